@@ -1,0 +1,38 @@
+# Two commands do all the set-up on a fresh machine: `make demo` and `make test`.
+PYTHON ?= python3
+VENV   ?= .venv
+BIN    := $(VENV)/bin
+
+.PHONY: demo test check native clean
+
+demo: $(VENV)/runs
+	$(BIN)/shoal demo --out demo
+
+test: $(VENV)/tests
+	$(BIN)/python -m pytest -n 2 --dist worksteal
+
+check: $(VENV)/tests
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+
+$(BIN)/python:
+	$(PYTHON) -m venv $(VENV)
+
+SOURCES := pyproject.toml CMakeLists.txt $(shell find native src -type f -not -name '*.so' -not -name '*.pyc')
+
+$(VENV)/runs: $(BIN)/python $(SOURCES)
+	$(BIN)/python -m pip install --quiet ".[all]"
+	touch $@
+
+$(VENV)/tests: $(BIN)/python $(SOURCES)
+	$(BIN)/python -m pip install --quiet ".[test]"
+	touch $@
+
+# For development: build the kernels in place; then run with PYTHONPATH=src and any interpreter that has
+# the dependencies and nanobind.
+native:
+	cmake -S . -B build/dev -G Ninja -DSHOAL_IN_PLACE=ON -DPython_EXECUTABLE=$(shell command -v $(PYTHON)) >/dev/null
+	cmake --build build/dev
+
+clean:
+	rm -rf build $(VENV) src/shoal/kernels/*.so

@@ -1,0 +1,1 @@
+"""Safety in numbers for microdata."""

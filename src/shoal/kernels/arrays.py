@@ -1,0 +1,27 @@
+"""The array types that kernels speak, and the one conversion into them."""
+
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int32]
+Longs = NDArray[np.int64]
+Bools = NDArray[np.bool_]
+
+
+def floats(values: ArrayLike) -> Floats:
+    """C-contiguous float64; a copy only where one is needed."""
+    return np.ascontiguousarray(values, dtype=np.float64)
+
+
+def ints(values: ArrayLike) -> Ints:
+    """C-contiguous int32; a copy only where one is needed."""
+    return np.ascontiguousarray(values, dtype=np.int32)
+
+
+def seed_of(rng: np.random.Generator) -> int:
+    """Draw one 64-bit seed for a kernel's own stream (`native/random.hpp`)."""
+    return int(rng.integers(0, 2**64, dtype=np.uint64))
+
+
