@@ -1,1 +1,49 @@
-"""Safety in numbers for microdata."""
+"""Safety in numbers for microdata: release tables of personal records that are provably protected.
+
+>>> import shoal
+>>> table = shoal.example("hospital", n=200, seed=1)
+>>> shoal.MDAV(k=5).partition(table[["age", "charge"]].to_numpy()).k
+5
+
+Every registered method is a name of this package (`shoal.MDAV`, `shoal.KAnonymity`, ...);
+`shoal methods` on the command line lists them.
+"""
+
+from importlib import import_module
+from importlib.metadata import PackageNotFoundError, version
+from typing import Any
+
+try:
+    __version__ = version("shoal")
+except PackageNotFoundError:  # run from a source tree that was never installed
+    __version__ = "0+source"
+
+_HOMES = {
+    "protect": "release",
+    "audit": "release",
+    "Release": "release",
+    "Plan": "plan",
+    "Microdata": "microdata",
+    "Records": "records",
+    "Partition": "groups",
+    "Hierarchy": "hierarchy",
+    "Schema": "schema",
+    "example": "example",
+    "read": "files.tables",
+}
+
+
+def __getattr__(name: str) -> Any:
+    """Names are looked up when first used, so that importing the package stays quick."""
+    if name in _HOMES:
+        return getattr(import_module(f"shoal.{_HOMES[name]}"), name)
+    if not name.startswith("_"):
+        for entry in import_module("shoal.methods").registered():
+            if entry.cls.__name__ == name:
+                return entry.cls
+    raise AttributeError(f"module 'shoal' has no attribute '{name}'")
+
+
+def __dir__() -> list[str]:
+    methods = [entry.cls.__name__ for entry in import_module("shoal.methods").registered()]
+    return sorted([*_HOMES, *methods, "__version__"])

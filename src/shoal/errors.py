@@ -1,0 +1,75 @@
+"""Every error shoal raises on purpose, in one tree, and the wording they share.
+
+A message names the thing, the rule, what came, and what to do. It may hold column names, counts and row
+numbers; it never holds a value of a cell.
+"""
+
+from collections.abc import Iterable
+from difflib import get_close_matches
+
+
+class ShoalError(Exception):
+    """Anything shoal refuses to do, said in one sentence."""
+
+    exit_status = 1
+
+
+class InputError(ShoalError, ValueError):
+    """What came in cannot be used: the command line ends with status 2."""
+
+    exit_status = 2
+
+
+class DataError(InputError):
+    """The table does not satisfy what a step needs of it."""
+
+
+class SchemaError(InputError):
+    """The columns are not described, or not described consistently."""
+
+
+class ParameterError(InputError):
+    """A method got a parameter outside its limits."""
+
+
+class PlanError(InputError):
+    """A plan file does not say what a plan must say."""
+
+
+class FileError(InputError):
+    """A file cannot be read or written."""
+
+
+class MissingDependency(InputError):  # noqa: N818 - named for what is wrong, like the standard library's
+    """An optional package is needed for this and is not installed."""
+
+    def __init__(self, what: str, package: str, extra: str) -> None:
+        super().__init__(f"{what} needs the package {package!r}; install it with: pip install 'shoal[{extra}]'")
+
+
+class Refused(ShoalError):  # noqa: N818 - the word the house uses for a release that is not made
+    """A guarantee does not hold on the finished table, so nothing is released: status 3."""
+
+    exit_status = 3
+
+
+def quoted(names: Iterable[object]) -> str:
+    """Names as they stand in a sentence: 'a', 'b'."""
+    return ", ".join(f"'{name}'" for name in names)
+
+
+def unknown(kind: str, name: object, known: Iterable[str]) -> str:
+    """The sentence for a name that does not exist, with the nearest one that does."""
+    names = sorted(known)
+    close = get_close_matches(str(name), names, n=1)
+    hint = f" did you mean '{close[0]}'?" if close else ""
+    end = ";" if hint else "."
+    return f"Unknown {kind} '{name}'{end}{hint} Known: {', '.join(names) or 'none'}."
+
+
+def plural(count: int, noun: str) -> str:
+    """'1 record', '3 records', '2 classes'."""
+    if count == 1:
+        return f"1 {noun}"
+    ending = "es" if noun.endswith("s") else "s"
+    return f"{count:,} {noun}{ending}"

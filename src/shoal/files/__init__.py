@@ -1,0 +1,1 @@
+"""Files to tables and back, with labels kept and nothing half written."""

@@ -1,0 +1,104 @@
+"""A partition: which record belongs to which group."""
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from shoal.errors import DataError, ParameterError
+from shoal.kernels.arrays import Floats, Ints, Longs, ints
+
+Progress = Callable[[float], None] | None
+"""Called with the fraction of the work that is done, in [0, 1]; None where nobody listens."""
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Partition:
+    """Groups that cover every record once.
+
+    Parameters
+    ----------
+    labels
+        Shape (n,); group number of each record, 0 to G - 1, every group holding at least one record.
+    facts
+        What the record should tell about how the groups came about; JSON-able, no cell's value.
+    model
+        What a replacement needs beyond the labels (a fitted mixture, membership weights); None for most.
+    """
+
+    labels: Ints
+    facts: Mapping[str, Any] = field(default_factory=dict)
+    model: Any = None
+
+    def __post_init__(self) -> None:
+        labels = ints(self.labels)
+        if labels.ndim != 1:
+            raise DataError(f"labels must have one dimension; got {labels.ndim}.")
+        if labels.size and (labels.min() < 0 or (np.bincount(labels) == 0).any()):
+            raise DataError("labels must number the groups 0 to G - 1 without a gap.")
+        labels = labels.copy()
+        labels.flags.writeable = False
+        object.__setattr__(self, "labels", labels)
+
+    @classmethod
+    def of(cls, labels: ArrayLike, **facts: Any) -> "Partition":
+        """From any group labels (numbers or text), numbered in order of first appearance."""
+        _, first, inverse = np.unique(np.asarray(labels), return_index=True, return_inverse=True)
+        order = np.empty(len(first), dtype=np.int32)
+        order[np.argsort(first, kind="stable")] = np.arange(len(first), dtype=np.int32)
+        return cls(labels=order[inverse], facts=facts)
+
+    def __len__(self) -> int:
+        return len(self.labels)
+
+    @cached_property
+    def sizes(self) -> Longs:
+        """Shape (G,); number of records of each group."""
+        return np.bincount(self.labels).astype(np.int64)
+
+    @property
+    def n_groups(self) -> int:
+        return len(self.sizes)
+
+    @property
+    def k(self) -> int:
+        """Size of the smallest group; 0 for a table without records."""
+        return int(self.sizes.min()) if len(self.labels) else 0
+
+    @cached_property
+    def _order(self) -> tuple[Longs, Longs]:
+        return np.argsort(self.labels, kind="stable"), np.concatenate([[0], np.cumsum(self.sizes)])
+
+    def members(self) -> Iterator[Longs]:
+        """Row numbers of each group, ascending, group by group."""
+        order, ends = self._order
+        for g in range(self.n_groups):
+            yield order[ends[g] : ends[g + 1]]
+
+    def sums(self, x: Floats) -> Floats:
+        """Shape (G, d); sum of the rows of `x` (n, d) over each group."""
+        order, ends = self._order
+        return np.add.reduceat(x[order], ends[:-1], axis=0) if len(self.labels) else x[:0]
+
+    def means(self, x: Floats, weights: Floats | None = None) -> Floats:
+        """Shape (G, d); mean of the rows of `x` over each group, about the overall middle to keep digits."""
+        middle = x.mean(axis=0) if len(x) else 0.0
+        if weights is None:
+            return self.sums(x - middle) / self.sizes[:, None] + middle
+        totals = self.sums(weights[:, None])
+        if (totals <= 0).any():
+            raise ParameterError("Weights must sum to more than 0 in every group.")
+        return self.sums((x - middle) * weights[:, None]) / totals + middle
+
+    def sse(self, x: Floats, weights: Floats | None = None) -> float:
+        """Within-group sum of squared distances to the group's mean."""
+        squares = ((x - self.means(x, weights)[self.labels]) ** 2).sum(axis=1)
+        return float((squares if weights is None else squares * weights).sum())
+
+    def information_loss(self, x: Floats) -> float:
+        """IL = 100 SSE / SST in percent; 0 where all records are equal."""
+        total = float(((x - x.mean(axis=0)) ** 2).sum()) if len(x) else 0.0
+        return 100.0 * self.sse(x) / total if total > 0 else 0.0

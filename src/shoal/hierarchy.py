@@ -1,0 +1,158 @@
+"""Generalisation hierarchies of categorical columns.
+
+A hierarchy gives every leaf (a value as it stands in the data) its path of ever coarser labels up to a
+common root. All paths have the same length; a value that stays the same on the way up repeats its label.
+The distance of two leaves is the level of their nearest common ancestor over the height: 0 for equal
+leaves, 1 where only the root is common. That distance is ultrametric, so it can be embedded exactly in
+Euclidean space (`embedding`): each level below the root gets an indicator block whose squared weight is
+half the growth of the squared distance at that level.
+"""
+
+import csv
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Self
+
+import numpy as np
+
+from shoal.errors import FileError, SchemaError, plural
+from shoal.kernels.arrays import Floats, Ints
+
+
+@dataclass(frozen=True, slots=True)
+class Hierarchy:
+    """Paths from every leaf to the root.
+
+    Parameters
+    ----------
+    paths
+        For each leaf its labels from level 0 (the leaf itself) to the root; all of equal length >= 2.
+    """
+
+    paths: tuple[tuple[str, ...], ...]
+    _row: dict[str, int] = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        if not self.paths:
+            raise SchemaError("A hierarchy needs at least one leaf; got none.")
+        lengths = {len(path) for path in self.paths}
+        if len(lengths) > 1 or min(lengths) < 2:
+            raise SchemaError(
+                f"Every row of a hierarchy must have the same number of levels, 2 or more; got rows with "
+                f"{', '.join(str(length) for length in sorted(lengths))} levels."
+            )
+        if len({path[-1] for path in self.paths}) > 1:
+            object.__setattr__(self, "paths", tuple((*path, "*") for path in self.paths))
+        object.__setattr__(self, "_row", {path[0]: i for i, path in enumerate(self.paths)})
+        if len(self._row) < len(self.paths):
+            raise SchemaError(
+                f"A hierarchy must list every leaf once; {plural(len(self.paths) - len(self._row), 'row')} "
+                f"repeat a leaf."
+            )
+        self._check_tree()
+
+    def _check_tree(self) -> None:
+        for level in range(1, self.height):
+            parent: dict[str, str] = {}
+            for path in self.paths:
+                if parent.setdefault(path[level], path[level + 1]) != path[level + 1]:
+                    raise SchemaError(
+                        f"A hierarchy must be a tree; a label of level {level} has two different parents at "
+                        f"level {level + 1}. Give the two branches different labels."
+                    )
+
+    @property
+    def height(self) -> int:
+        """Number of steps from a leaf to the root."""
+        return len(self.paths[0]) - 1
+
+    @property
+    def leaves(self) -> tuple[str, ...]:
+        return tuple(path[0] for path in self.paths)
+
+    @classmethod
+    def from_csv(cls, path: str | Path) -> Self:
+        """Read an ARX-style file: one row per leaf, level 0 first, separated by `;` or `,`, no header."""
+        try:
+            text = Path(path).read_text(encoding="utf-8-sig")
+        except (OSError, UnicodeDecodeError) as error:
+            raise FileError(f"Hierarchy file '{path}' cannot be read ({type(error).__name__}).") from None
+        delimiter = ";" if text.split("\n", 1)[0].count(";") >= text.split("\n", 1)[0].count(",") else ","
+        rows = [tuple(cell.strip() for cell in row) for row in csv.reader(text.splitlines(), delimiter=delimiter)]
+        return cls(tuple(row for row in rows if any(row)))
+
+    @classmethod
+    def from_nested(cls, tree: Mapping[str, Any], root: str = "*") -> Self:
+        """From nested mappings whose innermost values are lists of leaves.
+
+        Branches of unequal depth are padded by repeating the leaf.
+        """
+        paths = list(_walk(tree, (root,)))
+        height = max(map(len, paths))
+        return cls(tuple((*[path[0]] * (height - len(path)), *path) for path in paths))
+
+    @classmethod
+    def from_intervals(cls, leaves: Iterable[float], widths: Sequence[float], origin: float = 0.0) -> Self:
+        """Numbers under intervals of growing width, `[low, high)`; each width a multiple of the one before."""
+        for small, large in zip(widths, widths[1:]):
+            if large % small:
+                raise SchemaError(f"Interval widths must be multiples of each other; got {small} and {large}.")
+        return cls(
+            tuple(
+                (number_label(leaf), *(_interval(leaf, width, origin) for width in widths), "*") for leaf in leaves
+            )
+        )
+
+    def codes(self, categories: Sequence[str]) -> Ints:
+        """The row in `paths` of each category; categories that are no leaves are an error with their number."""
+        missing = sum(category not in self._row for category in categories)
+        if missing:
+            raise SchemaError(
+                f"The hierarchy lacks {plural(missing, 'value')} that stand in the data; "
+                f"add a row for each of them."
+            )
+        return np.array([self._row[category] for category in categories], dtype=np.int32)
+
+    def level_codes(self, level: int) -> tuple[Ints, tuple[str, ...]]:
+        """For each leaf the code of its label at `level`, and the labels in order of first appearance."""
+        labels: dict[str, int] = {}
+        codes = np.array([labels.setdefault(path[level], len(labels)) for path in self.paths], dtype=np.int32)
+        return codes, tuple(labels)
+
+    def ancestor(self, leaves: Iterable[int]) -> str:
+        """Label of the nearest common ancestor of leaves given by row."""
+        rows = list(leaves)
+        for level in range(self.height + 1):
+            label = self.paths[rows[0]][level]
+            if all(self.paths[row][level] == label for row in rows):
+                return label
+        return self.paths[rows[0]][-1]
+
+    def embedding(self) -> Floats:
+        """Points, one per leaf, whose Euclidean distance is the path distance (level of ancestor / height)."""
+        blocks = []
+        for level in range(self.height):
+            codes, labels = self.level_codes(level)
+            growth = ((level + 1) / self.height) ** 2 - (level / self.height) ** 2
+            blocks.append(np.eye(len(labels))[codes] * np.sqrt(growth / 2))
+        return np.hstack(blocks)
+
+
+def _walk(node: Any, above: tuple[str, ...]) -> Iterable[tuple[str, ...]]:
+    if isinstance(node, Mapping):
+        for label, below in node.items():
+            yield from _walk(below, (str(label), *above))
+    else:
+        for leaf in node:
+            yield (str(leaf), *above)
+
+
+def _interval(value: float, width: float, origin: float) -> str:
+    low = origin + np.floor((value - origin) / width) * width
+    return f"[{number_label(low)}, {number_label(low + width)})"
+
+
+def number_label(value: float) -> str:
+    """A number as a category is written: integers without a decimal point."""
+    return str(int(value)) if float(value).is_integer() else repr(float(value))

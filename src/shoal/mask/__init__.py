@@ -1,0 +1,1 @@
+"""Ways to mask a table column by column, one a file."""

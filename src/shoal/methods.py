@@ -1,0 +1,166 @@
+"""The registry: what exists, its parameters and their limits, its source.
+
+A method is a class in one file, written as
+
+    @method("mdav", title="MDAV", source="Domingo-Ferrer & Torra (2005)")
+    class MDAV(Partitioner):
+        k: Annotated[int, Ge(1)]
+
+The decorator makes it a frozen dataclass whose parameters check themselves, and enters it under its room's
+name. The plan file, its JSON schema, the command line, the docs table and the contract tests all read here,
+so nothing else has to be edited when a method is added.
+"""
+
+import importlib
+import pkgutil
+from collections.abc import Callable, Mapping
+from dataclasses import MISSING, dataclass, fields
+from functools import cache, wraps
+from typing import Any, TypeVar, cast, dataclass_transform
+
+import numpy as np
+from pydantic import BeforeValidator, ConfigDict, TypeAdapter, ValidationError
+from pydantic.dataclasses import dataclass as checked_dataclass
+
+from shoal.errors import ParameterError, unknown
+
+ROOMS = ("partition", "replace", "mask", "privacy", "risk", "utility")
+
+C = TypeVar("C", bound=type[Any])
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Entry:
+    """One registered method."""
+
+    name: str
+    room: str
+    cls: type[Any]
+    title: str
+    source: str
+
+    @property
+    def parameters(self) -> dict[str, Any]:
+        """Parameter names with their defaults; `dataclasses.MISSING` marks a required one."""
+        return {
+            f.name: f.default_factory() if f.default_factory is not MISSING else f.default
+            for f in fields(self.cls)
+        }
+
+    def json_schema(self) -> dict[str, Any]:
+        """The JSON schema of the method's parameters."""
+        return TypeAdapter(self.cls).json_schema(ref_template="#/$defs/{model}")
+
+
+_entries: dict[tuple[str, str], Entry] = {}
+
+
+@dataclass_transform(kw_only_default=True, frozen_default=True)
+def method(name: str, *, title: str, source: str) -> Callable[[C], C]:
+    """Make a class a self-checking frozen dataclass and enter it in the registry.
+
+    The class says which room it lives in through its base class (`Partitioner`, `Replacement`, `Mask`,
+    `PrivacyModel`, `RiskMeasure`, `UtilityMeasure`).
+    """
+
+    def enter(cls: C) -> C:
+        config = ConfigDict(arbitrary_types_allowed=True, extra="forbid")
+        made: Any = checked_dataclass(frozen=True, kw_only=True, config=config)(cls)
+        made.method_name = name
+        _check_on_construction(made, name)
+        _entries[made.room, name] = Entry(name=name, room=made.room, cls=made, title=title, source=source)
+        return cast(C, made)
+
+    return enter
+
+
+def _check_on_construction(cls: type[Any], name: str) -> None:
+    plain = cls.__init__
+
+    @wraps(plain)
+    def checked(self: Any, *args: Any, **kwargs: Any) -> None:
+        if args:
+            raise ParameterError(f"{name} takes its parameters by name, as in {cls.__name__}(k=5).")
+        kwargs = {key: _plain(value) for key, value in kwargs.items()}
+        try:
+            plain(self, **kwargs)
+        except ValidationError as error:
+            raise ParameterError(_in_words(cls, name, error)) from None
+
+    cls.__init__ = checked
+
+
+def _plain(value: Any) -> Any:
+    return value.item() if isinstance(value, np.generic) else value
+
+
+def _in_words(cls: type[Any], name: str, error: ValidationError) -> str:
+    sentences = []
+    for problem in error.errors():
+        key = ".".join(str(part) for part in problem["loc"])
+        if problem["type"] in ("unexpected_keyword_argument", "extra_forbidden"):
+            sentences.append(unknown(f"parameter of {name}", key, [f.name for f in fields(cls)]))
+        elif problem["type"] in ("missing", "missing_keyword_only_argument"):
+            sentences.append(f"{name} needs the parameter '{key}'; give it a value.")
+        else:
+            rule = problem["msg"].removeprefix("Value error, ").removeprefix("Input should be ").rstrip(".")
+            sentences.append(f"{name}: {key} must be {rule}; got {problem['input']!r}.")
+    return " ".join(sentences)
+
+
+@cache
+def load() -> None:
+    """Import every module of every room, so that each method has entered itself."""
+    for room in ROOMS:
+        package = importlib.import_module(f"shoal.{room}")
+        for module in pkgutil.iter_modules(package.__path__):
+            importlib.import_module(f"shoal.{room}.{module.name}")
+
+
+def registered(room: str | None = None) -> list[Entry]:
+    """All methods, or those of one room, by room and name."""
+    load()
+    return [
+        _entries[key]
+        for key in sorted(_entries, key=lambda key: (ROOMS.index(key[0]), key[1]))
+        if room is None or key[0] == room
+    ]
+
+
+def entry(room: str, name: str) -> Entry:
+    """One method by its registered name; an unknown name is answered with the nearest one."""
+    load()
+    if (room, name) not in _entries:
+        raise ParameterError(unknown(f"{room} method", name, [e.name for e in registered(room)]))
+    return _entries[room, name]
+
+
+def build(room: str, spec: Any) -> Any:
+    """Make a method from what a plan says: its name, or a mapping `{method: name, parameter: value}`.
+
+    The key that holds the name may be `method` or the room's own (`{partition: mdav, k: 5}`).
+    An instance is passed through.
+    """
+    if isinstance(spec, str):
+        return entry(room, spec).cls()
+    if isinstance(spec, Mapping):
+        parameters = dict(spec)
+        name = parameters.pop("method", None) or parameters.pop(room, None)
+        if name is None:
+            raise ParameterError(f"A {room} method needs its name, as in {{method: NAME}}.")
+        return entry(room, str(name)).cls(**parameters)
+    return spec
+
+
+def spec_of(instance: Any) -> dict[str, Any]:
+    """The mapping from which `build` makes the same method again."""
+    parameters = {f.name: getattr(instance, f.name) for f in fields(instance)}
+    return {
+        "method": instance.method_name,
+        **{key: spec_of(value) if hasattr(value, "method_name") else value for key, value in parameters.items()},
+    }
+
+
+def nested(room: str) -> BeforeValidator:
+    """For a parameter that is itself a method: `start: Annotated[Partitioner, nested("partition")]`."""
+    return BeforeValidator(lambda spec: build(room, spec), json_schema_input_type=str | dict[str, Any])

@@ -1,0 +1,143 @@
+"""What all partition methods share: the public call, strata, households."""
+
+from abc import ABC, abstractmethod
+from typing import Any, ClassVar, Literal
+
+import numpy as np
+
+from shoal.errors import DataError, ParameterError, Refused, plural
+from shoal.groups import Partition, Progress
+from shoal.kernels.arrays import Longs
+from shoal.microdata import as_records
+from shoal.records import Records
+from shoal.schema import Scale
+
+SmallStrata = Literal["refuse", "merge"]
+
+
+class Partitioner(ABC):
+    """Divides records into groups; subclasses implement `assign` for one stratum."""
+
+    room: ClassVar[str] = "partition"
+    method_name: ClassVar[str]
+    by_household: ClassVar[bool] = True
+    """Whether the method may be run on household means, so that k counts households."""
+
+    @property
+    def smallest(self) -> int:
+        """Size that every group reaches; the parameter k where the method has one."""
+        return int(getattr(self, "k", 1))
+
+    @abstractmethod
+    def assign(self, records: Records, rng: np.random.Generator, progress: Progress) -> Partition:
+        """Partition the records of one stratum by their target columns."""
+
+    def partition(
+        self,
+        x: Any,
+        *,
+        confidential: Any = None,
+        seed: int | np.random.Generator | None = None,
+        standardise: Scale = "sd",
+        small_strata: SmallStrata = "refuse",
+        progress: Progress = None,
+    ) -> Partition:
+        """Partition a table.
+
+        Parameters
+        ----------
+        x
+            An array of shape (n,) or (n, d), a data frame, Microdata or Records. Arrays and frames are
+            standardised by mean and n-1 standard deviation unless `standardise` says otherwise.
+        confidential
+            For methods that look at confidential values: column names of `x`, or their values.
+        seed
+            An integer or a generator; methods without randomness ignore it.
+        small_strata
+            What to do with a stratum of fewer than k records: refuse, or merge it with the next one.
+        progress
+            Called with the fraction done.
+
+        Raises
+        ------
+        ParameterError
+            If the table, or a stratum of it, holds fewer records than a group must.
+        """
+        records = as_records(x, confidential, standardise)
+        records.complete(records.targets, self.method_name)
+        rng = np.random.default_rng(seed)
+        strata = records.strata
+        if strata is None:
+            return self._units(records, rng, progress, "the table")
+        return self._by_stratum(records, _merged(strata, self.smallest, small_strata), rng, progress)
+
+    def _by_stratum(
+        self, records: Records, strata: Longs, rng: np.random.Generator, progress: Progress
+    ) -> Partition:
+        labels = np.empty(len(records), dtype=np.int32)
+        facts: dict[str, Any] = {}
+        models: dict[int, Any] = {}
+        count = 0
+        for number in range(int(strata.max()) + 1 if len(strata) else 0):
+            rows = np.flatnonzero(strata == number)
+            part = self._units(records.take(rows), rng, progress, f"stratum {number + 1}")
+            labels[rows] = part.labels + count
+            count += part.n_groups
+            facts[f"stratum {number + 1}"] = dict(part.facts)
+            models[number] = part.model
+        has_model = any(model is not None for model in models.values())
+        return Partition(labels=labels, facts={"strata": facts}, model=models if has_model else None)
+
+    def _units(
+        self, records: Records, rng: np.random.Generator, progress: Progress, where: str
+    ) -> Partition:
+        households = records.households
+        if households is None:
+            self._check_size(len(records), where, "record")
+            return self.assign(records, rng, progress)
+        if not self.by_household:
+            raise DataError(
+                f"{self.method_name} cannot keep households together. "
+                f"Give the household column the role other, or choose another method."
+            )
+        self._check_size(int(households.max()) + 1 if len(households) else 0, where, "household")
+        part = self.assign(_household_means(records, households), rng, progress)
+        return Partition(labels=part.labels[households], facts={**part.facts, "unit": "household"})
+
+    def _check_size(self, n: int, where: str, unit: str) -> None:
+        if n < self.smallest:
+            raise ParameterError(
+                f"k must be an integer in [1, {n}] ({where} has {plural(n, unit)}); got {self.smallest}. "
+                f"Lower k{'' if where == 'the table' else ', or set small_strata: merge'}."
+            )
+
+
+def _merged(strata: Longs, k: int, policy: SmallStrata) -> Longs:
+    """Strata with those under k merged with their neighbour in order, if the policy says so."""
+    if policy == "refuse":
+        return strata
+    sizes = np.bincount(strata)
+    new, room, number = np.empty(len(sizes), dtype=np.int64), 0, 0
+    for s, size in enumerate(sizes):
+        new[s] = number
+        room += int(size)
+        if room >= k:
+            number, room = number + 1, 0
+    if room and number:
+        new[new == number] = number - 1
+    return new[strata]
+
+
+def _household_means(records: Records, households: Longs) -> Records:
+    """One record a household: the mean of its members in the standardised embedding."""
+    x = records.matrix()
+    sizes = np.bincount(households)
+    means = np.column_stack([np.bincount(households, weights=column) / sizes for column in x.T])
+    return Records.from_array(means, "none")
+
+
+def refuse_unless_k(part: Partition, k: int, name: str) -> Partition:
+    """The last check of a method that promises groups of k: the promise or a refusal."""
+    if part.k < k:
+        raise Refused(f"{name} left a group of {part.k} records where {k} were promised; nothing is released.")
+    return part

@@ -1,0 +1,1 @@
+"""Privacy models: each states a requirement and checks a finished table against it."""

@@ -1,0 +1,354 @@
+"""The numeric face of a table: what methods and judges compute with, and the way back.
+
+A table becomes `Records`: one `Variable` a column, continuous values as float64 in the column's own units,
+ordinal and nominal ones as integer codes into their categories. `Records.matrix` embeds records so that the
+Euclidean distance of two rows is the distance of the records, whatever the levels of measurement:
+
+- continuous: values standardised (mean and n-1 standard deviation unless the column says otherwise);
+- ordinal: rank over range, so that lowest and highest are 1 apart;
+- nominal: indicators over sqrt(2), so that different categories are 1 apart;
+- nominal with a hierarchy: an indicator block a level, so that the distance is the path distance.
+
+Squared distances of columns add up, each times its weight. This is the only place where a distance or a
+standardisation is defined.
+"""
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from shoal.errors import DataError, quoted
+from shoal.hierarchy import Hierarchy
+from shoal.kernels.arrays import Bools, Floats, Longs, floats, ints
+from shoal.schema import Level, Role, Scale
+
+MAD_TO_SD = 1.482602218505602
+"""1 / Phi^-1(3/4): makes the median absolute deviation estimate a normal standard deviation."""
+
+HUGE = 2.0**1020
+"""Above this the difference of two values may overflow."""
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Variable:
+    """One column in numbers.
+
+    Parameters
+    ----------
+    values
+        Shape (n,). Continuous: float64, NaN for missing. Ordinal and nominal: int32 codes into `categories`,
+        -1 for missing.
+    categories
+        The categories as they stand in the table; ordinal ones from lowest to highest.
+    """
+
+    name: str
+    role: Role
+    level: Level
+    values: NDArray[Any]
+    categories: tuple[Any, ...] = ()
+    hierarchy: Hierarchy | None = None
+    scale: Scale = "sd"
+    weight: float = 1.0
+
+    def __len__(self) -> int:
+        return len(self.values)
+
+    @property
+    def continuous(self) -> bool:
+        return self.level == "continuous"
+
+    @cached_property
+    def missing(self) -> Bools:
+        """Shape (n,)."""
+        return np.isnan(self.values) if self.continuous else np.asarray(self.values < 0)
+
+    def take(self, rows: Longs | Bools) -> "Variable":
+        return replace(self, values=self.values[rows])
+
+    def with_values(self, values: ArrayLike) -> "Variable":
+        """The same column with new values (or new codes into the same categories)."""
+        return replace(self, values=floats(values) if self.continuous else ints(values))
+
+    def identity(self) -> Longs:
+        """Shape (n,); equal numbers exactly where cells are equal as written; missing equals missing.
+
+        Continuous values are told apart by their bits, so that 0 and -0, which are written differently,
+        differ.
+        """
+        if not self.continuous:
+            return self.values.astype(np.int64)
+        bits = floats(self.values).view(np.int64).copy()
+        bits[self.missing] = np.iinfo(np.int64).min + 1  # one bit pattern for all the NaNs there are
+        return bits
+
+    def embedded(self) -> Floats:
+        """Shape (n, m); points whose squared distances are the column's part of a record's distance."""
+        return self._embedder()(self)
+
+    def _embedder(self) -> Callable[["Variable"], Floats]:
+        """The embedding fixed by this column, to be applied to it or to a released version of it."""
+        root = np.sqrt(self.weight)
+        if self.continuous:
+            to_scale = standardiser(self.values, self.scale)
+            return lambda other: root * to_scale(other.values)[:, None]
+        points, place = self._category_points()
+
+        def place_codes(other: Variable) -> Floats:
+            known = np.array([place(category) for category in other.categories], dtype=np.float64)
+            known = known.reshape(len(other.categories), points.shape[1])
+            return np.asarray(root * known[other.values])
+
+        return place_codes
+
+    def _category_points(self) -> tuple[Floats, Callable[[Any], Floats]]:
+        """Points of the categories, and of any other label that a release may hold instead."""
+        m = len(self.categories)
+        if self.level == "ordinal":
+            points = np.arange(m, dtype=np.float64)[:, None] / max(m - 1, 1)
+        elif self.hierarchy is None:
+            points = np.eye(m) / np.sqrt(2)
+        else:
+            points = self.hierarchy.embedding()[self.hierarchy.codes([str(c) for c in self.categories])]
+        rows = {category: i for i, category in enumerate(self.categories)}
+        middle = points.mean(axis=0) if m else np.zeros(points.shape[1])
+
+        def place(category: Any) -> Floats:
+            if category in rows:
+                return np.asarray(points[rows[category]])
+            if self.hierarchy is not None:
+                below = [i for i, c in enumerate(self.categories)
+                         if str(category) in self.hierarchy.paths[self.hierarchy.codes([str(c)])[0]]]
+                if below:
+                    return np.asarray(points[below].mean(axis=0))
+            return np.asarray(middle)
+
+        return points, place
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Classes:
+    """Equivalence classes: records that agree on a set of columns.
+
+    Parameters
+    ----------
+    ids
+        Shape (n,); class number of each record, 0 to C - 1.
+    sizes
+        Shape (C,).
+    """
+
+    ids: Longs
+    sizes: Longs
+
+    @property
+    def of_record(self) -> Longs:
+        """Shape (n,); size of each record's class."""
+        return self.sizes[self.ids]
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Records:
+    """A table in numbers.
+
+    Parameters
+    ----------
+    variables
+        The columns, all of the same length.
+    rows
+        Shape (n,); each record's row number in the table that came in.
+    targets
+        Names of the columns the step at hand works on.
+    """
+
+    variables: tuple[Variable, ...]
+    rows: Longs
+    targets: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        if any(len(v) != len(self.rows) for v in self.variables):
+            raise DataError("All columns must have the same number of records.")
+
+    @classmethod
+    def of(cls, variables: Iterable[Variable], targets: Iterable[str] = ()) -> "Records":
+        columns = tuple(variables)
+        n = len(columns[0]) if columns else 0
+        return cls(variables=columns, rows=np.arange(n, dtype=np.int64), targets=tuple(targets))
+
+    @classmethod
+    def from_array(cls, x: ArrayLike, scale: Scale = "sd", names: Sequence[str] | None = None) -> "Records":
+        """Continuous quasi-identifiers from an array of shape (n,) or (n, d); finite values only."""
+        values = np.asarray(x, dtype=np.float64)
+        values = values[:, None] if values.ndim == 1 else values
+        if values.ndim != 2:
+            raise DataError(f"An array of records must have one or two dimensions; got {values.ndim}.")
+        if not np.isfinite(values).all():
+            count = int((~np.isfinite(values)).sum())
+            raise DataError(f"The array has {count} missing or infinite values; remove or impute them first.")
+        labels = names or [f"x{j}" for j in range(values.shape[1])]
+        return cls.of(
+            (Variable(name=name, role="quasi-identifier", level="continuous",
+                      values=np.ascontiguousarray(values[:, j]), scale=scale)
+             for j, name in enumerate(labels)),
+            targets=labels,
+        )
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def __getitem__(self, name: str) -> Variable:
+        for variable in self.variables:
+            if variable.name == name:
+                return variable
+        raise DataError(f"There is no column '{name}'; there are {quoted(v.name for v in self.variables)}.")
+
+    def __contains__(self, name: str) -> bool:
+        return any(variable.name == name for variable in self.variables)
+
+    def names(self, *roles: str) -> tuple[str, ...]:
+        """Names of all columns, or of those with one of the roles."""
+        return tuple(v.name for v in self.variables if not roles or v.role in roles)
+
+    @property
+    def quasi_identifiers(self) -> tuple[str, ...]:
+        return self.names("quasi-identifier")
+
+    @property
+    def confidential(self) -> tuple[str, ...]:
+        return self.names("confidential")
+
+    @property
+    def weights(self) -> Floats | None:
+        """Shape (n,); sampling weights, None where the table has none."""
+        for variable in self.variables:
+            if variable.role == "weight":
+                if not variable.continuous:
+                    raise DataError(f"The weight column '{variable.name}' must be continuous.")
+                return variable.values.astype(np.float64)
+        return None
+
+    @property
+    def strata(self) -> Longs | None:
+        """Shape (n,); stratum number of each record, None where the table has none."""
+        names = self.names("stratum")
+        return self.classes(names).ids if names else None
+
+    @property
+    def households(self) -> Longs | None:
+        """Shape (n,); household number of each record, None where the table has none."""
+        names = self.names("household")
+        return self.classes(names).ids if names else None
+
+    def targeting(self, names: Iterable[str]) -> "Records":
+        """The same records with the columns that a step works on named."""
+        chosen = tuple(names)
+        for name in chosen:
+            self[name]
+        return replace(self, targets=chosen)
+
+    def select(self, names: Iterable[str]) -> "Records":
+        """Some of the columns, in the order given."""
+        return replace(self, variables=tuple(self[name] for name in names))
+
+    def take(self, rows: Longs | Bools) -> "Records":
+        """Some of the records, by position or mask."""
+        return replace(self, variables=tuple(v.take(rows) for v in self.variables), rows=self.rows[rows])
+
+    def with_variables(self, *changed: Variable) -> "Records":
+        """New versions of some columns, found by name; columns that are new come last."""
+        new = {variable.name: variable for variable in changed}
+        kept = tuple(new.pop(v.name, v) for v in self.variables)
+        return replace(self, variables=(*kept, *new.values()))
+
+    def without(self, names: Iterable[str]) -> "Records":
+        gone = set(names)
+        return replace(self, variables=tuple(v for v in self.variables if v.name not in gone))
+
+    def complete(self, names: Iterable[str], method: str) -> None:
+        """Refuse columns with missing values on behalf of a method that needs complete ones."""
+        for name in names:
+            if count := int(self[name].missing.sum()):
+                raise DataError(
+                    f"Column '{name}' has {count:,} missing values; {method} needs complete columns. "
+                    f"Set missing: drop or impute for it."
+                )
+
+    def matrix(self, names: Iterable[str] | None = None) -> Floats:
+        """Shape (n, m); the standardised embedding of the targets, or of the columns named."""
+        columns = [self[name].embedded() for name in (self.targets if names is None else names)]
+        return np.ascontiguousarray(np.hstack(columns)) if columns else np.empty((len(self), 0))
+
+    def matrix_like(self, original: "Records", names: Iterable[str]) -> Floats:
+        """As `matrix`, in the embedding that another version of the same table fixes."""
+        columns = [original[name]._embedder()(self[name]) for name in names]
+        return np.ascontiguousarray(np.hstack(columns)) if columns else np.empty((len(self), 0))
+
+    def raw(self, names: Iterable[str] | None = None) -> Floats:
+        """Shape (n, d); values of continuous columns in their own units."""
+        chosen = tuple(self.targets if names is None else names)
+        if wrong := [name for name in chosen if not self[name].continuous]:
+            raise DataError(f"This method needs continuous columns; {quoted(wrong)} are not.")
+        return np.column_stack([self[n].values for n in chosen]) if chosen else np.empty((len(self), 0))
+
+    def with_raw(self, names: Sequence[str], x: Floats) -> "Records":
+        """Put an array of shape (n, d) back as the values of continuous columns."""
+        return self.with_variables(*(self[name].with_values(x[:, j]) for j, name in enumerate(names)))
+
+    def classes(self, names: Iterable[str]) -> Classes:
+        """Equivalence classes over columns; no columns make one class of all records."""
+        ids = np.zeros(len(self), dtype=np.int64)
+        count = 1
+        for name in names:
+            values = self[name].identity()
+            low, high = (int(values.min()), int(values.max())) if len(values) else (0, 0)
+            if high - low >= 4 * len(values) + 16:
+                distinct, values = np.unique(values, return_inverse=True)
+                low, high = 0, len(distinct) - 1
+            ids = ids * (high - low + 1) + (values - low)
+            count = count * (high - low + 1)
+            if count > 4 * len(ids) + 16:
+                distinct, ids = np.unique(ids, return_inverse=True)
+                count = len(distinct)
+        distinct, ids = np.unique(ids, return_inverse=True)
+        return Classes(ids=ids.astype(np.int64), sizes=np.bincount(ids, minlength=len(distinct)).astype(np.int64))
+
+
+def standardiser(values: Floats, scale: Scale) -> Callable[[Floats], Floats]:
+    """The map that takes a continuous column to its standardised scale; constant columns go to 0.
+
+    Values are first moved to the column's median and scaled by a power of two, so that neither a huge offset
+    nor a subnormal unit costs digits.
+    """
+    known = values[~np.isnan(values)]
+    if scale == "none" or not len(known):
+        return lambda x: x.astype(np.float64)
+    if scale == "rank":
+        ordered = np.sort(known)
+        return lambda x: (
+            np.searchsorted(ordered, x, "left") + np.searchsorted(ordered, x, "right") - 1
+        ) / (2.0 * max(len(ordered) - 1, 1))
+    room = -2 if np.abs(known).max() > HUGE else 0  # so that the difference of two values is finite
+    middle = float(np.median(np.ldexp(known, room)))
+    largest = float(np.abs(np.ldexp(known, room) - middle).max())
+    if largest == 0.0:
+        return lambda x: np.zeros(len(x))
+    exponent = -int(np.frexp(largest)[1])
+
+    def near_one(x: Floats) -> Floats:
+        return np.asarray(np.ldexp(np.ldexp(x, room) - middle, exponent))
+
+    centred = near_one(known)
+    centre, spread = float(centred.mean()), _spread(centred, scale)
+    return lambda x: (near_one(x) - centre) / spread
+
+
+def _spread(centred: Floats, scale: Scale) -> float:
+    if scale == "range":
+        return float(np.ptp(centred))
+    if scale == "mad" and (mad := float(np.median(np.abs(centred - np.median(centred))))) > 0:
+        return MAD_TO_SD * mad
+    return float(centred.std(ddof=1))

@@ -1,0 +1,1 @@
+"""Ways to replace the records of every group, one a file."""

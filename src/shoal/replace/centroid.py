@@ -1,0 +1,119 @@
+"""Replacement by the group's centre: what microaggregation releases."""
+
+from dataclasses import replace
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from shoal.change import Change
+from shoal.errors import DataError
+from shoal.groups import Partition, Progress
+from shoal.kernels.arrays import Floats, Ints, ints
+from shoal.methods import method
+from shoal.records import Records, Variable
+from shoal.replace.replacement import Replacement
+
+
+@method("centroid", title="Centroid of the group", source="Domingo-Ferrer & Torra (2005)")
+class Centroid(Replacement):
+    """Every record gets its group's centre, so that the records of a group cannot be told apart.
+
+    Continuous columns get the mean, the median or the medoid's value; ordinal ones the (lower) median;
+    nominal ones the mode, of equally frequent categories the one most frequent in the whole table, or with
+    `ancestors` the nearest common ancestor in the column's hierarchy.
+
+    Parameters
+    ----------
+    continuous
+        Centre of continuous columns. The medoid is the member nearest to the group's mean over all target
+        columns, so its values occur in the data.
+    ancestors
+        Generalise nominal columns that have a hierarchy to the nearest common ancestor.
+    weighted
+        Sampling weights enter means and modes.
+    """
+
+    continuous: Literal["mean", "median", "medoid"] = "mean"
+    ancestors: bool = True
+    weighted: bool = False
+
+    def apply(
+        self, records: Records, partition: Partition, rng: np.random.Generator, progress: Progress = None
+    ) -> Change:
+        weights = records.weights if self.weighted else None
+        if self.weighted and weights is None:
+            raise DataError("centroid: weighted needs a column with the role weight; the table has none.")
+        medoids = _medoids(records, partition) if self.continuous == "medoid" else None
+        changed = [self._column(records[name], partition, weights, medoids) for name in records.targets]
+        return Change(records=records.with_variables(*changed), facts={"groups": partition.n_groups})
+
+    def _column(
+        self, variable: Variable, partition: Partition, weights: Floats | None, medoids: Ints | None
+    ) -> Variable:
+        if variable.continuous:
+            if medoids is not None:
+                return variable.with_values(variable.values[medoids][partition.labels])
+            if self.continuous == "median":
+                return variable.with_values(_lower_medians(variable.values, partition, midpoint=True))
+            means = partition.means(variable.values[:, None], weights)[:, 0]
+            return variable.with_values(means[partition.labels])
+        if variable.level == "ordinal":
+            return variable.with_values(_lower_medians(variable.values, partition, midpoint=False))
+        if variable.hierarchy is not None and self.ancestors:
+            return _ancestors(variable, partition)
+        return variable.with_values(_modes(variable, partition, weights)[partition.labels])
+
+
+def _lower_medians(values: NDArray[Any], partition: Partition, *, midpoint: bool) -> NDArray[Any]:
+    order = np.lexsort((values, partition.labels))
+    starts = np.concatenate([[0], np.cumsum(partition.sizes)[:-1]])
+    low = values[order[starts + (partition.sizes - 1) // 2]]
+    if midpoint:
+        high = values[order[starts + partition.sizes // 2]]
+        low = low + (high - low) / 2
+    return np.asarray(low[partition.labels])
+
+
+def _modes(variable: Variable, partition: Partition, weights: Floats | None) -> Ints:
+    """Most frequent code of each group; ties go to the category more frequent overall, then the first."""
+    m = len(variable.categories)
+    overall = np.bincount(variable.values, minlength=m)
+    rank = np.empty(m, dtype=np.int64)
+    rank[np.lexsort((np.arange(m), -overall))] = np.arange(m)
+    cells = partition.labels.astype(np.int64) * m + rank[variable.values]
+    held, where = np.unique(cells, return_inverse=True)
+    counts = np.bincount(where, weights=weights)
+    groups = held // m
+    best = np.lexsort((held % m, -counts, groups))
+    first = best[np.searchsorted(groups[best], np.arange(partition.n_groups))]
+    return ints(np.argsort(rank)[held[first] % m])
+
+
+def _ancestors(variable: Variable, partition: Partition) -> Variable:
+    hierarchy = variable.hierarchy
+    if hierarchy is None or None in variable.categories:
+        return variable.with_values(_modes(variable, partition, None)[partition.labels])
+    leaf = hierarchy.codes([str(c) for c in variable.categories])[variable.values]
+    level = np.full(partition.n_groups, hierarchy.height)
+    label = np.array([hierarchy.paths[0][-1]] * partition.n_groups, dtype=object)
+    for lvl in reversed(range(hierarchy.height)):
+        codes, names = hierarchy.level_codes(lvl)
+        order = np.lexsort((codes[leaf], partition.labels))
+        starts = np.concatenate([[0], np.cumsum(partition.sizes)[:-1]])
+        lowest, highest = codes[leaf[order[starts]]], codes[leaf[order[starts + partition.sizes - 1]]]
+        alike = lowest == highest
+        level[alike], label[alike] = lvl, np.array(names, dtype=object)[lowest[alike]]
+    known = {str(c): c for c in variable.categories}
+    label = np.array([known.get(text, text) if lvl == 0 else text for lvl, text in zip(level, label)], dtype=object)
+    categories = tuple(dict.fromkeys([*variable.categories, *label.tolist()]))
+    place = {category: i for i, category in enumerate(categories)}
+    codes_of_group = np.array([place[text] for text in label], dtype=np.int32)
+    return replace(variable, values=codes_of_group[partition.labels], categories=categories)
+
+
+def _medoids(records: Records, partition: Partition) -> Ints:
+    x = records.matrix()
+    far = ((x - partition.means(x)[partition.labels]) ** 2).sum(axis=1)
+    order = np.lexsort((np.arange(len(x)), far, partition.labels))
+    return order[np.searchsorted(partition.labels[order], np.arange(partition.n_groups))].astype(np.int32)

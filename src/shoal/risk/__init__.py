@@ -1,0 +1,1 @@
+"""Attacks and measures of disclosure risk, one a file."""
