@@ -1,0 +1,88 @@
+// The mean of the live rows, exact and free of drift.
+//
+// MDAV recomputes the mean after every removal, and ties between records are broken by the last bit of a
+// distance; a running floating-point sum would make the partition depend on the order of removals. So each
+// value becomes a 128-bit integer, a multiple of 2^(e - 90), where 2^e bounds its column. Sums of up to 2^37
+// such integers cannot overflow, integer addition is associative, and subtraction undoes addition exactly.
+// The mean is that sum divided by the number of rows, rounded once to the nearest double (ties to even).
+// Exponents below -900 count as -900, so that no mean is ever subnormal and rounded twice.
+#pragma once
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+namespace shoal {
+
+class ExactMean {
+ public:
+  // Starts with no row; `x` (n rows of d values) only sets the scale of every column.
+  ExactMean(const double* x, std::size_t n, std::size_t d) : sum_(d, 0), scale_(d), unit_(d) {
+    std::vector<double> largest(d, 0.0);
+    for (std::size_t i = 0; i < n; ++i)
+      for (std::size_t j = 0; j < d; ++j) largest[j] = std::fmax(largest[j], std::fabs(x[i * d + j]));
+    for (std::size_t j = 0; j < d; ++j) {
+      int exponent = 0;
+      std::frexp(largest[j], &exponent);
+      unit_[j] = (exponent > -900 ? exponent : -900) - 90;
+      scale_[j] = std::ldexp(1.0, -unit_[j]);
+    }
+  }
+
+  void add(const double* row) {
+    for (std::size_t j = 0; j < sum_.size(); ++j) sum_[j] += fixed(row[j], j);
+    ++count_;
+  }
+
+  void remove(const double* row) {
+    for (std::size_t j = 0; j < sum_.size(); ++j) sum_[j] -= fixed(row[j], j);
+    --count_;
+  }
+
+  void clear() {
+    sum_.assign(sum_.size(), 0);
+    count_ = 0;
+  }
+
+  void mean(double* out) const {
+    for (std::size_t j = 0; j < sum_.size(); ++j) out[j] = std::ldexp(quotient(sum_[j]), unit_[j]);
+  }
+
+ private:
+  using Wide = __int128;
+  using Bits = unsigned __int128;
+
+  Wide fixed(double value, std::size_t j) const {
+    const double t = value * scale_[j];
+    return static_cast<Wide>(std::fabs(t) < 0x1p52 ? std::nearbyint(t) : t);
+  }
+
+  // sum / count_ to 53 bits: divide with the dividend shifted fully left, which leaves at least 64 bits of
+  // quotient, then round on the dropped bits and the remainder.
+  double quotient(Wide sum) const {
+    if (sum == 0) return 0.0;
+    Bits magnitude = sum < 0 ? -static_cast<Bits>(sum) : static_cast<Bits>(sum);
+    const int shift = leading_zeros(magnitude);
+    magnitude <<= shift;
+    const Bits ratio = magnitude / count_;
+    const bool inexact = magnitude % count_ != 0;
+    const int dropped = 128 - leading_zeros(ratio) - 53;
+    Bits kept = ratio >> dropped;
+    const Bits rest = ratio - (kept << dropped), half = Bits{1} << (dropped - 1);
+    if (rest > half || (rest == half && (inexact || (kept & 1)))) ++kept;
+    const double value = std::ldexp(static_cast<double>(static_cast<std::uint64_t>(kept)), dropped - shift);
+    return sum < 0 ? -value : value;
+  }
+
+  static int leading_zeros(Bits v) {
+    const auto high = static_cast<std::uint64_t>(v >> 64);
+    return high ? __builtin_clzll(high) : 64 + __builtin_clzll(static_cast<std::uint64_t>(v));
+  }
+
+  std::vector<Wide> sum_;
+  std::vector<double> scale_;  // 2^-unit_
+  std::vector<int> unit_;      // the sum counts multiples of 2^unit_
+  std::size_t count_ = 0;
+};
+
+}  // namespace shoal

@@ -1,0 +1,50 @@
+// The records as every partition kernel sees them, and the one definition of distance.
+//
+// All values are multiplied by one power of two that brings the largest magnitude into [1/2, 1): squares of
+// 1e200 do not overflow then, and since the multiplication is exact (values 2^-1022 times smaller than the
+// largest excepted) it changes no comparison. Negative zeros become zeros, so that equal rows have equal bits.
+//
+// The squared distance is a float64 sum over the columns in order, never contracted and never expanded into
+// |x|^2 - 2 x.q + |q|^2: partitions of tied data depend on the last bit, and every engine must agree on it.
+#pragma once
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+namespace shoal {
+
+inline double squared_distance(const double* a, const double* b, std::size_t d) {
+  double sum = 0.0;
+  for (std::size_t j = 0; j < d; ++j) {
+    const double t = a[j] - b[j];
+    sum += t * t;
+  }
+  return sum;
+}
+
+struct Table {
+  std::size_t n, d;
+  std::vector<double> values;  // n rows of d
+
+  Table(const double* x, std::size_t rows, std::size_t columns) : n(rows), d(columns), values(x, x + rows * columns) {
+    double largest = 0.0;
+    for (double v : values) largest = std::fmax(largest, std::fabs(v));
+    int exponent = 0;
+    std::frexp(largest, &exponent);
+    const bool plain = exponent > -1000 && exponent < 1000;
+    const double factor = plain ? std::ldexp(1.0, -exponent) : 0.0;
+    for (double& v : values) v = (plain ? v * factor : std::ldexp(v, -exponent)) + 0.0;
+  }
+
+  const double* row(std::size_t i) const { return values.data() + i * d; }
+};
+
+// Candidates in the order that decides every search: nearer first, then the lower row.
+struct Neighbour {
+  double d2;
+  std::int32_t row;
+  bool operator<(const Neighbour& other) const { return d2 != other.d2 ? d2 < other.d2 : row < other.row; }
+};
+
+}  // namespace shoal
