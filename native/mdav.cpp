@@ -8,7 +8,9 @@
 #include "brute.hpp"
 #include "exact_sum.hpp"
 #include "kernels.hpp"
+#include "tree.hpp"
 #include "watch.hpp"
+#include <nanobind/stl/string.h>
 #include <numeric>
 #include <string>
 
@@ -72,19 +74,24 @@ std::vector<std::int32_t> partition(const Table& table, std::size_t k, bool simd
   return Mdav<Engine>(table, k, engine, watch).run();
 }
 
-nb::ndarray<nb::numpy, std::int32_t> mdav(Matrix x, std::size_t k, bool simd, nb::object progress) {
+// Below this many records a look at all of them is as fast as the tree (see bench/mdav.py).
+constexpr std::size_t kSmall = 500;
+
+nb::ndarray<nb::numpy, std::int32_t> mdav(Matrix x, std::size_t k, const std::string& engine, bool simd,
+                                          nb::object progress) {
   std::vector<std::int32_t> labels;
   Watch watch(progress);
   {
     nb::gil_scoped_release unlock;
     const Table table(x.data(), x.shape(0), x.shape(1));
-    labels = partition<Brute>(table, k, simd, watch);
+    const bool brute = engine == "brute" || (engine == "auto" && table.n < kSmall);
+    labels = brute ? partition<Brute>(table, k, simd, watch) : partition<Tree>(table, k, simd, watch);
   }
   return to_numpy(std::move(labels));
 }
 
 const Kernel kernel([](nb::module_& m) {
-  m.def("mdav", &mdav, nb::arg("x"), nb::arg("k"), nb::arg("simd"), nb::arg("progress").none());
+  m.def("mdav", &mdav, nb::arg("x"), nb::arg("k"), nb::arg("engine"), nb::arg("simd"), nb::arg("progress").none());
 });
 
 }  // namespace

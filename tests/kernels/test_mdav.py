@@ -92,3 +92,24 @@ def test_interrupt_and_progress(engine):
         mdav(x, 2, engine=engine, progress=stop)
     assert 0 <= seen[0] < 1
     assert len(seen) == 1
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_the_tree_equals_brute_force_on_larger_tables(seed):
+    """Large enough for several levels, rebuilds, moves of the anchor and the walk in many dimensions."""
+    rng = np.random.default_rng(seed)
+    n = int(rng.integers(2000, 4000))
+    for x in (
+        rng.normal(size=(n, 5)),
+        rng.normal(size=(n, 31)),
+        rng.integers(-3, 4, (n, 2)) / 10,
+        rng.lognormal(0, 3, (n, 3)) + 1e8,
+        rng.standard_cauchy((n, 2)) * 1e25,
+        rng.normal(size=(n // 10, 4))[rng.integers(0, n // 10, n)] * 1e-25,
+        rng.normal(size=(n, 2)) * 1e-7 + rng.integers(0, 3, (n, 1)),  # clusters that float32 cannot tell apart
+        np.where(rng.random((n, 1)) < 0.01, 1e25, 1.0) * rng.normal(size=(n, 3)),
+    ):
+        k = int(rng.choice([1, 2, 5, 40]))
+        expected = mdav(x, k, engine="brute")
+        np.testing.assert_array_equal(mdav(x, k, engine="tree"), expected)
+        np.testing.assert_array_equal(mdav(x, k, engine="tree", simd=False), expected)
