@@ -1,0 +1,19 @@
+"""The whole table as one group."""
+
+import numpy as np
+
+from shoal.groups import Partition, Progress
+from shoal.methods import method
+from shoal.partition.partitioner import Partitioner
+from shoal.records import Records
+
+
+@method("whole", title="The whole table as one group", source="")
+class Whole(Partitioner):
+    """One group of all records: what is replaced inside it is fully synthetic (k = n).
+
+    With strata, one group a stratum.
+    """
+
+    def assign(self, records: Records, rng: np.random.Generator, progress: Progress) -> Partition:
+        return Partition(labels=np.zeros(len(records), dtype=np.int32))

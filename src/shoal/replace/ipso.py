@@ -1,0 +1,53 @@
+"""IPSO: information preserving statistical obfuscation (Burridge 2003)."""
+
+import numpy as np
+
+from shoal.change import Change
+from shoal.groups import Partition, Progress
+from shoal.methods import method
+from shoal.records import Records
+from shoal.replace.frames import rotate
+from shoal.replace.synthesis import Synthesiser, kept
+
+
+@method("ipso", title="IPSO: information preserving statistical obfuscation", source="Burridge (2003), variant C")
+class IPSO(Synthesiser):
+    """Continuous columns drawn anew given the columns that stay, first and second moments of every group kept.
+
+    Inside a group X' = P X + U O U'X: the part of the columns X that a linear regression on the kept columns Y
+    explains stays, the residuals are rotated at random among all that are orthogonal to [1, Y] (O is uniform on
+    the orthogonal matrices). Means, the covariance matrix of X and its covariances with Y are exactly those of the
+    original, in every group and therefore overall, whatever the rank of X and Y; coefficients and standard errors
+    of linear regressions among these columns are too. With one group the columns X are fully synthetic, with
+    groups by microaggregation the result is the hybrid data of Domingo-Ferrer & Gonzalez-Nicolas (2010), Section 4.
+
+    Parameters
+    ----------
+    given
+        Names of the kept columns Y; by default the continuous quasi-identifiers and confidential columns that are
+        not replaced.
+    small
+        The residuals of a group of s records live in d = s - 1 - rank Y dimensions. With d = 0 a group comes out as
+        it went in, with d = 1 it does so half the time. A group with d < L + 1, for L replaced columns, makes the
+        step refuse, or is merged with the group of the nearest mean, or is allowed. Only `allow` lets k = 1 return
+        the data as they are.
+    support
+        Rules of the observed support that released values obey: range, non-negative, zeros, integers. The
+        facts tell how much exactness that costs.
+    marginals
+        Draw on the columns' own scale, on logarithms or on normal scores; the moments on the columns' own scale
+        are restored afterwards.
+
+    Notes
+    -----
+    Differs from the paper: Domingo-Ferrer & Gonzalez-Nicolas, Section 3.1, ask for k >= M + 1 with M kept columns,
+    which leaves d = 0.
+    """
+
+    given: tuple[str, ...] | None = None
+
+    def apply(
+        self, records: Records, partition: Partition, rng: np.random.Generator, progress: Progress = None
+    ) -> Change:
+        given = kept(records, self.given, self.method_name)
+        return self._synthesise(records, partition, given, len(records.targets) + 1, rotate, rng, progress)

@@ -1,0 +1,117 @@
+"""Muralidhar-Sarathy hybrid data: a share of every record's own values, the rest synthetic (2008)."""
+
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+from shoal.change import Change
+from shoal.errors import ParameterError
+from shoal.groups import Partition, Progress
+from shoal.kernels.arrays import Floats
+from shoal.methods import method
+from shoal.records import Records
+from shoal.replace.frames import NEGLIGIBLE, Split, orthonormal, random_frame
+from shoal.replace.synthesis import Synthesiser, kept
+
+Alpha = float | tuple[float, ...] | tuple[tuple[float, ...], ...]
+
+TOLERANCE = 1e-9
+"""Eigenvalues above minus this, relative to residuals of variance 1, are rounding errors of zero."""
+
+
+@method("muralidhar-sarathy", title="Muralidhar-Sarathy hybrid values", source="Muralidhar & Sarathy (2008)")
+class MuralidharSarathy(Synthesiser):
+    """Each value is a share of the record's own, plus a regression on the kept columns, plus noise.
+
+    x' = gamma + x alpha' + y beta' + e with beta' = Syy^-1 Syx (I - alpha') and gamma such that means are kept;
+    the noise has the covariance See = R - alpha R alpha', R = Sxx - Sxy Syy^-1 Syx, and is orthogonal to 1, X and
+    Y. Means, the covariance matrix of X and its covariances with Y are then exact. The method takes the whole table:
+    use it with the partition `whole`. In smaller groups it does the same inside every group.
+
+    Parameters
+    ----------
+    alpha
+        Share of the own value in [-1, 1]: one number for all replaced columns, one a column (a diagonal matrix), or
+        a matrix, row by row. 0 makes the columns synthetic, 1 leaves them as they are.
+    clip
+        See must be positive semidefinite, which equal numbers always satisfy and others need not. If it is not,
+        the step refuses, or with `clip` drops the negative part of See, and the covariances of X are then exceeded
+        by what the facts tell.
+    given, small, support, marginals
+        As for IPSO; a group needs d >= 2 L, as the noise is orthogonal to X too.
+
+    Notes
+    -----
+    See is positive semidefinite exactly where no direction of the residuals is enlarged by alpha: the largest
+    singular value of R^-1/2 alpha R^1/2 is at most 1.
+    """
+
+    alpha: Alpha
+    small: Literal["refuse", "merge"] = "refuse"
+    clip: bool = False
+    given: tuple[str, ...] | None = None
+
+    def apply(
+        self, records: Records, partition: Partition, rng: np.random.Generator, progress: Progress = None
+    ) -> Change:
+        columns = len(records.targets)
+        share = _Share(matrix=_matrix(self.alpha, columns), clip=self.clip, dropped=[])
+        given = kept(records, self.given, self.method_name)
+        change = self._synthesise(records, partition, given, 2 * columns, share.draw, rng, progress)
+        facts = {**change.facts, "alpha": share.matrix.tolist()}
+        if share.dropped:
+            facts["smallest eigenvalue of the noise covariance that was clipped"] = min(share.dropped)
+        return Change(records=change.records, facts=facts)
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class _Share:
+    """alpha, and the draw of the new residuals E alpha' + e."""
+
+    matrix: Floats
+    clip: bool
+    dropped: list[float]
+
+    def draw(self, parts: Split, rng: np.random.Generator) -> Floats:
+        own = (parts.residual * parts.unit) @ self.matrix.T / parts.unit
+        cross = parts.residual.swapaxes(1, 2) @ parts.residual
+        noise = cross - own.swapaxes(1, 2) @ own
+        root = self._root(noise, cross)
+        return np.asarray(own + random_frame(parts, rng, beside=orthonormal(parts.residual)) @ root)
+
+    def _root(self, noise: Floats, cross: Floats) -> Floats:
+        """A factor of the noise's cross products, relative to the residuals' own spread."""
+        spread = np.sqrt(np.diagonal(cross, axis1=1, axis2=2))
+        spread = np.where(spread > 0, spread, 1.0)
+        scaled = noise / (spread[:, :, None] * spread[:, None, :])
+        values, vectors = np.linalg.eigh(scaled)
+        lowest = float(values.min())
+        if lowest < -TOLERANCE:
+            if not self.clip:
+                raise ParameterError(
+                    f"muralidhar-sarathy: alpha must leave the noise a covariance matrix; its smallest eigenvalue "
+                    f"would be {lowest:.3g} (residuals of variance 1). The replaced columns depend on each other "
+                    f"so strongly that keeping different shares of them enlarges some combination of them. "
+                    f"Take equal shares, or shares nearer to each other, or set clip: true."
+                )
+            self.dropped.append(lowest)
+        half = np.sqrt(np.where(values < NEGLIGIBLE, 0.0, values))[:, :, None] * vectors.swapaxes(1, 2)
+        return np.asarray(half * spread[:, None, :])
+
+
+def _matrix(alpha: Alpha, columns: int) -> Floats:
+    try:
+        values = np.asarray(alpha, dtype=np.float64)
+    except ValueError:  # rows of different lengths
+        values = np.empty((0, 0))
+    if values.ndim == 0:
+        values = np.full(columns, float(values))
+    if values.ndim == 1:
+        values = np.diag(values)
+    if values.shape != (columns, columns) or not np.isfinite(values).all():
+        raise ParameterError(
+            f"muralidhar-sarathy: alpha must be one number, {columns} numbers, or {columns} rows of {columns} numbers "
+            f"(the step replaces that many columns)."
+        )
+    return values

@@ -1,0 +1,43 @@
+"""Draws from a multivariate normal distribution with the group's mean and covariance."""
+
+import numpy as np
+
+from shoal.change import Change
+from shoal.groups import Partition, Progress
+from shoal.kernels.arrays import Floats
+from shoal.methods import method
+from shoal.records import Records
+from shoal.replace.frames import Split, factor, rotate
+from shoal.replace.synthesis import Synthesiser
+
+
+@method("normal", title="Multivariate normal draw", source="Oganian & Domingo-Ferrer (2017)")
+class Normal(Synthesiser):
+    """All target columns of a group drawn from a normal distribution with the group's mean and covariance.
+
+    With `exact` the sample mean and covariance of the draw are those of the group, by rotating the centred
+    columns at random (IPSO with nothing kept), else they are so in expectation.
+
+    Parameters
+    ----------
+    exact
+        Whether mean and covariance of the draw equal the group's, or only their expectations do.
+    small, support, marginals
+        As for IPSO: a group needs L + 2 records for L columns.
+    """
+
+    exact: bool = True
+
+    def apply(
+        self, records: Records, partition: Partition, rng: np.random.Generator, progress: Progress = None
+    ) -> Change:
+        needs = len(records.targets) + 1
+        draw = rotate if self.exact else _free
+        return self._synthesise(records, partition, (), needs, draw, rng, progress, exact=self.exact)
+
+
+def _free(parts: Split, rng: np.random.Generator) -> Floats:
+    """Normal residuals whose covariance is the group's n - 1 covariance; a single record has none."""
+    freedom = np.sqrt(max(parts.residual.shape[1] - 1, 1))
+    draw = rng.standard_normal(parts.residual.shape)
+    return np.asarray(draw @ (factor(parts.residual) / freedom))

@@ -1,0 +1,214 @@
+"""What all synthesisers share: which groups are large enough, the scale of the draw, the support, and the account.
+
+A synthesiser draws new values for the target columns from a model of their group. The facts it hands on tell how
+exactly the moments of every group were kept, how many values left the observed support, how many records came
+out unchanged, and what was done about groups too small for the model.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+
+from shoal.change import Change
+from shoal.errors import ParameterError, plural, quoted
+from shoal.groups import Partition, Progress
+from shoal.kernels.arrays import Floats, Longs
+from shoal.records import Records
+from shoal.replace.frames import LAST_DIGIT, NEGLIGIBLE, Split, dimensions, restored, split, stacks
+from shoal.replace.marginals import Marginals, margin
+from shoal.replace.replacement import Replacement
+from shoal.replace.support import Rule, Support
+
+Small = Literal["refuse", "merge", "allow"]
+
+Draw = Callable[[Split, np.random.Generator], Floats]
+"""New residuals of a stack of groups, in the units of the split."""
+
+ROUNDS = 200
+"""Most alternations between the support and the moments."""
+
+SETTLED = 1e-12
+"""Relative error of the moments below which the alternation ends."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Synthesiser(Replacement):
+    """A replacement that draws new values from a model of the group."""
+
+    small: Small = "refuse"
+    support: tuple[Rule, ...] = ()
+    marginals: Marginals = "raw"
+
+    def _synthesise(
+        self,
+        records: Records,
+        partition: Partition,
+        given: tuple[str, ...],
+        needs: int,
+        draw: Draw,
+        rng: np.random.Generator,
+        progress: Progress,
+        *,
+        exact: bool = True,
+    ) -> Change:
+        """Replace the targets by draws; `needs` is the least dimension of a group's residuals."""
+        names = records.targets
+        name = self.method_name
+        records.complete((*names, *given), name)
+        x, y = records.raw(names), records.raw(given)
+        if not len(x) or not names:
+            return Change(records=records, facts={"groups": partition.n_groups})
+        groups = large_enough(partition, records.matrix(names), y, needs, self.small, name)
+        margins = [margin(x[:, j], self.marginals, column) for j, column in enumerate(names)]
+        scaled = np.column_stack([m.there(x[:, j]) for j, m in enumerate(margins)])
+        support = Support.of(x, self.support)
+        new, drawn = np.empty_like(x), np.empty_like(x)
+        done = 0
+        for rows in stacks(groups, x.shape[1] + y.shape[1]):
+            parts = split(scaled[rows], y[rows])
+            values = parts.join(draw(parts, rng))
+            values = np.stack([m.back(values[:, :, j]) for j, m in enumerate(margins)], axis=2)
+            drawn[rows] = values
+            if self.support or self.marginals != "raw":
+                values = settle(values, x[rows], y[rows], support, restore=exact)
+            new[rows] = values
+            done += rows.size
+            if progress is not None:
+                progress(done / len(x))
+        facts = {
+            "groups": groups.n_groups,
+            "groups merged because too small": partition.n_groups - groups.n_groups,
+            **account(x, new, y, groups, names),
+            "values as drawn": support.violations(drawn),
+            "values as released": support.violations(new),
+        }
+        return Change(records=records.with_raw(names, new), facts=facts)
+
+
+def kept(records: Records, given: tuple[str, ...] | None, name: str) -> tuple[str, ...]:
+    """The columns a synthesis is conditional on; by default all continuous ones that count and are not replaced."""
+    if given is not None:
+        if both := [column for column in given if column in records.targets]:
+            raise ParameterError(
+                f"{name}: given must name columns that stay; {quoted(both)} are to be replaced. "
+                f"Take them out of given or of columns."
+            )
+        return given
+    return tuple(
+        column for column in records.names("quasi-identifier", "confidential")
+        if column not in records.targets and records[column].continuous
+    )
+
+
+def large_enough(
+    partition: Partition, z: Floats, y: Floats, needs: int, small: Small, name: str
+) -> Partition:
+    """The partition, its groups with fewer than `needs` dimensions left by [1, Y] treated as `small` says.
+
+    Merging joins such a group with the one whose mean over `z`, the standardised targets, is nearest.
+    """
+    if small == "allow":
+        return partition
+    while (short := np.flatnonzero(dimensions(partition, y) < needs)).size:
+        size = needs + 1 + y.shape[1]
+        if small == "refuse" or partition.n_groups == 1:
+            merge = ", or set small: merge" if small == "refuse" and partition.n_groups > 1 else ""
+            raise ParameterError(
+                f"{name} needs groups of {size} records{_condition(y)}, so that {needs} dimensions are left to draw "
+                f"from; {plural(len(short), 'group')} of {partition.n_groups:,} "
+                f"{'is' if len(short) == 1 else 'are'} smaller. Raise k to {size}, or replace fewer columns at "
+                f"once{', or name fewer in given' if y.shape[1] else ''}{merge}."
+            )
+        partition = _merged(partition, z, short)
+    return partition
+
+
+def _condition(y: Floats) -> str:
+    return f", with {plural(y.shape[1], 'column')} kept" if y.shape[1] else ""
+
+
+def _merged(partition: Partition, z: Floats, short: Longs) -> Partition:
+    """Every short group joined with the group of the nearest mean."""
+    from scipy.sparse import coo_array
+    from scipy.sparse.csgraph import connected_components
+    from scipy.spatial import cKDTree
+
+    means = partition.means(z)
+    _, near = cKDTree(means).query(means[short], k=2)
+    other = np.where(near[:, 0] == short, near[:, 1], near[:, 0])
+    links = coo_array((np.ones(len(short)), (short, other)), shape=(len(means), len(means)))
+    _, together = connected_components(links, directed=False)
+    return Partition.of(together[partition.labels])
+
+
+def settle(values: Floats, x: Floats, y: Floats, support: Support, *, restore: bool) -> Floats:
+    """Values (B, s, L) inside the support and, as far as that allows, with the moments of X.
+
+    Alternates between the nearest table with the moments and the nearest one in the support; the support has the
+    last word.
+    """
+    zeros = support.zeros(x)
+    if restore:
+        parts = split(x, y)
+        inside = values
+        for _ in range(ROUNDS):
+            values = restored(inside, parts)
+            inside = support.project(values, zeros, last=False)
+            if np.abs(inside - values).max() <= SETTLED * np.abs(parts.unit).max():
+                break
+        values = inside
+    return support.project(values, zeros, last=True)
+
+
+def account(x: Floats, new: Floats, y: Floats, groups: Partition, names: tuple[str, ...]) -> dict[str, Any]:
+    """How far the moments inside the groups and overall are from the original's, and what came out unchanged.
+
+    Means are compared relative to the larger of the mean and the standard deviation, covariances relative to the
+    product of the standard deviations.
+    """
+    worst = np.zeros(3)
+    determined: dict[str, int] = {}
+    for rows in stacks(groups, x.shape[1] + y.shape[1]):
+        worst = np.maximum(worst, moment_errors(x[rows], new[rows], y[rows]))
+        parts = split(x[rows], y[rows])
+        fixed = (parts.residual == 0).all(axis=1) & (np.ptp(x[rows], axis=1) > 0)
+        for j in np.flatnonzero(fixed.any(axis=0)):
+            determined[names[j]] = determined.get(names[j], 0) + int(fixed[:, j].sum())
+    whole = moment_errors(x[None], new[None], y[None])
+    labels = ("means", "covariances", "covariances with the kept columns")
+    wide = labels if y.shape[1] else labels[:2]
+    spread = x.std(axis=0)
+    same = (np.abs(new - x) <= 1e-9 * spread).all(axis=1)
+    facts: dict[str, Any] = {
+        "largest relative error inside a group": {label: float(worst[i]) for i, label in enumerate(wide)},
+        "largest relative error overall": {label: float(whole[i]) for i, label in enumerate(wide)},
+        "records unchanged": int(same.sum()),
+    }
+    if determined:
+        facts["groups in which the kept columns determine a column, so that it is released as it is"] = determined
+    return facts
+
+
+def moment_errors(x: Floats, new: Floats, y: Floats) -> Floats:
+    """Largest relative errors of means, covariances, and covariances with Y over a stack of groups (B, s, ...)."""
+    middle = x[:, :1] + (x - x[:, :1]).mean(axis=1, keepdims=True)
+    about, other, kept_about = x - middle, new - middle, y - y[:, :1]
+    kept_about = kept_about - kept_about.mean(axis=1, keepdims=True)
+    shift = other.mean(axis=1, keepdims=True)
+    other = other - shift
+    size = x.shape[1]
+    # A constant column has no spread to compare with: its own size then sets the scale
+    spread = np.sqrt((about**2).mean(axis=1, keepdims=True))
+    floor = LAST_DIGIT * np.abs(middle)
+    scale = np.where(spread > np.sqrt(size) * floor, spread, np.maximum(np.abs(middle), spread))
+    scale = np.where(scale > 0, scale, np.maximum(np.abs(other).max(axis=1, keepdims=True), 1e-300))
+    kept_scale = np.sqrt((kept_about**2).mean(axis=1, keepdims=True))
+    kept_scale = np.where(kept_scale > NEGLIGIBLE * np.abs(y).max(axis=1, keepdims=True), kept_scale, np.inf) \
+        if y.shape[2] else kept_scale
+    first, second, third = about / scale, other / scale, kept_about / kept_scale
+    means = np.abs(shift) / np.maximum(np.abs(middle), scale)
+    covariances = np.abs(first.swapaxes(1, 2) @ first - second.swapaxes(1, 2) @ second) / size
+    crossed = np.abs((first - second).swapaxes(1, 2) @ third) / size
+    return np.array([part.max(initial=0.0) for part in (means, covariances, crossed)])

@@ -1,0 +1,249 @@
+import numpy as np
+import polars as pl
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.stats import ks_2samp
+
+import shoal
+from naive.ipso import complement, haar, ipso
+from shoal.groups import Partition
+from shoal.kernels.mdav import mdav
+from shoal.microdata import Microdata
+from shoal.records import Records
+from shoal.replace.frames import dimensions, random_frame, split
+
+
+def synthesise(x, y, labels, seed=0, **parameters):
+    records, given = table(x, y)
+    change = shoal.IPSO(given=given, **parameters).apply(records, Partition.of(labels), np.random.default_rng(seed))
+    return change.records.raw(), change.facts
+
+
+def table(x, y):
+    names = [f"x{j}" for j in range(x.shape[1])]
+    given = tuple(f"y{j}" for j in range(y.shape[1]))
+    return Records.from_array(np.column_stack([x, y]), names=[*names, *given]).targeting(names), given
+
+
+def moments(x, y):
+    both = np.column_stack([x, y])
+    about = both - both.mean(axis=0)
+    return both.mean(axis=0), (about.T @ about)[: x.shape[1]] / len(x)
+
+
+def assert_same_moments(x, new, y, tolerance=1e-9):
+    (mean, cov), (new_mean, new_cov) = moments(x, y), moments(new, y)
+    spread = np.column_stack([x, y]).std(axis=0)
+    scale = np.maximum(np.outer(x.std(axis=0), spread), 1e-300)
+    size = np.maximum(np.abs(mean), spread)
+    assert (np.abs(new_mean - mean) <= tolerance * size).all()
+    # What the digits of the values themselves allow where an offset dwarfs the spread
+    digits = 16 * np.finfo(float).eps * np.outer(np.abs(mean[: x.shape[1]]), np.abs(mean) + spread)
+    assert (np.abs(new_cov - cov) <= tolerance * scale + digits).all()
+
+
+@st.composite
+def random_tables(draw):
+    """Tables whose columns are collinear, constant, far from 0, tiny or huge, in groups of random sizes."""
+    rng = np.random.default_rng(draw(st.integers(0, 2**32)))
+    wide, kept = draw(st.integers(1, 4)), draw(st.integers(0, 3))
+    sizes = [wide + kept + 2 + draw(st.integers(0, 6)) for _ in range(draw(st.integers(1, 6)))]
+    n = sum(sizes)
+    x, y = rng.normal(size=(n, wide)), rng.normal(size=(n, kept))
+    for kind in draw(st.lists(st.sampled_from(
+        ["collinear", "constant", "determined", "repeated", "offset", "tiny", "huge", "integers"]), max_size=3)):
+        match kind:
+            case "collinear":
+                x[:, -1] = x[:, :-1].sum(axis=1) * 3 if wide > 1 else x[:, -1]
+            case "constant":
+                x[:, 0] = 7.5
+            case "determined":
+                x[:, 0] = 2 * y.sum(axis=1) - 1
+            case "repeated":
+                y[:, -1:] = y[:, :1] * 5 + 2
+            case "offset":
+                x = x + 1e8
+            case "tiny":
+                x[:, 0] *= 1e-9
+            case "huge":
+                x *= 1e12
+            case "integers":
+                x = np.rint(x * 3)
+    return x, y, rng.permutation(np.repeat(np.arange(len(sizes)), sizes))
+
+
+def test_by_hand():
+    # Two records with X = 0, 2 and nothing kept: mean 1, residuals -1 and 1, d = 1: O is 1 or -1, so the group comes
+    # out as it is or with its two values exchanged.
+    seen = {tuple(np.rint(synthesise(np.array([[0.0], [2.0]]), np.empty((2, 0)), [0, 0], seed, small="allow")[0][:, 0]))
+            for seed in range(20)}
+    assert seen == {(0, 2), (2, 0)}
+
+
+def test_one_record_a_group_returns_the_data():
+    x = np.random.default_rng(1).normal(size=(30, 3)) + 1e8
+    new, facts = synthesise(x, x[:, :1] * 2, np.arange(30), small="allow")
+    np.testing.assert_array_equal(new, x)
+    assert facts["records unchanged"] == 30
+
+
+@given(random_tables())
+def test_moments_of_every_group_and_overall_are_kept(case):
+    x, y, labels = case
+    new, facts = synthesise(x, y, labels)
+    assert np.isfinite(new).all()
+    assert facts["groups merged because too small"] == 0
+    for g in np.unique(labels):
+        assert_same_moments(x[labels == g], new[labels == g], y[labels == g])
+    assert_same_moments(x, new, y)
+
+
+@given(random_tables())
+def test_the_outcome_is_a_rotation_of_the_residuals(case):
+    x, y, labels = case
+    new, _ = synthesise(x, y, labels)
+    for g in np.unique(labels):
+        mine = labels == g
+        u = complement(y[mine], mine.sum())
+        one, other = u.T @ (x[mine] - x[mine].mean(axis=0)), u.T @ (new[mine] - x[mine].mean(axis=0))
+        limit = 1e-9 * max(1e-300, np.abs(one).max()) + 1e-14 * np.abs(x).max()
+        np.testing.assert_allclose(np.linalg.norm(one, axis=0), np.linalg.norm(other, axis=0), atol=limit * len(x))
+        explained = (x - new)[mine] - u @ (u.T @ (x - new)[mine])  # nothing happens along [1, Y]
+        assert np.abs(explained).max() <= 100 * limit
+
+
+def test_same_law_as_the_definition():
+    # Two records' new values, over many draws by both constructions (Kolmogorov-Smirnov, two samples).
+    rng = np.random.default_rng(2)
+    x, y = rng.lognormal(size=(9, 2)), rng.normal(size=(9, 2))
+    fast = np.array([synthesise(x, y, np.zeros(9), seed)[0] for seed in range(400)])
+    slow = np.array([ipso(x, y, rng) for _ in range(400)])
+    for row, column in [(0, 0), (4, 1)]:
+        assert ks_2samp(fast[:, row, column], slow[:, row, column]).pvalue > 0.01
+    product = [(values[:, 0, 0] - x[0, 0]) * (values[:, 3, 1] - x[3, 1]) for values in (fast, slow)]
+    assert ks_2samp(*product).pvalue > 0.01
+    assert ks_2samp(fast[:, 0, 0], slow[:, 4, 0]).pvalue < 1e-6  # the test can tell laws apart
+
+
+def test_frames_are_uniform():
+    # The mean of W W' over uniform frames of L columns in d dimensions is (L / d) times the projection.
+    rng = np.random.default_rng(3)
+    x, y = rng.normal(size=(1, 7, 2)), rng.normal(size=(1, 7, 1))
+    parts = split(np.repeat(x, 4000, axis=0), np.repeat(y, 4000, axis=0))
+    frames = random_frame(parts, rng)
+    u = complement(y[0], 7)
+    np.testing.assert_allclose((frames @ frames.swapaxes(1, 2)).mean(axis=0), 2 / 5 * u @ u.T, atol=0.02)
+    o = haar(5, rng)
+    np.testing.assert_allclose(o @ o.T, np.eye(5), atol=1e-12)
+
+
+@pytest.mark.parametrize("k", [7, 30])
+def test_census_and_tarragona(shared, k):
+    for name, chosen, kept in [("census", ["FICA", "FEDTAX"], ["INTVAL", "POTHVAL"]), ("tarragona", None, None)]:
+        frame = pl.read_csv(shared / "data" / f"{name}.csv")
+        chosen, kept = chosen or frame.columns[:2], kept or frame.columns[5:7]
+        x, y = frame[chosen].to_numpy().astype(float), frame[kept].to_numpy().astype(float)
+        z = (x - x.mean(axis=0)) / x.std(axis=0)
+        labels = mdav(z, k)
+        new, facts = synthesise(x, y, labels)
+        for g in range(labels.max() + 1):
+            assert_same_moments(x[labels == g], new[labels == g], y[labels == g])
+        assert_same_moments(x, new, y)
+        assert max(facts["largest relative error inside a group"].values()) < 1e-9
+        assert facts["records unchanged"] == 0
+
+
+def test_linear_regressions_stay():
+    rng = np.random.default_rng(4)
+    y = rng.normal(size=(300, 2))
+    x = y @ rng.normal(size=(2, 3)) + rng.exponential(size=(300, 3))
+    new, _ = synthesise(x, y, np.arange(300) % 12)
+    for j in range(3):
+        results = []
+        for values in (x, new):
+            design = np.column_stack([np.ones(300), np.delete(values, j, axis=1), y])
+            coefficients, rss, *_ = np.linalg.lstsq(design, values[:, j])
+            errors = np.sqrt(np.diag(np.linalg.inv(design.T @ design)) * rss / (300 - design.shape[1]))
+            results.append(np.concatenate([coefficients, errors]))
+        np.testing.assert_allclose(results[0], results[1], rtol=1e-9)
+
+
+def test_an_offset_of_1e8_changes_only_the_offset():
+    rng = np.random.default_rng(5)
+    x, y = np.rint(rng.normal(size=(40, 2)) * 100), np.rint(rng.normal(size=(40, 1)) * 100)
+    plain, _ = synthesise(x, y, np.arange(40) % 4)
+    moved, _ = synthesise(x + 1e8, y - 1e8, np.arange(40) % 4)
+    np.testing.assert_allclose(moved - 1e8, plain, atol=1e-6)
+
+
+def test_groups_too_small_are_refused_merged_or_allowed():
+    rng = np.random.default_rng(6)
+    x, y = rng.normal(size=(40, 2)), rng.normal(size=(40, 1))
+    labels = np.arange(40) // 4  # d = 4 - 1 - 1 = 2 < 3
+    with pytest.raises(shoal.errors.ParameterError, match=(
+        r"ipso needs groups of 5 records, with 1 column kept, so that 3 dimensions are left to draw from; "
+        r"10 groups of 10 are smaller. Raise k to 5, or replace fewer columns at once, or name fewer in given, "
+        r"or set small: merge."
+    )):
+        synthesise(x, y, labels)
+    new, facts = synthesise(x, y, labels, small="merge")
+    assert 5 <= facts["groups merged because too small"] <= 9
+    assert_same_moments(x, new, y)
+    new, facts = synthesise(x, y, labels, small="allow")
+    assert facts["groups"] == 10
+    for g in range(10):
+        assert_same_moments(x[labels == g], new[labels == g], y[labels == g])
+
+
+@settings(max_examples=25)
+@given(st.lists(st.integers(1, 7), min_size=1, max_size=12), st.integers(0, 1000))
+def test_merging_ends_with_groups_large_enough(sizes, seed):
+    rng = np.random.default_rng(seed)
+    labels = np.repeat(np.arange(len(sizes)), sizes)
+    x, y = rng.normal(size=(len(labels), 2)), rng.integers(0, 2, (len(labels), 1)).astype(float)
+    if dimensions(Partition.of(np.zeros(len(labels))), y)[0] < 3:
+        with pytest.raises(shoal.errors.ParameterError):
+            synthesise(x, y, labels, small="merge")
+        return
+    new, facts = synthesise(x, y, labels, small="merge")
+    assert np.isfinite(new).all()
+    assert facts["groups"] <= len(sizes)
+    assert_same_moments(x, new, y)
+
+
+def test_a_column_that_the_kept_ones_determine_is_reported():
+    y = np.random.default_rng(7).normal(size=(30, 1))
+    x = np.column_stack([3 * y[:, 0] + 1, y[:, 0] ** 2])
+    new, facts = synthesise(x, y, np.zeros(30))
+    np.testing.assert_array_equal(new[:, 0], x[:, 0])
+    told = facts["groups in which the kept columns determine a column, so that it is released as it is"]
+    assert told == {"x0": 1}
+
+
+def test_the_default_keeps_the_columns_that_are_not_replaced():
+    rng = np.random.default_rng(8)
+    frame = pl.DataFrame({name: rng.normal(size=50) for name in "abcd"} | {"e": ["u", "v"] * 25})
+    roles = {"a": "quasi-identifier", "b": "quasi-identifier", "c": "confidential", "d": "other", "e": "confidential"}
+    records = Microdata.of(frame, roles).records.targeting(["c"])
+    change = shoal.IPSO().apply(records, Partition.of(np.zeros(50)), rng)
+    new, y = change.records.raw(["c"]), frame[["a", "b"]].to_numpy()
+    assert_same_moments(frame[["c"]].to_numpy(), new, y)
+    assert np.abs(np.corrcoef(new[:, 0], frame["d"])[0, 1] - np.corrcoef(frame["c"], frame["d"])[0, 1]) > 1e-6
+    assert change.records["d"] is records["d"]
+    with pytest.raises(shoal.errors.ParameterError, match="'c' are to be replaced"):
+        shoal.IPSO(given=("a", "c")).apply(records, Partition.of(np.zeros(50)), rng)
+
+
+def test_columns_that_are_not_numbers_are_refused():
+    frame = pl.DataFrame({"a": ["x", "y"] * 10})
+    records = Microdata.of(frame, {"a": "quasi-identifier"}).records
+    with pytest.raises(shoal.errors.DataError, match="needs continuous columns; 'a' are not"):
+        shoal.IPSO().apply(records, Partition.of(np.zeros(20)), np.random.default_rng(0))
+
+
+def test_same_seed_same_result():
+    rng = np.random.default_rng(9)
+    x, y = rng.normal(size=(60, 2)), rng.normal(size=(60, 1))
+    np.testing.assert_array_equal(synthesise(x, y, np.arange(60) % 5, 1)[0], synthesise(x, y, np.arange(60) % 5, 1)[0])
+    assert (synthesise(x, y, np.arange(60) % 5, 1)[0] != synthesise(x, y, np.arange(60) % 5, 2)[0]).all()
