@@ -21,6 +21,8 @@
 #include <cmath>
 #include <string>
 
+#include <nanobind/stl/string.h>
+
 #include "covariance_models.hpp"
 #include "kernels.hpp"
 #include "watch.hpp"
