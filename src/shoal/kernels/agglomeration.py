@@ -5,7 +5,7 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import ArrayLike
 
-from shoal.kernels import _native
+import shoal.kernels._native as _native
 from shoal.kernels.arrays import Ints, floats
 
 

@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 from numpy.typing import ArrayLike
 
-from shoal.kernels import _native
+import shoal.kernels._native as _native
 from shoal.kernels.arrays import Ints, floats
 
 

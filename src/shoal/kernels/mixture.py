@@ -6,7 +6,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from shoal.kernels import _native
+import shoal.kernels._native as _native
 from shoal.kernels.arrays import Floats, Ints, floats
 
 COVARIANCE_MODELS = (
@@ -141,7 +141,7 @@ def held_proportions(weight: ArrayLike, floor: float) -> Floats:
 
 def parameter_count(model: str, groups: int, d: int) -> int:
     """Free parameters of a normal mixture: proportions, means and covariances (Celeux & Govaert 1995, table 1)."""
-    volume, shape, orientation = model
+    volume, shape, orientation = tuple(model)
     volumes = groups if volume == "V" else 1
     shapes = {"I": 0, "E": d - 1, "V": groups * (d - 1)}[shape]
     turns = {"I": 0, "E": 1, "V": groups}[orientation] * (d * (d - 1) // 2)
