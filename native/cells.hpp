@@ -128,7 +128,7 @@ class Cells {
       middle_[j] = sample[sample.size() / 2];
     }
     for (std::int32_t p : ids)
-      for (std::size_t j = 0; j < d_; ++j) largest = std::fmax(largest, std::fabs(points.values(p)[j] - middle_[j]));
+      for (std::size_t j = 0; j < d_; ++j) largest = std::max(largest, std::fabs(points.values(p)[j] - middle_[j]));
     int exponent = 0;
     std::frexp(largest, &exponent);
     scale_ = std::ldexp(1.0, std::min(-exponent, 1000));

@@ -7,6 +7,7 @@
 // The mean is that sum divided by the number of rows, rounded once to the nearest double (ties to even).
 // Exponents below -900 count as -900, so that no mean is ever subnormal and rounded twice.
 #pragma once
+#include <algorithm>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
@@ -20,7 +21,7 @@ class ExactMean {
   ExactMean(const double* x, std::size_t n, std::size_t d) : sum_(d, 0), scale_(d), unit_(d) {
     std::vector<double> largest(d, 0.0);
     for (std::size_t i = 0; i < n; ++i)
-      for (std::size_t j = 0; j < d; ++j) largest[j] = std::fmax(largest[j], std::fabs(x[i * d + j]));
+      for (std::size_t j = 0; j < d; ++j) largest[j] = std::max(largest[j], std::fabs(x[i * d + j]));
     for (std::size_t j = 0; j < d; ++j) {
       int exponent = 0;
       std::frexp(largest[j], &exponent);
@@ -53,8 +54,11 @@ class ExactMean {
   using Bits = unsigned __int128;
 
   Wide fixed(double value, std::size_t j) const {
-    const double t = value * scale_[j];
-    return static_cast<Wide>(std::fabs(t) < 0x1p52 ? std::nearbyint(t) : t);
+    const double t = value * scale_[j];  // below 2^90
+    if (std::fabs(t) < 0x1p52) return static_cast<std::int64_t>(std::nearbyint(t));
+    const auto high = static_cast<std::int64_t>(t * 0x1p-37);
+    const auto low = static_cast<std::int64_t>(t - static_cast<double>(high) * 0x1p37);  // exact: an integer
+    return static_cast<Wide>(high) * (Wide{1} << 37) + low;
   }
 
   // sum / count_ to 53 bits: divide with the dividend shifted fully left, which leaves at least 64 bits of

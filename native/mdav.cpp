@@ -74,8 +74,13 @@ std::vector<std::int32_t> partition(const Table& table, std::size_t k, bool simd
   return Mdav<Engine>(table, k, engine, watch).run();
 }
 
-// Below this many records a look at all of them is as fast as the tree (see bench/mdav.py).
-constexpr std::size_t kSmall = 500;
+// Where the exhaustive search is expected to be faster. It costs n^2 d / k and the tree little but its
+// construction, n log n; the constant is read off `bench/mdav.py --crossover`.
+constexpr double kCrossover = 150.0;
+
+bool small(const Table& table, std::size_t k) {
+  return static_cast<double>(table.n) < kCrossover * static_cast<double>(k) * std::sqrt(static_cast<double>(table.d));
+}
 
 nb::ndarray<nb::numpy, std::int32_t> mdav(Matrix x, std::size_t k, const std::string& engine, bool simd,
                                           nb::object progress) {
@@ -84,7 +89,7 @@ nb::ndarray<nb::numpy, std::int32_t> mdav(Matrix x, std::size_t k, const std::st
   {
     nb::gil_scoped_release unlock;
     const Table table(x.data(), x.shape(0), x.shape(1));
-    const bool brute = engine == "brute" || (engine == "auto" && table.n < kSmall);
+    const bool brute = engine == "brute" || (engine == "auto" && small(table, k));
     labels = brute ? partition<Brute>(table, k, simd, watch) : partition<Tree>(table, k, simd, watch);
   }
   return to_numpy(std::move(labels));

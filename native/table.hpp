@@ -7,6 +7,7 @@
 // The squared distance is a float64 sum over the columns in order, never contracted and never expanded into
 // |x|^2 - 2 x.q + |q|^2: partitions of tied data depend on the last bit, and every engine must agree on it.
 #pragma once
+#include <algorithm>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
@@ -29,7 +30,7 @@ struct Table {
 
   Table(const double* x, std::size_t rows, std::size_t columns) : n(rows), d(columns), values(x, x + rows * columns) {
     double largest = 0.0;
-    for (double v : values) largest = std::fmax(largest, std::fabs(v));
+    for (double v : values) largest = std::max(largest, std::fabs(v));
     int exponent = 0;
     std::frexp(largest, &exponent);
     const bool plain = exponent > -1000 && exponent < 1000;

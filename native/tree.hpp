@@ -92,7 +92,7 @@ class Tree {
  private:
   static constexpr double kAnchorShare = 0.9;
   static constexpr double kShrunk = 0x1p-10;
-  static constexpr std::size_t kWeighEvery = 128;  // groups between two looks at how well the bounds prune
+  static constexpr std::size_t kWeighEvery = 16;  // pairs of groups between two looks at how well the bounds prune
   static constexpr double kWalkShare = 0.35;       // of the live leaves
 
   struct Stop {

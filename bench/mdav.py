@@ -1,0 +1,104 @@
+"""MDAV: the tree against exhaustive search, compiled the same way, in one run.
+
+    python bench/mdav.py                       # the table of the documentation, about two minutes
+    python bench/mdav.py 1000000x5 --k 5       # any size; add --skip-brute above 200 000 records
+    python bench/mdav.py --crossover           # where exhaustive search is still the faster one
+
+Each figure is the CPU time of one call on one thread in a process of its own, with the memory the call added to
+the input's; both engines must give the same partition. Data: standard normal, or lognormal with --skewed.
+"""
+
+import argparse
+import hashlib
+import resource
+import subprocess
+import sys
+import time
+
+import numpy as np
+
+from shoal.kernels.mdav import mdav
+
+SIZES = ["20000x5", "100000x2", "100000x5", "100000x10", "100000x30", "1000000x2", "1000000x5"]
+MOST_FOR_BRUTE = 200_000
+"""Above this many records exhaustive search takes minutes."""
+
+
+def table(n: int, d: int, skewed: bool) -> np.ndarray:
+    x = np.random.default_rng(1).normal(size=(n, d))
+    return np.exp(x) if skewed else x
+
+
+def measure(n: int, d: int, k: int, engine: str, simd: bool, skewed: bool) -> None:
+    """Print CPU seconds, MB added and a digest of the partition; runs in a child."""
+    x = table(n, d, skewed)
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    start = time.process_time()
+    labels = mdav(x, k, engine=engine, simd=simd)
+    seconds = time.process_time() - start
+    added = (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) / 1024
+    print(seconds, added, hashlib.sha256(labels.tobytes()).hexdigest())
+
+
+def in_child(*args: object) -> tuple[float, float, str]:
+    call = [sys.executable, __file__, "--child", *map(str, args)]
+    seconds, added, digest = subprocess.run(call, check=True, capture_output=True, text=True).stdout.split()
+    return float(seconds), float(added), digest
+
+
+def compare(sizes: list[str], k: int, skewed: bool, skip_brute: bool) -> None:
+    print(f"{'records':>9} {'columns':>7} {'k':>4} | {'brute s':>8} {'tree s':>7} {'ratio':>6} | "
+          f"{'no AVX2 s':>9} | {'auto s':>7} {'MB added':>8} {'x input':>7}")
+    for size in sizes:
+        n, d = map(int, size.split("x"))
+        seconds, added, digest = in_child(n, d, k, "tree", True, skewed)
+        plain, _, plain_digest = in_child(n, d, k, "tree", False, skewed)
+        auto, _, auto_digest = in_child(n, d, k, "auto", True, skewed)
+        digests = {digest, plain_digest, auto_digest}
+        brute, ratio = "", ""
+        if n <= MOST_FOR_BRUTE and not skip_brute:
+            brute_seconds, _, brute_digest = in_child(n, d, k, "brute", True, skewed)
+            digests.add(brute_digest)
+            brute, ratio = f"{brute_seconds:.2f}", f"{brute_seconds / seconds:.1f}"
+        if len(digests) > 1:
+            raise SystemExit(f"the engines disagree on {size}")
+        print(f"{n:>9} {d:>7} {k:>4} | {brute:>8} {seconds:>7.2f} {ratio:>6} | {plain:>9.2f} | "
+              f"{auto:>7.2f} {added:>8.0f} {added * 2**20 / (8 * n * d):>7.1f}", flush=True)
+
+
+def crossover() -> None:
+    print("ratio of exhaustive search to the tree (over 1: the tree is faster)")
+    print(f"{'columns':>7} {'k':>4} | " + " ".join(f"{n:>7}" for n in (500, 1000, 2000, 5000, 20000, 50000)))
+    for d in (2, 5, 10, 30):
+        for k in (5, 30, 100):
+            ratios = []
+            for n in (500, 1000, 2000, 5000, 20000, 50000):
+                x, repeats = table(n, d, False), max(1, min(20, 200_000 // (n * d)))
+                seconds = []
+                for engine in ("brute", "tree"):
+                    start = time.process_time()
+                    for _ in range(repeats):
+                        mdav(x, k, engine=engine)
+                    seconds.append(time.process_time() - start)
+                ratios.append(f"{seconds[0] / seconds[1]:>7.2f}")
+            print(f"{d:>7} {k:>4} | " + " ".join(ratios), flush=True)
+
+
+def main() -> None:
+    if sys.argv[1:2] == ["--child"]:
+        n, d, k, engine, simd, skewed = sys.argv[2:]
+        return measure(int(n), int(d), int(k), engine, simd == "True", skewed == "True")
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("sizes", nargs="*", default=SIZES, help="records x columns, as in 100000x5")
+    parser.add_argument("--k", type=int, default=5)
+    parser.add_argument("--skewed", action="store_true", help="lognormal data")
+    parser.add_argument("--skip-brute", action="store_true")
+    parser.add_argument("--crossover", action="store_true")
+    args = parser.parse_args()
+    if args.crossover:
+        return crossover()
+    return compare(args.sizes, args.k, args.skewed, args.skip_brute)
+
+
+if __name__ == "__main__":
+    main()
