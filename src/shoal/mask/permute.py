@@ -1,0 +1,36 @@
+"""Permutation: values are dealt out again at random."""
+
+import numpy as np
+
+from shoal.change import Change
+from shoal.groups import Progress
+from shoal.kernels.arrays import Longs
+from shoal.mask.masking import Mask, strata
+from shoal.methods import method
+from shoal.records import Records
+
+
+@method("permute", title="Random permutation", source="Fisher & Yates (1938)")
+class Permute(Mask):
+    """Deals the values of columns out again at random, over the whole table or inside each stratum.
+
+    Univariate distributions stay exactly what they were; with `together` so does the joint distribution of
+    the target columns, and only their tie to the other columns is cut.
+
+    Parameters
+    ----------
+    together
+        Move a record's target cells as one piece instead of each column by itself.
+    """
+
+    together: bool = False
+
+    def apply(self, records: Records, rng: np.random.Generator, progress: Progress = None) -> Change:
+        places: dict[str, Longs] = {}
+        for rows in strata(records):
+            common = rng.permutation(len(rows))
+            for name in records.targets:
+                place = places.setdefault(name, np.arange(len(records)))
+                place[rows] = rows[common if self.together else rng.permutation(len(rows))]
+        changed = [records[name].take(place) for name, place in places.items()]
+        return Change(records=records.with_variables(*changed), facts={"together": self.together})

@@ -1,0 +1,277 @@
+"""Global recoding: values become coarser in the same way throughout the table."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from datetime import date, datetime
+from typing import Annotated, Any, Literal
+
+import numpy as np
+from annotated_types import Ge, Gt
+
+from shoal.change import Change
+from shoal.errors import DataError, ParameterError, plural
+from shoal.groups import Progress
+from shoal.hierarchy import Hierarchy, number_label
+from shoal.kernels.arrays import Floats, ints
+from shoal.mask.masking import Mask
+from shoal.methods import method
+from shoal.records import Records, Variable
+
+Period = Literal["year", "quarter", "month", "week", "day"]
+
+LAST_DAY = 2_932_896
+"""31 December 9999 in days since 1970: a larger number cannot be a date and is a time in microseconds."""
+
+DAY = 86_400_000_000
+"""Microseconds in a day."""
+
+DIGITS = 3
+"""Equal-width and log-spaced cut points are rounded to so many digits of the width, so that they do not spell
+out the smallest and largest cell."""
+
+
+@method("recode", title="Global recoding", source="Hundepool et al. (2012), section 3.2.2")
+class Recode(Mask):
+    """Makes columns coarser in one of seven ways; exactly one is given.
+
+    Intervals are closed below and open above, the outermost ones unbounded: `< 20`, `[20, 40)`, `>= 40`, so
+    that labels do not tell the extremes. A recoded number becomes ordinal (or, with `to: mean`, stays a
+    number). Missing cells stay missing.
+
+    Parameters
+    ----------
+    cuts
+        Cut points of a continuous column, ascending.
+    bins
+        A number of intervals of a continuous column, spaced as `spacing` says.
+    width
+        Intervals of this width, at multiples of it.
+    level
+        A level of the column's hierarchy: 0 is the value itself.
+    groups
+        For named categories: `{label: [category, ...]}`.
+    rare
+        Categories of fewer than so many records are lumped together under `other`; if the lump is still
+        smaller, the next rarest categories join it.
+    period
+        Dates are moved to the first day of their year, quarter, month, ISO week or day. Dates written as text
+        (`2026-03-17`) are cut to the period (`2026-03`).
+    prefix
+        Codes keep so many leading characters, as in geographic codes; the rest become `*`.
+    spacing
+        For `bins`: `equal-width`, `equal-count`, or `log` (equal width on the logarithms of positive values).
+    other
+        Label of what `groups` does not name (left out: it stays as it is) and of the lump of `rare`.
+    to
+        Whether intervals are released as labels or as the mean of the values inside.
+    weighted
+        Sampling weights enter equal-count cut points and interval means.
+
+    Notes
+    -----
+    Cut points are written in the record; equal-count ones lie midway between neighbouring values, so that none
+    is a cell's value. Equal counts of tied values may leave fewer intervals than asked for.
+    """
+
+    cuts: tuple[float, ...] | None = None
+    bins: Annotated[int, Ge(2)] | None = None
+    width: Annotated[float, Gt(0)] | None = None
+    level: Annotated[int, Ge(0)] | None = None
+    groups: dict[str, tuple[str | int | float | bool, ...]] | None = None
+    rare: Annotated[int, Ge(2)] | None = None
+    period: Period | None = None
+    prefix: Annotated[int, Ge(0)] | None = None
+    spacing: Literal["equal-width", "equal-count", "log"] = "equal-width"
+    other: str | None = None
+    to: Literal["label", "mean"] = "label"
+    weighted: bool = False
+
+    def __post_init__(self) -> None:
+        ways = ("cuts", "bins", "width", "level", "groups", "rare", "period", "prefix")
+        given = [name for name in ways if getattr(self, name) is not None]
+        if len(given) != 1:
+            raise ParameterError(f"recode needs exactly one of {', '.join(ways)}; got {', '.join(given) or 'none'}.")
+        if self.cuts is not None and (not self.cuts or list(self.cuts) != sorted(set(self.cuts))):
+            raise ParameterError("recode: cuts must be one or more different numbers in ascending order.")
+        named = [category for categories in (self.groups or {}).values() for category in categories]
+        if len(set(named)) < len(named):
+            raise ParameterError("recode: groups must name every category once.")
+        if self.to == "mean" and given[0] not in ("cuts", "bins", "width"):
+            raise ParameterError(f"recode: to: mean is for intervals, and {given[0]} makes none; leave it out.")
+
+    def apply(self, records: Records, rng: np.random.Generator, progress: Progress = None) -> Change:
+        weights = self.weights(records, self.weighted)
+        changed, facts = [], {}
+        for name in records.targets:
+            variable, told = self._recoded(records[name], weights)
+            changed.append(variable)
+            facts[name] = told
+        return Change(records=records.with_variables(*changed), facts={"columns": facts})
+
+    def _recoded(self, variable: Variable, weights: Floats | None) -> tuple[Variable, dict[str, Any]]:
+        if self.cuts is not None or self.bins is not None or self.width is not None:
+            self._of_level(variable, True)
+            cuts = self._cut_points(variable, weights)
+            return _in_intervals(variable, cuts, weights, self.to), {"cut points": cuts}
+        if self.period is not None and variable.continuous:
+            return variable.with_values(_period_starts(variable.values, self.period)), {"period": self.period}
+        self._of_level(variable, False)
+        if self.level is not None:
+            new = _at_level(variable, self.level)
+        elif self.rare is not None:
+            new = _rare_lumped(variable, self.rare, self.other or "other")
+        else:
+            new = _relabelled(variable, self._relabelling(variable))
+        return new, {"categories before": len(variable.categories), "categories after": len(new.categories)}
+
+    def _relabelling(self, variable: Variable) -> Callable[[Any], Any]:
+        if self.prefix is not None:
+            kept = self.prefix
+            return lambda category: str(category)[:kept] + "*" * max(len(str(category)) - kept, 0)
+        if self.period is not None:
+            period = self.period
+            return lambda category: _period_label(category, period, variable.name)
+        label = {category: name for name, members in (self.groups or {}).items() for category in members}
+        if absent := sum(category not in variable.categories for category in label):
+            raise ParameterError(
+                f"recode: groups name {plural(absent, 'value')} that column '{variable.name}' does not have. "
+                f"Write them as they stand in the table."
+            )
+        return lambda category: label.get(category, category if self.other is None else self.other)
+
+    def _cut_points(self, variable: Variable, weights: Floats | None) -> list[float]:
+        known = variable.values[~variable.missing]
+        if self.cuts is not None:
+            return list(self.cuts)
+        if not len(known) or known.min() == known.max():
+            return []
+        if self.width is not None:
+            first, last = np.floor(known.min() / self.width) + 1, np.floor(known.max() / self.width)
+            return [float(i * self.width) for i in range(int(first), int(last) + 1)]
+        bins = int(self.bins or 2)
+        if self.spacing == "equal-count":
+            return _equal_counts(known, bins, None if weights is None else weights[~variable.missing])
+        if self.spacing == "log":
+            if known.min() <= 0:
+                raise DataError(f"Column '{variable.name}' has values of 0 or less, which have no logarithm. "
+                                f"Use another spacing.")
+            return sorted({_tidy(float(c), float(c)) for c in np.geomspace(known.min(), known.max(), bins + 1)[1:-1]})
+        width = (known.max() - known.min()) / bins
+        return sorted({_tidy(float(known.min() + i * width), float(width)) for i in range(1, bins)})
+
+
+def _tidy(cut: float, width: float) -> float:
+    """A cut point rounded to DIGITS digits of the width."""
+    return round(cut, DIGITS - 1 - int(np.floor(np.log10(abs(width)))))
+
+
+def _equal_counts(known: Floats, bins: int, weights: Floats | None) -> list[float]:
+    """Cut points midway between the neighbouring values at the (weighted) quantiles."""
+    values, place = np.unique(known, return_inverse=True)
+    mass = np.cumsum(np.bincount(place, weights=weights))
+    below = np.searchsorted(mass, np.arange(1, bins) / bins * mass[-1] * (1 - 1e-12), "left")
+    below = np.unique(below[below < len(values) - 1])
+    return [float(cut) for cut in values[below] + (values[below + 1] - values[below]) / 2]
+
+
+def _in_intervals(variable: Variable, cuts: list[float], weights: Floats | None, to: str) -> Variable:
+    codes = np.searchsorted(cuts, variable.values, "right")
+    codes[variable.missing] = -1
+    held, codes = np.unique(codes, return_inverse=True)
+    if to == "mean":
+        mass = np.ones(len(codes)) if weights is None else weights
+        safe = np.where(variable.missing, 0.0, variable.values)
+        with np.errstate(invalid="ignore"):
+            means = np.bincount(codes, weights=safe * mass) / np.bincount(codes, weights=mass)
+        return variable.with_values(np.where(variable.missing, np.nan, means[codes]))
+    if len(held) and held[0] == -1:  # missing cells come first and keep the code -1
+        held, codes = held[1:], codes - 1
+    labels = tuple(_interval_label(cuts, int(i)) for i in held)
+    return replace(variable, level="ordinal", values=ints(codes), categories=labels, scale="sd", hierarchy=None)
+
+
+def _interval_label(cuts: Sequence[float], i: int) -> str:
+    if not cuts:
+        return "all"
+    if i == 0:
+        return f"< {number_label(cuts[0])}"
+    if i == len(cuts):
+        return f">= {number_label(cuts[-1])}"
+    return f"[{number_label(cuts[i - 1])}, {number_label(cuts[i])})"
+
+
+def _relabelled(variable: Variable, label: Callable[[Any], Any]) -> Variable:
+    """Categories under new labels; equal labels become one category, in the order of their first."""
+    labels = [None if category is None else label(category) for category in variable.categories]
+    categories = tuple(dict.fromkeys(labels))
+    code = {category: i for i, category in enumerate(categories)}
+    table = ints([*(code[text] for text in labels), -1])
+    return replace(variable, values=table[variable.values], categories=categories, hierarchy=None)
+
+
+def _at_level(variable: Variable, level: int) -> Variable:
+    hierarchy = variable.hierarchy
+    if hierarchy is None:
+        raise DataError(f"Column '{variable.name}' has no hierarchy; recode with level needs one. Name it in the plan.")
+    if level > hierarchy.height:
+        raise ParameterError(f"recode: level must be in [0, {hierarchy.height}] for column '{variable.name}', whose "
+                             f"hierarchy has so many levels; got {level}.")
+    if level == 0:
+        return variable
+    row = {leaf: i for i, leaf in enumerate(hierarchy.leaves)}
+    new = _relabelled(variable, lambda category: hierarchy.paths[row[str(category)]][level])
+    rest = tuple(dict.fromkeys(path[level:] for path in hierarchy.paths))
+    return replace(new, hierarchy=Hierarchy(rest) if level < hierarchy.height else None)
+
+
+def _rare_lumped(variable: Variable, least: int, label: str) -> Variable:
+    counts = np.bincount(variable.values[~variable.missing], minlength=len(variable.categories))
+    order = [int(i) for i in np.argsort(counts, kind="stable") if counts[i]]
+    lump, held = set(), 0
+    for i in order:
+        if counts[i] >= least and (held == 0 or held >= least):
+            break
+        lump.add(variable.categories[i])
+        held += int(counts[i])
+    return _relabelled(variable, lambda category: label if category in lump else category)
+
+
+def _period_starts(values: Floats, period: Period) -> Floats:
+    """First day of the period, in the unit that came in: days, or microseconds since 1970."""
+    known = values[~np.isnan(values)]
+    unit = DAY if len(known) and np.abs(known).max() > LAST_DAY else 1
+    days = np.floor(np.where(np.isnan(values), 0.0, values) / unit).astype(np.int64)
+    dates = days.astype("datetime64[D]")
+    months = dates.astype("datetime64[M]")
+    match period:
+        case "year":
+            starts = dates.astype("datetime64[Y]").astype("datetime64[D]")
+        case "quarter":
+            starts = (months - months.astype(np.int64) % 3).astype("datetime64[D]")
+        case "month":
+            starts = months.astype("datetime64[D]")
+        case "week":
+            starts = dates - (days + 3) % 7  # 1 January 1970 was a Thursday
+        case "day":
+            starts = dates
+    return np.where(np.isnan(values), np.nan, starts.astype(np.int64).astype(np.float64) * unit)
+
+
+def _period_label(category: Any, period: Period, column: str) -> str:
+    try:
+        day = category if isinstance(category, date) else datetime.fromisoformat(str(category))
+    except ValueError:
+        raise DataError(
+            f"Column '{column}' has a category that is no ISO date (as 2026-03-17); recode with period needs dates."
+        ) from None
+    match period:
+        case "year":
+            return f"{day.year:04d}"
+        case "quarter":
+            return f"{day.year:04d}-Q{(day.month + 2) // 3}"
+        case "month":
+            return f"{day.year:04d}-{day.month:02d}"
+        case "week":
+            year, week, _ = day.isocalendar()
+            return f"{year:04d}-W{week:02d}"
+    return f"{day.year:04d}-{day.month:02d}-{day.day:02d}"

@@ -1,0 +1,23 @@
+"""Removal of direct identifiers."""
+
+from typing import ClassVar
+
+import numpy as np
+
+from shoal.change import Change
+from shoal.groups import Progress
+from shoal.mask.masking import Mask
+from shoal.methods import method
+from shoal.records import Records
+
+
+@method("remove-identifiers", title="Removal of identifiers", source="Hundepool et al. (2012), section 3.1")
+class RemoveIdentifiers(Mask):
+    """Drops every column with the role identifier, whatever columns the step names."""
+
+    default_roles: ClassVar[tuple[str, ...]] = ("identifier",)
+
+    def apply(self, records: Records, rng: np.random.Generator, progress: Progress = None) -> Change:
+        gone = records.names("identifier")
+        kept = tuple(name for name in records.targets if name not in gone)
+        return Change(records=records.without(gone).targeting(kept), facts={"columns removed": list(gone)})

@@ -1,0 +1,96 @@
+"""Release of a random sample instead of the whole file."""
+
+from typing import Annotated, Any
+
+import numpy as np
+from annotated_types import Ge, Gt, Le
+from numpy.typing import NDArray
+
+from shoal.change import Change
+from shoal.errors import ParameterError
+from shoal.groups import Progress
+from shoal.kernels.arrays import Floats, Longs
+from shoal.mask.masking import Mask
+from shoal.methods import method
+from shoal.records import Records
+
+
+@method("sample", title="Sampling", source="Hundepool et al. (2012), section 3.3.1")
+class Sample(Mask):
+    """Keeps a simple random sample without replacement; in proportion inside each stratum.
+
+    Where the table has a household column, whole households are drawn. A weight column is multiplied by the
+    inverse sampling fraction of its stratum, so that weighted totals stay unbiased. The order of the records
+    stays.
+
+    Parameters
+    ----------
+    fraction
+        Share of the units (records, or households) to keep.
+    size
+        Number of units to keep, instead of a fraction.
+
+    Notes
+    -----
+    Shares of strata are rounded by largest remainders, each stratum keeping at least one unit where the size
+    allows it.
+    """
+
+    fraction: Annotated[float, Gt(0), Le(1)] | None = None
+    size: Annotated[int, Ge(1)] | None = None
+
+    def __post_init__(self) -> None:
+        if (self.fraction is None) == (self.size is None):
+            raise ParameterError("sample needs one of the parameters 'fraction' and 'size'; give exactly one.")
+
+    def apply(self, records: Records, rng: np.random.Generator, progress: Progress = None) -> Change:
+        units, stratum = self._units(records)
+        total = len(stratum)
+        wanted = self.size if self.size is not None else max(1, round((self.fraction or 0.0) * total))
+        if wanted > total:
+            raise ParameterError(f"sample: size must be at most {total:,}, the number of units; got {wanted:,}.")
+        sizes = np.bincount(stratum)
+        shares = _largest_remainders(sizes, wanted)
+        chosen = np.zeros(total, dtype=bool)
+        for number, share in enumerate(shares):
+            chosen[rng.choice(np.flatnonzero(stratum == number), int(share), replace=False)] = True
+        kept = np.flatnonzero(chosen[units])
+        factors = (sizes / np.maximum(shares, 1))[stratum][units]
+        sampled = _reweighted(records, factors).take(kept)
+        facts: dict[str, Any] = {"unit": "record" if records.households is None else "household",
+                                 "units": total, "units kept": wanted, "records kept": len(kept)}
+        return Change(records=sampled, facts=facts)
+
+    def _units(self, records: Records) -> tuple[Longs, Longs]:
+        """Unit of each record, and stratum of each unit (that of its first record)."""
+        strata = records.strata
+        stratum = np.zeros(len(records), dtype=np.int64) if strata is None else strata
+        households = records.households
+        if households is None:
+            return np.arange(len(records), dtype=np.int64), stratum
+        _, first = np.unique(households, return_index=True)
+        return households, stratum[first]
+
+
+def _reweighted(records: Records, factors: Floats) -> Records:
+    names = records.names("weight")
+    if not names:
+        return records
+    weight = records[names[0]]
+    return records.with_variables(weight.with_values(weight.values * factors))
+
+
+def _largest_remainders(sizes: NDArray[np.int64], wanted: int) -> NDArray[np.int64]:
+    """Shares in proportion to sizes that add up to `wanted`."""
+    exact = sizes * wanted / max(int(sizes.sum()), 1)
+    shares = np.floor(exact).astype(np.int64)
+    if wanted >= len(sizes):
+        shares = np.maximum(shares, np.minimum(1, sizes))
+    while (short := wanted - int(shares.sum())) != 0:
+        gap = exact - shares
+        if short > 0:
+            shares[np.argsort(-gap, kind="stable")[:short]] += 1
+        else:
+            spare = np.flatnonzero(shares > 1)
+            shares[spare[np.argsort(gap[spare], kind="stable")[:-short]]] -= 1
+    return shares

@@ -1,0 +1,135 @@
+"""What top and bottom coding share: where a tail begins, and what its values become.
+
+Everything is written for the upper tail; bottom coding is top coding of the negated column.
+"""
+
+from dataclasses import replace
+from typing import Any, ClassVar, Literal
+
+import numpy as np
+
+from shoal.change import Change
+from shoal.errors import DataError, ParameterError, Refused
+from shoal.groups import Progress
+from shoal.hierarchy import number_label
+from shoal.kernels.arrays import Bools, Floats
+from shoal.mask.masking import Mask
+from shoal.records import Records, Variable
+
+
+class TailCode(Mask):
+    """Parameters and steps of coding a tail; `sign` is 1 for the upper tail and -1 for the lower."""
+
+    sign: ClassVar[float] = 1.0
+    side: ClassVar[str] = "at least"
+
+    value: float | None
+    quantile: float | None
+    k: int | None
+    replace: Literal["bound", "mean", "label"]
+    label: str | None
+    together: bool
+    weighted: bool
+
+    def check(self) -> None:
+        if self.value is not None and self.quantile is not None:
+            raise ParameterError(f"{self.method_name}: give only one of the parameters 'value' and 'quantile'.")
+        if self.value is None and self.quantile is None and self.k is None:
+            raise ParameterError(f"{self.method_name} needs one of the parameters 'value', 'quantile' and 'k'.")
+        if self.label is not None and self.replace != "label":
+            raise ParameterError(f"{self.method_name}: a label is given, so replace must be 'label'.")
+        if self.together and self.replace == "bound":
+            raise ParameterError(
+                f"{self.method_name}: with together, replace must be 'mean' or 'label', because a record's cells "
+                f"need not all lie beyond their bounds."
+            )
+
+    def apply(self, records: Records, rng: np.random.Generator, progress: Progress = None) -> Change:
+        variables = self.continuous(records)
+        weights = self.weights(records, self.weighted)
+        tails = [self._tail(v, weights) for v in variables]
+        if self.together and variables:
+            tails = [self._joint(variables, tails)] * len(variables)
+        changed, facts = [], {}
+        for variable, tail in zip(variables, tails):
+            held = int(tail.sum())
+            if self.k is not None and 0 < held < self.k:
+                raise Refused(
+                    f"{self.method_name}: the tail of column '{variable.name}' must hold at least {self.k} records; "
+                    f"it holds {held}. Move the bound inwards, or give k alone."
+                )
+            facts[variable.name] = {"records in the tail": held}
+            changed.append(self._coded(variable, tail, weights) if held else variable)
+        return Change(records=records.with_variables(*changed), facts={"columns": facts})
+
+    def _tail(self, variable: Variable, weights: Floats | None) -> Bools:
+        """Shape (n,); the records at or beyond the bound."""
+        ranked = self.sign * variable.values
+        known = ~np.isnan(ranked)
+        if self.value is not None:
+            bound = self.sign * self.value
+        elif self.quantile is not None:
+            bound = self.sign * _quantile(variable.values[known], self.quantile,
+                                          None if weights is None else weights[known])
+        else:
+            k = int(self.k or 1)
+            if k > known.sum():
+                raise ParameterError(
+                    f"{self.method_name}: k must be at most {int(known.sum())}, the number of values of column "
+                    f"'{variable.name}'; got {k}."
+                )
+            bound = np.partition(ranked[known], len(ranked[known]) - k)[-k]
+        return np.asarray(known & (ranked >= bound))
+
+    def _joint(self, variables: tuple[Variable, ...], tails: list[Bools]) -> Bools:
+        """The records beyond the bound of any column; where only k is given, the smallest such tail of k."""
+        for variable in variables:
+            if variable.missing.any():
+                raise DataError(f"{self.method_name}: with together, column '{variable.name}' must be complete.")
+        if self.value is not None or self.quantile is not None:
+            return np.asarray(np.logical_or.reduce(tails))
+        ranked = np.column_stack([self.sign * v.values for v in variables])
+        above = np.column_stack([_places_from_the_end(column) for column in ranked.T]).min(axis=1)
+        return np.asarray(above <= np.sort(above)[int(self.k or 1) - 1])
+
+    def _coded(self, variable: Variable, tail: Bools, weights: Floats | None) -> Variable:
+        inside = variable.values[tail]
+        if self.replace == "label":
+            return _labelled(variable, tail, self.label or f"{self.side} {self._innermost(inside)}", self.sign)
+        if self.replace == "mean":
+            new = float(np.average(inside, weights=None if weights is None else weights[tail]))
+        else:
+            new = self.value if self.value is not None else float(self.sign * (self.sign * inside).min())
+        return variable.with_values(np.where(tail, new, variable.values))
+
+    def _innermost(self, inside: Floats) -> str:
+        edge = self.value if self.value is not None else float(self.sign * (self.sign * inside).min())
+        return number_label(edge)
+
+
+def _quantile(values: Floats, share: float, weights: Floats | None) -> float:
+    """The smallest value at or below which at least `share` of the (weighted) records lie."""
+    if not len(values):
+        return np.nan
+    order = np.argsort(values, kind="stable")
+    mass = np.cumsum(np.ones(len(values)) if weights is None else weights[order])
+    place = np.searchsorted(mass, share * mass[-1] * (1 - 1e-12), "left")
+    return float(values[order[min(place, len(values) - 1)]])
+
+
+def _places_from_the_end(column: Floats) -> Floats:
+    """For each value the number of values at or above it."""
+    return np.asarray(len(column) - np.searchsorted(np.sort(column), column, "left"), dtype=np.float64)
+
+
+def _labelled(variable: Variable, tail: Bools, label: str, sign: float) -> Variable:
+    """The column as an ordinal one whose first or last category is the tail."""
+    body = ~tail & ~variable.missing
+    numbers, codes = np.unique(variable.values[body], return_inverse=True)
+    texts: list[Any] = [number_label(v) for v in numbers.tolist()]
+    new = np.full(len(tail), -1, dtype=np.int32)
+    if sign > 0:
+        new[body], new[tail], categories = codes, len(texts), [*texts, label]
+    else:
+        new[body], new[tail], categories = codes + 1, 0, [label, *texts]
+    return replace(variable, level="ordinal", values=new, categories=tuple(categories), scale="sd")
