@@ -96,6 +96,7 @@ def _plain(value: Any) -> Any:
 
 def _in_words(cls: type[Any], name: str, error: ValidationError) -> str:
     sentences = []
+    rules: dict[str, tuple[list[str], Any]] = {}  # a parameter of several types breaks the rule of each
     for problem in error.errors():
         key = ".".join(str(part) for part in problem["loc"])
         if problem["type"] in ("unexpected_keyword_argument", "extra_forbidden"):
@@ -104,7 +105,8 @@ def _in_words(cls: type[Any], name: str, error: ValidationError) -> str:
             sentences.append(f"{name} needs the parameter '{key}'; give it a value.")
         else:
             rule = problem["msg"].removeprefix("Value error, ").removeprefix("Input should be ").rstrip(".")
-            sentences.append(f"{name}: {key} must be {rule}; got {problem['input']!r}.")
+            rules.setdefault(key.split(".")[0], ([], problem["input"]))[0].append(rule)
+    sentences += [f"{name}: {key} must be {' or '.join(found)}; got {got!r}." for key, (found, got) in rules.items()]
     return " ".join(sentences)
 
 
