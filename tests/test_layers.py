@@ -28,7 +28,7 @@ FLOORS = [
     ["files", "example", "guess"],
     ["plan"],
     ["change"],
-    ["groups", "microdata"],
+    ["groups", "microdata", "compare"],
     ["evidence", "records"],
     ["schema"],
     ["hierarchy", "methods"],

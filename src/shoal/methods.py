@@ -66,7 +66,7 @@ def method(name: str, *, title: str, source: str) -> Callable[[C], C]:
     def enter(cls: C) -> C:
         config = ConfigDict(arbitrary_types_allowed=True, extra="forbid")
         made: Any = checked_dataclass(frozen=True, kw_only=True, config=config)(cls)
-        made.method_name = name
+        made.method_name, made.title = name, title
         _check_on_construction(made, name)
         _entries[made.room, name] = Entry(name=name, room=made.room, cls=made, title=title, source=source)
         return cast(C, made)

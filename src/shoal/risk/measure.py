@@ -5,17 +5,16 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from shoal.evidence import Finding
+from shoal.evidence import Finding, Measuring
 from shoal.groups import Partition
 from shoal.microdata import as_records
 from shoal.records import Records
 
 
-class RiskMeasure(ABC):
+class RiskMeasure(Measuring, ABC):
     """A figure of disclosure risk; it knows the tables, never the method that made them."""
 
     room: ClassVar[str] = "risk"
-    method_name: ClassVar[str]
     cheap: ClassVar[bool] = False
     """Whether the figure is quick enough to stand in every report."""
 

@@ -1,0 +1,104 @@
+"""Distance-based record linkage (Pagliuca & Seri 1999; Domingo-Ferrer & Torra 2001)."""
+
+from typing import Annotated, ClassVar, Literal
+
+import numpy as np
+from annotated_types import Ge
+
+from shoal.compare import UNPAIRED, common, counterparts, embedded
+from shoal.errors import quoted
+from shoal.evidence import Finding, proportion_interval
+from shoal.groups import Partition
+from shoal.kernels.arrays import Floats
+from shoal.kernels.nearest import distinct, link, uses_tree
+from shoal.methods import method
+from shoal.records import Records
+from shoal.risk.measure import RiskMeasure
+
+PAIRS = 20_000_000_000
+"""Where every pair has to be looked at, so many are about a minute's work; above it records are sampled."""
+
+
+@method("distance-linkage", title="Records found again by distance",
+        source="Pagliuca & Seri (1999); Domingo-Ferrer & Torra (2001)")
+class DistanceLinkage(RiskMeasure):
+    """Share of released records whose nearest original record is the one they came from.
+
+    The attacker knows the original values of the quasi-identifiers and links each released record to the
+    nearest original one (or, in the other direction, looks each known person up among the released records).
+    Where t records are equally near and the true one is among them, the link is right with probability 1/t.
+    A guess at random is right with probability 1/n. A missing value counts as the column's mean.
+
+    Parameters
+    ----------
+    columns
+        What the attacker knows; by default the quasi-identifiers.
+    metric
+        Distance of standardised, mixed-level records, or Mahalanobis distance in the original's covariance
+        (directions without variance are left out).
+    direction
+        Who is looked up where.
+    sample
+        Attack so many records, drawn at random; by default all, unless the columns embed in many dimensions and
+        the pairs exceed what a minute can look at.
+    """
+
+    limits: ClassVar[tuple[float, float]] = (0.0, 1.0)
+    cheap: ClassVar[bool] = True
+
+    columns: tuple[str, ...] | None = None
+    metric: Literal["euclidean", "mahalanobis"] = "euclidean"
+    direction: Literal["released to original", "original to released"] = "released to original"
+    sample: Annotated[int, Ge(1)] | None = None
+
+    def judge(
+        self, original: Records, released: Records, partition: Partition | None, rng: np.random.Generator
+    ) -> Finding:
+        names = common(original, released, self.columns, "quasi-identifier")
+        if not names:
+            return self.cannot("The released table has no quasi-identifier, so there is nothing to link by.")
+        place = counterparts(original, released)
+        if place is None:
+            return self.cannot(UNPAIRED)
+        if not len(released):
+            return self.cannot("The released table has no records, so there is no one to find.")
+        x, y = embedded(original, released, names)
+        if self.metric == "mahalanobis":
+            x, y = _whitened(x, y)
+        truth = place
+        if self.direction == "original to released":
+            x, y, truth = y, x[place], np.arange(len(y))
+        rows = self._attacked(x, y, rng)
+        chances = link(x, y[rows], truth[rows])
+        hits, trials = float(chances.sum()), len(rows)
+        interval = proportion_interval(hits, trials)
+        return self.finding(
+            hits / trials,
+            f"Someone who knows {quoted(names)} of everybody finds {100 * hits / trials:.1f} % of the records "
+            f"again by distance; guessing finds {100 / len(x):.2g} %.",
+            interval=interval,
+            details={"records attacked": trials, "candidates": len(x), "by chance": 1 / len(x),
+                     "columns": list(names), "metric": self.metric, "direction": self.direction},
+            private={"rows": released.rows[rows], "probability": chances},
+        )
+
+    def _attacked(self, x: Floats, y: Floats, rng: np.random.Generator) -> np.ndarray:
+        wanted = len(y)
+        if self.sample is not None:
+            wanted = self.sample
+        elif len(x) * len(y) > PAIRS:
+            points, asks = len(distinct(x).points), len(distinct(y).points)
+            if not uses_tree(points, asks, x.shape[1]) and points * asks > PAIRS:
+                wanted = max(1_000, PAIRS // points)
+        if wanted >= len(y):
+            return np.arange(len(y))
+        return np.sort(rng.choice(len(y), wanted, replace=False))
+
+
+def _whitened(x: Floats, y: Floats) -> tuple[Floats, Floats]:
+    """Both tables in coordinates in which the original's covariance is the identity."""
+    centre = x.mean(axis=0)
+    values, vectors = np.linalg.eigh(np.atleast_2d(np.cov(x - centre, rowvar=False)) if len(x) > 1 else np.eye(1))
+    kept = values > values.max(initial=0.0) * len(values) * np.finfo(float).eps * 100
+    turn = vectors[:, kept] / np.sqrt(values[kept])
+    return (x - centre) @ turn, (y - centre) @ turn

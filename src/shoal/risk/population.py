@@ -1,0 +1,47 @@
+"""Classes of the released table with their sizes in the population."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from shoal.kernels.arrays import Floats, Longs
+from shoal.records import Records
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class PopulationClasses:
+    """Records that share all quasi-identifiers.
+
+    Parameters
+    ----------
+    ids
+        Shape (n,); class of each record.
+    sizes
+        Shape (C,); records of each class, f.
+    population
+        Shape (C,); people of each class in the population, F: the sum of the weights, at least f.
+    """
+
+    ids: Longs
+    sizes: Longs
+    population: Floats
+
+
+def population_classes(released: Records, *, weights_needed: bool = True) -> PopulationClasses | str:
+    """The classes, or the reason why there are none."""
+    if not len(released):
+        return "The released table has no records, so there is no one to find."
+    if not released.quasi_identifiers:
+        return "The released table has no quasi-identifier by which someone could be looked up."
+    classes = released.classes(released.quasi_identifiers)
+    weights = released.weights
+    if weights is None:
+        if weights_needed:
+            return "The table has no sampling weight, so class sizes in the population are not known."
+        population = classes.sizes.astype(np.float64)
+    elif not (np.isfinite(weights) & (weights > 0)).all():
+        return "Sampling weights must be present and above 0 for every record."
+    else:
+        summed = np.bincount(classes.ids, weights=weights, minlength=len(classes.sizes))
+        population = np.maximum(summed, classes.sizes)
+    return PopulationClasses(ids=classes.ids, sizes=classes.sizes, population=population)

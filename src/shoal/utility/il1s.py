@@ -1,0 +1,72 @@
+"""IL1s: absolute change in units of the standard deviation."""
+
+from typing import ClassVar
+
+import numpy as np
+
+from shoal.compare import UNPAIRED, common, counterparts
+from shoal.errors import quoted
+from shoal.evidence import Finding
+from shoal.groups import Partition
+from shoal.methods import method
+from shoal.records import Records
+from shoal.utility.measure import UtilityMeasure
+
+
+@method("il1s", title="Absolute change of values (IL1s)",
+        source="Yancey, Winkler & Creecy (2002); Mateo-Sanz et al. (2005)")
+class IL1s(UtilityMeasure):
+    """IL1s = sum over cells of |x - x'| / (sqrt(2) s), s the original column's n-1 standard deviation.
+
+    Cells that are missing in either table cannot be compared; their number is stated, and the mean per cell,
+    which does not grow with the table, is over the others.
+
+    Parameters
+    ----------
+    columns
+        Continuous columns; by default the quasi-identifiers and confidential columns that are continuous.
+    """
+
+    cheap: ClassVar[bool] = True
+
+    columns: tuple[str, ...] | None = None
+
+    def judge(
+        self, original: Records, released: Records, partition: Partition | None, rng: np.random.Generator
+    ) -> Finding:
+        names = common(original, released, self.columns, "quasi-identifier", "confidential", continuous=True)
+        if not names:
+            return self.cannot("The two tables have no continuous quasi-identifier or confidential column in common.")
+        place = counterparts(original, released)
+        if place is None:
+            return self.cannot(UNPAIRED)
+        by_column: dict[str, float] = {}
+        cells, without_scale = 0, []
+        for name in names:
+            column = original[name]
+            change = np.abs(column.values[place] - released[name].values)
+            change = change[~np.isnan(change)]
+            cells += len(change)
+            spread = _deviation(column.values[~column.missing])
+            if spread == 0 and change.any():
+                without_scale.append(name)
+            by_column[name] = float((change / spread).sum() / np.sqrt(2)) if spread > 0 else 0.0
+        if without_scale:
+            return self.cannot(
+                f"Constant in the original and yet changed, so there is no scale: {quoted(without_scale)}."
+            )
+        if not cells:
+            return self.cannot("No cell is present in both tables.")
+        total = sum(by_column.values())
+        return self.finding(
+            total,
+            f"A released value differs from the original one by {np.sqrt(2) * total / cells:.3g} standard "
+            f"deviations on average.",
+            details={"mean per cell": total / cells, "by column": by_column,
+                     "cells compared": cells, "cells not compared": len(original) * len(names) - cells},
+        )
+
+
+def _deviation(values: np.ndarray) -> float:
+    """The n-1 standard deviation; 0 for a constant column, whatever its size."""
+    return float(values.std(ddof=1)) if len(values) > 1 and np.ptp(values) > 0 else 0.0

@@ -1,0 +1,75 @@
+"""Changes of means and variances, column by column."""
+
+from typing import ClassVar
+
+import numpy as np
+
+from shoal.compare import common
+from shoal.errors import quoted
+from shoal.evidence import Finding
+from shoal.groups import Partition
+from shoal.kernels.arrays import Floats
+from shoal.methods import method
+from shoal.records import Records
+from shoal.utility.measure import UtilityMeasure
+
+
+@method("univariate-change", title="Change of means and variances", source="Domingo-Ferrer & Torra (2001)")
+class UnivariateChange(UtilityMeasure):
+    """Largest change of a column's mean, in original standard deviations, or of its variance, as a share.
+
+    For each continuous column: |mean' - mean| / s and |s'^2 / s^2 - 1|. The tables need not hold the same number
+    of records. A column that is constant in the original has no scale: unchanged it counts 0, changed there is
+    no figure.
+
+    Parameters
+    ----------
+    columns
+        Continuous columns; by default the quasi-identifiers and confidential columns that are continuous.
+    """
+
+    cheap: ClassVar[bool] = True
+
+    columns: tuple[str, ...] | None = None
+
+    def judge(
+        self, original: Records, released: Records, partition: Partition | None, rng: np.random.Generator
+    ) -> Finding:
+        names = common(original, released, self.columns, "quasi-identifier", "confidential", continuous=True)
+        if not names:
+            return self.cannot("The two tables have no continuous quasi-identifier or confidential column in common.")
+        changes: dict[str, dict[str, float]] = {}
+        failed = []
+        for name in names:
+            change = _change(original[name].values, released[name].values)
+            if change is None:
+                failed.append(name)
+            else:
+                changes[name] = change
+        if failed:
+            return self.cannot(
+                f"Fewer than two values, or constant in the original and yet changed, so there is no scale: "
+                f"{quoted(failed)}.", **{"by column": changes},
+            )
+        worst = max(changes, key=lambda name: max(abs(v) for v in changes[name].values()))
+        mean, variance = changes[worst]["mean"], changes[worst]["variance"]
+        return self.finding(
+            max(abs(mean), abs(variance)),
+            f"The column that changes most is '{worst}': its mean moves by {mean:+.3g} standard deviations, "
+            f"its variance by {100 * variance:+.3g} %.",
+            details={"by column": changes},
+        )
+
+
+def _change(before: Floats, after: Floats) -> dict[str, float] | None:
+    """Signed changes of mean and variance; None where there is no scale for them."""
+    x, y = before[~np.isnan(before)], after[~np.isnan(after)]
+    if len(x) < 2 or len(y) < 2:
+        return None
+    middle = float(np.median(x))  # a huge offset must not cost digits
+    x, y = x - middle, y - middle
+    if np.ptp(x) == 0:
+        return {"mean": 0.0, "variance": 0.0} if not (y != 0).any() else None
+    spread = float(x.std(ddof=1))
+    return {"mean": float(y.mean() - x.mean()) / spread,
+            "variance": float((y / spread).var(ddof=1) / (x / spread).var(ddof=1)) - 1}

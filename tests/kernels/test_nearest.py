@@ -1,0 +1,56 @@
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import shoal.kernels.nearest as nearest
+from naive import linkage as naive
+
+
+@st.composite
+def pairs(draw):
+    """A table and a changed version: grids (ties), duplicates, constants, offsets."""
+    n, d = draw(st.integers(1, 60)), draw(st.sampled_from([1, 2, 4, 15]))
+    rng = np.random.default_rng(draw(st.integers(0, 2**32)))
+    x = {
+        "normal": lambda: rng.normal(size=(n, d)),
+        "grid": lambda: rng.integers(0, 3, (n, d)) / 10,
+        "duplicates": lambda: rng.normal(size=(3, d))[rng.integers(0, 3, n)],
+        "constant": lambda: np.full((n, d), 0.1),
+        "outlier": lambda: rng.normal(size=(n, d)) * np.where(np.arange(n) == 0, 1e4, 1.0)[:, None],
+    }[draw(st.sampled_from(["normal", "grid", "duplicates", "constant", "outlier"]))]()
+    change = {
+        "identity": lambda: x,
+        "noise": lambda: x + 0.3 * rng.normal(size=(n, d)),
+        "rounded": lambda: np.round(x),
+        "one value": lambda: np.tile(x.mean(axis=0), (n, 1)),
+    }[draw(st.sampled_from(["identity", "noise", "rounded", "one value"]))]()
+    return x, change, rng.permutation(n)[: draw(st.integers(1, n))]
+
+
+@pytest.mark.parametrize("few_pairs", [0, 10**9], ids=["tree", "blocks"])
+@pytest.mark.parametrize("block", [7, 10**6])
+def test_link_equals_looking_at_every_pair(monkeypatch, few_pairs, block):
+    monkeypatch.setattr(nearest, "FEW_PAIRS", few_pairs)
+    monkeypatch.setattr(nearest, "TREE_DIMENSIONS", 99)
+    monkeypatch.setattr(nearest, "BLOCK", block)
+
+    @given(pairs())
+    def check(case):
+        x, y, truth = case
+        np.testing.assert_allclose(nearest.link(x, y[truth], truth), naive.link(x, y[truth], truth), rtol=1e-12)
+        np.testing.assert_allclose(nearest.nearest_distance(x, y), naive.nearest_distance(x, y), atol=1e-12)
+
+    check()
+
+
+def test_an_offset_of_1e8_changes_no_distance():
+    rng = np.random.default_rng(1)
+    x, y = rng.integers(0, 50, (80, 3)) / 4, rng.integers(0, 50, (80, 3)) / 4
+    assert nearest.nearest_distance(x + 1e8, y + 1e8).tolist() == nearest.nearest_distance(x, y).tolist()
+
+
+def test_distinct():
+    found = nearest.distinct(np.array([[0.0, 1], [2, 2], [-0.0, 1]]))
+    assert found.sizes[found.of_row].tolist() == [2, 1, 2]
+    assert len(found.points) == 2

@@ -1,0 +1,45 @@
+"""IL1s, dRisk and eigenvalue change of sdcMicro 5.8.1 on its own MDAV-masked data (calls in the folder's README).
+
+The masked data are made again here: `microaggregation(X, method = "mdav", aggr = k)` weights columns by their
+inverse variance and so partitions as on standardised ones.
+"""
+
+import json
+
+import polars as pl
+import pytest
+
+from shoal.groups import Partition
+from shoal.kernels.mdav import mdav
+from shoal.utility.il1s import IL1s
+from shoal.utility.sse import SSE
+
+CASES = {
+    "numeric_testdata_k3": ("testdata", ["expend", "income", "savings"], 3),
+    "numeric_testdata_k10": ("testdata", ["expend", "income", "savings"], 10),
+    "numeric_census_k5": ("census", None, 5),
+}
+
+
+@pytest.fixture(scope="module", params=CASES)
+def case(request, shared):
+    name, columns, k = CASES[request.param]
+    frame = pl.read_csv(shared / "data" / f"{name}.csv")
+    x = frame.select(columns or frame.columns).to_numpy().astype(float)
+    part = Partition(labels=mdav((x - x.mean(axis=0)) / x.std(axis=0, ddof=1), k))
+    printed = json.loads((shared / "reference" / "sdcmicro" / "other_measures.json").read_text())[request.param]
+    return x, part.means(x)[part.labels], printed
+
+
+def test_il1s(case):
+    x, masked, printed = case
+    found = IL1s().measure(x, masked)
+    assert found.value == pytest.approx(printed["dUtility_IL1s"], rel=1e-12)
+    assert found.details["mean per cell"] == pytest.approx(printed["dUtility_IL1old"], rel=1e-12)
+
+
+@pytest.mark.parametrize(("k", "loss"), [(3, 5.692186), (5, 9.088435), (10, 14.155930)])
+def test_information_loss_of_census(shared, k, loss):
+    x = pl.read_csv(shared / "data" / "census.csv").to_numpy().astype(float)
+    part = Partition(labels=mdav((x - x.mean(axis=0)) / x.std(axis=0, ddof=1), k))
+    assert SSE().measure(x, part.means(x)[part.labels]).value == pytest.approx(loss, abs=5e-7)

@@ -1,0 +1,125 @@
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+
+from shoal.errors import DataError, ParameterError
+from shoal.groups import Partition
+from shoal.records import Records
+from shoal.risk.distance_linkage import DistanceLinkage
+
+RNG = np.random.default_rng(11)
+X = RNG.normal(size=(400, 3))
+
+
+def share(original, released, **parameters):
+    return DistanceLinkage(**parameters).measure(original, released).value
+
+
+def test_by_hand():
+    # 0, 1 and 10 are released as 0, 9 and 10: 0 finds itself, 9 finds 10 (wrong), 10 finds itself.
+    found = DistanceLinkage().measure([0.0, 1, 10], [0.0, 9, 10])
+    assert found.value == pytest.approx(2 / 3)
+    assert found.private["probability"].tolist() == [1, 0, 1]
+    assert found.details["by chance"] == pytest.approx(1 / 3)
+    assert found.interval.low < 2 / 3 < found.interval.high
+
+
+def test_planted_releases():
+    n = len(X)
+    assert share(X, X) == 1
+    assert share(X, np.zeros_like(X)) == pytest.approx(1 / n)  # one value for all: the same nearest record for all
+    permuted = X[RNG.permutation(n)]
+    assert share(X, permuted) < 5 / n  # a random permutation has one fixed point on average
+    noise = [share(X, X + s * RNG.normal(size=X.shape)) for s in (0.01, 0.1, 1.0, 10.0)]
+    assert noise == sorted(noise, reverse=True)
+    assert noise[-1] < 0.05
+
+
+def test_ties_share_the_probability():
+    twice = np.vstack([X[:50], X[:50]])
+    assert share(twice, twice) == pytest.approx(0.5)
+    assert share(np.ones((8, 2)), np.ones((8, 2))) == pytest.approx(1 / 8)
+
+
+def test_groups_of_k_are_found_with_one_in_k_at_most():
+    # All of a group link to the one record nearest to their mean; from the other side, the group is a tie of k.
+    part = Partition(labels=np.arange(400) // 5)
+    grouped = part.means(X)[part.labels]
+    assert share(X, grouped) <= 1 / 5
+    centred = np.repeat(np.arange(80) * 100.0, 5)[:, None] + np.tile([-1.0, -0.4, 0.1, 0.5, 0.8], 80)[:, None]
+    tight = part.means(centred)[part.labels]
+    assert share(centred, tight) == pytest.approx(1 / 5)
+    assert share(centred, tight, direction="original to released") == pytest.approx(1 / 5)
+
+
+def test_mahalanobis_undoes_a_linear_map():
+    # In the covariance's own metric a thin direction counts as much as a wide one.
+    x = X @ np.array([[1.0, 0.99, 0], [0, 0.05, 0], [0, 0, 1]])
+    y = x + 0.02 * RNG.normal(size=x.shape)
+    white = np.linalg.solve(np.linalg.cholesky(np.cov(x.T)), (x - x.mean(axis=0)).T).T
+    white_y = np.linalg.solve(np.linalg.cholesky(np.cov(x.T)), (y - x.mean(axis=0)).T).T
+    nearest = ((white_y[:, None] - white[None]) ** 2).sum(axis=2).argmin(axis=1)
+    assert share(x, y, metric="mahalanobis") == pytest.approx((nearest == np.arange(400)).mean())
+    singular = np.column_stack([X, X[:, 0] + X[:, 1]])
+    assert share(singular, singular, metric="mahalanobis") == 1
+
+
+def test_a_sample_estimates_the_whole():
+    y = X + 0.3 * RNG.normal(size=X.shape)
+    some = DistanceLinkage(sample=200).measure(X, y, seed=4)
+    assert some.details["records attacked"] == 200
+    assert some.interval.low < share(X, y) < some.interval.high
+    assert some.value == DistanceLinkage(sample=200).measure(X, y, seed=4).value
+
+
+def test_dropped_and_permuted_records_are_matched_by_row_number():
+    original = Records.from_array(X)
+    rows = RNG.permutation(400)[:300]
+    assert DistanceLinkage().measure(original, original.take(rows)).value == 1
+    frame = pd.DataFrame(X, columns=["a", "b", "c"])
+    frame.index = RNG.permutation(400)  # an index is a label, not a position
+    assert share(frame, frame.reset_index(drop=True)) == 1
+
+
+def test_tables_of_other_length_without_row_numbers_give_no_figure():
+    found = DistanceLinkage().measure(X, X[:300])
+    assert found.value is None
+    assert "differ in length" in found.reason
+
+
+def test_mixed_levels_missing_values_and_the_three_kinds_of_frame():
+    columns = {
+        "age": [20.0, 30, None, 50, 60, 70],
+        "sex": ["f", "m", None, "m", "f", "m"],
+    }
+    roles = {name: {"role": "quasi-identifier", "missing": "keep"} for name in columns}
+    from shoal.microdata import Microdata
+
+    kinds = [pl.DataFrame(columns), pa.table(columns), pl.DataFrame(columns).to_pandas()]
+    for kind in kinds:
+        records = Microdata.of(kind, roles).records
+        assert DistanceLinkage().measure(records, records).value == 1
+    records = Microdata.of(kinds[0], roles).records
+    emptied = records.with_variables(
+        records["age"].with_values(np.full(6, np.nan)), records["sex"].with_values(np.full(6, -1)))
+    assert DistanceLinkage().measure(records, emptied).value == pytest.approx(1 / 6)  # nothing left to know
+
+
+def test_minus_999_is_a_number_like_others():
+    x = np.array([[-999.0], [0], [5], [1000]])
+    assert share(x, x) == 1
+
+
+def test_no_columns_no_records():
+    records = Records.from_array(X)
+    assert "no quasi-identifier" in DistanceLinkage().measure(records, records.without(["x0", "x1", "x2"])).reason
+    assert DistanceLinkage().measure(records.take(np.arange(0)), records.take(np.arange(0))).value is None
+
+
+def test_refused():
+    with pytest.raises(DataError, match="Columns must be in both tables; 'wage' is not"):
+        share(X, X, columns=("wage",))
+    with pytest.raises(ParameterError, match="distance-linkage: metric must be"):
+        DistanceLinkage(metric="cosine")
