@@ -261,9 +261,9 @@ bool maximise(Fit& f, const CovarianceModel& model, const Rules& rules, bool fir
   Mixture& m = f.mixture;
   m.proportion = held_proportions(f.scatters.weight, rules.floor);
   m.mean = f.scatters.mean;
+  for (std::size_t g = 0; g < m.groups; ++g)
+    for (std::size_t j = 0; j < m.d; ++j) f.scatters.scatter[g][j * m.d + j] += rules.ridge * f.scatters.weight[g];
   model.update(f.scatters, f.covariances);
-  for (auto& c : f.covariances.matrix)
-    for (std::size_t j = 0; j < m.d; ++j) c[j * m.d + j] += rules.ridge;
   for (std::size_t g = 0; g < m.groups && !first; ++g)
     if (m.tailed(g)) m.dof[g] = next_dof(m.dof[g], f.scatters.weight[g], f.scatters.tail[g], static_cast<double>(m.d));
   f.singular = prepare(m, f.covariances.matrix, rules.singular);

@@ -7,6 +7,7 @@ import pytest
 
 from published.thyroid import thyroid_continuous
 from shoal.kernels.mixture import COVARIANCE_MODELS, mixture_em, parameter_count, statistics_of
+from shoal.partition.gaussian_mixture import GaussianMixture
 
 
 @pytest.fixture(scope="module")
@@ -35,3 +36,17 @@ def test_given_start(reference, model):
     else:
         assert fit.loglik == pytest.approx(loglik, rel=1e-6)
         assert ours == pytest.approx(bic, rel=1e-6)
+
+
+@pytest.mark.slow
+def test_best_bic_from_our_own_start(shared):
+    # mclustBIC(X, G = 1:10), default hierarchical start: greatest -15324.4434 (VVE, 9 groups). k = 1 holds the
+    # proportions at 1/n, so the fit is unconstrained for all purposes; no k-means starts.
+    with (shared / "reference" / "mclust" / "thyroid_mclustBIC_default.csv").open() as file:
+        theirs = max(float(v) for row in csv.DictReader(file) for name, v in row.items() if name != "G" and v != "NA")
+    method = GaussianMixture(k=1, groups="1..10", kmeans_starts=0)
+    part = method.partition(thyroid_continuous(shared), standardise="none")
+    assert theirs == pytest.approx(-15324.4434, abs=1e-4)
+    assert part.facts["start"] == "hierarchical"
+    assert part.facts["BIC"] > theirs
+    assert part.facts["BIC by model and groups"]["VVV"]["1"] == pytest.approx(-26253.1269131623, rel=1e-9)

@@ -53,7 +53,8 @@ class MixtureFit(NamedTuple):
     dof
         Shape (G,); degrees of freedom, infinity for a normal component.
     statistics
-        From the last E-step; starting from them goes on where this fit stopped.
+        From the last E-step; starting from them goes on where this fit stopped (t components take one step
+        without moving their degrees of freedom).
     """
 
     loglik: float
@@ -111,7 +112,7 @@ def mixture_em(
     singular
         Stop when a conditional variance within a group is not above this.
     ridge
-        Added to the diagonal of every covariance matrix.
+        Added to every variance within a group before the model shapes the covariances.
     progress
         Called with the share of `most_steps` that is done.
 

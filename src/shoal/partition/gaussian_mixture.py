@@ -1,0 +1,288 @@
+"""Groups from a mixture of normal distributions whose proportions are held at k/n or more.
+
+The density is sum_g pi_g N(m_g, S_g), fitted by EM. After each M-step the proportions are moved by equations
+(3) and (4) of Oganian & Domingo-Ferrer (2017) so that none is below k/n. That bounds the proportions, not the
+number of records that are most probable in a group, which can still be one; so the records are assigned by
+greatest posterior probability subject to k records a group, a transport problem that is solved exactly.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import product
+from typing import Annotated, Any, Literal
+
+import numpy as np
+from annotated_types import Ge, Gt, MinLen
+
+from shoal.errors import DataError
+from shoal.groups import Partition, Progress
+from shoal.kernels.arrays import Floats
+from shoal.kernels.mixture import (
+    COVARIANCE_MODELS,
+    SINGULAR,
+    MixtureFit,
+    mixture_em,
+    mixture_scores,
+    parameter_count,
+)
+from shoal.methods import method
+from shoal.partition.grid import Groups, group_counts, hold_sizes
+from shoal.partition.partitioner import Partitioner, refuse_unless_k
+from shoal.partition.starts import Start, Starts
+from shoal.records import Records
+
+Model = Literal["EII", "VII", "EEI", "VEI", "EVI", "VVI", "EEE", "VEE", "EVE", "VVE", "EEV", "VEV", "EVV", "VVV"]
+Tails = Literal["normal", "t"]
+
+SHORT_RUN = 25
+"""EM steps each start gets before the best one goes on (Biernacki, Celeux & Govaert 2003, 'short runs')."""
+
+FIRST_DOF = 30.0
+"""Where the degrees of freedom of t components begin: nearly normal."""
+
+COLLINEAR = 1e-10
+"""A column is left out of the fit when so little of its variance is left, given the columns before it."""
+
+RESCUE_RIDGE = 1e-6
+"""Share of the smallest column variance added to every variance when no model can be fitted otherwise."""
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class FittedMixture:
+    """The mixture behind a partition, in the units of `Records.matrix`; group numbers are those of the labels."""
+
+    columns: tuple[str, ...]
+    covariance_model: str
+    tails: Tails
+    fit: MixtureFit
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """One cell of the grid, fitted."""
+
+    bic: float
+    groups: int
+    model: Model
+    tails: Tails
+    start: str
+    fit: MixtureFit
+
+
+@method(
+    "gaussian-mixture",
+    title="Gaussian mixture, proportions held at k/n or more",
+    source="Oganian & Domingo-Ferrer (2017); Fraley & Raftery (2002)",
+)
+class GaussianMixture(Partitioner):
+    """Groups that are as normal as the data allow, each of at least k records.
+
+    The number of groups and the form of their covariances are those with the greatest
+    BIC = 2 log L - nu log n, nu the number of free parameters. EM begins at a model-based agglomeration and at
+    k-means classes. After the fit, records go to their most probable group subject to k records a group.
+
+    Parameters
+    ----------
+    k
+        Smallest size of a group.
+    groups
+        Number of groups, or a range such as "2..10"; what the table cannot fill with k records each is left out.
+    models
+        Covariance models to compare, by Celeux & Govaert's (1995) letters for volume, shape and orientation, or
+        "all" fourteen.
+    tails
+        Kinds of components to compare: "normal", "t" (multivariate t, degrees of freedom estimated for each
+        group), or "both".
+    kmeans_starts
+        Number of k-means starts beside the hierarchical one.
+    hierarchy_records
+        The hierarchy is built on a random sample of at most so many records; its memory is 4 times the square
+        of this, in bytes.
+    selection_records
+        The grid is compared on a random sample of at most so many records; the chosen model is then fitted to all.
+    regularise
+        Share of the smallest column variance that is added to every variance of every group.
+    tolerance
+        EM ends when the log-likelihood L changes by at most `tolerance` (1 + |L|).
+    most_steps
+        EM ends after so many steps at the latest.
+
+    Notes
+    -----
+    Columns that are constant, or linear in the columns before them, are left out of the fit; if none is left all
+    records form one group. A model whose covariance becomes singular is out of the comparison, and the facts
+    say so. If no model can be fitted, all are fitted again with 1e-6 for `regularise`.
+
+    A cell of the grid gets 25 EM steps from each start; the best start goes on to convergence.
+
+    Differs from the paper: the constraint on the proportions is followed by one on the counts.
+    """
+
+    k: Annotated[int, Ge(1)]
+    groups: Groups = "2..10"
+    models: Literal["all"] | Annotated[tuple[Model, ...], MinLen(1)] = "all"
+    tails: Literal["normal", "t", "both"] = "normal"
+    kmeans_starts: Annotated[int, Ge(0)] = 2
+    hierarchy_records: Annotated[int, Ge(10)] = 2000
+    selection_records: Annotated[int, Ge(100)] = 10_000
+    regularise: Annotated[float, Ge(0)] = 0.0
+    tolerance: Annotated[float, Gt(0)] = 1e-6
+    most_steps: Annotated[int, Ge(1)] = 1000
+
+    def assign(self, records: Records, rng: np.random.Generator, progress: Progress = None) -> Partition:
+        records.raw()  # refuses columns that are not continuous
+        counts = group_counts(self.groups, self.k, len(records), self.method_name)
+        whole = records.matrix()
+        kept = independent_columns(whole)
+        left_out = [name for j, name in enumerate(records.targets) if j not in kept]
+        if not kept:
+            return Partition(
+                labels=np.zeros(len(records), dtype=np.int32), facts={"columns left out": left_out, "groups": 1}
+            )
+        x = np.ascontiguousarray(whole[:, kept])
+        best, facts = self._select(x, counts, rng, progress)
+        scores = mixture_scores(x, best.fit)
+        labels, repair = hold_sizes(scores, self.k, None)
+        names = tuple(records.targets[j] for j in kept)
+        model = FittedMixture(columns=names, covariance_model=best.model, tails=best.tails, fit=best.fit)
+        facts |= {"columns left out": left_out, "assignment": repair}
+        return refuse_unless_k(Partition(labels=labels, facts=facts, model=model), self.k, self.method_name)
+
+    def _select(
+        self, x: Floats, counts: list[int], rng: np.random.Generator, progress: Progress
+    ) -> tuple[Candidate, dict[str, Any]]:
+        """The best candidate fitted to all records, and the facts of the search."""
+        sampled = len(x) > self.selection_records
+        sample = x[np.sort(rng.choice(len(x), self.selection_records, replace=False))] if sampled else x
+        starts = Starts(sample, self.hierarchy_records, self.kmeans_starts, rng)
+        floor = self.k / len(x)
+        ridges = (self.regularise, RESCUE_RIDGE) if self.regularise < RESCUE_RIDGE else (self.regularise,)
+        for ridge in ridges:
+            search = Search(self, sample, floor, ridge * float(x.var(axis=0).min()))
+            candidates = sorted(search.run(starts, counts, progress), key=lambda c: -c.bic)
+            for chosen in candidates:
+                fitted = search.refit(chosen, x) if sampled else chosen
+                if fitted is not None:
+                    return fitted, self._facts(fitted, search, len(x), sampled, ridge)
+        raise DataError(
+            f"{self.method_name}: no mixture of the grid can be fitted to this table, even regularised. "
+            f"Give fewer groups, or other models."
+        )
+
+    def _facts(self, best: Candidate, search: "Search", n: int, sampled: bool, ridge: float) -> dict[str, Any]:
+        d = best.fit.mean.shape[1]
+        volumes = np.linalg.det(best.fit.covariance) ** (1 / d)
+        return {
+            "groups": best.groups,
+            "covariance model": best.model,
+            "tails": best.tails,
+            "start": best.start,
+            "log-likelihood": best.fit.loglik,
+            "parameters": _parameters(best.model, best.tails, best.groups, d),
+            "BIC": best.bic,
+            "BIC by model and groups": search.table,
+            "not fitted": search.failures,
+            "BIC from a sample of": self.selection_records if sampled else None,
+            "regularised by": ridge,
+            "EM steps": best.fit.steps,
+            "converged": best.fit.converged,
+            "proportions": best.fit.proportion.tolist(),
+            "proportions held at": self.k / n,
+            "proportions at the bound": bool(best.fit.statistics.weight.min() < self.k * (1 - 1e-9)),
+            "volumes": volumes.tolist(),
+            "degrees of freedom": best.fit.dof.tolist() if best.tails == "t" else None,
+        }
+
+
+class Search:
+    """The grid of groups, covariance models and tails on one sample."""
+
+    def __init__(self, method: GaussianMixture, x: Floats, floor: float, ridge: float) -> None:
+        self.method = method
+        self.x = x
+        self.options: dict[str, Any] = {
+            "floor": floor, "ridge": ridge, "singular": SINGULAR * float(x.var(axis=0).min()),
+        }  # fmt: skip
+        self.table: dict[str, dict[str, float | None]] = {}
+        self.failures: list[str] = []
+
+    def run(self, starts: Starts, counts: list[int], progress: Progress) -> Iterator[Candidate]:
+        models = self._models()
+        tails: tuple[Tails, ...] = ("normal", "t") if self.method.tails == "both" else (self.method.tails,)
+        cells = len(counts) * len(models)
+        for number, groups in enumerate(counts):
+            at_hand = list(starts.of(groups))
+            for place, (model, tail) in enumerate(product(models, tails)):
+                found = self._fit(at_hand, groups, model, tail)
+                name = model if tail == "normal" else f"{model} with t"
+                self.table.setdefault(name, {})[str(groups)] = found.bic if found else None
+                if found:
+                    yield found
+                else:
+                    self.failures.append(f"{name}, {groups} groups: a covariance became singular")
+                if progress is not None:
+                    progress((number * len(models) + place / len(tails)) / cells)
+
+    def refit(self, chosen: Candidate, x: Floats) -> Candidate | None:
+        """The chosen model on all records, from where it ended on the sample."""
+        fit = mixture_em(
+            x, chosen.fit.statistics, model=chosen.model, dof=chosen.fit.dof, tolerance=self.method.tolerance,
+            most_steps=self.method.most_steps, **self.options,
+        )  # fmt: skip
+        if fit.singular >= 0:
+            return None
+        return self._candidate(fit, chosen.groups, chosen.model, chosen.tails, chosen.start, len(x))
+
+    def _models(self) -> tuple[Model, ...]:
+        models: tuple[Model, ...] = COVARIANCE_MODELS if self.method.models == "all" else self.method.models  # type: ignore[assignment]
+        if self.x.shape[1] > 1:
+            return tuple(dict.fromkeys(models))
+        return tuple({model[0]: model for model in reversed(models)}.values())[::-1]  # only volume is left to differ
+
+    def _fit(self, starts: list[Start], groups: int, model: Model, tails: Tails) -> Candidate | None:
+        """The best of the short runs, run to convergence."""
+        dof = np.full(groups, FIRST_DOF if tails == "t" else np.inf)
+        common: dict[str, Any] = {"model": model, "tolerance": self.method.tolerance, **self.options}
+        short = min(SHORT_RUN, self.method.most_steps)
+        runs = [
+            (mixture_em(self.x, start.statistics, dof=dof, most_steps=short, **common), start.name)
+            for start in starts
+        ]
+        for fit, name in sorted(runs, key=lambda run: -run[0].loglik):
+            if fit.singular >= 0:
+                continue
+            if not fit.converged and self.method.most_steps > short:
+                rest = self.method.most_steps - short
+                fit = mixture_em(self.x, fit.statistics, dof=fit.dof, most_steps=rest, **common)
+                fit = fit._replace(steps=fit.steps + short)
+            if fit.singular < 0:
+                return self._candidate(fit, groups, model, tails, name, len(self.x))
+        return None
+
+    def _candidate(
+        self, fit: MixtureFit, groups: int, model: Model, tails: Tails, start: str, n: int
+    ) -> Candidate:
+        count = _parameters(model, tails, groups, self.x.shape[1])
+        return Candidate(2 * fit.loglik - count * float(np.log(n)), groups, model, tails, start, fit)
+
+
+def _parameters(model: str, tails: Tails, groups: int, d: int) -> int:
+    return parameter_count(model, groups, d) + (groups if tails == "t" else 0)
+
+
+def independent_columns(x: Floats) -> list[int]:
+    """Columns in order, without those that are constant or linear in the ones before them."""
+    spread = x.std(axis=0)
+    varying = [j for j in range(x.shape[1]) if np.ptp(x[:, j]) > 0]
+    basis: list[Floats] = []
+    kept = []
+    for j in varying:
+        column = (x[:, j] - x[:, j].mean()) / (spread[j] * np.sqrt(len(x)))
+        for _ in range(2):  # once more, against rounding
+            for unit in basis:
+                column = column - (column @ unit) * unit
+        left = float(column @ column)
+        if left > COLLINEAR:
+            basis.append(column / np.sqrt(left))
+            kept.append(j)
+    return kept

@@ -1,0 +1,67 @@
+"""Numbers of groups to try: one number or a range, as the mixture methods take them."""
+
+import re
+from typing import Annotated, Any
+
+import numpy as np
+from pydantic import AfterValidator
+
+from shoal.errors import ParameterError, plural
+from shoal.groups import Progress
+from shoal.kernels.arrays import Floats, Ints
+from shoal.kernels.bounded_assignment import bounded_assignment
+
+
+def _checked(groups: int | str) -> int | str:
+    match = re.fullmatch(r"\s*(\d+)\s*\.\.\s*(\d+)\s*", groups) if isinstance(groups, str) else None
+    low, high = (int(match[1]), int(match[2])) if match else (groups, groups)
+    if not isinstance(low, int) or not isinstance(high, int) or not 1 <= low <= high:
+        raise ValueError("a number of groups, at least 1, or a range such as '2..10'")
+    return groups if isinstance(groups, int) else f"{low}..{high}"
+
+
+Groups = Annotated[int | str, AfterValidator(_checked)]
+"""A number of groups, or a range such as "2..10"."""
+
+
+def group_counts(groups: Groups, k: int, n: int, name: str) -> list[int]:
+    """The numbers of groups that `n` records can fill with `k` each.
+
+    Raises
+    ------
+    ParameterError
+        If there is none: G k > n for the smallest G.
+    """
+    ends = [int(end) for end in str(groups).split("..")]
+    if ends[0] * k > n:
+        raise ParameterError(
+            f"{name}: {ends[0]} groups of at least k = {k} need {plural(ends[0] * k, 'record')}; there are {n:,}. "
+            f"Lower k or groups."
+        )
+    return list(range(ends[0], min(ends[-1], n // k) + 1))
+
+
+def hold_sizes(score: Floats, k: int, progress: Progress) -> tuple[Ints, dict[str, Any]]:
+    """Assign each record to its best group, subject to k records a group, and tell what that took.
+
+    Parameters
+    ----------
+    score
+        Shape (n, G); log of the posterior probability of each group, up to a constant of the record.
+
+    Returns
+    -------
+    Shape (n,) and facts: how many groups were short, how many records moved, what it cost.
+    """
+    labels = bounded_assignment(score, k, progress)
+    free = score.argmax(axis=1)
+    sizes = np.bincount(free, minlength=score.shape[1])
+    moved = labels != free
+    lost = score[moved, free[moved]] - score[moved, labels[moved]]
+    facts = {
+        "groups short of k before": int((sizes < k).sum()),
+        "smallest before": int(sizes.min()),
+        "records moved": int(moved.sum()),
+        "log posterior lost": float(lost.sum()),
+    }
+    return labels, facts

@@ -1,0 +1,85 @@
+"""First assignments for EM: model-based agglomeration and k-means."""
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+import numpy as np
+
+from shoal.kernels.agglomeration import agglomeration, cut
+from shoal.kernels.arrays import Floats, Ints
+from shoal.kernels.mixture import Statistics, statistics_of
+
+LLOYD_STEPS = 50
+"""k-means is only a start: it is stopped after this many steps if it has not settled."""
+
+
+class Start(NamedTuple):
+    """A first assignment in the form an M-step takes."""
+
+    name: str
+    statistics: Statistics
+
+
+class Starts:
+    """Starts for any number of groups from one sample of the records.
+
+    Parameters
+    ----------
+    x
+        Shape (n, d) with columns of full rank.
+    """
+
+    def __init__(self, x: Floats, hierarchy_records: int, kmeans: int, rng: np.random.Generator) -> None:
+        self.x = x
+        self.kmeans = kmeans
+        self.seeds = rng.integers(0, 2**63, size=max(kmeans, 1))
+        self.covariance = np.atleast_2d(np.cov(x.T, bias=True))
+        few = len(x) > hierarchy_records
+        self.sample = x[np.sort(rng.choice(len(x), hierarchy_records, replace=False))] if few else x
+        self.merges = agglomeration(self._white(self.sample))
+
+    def _white(self, x: Floats) -> Floats:
+        factor = np.linalg.cholesky(self.covariance)
+        return np.ascontiguousarray(np.linalg.solve(factor, (x - self.x.mean(axis=0)).T).T)
+
+    def of(self, groups: int) -> Iterator[Start]:
+        """The hierarchical start, then those by k-means."""
+        if groups <= len(self.sample):
+            yield self._start("hierarchical", self.sample, cut(self.merges, groups), groups)
+        for number in range(self.kmeans):
+            labels = kmeans(self.x, groups, np.random.default_rng([self.seeds[number], groups]))
+            yield self._start(f"k-means {number + 1}", self.x, labels, groups)
+
+    def _start(self, name: str, x: Floats, labels: Ints, groups: int) -> Start:
+        """Each class is credited with one more record, scattered like the table, so that no start is singular."""
+        statistics = statistics_of(x, labels, groups)
+        return Start(name, statistics._replace(scatter=statistics.scatter + self.covariance))
+
+
+def kmeans(x: Floats, groups: int, rng: np.random.Generator) -> Ints:
+    """Shape (n,); Lloyd's algorithm from seeds drawn by squared distance (Arthur & Vassilvitskii 2007).
+
+    An emptied class takes the record farthest from its centre.
+    """
+    centres = x[[int(rng.integers(len(x)))]]
+    for _ in range(groups - 1):
+        gap = _squared_distances(x, centres).min(axis=1)
+        total = gap.sum()
+        chance = gap / total if total > 0 else np.full(len(x), 1 / len(x))
+        centres = np.vstack([centres, x[rng.choice(len(x), p=chance)]])
+    labels = np.full(len(x), -1)
+    for _ in range(LLOYD_STEPS):
+        distances = _squared_distances(x, centres)
+        before, labels = labels, distances.argmin(axis=1)
+        for g in np.flatnonzero(np.bincount(labels, minlength=groups) == 0):
+            crowded = np.bincount(labels, minlength=groups)[labels] > 1
+            labels[np.where(crowded, distances[np.arange(len(x)), labels], -1.0).argmax()] = g
+        if (labels == before).all():
+            break
+        sizes = np.bincount(labels, minlength=groups)
+        centres = np.column_stack([np.bincount(labels, column, groups) for column in x.T]) / sizes[:, None]
+    return labels.astype(np.int32)
+
+
+def _squared_distances(x: Floats, centres: Floats) -> Floats:
+    return np.stack([((x - centre) ** 2).sum(axis=1) for centre in centres], axis=1)
