@@ -1,0 +1,114 @@
+"""Multinomial logistic regression by Newton's method.
+
+P(y = c | x) is proportional to exp(x' b_c), with b_0 = 0. The log-likelihood is concave, and with a normal prior on
+the coefficients strictly so: separated categories, which send a maximum likelihood estimate to infinity, get
+finite coefficients. Newton steps are halved until the objective rises, so the method always ends at the maximum.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from shoal.kernels.arrays import Floats
+
+STEPS = 100
+"""Most Newton steps; about ten are usual."""
+
+RISE = 1e-10
+"""The iteration ends when the objective rises by less than this for each record."""
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Logit:
+    """A fitted model.
+
+    Parameters
+    ----------
+    coefficients
+        Shape (p, K - 1); for categories 1 to K - 1 against category 0.
+    information
+        Shape (p (K - 1), p (K - 1)); minus the second derivative, coefficients of one category together.
+    converged
+        Whether the iteration came to its end.
+    """
+
+    coefficients: Floats
+    information: Floats
+    converged: bool
+
+    def probabilities(self, x: Floats) -> Floats:
+        """Shape (n, K); the probabilities of the categories."""
+        return probabilities(x, self.coefficients)
+
+    def drawn(self, rng: np.random.Generator) -> "Logit":
+        """The model with coefficients drawn from the normal approximation of their posterior distribution."""
+        root = np.linalg.cholesky(self.information)
+        step = np.linalg.solve(root.T, rng.standard_normal(len(root)))
+        shape = self.coefficients.shape
+        return Logit(coefficients=self.coefficients + step.reshape(shape[::-1]).T, information=self.information,
+                     converged=self.converged)
+
+
+def probabilities(x: Floats, coefficients: Floats) -> Floats:
+    """Shape (n, K); probabilities of the categories at x (n, p)."""
+    score = np.concatenate([np.zeros((len(x), 1)), x @ coefficients], axis=1)
+    score -= score.max(axis=1, keepdims=True)
+    raised = np.exp(score)
+    return np.asarray(raised / raised.sum(axis=1, keepdims=True))
+
+
+def multinomial_logit(x: Floats, y: Floats, precision: Floats) -> Logit:
+    """Fit by penalised maximum likelihood.
+
+    Parameters
+    ----------
+    x
+        Shape (n, p); a column of ones is not added.
+    y
+        Shape (n, K); indicators of the categories, or weights of them (posterior probabilities).
+    precision
+        Shape (p,); of the independent normal priors with mean 0, at least 0. Zeros are safe only where the
+        maximum likelihood estimate exists.
+    """
+    width, others = x.shape[1], y.shape[1] - 1
+    beta = np.zeros((width, others))
+    total = y.sum(axis=1)
+    best = _objective(x, y, beta, precision)
+    converged = False
+    for _ in range(STEPS):
+        fitted = probabilities(x, beta)
+        slope = x.T @ (y - fitted * total[:, None])[:, 1:] - precision[:, None] * beta
+        information = _information(x, fitted[:, 1:], total, precision)
+        step = np.linalg.solve(information, slope.T.ravel()).reshape(others, width).T
+        length = 1.0
+        while (value := _objective(x, y, beta + length * step, precision)) < best and length > 1e-8:
+            length /= 2
+        if value <= best + RISE * max(1.0, float(total.sum())):
+            converged = True
+            if value > best:
+                beta = beta + length * step
+            break
+        beta, best = beta + length * step, value
+    information = _information(x, probabilities(x, beta)[:, 1:], total, precision)
+    return Logit(coefficients=beta, information=information, converged=converged)
+
+
+def _objective(x: Floats, y: Floats, beta: Floats, precision: Floats) -> float:
+    score = np.concatenate([np.zeros((len(x), 1)), x @ beta], axis=1)
+    top = score.max(axis=1)
+    log_sum = top + np.log(np.exp(score - top[:, None]).sum(axis=1))
+    likelihood = (y * score).sum() - (y.sum(axis=1) * log_sum).sum()
+    return float(likelihood - (precision[:, None] * beta**2).sum() / 2)
+
+
+def _information(x: Floats, fitted: Floats, total: Floats, precision: Floats) -> Floats:
+    width, others = x.shape[1], fitted.shape[1]
+    out = np.empty((others, width, others, width))
+    for a in range(others):
+        for b in range(a, others):
+            weight = fitted[:, a] * ((a == b) - fitted[:, b]) * total
+            block = (x * weight[:, None]).T @ x
+            out[a, :, b] = block
+            out[b, :, a] = block.T
+        out[a, :, a] += np.diag(precision)
+    return out.reshape(others * width, others * width)

@@ -1,0 +1,105 @@
+import numpy as np
+import polars as pl
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import shoal
+from shoal.groups import Partition
+from shoal.microdata import Microdata
+from shoal.records import Records
+
+
+def synthesise(records, labels=None, seed=0, **parameters):
+    labels = np.zeros(len(records)) if labels is None else labels
+    method = shoal.SequentialRegression(**parameters)
+    return method.apply(records, Partition.of(labels), np.random.default_rng(seed))
+
+
+def mixed(n=2000, seed=0):
+    rng = np.random.default_rng(seed)
+    age = rng.normal(50, 10, n)
+    smokes = np.where(rng.random(n) < 1 / (1 + np.exp(-(age - 50) / 5)), "yes", "no")
+    town = np.where(smokes == "yes", rng.choice(["a", "b", "c"], n, p=[0.7, 0.2, 0.1]), rng.choice(["a", "b", "c"], n))
+    bill = 2 * age + 30 * (smokes == "yes") + rng.normal(0, 5, n)
+    grade = np.digitize(age, [40, 60])
+    frame = pl.DataFrame({"age": age, "smokes": smokes, "town": town, "bill": bill, "grade": grade})
+    levels = {"grade": {"role": "quasi-identifier", "level": "ordinal"}}
+    return Microdata.of(frame, {name: levels.get(name, "quasi-identifier") for name in frame.columns}).records
+
+
+def test_relations_of_a_mixed_table_come_back():
+    records = mixed()
+    change = synthesise(records)
+    before, after = (
+        {"smokers": (r["smokes"].values == 1).mean(),
+         "age of smokers": r["age"].values[r["smokes"].values == 1].mean(),
+         "town a among smokers": (r["town"].values[r["smokes"].values == 1] == 0).mean(),
+         "slope": np.cov(r["age"].values, r["bill"].values)[0, 1] / r["age"].values.var(),
+         "grade 2 over 65": (r["grade"].values[r["age"].values > 65] == 2).mean()}
+        for r in (records, change.records)
+    )
+    tolerance = {"smokers": 0.04, "age of smokers": 1, "town a among smokers": 0.06, "slope": 0.1,
+                 "grade 2 over 65": 0.1}
+    for key, value in before.items():
+        assert after[key] == pytest.approx(value, abs=tolerance[key]), key
+    assert change.facts["records unchanged"] == 0
+    assert change.facts["largest relative error overall"]["covariances"] < 0.2
+
+
+def test_parameters_are_drawn():
+    # n = 12, one column: without draws a mean of 12 has variance s^2 / 12; with the mean drawn too, about twice that
+    # (the variance's own draw, with 11 degrees of freedom, adds the factor 11 / 9).
+    x = np.random.default_rng(1).normal(size=(12, 1))
+    means = {draw: np.var([synthesise(Records.from_array(x), seed=s, draw_parameters=draw).records.raw().mean()
+                           for s in range(400)]) for draw in (False, True)}
+    unit = x.var(ddof=1) / 12
+    assert means[False] == pytest.approx(unit, rel=0.2)
+    assert means[True] == pytest.approx(2 * unit * 11 / 9, rel=0.25)
+
+
+@settings(max_examples=25)
+@given(st.integers(0, 2**32), st.integers(1, 3), st.booleans())
+def test_degenerate_tables_give_finite_values(seed, groups, draw):
+    rng = np.random.default_rng(seed)
+    a = rng.normal(size=60) + 1e8
+    frame = pl.DataFrame({
+        "a": a, "twice": 2 * a, "constant": np.full(60, 3.0), "same": ["u"] * 60,
+        "separated": np.where(a > 1e8, "high", "low"), "rare": ["v"] + ["w"] * 59, "heap": np.where(a > 1e8, a, 0.0),
+    })
+    records = Microdata.of(frame, dict.fromkeys(frame.columns, "quasi-identifier")).records
+    change = synthesise(records, rng.permutation(np.arange(60) % groups), seed, draw_parameters=draw,
+                        support=("range", "zeros"))
+    new = change.records
+    assert np.isfinite(new.raw(["a", "twice", "constant", "heap"])).all()
+    np.testing.assert_array_equal(new["constant"].values, 3.0)
+    assert (new["same"].values == 0).all()
+    for name in ("separated", "rare"):
+        assert set(np.unique(new[name].values)) <= {0, 1}
+    np.testing.assert_allclose(new["twice"].values, 2 * new["a"].values, rtol=1e-9)
+    assert (new["heap"].values == 0).sum() == (frame["heap"] == 0).sum()
+
+
+def test_kept_columns_predict_and_stay():
+    records = mixed().targeting(["bill"])
+    change = synthesise(records, given=("age", "smokes"))
+    for name in ("age", "smokes", "town"):
+        assert change.records[name] is records[name]
+    assert np.corrcoef(change.records["bill"].values, records["age"].values)[0, 1] == pytest.approx(
+        np.corrcoef(records["bill"].values, records["age"].values)[0, 1], abs=0.02)
+
+
+def test_groups_too_small():
+    x = np.random.default_rng(2).normal(size=(20, 3))
+    with pytest.raises(shoal.errors.ParameterError, match="sequential-regression needs groups of 5 records"):
+        synthesise(Records.from_array(x), np.arange(20) // 4)
+    assert synthesise(Records.from_array(x), np.arange(20) // 4, small="merge").facts["groups"] < 5
+    assert np.isfinite(synthesise(Records.from_array(x), np.arange(20), small="allow").records.raw()).all()
+
+
+def test_same_seed_same_result():
+    records = mixed(200)
+    one, two, other = (synthesise(records, seed=s).records for s in (1, 1, 2))
+    for name in records.targets:
+        np.testing.assert_array_equal(one[name].values, two[name].values)
+    assert (one["age"].values != other["age"].values).all()
