@@ -24,6 +24,7 @@ from numpy.typing import ArrayLike, NDArray
 from shoal.errors import DataError, quoted
 from shoal.hierarchy import Hierarchy
 from shoal.kernels.arrays import Bools, Floats, Longs, floats, ints
+from shoal.kernels.classes import distinct
 from shoal.schema import Level, Role, Scale
 
 MAD_TO_SD = 1.482602218505602
@@ -307,15 +308,15 @@ class Records:
             values = self[name].identity()
             low, high = (int(values.min()), int(values.max())) if len(values) else (0, 0)
             if high - low >= 4 * len(values) + 16:
-                distinct, values = np.unique(values, return_inverse=True)
-                low, high = 0, len(distinct) - 1
+                held, values = distinct(values)
+                low, high = 0, len(held) - 1
             ids = ids * (high - low + 1) + (values - low)
             count = count * (high - low + 1)
             if count > 4 * len(ids) + 16:
-                distinct, ids = np.unique(ids, return_inverse=True)
-                count = len(distinct)
-        distinct, ids = np.unique(ids, return_inverse=True)
-        return Classes(ids=ids.astype(np.int64), sizes=np.bincount(ids, minlength=len(distinct)).astype(np.int64))
+                held, ids = distinct(ids)
+                count = len(held)
+        held, ids = distinct(ids)
+        return Classes(ids=ids, sizes=np.bincount(ids, minlength=len(held)).astype(np.int64))
 
 
 def standardiser(values: Floats, scale: Scale) -> Callable[[Floats], Floats]:

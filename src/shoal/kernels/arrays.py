@@ -20,6 +20,11 @@ def ints(values: ArrayLike) -> Ints:
     return np.ascontiguousarray(values, dtype=np.int32)
 
 
+def longs(values: ArrayLike) -> Longs:
+    """C-contiguous int64; a copy only where one is needed."""
+    return np.ascontiguousarray(values, dtype=np.int64)
+
+
 def seed_of(rng: np.random.Generator) -> int:
     """Draw one 64-bit seed for a kernel's own stream (`native/random.hpp`)."""
     return int(rng.integers(0, 2**64, dtype=np.uint64))

@@ -1,0 +1,294 @@
+// Earth mover's distance between the confidential values of a group and those of a table.
+//
+// A Distribution is one column of the table: m bins, bin j holding count[j] of its N records. A group is the
+// ascending list of its members' bins. Three ground distances (Li, Li & Venkatasubramanian 2007):
+//
+// Ordered     bins lie on a line at whole-numbered places; two bins are |place difference| / range apart.
+//             With F the group's and Q the table's cumulative distribution, EMD is the sum over the steps
+//             between neighbouring places of |F - Q|, over the range. F is constant between two neighbouring
+//             members, and Q only grows, so |F - Q| changes sign at most once there: two prefix sums (of
+//             steps, and of Q over steps) and a table that finds the sign change make each such stretch cost
+//             O(1). A group of c members costs O(c), whatever m and N are.
+// Spread      n bins, one a record; the mass of a value that B records share is spread evenly over their B
+//             places. F and Q are both straight inside a block and between blocks: arithmetic series.
+// Tree        two leaves are level of nearest common ancestor / height apart. Leaves are numbered so that
+//             every inner node owns a range of them; the group's surplus over the table moves up the tree and
+//             at each node what can be settled among its children is settled: min(surplus, deficit) times
+//             the node's level. Only nodes above members can have surplus, so the cost is O(c height). One
+//             level of inner nodes is the equal distance, 1/2 sum |p - q|.
+//
+// Ordered and Tree are computed in whole numbers, F and Q times c N, and divided once at the end: the
+// distance is rounded once, equal distances come out equal, and '<= t' means what it says.
+//
+// A missing value (bin -1) lies at distance 1 from every value. Ordered distances then follow the plan that
+// moves the missing part and the known part separately, |difference of the missing shares| + smaller known
+// share x EMD of the known parts: never less than the optimum, so a table is never called closer than it is.
+// A group is part of the table it is compared with: what is missing in it is missing there.
+#pragma once
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+namespace shoal {
+
+using Wide = __int128;
+using Bin = std::int32_t;
+
+class Distribution {
+ public:
+  virtual ~Distribution() = default;
+
+  // The distance in whole units, for a group of `c` members in ascending order.
+  virtual Wide cost(const Bin* sorted, std::size_t c) const = 0;
+
+  // The cost when `in` takes the place of sorted[out]; `now` is the cost before.
+  virtual Wide cost_after_swap(const Bin* sorted, std::size_t c, Wide now, std::size_t out, Bin in) const {
+    (void)now;
+    std::vector<Bin> after(sorted, sorted + c);
+    after.erase(after.begin() + static_cast<std::ptrdiff_t>(out));
+    after.insert(std::upper_bound(after.begin(), after.end(), in), in);
+    return cost(after.data(), c);
+  }
+
+  // Whole units in a distance of 1, for groups of `c` members.
+  virtual long double unit(std::size_t c) const = 0;
+
+  double distance(Wide cost, std::size_t c) const {
+    const long double units = unit(c);
+    return units > 0 ? static_cast<double>(static_cast<long double>(cost) / units) : 0.0;
+  }
+  double distance(const Bin* sorted, std::size_t c) const { return distance(cost(sorted, c), c); }
+};
+
+class Ordered : public Distribution {
+ public:
+  // `place` ascending; `range` is the distance that counts as 1 (the whole column's, where this is a part).
+  Ordered(const std::int64_t* count, const std::int64_t* place, std::size_t m, std::int64_t missing,
+          std::int64_t range)
+      : m_(m), missing_(missing), range_(range), place_(place, place + m), below_(m + 1, 0), area_(m + 1, 0) {
+    for (std::size_t j = 0; j < m; ++j) below_[j + 1] = below_[j] + count[j];
+    for (std::size_t j = 0; j + 1 < m; ++j)
+      area_[j + 1] = area_[j] + (place_[j + 1] - place_[j]) * below_[j + 1];
+    n_ = below_[m];
+    passed_.resize(static_cast<std::size_t>(n_) + 1);
+    for (std::int64_t r = 0, j = 0; r <= n_; ++r) {
+      while (j < static_cast<std::int64_t>(m) && below_[j + 1] <= r) ++j;
+      passed_[r] = static_cast<Bin>(j);
+    }
+  }
+
+  Wide cost(const Bin* sorted, std::size_t c) const override {
+    return missing_ > 0 ? with_missing(sorted, c) : known_cost(sorted, c);
+  }
+
+  // Only the stretches between the value that leaves and the one that comes change.
+  Wide cost_after_swap(const Bin* sorted, std::size_t c, Wide now, std::size_t out, Bin in) const override {
+    if (missing_ > 0) return Distribution::cost_after_swap(sorted, c, now, out, in);
+    const Bin gone = sorted[out];
+    if (in > gone) {
+      std::size_t i = out;  // member i + 1 slides down to rank i while it is below `in`
+      for (Bin at = gone; at < in; ++i) {
+        const Bin next = i + 1 < c ? std::min(sorted[i + 1], in) : in;
+        now += stretch(i, c, at, next) - stretch(i + 1, c, at, next);
+        at = next;
+      }
+    } else {
+      std::size_t i = out;
+      for (Bin at = gone; at > in; --i) {
+        const Bin next = i > 0 ? std::max(sorted[i - 1], in) : in;
+        now += stretch(i + 1, c, next, at) - stretch(i, c, next, at);
+        at = next;
+      }
+    }
+    return now;
+  }
+
+  long double unit(std::size_t c) const override {
+    if (missing_ > 0) return kFixed;
+    return static_cast<long double>(c) * static_cast<long double>(n_) * static_cast<long double>(range_);
+  }
+
+ private:
+  static constexpr long double kFixed = 0x1p80L;  // units where shares of missing values enter
+
+  Wide known_cost(const Bin* sorted, std::size_t c) const {
+    if (m_ < 2 || c == 0) return 0;
+    Wide sum = static_cast<Wide>(c) * area_[sorted[0]];
+    for (std::size_t i = 1; i < c; ++i)
+      if (sorted[i] != sorted[i - 1]) sum += stretch(i, c, sorted[i - 1], sorted[i]);
+    return sum + stretch(c, c, sorted[c - 1], static_cast<Bin>(m_ - 1));
+  }
+
+  // Sum over bins a .. b - 1 of step x |i N - c below| where i members lie at or below.
+  Wide stretch(std::size_t i, std::size_t c, Bin a, Bin b) const {
+    const Wide group = static_cast<Wide>(i) * n_;
+    const Bin turn = std::clamp(passed_[static_cast<std::size_t>(group / static_cast<Wide>(c))], a, b);
+    return group * ((place_[turn] - place_[a]) - (place_[b] - place_[turn])) -
+           static_cast<Wide>(c) * ((area_[turn] - area_[a]) - (area_[b] - area_[turn]));
+  }
+
+  Wide with_missing(const Bin* sorted, std::size_t c) const {
+    const std::size_t gone = static_cast<std::size_t>(std::lower_bound(sorted, sorted + c, 0) - sorted);
+    const std::size_t known = c - gone;
+    const long double all = static_cast<long double>(n_ + missing_), size = static_cast<long double>(c);
+    const long double apart = std::fabs(static_cast<long double>(gone) * all - static_cast<long double>(missing_) * size);
+    long double distance = apart / (size * all);
+    if (known > 0 && n_ > 0 && range_ > 0) {
+      const long double share = std::min(static_cast<long double>(known) / size, static_cast<long double>(n_) / all);
+      const long double units = static_cast<long double>(known) * static_cast<long double>(n_) * static_cast<long double>(range_);
+      distance += share * (static_cast<long double>(known_cost(sorted + gone, known)) / units);
+    }
+    return static_cast<Wide>(distance * kFixed);
+  }
+
+  std::size_t m_;
+  std::int64_t n_ = 0, missing_, range_;
+  std::vector<std::int64_t> place_, below_, area_;
+  std::vector<Bin> passed_;  // passed_[r]: number of bins whose records all lie among the r lowest
+};
+
+class Spread : public Distribution {
+ public:
+  Spread(const std::int64_t* count, std::size_t m, std::int64_t missing) : missing_(missing), below_(m + 1, 0) {
+    for (std::size_t j = 0; j < m; ++j) below_[j + 1] = below_[j] + count[j];
+    n_ = below_[m];
+  }
+
+  Wide cost(const Bin* sorted, std::size_t c) const override {
+    const std::size_t gone = static_cast<std::size_t>(std::lower_bound(sorted, sorted + c, 0) - sorted);
+    const long double all = static_cast<long double>(n_ + missing_), size = static_cast<long double>(c);
+    const long double apart = std::fabs(static_cast<long double>(gone) * all - static_cast<long double>(missing_) * size);
+    long double distance = all > 0 && c > 0 ? apart / (size * all) : 0;
+    if (c > gone && n_ > 1) {
+      const long double known = static_cast<long double>(c - gone);
+      const long double share = std::min(known / size, static_cast<long double>(n_) / all);
+      distance += share * known_area(sorted + gone, c - gone) / (known * static_cast<long double>(n_) * static_cast<long double>(n_ - 1));
+    }
+    return static_cast<Wide>(distance * kFixed + 0.5L);
+  }
+
+  long double unit(std::size_t) const override { return kFixed; }
+
+ private:
+  static constexpr long double kFixed = 0x1p80L;
+
+  // Sum over places s = 1 .. n - 1 of |c n (F - Q)|.
+  long double known_area(const Bin* sorted, std::size_t c) const {
+    long double sum = 0;
+    std::int64_t at = 0;  // places done
+    const Wide size = static_cast<Wide>(c);
+    for (std::size_t i = 0; i < c;) {
+      std::size_t next = i;
+      while (next < c && sorted[next] == sorted[i]) ++next;
+      const std::int64_t from = below_[sorted[i]], block = below_[sorted[i] + 1] - from;
+      const Wide lead = static_cast<Wide>(i) * n_;
+      sum += series(lead - size * at, -size, from - at);
+      sum += series((lead - size * from) * block, static_cast<Wide>(next - i) * n_ - size * block, block) /
+             static_cast<long double>(block);
+      at = from + block;
+      i = next;
+    }
+    return sum + series(size * (n_ - at), -size, n_ - at);
+  }
+
+  // sum over u = 1 .. count of |start + step u|.
+  static long double series(Wide start, Wide step, std::int64_t count) {
+    if (count <= 0) return 0;
+    const Wide first = start + step, last = start + step * count;
+    if ((first >= 0) == (last >= 0) || first == 0 || last == 0) return magnitude(total(first, last, count));
+    const std::int64_t turn = static_cast<std::int64_t>(-start / step);  // the last u on the first side
+    return magnitude(total(first, start + step * turn, turn)) +
+           magnitude(total(start + step * (turn + 1), last, count - turn));
+  }
+  static long double total(Wide first, Wide last, std::int64_t count) {
+    return static_cast<long double>(first + last) / 2 * static_cast<long double>(count);
+  }
+  static long double magnitude(long double x) { return x < 0 ? -x : x; }
+
+  std::int64_t n_ = 0, missing_;
+  std::vector<std::int64_t> below_;
+};
+
+class Tree : public Distribution {
+ public:
+  // node[l * m + j]: number of the level l + 1 node above leaf j, ascending in j; the last level is the root.
+  Tree(const std::int64_t* count, const Bin* node, std::size_t m, std::size_t height)
+      : m_(m), height_(height), node_(node, node + m * height), held_(height + 1) {
+    held_[0].assign(count, count + m);
+    for (std::size_t l = 0; l < height; ++l) {
+      for (std::size_t j = 0; j < m; ++j) {
+        const auto at = static_cast<std::size_t>(node_[l * m + j]);
+        if (at >= held_[l + 1].size()) held_[l + 1].resize(at + 1, 0);
+        held_[l + 1][at] += count[j];
+      }
+    }
+    for (std::size_t j = 0; j < m; ++j) n_ += count[j];
+  }
+
+  Wide cost(const Bin* sorted, std::size_t c) const override {
+    Wide sum = 0;
+    for (std::size_t l = 1; l <= height_; ++l) {
+      for (std::size_t i = 0; i < c;) {
+        const Bin above = at(l, sorted[i]);
+        const std::size_t first = i;
+        Wide surplus = 0;
+        while (i < c && at(l, sorted[i]) == above) {
+          const std::size_t from = i;
+          const Bin child = at(l - 1, sorted[i]);
+          while (i < c && at(l - 1, sorted[i]) == child) ++i;
+          surplus += std::max<Wide>(0, extra(l - 1, child, i - from, c));
+        }
+        const Wide deficit = surplus - extra(l, above, i - first, c);
+        sum += static_cast<Wide>(l) * std::min(surplus, deficit);
+      }
+    }
+    return sum;
+  }
+
+  long double unit(std::size_t c) const override {
+    return static_cast<long double>(c) * static_cast<long double>(n_) * static_cast<long double>(height_);
+  }
+
+ private:
+  Bin at(std::size_t level, Bin leaf) const {
+    return level == 0 ? leaf : node_[(level - 1) * m_ + static_cast<std::size_t>(leaf)];
+  }
+  Wide extra(std::size_t level, Bin node, std::size_t members, std::size_t c) const {
+    return static_cast<Wide>(members) * n_ - static_cast<Wide>(c) * held_[level][static_cast<std::size_t>(node)];
+  }
+
+  std::size_t m_, height_;
+  std::int64_t n_ = 0;
+  std::vector<Bin> node_;
+  std::vector<std::vector<std::int64_t>> held_;
+};
+
+// Records in order of (group, bin), by counting: two passes, no comparison.
+class Sorted {
+ public:
+  // Bins from -1 to m - 1, groups from 0 to groups - 1.
+  template <class Number>
+  Sorted(const Bin* bin, const Number* group, std::size_t n, std::size_t m, std::size_t groups)
+      : bins_(n), start_(groups + 1, 0) {
+    std::vector<std::size_t> from(m + 2, 0);  // slot b + 1 becomes the first place of bin b
+    for (std::size_t i = 0; i < n; ++i) ++from[static_cast<std::size_t>(bin[i] + 2)];
+    for (std::size_t j = 1; j < from.size(); ++j) from[j] += from[j - 1];
+    std::vector<std::uint32_t> order(n);
+    for (std::size_t i = 0; i < n; ++i) order[from[static_cast<std::size_t>(bin[i] + 1)]++] = static_cast<std::uint32_t>(i);
+    for (std::size_t i = 0; i < n; ++i) ++start_[static_cast<std::size_t>(group[i]) + 1];
+    for (std::size_t g = 0; g < groups; ++g) start_[g + 1] += start_[g];
+    std::vector<std::size_t> next(start_.begin(), start_.end() - 1);
+    for (const std::uint32_t i : order) bins_[next[static_cast<std::size_t>(group[i])]++] = bin[i];
+  }
+
+  const Bin* bins(std::size_t g) const { return bins_.data() + start_[g]; }
+  std::size_t size(std::size_t g) const { return start_[g + 1] - start_[g]; }
+
+ private:
+  std::vector<Bin> bins_;
+  std::vector<std::size_t> start_;
+};
+
+}  // namespace shoal

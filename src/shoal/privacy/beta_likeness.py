@@ -1,0 +1,60 @@
+"""beta-likeness (Cao & Karras 2012)."""
+
+from typing import Annotated
+
+import numpy as np
+from annotated_types import Gt
+
+from shoal.evidence import Verdict
+from shoal.groups import Partition
+from shoal.kernels.arrays import Floats
+from shoal.methods import method
+from shoal.privacy.confidential import Held, confidential_bins, verdict
+from shoal.privacy.model import PrivacyModel
+from shoal.records import Records
+
+
+@method("beta-likeness", title="beta-likeness", source="Cao & Karras (2012)")
+class BetaLikeness(PrivacyModel):
+    """No confidential value is much more frequent in a class than in the table, relative to its rarity.
+
+    For every value with table share p and class share q > p, the relative gain (q - p)/p is at most beta;
+    the enhanced model asks for min(beta, -ln p), so that frequent values are held tighter.
+
+    Parameters
+    ----------
+    beta
+        Largest relative gain.
+    enhanced
+        The enhanced model instead of the basic one.
+
+    Notes
+    -----
+    A class's figure is the smallest beta that it satisfies; infinite where the gain of a value exceeds -ln p,
+    so that the enhanced model fails whatever beta. Losses (q < p) are free. With several confidential columns
+    the largest figure counts. A missing value is a value of its own.
+    """
+
+    beta: Annotated[float, Gt(0)]
+    enhanced: bool = True
+
+    def judge(
+        self, released: Records, original: Records | None = None, partition: Partition | None = None
+    ) -> Verdict:
+        classes = released.classes(released.quasi_identifiers)
+        figures = {}
+        for column in confidential_bins(released, "equal"):
+            held = Held.of(column, classes)
+            figures[column.name] = held.largest(
+                self._gains(held, classes.sizes.astype(np.float64), len(released)), len(classes.sizes)
+            )
+        name = f"{'enhanced' if self.enhanced else 'basic'} {self.beta:g}-likeness"
+        return verdict(released, classes, figures, requirement=name, required=self.beta, best="low",
+                       figure="relative gain")
+
+    def _gains(self, held: Held, sizes: Floats, n: int) -> Floats:
+        expected = sizes[held.classes] * held.totals[held.values]  # c N_v, whole numbers below 2^53
+        gain = np.maximum(held.counts * float(n) - expected, 0.0) / expected
+        if self.enhanced:
+            gain[gain > -np.log(held.totals[held.values] / n)] = np.inf
+        return np.asarray(gain)

@@ -1,0 +1,51 @@
+"""delta-disclosure privacy (Brickell & Shmatikov 2008)."""
+
+from typing import Annotated
+
+import numpy as np
+from annotated_types import Gt
+
+from shoal.evidence import Verdict
+from shoal.groups import Partition
+from shoal.methods import method
+from shoal.privacy.confidential import Held, confidential_bins, verdict
+from shoal.privacy.model import PrivacyModel
+from shoal.records import Records
+
+
+@method("delta-disclosure", title="delta-disclosure privacy", source="Brickell & Shmatikov (2008)")
+class DeltaDisclosure(PrivacyModel):
+    """Every confidential value is about as frequent in every class as in the table.
+
+    |ln(q/p)| < delta for every value, q its share of the class and p its share of the table. A value that
+    occurs in the table but not in a class makes the figure of that class infinite: it tells an intruder what
+    someone is not.
+
+    Parameters
+    ----------
+    delta
+        The limit, not itself allowed; natural logarithm.
+
+    Notes
+    -----
+    With several confidential columns the largest figure counts. A missing value is a value of its own.
+    """
+
+    delta: Annotated[float, Gt(0)]
+
+    def judge(
+        self, released: Records, original: Records | None = None, partition: Partition | None = None
+    ) -> Verdict:
+        classes = released.classes(released.quasi_identifiers)
+        figures = {}
+        for column in confidential_bins(released, "equal"):
+            held = Held.of(column, classes)
+            ratio = held.counts * float(len(released)) / (
+                classes.sizes[held.classes].astype(np.float64) * held.totals[held.values]
+            )
+            figure = held.largest(np.abs(np.log(ratio)), len(classes.sizes))
+            present = np.bincount(held.classes, minlength=len(classes.sizes))
+            figures[column.name] = np.where(present < (held.totals > 0).sum(), np.inf, figure)
+        below = np.all([figure < self.delta for figure in figures.values()], axis=0) if figures else None
+        return verdict(released, classes, figures, requirement=f"{self.delta:g}-disclosure privacy",
+                       required=self.delta, allowed=below, best="low", figure="log ratio")

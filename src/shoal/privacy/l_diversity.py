@@ -1,0 +1,84 @@
+"""l-diversity (Machanavajjhala, Kifer, Gehrke & Venkitasubramaniam 2007)."""
+
+import math
+from typing import Annotated, Literal
+
+import numpy as np
+from annotated_types import Ge, Gt
+
+from shoal.evidence import Verdict
+from shoal.groups import Partition
+from shoal.kernels.arrays import Floats
+from shoal.methods import method
+from shoal.privacy.confidential import Held, confidential_bins, verdict
+from shoal.privacy.model import PrivacyModel
+from shoal.records import Records
+
+Kind = Literal["distinct", "entropy", "recursive"]
+
+SLACK = 1e-12
+"""Relative rounding error of exp(entropy) that is forgiven: m equal shares are to count as m."""
+
+
+@method("l-diversity", title="l-diversity", source="Machanavajjhala et al. (2007)")
+class LDiversity(PrivacyModel):
+    """Every class holds well-represented confidential values.
+
+    - distinct: at least l different values;
+    - entropy: exp(-sum p ln p) >= l;
+    - recursive: r_1 < c (r_l + r_(l+1) + ... + r_m), r the class's counts in descending order.
+
+    With several confidential columns each must be diverse, and the least figure counts. A missing value is a
+    value of its own.
+
+    Parameters
+    ----------
+    l
+        Diversity required; for the recursive kind it is rounded up to a whole number.
+    kind
+        Which of the three.
+    c
+        For the recursive kind only.
+
+    Notes
+    -----
+    The figure of a class under the recursive kind is the largest l for which it is (c, l)-diverse, 0 if
+    there is none.
+    """
+
+    l: Annotated[float, Ge(1)]  # noqa: E741 - the name the model has
+    kind: Kind = "distinct"
+    c: Annotated[float, Gt(0)] = 2.0
+
+    def judge(
+        self, released: Records, original: Records | None = None, partition: Partition | None = None
+    ) -> Verdict:
+        classes = released.classes(released.quasi_identifiers)
+        figures = {
+            column.name: diversity(Held.of(column, classes), len(classes.sizes), self.kind, self.c)
+            for column in confidential_bins(released, "equal")
+        }
+        required = math.ceil(self.l) if self.kind == "recursive" else self.l
+        of_kind = f"recursive ({self.c:g}, {required:g})" if self.kind == "recursive" else f"{self.kind} {required:g}"
+        return verdict(released, classes, figures, requirement=f"{of_kind}-diversity", required=required,
+                       best="high", figure="diversity")
+
+
+def diversity(held: Held, count: int, kind: Kind, c: float = 2.0) -> Floats:
+    """Shape (count,); the diversity of each class."""
+    if kind == "distinct":
+        return np.bincount(held.classes, minlength=count).astype(np.float64)
+    sizes = np.bincount(held.classes, weights=held.counts, minlength=count)
+    if kind == "entropy":
+        share = held.counts / sizes[held.classes]
+        entropy = np.bincount(held.classes, weights=-share * np.log(share), minlength=count)
+        figure = np.exp(entropy)
+        whole = np.round(figure)
+        return np.asarray(np.where(np.abs(figure - whole) <= SLACK * whole, whole, figure))
+    order = np.lexsort((-held.counts, held.classes))
+    counts, of = held.counts[order], held.classes[order]
+    before = np.cumsum(counts) - counts
+    starts = np.searchsorted(of, np.arange(count))
+    tail = sizes[of] - (before - before[starts][of])
+    enough = counts[starts][of] < c * tail
+    return np.bincount(of[enough], minlength=count).astype(np.float64)  # the tail falls, so these come first

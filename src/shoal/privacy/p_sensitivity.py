@@ -1,0 +1,48 @@
+"""p-sensitive k-anonymity (Truta & Vinay 2006)."""
+
+from dataclasses import replace
+from typing import Annotated
+
+from annotated_types import Ge
+
+from shoal.evidence import Verdict
+from shoal.groups import Partition
+from shoal.methods import method
+from shoal.privacy.confidential import Held, confidential_bins, verdict
+from shoal.privacy.k_anonymity import KAnonymity
+from shoal.privacy.l_diversity import diversity
+from shoal.privacy.model import PrivacyModel
+from shoal.records import Records
+
+
+@method("p-sensitivity", title="p-sensitive k-anonymity", source="Truta & Vinay (2006)")
+class PSensitivity(PrivacyModel):
+    """Every class has at least p different values in every confidential column, and at least k records.
+
+    Parameters
+    ----------
+    p
+        Number of different values. A missing value is a value of its own.
+    k
+        Smallest class; 1 leaves it free.
+    """
+
+    p: Annotated[int, Ge(1)]
+    k: Annotated[int, Ge(1)] = 1
+
+    def judge(
+        self, released: Records, original: Records | None = None, partition: Partition | None = None
+    ) -> Verdict:
+        classes = released.classes(released.quasi_identifiers)
+        figures = {
+            column.name: diversity(Held.of(column, classes), len(classes.sizes), "distinct")
+            for column in confidential_bins(released, "equal")
+        }
+        name = f"{self.p}-sensitive {self.k}-anonymity" if self.k > 1 else f"{self.p}-sensitivity"
+        found = verdict(released, classes, figures, requirement=name, required=self.p, best="high",
+                        figure="number of values")
+        anonymous = KAnonymity(k=self.k).judge(released)
+        if anonymous.holds:
+            return found
+        return replace(found, holds=False, sentence=f"{anonymous.sentence} {found.sentence}",
+                       details={**found.details, "k-anonymity": dict(anonymous.details)})
