@@ -16,7 +16,8 @@ def table(n: int, k: int = 10, seed: int = 1) -> Records:
     place = np.repeat(rng.normal(size=(n // k, 5)), k, axis=0)
     columns = [Variable(name=f"q{j}", role="quasi-identifier", level="continuous", values=place[:, j].copy())
                for j in range(5)]
-    income = Variable(name="income", role="confidential", level="continuous", values=np.round(rng.lognormal(9, 1, n), 1))
+    income = Variable(name="income", role="confidential", level="continuous",
+                      values=np.round(rng.lognormal(9, 1, n), 1))
     return Records.of([*columns, income])
 
 
@@ -42,7 +43,7 @@ def main(n: int) -> None:
         model.judge(records)
         seconds = time.process_time() - start
         base = base or seconds
-        print(f"  {name:24s} {seconds / (n / 1e6):6.2f} CPU s a million records, {seconds / base:5.2f} times k-anonymity")
+        print(f"  {name:24s} {seconds / (n / 1e6):6.2f} CPU s a million, {seconds / base:5.2f} times k-anonymity")
     print(f"  peak memory {resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20:.2f} GiB")
 
 
