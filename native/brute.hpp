@@ -28,11 +28,13 @@ class Brute {
   std::size_t live() const { return live_; }
   bool alive(std::int32_t row) const { return slot_[row] >= 0; }
 
-  // The live record farthest from q (the name says what the tree expects of q).
-  std::int32_t farthest_from_mean(const double* q) {
+  // The live record farthest from q.
+  std::int32_t farthest(const double* q) {
     measure(q);
     return farthest_measured();
   }
+
+  std::int32_t farthest_from_mean(const double* q) { return farthest(q); }
 
   // The `count` live records nearest to q, in order; `seed` (a live row, or -1) comes first whatever its row.
   void nearest(const double* q, std::int32_t seed, std::size_t count, std::vector<Neighbour>& out) {

@@ -38,6 +38,12 @@ struct Table {
     for (double& v : values) v = (plain ? v * factor : std::ldexp(v, -exponent)) + 0.0;
   }
 
+  // Some rows of a table, as they are.
+  Table(const Table& whole, const std::vector<std::int32_t>& rows) : n(rows.size()), d(whole.d) {
+    values.reserve(n * d);
+    for (std::int32_t i : rows) values.insert(values.end(), whole.row(i), whole.row(i) + d);
+  }
+
   const double* row(std::size_t i) const { return values.data() + i * d; }
 };
 

@@ -49,6 +49,14 @@ class Tree {
     return far_.finish();
   }
 
+  // The live record farthest from any q.
+  std::int32_t farthest(const double* q) {
+    aim(q);
+    begin_far(q);
+    search_far();
+    return far_.finish();
+  }
+
   // The `count` live records nearest to q, in order; `seed` (a live row, or -1) comes first whatever its row.
   void nearest(const double* q, std::int32_t seed, std::size_t count, std::vector<Neighbour>& out) {
     aim(q);
@@ -101,14 +109,6 @@ class Tree {
   };
   // A node leaves at most seven siblings waiting on each of at most eleven levels.
   using Stack = std::array<Stop, 96>;
-
-  // The live record farthest from any q.
-  std::int32_t farthest(const double* q) {
-    aim(q);
-    begin_far(q);
-    search_far();
-    return far_.finish();
-  }
 
   void rebuild() {
     std::vector<std::int32_t> ids;
