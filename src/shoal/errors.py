@@ -36,6 +36,10 @@ class PlanError(InputError):
     """A plan file does not say what a plan must say."""
 
 
+class ConstraintError(InputError):
+    """A constraint cannot be read, does not fit the table, or clashes with others."""
+
+
 class FileError(InputError):
     """A file cannot be read or written."""
 

@@ -16,7 +16,7 @@ import numpy as np
 
 from shoal.errors import DataError, MissingDependency, plural, quoted
 from shoal.kernels.arrays import Bools, Floats, Ints
-from shoal.records import Records, Variable
+from shoal.records import Records, Unit, Variable
 from shoal.schema import Column, Level, Scale, Schema
 
 EXACT_INTEGERS = 2**53
@@ -217,10 +217,16 @@ def _encode(series: nw.Series[Any], column: Column, folder: Path) -> Variable:
     common: dict[str, Any] = {"name": series.name, "role": column.role, "level": level, "weight": column.weight,
                               "scale": column.scale}
     if level == "continuous":
-        return Variable(values=_numbers(series), **common)
+        return Variable(values=_numbers(series), unit=_unit(series.dtype), **common)
     codes, categories = _categories(series, column)
     hierarchy = column.load_hierarchy([str(c) for c in categories if c is not None], folder)
     return Variable(values=codes, categories=categories, hierarchy=hierarchy, **common)
+
+
+def _unit(dtype: Any) -> Unit | None:
+    if dtype == nw.Date:
+        return "date"
+    return "datetime" if dtype == nw.Datetime else "duration" if dtype == nw.Duration else None
 
 
 def _default_level(series: nw.Series[Any], column: Column) -> Level:

@@ -16,7 +16,7 @@ standardisation is defined.
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -29,6 +29,8 @@ from shoal.schema import Level, Role, Scale
 
 MAD_TO_SD = 1.482602218505602
 """1 / Phi^-1(3/4): makes the median absolute deviation estimate a normal standard deviation."""
+
+Unit = Literal["date", "datetime", "duration"]
 
 HUGE = 2.0**1020
 """Above this the difference of two values may overflow."""
@@ -45,6 +47,9 @@ class Variable:
         -1 for missing.
     categories
         The categories as they stand in the table; ordinal ones from lowest to highest.
+    unit
+        What continuous values count where they stand for time: days since 1970 for a `date`, microseconds
+        since 1970 for a `datetime`, microseconds for a `duration`; None for plain numbers.
     """
 
     name: str
@@ -55,6 +60,7 @@ class Variable:
     hierarchy: Hierarchy | None = None
     scale: Scale = "sd"
     weight: float = 1.0
+    unit: Unit | None = None
 
     def __len__(self) -> int:
         return len(self.values)

@@ -1,0 +1,287 @@
+"""The constraints of a table: parsed, checked for sense, judged, kept by repair and by rounding."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Literal
+
+import numpy as np
+
+from shoal.change import Change
+from shoal.constraints.projection import System
+from shoal.constraints.repair import Table, repaired, table_of
+from shoal.constraints.rounding import Lattice, decimals_needed, decimals_of, rounded, to_decimals
+from shoal.constraints.rules import TOLERANCE, Clause, Linear, Rule, View, affine, bind
+from shoal.constraints.system import Domain, redundant, refuse_clashes
+from shoal.errors import ConstraintError, DataError, Refused, plural, quoted
+from shoal.evidence import Verdict
+from shoal.kernels.arrays import Bools, Floats, floats
+from shoal.records import Records
+
+Policy = Literal["refuse", "report", "repair"]
+"""What happens to a table that comes in with rules broken."""
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Constraints:
+    """Linear edit constraints, ranges and conditions that every record of a release must satisfy.
+
+    Parameters
+    ----------
+    rules
+        As bound by `parse`.
+    original
+        The table they were parsed against: it fixes the units in which distances count.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from shoal.constraints import Constraints
+    >>> from shoal.records import Records
+    >>> table = Records.from_array(np.array([[1., 2., 3.], [2., 2., 5.], [4., 1., 5.]]), names=["net", "tax", "gross"])
+    >>> rules = Constraints.parse(["net + tax == gross", "tax >= 0"], table)
+    >>> {rule: int(broken.sum()) for rule, broken in rules.violations(table).items()}
+    {'net + tax == gross': 1, 'tax >= 0': 0}
+    >>> rules.round(rules.repair(table).records, {"net": 0, "tax": 0, "gross": 0}).raw().tolist()
+    [[1.0, 2.0, 3.0], [3.0, 2.0, 5.0], [4.0, 1.0, 5.0]]
+    """
+
+    rules: tuple[Rule, ...]
+    original: Records
+
+    @classmethod
+    def parse(cls, rules: Sequence[str], records: Records) -> "Constraints":
+        """Read rules and tie them to a table.
+
+        Raises
+        ------
+        ConstraintError
+            If a rule cannot be read, names what is not there, mixes units, or clashes with others.
+        """
+        made = cls(rules=tuple(bind(text, i + 1, records) for i, text in enumerate(rules)), original=records)
+        refuse_clashes(made.rules, made.domain)
+        return made
+
+    def __len__(self) -> int:
+        return len(self.rules)
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """Names of all columns that some rule mentions, in the order of the table."""
+        named = {name for rule in self.rules for name in rule.columns}
+        return tuple(v.name for v in self.original.variables if v.name in named)
+
+    @cached_property
+    def redundant(self) -> Mapping[str, tuple[str, ...]]:
+        """Rules that say nothing new, each with the rules it follows from (none: its condition cannot be met)."""
+        return redundant(self.rules, self.domain)
+
+    @cached_property
+    def domain(self) -> Domain:
+        """The constrained columns, and what counts as a unit of distance in each."""
+        chosen = [self.original[name] for name in self.columns]
+        continuous = [v for v in chosen if v.continuous]
+        return Domain(
+            tuple(v.name for v in continuous),
+            {v.name: v.categories for v in chosen if not v.continuous},
+            np.array([1.0 / slope for slope, _ in (affine(v) for v in continuous)]),
+        )
+
+    @property
+    def _clauses(self) -> list[Clause]:
+        return [clause for rule in self.rules for clause in rule.clauses]
+
+    def violations(self, records: Records, tolerance: float = TOLERANCE) -> dict[str, Bools]:
+        """For each rule which records break it, shape (n,); what is missing breaks nothing.
+
+        Parameters
+        ----------
+        tolerance
+            Share of the size of a comparison's terms that counts as equal.
+        """
+        return {
+            rule.text: ~np.logical_and.reduce(
+                [clause.holds(View.of(records, clause.columns), tolerance) for clause in rule.clauses]
+            )
+            for rule in self.rules
+        }
+
+    def check(self, records: Records, tolerance: float = TOLERANCE) -> list[Verdict]:
+        """One verdict a rule: how many records break it."""
+        verdicts = []
+        for text, broken in self.violations(records, tolerance).items():
+            count = int(broken.sum())
+            sentence = f"{plural(count, 'record')} {'breaks' if count == 1 else 'break'} the rule {text!r}."
+            verdicts.append(
+                Verdict(
+                    requirement=text, holds=count == 0, required=0.0, achieved=float(count),
+                    sentence=sentence if count else f"All {len(records):,} records obey the rule {text!r}.",
+                    details={"records": len(records), "records that break it": count},
+                )
+            )
+        return verdicts
+
+    def prove(self, records: Records, tolerance: float = TOLERANCE) -> list[Verdict]:
+        """The verdicts of `check`, all of which hold.
+
+        Raises
+        ------
+        Refused
+            If a record breaks a rule.
+        """
+        verdicts = self.check(records, tolerance)
+        if broken := [v.sentence for v in verdicts if not v.holds]:
+            raise Refused(f"{' '.join(broken)} Nothing is released.")
+        return verdicts
+
+    def admit(self, records: Records, policy: Policy = "refuse") -> Change:
+        """Treat a table that comes in: refuse one with broken rules, only report them, or repair it."""
+        counts = {v.requirement: int(v.achieved or 0) for v in self.check(records) if not v.holds}
+        if counts and policy == "refuse":
+            told = " ".join(v.sentence for v in self.check(records) if not v.holds)
+            raise DataError(f"The table breaks its own rules: {told} Correct it, or set the policy repair or report.")
+        change = self.repair(records, keep=()) if policy == "repair" and counts else Change(records=records)
+        return Change(records=change.records, facts={"policy": policy, "broken": counts, **change.facts})
+
+    def repair(self, records: Records, keep: Sequence[str] | None = None) -> Change:
+        """Move every record that breaks a rule to the nearest one that breaks none.
+
+        Distance is that of the standardised columns. Records equal on the constrained columns stay equal.
+
+        Parameters
+        ----------
+        keep
+            Columns that are repaired among themselves first and then held wherever the other columns can
+            carry the rest, so that classes stay classes; by default the quasi-identifiers.
+
+        Raises
+        ------
+        Refused
+            If a record has no neighbour that obeys all rules.
+        """
+        kept = records.quasi_identifiers if keep is None else tuple(keep)
+        broken = np.logical_or.reduce([np.zeros(len(records), dtype=bool), *self.violations(records).values()])
+        if not broken.any():
+            return Change(records=records, facts={"records repaired": 0})
+        after, freed = repaired(records, self.rules, self.domain, kept, self._apart)
+        self.prove(after)
+        moved = self._moved(records, after)
+        return Change(
+            records=after,
+            facts={
+                "records repaired": int((moved > 0).sum()),
+                "records whose kept columns had to move": freed,
+                "squared distance moved, mean over all records": float(moved.mean()),
+                "squared distance moved, largest": float(moved.max()),
+            },
+        )
+
+    def _moved(self, before: Records, after: Records) -> Floats:
+        """Shape (n,); squared distance in the standardised columns."""
+        total = np.zeros(len(before))
+        for name, length in zip(self.domain.continuous, self.domain.lengths):
+            total += np.nan_to_num((after[name].values - before[name].values) / length) ** 2
+        for name in self.domain.categories:
+            apart = self._apart(before, name)
+            old, new = before[name].values, after[name].values
+            total += np.where(old >= 0, apart[old, new], 0.0)
+        return total
+
+    def _apart(self, records: Records, name: str) -> Floats:
+        """Shape (m, m); squared distances between the categories that a column now has."""
+        variable = records[name]
+        each = variable.with_values(np.arange(len(variable.categories)))
+        points = Records.of([each]).matrix_like(self.original, [name])
+        return np.asarray(((points[:, None, :] - points[None, :, :]) ** 2).sum(axis=2))
+
+    def round(self, records: Records, decimals: Mapping[str, int], keep: Sequence[str] | None = None) -> Records:
+        """Round columns to their decimals so that every rule that holds goes on to hold.
+
+        Parameters
+        ----------
+        decimals
+            For each column to round its decimals; dates and times are whole numbers in any case.
+        keep
+            As in `repair`: rounded among themselves first, so that classes stay classes.
+
+        Raises
+        ------
+        Refused
+            If some record has no such rounding; names the rules and what would make it possible.
+        """
+        kept = set(records.quasi_identifiers if keep is None else keep)
+        free = [v for v in records.variables if v.continuous and v.name not in self.columns]
+        records = records.with_variables(*(to_decimals(v, decimals.get(v.name)) for v in free))
+        inner = [clause for clause in self._clauses if kept.issuperset(clause.columns)]
+        if among := [name for name in self.domain.continuous if name in kept]:
+            records = self._rounded(records, inner, decimals, self.domain.restricted(among), held=set())
+        if len(inner) < len(self._clauses):
+            records = self._rounded(records, self._clauses, decimals, self.domain, held=kept)
+        self.prove(records)
+        return records
+
+    def _rounded(self, records: Records, clauses: Sequence[Clause], decimals: Mapping[str, int], domain: Domain,
+                 held: set[str]) -> Records:
+        """Round the columns that are not held; held ones only where it cannot be done without."""
+        names = domain.continuous
+        places = decimals_of(domain, decimals, records.variables)
+        table, ids = table_of(records, domain, self._apart)
+        after, good = rounded(table, clauses, Lattice(names, places, np.array([n in held for n in names], dtype=bool)))
+        x = after.x
+        if not good.all():
+            all_free = Lattice(names, places, np.zeros(len(names), dtype=bool))
+            again = np.flatnonzero(~good)
+            freed, good[again] = rounded(table.take(again), clauses, all_free)
+            x[again] = freed.x
+            if not good.all():
+                raise Refused(self._unroundable(table.take(~good), clauses, all_free, int((~good)[ids].sum())))
+        return records.with_variables(*(records[name].with_values(x[ids, j]) for j, name in enumerate(names)))
+
+    def _unroundable(self, table: Table, clauses: Sequence[Clause], lattice: Lattice, count: int) -> str:
+        concerned = [rule for rule in self.rules if set(rule.clauses) <= set(clauses)] or list(self.rules)
+        alone = [rule for rule in concerned if not rounded(table, rule.clauses, lattice)[1].all()]
+        named = quoted(rule.text for rule in alone or concerned)
+        needed = [decimals_needed(rule, lattice) for rule in alone or concerned]
+        wanted = [found for found in needed if found is not None]
+        advice = "; ".join(f"give '{name}' {plural(places, 'decimal')}" for name, places in wanted)
+        return (
+            f"{plural(count, 'record')} cannot be rounded to the decimals asked for so that {named} "
+            f"{'holds' if len(alone or concerned) == 1 else 'hold'}. "
+            f"{advice[:1].upper() + advice[1:] if advice else 'Give the columns more decimals'}, or change the rule."
+        )
+
+    def linear(self, names: Sequence[str]) -> System:
+        """The linear rules as a system over the standardised columns, for methods that compute in them.
+
+        Parameters
+        ----------
+        names
+            Continuous columns, in the order of the coordinates.
+
+        Raises
+        ------
+        ConstraintError
+            If a rule has a condition, or mentions another column.
+        """
+        equal: list[Floats] = []
+        at_most: list[Floats] = []
+        maps = {name: affine(self.original[name]) for name in names}
+        for rule in self.rules:
+            for clause in rule.clauses:
+                literal = clause.literals[0]
+                if len(clause.literals) > 1 or not isinstance(literal, Linear):
+                    raise ConstraintError(f"Rule {rule.number} ({rule.text!r}) is not linear; leave it to the plan.")
+                if outside := [name for name in literal.columns if name not in maps]:
+                    raise ConstraintError(
+                        f"Rule {rule.number} ({rule.text!r}) mentions '{outside[0]}', which is not a column that "
+                        f"the method groups by; leave the rule to the plan, or add the column."
+                    )
+                row = np.zeros(len(names) + 1)
+                row[-1] = float(literal.bound)
+                for name, factor in literal.terms:
+                    slope, intercept = maps[name]
+                    row[list(names).index(name)] = float(factor) / slope
+                    row[-1] += float(factor) * intercept / slope
+                (equal if literal.relation == "==" else at_most).append(row)
+        e, g = (floats(np.array(rows)).reshape(-1, len(names) + 1) for rows in (equal, at_most))
+        return System.of(e[:, :-1], e[:, -1], g[:, :-1], g[:, -1])

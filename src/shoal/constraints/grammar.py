@@ -1,0 +1,256 @@
+"""The language in which constraints are written, and its parser.
+
+    rule        = [ conditions "->" ] conditions
+    conditions  = comparison { "and" comparison }
+    comparison  = side ( relation side ) { relation side }  |  column [ "not" ] "in" "(" literal { "," literal } ")"
+    relation    = "==" | "=" | "!=" | "<" | "<=" | ">" | ">="
+    side        = [ "-" ] term { ( "+" | "-" ) term }
+    term        = factor { ( "*" | "/" ) factor }
+    factor      = number | column | text | "true" | "false" | "(" side ")" | "-" factor
+
+A column is a bare name or any name in backticks; text stands in single or double quotes. Numbers are kept as
+exact fractions, so that 1.16 is 116/100 and rounding can be decided in whole numbers. Nothing is evaluated
+but sums of multiples of columns: a product of two columns is an error, and so is a division by one.
+"""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import Literal, NoReturn
+
+from shoal.errors import ConstraintError
+
+Relation = Literal["==", "!=", "<", "<=", ">", ">="]
+
+TOKEN = re.compile(
+    r"""\s*(?:
+      (?P<number>(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?)
+    | (?P<name>[^\W\d][\w.]*)
+    | `(?P<quoted>[^`]+)`
+    | '(?P<single>[^']*)'
+    | "(?P<double>[^"]*)"
+    | (?P<sign>->|==|!=|<=|>=|[=<>+\-*/(),])
+    )""",
+    re.VERBOSE,
+)
+
+RELATIONS: Mapping[str, Relation] = {
+    "==": "==", "=": "==", "!=": "!=", "<": "<", "<=": "<=", ">": ">", ">=": ">=",
+}
+LARGEST_EXPONENT = 300
+"""Numbers beyond 1e300 cannot be compared with float64 columns."""
+
+
+@dataclass(frozen=True, slots=True)
+class Token:
+    """A piece of a rule; `position` counts characters from 1."""
+
+    kind: Literal["number", "name", "column", "text", "sign", "end"]
+    text: str
+    position: int
+
+
+@dataclass(frozen=True, slots=True)
+class Sum:
+    """A sum of multiples of columns and a constant; `positions` says where each column was named."""
+
+    terms: Mapping[str, Fraction] = field(default_factory=dict)
+    constant: Fraction = Fraction(0)
+    positions: Mapping[str, int] = field(default_factory=dict)
+
+    def plus(self, other: "Sum", factor: Fraction = Fraction(1)) -> "Sum":
+        terms = dict(self.terms)
+        for name, value in other.terms.items():
+            terms[name] = terms.get(name, Fraction(0)) + factor * value
+        return Sum(terms, self.constant + factor * other.constant, {**other.positions, **self.positions})
+
+    def times(self, factor: Fraction) -> "Sum":
+        return Sum().plus(self, factor)
+
+
+@dataclass(frozen=True, slots=True)
+class Text:
+    """A level or a date as written, in quotes or as true/false."""
+
+    value: str | bool
+    position: int
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """Two sides and how they relate; `relation` 'in' and 'not in' have a tuple on the right."""
+
+    left: Sum | Text
+    relation: Relation | Literal["in", "not in"]
+    right: "Sum | Text | tuple[Sum | Text, ...]"
+    position: int
+
+
+@dataclass(frozen=True, slots=True)
+class Sentence:
+    """A rule as parsed: `then` must hold wherever all of `when` holds."""
+
+    text: str
+    number: int
+    when: tuple[Comparison, ...]
+    then: tuple[Comparison, ...]
+
+    def fail(self, position: int, problem: str) -> NoReturn:
+        raise ConstraintError(f"Rule {self.number} ({self.text!r}), position {position}: {problem}")
+
+
+def parse(text: str, number: int) -> Sentence:
+    """Parse one rule; `number` is its place in the list, counted from 1."""
+    return _Parser(text, number).sentence()
+
+
+class _Parser:
+    """Recursive descent, one method a production."""
+
+    def __init__(self, text: str, number: int) -> None:
+        self.blank = Sentence(text, number, (), ())
+        self.tokens = self._tokens(text)
+        self.next = 0
+        self.depth = 0
+
+    def _tokens(self, text: str) -> list[Token]:
+        tokens, place = [], 0
+        while text[place:].strip():
+            match = TOKEN.match(text, place)
+            if match is None:
+                start = place + len(text[place:]) - len(text[place:].lstrip())
+                self.blank.fail(start + 1, f"{text[start]!r} is not part of the language of rules.")
+            group = str(match.lastgroup)
+            position = match.start(group) + 1 - (group in ("quoted", "single", "double"))
+            kind = {"quoted": "column", "single": "text", "double": "text"}.get(group, group)
+            tokens.append(Token(kind, match.group(group), position))  # type: ignore[arg-type]
+            place = match.end()
+        return [*tokens, Token("end", "the end of the rule", len(text) + 1)]
+
+    @property
+    def here(self) -> Token:
+        return self.tokens[self.next]
+
+    def _take(self) -> Token:
+        token = self.here
+        self.next += token.kind != "end"
+        return token
+
+    def _at(self, *texts: str) -> bool:
+        return self.here.kind in ("sign", "name") and self.here.text in texts
+
+    def _expected(self, what: str) -> NoReturn:
+        self.blank.fail(self.here.position, f"expected {what}; got {self.here.text!r}.")
+
+    def sentence(self) -> Sentence:
+        first = self._conditions()
+        if self._at("->"):
+            self._take()
+            when, then = first, self._conditions()
+        else:
+            when, then = (), first
+        if self.here.kind != "end":
+            self._expected("'and', '->' or the end of the rule")
+        return Sentence(self.blank.text, self.blank.number, when, then)
+
+    def _conditions(self) -> tuple[Comparison, ...]:
+        found = self._comparisons()
+        while self._at("and"):
+            self._take()
+            found += self._comparisons()
+        return tuple(found)
+
+    def _comparisons(self) -> list[Comparison]:
+        left = self._side()
+        if self._at("in", "not"):
+            return [self._membership(left)]
+        if not (self.here.kind == "sign" and self.here.text in RELATIONS):
+            self._expected("a comparison (==, !=, <, <=, >, >= or in)")
+        found = []
+        while self.here.kind == "sign" and self.here.text in RELATIONS:
+            sign = self._take()
+            right = self._side()
+            found.append(Comparison(left, RELATIONS[sign.text], right, sign.position))
+            left = right
+        return found
+
+    def _membership(self, left: Sum | Text) -> Comparison:
+        word = self._take()
+        negated = word.text == "not"
+        if negated and not self._at("in"):
+            self._expected("'in'")
+        if negated:
+            self._take()
+        if not self._at("("):
+            self._expected("'(' and a list of levels")
+        self._take()
+        members = [self._side()]
+        while self._at(","):
+            self._take()
+            members.append(self._side())
+        if not self._at(")"):
+            self._expected("')'")
+        self._take()
+        return Comparison(left, "not in" if negated else "in", tuple(members), word.position)
+
+    def _side(self) -> Sum | Text:
+        total = self._term()
+        while self._at("+", "-"):
+            sign = self._take()
+            factor = Fraction(1 if sign.text == "+" else -1)
+            total = self._number(total, sign).plus(self._number(self._term(), sign), factor)
+        return total
+
+    def _term(self) -> Sum | Text:
+        product = self._factor()
+        while self._at("*", "/"):
+            sign = self._take()
+            left, right = self._number(product, sign), self._number(self._factor(), sign)
+            if sign.text == "/":
+                if right.terms:
+                    self.blank.fail(sign.position, "a division by a column is not linear; multiply both sides by it.")
+                if right.constant == 0:
+                    self.blank.fail(sign.position, "a division by zero.")
+                product = left.times(1 / right.constant)
+            elif left.terms and right.terms:
+                self.blank.fail(sign.position, "a product of two columns is not linear; rules are sums of multiples.")
+            else:
+                product = left.times(right.constant) if left.terms else right.times(left.constant)
+        return product
+
+    def _number(self, side: Sum | Text, sign: Token) -> Sum:
+        if isinstance(side, Text):
+            self.blank.fail(sign.position, "text cannot be added or multiplied.")
+        return side
+
+    def _factor(self) -> Sum | Text:
+        token = self._take()
+        if token.kind == "number":
+            if abs(float(token.text)) > 10.0**LARGEST_EXPONENT:
+                self.blank.fail(token.position, "the number is too large.")
+            return Sum(constant=Fraction(token.text))
+        if token.kind == "text":
+            return Text(token.text, token.position)
+        if token.kind == "name" and token.text.lower() in ("true", "false"):
+            return Text(token.text.lower() == "true", token.position)
+        if token.kind == "column" or (token.kind == "name" and token.text not in ("and", "in", "not")):
+            return Sum({token.text: Fraction(1)}, positions={token.text: token.position})
+        if token.kind == "sign" and token.text in ("-", "("):
+            return self._nested(token)
+        self.next -= token.kind != "end"
+        return self._expected("a number, a column or a level in quotes")
+
+    def _nested(self, token: Token) -> Sum | Text:
+        self.depth += 1
+        if self.depth > 50:
+            self.blank.fail(token.position, "brackets or signs are nested more than 50 deep.")
+        if token.text == "-":
+            inner = self._number(self._factor(), token).times(Fraction(-1))
+        else:
+            inner = self._number(self._side(), token)
+            if not self._at(")"):
+                self._expected("')'")
+            self._take()
+        self.depth -= 1
+        return inner

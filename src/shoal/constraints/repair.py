@@ -1,0 +1,232 @@
+"""The nearest records that obey the rules.
+
+Equal records get equal repairs: distinct combinations of the constrained columns are repaired once, so
+records that cannot be told apart before cannot be told apart afterwards. Where rules tie
+quasi-identifiers to other columns, the quasi-identifiers are first repaired among themselves, alike for every
+record of a class; then the other columns carry what is left. Only a record whose other columns
+cannot carry it has its quasi-identifiers moved with the rest, and may leave its class: how many
+do is reported, and the privacy models judge the finished table anyway.
+
+A rule with a condition is kept by its consequence. Its condition is touched (a category changed, a strict
+comparison undone) only where the consequence cannot be met together with the other rules.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from shoal.constraints.projection import System, nearest
+from shoal.constraints.rules import TOLERANCE, Clause, Linear, Literals, Rule, View
+from shoal.constraints.system import Domain
+from shoal.errors import Refused, plural, quoted
+from shoal.kernels.arrays import Bools, Floats, Ints, Longs
+from shoal.records import Records
+
+WEIGHTLESS = 1e3
+"""Length of a column whose movement should cost nothing, against one that should hardly move."""
+
+Distances = Callable[[Records, str], Floats]
+
+
+@dataclass(frozen=True, eq=False)
+class Table:
+    """Distinct records, on the constrained columns: continuous values and category codes.
+
+    Parameters
+    ----------
+    x
+        Shape (n, p); NaN for missing.
+    codes
+        Shape (n, q); -1 for missing.
+    apart
+        For each categorical column the squared distances between its categories, shape (m, m).
+    """
+
+    domain: Domain
+    x: Floats
+    codes: Ints
+    apart: Mapping[str, Floats]
+
+    def view(self) -> View:
+        return View(
+            dict(zip(self.domain.continuous, self.x.T)),
+            dict(zip(self.domain.categories, self.codes.T)),
+            self.domain.categories,
+        )
+
+    def take(self, rows: Longs | Bools) -> "Table":
+        return Table(self.domain, self.x[rows], self.codes[rows], self.apart)
+
+    def __len__(self) -> int:
+        return len(self.x)
+
+
+def table_of(records: Records, domain: Domain, apart: Distances) -> tuple[Table, Longs]:
+    """The distinct records, and for each record which one it is."""
+    names = (*domain.continuous, *domain.categories)
+    ids = records.classes(names).ids
+    _, first = np.unique(ids, return_index=True)
+    x = np.column_stack([np.empty((len(first), 0)), *(records[c].values[first] for c in domain.continuous)])
+    codes = [records[c].values[first] for c in domain.categories]
+    known = {c: records[c].categories for c in domain.categories}
+    held = Domain(domain.continuous, known, domain.lengths)
+    return Table(
+        held, np.ascontiguousarray(x), np.column_stack([np.empty((len(first), 0), dtype=np.int32), *codes]),
+        {name: apart(records, name) for name in known},
+    ), ids
+
+
+def repaired(records: Records, rules: Sequence[Rule], domain: Domain, keep: Sequence[str], apart: Distances
+             ) -> tuple[Records, int]:
+    """Records that obey the rules, and how many had to leave the columns in `keep` behind.
+
+    Raises
+    ------
+    Refused
+        If some record has no neighbour at all that obeys the rules.
+    """
+    clauses = [clause for rule in rules for clause in rule.clauses]
+    kept = set(keep)
+    inner = [clause for clause in clauses if kept.issuperset(clause.columns)]
+    if inner:
+        among = domain.restricted({name for clause in inner for name in clause.columns})
+        records = _written(records, *_stage(records, inner, among, set(), apart, rules)[:2])
+    if len(inner) == len(clauses):
+        return records, 0
+    records = _with_room(records, clauses, domain, kept, apart)
+    table, ids, moved = _stage(records, clauses, domain, kept, apart, rules)
+    return _written(records, table, ids), int(moved[ids].sum())
+
+
+def _with_room(records: Records, clauses: Sequence[Clause], domain: Domain, kept: set[str], apart: Distances
+               ) -> Records:
+    """Kept columns moved, class by class, to the nearest values that some values of the others can go with.
+
+    Only classes are moved of which a record is stuck. The others start from the same values for all, and their
+    distance counts for next to nothing, so that a class is moved as one.
+    """
+    table, ids = table_of(records, domain, apart)
+    stuck = ~solve(table, clauses, kept)[1]
+    columns = [name for name in (*domain.continuous, *domain.categories) if name in kept]
+    if not columns or not stuck.any():
+        return records
+    classes = records.classes(columns)
+    concerned = np.isin(classes.ids, classes.ids[stuck[ids]])
+    _, first, which = np.unique(classes.ids[concerned], return_index=True, return_inverse=True)
+    held = np.array([name in kept for name in domain.continuous], dtype=bool)
+    x = table.x[ids[concerned]][first]
+    x[:, ~held] = np.nan_to_num(np.nanmedian(table.x[:, ~held], axis=0))
+    light = replace(domain, lengths=np.where(held, domain.lengths, WEIGHTLESS * domain.lengths))
+    moved, possible = solve(Table(replace(light, categories=table.domain.categories), x,
+                                  table.codes[ids[concerned]][first], table.apart), clauses, set())
+    changed = []
+    for j, name in enumerate(domain.continuous):
+        if held[j]:
+            values = records[name].values.copy()
+            values[concerned] = np.where(possible, moved.x[:, j], x[:, j])[which]
+            changed.append(records[name].with_values(values))
+    return records.with_variables(*changed)
+
+
+def _stage(records: Records, clauses: Sequence[Clause], domain: Domain, kept: set[str], apart: Distances,
+           rules: Sequence[Rule]) -> tuple[Table, Longs, Bools]:
+    """Distinct records repaired with the columns in `kept` held, and freed where that is impossible."""
+    table, ids = table_of(records, domain, apart)
+    broken = ~all_hold(table, clauses)
+    fixed, done = solve(table.take(broken), clauses, kept)
+    left = np.flatnonzero(broken)[~done]
+    if len(left) and kept:
+        again, done = solve(table.take(left), clauses, set())
+        fixed.x[np.isin(np.flatnonzero(broken), left)] = again.x
+        fixed.codes[np.isin(np.flatnonzero(broken), left)] = again.codes
+        left_over = left[~done]
+    else:
+        left_over = left
+    if len(left_over):
+        raise Refused(_no_neighbour(table.take(left_over), rules, int(np.isin(ids, left_over).sum())))
+    table.x[broken], table.codes[broken] = fixed.x, fixed.codes
+    moved = np.zeros(len(table), dtype=bool)
+    moved[left] = True
+    return table, ids, moved
+
+
+def _no_neighbour(table: Table, rules: Sequence[Rule], count: int) -> str:
+    view = table.view()
+    broken = [r.text for r in rules if any(not c.holds(view, TOLERANCE).all() for c in r.clauses)]
+    return (
+        f"{plural(count, 'record')} cannot be made to obey the rules: nothing near them satisfies {quoted(broken)} "
+        f"together with the others. Change one of the rules."
+    )
+
+
+def _written(records: Records, table: Table, ids: Longs) -> Records:
+    new = [records[name].with_values(table.x[ids, j]) for j, name in enumerate(table.domain.continuous)]
+    new += [records[name].with_values(table.codes[ids, j]) for j, name in enumerate(table.domain.categories)]
+    return records.with_variables(*new)
+
+
+def all_hold(table: Table, clauses: Sequence[Clause], tolerance: float = TOLERANCE) -> Bools:
+    """Shape (n,); whether each record satisfies all clauses."""
+    view = table.view()
+    return np.asarray(np.logical_and.reduce([np.ones(len(table), dtype=bool),
+                                             *(clause.holds(view, tolerance) for clause in clauses)]))
+
+
+def solve(table: Table, clauses: Sequence[Clause], kept: set[str]) -> tuple[Table, Bools]:
+    """The nearest records that satisfy all clauses, and for which records there are any.
+
+    Records with missing values are held to the clauses whose columns they all have.
+    """
+    names = (*table.domain.continuous, *table.domain.categories)
+    gone = np.hstack([np.isnan(table.x), table.codes < 0])
+    out = Table(table.domain, table.x.copy(), table.codes.copy(), table.apart)
+    done = np.ones(len(table), dtype=bool)
+    patterns, which = np.unique(gone, axis=0, return_inverse=True)
+    for number, pattern in enumerate(patterns if len(table) else ()):
+        rows = np.flatnonzero(which.ravel() == number)
+        absent = {name for name, missing in zip(names, pattern) if missing}
+        judged = [clause for clause in clauses if not absent.intersection(clause.columns)]
+        part = table.take(rows)
+        found, done[rows] = _branch(part, [], judged, kept | absent)
+        out.x[rows] = np.where(np.isnan(part.x), part.x, found.x)
+        out.codes[rows] = found.codes
+    return out, done
+
+
+def _branch(start: Table, chosen: list[Literals], clauses: Sequence[Clause], kept: set[str]) -> tuple[Table, Bools]:
+    """Meet what is certain and chosen; where a clause with a choice is still broken, try its literals in turn."""
+    certain = [c.literals[0] for c in clauses if len(c.literals) == 1]
+    found, good = _meet(start, [*certain, *chosen], kept)
+    open_clauses = [c for c in clauses if len(c.literals) > 1]
+    if not open_clauses or not good.any():
+        return found, good
+    holds = np.array([clause.holds(found.view(), TOLERANCE) for clause in open_clauses])
+    first = np.where(good & ~holds.all(axis=0), (~holds).argmax(axis=0), -1)
+    for number, clause in enumerate(open_clauses):
+        rows = np.flatnonzero(first == number)
+        good[rows] = False
+        rest = [c for c in clauses if c is not clause]
+        for literal in clause.literals:
+            if len(rows) and not (isinstance(literal, Linear) and literal.relation == "<"):
+                part, fine = _branch(start.take(rows), [*chosen, literal], rest, kept)
+                found.x[rows[fine]], found.codes[rows[fine]], good[rows[fine]] = part.x[fine], part.codes[fine], True
+                rows = rows[~fine]
+    return found, good
+
+
+def _meet(start: Table, literals: Sequence[Literals], kept: set[str]) -> tuple[Table, Bools]:
+    """The nearest records at which all literals hold."""
+    domain = start.domain
+    lengths = np.where([name in kept for name in domain.continuous], 0.0, domain.lengths)
+    present = np.where(np.isnan(start.x), 0.0, start.x)
+    x, good = nearest(present, System(*domain.rows(literals)), lengths)
+    codes = start.codes.copy()
+    for j, (name, allowed) in enumerate(domain.allowed(literals).items()):
+        wrong = (codes[:, j] >= 0) & ~np.append(allowed, True)[codes[:, j]]
+        if wrong.any() and (name in kept or not allowed.any()):
+            good &= ~wrong
+        elif wrong.any():
+            cost = np.where(allowed, start.apart[name], np.inf)
+            codes[wrong, j] = cost.argmin(axis=1)[codes[wrong, j]]
+    return Table(domain, x, codes, start.apart), good

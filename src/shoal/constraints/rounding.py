@@ -1,0 +1,357 @@
+"""Controlled rounding: to the decimals of each column, and the rules still hold.
+
+A column with d decimals holds multiples of 10^-d; in those units the rules that bind a record are
+equations and inequalities in whole numbers, with exact coefficients. Each equation is solved for one of its
+columns: for one without decimals if there is one, else for one whose coefficient is 1 or -1, so that
+whatever whole numbers the other columns hold, it is whole too. The other columns start at their nearest
+multiples, and steps that keep every equation (one column up or down with those that depend on it, or two
+columns at once) are taken as long as they mend an inequality or bring the record nearer to what it was.
+For a single sum this ends at the largest-remainder rounding: every part is rounded up or down, those with the
+largest remainders up. Records for which no step mends what is broken, and equations without a
+coefficient of 1, are left to a mixed-integer programme (HiGHS), record by record.
+"""
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from functools import cached_property
+from itertools import combinations
+from typing import NamedTuple
+
+import numpy as np
+from scipy.optimize import Bounds, LinearConstraint, milp
+
+from shoal.constraints.repair import Table, all_hold
+from shoal.constraints.rules import TOLERANCE, Clause, Linear, Rule, View
+from shoal.constraints.system import Domain
+from shoal.kernels.arrays import Bools, Floats, Longs
+from shoal.records import Variable
+
+MEND = 1e9
+"""Weight of a unit of a broken inequality against squared distance."""
+
+BLOCK = 4096
+"""Records whose steps are weighed together; bounds memory."""
+
+ENOUGH = 20
+"""So many records without a rounding settle that the rules do not fit the decimals."""
+
+MOST_DECIMALS = 15
+"""Digits of a float64; more decimals are not offered."""
+
+FREE = -1
+"""A clause that binds nothing: not judged, or decided by a category."""
+
+
+def to_decimals(variable: Variable, decimals: int | None) -> Variable:
+    """A continuous column rounded by itself, half to even, to values as near as float64 has them."""
+    if decimals is None:
+        return variable
+    return variable.with_values(_values(np.rint(_units(variable.values, decimals)), decimals))
+
+
+def _units(values: Floats, decimals: int) -> Floats:
+    return values * 10.0**decimals
+
+
+def _values(units: Floats, decimals: int) -> Floats:
+    return units / 10.0**decimals + 0.0
+
+
+@dataclass(frozen=True, eq=False)
+class Lattice:
+    """Which multiples each column holds.
+
+    Parameters
+    ----------
+    decimals
+        For each continuous column its decimals, None where it is not rounded.
+    fixed
+        Shape (p,); columns that keep the values they have.
+    """
+
+    names: tuple[str, ...]
+    decimals: tuple[int | None, ...]
+    fixed: Bools
+
+    def unit(self, j: int) -> Fraction:
+        return Fraction(1, 10 ** (self.decimals[j] or 0))
+
+    @cached_property
+    def worth(self) -> Floats:
+        """Shape (p,); by how much a value changes with a step of one unit, 0 where it takes none."""
+        moving = self.whole & ~self.fixed
+        return np.array([float(self.unit(j)) if moves else 0.0 for j, moves in enumerate(moving)])
+
+    @property
+    def whole(self) -> Bools:
+        """Shape (p,); columns that are rounded."""
+        return np.array([d is not None for d in self.decimals], dtype=bool)
+
+
+def rounded(table: Table, clauses: Sequence[Clause], lattice: Lattice) -> tuple[Table, Bools]:
+    """Round distinct records.
+
+    Returns
+    -------
+    The records, and shape (n,): whether a record satisfies all clauses once it is rounded.
+    """
+    out = table.x.copy()
+    choice = np.column_stack([np.zeros((len(table), 0), dtype=int), *(_choice(c, table.view()) for c in clauses)])
+    patterns, which = np.unique(choice, axis=0, return_inverse=True)
+    for number, pattern in enumerate(patterns if len(table) else ()):
+        rows = np.flatnonzero(which.ravel() == number)
+        bound = [clause.literals[i] for clause, i in zip(clauses, pattern) if i != FREE]
+        out[rows] = _Rounder([b for b in bound if isinstance(b, Linear)], lattice).round(table.x[rows])
+    after = replace(table, x=out)
+    return after, all_hold(after, clauses)
+
+
+def _choice(clause: Clause, view: View) -> Longs:
+    """Shape (n,); which literal of a clause a record is held to, FREE where a category decides it."""
+    short = np.full((len(clause.literals), len(view.missing(clause.columns))), np.inf)
+    free = view.missing(clause.columns)
+    for number, literal in enumerate(clause.literals):
+        if isinstance(literal, Linear):
+            excess, size = literal.excess(view.values)
+            short[number] = (np.abs(excess) if literal.relation == "==" else excess) / (size + literal.spread)
+        else:
+            free |= view.holds(literal, TOLERANCE)
+    return np.where(free, FREE, np.nan_to_num(short).argmin(axis=0))
+
+
+class Row(NamedTuple):
+    """Exact coefficients of an equation or inequality, a column each, and its right side."""
+
+    coefficients: list[Fraction]
+    bound: Fraction
+
+    def without(self, j: int, solved: "Row") -> "Row":
+        """The row with column j replaced by what another row, whose coefficient there is 1, makes of it."""
+        factor = self.coefficients[j]
+        left = [a - factor * b for a, b in zip(self.coefficients, solved.coefficients)]
+        return Row(left, self.bound - factor * solved.bound)
+
+    def primitive(self) -> "Row":
+        """The same row with whole coefficients that have no common divisor."""
+        denominator = math.lcm(*(v.denominator for v in self.coefficients))
+        divisor = math.gcd(*(int(v * denominator) for v in self.coefficients)) or 1
+        factor = Fraction(denominator, divisor)
+        return Row([v * factor for v in self.coefficients], self.bound * factor)
+
+    def left(self, u: Floats) -> Floats:
+        """Shape (n,); the left side at points of shape (n, p), summed in the order of the columns."""
+        total = np.zeros(len(u))
+        for i, v in enumerate(self.coefficients):
+            if v:
+                total += float(v) * u[:, i]
+        return total
+
+
+class _Rounder:
+    """Rounds records that are bound by the same comparisons."""
+
+    def __init__(self, literals: Sequence[Linear], lattice: Lattice) -> None:
+        self.lattice = lattice
+        self.movable = np.flatnonzero(lattice.whole & ~lattice.fixed)
+        self.real = np.flatnonzero(~lattice.whole & ~lattice.fixed)
+        self.equations = [self._row(a) for a in literals if a.relation == "=="]
+        self.pivots: list[tuple[int, Row]] = []
+        self.solved = self._eliminate()
+        self.inequalities = [self._tightened(self._row(a), a.relation) for a in literals if a.relation != "=="]
+        self.moves = self._moves()
+
+    def _row(self, literal: Linear) -> Row:
+        row = [Fraction(0)] * len(self.lattice.names)
+        for name, factor in literal.terms:
+            j = self.lattice.names.index(name)
+            row[j] = factor * (self.lattice.unit(j) if self.lattice.whole[j] else 1)
+        return Row(row, literal.bound).primitive()
+
+    def _is_whole(self, row: Row) -> bool:
+        return all(self.lattice.whole[j] for j, v in enumerate(row.coefficients) if v)
+
+    def _tightened(self, row: Row, relation: str) -> Row:
+        """Over whole numbers a'u <= b means a'u <= floor(b), and a'u < b means a'u <= ceil(b) - 1."""
+        if not self._is_whole(row):
+            return row
+        return Row(row.coefficients, Fraction(math.ceil(row.bound) - 1 if relation == "<" else math.floor(row.bound)))
+
+    def _eliminate(self) -> bool:
+        """Solve every equation for one column; False where that leaves fractions."""
+        todo = self._movable_rows(self.equations)
+        while todo:
+            pick = self._pick(todo)
+            if pick is None:
+                return False
+            number, j = pick
+            row = todo.pop(number)
+            chosen = Row([v / row.coefficients[j] for v in row.coefficients], row.bound / row.coefficients[j])
+            self.pivots = [(i, solved.without(j, chosen)) for i, solved in self.pivots] + [(j, chosen)]
+            todo = self._movable_rows([other.without(j, chosen).primitive() for other in todo])
+        return True
+
+    def _movable_rows(self, rows: Sequence[Row]) -> list[Row]:
+        """Rows that bind some column that may still change; the others hold or not, whatever is done."""
+        return [row for row in rows if any(v and not self.lattice.fixed[j] for j, v in enumerate(row.coefficients))]
+
+    def _pick(self, todo: Sequence[Row]) -> tuple[int, int] | None:
+        """A row and the column to solve it for; real columns first, then the finest with coefficient 1."""
+        for number, row in enumerate(todo):
+            for j in self.real:
+                if row.coefficients[j]:
+                    return number, int(j)
+        finest = sorted(self.movable, key=lambda j: -(self.lattice.decimals[j] or 0))
+        for number, row in enumerate(todo):
+            if self._is_whole(row) and row.bound.denominator == 1:
+                for j in finest:
+                    if abs(row.coefficients[j]) == 1:
+                        return number, int(j)
+        return None
+
+    def _moves(self) -> Floats:
+        """Shape (moves, p); steps that keep every equation, in units."""
+        p = len(self.lattice.names)
+        solved = dict(self.pivots)
+        single = []
+        for j in self.movable:
+            if int(j) not in solved:
+                step = np.zeros(p)
+                step[j] = 1.0
+                for i, row in solved.items():
+                    step[i] = -float(row.coefficients[j])
+                single.append(step)
+        pairs = [a + sign * b for a, b in combinations(single, 2) for sign in (1.0, -1.0)]
+        steps = [*single, *pairs]
+        return np.array([s * sign for s in steps for sign in (1.0, -1.0)]).reshape(-1, p)
+
+    def round(self, x: Floats) -> Floats:
+        scaled = np.column_stack([
+            _units(column, d) if d is not None else column for column, d in zip(x.T, self.lattice.decimals)
+        ]) if x.shape[1] else x.copy()
+        out = np.empty_like(x)
+        for start in range(0, len(x), BLOCK):
+            out[start : start + BLOCK] = self._block(scaled[start : start + BLOCK])
+        for j, d in enumerate(self.lattice.decimals):
+            if d is not None:
+                out[:, j] = _values(out[:, j], d)
+        out[:, self.lattice.fixed] = x[:, self.lattice.fixed]
+        return np.where(np.isnan(x), x, out)
+
+    def _block(self, scaled: Floats) -> Floats:
+        u = np.where(self.lattice.whole, np.rint(scaled), scaled)
+        if not self.solved:
+            return self._by_programme(scaled, np.arange(len(scaled)), u)
+        for j, row in self.pivots:
+            u[:, j] = 0.0
+            u[:, j] = float(row.bound) - row.left(u)
+        self._descend(u, scaled)
+        return self._by_programme(scaled, np.flatnonzero(self._breach(u) > 0), u)
+
+    def _breach(self, u: Floats) -> Floats:
+        """Shape (n,); by how many units the inequalities are broken in all."""
+        total = np.zeros(len(u))
+        for row in self.inequalities:
+            total += np.maximum(row.left(u) - float(row.bound) - self._slack(row), 0.0)
+        return total
+
+    def _slack(self, row: Row) -> float:
+        """What rounding of float64 may add to a left side; a whole number is never so small."""
+        return 1e-6 if self._is_whole(row) else 1e-12 * max(1.0, abs(float(row.bound)))
+
+    def _descend(self, u: Floats, scaled: Floats) -> None:
+        if not len(self.moves):
+            return
+        weights = self.lattice.worth**2
+        lengths = (self.moves**2) @ weights
+        active = np.arange(len(u))
+        for _ in range(20 + 4 * u.shape[1] ** 2):
+            away = np.nan_to_num(u[active] - scaled[active])
+            gain = 2.0 * (away * weights) @ self.moves.T + lengths
+            if self.inequalities:
+                now = self._breach(u[active])
+                after = np.zeros_like(gain)
+                for row in self.inequalities:
+                    over = row.left(u[active]) - float(row.bound) - self._slack(row)
+                    after += np.maximum(over[:, None] + row.left(self.moves), 0.0)
+                gain += MEND * (after - now[:, None])
+            best = gain.argmin(axis=1)
+            better = gain[np.arange(len(active)), best] < -1e-9 * lengths[best]
+            active, best = active[better], best[better]
+            if not len(active):
+                break
+            u[active] += self.moves[best]
+
+    def _by_programme(self, scaled: Floats, rows: Longs, u: Floats) -> Floats:
+        failed = 0
+        for row in rows:
+            point = self._programme(scaled[row])
+            if point is not None:
+                u[row] = point
+            failed += point is None
+            if failed == ENOUGH:
+                break
+        return u
+
+    def _programme(self, target: Floats) -> Floats | None:
+        """Least total distance, subject to everything, for one record.
+
+        No value may move by more units than there are columns: further away it would be no rounding.
+        """
+        p = len(target)
+        present = np.nan_to_num(target)
+        origin = np.where(self.lattice.whole, np.rint(present), present)
+        rows, low, high = [], [], []
+        for equal, row in [(True, r) for r in self.equations] + [(False, r) for r in self.inequalities]:
+            offset = sum((v * Fraction(o) for v, o in zip(row.coefficients, origin) if v), Fraction(0))
+            rows.append(np.concatenate([[float(v) for v in row.coefficients], np.zeros(p)]))
+            high.append(float(row.bound - offset))
+            low.append(high[-1] if equal else -math.inf)
+        for j in range(p):
+            for sign in (1.0, -1.0):
+                a = np.zeros(2 * p)
+                a[j], a[p + j] = sign, -1.0
+                rows.append(a)
+                high.append(sign * float(present[j] - origin[j]))
+                low.append(-math.inf)
+        reach = np.where(self.lattice.fixed | np.isnan(target), 0.0, np.where(self.lattice.whole, p, np.inf))
+        result = milp(
+            np.concatenate([np.zeros(p), self.lattice.worth]),
+            constraints=LinearConstraint(np.array(rows), low, high),
+            integrality=np.concatenate([self.lattice.whole.astype(int), np.zeros(p)]),
+            bounds=Bounds(np.concatenate([-reach, np.zeros(p)]), np.concatenate([reach, np.full(p, np.inf)])),
+        )
+        if result.x is None:
+            return None
+        return np.asarray(origin + np.where(self.lattice.whole, np.rint(result.x[:p]), result.x[:p]))
+
+
+def decimals_of(domain: Domain, decimals: Mapping[str, int], variables: Sequence[Variable]) -> tuple[int | None, ...]:
+    """Decimals of the constrained columns; dates and times are whole numbers anyway."""
+    time = {v.name for v in variables if v.unit is not None}
+    return tuple(0 if name in time else decimals.get(name) for name in domain.continuous)
+
+
+def decimals_needed(rule: Rule, lattice: Lattice) -> tuple[str, int] | None:
+    """The column of a rule's equation that would make it solvable with the fewest decimals, and how many."""
+    best: tuple[str, int] | None = None
+    for clause in rule.clauses:
+        literal = clause.literals[0]
+        if not isinstance(literal, Linear) or literal.relation != "==":
+            continue
+        for name, factor in literal.terms:
+            steps = [other / factor * lattice.unit(lattice.names.index(n)) for n, other in literal.terms if n != name]
+            places = [_places(step) for step in (*steps, literal.bound / factor)]
+            if None not in places:
+                most = max(p for p in places if p is not None)
+                best = min(best or (name, most), (name, most), key=lambda found: found[1])
+    return best
+
+
+def _places(value: Fraction) -> int | None:
+    """Decimals that write a fraction exactly, None where no number of them does."""
+    for places in range(MOST_DECIMALS + 1):
+        if (value * 10**places).denominator == 1:
+            return places
+    return None

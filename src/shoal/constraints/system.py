@@ -1,0 +1,201 @@
+"""Whether rules can hold together, which ones clash, and which say nothing new.
+
+A set of rules is satisfiable if one record could obey them all. Linear rules without condition are decided by a
+linear programme (a certificate of infeasibility exists exactly where there is no such record: Farkas
+1902); a rule with conditions is a choice between its consequence and the opposite of a condition,
+and the choices are searched depth first. A clash is answered with a smallest set of rules that clash
+where few enough sets have to be tried, otherwise with a set of which no rule can be spared.
+"""
+
+import math
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+
+import numpy as np
+from scipy.optimize import linprog
+
+from shoal.constraints.rules import Category, Clause, Linear, Literals, Member, Rule, View
+from shoal.errors import ConstraintError
+from shoal.kernels.arrays import Bools, Floats
+
+TRIALS = 500
+"""Sets of one size that are tried for a smallest clash; beyond it the clash is only irreducible."""
+
+LP_TOLERANCE = 1e-7
+"""HiGHS's own tolerance of feasibility."""
+
+STRICT = 10 * LP_TOLERANCE
+"""What a strict comparison must spare, as a share of the size of its terms."""
+
+INFEASIBLE = 2
+"""The status by which `linprog` says that there is no solution."""
+
+
+@dataclass(frozen=True, eq=False)
+class Domain:
+    """What the columns can hold: continuous ones any number, the others their categories."""
+
+    continuous: tuple[str, ...]
+    categories: dict[str, tuple[Category, ...]]
+    lengths: Floats
+    """Shape (p,); a unit of distance in each continuous column; linear programmes are solved in it."""
+
+    def rows(self, literals: Sequence[Literals]) -> tuple[Floats, Floats, Floats, Floats]:
+        """Equalities and inequalities among the literals, as rows over the continuous columns.
+
+        Strict comparisons are met with something to spare, more than a linear programme's tolerance.
+        """
+        equal: list[Floats] = []
+        at_most: list[Floats] = []
+        for literal in literals:
+            if isinstance(literal, Linear):
+                row = np.zeros(len(self.continuous) + 1)
+                for name, factor in literal.terms:
+                    row[self.continuous.index(name)] = float(factor)
+                row[-1] = float(literal.bound)
+                if literal.relation == "<":
+                    row[-1] -= STRICT * (np.abs(row[:-1] * self.lengths).max() + abs(row[-1]))
+                (equal if literal.relation == "==" else at_most).append(row)
+        width = len(self.continuous) + 1
+        e, g = (np.array(rows).reshape(-1, width) for rows in (equal, at_most))
+        return e[:, :-1], e[:, -1], g[:, :-1], g[:, -1]
+
+    def restricted(self, names: Collection[str]) -> "Domain":
+        """Some of the columns."""
+        held = [name in names for name in self.continuous]
+        return Domain(
+            tuple(name for name in self.continuous if name in names),
+            {name: known for name, known in self.categories.items() if name in names},
+            self.lengths[held],
+        )
+
+    def allowed(self, literals: Sequence[Literals]) -> dict[str, Bools]:
+        """Which categories of each categorical column the literals leave."""
+        left = {name: np.ones(len(known), dtype=bool) for name, known in self.categories.items()}
+        for literal in literals:
+            if isinstance(literal, Member):
+                left[literal.column] &= literal.allowed(self.categories[literal.column])
+        return left
+
+
+def refuse_clashes(rules: Sequence[Rule], domain: Domain) -> None:
+    """Refuse rules that no record can obey, and conditions under which none can."""
+    if not satisfiable(rules, (), domain):
+        clash = smallest_clash(rules, (), domain)
+        raise ConstraintError(f"No record can obey {_named(clash)}{_together(clash)}")
+    for rule in rules:
+        if not rule.conditions or satisfiable(rules, rule.conditions, domain):
+            continue
+        others = [r for r in rules if r is not rule]
+        if satisfiable(others, rule.conditions, domain):
+            clash = [rule, *smallest_clash(others, (*rule.conditions, *_consequences(rule)), domain)]
+            clash.sort(key=lambda r: r.number)
+            raise ConstraintError(
+                f"No record that meets the condition of rule {rule.number} can obey {_named(clash)}{_together(clash)}"
+            )
+
+
+def redundant(rules: Sequence[Rule], domain: Domain) -> dict[str, tuple[str, ...]]:
+    """Rules that say nothing new, each with the rules it follows from (none: it can never apply)."""
+    found: dict[str, tuple[str, ...]] = {}
+    kept = list(rules)
+    for rule in reversed(rules):  # the later one of two equal rules is the redundant one
+        others = [r for r in kept if r is not rule]
+        if _follows(rule, others, domain):
+            kept = others
+            found[rule.text] = tuple(r.text for r in _sources(rule, others, domain))
+    return dict(reversed(found.items()))
+
+
+def satisfiable(rules: Sequence[Rule], asserted: Sequence[Literals], domain: Domain) -> bool:
+    """Whether a record could obey all rules and what is asserted."""
+    clauses = [clause for rule in rules for clause in rule.clauses]
+    certain = [c.literals[0] for c in clauses if len(c.literals) == 1]
+    return _search([*asserted, *certain], [c for c in clauses if len(c.literals) > 1], domain)
+
+
+def smallest_clash(rules: Sequence[Rule], asserted: Sequence[Literals], domain: Domain) -> list[Rule]:
+    for size in range(0, len(rules)):
+        if math.comb(len(rules), size) > TRIALS:
+            break
+        for chosen in combinations(rules, size):
+            if not satisfiable(chosen, asserted, domain):
+                return list(chosen)
+    clash = list(rules)
+    for rule in rules:
+        without = [r for r in clash if r is not rule]
+        if not satisfiable(without, asserted, domain):
+            clash = without
+    return clash
+
+
+def _consequences(rule: Rule) -> list[Literals]:
+    return [clause.literals[0] for clause in rule.clauses]
+
+
+def _search(chosen: list[Literals], open_clauses: Sequence[Clause], domain: Domain) -> bool:
+    left = domain.allowed(chosen)
+    if not all(allowed.any() for allowed in left.values()):
+        return False
+    point = _feasible_point(chosen, domain)
+    if point is None:
+        return False
+    view = View(
+        {name: np.array([value]) for name, value in zip(domain.continuous, point)},
+        {name: np.array([allowed.argmax()], dtype=np.int32) for name, allowed in left.items()},
+        domain.categories,
+    )
+    for clause in open_clauses:
+        if not clause.holds(view, LP_TOLERANCE)[0]:
+            rest = [c for c in open_clauses if c is not clause]
+            return any(_search([*chosen, literal], rest, domain) for literal in clause.literals)
+    return True
+
+
+def _feasible_point(literals: Sequence[Literals], domain: Domain) -> Floats | None:
+    """A point that satisfies the linear literals."""
+    if not domain.continuous:
+        return np.empty(0)
+    e, eb, g, gb = domain.rows(literals)
+    e, eb = _normed(e * domain.lengths, eb)
+    g, gb = _normed(g * domain.lengths, gb)
+    result = linprog(
+        np.zeros(len(domain.continuous)), A_ub=g, b_ub=gb, A_eq=e, b_eq=eb, bounds=(None, None), method="highs"
+    )
+    return None if result.status == INFEASIBLE else np.asarray(result.x * domain.lengths)
+
+
+def _normed(rows: Floats, bounds: Floats) -> tuple[Floats, Floats]:
+    norms = np.sqrt((rows**2).sum(axis=1))
+    return rows / norms[:, None], bounds / norms
+
+
+def _follows(rule: Rule, others: Sequence[Rule], domain: Domain) -> bool:
+    """Whether every record that obeys the others obeys the rule."""
+    if rule.conditions and not satisfiable(others, rule.conditions, domain):
+        return True
+    return not any(
+        satisfiable(others, (*rule.conditions, denial), domain)
+        for literal in _consequences(rule)
+        for denial in literal.negations()
+    )
+
+
+def _sources(rule: Rule, others: Sequence[Rule], domain: Domain) -> list[Rule]:
+    """A set of rules, none of which can be spared, from which the rule follows."""
+    needed = list(others)
+    for other in others:
+        without = [r for r in needed if r is not other]
+        if _follows(rule, without, domain):
+            needed = without
+    return needed
+
+
+def _together(rules: Sequence[Rule]) -> str:
+    return " together. Change or drop one of them." if len(rules) > 1 else ". Change or drop it."
+
+
+def _named(rules: Sequence[Rule]) -> str:
+    *first, last = [f"rule {rule.number} ({rule.text!r})" for rule in rules]
+    return f"{', '.join(first)} and {last}" if first else last
