@@ -1,0 +1,106 @@
+"""Mean variation of statistics over subsamples."""
+
+from typing import Annotated
+
+import numpy as np
+from annotated_types import Ge, Gt, Le
+
+from shoal.compare import UNPAIRED, common, counterparts
+from shoal.evidence import Finding
+from shoal.groups import Partition
+from shoal.kernels.arrays import Floats
+from shoal.methods import method
+from shoal.records import Records
+from shoal.utility.measure import UtilityMeasure
+
+
+@method(
+    "mean-variation", title="Variation of statistics over subsamples",
+    source="Domingo-Ferrer & Gonzalez-Nicolas (2010), Section 5.3",
+)
+class MeanVariation(UtilityMeasure):
+    """Delta(theta) = mean over random samples of |theta' - theta| / |theta|, the same records in both tables.
+
+    The statistics theta are, of every column that the release changed, its mean, variance, third and fourth
+    central moments, and its covariances with the columns that stayed (or, where none stayed, with the other changed
+    ones). It tells how analyses of parts of the table fare. The figure is the median of Delta over the statistics; the
+    details hold every Delta and, since the mean is dominated by samples in which theta is near 0, also the median over
+    samples.
+
+    Parameters
+    ----------
+    samples
+        Number of samples, drawn without replacement each.
+    share
+        Share of the records in a sample.
+    columns
+        Continuous columns; by default the quasi-identifiers and confidential columns that are continuous.
+    """
+
+    samples: Annotated[int, Ge(1)] = 100
+    share: Annotated[float, Gt(0), Le(1)] = 0.1
+    columns: tuple[str, ...] | None = None
+
+    def judge(
+        self, original: Records, released: Records, partition: Partition | None, rng: np.random.Generator
+    ) -> Finding:
+        names = common(original, released, self.columns, "quasi-identifier", "confidential", continuous=True)
+        if not names:
+            return self.cannot("The two tables have no continuous quasi-identifier or confidential column in common.")
+        place = counterparts(original, released)
+        if place is None:
+            return self.cannot(UNPAIRED)
+        before, after = original.raw(names)[place], released.raw(names)
+        complete = ~(np.isnan(before) | np.isnan(after)).any(axis=1)
+        before, after = before[complete], after[complete]
+        size = round(self.share * len(before))
+        if size < 2:
+            return self.cannot(f"A sample of {self.share:.3g} of {len(before):,} records holds fewer than two.")
+        changed = [j for j in range(len(names)) if (before[:, j] != after[:, j]).any()]
+        if not changed:
+            return self.finding(0.0, "No value was changed.", details={"changed columns": []})
+        stayed = [j for j in range(len(names)) if j not in changed]
+        labels, pairs = _labels(names, changed, stayed)
+        rows = [rng.choice(len(before), size, replace=False) for _ in range(self.samples)]
+        thetas = np.array([_statistics(before[r], changed, pairs) for r in rows])
+        others = np.array([_statistics(after[r], changed, pairs) for r in rows])
+        defined = thetas != 0
+        variation = np.where(defined, np.abs(others - thetas) / np.where(defined, np.abs(thetas), 1.0), np.nan)
+        kept = defined.any(axis=0)
+        if not kept.any():
+            return self.cannot("Every statistic is 0 in every sample, so there is no relative change.")
+        mean, middle = np.nanmean(variation[:, kept], axis=0), np.nanmedian(variation[:, kept], axis=0)
+        told = [label for label, keep in zip(labels, kept) if keep]
+        return self.finding(
+            float(np.median(mean)),
+            f"In samples of {100 * self.share:.3g} % of the records, half of {len(told)} statistics vary by less than "
+            f"{100 * float(np.median(mean)):.3g} % on average.",
+            details={
+                "mean over samples": dict(zip(told, mean.tolist())),
+                "median over samples": dict(zip(told, middle.tolist())),
+                "changed columns": [names[j] for j in changed], "samples": self.samples, "records a sample": size,
+            },
+        )
+
+
+def _labels(
+    names: tuple[str, ...], changed: list[int], stayed: list[int]
+) -> tuple[list[str], list[tuple[int, int]]]:
+    """What the statistics are called, in the order of `_statistics`, and the pairs whose covariances they hold."""
+    pairs = [(j, y) for y in stayed for j in changed]
+    if not stayed:
+        pairs = [(a, b) for i, a in enumerate(changed) for b in changed[i + 1 :]]
+    kinds = ("mean of {}", "variance of {}", "third moment of {}", "fourth moment of {}")
+    labels = [kind.format(names[j]) for kind in kinds for j in changed]
+    return labels + [f"covariance of {names[a]} and {names[b]}" for a, b in pairs], pairs
+
+
+def _statistics(x: Floats, changed: list[int], pairs: list[tuple[int, int]]) -> Floats:
+    """Means, variances, third and fourth central moments, covariances; the last four about the sample's mean."""
+    middle = x.mean(axis=0)
+    about = x - middle
+    own = about[:, changed]
+    powers = [(own**order).mean(axis=0) for order in (2, 3, 4)]
+    scale = len(x) / (len(x) - 1)
+    crossed = [float((about[:, a] * about[:, b]).mean()) * scale for a, b in pairs]
+    return np.concatenate([middle[changed], powers[0] * scale, *powers[1:], crossed])

@@ -1,0 +1,254 @@
+"""Propensity scores: how well a model can tell released records from original ones."""
+
+import math
+from dataclasses import dataclass
+from itertools import combinations, combinations_with_replacement
+from typing import Annotated, Any, ClassVar, Literal
+
+import numpy as np
+from annotated_types import Ge
+
+from shoal.compare import common
+from shoal.errors import MissingDependency
+from shoal.evidence import Finding
+from shoal.groups import Partition
+from shoal.kernels.arrays import Floats, Longs
+from shoal.kernels.logit import multinomial_logit
+from shoal.methods import method
+from shoal.records import Records, Variable
+from shoal.utility.measure import UtilityMeasure
+
+COLLINEAR = 1e-7
+"""A feature whose part orthogonal to those before is smaller than this, relative to itself, is left out."""
+
+RIDGE = 1e-6
+"""Prior precision of the coefficients of orthogonal features of variance 1: nothing beside the data's own, but it keeps
+them finite where the tables can be told apart without error."""
+
+
+@method("propensity", title="Propensity score utility", source="Woo, Reiter, Oganian & Karr (2009)")
+class Propensity(UtilityMeasure):
+    """U_p = 1/N sum (p_i - 1/2)^2 over the stacked original and released records, N of them.
+
+    p_i is the probability, in a model fitted to tell the two tables apart, that record i is a released one. 0 says
+    that the model cannot tell; 1/4 that it is always right. The figure depends on the model and grows with its size, so
+    beside it stands what it would be, on average, if there were nothing to tell: (q - 1)/4 in units of sum
+    (p - 1/2)^2 for an independent sample of the same population, (q - 1)/8 for records drawn from the true model fitted
+    to the original (q: coefficients; Snoke, Raab, Nowok, Dibben & Slavkovic 2018), each with the ratio and the number z
+    of standard deviations that the figure lies above it.
+
+    Parameters
+    ----------
+    model
+        `logistic` regression on polynomials, or a classification tree (`cart`), whose expectation under nothing to
+        tell is found by shuffling which record is released.
+    order
+        Highest degree of the logistic model's products of continuous columns. From order 2 on also products of
+        continuous and categorical columns, and of two categorical ones.
+    powers
+        Whether products may repeat a column (squares, cubes).
+    scale
+        Continuous columns as they are, standardised, or as ranks in the stacked table. Polynomials with `powers`
+        are the same model on the first two; ranks are not at the mercy of heavy tails.
+    columns
+        By default the quasi-identifiers and confidential columns that both tables hold.
+    leaf
+        Fewest records in a leaf of the tree.
+    shuffles
+        Number of shuffles for the tree.
+    sample
+        So many records of each table are compared at most, drawn at random.
+    """
+
+    limits: ClassVar[tuple[float, float]] = (0.0, 0.25)
+
+    model: Literal["logistic", "cart"] = "logistic"
+    order: Annotated[int, Ge(1)] = 2
+    powers: bool = True
+    scale: Literal["raw", "standardised", "rank"] = "rank"
+    columns: tuple[str, ...] | None = None
+    leaf: Annotated[int, Ge(1)] = 20
+    shuffles: Annotated[int, Ge(2)] = 20
+    sample: Annotated[int, Ge(10)] = 50_000
+
+    def judge(
+        self, original: Records, released: Records, partition: Partition | None, rng: np.random.Generator
+    ) -> Finding:
+        names = common(original, released, self.columns, "quasi-identifier", "confidential")
+        if not names:
+            return self.cannot("The two tables have no quasi-identifier or confidential column in common.")
+        if min(len(original), len(released)) < 2:
+            return self.cannot("A table has fewer than two records.")
+        before, after = _sampled(original, released, self.sample, rng)
+        tables = _Stack.of(before, after, names, self.scale)
+        group = np.repeat([0.0, 1.0], [len(before), len(after)])
+        if self.model == "cart":
+            return self._by_tree(tables, group, rng)
+        features = tables.features(self.order, self.powers)
+        if features is None or features.shape[1] * 2 > len(group):
+            return self.cannot(
+                f"A model of order {self.order} has too many coefficients for {len(group):,} records. "
+                f"Lower the order or name fewer columns."
+            )
+        basis = independent(features)
+        q = basis.shape[1]
+        fitted = multinomial_logit(basis, np.column_stack([1 - group, group]), np.full(q, RIDGE))
+        share = float(group.mean())
+        spread = _spread(fitted.probabilities(basis)[:, 1], share)
+        sampled = _null(spread, share * (1 - share) * (q - 1), share * (1 - share) * math.sqrt(2 * (q - 1)))
+        synthesis = share * (1 - share) ** 2
+        drawn = _null(spread, synthesis * (q - 1), synthesis * math.sqrt(2 * (q - 1)))
+        return self._told(spread, len(group), {
+            "coefficients": q, "an independent sample": sampled, "synthesis from the true model": drawn,
+        }, sampled)
+
+    def _by_tree(self, tables: "_Stack", group: Floats, rng: np.random.Generator) -> Finding:
+        try:
+            from sklearn.tree import DecisionTreeClassifier
+        except ImportError:
+            raise MissingDependency("The tree model of propensity scores", "scikit-learn", "models") from None
+        x = np.hstack([tables.numbers, tables.indicators])
+        seed = int(rng.integers(2**31))
+
+        def spread(labels: Floats) -> float:
+            tree = DecisionTreeClassifier(min_samples_leaf=self.leaf, random_state=seed).fit(x, labels)
+            return _spread(tree.predict_proba(x)[:, list(tree.classes_).index(1.0)], group.mean())
+
+        nothing = np.array([spread(rng.permutation(group)) for _ in range(self.shuffles)])
+        found = spread(group)
+        shuffled = _null(found, float(nothing.mean()), float(nothing.std(ddof=1)))
+        return self._told(found, len(group), {"an independent sample": shuffled, "shuffles": self.shuffles}, shuffled)
+
+    def _told(self, spread: float, n: int, details: dict[str, Any], null: dict[str, Any]) -> Finding:
+        ratio = null["ratio"]
+        times = "" if ratio is None else (
+            f"; an independent sample of the same people would show {null['expected U_p']:.2g} "
+            f"({ratio:.3g} times that was found)")
+        return self.finding(
+            spread / n,
+            f"A model that tries to tell released records from original ones reaches {spread / n:.3g} on a scale from "
+            f"0 (cannot tell) to 0.25 (always right){times}.",
+            details={"2N U_p": 2 * spread, "records compared": n,
+                     **{key: _per_record(value, n) for key, value in details.items()}},
+        )
+
+
+def _spread(p: Floats, share: float) -> float:
+    """sum (p - c)^2; c, the released records' share, is 1/2 for tables of one size."""
+    return float(((p - share) ** 2).sum())
+
+
+def _null(spread: float, mean: float, deviation: float) -> dict[str, Any]:
+    return {"expected U_p": mean, "ratio": spread / mean if mean > 0 else None,
+            "z": (spread - mean) / deviation if deviation > 0 else None}
+
+
+def _per_record(value: Any, n: int) -> Any:
+    if isinstance(value, dict):
+        value["expected U_p"] /= n
+    return value
+
+
+def _sampled(
+    original: Records, released: Records, most: int, rng: np.random.Generator
+) -> tuple[Records, Records]:
+    """At most so many records of each table; the same positions where the tables are of one length."""
+    if len(original) == len(released) > most:
+        rows = np.sort(rng.choice(len(original), most, replace=False))
+        return original.take(rows), released.take(rows)
+    return tuple(
+        table.take(np.sort(rng.choice(len(table), most, replace=False))) if len(table) > most else table
+        for table in (original, released)
+    )  # type: ignore[return-value]
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class _Stack:
+    """Both tables, one above the other, as columns of numbers and blocks of indicators."""
+
+    numbers: Floats
+    blocks: tuple[Floats, ...]
+
+    @classmethod
+    def of(cls, before: Records, after: Records, names: tuple[str, ...], scale: str) -> "_Stack":
+        n = len(before) + len(after)
+        numbers, blocks = [], []
+        for name in names:
+            one, other = before[name], after[name]
+            if one.continuous and other.continuous:
+                values = np.concatenate([one.values, other.values])
+                missing = np.isnan(values)
+                values = np.where(missing, np.nanmedian(values) if not missing.all() else 0.0, values)
+                numbers.append(_scaled(values, scale, len(before)))
+                if missing.any():
+                    blocks.append(missing[:, None].astype(np.float64))
+            else:
+                codes = _codes(one, other)
+                present = np.unique(codes)[1:]
+                blocks.append((codes[:, None] == present).astype(np.float64))
+        return cls(numbers=np.column_stack(numbers) if numbers else np.empty((n, 0)), blocks=tuple(blocks))
+
+    @property
+    def indicators(self) -> Floats:
+        return np.hstack([np.empty((len(self.numbers), 0)), *self.blocks])
+
+    def features(self, order: int, powers: bool) -> Floats | None:
+        """Shape (N, q'); 1, products up to the order; None where there would be more features than records."""
+        n, d = self.numbers.shape
+        pick = combinations_with_replacement if powers else combinations
+        products = [term for degree in range(2, order + 1) for term in pick(range(d), degree)]
+        wide = self.indicators.shape[1]
+        pairs = list(combinations(self.blocks, 2)) if order > 1 else []
+        crossed = sum(a.shape[1] * b.shape[1] for a, b in pairs) + (d * wide if order > 1 else 0)
+        if 1 + d + wide + len(products) + crossed > n:
+            return None
+        x = self.numbers - self.numbers.mean(axis=0) if d else self.numbers
+        norms = np.abs(x).max(axis=0, initial=0.0)
+        x = x / np.where(norms > 0, norms, 1.0)
+        parts = [np.ones((n, 1)), x, self.indicators]
+        parts += [np.prod(x[:, list(term)], axis=1)[:, None] for term in products]
+        if order > 1:
+            parts += [x[:, j : j + 1] * self.indicators for j in range(d)]
+            parts += [(a[:, :, None] * b[:, None, :]).reshape(n, -1) for a, b in pairs]
+        return np.hstack(parts)
+
+
+def independent(features: Floats) -> Floats:
+    """Orthogonal columns of mean square 1 that span the features, the first of them constant."""
+    from scipy.linalg import qr
+
+    n = len(features)
+    rest = features[:, 1:] - features[:, 1:].mean(axis=0)
+    norms = np.sqrt((rest**2).sum(axis=0))
+    original = np.sqrt((features[:, 1:] ** 2).sum(axis=0))
+    rest = rest[:, norms > COLLINEAR * original] / norms[norms > COLLINEAR * original]
+    if not rest.shape[1]:
+        return np.ones((n, 1))
+    q, r, _ = qr(rest, mode="economic", pivoting=True)
+    kept = np.abs(np.diag(r)) > COLLINEAR
+    return np.hstack([np.ones((n, 1)), q[:, : len(kept)][:, kept] * np.sqrt(n)])
+
+
+def _scaled(values: Floats, scale: str, first: int) -> Floats:
+    if scale == "rank":
+        ordered = np.sort(values)
+        rank = np.searchsorted(ordered, values, "left") + np.searchsorted(ordered, values, "right")
+        return np.asarray(rank / (2.0 * len(values)))
+    if scale == "standardised":
+        centre, spread = values[:first].mean(), values[:first].std()
+        return np.asarray((values - centre) / (spread if spread > 0 else 1.0))
+    return values
+
+
+def _codes(one: Variable, other: Variable) -> Longs:
+    """Codes into the categories of both tables; a missing value, and a number beside categories, is one of its own."""
+    labels = [_labels(variable) for variable in (one, other)]
+    known = {label: i for i, label in enumerate(dict.fromkeys(labels[0] + labels[1]))}
+    return np.array([known[label] for part in labels for label in part], dtype=np.int64)
+
+
+def _labels(variable: Variable) -> list[Any]:
+    if variable.continuous:
+        return [None if gone else str(value) for value, gone in zip(variable.values, variable.missing)]
+    cells = [*(None if c is None else str(c) for c in variable.categories), None]
+    return [cells[code] for code in variable.values.tolist()]

@@ -1,0 +1,148 @@
+"""Change of linear regressions: coefficients, standard errors, overlap of confidence intervals."""
+
+from dataclasses import dataclass
+from typing import ClassVar, Literal
+
+import numpy as np
+
+from shoal.compare import common
+from shoal.errors import quoted
+from shoal.evidence import Finding
+from shoal.groups import Partition
+from shoal.kernels.arrays import Bools, Floats
+from shoal.methods import method
+from shoal.records import Records
+from shoal.utility.measure import UtilityMeasure
+
+COLLINEAR = 1e-9
+"""A column whose residual variance given the columns before is below this share of its variance is left out."""
+
+
+@method(
+    "regressions", title="Change of regressions", source="Oganian & Domingo-Ferrer (2017), Table 2; Karr et al. (2006)"
+)
+class Regressions(UtilityMeasure):
+    """Every continuous column is regressed on all the others, in both tables, and the results are compared.
+
+    The figure is the mean of |b' - b| / |b| over all slopes b; the details hold the same for their standard errors, and
+    the mean overlap of the 95 % confidence intervals: the part of each interval that both share, averaged over the two
+    tables (Karr, Kohnen, Oganian, Reiter & Sanil 2006); 1 where they coincide, 0 where they do not meet.
+
+    Parameters
+    ----------
+    figure
+        Which of the three is the measure's value.
+    columns
+        Continuous columns; by default the quasi-identifiers and confidential columns that are continuous. Columns that
+        are linear combinations of those before them are left out, and listed.
+    """
+
+    cheap: ClassVar[bool] = True
+
+    figure: Literal["coefficients", "standard errors", "interval overlap"] = "coefficients"
+    columns: tuple[str, ...] | None = None
+
+    def judge(
+        self, original: Records, released: Records, partition: Partition | None, rng: np.random.Generator
+    ) -> Finding:
+        names = common(original, released, self.columns, "quasi-identifier", "confidential", continuous=True)
+        if len(names) < 2:
+            return self.cannot("Fewer than two continuous columns are in both tables, so there is no regression.")
+        x, y = original.raw(names), released.raw(names)
+        x, y = (table[~np.isnan(table).any(axis=1)] for table in (x, y))
+        if min(len(x), len(y)) <= len(names):
+            return self.cannot(f"Regressions among {len(names)} columns need more than {len(names)} complete records.")
+        chosen = independent_columns(x)
+        left_out = [name for name, keep in zip(names, chosen) if not keep]
+        width = int(chosen.sum())
+        if width < 2:
+            return self.cannot("Fewer than two columns are left that vary and are not combinations of the others.")
+        x, y = x[:, chosen], y[:, chosen]
+        if not independent_columns(y).all():
+            gone = [n for n, keep in zip(np.array(names)[chosen], independent_columns(y)) if not keep]
+            return self.cannot(
+                f"In the released table {quoted(gone)} became constant or a combination of the other columns, so "
+                f"its regressions have no single solution."
+            )
+        spread = x.std(axis=0)
+        before, after = all_regressions(x / spread), all_regressions(y / spread)
+        real = np.abs(before.slopes) > 1e-12
+        change = np.abs(after.slopes - before.slopes)[real] / np.abs(before.slopes[real])
+        errors = np.abs(after.errors - before.errors) / before.errors
+        overlap = interval_overlap(before, after)
+        figures = {"coefficients": change, "standard errors": errors, "interval overlap": overlap}
+        if not figures[self.figure].size:
+            return self.cannot("Every coefficient of the original is 0, so there is no relative change.")
+        value = float(figures[self.figure].mean())
+        return self.finding(
+            value,
+            f"Slopes of regressions of every column on the others change by {100 * float(change.mean()):.3g} % on "
+            f"average (half of them by less than {100 * float(np.median(change)):.3g} %); their confidence intervals "
+            f"share {100 * float(overlap.mean()):.3g} %." if change.size else "Every coefficient of the original is 0.",
+            limits=(0.0, 1.0) if self.figure == "interval overlap" else self.limits,
+            better="higher" if self.figure == "interval overlap" else "lower",
+            details={
+                "mean": {key: float(part.mean()) if part.size else None for key, part in figures.items()},
+                "median": {key: float(np.median(part)) if part.size else None for key, part in figures.items()},
+                "regressions": width, "columns left out": left_out,
+            },
+        )
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Fits:
+    """Slopes and their standard errors, shape (d (d - 1),): each column in turn on all the others."""
+
+    slopes: Floats
+    errors: Floats
+
+
+def all_regressions(x: Floats) -> Fits:
+    """Regress every column of x (n, d) on the others, with an intercept.
+
+    With Omega the inverse of the cross products C of the centred columns, the slopes of column i are
+    -Omega_ij / Omega_ii, its residual sum of squares is 1 / Omega_ii, and the inverse cross products of the others are
+    Omega_jk - Omega_ji Omega_ik / Omega_ii.
+    """
+    n, d = x.shape
+    about = x - x.mean(axis=0)
+    r = np.linalg.qr(about, mode="r")
+    root = np.linalg.solve(r, np.eye(d))
+    omega = root @ root.T
+    diagonal = np.diag(omega)
+    other = ~np.eye(d, dtype=bool)
+    slopes = -omega / diagonal[:, None]
+    variance = 1 / diagonal / (n - d)
+    without = diagonal[None, :] - omega**2 / diagonal[:, None]
+    errors = np.sqrt(np.maximum(variance[:, None] * without, 0.0))
+    return Fits(slopes=slopes[other], errors=errors[other])
+
+
+def independent_columns(x: Floats) -> Bools:
+    """Shape (d,); which columns vary and are no linear combination of those before them."""
+    if not len(x):
+        return np.zeros(x.shape[1], dtype=bool)
+    about = x - x.mean(axis=0)
+    norms = np.sqrt((about**2).sum(axis=0))
+    varies = norms > 1e-13 * np.sqrt(len(x)) * np.abs(x).max(axis=0)
+    basis = np.empty((len(x), 0))
+    kept: Bools = np.asarray(varies).copy()
+    for j in np.flatnonzero(varies):
+        column = about[:, j] / norms[j]
+        for _ in range(2):
+            column = column - basis @ (basis.T @ column)
+        length = float(np.sqrt((column**2).sum()))
+        kept[j] = length**2 > COLLINEAR
+        if kept[j]:
+            basis = np.column_stack([basis, column / length])
+    return kept
+
+
+def interval_overlap(before: Fits, after: Fits) -> Floats:
+    """Mean share of each 95 % interval that both have in common (Karr et al. 2006); 0 where they do not meet."""
+    low = np.maximum(before.slopes - 1.96 * before.errors, after.slopes - 1.96 * after.errors)
+    high = np.minimum(before.slopes + 1.96 * before.errors, after.slopes + 1.96 * after.errors)
+    shared = np.maximum(high - low, 0.0)
+    lengths = [2 * 1.96 * fits.errors for fits in (before, after)]
+    shares = [np.where(length > 0, shared / np.where(length > 0, length, 1.0), 1.0) for length in lengths]
+    return np.asarray((shares[0] + shares[1]) / 2)

@@ -1,0 +1,74 @@
+from itertools import combinations_with_replacement
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import shoal
+from naive.moments import all_central_moments, normal_moment
+from shoal.groups import Partition
+from shoal.utility.moments import central_moments, normal_mixture_moments
+
+
+@given(st.integers(0, 2**32), st.integers(1, 4), st.integers(2, 30))
+def test_equals_the_definition(seed, d, n):
+    x = np.random.default_rng(seed).lognormal(size=(n, d))
+    ours = central_moments(x - x.mean(axis=0))
+    for order in (2, 3, 4):
+        np.testing.assert_allclose(ours[order], all_central_moments(x, order), rtol=1e-9, atol=1e-12)
+
+
+@given(st.integers(0, 2**32), st.integers(1, 3), st.integers(1, 4))
+def test_mixtures_of_normals_equal_isserlis_theorem(seed, d, groups):
+    rng = np.random.default_rng(seed)
+    weights = rng.dirichlet(np.ones(groups))
+    means = rng.normal(size=(groups, d))
+    means -= weights @ means
+    roots = rng.normal(size=(groups, d, d))
+    covariances = roots @ roots.swapaxes(1, 2)
+    ours = normal_mixture_moments(weights, means, covariances)
+    for order in (2, 3, 4):
+        expected = [sum(w * normal_moment(m, s, indices) for w, m, s in zip(weights, means, covariances))
+                    for indices in combinations_with_replacement(range(d), order)]
+        np.testing.assert_allclose(ours[order], expected, atol=1e-9)
+
+
+def test_by_hand():
+    # 0, 0, 3 has mean 1 and third central moment (-1 - 1 + 8) / 3 = 2; 0, 0, 6 has mean 2 and 16: a change of 7.
+    finding = shoal.Moments(order=3).measure(np.array([0.0, 0, 3]), np.array([0.0, 0, 6]))
+    assert finding.value == pytest.approx(7)
+    told = finding.details["mean relative change"]
+    assert told == {"order 1": pytest.approx(1), "order 2": pytest.approx(3), "order 3": pytest.approx(7),
+                    "order 4": pytest.approx(15)}
+
+
+def test_normal_synthesis_changes_moments_by_what_is_predicted():
+    rng = np.random.default_rng(1)
+    x = np.vstack([rng.exponential(size=(600, 2)), rng.normal(size=(400, 2)) + 4])
+    part = Partition.of(np.repeat([0, 1], [600, 400]))
+    records = shoal.Records.from_array(x)
+    new = shoal.Normal().apply(records, part, rng).records
+    details = shoal.Moments().judge(records, new, part, rng).details
+    assert details["mean relative change"]["order 2"] < 1e-9
+    assert details["predicted by normal groups"]["order 2"] < 1e-9
+    for order in ("order 3", "order 4"):
+        assert details["mean relative change"][order] == pytest.approx(
+            details["predicted by normal groups"][order], rel=0.35)
+        assert details["predicted by normal groups"][order] > 0.01
+
+
+def test_the_same_table_and_an_offset():
+    x = np.random.default_rng(2).lognormal(size=(200, 3)) + 1e8
+    assert shoal.Moments().measure(x, x.copy()).value == 0
+    assert shoal.Moments(order=2).measure(x, x * 2).value == pytest.approx(3)
+
+
+def test_what_cannot_be_computed():
+    x = np.random.default_rng(3).normal(size=(50, 2))
+    assert "constant" in shoal.Moments().measure(np.ones((5, 1)), np.ones((5, 1))).reason
+    assert "More than 1 continuous columns" in shoal.Moments(most=1).measure(x, x).reason
+    symmetric = np.array([-1.0, 0, 1])
+    finding = shoal.Moments(order=3).measure(symmetric, symmetric + 1)
+    assert finding.value is None
+    assert "Every moment of order 3 is 0" in finding.reason
