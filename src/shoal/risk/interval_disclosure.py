@@ -1,0 +1,94 @@
+"""Interval disclosure: released values so near that they give the original ones away."""
+
+from typing import Annotated, ClassVar, Literal
+
+import numpy as np
+from annotated_types import Gt, Le, MinLen
+
+from shoal.compare import UNPAIRED, common, counterparts
+from shoal.evidence import Finding
+from shoal.groups import Partition
+from shoal.kernels.arrays import Bools, Floats
+from shoal.methods import method
+from shoal.records import Records
+from shoal.risk.measure import RiskMeasure
+
+ONE_TO_TEN_PERCENT = tuple(i / 100 for i in range(1, 11))
+
+Width = Annotated[float, Gt(0), Le(1)]
+
+
+@method("interval-disclosure", title="Interval disclosure",
+        source="Pagliuca & Seri (1999); Domingo-Ferrer & Torra (2001); Mateo-Sanz, Sebe & Domingo-Ferrer (2004)")
+class IntervalDisclosure(RiskMeasure):
+    """Share of original values that lie in a narrow interval around their released version, averaged over widths.
+
+    With the scale `sd` the interval reaches w standard deviations of the released column to either side; with
+    `rank` it reaches the values w n ranks below and above the released value in the released column. By `value`
+    the cells are counted, by `record` the records of which every value lies in its interval. The whole curve
+    over the widths stands in the details. Cells missing in either table disclose nothing and count among the
+    cells.
+
+    Parameters
+    ----------
+    columns
+        Continuous columns; by default the quasi-identifiers and confidential columns that are continuous.
+    widths
+        Fractions, by default 1 to 10 percent.
+    """
+
+    limits: ClassVar[tuple[float, float]] = (0.0, 1.0)
+    cheap: ClassVar[bool] = True
+
+    columns: tuple[str, ...] | None = None
+    scale: Literal["sd", "rank"] = "sd"
+    unit: Literal["value", "record"] = "value"
+    widths: Annotated[tuple[Width, ...], MinLen(1)] = ONE_TO_TEN_PERCENT
+
+    def judge(
+        self, original: Records, released: Records, partition: Partition | None, rng: np.random.Generator
+    ) -> Finding:
+        names = common(original, released, self.columns, "quasi-identifier", "confidential", continuous=True)
+        if not names:
+            return self.cannot("The two tables have no continuous quasi-identifier or confidential column in common.")
+        place = counterparts(original, released)
+        if place is None:
+            return self.cannot(UNPAIRED)
+        if not len(released):
+            return self.cannot("The released table has no records.")
+        inside = _by_sd if self.scale == "sd" else _by_rank
+        x, y = original.raw(names)[place], released.raw(names)
+        curve = {}
+        for width in self.widths:
+            near = np.column_stack([inside(x[:, j], y[:, j], width) for j in range(len(names))])
+            curve[width] = float((near.all(axis=1) if self.unit == "record" else near).mean())
+        widest = max(curve)
+        what = "records of which every value lies" if self.unit == "record" else "values that lie"
+        reach = "standard deviations" if self.scale == "sd" else "of all ranks"
+        return self.finding(
+            float(np.mean(list(curve.values()))),
+            f"Share of {what} near their released version: {100 * curve[widest]:.3g} % within {widest:g} {reach}.",
+            details={"curve": {f"{width:g}": share for width, share in curve.items()},
+                     "scale": self.scale, "unit": self.unit},
+        )
+
+
+def _by_sd(x: Floats, y: Floats, width: float) -> Bools:
+    known = y[~np.isnan(y)]
+    middle = np.median(known) if len(known) else 0.0
+    spread = float((known - middle).std(ddof=1)) if len(known) > 1 and np.ptp(known) > 0 else 0.0
+    return np.asarray(np.abs(x - y) <= width * spread)
+
+
+def _by_rank(x: Floats, y: Floats, width: float) -> Bools:
+    ordered = np.sort(y[~np.isnan(y)])
+    inside: Bools = np.zeros(len(x), dtype=bool)
+    if not len(ordered):
+        return inside
+    reach = int(width * len(ordered))
+    known = ~np.isnan(y)
+    low = np.searchsorted(ordered, y[known], "left") - reach
+    high = np.searchsorted(ordered, y[known], "right") - 1 + reach
+    inside[known] = (x[known] >= ordered[np.maximum(low, 0)]) & (
+        x[known] <= ordered[np.minimum(high, len(ordered) - 1)])
+    return inside

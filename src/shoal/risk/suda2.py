@@ -1,0 +1,130 @@
+"""SUDA2: special uniques (Elliot, Manning & Ford 2002; Manning, Haglin & Keane 2008)."""
+
+from typing import Annotated, Any, ClassVar
+
+import numpy as np
+from annotated_types import Ge, Gt, Lt
+
+from shoal.evidence import Finding
+from shoal.groups import Partition
+from shoal.kernels.arrays import Floats, Ints, ints
+from shoal.kernels.suda2 import MOST_COLUMNS, suda2
+from shoal.methods import method
+from shoal.records import Records
+from shoal.risk.measure import RiskMeasure
+
+
+@method("suda2", title="Special uniques (SUDA2)",
+        source="Elliot, Manning & Ford (2002); Manning, Haglin & Keane (2008)")
+class SUDA2(RiskMeasure):
+    """Share of records that are unique on a few quasi-identifiers, with scores that say how special they are.
+
+    A minimal sample unique of a record is a set of columns on which it is unique while it is unique on no proper
+    subset. The record's score is the sum over them of (d - size)!, d the number of quasi-identifiers: the fewer
+    columns single it out, the riskier. The data intrusion simulation score
+
+        DIS = 1 / (1 + P (1 - f) / (f A s^Q)),  Q = 1 + (8 - d) / 20,  A = sum over scored records of s^-Q
+
+    turns a score s into a probability that a unique match is right; f is the sampling fraction and P the number
+    of records whose full combination of values occurs exactly twice.
+
+    Missing values are a value of their own, and no number stands for missing.
+
+    Parameters
+    ----------
+    max_size
+        Largest size of the sets of columns.
+    sampling_fraction
+        f; by default the number of records over the sum of the sampling weights. Without either there is no DIS.
+    """
+
+    limits: ClassVar[tuple[float, float]] = (0.0, 1.0)
+
+    max_size: Annotated[int, Ge(1)] = 4
+    sampling_fraction: Annotated[float, Gt(0), Lt(1)] | None = None
+
+    def judge(
+        self, original: Records, released: Records, partition: Partition | None, rng: np.random.Generator
+    ) -> Finding:
+        names = released.quasi_identifiers
+        if not names or not len(released):
+            return self.cannot("The released table has no quasi-identifier or no records.")
+        if len(names) > MOST_COLUMNS:
+            return self.cannot(f"SUDA2 takes at most {MOST_COLUMNS} quasi-identifiers; there are {len(names)}.")
+        codes = _codes(released, names)
+        found = suda2(codes, self.max_size)
+        total = float(found.score.sum())
+        unique = float((found.score > 0).mean())
+        dis, why = self._dis(released, found.score, len(names))
+        details: dict[str, Any] = {
+            "max size": self.max_size,
+            "minimal sample uniques by size": {str(s + 1): int(count) for s, count in enumerate(found.found)},
+            "sum of scores": total, "highest score": float(found.score.max()),
+            "contribution of columns in percent":
+                {n: 100 * float(v) / total if total else 0.0 for n, v in zip(names, found.by_column)},
+            "highest DIS": None if dis is None else float(dis.max()),
+            "mean DIS": None if dis is None else float(dis.mean()),
+            **({"no DIS": why} if why else {}),
+        }
+        return self.finding(
+            unique,
+            f"{100 * unique:.2g} % of the records are singled out by at most {self.max_size} quasi-identifiers.",
+            details=details,
+            private={"rows": released.rows, "score": found.score, "dis": dis,
+                     "contribution of categories in percent": _by_category(released, names, codes, found.by_category)},
+        )
+
+    def _dis(self, released: Records, score: Floats, d: int) -> tuple[Floats | None, str]:
+        fraction = self.sampling_fraction
+        if fraction is None:
+            weights = released.weights
+            if weights is None:
+                return None, "DIS needs a sampling fraction or a column with the role weight."
+            fraction = len(released) / float(weights.sum()) if weights.sum() > 0 else np.nan
+            if not 0 < fraction < 1:
+                return None, "The weights do not give a sampling fraction between 0 and 1."
+        pairs = int((released.classes(released.quasi_identifiers).of_record == 2).sum())
+        return dis_score(score, pairs, fraction, d), ""
+
+
+def dis_score(score: Floats, pairs: int, fraction: float, d: int) -> Floats:
+    """Shape (n,); DIS of each score, 0 where the score is 0.
+
+    Parameters
+    ----------
+    pairs
+        P, the number of records in classes of exactly two.
+    d
+        Number of quasi-identifiers.
+    """
+    power = 1 + (8 - d) / 20
+    dis = np.zeros(len(score))
+    scored = score > 0
+    raised = score[scored] ** power
+    average = (1 / raised).sum()
+    dis[scored] = 1 / (1 + pairs * (1 - fraction) / (fraction * raised * average))
+    return dis
+
+
+def _codes(released: Records, names: tuple[str, ...]) -> Ints:
+    """Shape (n, d); values as dense codes."""
+    return ints(np.column_stack([np.unique(released[n].identity(), return_inverse=True)[1] for n in names]))
+
+
+def _by_category(
+    released: Records, names: tuple[str, ...], codes: Ints, parts: tuple[Floats, ...]
+) -> dict[str, list[tuple[Any, float]]]:
+    """For each column its categories (as they stand in the table) with their part of all scores, largest first."""
+    out = {}
+    for j, name in enumerate(names):
+        variable = released[name]
+        _, first = np.unique(codes[:, j], return_index=True)
+        values = [
+            None if variable.missing[i] else float(variable.values[i]) if variable.continuous
+            else variable.categories[variable.values[i]]
+            for i in first
+        ]
+        whole = max(float(parts[j].sum()), 1.0)
+        pairs = [(value, 100 * float(part) / whole) for value, part in zip(values, parts[j]) if part > 0]
+        out[name] = sorted(pairs, key=lambda pair: -pair[1])
+    return out

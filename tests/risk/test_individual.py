@@ -1,0 +1,72 @@
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.integrate import quad
+from scipy.stats import nbinom
+
+from shoal.microdata import Microdata
+from shoal.risk.household import HouseholdRisk, household_risk
+from shoal.risk.individual import IndividualRisk, individual_risk
+
+ROLES = {"age": "quasi-identifier", "w": "weight", "home": "household"}
+FRAME = pd.DataFrame({"age": [30, 30, 40, 50], "w": [10.0, 30, 5, 0.5], "home": ["a", "a", "b", "a"]})
+
+
+def test_by_hand():
+    # f = 1, F = 5: p = .2, r = -p ln p / (1 - p). f = 2, F = 40: p = .05, r = p/q - (p/q)^2 ln(1/p).
+    # A weight under 1 does not make a class smaller than it is: f = F = 1, r = 1.
+    table = Microdata.of(FRAME, ROLES).records
+    risk = IndividualRisk().measure(table, table).private["risk"]
+    two = 0.05 / 0.95 - (0.05 / 0.95) ** 2 * np.log(20)
+    np.testing.assert_allclose(risk, [two, two, 0.2 * np.log(5) / 0.8, 1.0])
+
+
+@pytest.mark.parametrize("f", [1, 2, 3, 7, 29, 30, 31, 176])
+@pytest.mark.parametrize("p", [0.01, 0.3, 0.499999, 0.5, 0.7, 0.999999])
+def test_equals_the_mean_of_one_over_a_negative_binomial(f, p):
+    beyond = np.arange(nbinom.ppf(1 - 1e-15, f, p) * 2 + 100)
+    assert individual_risk([f], [p])[0] == pytest.approx((nbinom.pmf(beyond, f, p) / (f + beyond)).sum(), rel=1e-11)
+
+
+@pytest.mark.parametrize("f", [1, 2, 3, 7, 29, 30, 31, 176, 1000, 10**6])
+@pytest.mark.parametrize("p", [1e-12, 1e-6, 0.3, 0.499999, 0.5, 0.999999])
+def test_equals_the_integral(f, p):
+    # With 1 - t = exp(-s / f): r = p / f times the integral over s > 0 of exp(-s) / (p + q exp(-s / f)).
+    ends = [0, *sorted({1.0, 10.0, min(60.0, f * np.log(1 / p))}), 745.0]
+    parts = [quad(lambda s: np.exp(-s) / (p + (1 - p) * np.exp(-s / f)), a, b, epsabs=0, epsrel=1e-13, limit=200)[0]
+             for a, b in zip(ends, ends[1:])]
+    assert individual_risk([f], [p])[0] == pytest.approx(p / f * sum(parts), rel=1e-11)
+
+
+@given(st.lists(st.tuples(st.integers(1, 10**7), st.floats(1e-300, 1, exclude_min=True)), min_size=1, max_size=20))
+def test_never_above_one_over_f_and_never_not_a_number(cases):
+    f, p = np.array([c[0] for c in cases]), np.array([c[1] for c in cases])
+    risk = individual_risk(f, p)
+    assert (risk > 0).all()
+    assert (risk <= 1 / f).all()
+    assert (risk >= p / f * (1 - 1e-12)).all()  # E(1/F) is at least 1/E(F), and E(F) is f/p
+
+
+def test_risk_falls_with_the_weight():
+    p = np.geomspace(1e-9, 1, 200)
+    for f in (1, 2, 5, 29, 30, 400):
+        assert (np.diff(individual_risk(np.full(200, f), p)) > 0).all()
+
+
+def test_household_by_hand():
+    np.testing.assert_allclose(household_risk(np.array([0.5, 0.5, 0.1, 1.0]), np.array([0, 0, 1, 2])),
+                               [0.75, 0.75, 0.1, 1.0])
+    tiny = household_risk(np.array([1e-18, 1e-18]), np.array([0, 0]))
+    np.testing.assert_allclose(tiny, 2e-18)
+
+
+def test_household_measure():
+    table = Microdata.of(FRAME, ROLES).records
+    found = HouseholdRisk().measure(table, table)
+    assert found.private["risk"][[0, 1, 3]].tolist() == [1, 1, 1]  # the sure member takes the others along
+    assert found.private["risk"][2] == pytest.approx(0.2 * np.log(5) / 0.8)
+    assert found.details["households"] == 2
+    no_homes = table.without(["home"])
+    assert "household" in HouseholdRisk().measure(no_homes, no_homes).reason

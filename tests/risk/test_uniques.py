@@ -1,0 +1,83 @@
+import numpy as np
+import pandas as pd
+import pytest
+
+from shoal.errors import ParameterError
+from shoal.microdata import Microdata
+from shoal.risk.population_uniques import MODELS, PopulationUniques, pitman, poisson_gamma, slide_negative_binomial
+from shoal.risk.sample_uniques import SampleUniques
+
+POPULATION = 60_000
+
+
+def table(values, weight=None):
+    frame = pd.DataFrame({"key": values})
+    roles = {"key": {"role": "quasi-identifier", "level": "nominal"}}
+    if weight is not None:
+        frame, roles = frame.assign(w=float(weight)), {**roles, "w": "weight"}
+    return Microdata.of(frame, roles).records
+
+
+def chinese_restaurant(n, alpha, theta, rng):
+    """Class sizes drawn from the Pitman sampling formula."""
+    sizes = []
+    for i in range(n):
+        if rng.uniform() * (i + theta) < theta + alpha * len(sizes):
+            sizes.append(1)
+            continue
+        weights = np.array(sizes) - alpha
+        sizes[rng.choice(len(sizes), p=weights / weights.sum())] += 1
+    return np.array(sizes)
+
+
+def thinned(sizes, fraction, rng):
+    seen = rng.binomial(sizes, fraction)
+    return seen[seen > 0]
+
+
+def test_sample_uniques_by_hand():
+    records = table(["a", "a", "b", "c"])
+    assert SampleUniques().measure(records, records).value == 0.5
+
+
+@pytest.mark.slow
+def test_each_model_recovers_its_own_population():
+    rng = np.random.default_rng(8)
+    gamma = rng.poisson(rng.gamma(0.4, 1.5, POPULATION))
+    slide = 1 + rng.negative_binomial(0.5, 1 / (1 + 4.0), POPULATION)
+    restaurant = chinese_restaurant(4000, 0.4, 60.0, rng)
+    for model, sizes in ((poisson_gamma, gamma), (slide_negative_binomial, slide), (pitman, restaurant)):
+        truth = (sizes == 1).sum() / sizes.sum()
+        assert model(thinned(sizes, 0.3, rng), float(sizes.sum())) == pytest.approx(truth, rel=0.1)
+
+
+@pytest.mark.parametrize("model", MODELS.values())
+def test_a_census_has_its_own_uniques(model):
+    assert model(np.array([1, 1, 2, 4]), 8.0) == 2 / 8
+
+
+@pytest.mark.parametrize("model", MODELS.values())
+def test_estimates_are_shares(model):
+    for sizes in ([1] * 50, [50], [1, 2, 3, 40], [2] * 30):
+        share = model(np.array(sizes), 1000.0)
+        assert 0 <= share <= 1
+
+
+@pytest.mark.slow
+def test_measure():
+    rng = np.random.default_rng(9)
+    values = rng.geometric(0.05, 2000).astype(str)
+    by_weight = PopulationUniques().measure(table(values, 5), table(values, 5))
+    by_size = PopulationUniques(population=10_000).measure(table(values), table(values))
+    assert by_weight.value == by_size.value == max(by_size.details["models"].values())
+    assert len(by_size.details["models"]) == 3
+    assert by_size.details["sampling fraction"] == pytest.approx(0.2)
+    assert by_size.value <= by_size.details["sample uniques"]
+
+
+def test_without_a_population_there_is_no_figure():
+    records = table(["a", "b"])
+    assert "Neither the size of the population" in PopulationUniques().measure(records, records).reason
+    assert "at least as many" in PopulationUniques(population=1).measure(records, records).reason
+    with pytest.raises(ParameterError):
+        PopulationUniques(population=0)
