@@ -28,7 +28,7 @@ _HOMES = {
     "Partition": "groups",
     "Hierarchy": "hierarchy",
     "Schema": "schema",
-    "example": "example",
+    "example": "hospital",
     "read": "files.tables",
 }
 

@@ -14,7 +14,7 @@ from typing import Any
 import narwhals.stable.v2 as nw
 import numpy as np
 
-from shoal.errors import DataError, MissingDependency, plural, quoted
+from shoal.errors import DataError, MissingDependency, SchemaError, plural, quoted
 from shoal.kernels.arrays import Bools, Floats, Ints
 from shoal.records import Records, Unit, Variable
 from shoal.schema import Column, Level, Scale, Schema
@@ -57,6 +57,20 @@ class Microdata:
         described = Schema.of(schema)
         described.check_covers(frame.columns)
         return cls(frame=frame, schema=described, folder=Path(folder), duckdb=duckdb)
+
+    @classmethod
+    def finished(cls, table: Any, schema: Schema | Mapping[str, Any]) -> "Microdata":
+        """Wrap a released table, whoever made it, to be judged as it stands.
+
+        A release may lack columns (identifiers, at least), hold labels where there were numbers, and have
+        suppressed cells; but a column that the schema does not know is an error all the same.
+        """
+        frame, duckdb = _eager(table)
+        described = Schema.of(schema)
+        if unclassified := [name for name in frame.columns if name not in described.columns]:
+            raise SchemaError(f"The released table has columns that the plan does not know: {quoted(unclassified)}.")
+        columns = {name: _as_released(frame[name], described.columns[name]) for name in frame.columns}
+        return cls(frame=frame, schema=Schema(columns=columns), duckdb=duckdb)
 
     def __len__(self) -> int:
         return len(self.frame)
@@ -147,6 +161,18 @@ def as_records(
     }
     records = Microdata.of(x, {**described, **(roles or {})}).records
     return records if named else _add_confidential(records, confidential)
+
+
+def _as_released(series: nw.Series[Any], column: Column) -> Column:
+    """The column's description as far as it still fits what was released."""
+    numeric = series.dtype.is_numeric() or series.dtype.is_temporal()
+    level = column.level
+    if not numeric and (level == "continuous" or (level is None and series.dtype == nw.String)):
+        level = "nominal" if column.order is None else "ordinal"
+    order = column.order
+    if order is not None and not set(series.drop_nulls().unique().to_list()) <= set(order):
+        level, order = "nominal", None
+    return column.model_copy(update={"level": level, "order": order, "hierarchy": None, "missing": "keep"})
 
 
 def _as_names(confidential: Any) -> tuple[str, ...]:

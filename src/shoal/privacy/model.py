@@ -14,6 +14,8 @@ class PrivacyModel(ABC):
 
     room: ClassVar[str] = "privacy"
     method_name: ClassVar[str]
+    needs_original: ClassVar[bool] = False
+    """Whether the model compares with the original, so that it cannot be proved on a released file alone."""
 
     @abstractmethod
     def judge(

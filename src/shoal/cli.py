@@ -1,0 +1,313 @@
+"""The command line: each command loads, calls one public function, prints.
+
+Exit statuses: 0 done, 1 unexpected error, 2 wrong use or bad input, 3 a requirement is not met,
+130 interrupted.
+"""
+
+import hashlib
+import json
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import click
+
+import shoal
+from shoal.errors import FileError, ShoalError
+
+INTERRUPTED = 130
+QUIET_SECONDS = 1.0
+"""Work that takes longer shows its progress."""
+
+FILE = click.Path(path_type=Path)
+
+
+class _Context:
+    """What the options before the command say."""
+
+    def __init__(self, *, quiet: bool, as_json: bool) -> None:
+        self.quiet = quiet
+        self.as_json = as_json
+
+    def say(self, text: str) -> None:
+        """For a person: silent under --quiet and --json."""
+        if not self.quiet and not self.as_json:
+            click.echo(text)
+
+    def result(self, content: dict[str, Any]) -> None:
+        """For a program: printed under --json only."""
+        if self.as_json:
+            click.echo(json.dumps(content, indent=2, default=str))
+
+
+pass_context = click.make_pass_decorator(_Context)
+
+
+@click.group(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
+@click.option("--quiet", "-q", is_flag=True, help="Print nothing but errors.")
+@click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")
+@click.version_option(shoal.__version__, prog_name="shoal")
+@click.pass_context
+def cli(context: click.Context, quiet: bool, as_json: bool) -> None:
+    """Release tables of personal records that are provably protected and still useful.
+
+    \b
+    Examples:
+      shoal demo                                   see the whole way on example data
+      shoal init people.csv > plan.yaml            guess a plan, to be corrected by hand
+      shoal protect people.csv --plan plan.yaml --out release-1
+      shoal audit release-1/release/data.csv --plan plan.yaml
+
+    \b
+    Exit status: 0 done, 1 unexpected error, 2 wrong use or bad input,
+    3 a requirement is not met (and nothing was written), 130 interrupted.
+    """
+    context.obj = _Context(quiet=quiet, as_json=as_json)
+
+
+def _reading(command: Any) -> Any:
+    delimiter = click.option("--delimiter", help="What separates cells in a text file; found out by default.")
+    encoding = click.option("--encoding", help="Encoding of a text file; found out by default.")
+    return delimiter(encoding(command))
+
+
+@cli.command()
+@click.option("--out", type=FILE, default=Path("demo"), show_default=True, help="Directory to write.")
+@click.option("--records", "n", type=click.IntRange(20), default=1000, show_default=True, help="Records to make.")
+@click.option("--seed", type=int, default=1, show_default=True, help="The same seed gives the same demo.")
+@pass_context
+def demo(context: _Context, out: Path, n: int, seed: int) -> None:
+    """Make example data, protect it, prove it, and write the release and its report.
+
+    \b
+    Example:
+      shoal demo --records 5000 --out demo
+    """
+    from shoal.hospital import PLAN, example
+
+    context.say(f"Making {n:,} discharges of an invented hospital (no real person stands behind any value) ...")
+    with _progress(context) as stage:
+        release = shoal.protect(example("hospital", n=n, seed=seed), PLAN, seed=seed, stage=stage)
+        release.write(out, overwrite=_is_release(out))
+    _summary(context, release, out)
+
+
+@cli.command()
+@click.argument("file", type=FILE)
+@_reading
+@pass_context
+def init(context: _Context, file: Path, delimiter: str | None, encoding: str | None) -> None:
+    """Guess a plan for FILE and print it; correct it before use.
+
+    \b
+    Example:
+      shoal init people.csv > plan.yaml
+    """
+    from shoal.files.tables import read_table
+    from shoal.guess import guess, plan_text
+
+    frame = read_table(file, delimiter=delimiter, encoding=encoding).frame
+    if context.as_json:
+        context.result({g.name: {"role": g.role, "level": g.level, "reason": g.reason} for g in guess(frame)})
+    else:
+        click.echo(plan_text(frame, file.name), nl=False)
+
+
+@cli.command()
+@click.argument("data", type=FILE)
+@click.option("--plan", "plan_file", type=FILE, required=True, help="Plan file (YAML).")
+@click.option("--out", type=FILE, required=True, help="Directory to write; must not exist or be empty.")
+@click.option("--seed", type=int, help="Repeat a release; a secret. Drawn by the system by default.")
+@click.option("--overwrite", is_flag=True, help="Replace an earlier release in the directory.")
+@_reading
+@pass_context
+def protect(
+    context: _Context, data: Path, plan_file: Path, out: Path, seed: int | None, overwrite: bool,
+    delimiter: str | None, encoding: str | None,
+) -> None:
+    """Protect DATA as a plan says; write the release only if every requirement is proved.
+
+    \b
+    OUT/release/   the protected table, report.html, evidence.json, codebook.json: may leave the building
+    OUT/private/   seed, groups, record-level risk: may not
+
+    \b
+    Examples:
+      shoal protect people.csv --plan plan.yaml --out release-1
+      shoal --json protect people.sav --plan plan.yaml --out release-2 --overwrite
+    """
+    from shoal.files.tables import read_table
+
+    plan = shoal.Plan.read(plan_file)
+    _check_writable(out)
+    table = read_table(data, delimiter=delimiter, encoding=encoding)
+    context.say(f"Read {data.name}: {len(table.frame):,} records, {table.frame.width} columns ({table.described}).")
+    source = {"file": data.name, "sha256": hashlib.sha256(data.read_bytes()).hexdigest(), "read as": table.described}
+    with _progress(context) as stage:
+        release = shoal.protect(table.frame, plan, seed=seed, stage=stage, source=source)
+        release.write(out, overwrite=overwrite and _is_release(out), labels=table)
+    _summary(context, release, out)
+
+
+@cli.command()
+@click.argument("released", type=FILE)
+@click.option("--plan", "plan_file", type=FILE, required=True, help="Plan file whose requirements are to be proved.")
+@click.option("--original", type=FILE, help="The table it was made from, to measure risk and loss as well.")
+@_reading
+@pass_context
+def audit(
+    context: _Context, released: Path, plan_file: Path, original: Path | None, delimiter: str | None,
+    encoding: str | None,
+) -> None:
+    """Prove or refute a plan's requirements on any released file, whoever made it.
+
+    \b
+    Example:
+      shoal audit release-1/release/data.csv --plan plan.yaml --original people.csv
+    """
+    from shoal.files.tables import read_table
+
+    table = read_table(released, delimiter=delimiter, encoding=encoding)
+    before = read_table(original, delimiter=delimiter, encoding=encoding).frame if original else None
+    evidence = shoal.audit(table.frame, shoal.Plan.read(plan_file), original=before)
+    context.result(evidence.as_mapping() | {"holds": evidence.holds})
+    for verdict in evidence.verdicts:
+        context.say(f"{'proved ' if verdict.holds else 'REFUTED'}  {verdict.requirement}: {verdict.sentence}")
+    if not evidence.verdicts:
+        context.say("The plan names no requirement, so nothing was proved.")
+    for finding in evidence.findings:
+        context.say(f"{'measured':9}{_finding(finding)}")
+    if not evidence.holds:
+        raise click.exceptions.Exit(3)
+
+
+@cli.command()
+def schema() -> None:
+    """Print the JSON schema of plan files, for editors that complete and check.
+
+    \b
+    Example:
+      shoal schema > shoal-plan.schema.json
+    """
+    from shoal.plan import json_schema
+
+    click.echo(json.dumps(json_schema(), indent=2, default=str))
+
+
+@cli.command()
+@click.argument("room", required=False,
+                type=click.Choice(["partition", "replace", "mask", "privacy", "risk", "utility"]))
+@pass_context
+def methods(context: _Context, room: str | None) -> None:
+    """List every method with its parameters and its source.
+
+    \b
+    Examples:
+      shoal methods
+      shoal methods partition
+    """
+    from dataclasses import MISSING
+
+    from rich.console import Console
+    from rich.table import Table
+
+    from shoal.methods import registered
+
+    entries = registered(room)
+    context.result({f"{e.room}: {e.name}": {"title": e.title, "source": e.source,
+                                            "parameters": list(e.parameters)} for e in entries})
+    if context.quiet or context.as_json:
+        return
+    table = Table("room", "method", "parameters", "what it is", "source", show_lines=False)
+    for e in entries:
+        shown = ", ".join(name if default is MISSING else f"{name}={default}" for name, default in e.parameters.items())
+        table.add_row(e.room, e.name, shown, e.title, e.source)
+    Console(width=None if sys.stdout.isatty() else 160).print(table)
+
+
+@contextmanager
+def _progress(context: _Context) -> Iterator[Any]:
+    """A callback for `shoal.protect`; after a second of work it shows a bar on standard error."""
+    if context.quiet or not sys.stderr.isatty():
+        yield None
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+
+    columns = (TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn())
+    bar = Progress(*columns, console=Console(stderr=True), transient=True)
+    task = bar.add_task("", total=1.0)
+    began = time.monotonic()
+
+    def stage(text: str, fraction: float) -> None:
+        if time.monotonic() - began > QUIET_SECONDS and not bar.live.is_started:
+            bar.start()
+        bar.update(task, description=text, completed=fraction)
+
+    try:
+        yield stage
+    finally:
+        bar.stop()
+
+
+def _summary(context: _Context, release: Any, out: Path) -> None:
+    report = out / "release" / "report.html"
+    context.result({"directory": str(out), "report": str(report), "seed": "in private/record.json",
+                    **release.evidence.as_mapping()})
+    for verdict in release.evidence.verdicts:
+        context.say(f"proved    {verdict.requirement}: {verdict.sentence}")
+    for finding in release.evidence.findings:
+        context.say(f"measured  {_finding(finding)}")
+    context.say(f"\nRelease   {out / 'release'}   (may leave the building)")
+    context.say(f"Private   {out / 'private'}   (may not)")
+    context.say(f"Report    {report.resolve().as_uri()}")
+
+
+def _finding(finding: Any) -> str:
+    if finding.value is None:
+        return f"{finding.title}: not computed ({finding.reason})"
+    interval = f" [{finding.interval.low:.4g}, {finding.interval.high:.4g}]" if finding.interval else ""
+    return f"{finding.title}: {finding.value:.4g}{interval}"
+
+
+def _is_release(out: Path) -> bool:
+    """Whether a directory is a release that may be replaced; anything else is left alone."""
+    return out.is_dir() and {p.name for p in out.iterdir()} == {"release", "private"}
+
+
+def _check_writable(out: Path) -> None:
+    """Say that a directory cannot be written before hours of work, not after."""
+    from os import W_OK, access
+
+    nearest = next(p for p in (out.absolute(), *out.absolute().parents) if p.exists())
+    if not nearest.is_dir() or not access(nearest, W_OK):
+        raise FileError(f"Output '{out}' cannot be written. Choose another directory.")
+
+
+def main() -> None:
+    """Run a command; mistakes end in one clear line and a documented exit status."""
+    try:
+        sys.exit(cli.main(standalone_mode=False))
+    except click.exceptions.Abort:
+        click.echo("Interrupted; nothing was changed.", err=True)
+        sys.exit(INTERRUPTED)
+    except KeyboardInterrupt:
+        click.echo("Interrupted; nothing was changed.", err=True)
+        sys.exit(INTERRUPTED)
+    except click.ClickException as error:
+        error.show()
+        sys.exit(error.exit_code)
+    except ShoalError as error:
+        click.echo(f"shoal: {error}", err=True)
+        sys.exit(error.exit_status)
+    except Exception as error:  # noqa: BLE001 - the last line of defence: a traceback could show cells
+        place = error.__traceback__
+        while place is not None and place.tb_next is not None:
+            place = place.tb_next
+        where = f"{Path(place.tb_frame.f_code.co_filename).name}:{place.tb_lineno}" if place else "unknown place"
+        click.echo(f"shoal: unexpected {type(error).__name__} at {where}; nothing was written. "
+                   f"Please report this line.", err=True)
+        sys.exit(1)

@@ -1,0 +1,190 @@
+"""Read and write tables by the ending of their name."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from shoal.errors import DataError, FileError, MissingDependency, quoted, unknown
+from shoal.files.atomic import atomic_file
+from shoal.files.csv_text import guarded, read_csv, write_csv
+
+
+@dataclass(frozen=True, kw_only=True)
+class Table:
+    """A table as it stood in a file.
+
+    Parameters
+    ----------
+    frame
+        The cells.
+    described
+        How the file was read, in words ("comma-separated, utf-8-sig").
+    labels
+        Descriptions of columns.
+    value_labels
+        For a column, what its codes mean.
+    """
+
+    frame: pl.DataFrame
+    described: str
+    labels: Mapping[str, str] = field(default_factory=dict)
+    value_labels: Mapping[str, Mapping[Any, str]] = field(default_factory=dict)
+
+
+def read(path: str | Path, *, delimiter: str | None = None, encoding: str | None = None) -> pl.DataFrame:
+    """The cells of a file as a polars frame; see `read_table`."""
+    return read_table(path, delimiter=delimiter, encoding=encoding).frame
+
+
+def read_table(path: str | Path, *, delimiter: str | None = None, encoding: str | None = None) -> Table:
+    """Read CSV, Parquet, Excel, SPSS, Stata or SAS by the ending of the name.
+
+    Raises
+    ------
+    FileError
+        If the file is not there, empty, or of no kind known.
+    DataError
+        If two columns have one name.
+    """
+    path = Path(path)
+    if not path.is_file():
+        raise FileError(f"There is no file '{path}'. Check the path.")
+    ending = path.suffix.lower().lstrip(".")
+    if ending in ("csv", "tsv", "txt", ""):
+        frame, dialect = read_csv(path, delimiter or ("\t" if ending == "tsv" else None), encoding)
+        table = Table(frame=frame, described=str(dialect))
+    elif ending in READERS:
+        try:
+            table = READERS[ending](path)
+        except (OSError, ValueError, pl.exceptions.PolarsError) as error:
+            if isinstance(error, (FileError, DataError, MissingDependency)):
+                raise
+            raise FileError(f"File '{path}' is no readable {ending} file ({type(error).__name__}).") from None
+    else:
+        raise FileError(unknown("kind of file", ending, ["csv", "tsv", *READERS]))
+    if repeated := sorted({n for n in table.frame.columns if table.frame.columns.count(n) > 1}):
+        raise DataError(f"Column names must differ; {quoted(repeated)} occur more than once. Rename them.")
+    return table
+
+
+def _read_parquet(path: Path) -> Table:
+    return Table(frame=pl.read_parquet(path), described="Parquet")
+
+
+def _read_excel(path: Path) -> Table:
+    fastexcel = _needs("fastexcel", "Excel")
+    try:
+        return Table(frame=pl.read_excel(path), described="Excel, first sheet")
+    except fastexcel.FastExcelError as error:
+        raise FileError(f"File '{path}' is no readable Excel file ({type(error).__name__}).") from None
+
+
+def _read_statistical(path: Path) -> Table:
+    pyreadstat = _needs("pyreadstat", "SPSS, Stata and SAS")
+    readers = {"sav": "read_sav", "zsav": "read_sav", "por": "read_por", "dta": "read_dta", "xpt": "read_xport",
+               "sas7bdat": "read_sas7bdat"}
+    ending = path.suffix.lower().lstrip(".")
+    try:
+        data, meta = getattr(pyreadstat, readers[ending])(str(path), output_format="dict")
+    except pyreadstat.ReadstatError as error:
+        raise FileError(f"File '{path}' is no readable {ending} file ({type(error).__name__}).") from None
+    frame = pl.DataFrame({name: _whole(pl.Series(name, list(values))) for name, values in data.items()})
+    return Table(
+        frame=frame,
+        described={"sav": "SPSS", "zsav": "SPSS", "por": "SPSS", "dta": "Stata"}.get(ending, "SAS"),
+        labels={name: label for name, label in meta.column_names_to_labels.items() if label},
+        value_labels=meta.variable_value_labels,
+    )
+
+
+def _whole(column: pl.Series) -> pl.Series:
+    """Statistical formats store integers as doubles; whole columns come back as integers."""
+    if column.dtype == pl.Float64:
+        column = column.fill_nan(None)
+        known = column.drop_nulls()
+        if len(known) and (known == known.floor()).all() and known.abs().max() < 2**53:  # type: ignore[operator]
+            return column.cast(pl.Int64)
+    return column
+
+
+READERS: dict[str, Callable[[Path], Table]] = {
+    "parquet": _read_parquet,
+    "xlsx": _read_excel,
+    "xls": _read_excel,
+    **dict.fromkeys(("sav", "zsav", "por", "dta", "xpt", "sas7bdat"), _read_statistical),
+}
+
+
+def write_table(table: Table, path: str | Path, *, guard_formulas: bool = False) -> None:
+    """Write by the ending of the name; an interrupted write leaves what was there before.
+
+    Column and value labels go into SPSS and Stata files; the transport format of SAS keeps column labels
+    only, the others none (the codebook has them).
+    """
+    path = Path(path)
+    ending = path.suffix.lower().lstrip(".")
+    if ending not in WRITERS:
+        raise FileError(unknown("kind of file to write", ending, WRITERS))
+    with atomic_file(path) as temporary:
+        named = temporary.with_suffix(path.suffix)
+        try:
+            WRITERS[ending](table, named, guard_formulas)
+            named.replace(temporary)
+        finally:
+            named.unlink(missing_ok=True)
+
+
+def _write_csv(table: Table, path: Path, guard: bool) -> None:
+    write_csv(table.frame, path, guard_formulas=guard)
+
+
+def _write_parquet(table: Table, path: Path, guard: bool) -> None:
+    table.frame.write_parquet(path)
+
+
+def _write_excel(table: Table, path: Path, guard: bool) -> None:
+    _needs("xlsxwriter", "Excel")
+    (guarded(table.frame) if guard else table.frame).write_excel(path, autofit=True)
+
+
+def _write_statistical(table: Table, path: Path, guard: bool) -> None:
+    pyreadstat = _needs("pyreadstat", "SPSS, Stata and SAS")
+    _needs("pandas", "SPSS, Stata and SAS")
+    import pandas as pd
+
+    ending = path.suffix.lower().lstrip(".")
+    columns = {}
+    for column in table.frame:
+        if column.dtype in (pl.Categorical, pl.Enum):
+            column = column.cast(pl.String)
+        columns[column.name] = column.to_list() if column.null_count() else column.to_numpy()
+    frame = pd.DataFrame(columns)
+    labels = [table.labels.get(name, "") for name in frame.columns]
+    if ending == "sav":
+        pyreadstat.write_sav(frame, str(path), column_labels=labels, variable_value_labels=dict(table.value_labels))
+    elif ending == "dta":
+        pyreadstat.write_dta(frame, str(path), column_labels=labels, variable_value_labels=dict(table.value_labels))
+    else:
+        pyreadstat.write_xport(frame, str(path), column_labels=labels, file_format_version=8)
+
+
+WRITERS: dict[str, Callable[[Table, Path, bool], None]] = {
+    "csv": _write_csv,
+    "parquet": _write_parquet,
+    "xlsx": _write_excel,
+    "sav": _write_statistical,
+    "dta": _write_statistical,
+    "xpt": _write_statistical,
+}
+
+
+def _needs(package: str, what: str) -> Any:
+    from importlib import import_module
+
+    try:
+        return import_module(package)
+    except ImportError:
+        raise MissingDependency(f"Reading or writing {what} files", package, "files") from None

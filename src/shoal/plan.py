@@ -1,0 +1,451 @@
+"""A plan: what the columns are, what is done to them, what must hold, and how it is written.
+
+    columns:
+      age: quasi-identifier
+      income: {role: confidential, decimals: 0}
+    steps:
+      - {partition: mdav, k: 5, replace: centroid}
+      - {mask: rank-swap, columns: [income], p: 0.05}
+    requirements:
+      - {privacy: k-anonymity, k: 5}
+    output: {format: csv}
+
+A step is a mapping with one key that names a room (`partition` or `mask`) and a method in it; the other
+keys are the method's parameters, and which columns it works on. Every mistake of a plan file is reported at
+once, each with its line, its key, the rule and the nearest name that exists.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from io import StringIO
+from pathlib import Path
+from typing import Any, Literal, get_args
+
+from pydantic import ValidationError
+
+from shoal.errors import InputError, PlanError, quoted, unknown
+from shoal.methods import build, registered, spec_of
+from shoal.schema import Column, Schema
+
+FORMATS = ("csv", "parquet", "xlsx", "sav", "dta", "xpt")
+Policy = Literal["refuse", "report", "repair"]
+POLICIES: tuple[str, ...] = get_args(Policy)
+SECTIONS = ("columns", "steps", "requirements", "measures", "constraints", "output")
+
+
+@dataclass(frozen=True, kw_only=True)
+class PartitionStep:
+    """Partition the records, then replace inside every group.
+
+    Parameters
+    ----------
+    method, replace
+        A partition method and a replacement.
+    columns
+        Columns that are replaced; the quasi-identifiers if none are named.
+    by
+        Columns on which groups are formed; those that are replaced if none are named.
+    small_strata
+        What happens to a stratum under k: refuse or merge.
+    """
+
+    method: Any
+    replace: Any
+    columns: tuple[str, ...] = ()
+    by: tuple[str, ...] = ()
+    small_strata: str = "refuse"
+
+    @property
+    def name(self) -> str:
+        return f"{self.method.method_name} + {self.replace.method_name}"
+
+    def as_mapping(self) -> dict[str, Any]:
+        spec = spec_of(self.method)
+        return {
+            "partition": spec.pop("method"),
+            **spec,
+            "replace": spec_of(self.replace),
+            **({"columns": list(self.columns)} if self.columns else {}),
+            **({"by": list(self.by)} if self.by else {}),
+            **({"small_strata": self.small_strata} if self.small_strata != "refuse" else {}),
+        }
+
+
+@dataclass(frozen=True, kw_only=True)
+class MaskStep:
+    """Mask columns.
+
+    Parameters
+    ----------
+    method
+        A masking method.
+    columns
+        Columns that are masked; the quasi-identifiers if none are named.
+    """
+
+    method: Any
+    columns: tuple[str, ...] = ()
+
+    @property
+    def name(self) -> str:
+        return str(self.method.method_name)
+
+    def as_mapping(self) -> dict[str, Any]:
+        spec = spec_of(self.method)
+        return {"mask": spec.pop("method"), **spec, **({"columns": list(self.columns)} if self.columns else {})}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Output:
+    """How the release is written.
+
+    Parameters
+    ----------
+    format
+        One of csv, parquet, xlsx, sav (SPSS), dta (Stata), xpt (SAS transport).
+    shuffle
+        Write the records in random order, so that their order tells nothing.
+    guard_formulas
+        In CSV and Excel, put an apostrophe before text that a spreadsheet would run as a formula.
+    """
+
+    format: str = "csv"
+    shuffle: bool = False
+    guard_formulas: bool = False
+
+    def as_mapping(self) -> dict[str, Any]:
+        return {"format": self.format, "shuffle": self.shuffle, "guard_formulas": self.guard_formulas}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Plan:
+    """Schema, steps, requirements and output; checked when it is made.
+
+    Parameters
+    ----------
+    schema
+        A role for every column.
+    steps
+        What is done, in order.
+    requirements
+        Privacy models that the finished table must satisfy.
+    measures
+        Measures of risk and utility to take beside those that every release reports.
+    constraints
+        Edit rules that every record of the release must satisfy.
+    broken_rules
+        What happens when the input itself breaks a constraint: refuse, report or repair.
+    output
+        How the release is written.
+    folder
+        Where file names in the plan are looked up.
+    """
+
+    schema: Schema
+    steps: tuple[PartitionStep | MaskStep, ...] = ()
+    requirements: tuple[Any, ...] = ()
+    measures: tuple[Any, ...] = ()
+    constraints: tuple[str, ...] = ()
+    broken_rules: Policy = "refuse"
+    output: Output = field(default_factory=Output)
+    folder: Path = field(default_factory=Path)
+
+    @classmethod
+    def of(cls, plan: "Plan | Mapping[str, Any] | str | Path") -> "Plan":
+        """From a plan, a mapping of its sections, or the path of a YAML file."""
+        if isinstance(plan, Plan):
+            return plan
+        if isinstance(plan, (str, Path)):
+            return cls.read(plan)
+        return _Reader(Path()).plan(plan)
+
+    @classmethod
+    def read(cls, path: str | Path) -> "Plan":
+        """Read a YAML 1.2 file.
+
+        Raises
+        ------
+        PlanError
+            Naming every mistake with its line.
+        """
+        return _Reader(Path(path).parent, str(path)).plan(load_yaml(path))
+
+    def as_mapping(self) -> dict[str, Any]:
+        """The sections from which `Plan.of` makes the same plan again; defaults are spelled out."""
+        columns = {
+            name: column.model_dump(mode="json", exclude_defaults=True, exclude={"hierarchy"})
+            | ({"hierarchy": _plain_hierarchy(column)} if column.hierarchy is not None else {})
+            for name, column in self.schema.columns.items()
+        }
+        return {
+            "columns": columns,
+            "steps": [step.as_mapping() for step in self.steps],
+            "requirements": [_keyed("privacy", model) for model in self.requirements],
+            **({"measures": [_keyed(m.room, m) for m in self.measures]} if self.measures else {}),
+            **({"constraints": {"rules": list(self.constraints), "broken_rules": self.broken_rules}}
+               if self.constraints else {}),
+            "output": self.output.as_mapping(),
+        }
+
+    def as_yaml(self) -> str:
+        """The plan as a YAML text, defaults spelled out."""
+        text = StringIO()
+        _yaml().dump(_plain(self.as_mapping()), text)
+        return text.getvalue()
+
+
+def _plain(value: Any) -> Any:
+    """Tuples and other containers as YAML and JSON know them."""
+    if isinstance(value, Mapping):
+        return {key: _plain(below) for key, below in value.items()}
+    if isinstance(value, (list, tuple, set, frozenset, range)):
+        return [_plain(below) for below in value]
+    return value
+
+
+def _plain_hierarchy(column: Column) -> Any:
+    if isinstance(column.hierarchy, (str, dict)):
+        return column.hierarchy
+    return {"paths": [list(path) for path in column.hierarchy.paths]} if column.hierarchy else None
+
+
+def _keyed(room: str, method: Any) -> dict[str, Any]:
+    spec = spec_of(method)
+    return {room: spec.pop("method"), **spec}
+
+
+def _yaml() -> Any:
+    from ruamel.yaml import YAML
+
+    yaml = YAML()
+    yaml.default_flow_style = None
+    yaml.width = 110
+    return yaml
+
+
+def load_yaml(path: str | Path) -> Any:
+    """A YAML 1.2 file with comments and line numbers kept.
+
+    Raises
+    ------
+    PlanError
+        If the file cannot be read, or is no YAML; the message has the line.
+    """
+    from ruamel.yaml.error import YAMLError
+
+    try:
+        return _yaml().load(Path(path).read_text(encoding="utf-8"))
+    except (OSError, UnicodeDecodeError) as error:
+        raise PlanError(f"Plan '{path}' cannot be read ({type(error).__name__}). Check the path.") from None
+    except YAMLError as error:
+        mark = getattr(error, "problem_mark", None)
+        where = f", line {mark.line + 1}" if mark else ""
+        problem = getattr(error, "problem", None) or "no valid YAML"
+        raise PlanError(f"Plan '{path}'{where}: {problem}. Check indentation, colons and brackets.") from None
+
+
+class _Reader:
+    """Turns sections into a Plan and gathers every mistake on the way."""
+
+    def __init__(self, folder: Path, source: str = "plan") -> None:
+        self.folder = folder
+        self.source = source
+        self.mistakes: list[str] = []
+
+    def plan(self, sections: Any) -> Plan:
+        if not isinstance(sections, Mapping):
+            raise PlanError(f"{self.source}: a plan is a mapping with the sections {', '.join(SECTIONS)}.")
+        for key in sections:
+            if key not in SECTIONS:
+                self._mistake(sections, key, unknown("section", key, SECTIONS))
+        schema = self._schema(sections)
+        parts: dict[str, Any] = {
+            "steps": tuple(self._each(sections, "steps", self._step)),
+            "requirements": tuple(self._each(sections, "requirements", self._requirement)),
+            "measures": tuple(self._each(sections, "measures", self._measure)),
+            "output": self._output(sections),
+            **self._constraints(sections),
+        }
+        if schema is not None:
+            self._check_columns(sections, schema, parts["steps"])
+        if self.mistakes or schema is None:
+            raise PlanError("\n".join(self.mistakes))
+        return Plan(schema=schema, folder=self.folder, **parts)
+
+    def _mistake(self, holder: Any, key: Any, sentence: str) -> None:
+        where = self.source
+        try:
+            marks = holder.lc
+            line = (marks.key if isinstance(holder, Mapping) else marks.item)(key)[0]
+            where += f", line {line + 1}"
+        except (AttributeError, KeyError, TypeError, IndexError):
+            pass  # a plan given as plain mappings has no lines
+        self.mistakes.append(f"{where}: {sentence}")
+
+    def _schema(self, sections: Mapping[str, Any]) -> Schema | None:
+        columns = sections.get("columns")
+        if not isinstance(columns, Mapping) or not columns:
+            self._mistake(sections, "columns", "the section 'columns' must give every column a role.")
+            return None
+        found = {}
+        for name, spec in columns.items():
+            try:
+                found[str(name)] = Column.model_validate(_plain(spec))
+            except ValidationError as error:
+                for problem in error.errors():
+                    key = ".".join(str(part) for part in problem["loc"])
+                    rule = problem["msg"].removeprefix("Value error, ").removeprefix("Input should be ")
+                    came = f"; got {problem['input']!r}" if not isinstance(problem["input"], Mapping) else ""
+                    known = list(Column.model_fields)
+                    sentence = (
+                        unknown("key", key, known) if problem["type"] == "extra_forbidden"
+                        else f"{key or 'the column'} must be {rule}{came}."
+                    )
+                    self._mistake(columns, name, f"column '{name}': {sentence}")
+        try:
+            return Schema(columns=found)
+        except ValidationError as error:
+            self._mistake(sections, "columns", error.errors()[0]["msg"].removeprefix("Value error, ") + ".")
+            return None
+
+    def _each(self, sections: Mapping[str, Any], key: str, make: Any) -> Iterator[Any]:
+        items = sections.get(key) or []
+        if not isinstance(items, Sequence) or isinstance(items, str):
+            self._mistake(sections, key, f"the section '{key}' must be a list.")
+            return
+        for number, item in enumerate(items):
+            try:
+                yield make(_plain(item))
+            except InputError as error:
+                self._mistake(items, number, f"{key} {number + 1}: {error}")
+
+    def _step(self, item: Any) -> PartitionStep | MaskStep:
+        spec = _one_room(item, ("partition", "mask"))
+        columns = _names(spec.pop("columns", ()), "columns")
+        if "mask" in spec:
+            return MaskStep(method=build("mask", spec), columns=columns)
+        by = _names(spec.pop("by", ()), "by")
+        replacement = build("replace", spec.pop("replace", "centroid"))
+        small = spec.pop("small_strata", "refuse")
+        if small not in ("refuse", "merge"):
+            raise PlanError(unknown("value of small_strata", small, ("refuse", "merge")))
+        return PartitionStep(
+            method=build("partition", spec), replace=replacement, columns=columns, by=by, small_strata=small
+        )
+
+    def _requirement(self, item: Any) -> Any:
+        return build("privacy", _one_room({"privacy": item} if isinstance(item, str) else item, ("privacy",)))
+
+    def _measure(self, item: Any) -> Any:
+        spec = _one_room(item, ("risk", "utility"))
+        return build("risk" if "risk" in spec else "utility", spec)
+
+    def _output(self, sections: Mapping[str, Any]) -> Output:
+        given = _plain(sections.get("output") or {})
+        known = Output().as_mapping()
+        for key, value in dict(given).items():
+            if key not in known:
+                self._mistake(sections["output"], key, unknown("key of output", key, known))
+                del given[key]
+            elif key == "format" and value not in FORMATS:
+                self._mistake(sections["output"], key, unknown("format", value, FORMATS))
+            elif key != "format" and not isinstance(value, bool):
+                self._mistake(sections["output"], key, f"{key} must be true or false; got {value!r}.")
+        return Output(**given)
+
+    def _constraints(self, sections: Mapping[str, Any]) -> dict[str, Any]:
+        given = _plain(sections.get("constraints") or [])
+        policy = "refuse"
+        if isinstance(given, Mapping):
+            policy, given = given.get("broken_rules", "refuse"), given.get("rules", [])
+        if policy not in POLICIES:
+            self._mistake(sections, "constraints", unknown("value of broken_rules", policy, POLICIES))
+        if not isinstance(given, list) or not all(isinstance(rule, str) for rule in given):
+            self._mistake(sections, "constraints", "constraints must be a list of rules, each a text.")
+            given = []
+        return {"constraints": tuple(given), "broken_rules": policy}
+
+    def _check_columns(self, sections: Mapping[str, Any], schema: Schema, steps: Sequence[Any]) -> None:
+        for number, step in enumerate(steps):
+            named = (*step.columns, *(step.by if isinstance(step, PartitionStep) else ()))
+            for name in dict.fromkeys(named):
+                if name not in schema.columns:
+                    sentence = unknown("column", name, schema.columns)
+                    self._mistake(sections["steps"], number, f"steps {number + 1}: {sentence}")
+
+
+def _one_room(item: Any, rooms: tuple[str, ...]) -> dict[str, Any]:
+    if not isinstance(item, Mapping) or sum(room in item for room in rooms) != 1:
+        raise PlanError(f"must be a mapping with exactly one of the keys {quoted(rooms)}, as in "
+                        f"{{{rooms[0]}: {registered(rooms[0])[0].name}}}.")
+    return dict(item)
+
+
+def _names(value: Any, key: str) -> tuple[str, ...]:
+    listed = [value] if isinstance(value, str) else value
+    if not isinstance(listed, (list, tuple)):
+        raise PlanError(f"{key} must be a list of column names; got {type(value).__name__}.")
+    return tuple(str(name) for name in listed)
+
+
+def json_schema() -> dict[str, Any]:
+    """The JSON schema of plan files, for editors that complete and check."""
+    names = {"type": "array", "items": {"type": "string"}}
+    defs: dict[str, Any] = {}
+
+    def alternatives(room: str, extra: Mapping[str, Any]) -> list[dict[str, Any]]:
+        found = []
+        for entry in registered(room):
+            schema = entry.json_schema()
+            defs.update(schema.pop("$defs", {}))
+            found.append({
+                "title": entry.title,
+                "description": entry.source,
+                "type": "object",
+                "properties": {room: {"const": entry.name}, **schema.get("properties", {}), **extra},
+                "required": [room, *schema.get("required", [])],
+                "additionalProperties": False,
+            })
+        return found
+
+    column = Column.model_json_schema(ref_template="#/$defs/{model}")
+    defs.update(column.pop("$defs", {}))
+    replaceable = {"type": ["string", "object"]}
+    step = {"columns": names}
+    in_groups = {**step, "by": names, "replace": replaceable, "small_strata": {"enum": ["refuse", "merge"]}}
+    rules = {"type": "array", "items": {"type": "string"}}
+    return {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "title": "shoal plan",
+        "type": "object",
+        "required": ["columns"],
+        "additionalProperties": False,
+        "properties": {
+            "columns": {
+                "type": "object",
+                "additionalProperties": {"anyOf": [column["properties"]["role"], column]},
+            },
+            "steps": {
+                "type": "array",
+                "items": {"anyOf": alternatives("partition", in_groups) + alternatives("mask", step)},
+            },
+            "requirements": {"type": "array", "items": {"anyOf": alternatives("privacy", {})}},
+            "measures": {"type": "array", "items": {"anyOf": alternatives("risk", {}) + alternatives("utility", {})}},
+            "constraints": {
+                "anyOf": [
+                    rules,
+                    {"type": "object", "properties": {"rules": rules, "broken_rules": {"enum": list(POLICIES)}}},
+                ]
+            },
+            "output": {
+                "type": "object",
+                "properties": {
+                    "format": {"enum": list(FORMATS)},
+                    "shuffle": {"type": "boolean"},
+                    "guard_formulas": {"type": "boolean"},
+                },
+                "additionalProperties": False,
+            },
+        },
+        "$defs": defs,
+    }

@@ -1,0 +1,111 @@
+"""Small charts for the report: binned counts only, drawn by Vega-Lite, coloured by the page's own style."""
+
+import re
+from typing import Any
+
+import numpy as np
+
+from shoal.kernels.arrays import Floats
+from shoal.records import Variable
+
+BINS = 24
+PLACEHOLDERS = {"#010203": "before", "#040506": "after", "#070809": "ink", "#0a0b0c": "faint"}
+"""Colours that no one sees: each is exchanged for a class of the page's style, so both schemes work."""
+COLOURS = {name: colour for colour, name in PLACEHOLDERS.items()}
+MOST_CATEGORIES = 12
+
+
+def distribution(original: Variable, released: Variable, threshold: int) -> str | None:
+    """Original against released as an SVG text; None where there is nothing that may be shown.
+
+    Counts below `threshold` are left out, and the axis ends at the mean of the `threshold` lowest and
+    highest values, so that no single record shapes the picture.
+    """
+    if original.continuous and released.continuous:
+        rows = _histogram(original.values, released.values, threshold)
+        x: dict[str, Any] = {"field": "low", "bin": {"binned": True}, "type": "quantitative",
+                             "axis": {"title": None, "tickCount": 5}}
+        extra = {"x2": {"field": "high"}}
+    else:
+        rows = _bars(original, released, threshold)
+        x, extra = {"field": "low", "type": "nominal", "sort": None,
+                    "axis": {"title": None, "labelAngle": -40, "labelLimit": 90}}, {}
+    if not rows:
+        return None
+    mark = {"type": "bar", "opacity": 0.62}
+    colour = {"field": "table", "type": "nominal", "legend": None,
+              "scale": {"domain": ["original", "released"], "range": [COLOURS["before"], COLOURS["after"]]}}
+    spec = {
+        "data": {"values": rows},
+        "width": 250,
+        "height": 110,
+        "mark": mark,
+        "encoding": {"x": x, **extra, "color": colour,
+                     "y": {"field": "share", "type": "quantitative", "stack": None,
+                           "axis": {"title": None, "format": "%", "tickCount": 3}}},
+    }
+    return svg(spec)
+
+
+def svg(spec: dict[str, Any]) -> str:
+    """A Vega-Lite specification as an SVG text whose colours are classes of the page."""
+    import vl_convert
+
+    config = {
+        "background": None,
+        "view": {"stroke": None},
+        "axis": {"labelColor": COLOURS["ink"], "titleColor": COLOURS["ink"], "gridColor": COLOURS["faint"],
+                 "domainColor": COLOURS["ink"], "tickColor": COLOURS["ink"], "labelFontSize": 10,
+                 "labelFont": "sans-serif", "titleFont": "sans-serif"},
+    }
+    full = {"$schema": "https://vega.github.io/schema/vega-lite/v5.json", "config": config, **spec}
+    drawn = vl_convert.vegalite_to_svg(full, vl_version="5.20")
+    for colour, name in PLACEHOLDERS.items():
+        for part in ("fill", "stroke"):
+            drawn = drawn.replace(f'{part}="{colour}"', f'style="{part}:var(--{name})"')
+    return re.sub(r"<svg ", '<svg role="img" aria-hidden="true" ', drawn, count=1)
+
+
+def _histogram(before: Floats, after: Floats, threshold: int) -> list[dict[str, Any]]:
+    known = np.sort(before[~np.isnan(before)])
+    if len(known) < 2 * threshold:
+        return []
+    edges = _edges(float(known[:threshold].mean()), float(known[-threshold:].mean()))
+    rows = []
+    for name, values in (("original", before), ("released", after)):
+        inside = np.clip(values[~np.isnan(values)], edges[0], edges[-1])
+        counts, _ = np.histogram(inside, edges)
+        rows += [
+            {"table": name, "low": float(low), "high": float(high), "share": float(count / max(len(inside), 1))}
+            for low, high, count in zip(edges, edges[1:], counts) if count >= threshold
+        ]
+    return rows
+
+
+def _edges(low: float, high: float) -> Floats:
+    """Round bin edges that cover [low, high]."""
+    if high <= low:
+        return np.array([low - 0.5, low + 0.5])
+    raw = (high - low) / BINS
+    power = 10.0 ** np.floor(np.log10(raw))
+    width = next(step * power for step in (1, 2, 2.5, 5, 10) if step * power >= raw)
+    first = np.floor(low / width)
+    return np.asarray(np.arange(first, np.ceil(high / width) + 1) * width)
+
+
+def _bars(original: Variable, released: Variable, threshold: int) -> list[dict[str, Any]]:
+    counts = [_counts(original), _counts(released)]
+    order = sorted(set(counts[0]) | set(counts[1]), key=lambda c: -max(counts[0].get(c, 0), counts[1].get(c, 0)))
+    return [
+        {"table": name, "low": category, "share": count[category] / max(sum(count.values()), 1)}
+        for name, count in zip(("original", "released"), counts)
+        for category in order[:MOST_CATEGORIES] if count.get(category, 0) >= threshold
+    ]
+
+
+def _counts(variable: Variable) -> dict[str, int]:
+    if variable.continuous:
+        values, found = np.unique(variable.values[~variable.missing], return_counts=True)
+        return {f"{value:g}": int(count) for value, count in zip(values, found)}
+    found = np.bincount(variable.values[~variable.missing], minlength=len(variable.categories))
+    return {str(category): int(count) for category, count in zip(variable.categories, found)}

@@ -1,0 +1,33 @@
+"""Everything a report shows, gathered where the release is made."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from shoal.evidence import Finding, Verdict
+from shoal.plan import Plan
+from shoal.records import Records
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Dossier:
+    """What was asked, what was proved, what was measured, and the two tables behind it.
+
+    Parameters
+    ----------
+    original, released
+        The tables in numbers; a page shows binned counts of them and nothing else.
+    steps
+        The facts of every step.
+    missing
+        What became of missing values, by column.
+    """
+
+    plan: Plan
+    verdicts: tuple[Verdict, ...]
+    findings: tuple[Finding, ...]
+    original: Records = field(repr=False)
+    released: Records = field(repr=False)
+    versions: Mapping[str, str]
+    steps: tuple[Mapping[str, Any], ...] = ()
+    missing: Mapping[str, Any] = field(default_factory=dict)

@@ -1,0 +1,70 @@
+"""MDAV as a method: strata, households, frames; its kernel is tested in tests/kernels."""
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import shoal
+from shoal.errors import ParameterError
+from shoal.partition.mdav import MDAV
+
+
+def test_two_clouds_by_hand() -> None:
+    x = [0.0, 0.1, 10.0, 10.1, 0.2, 10.2]  # the mean is 5.1: rows 0 and 5 are equally far, so row 0 begins
+    assert MDAV(k=3).partition(np.array(x)).labels.tolist() == [0, 0, 1, 1, 0, 1]
+
+
+@given(st.integers(1, 60), st.integers(1, 10), st.integers(0, 2**32 - 1))
+def test_every_group_holds_k_to_2k_minus_1(n: int, k: int, seed: int) -> None:
+    x = np.random.default_rng(seed).integers(0, 4, size=(n, 2)).astype(float)
+    if k > n:
+        with pytest.raises(ParameterError, match=rf"k must be an integer in \[1, {n}\]"):
+            MDAV(k=k).partition(x)
+        return
+    sizes = MDAV(k=k).partition(x).sizes
+    assert sizes.min() >= k
+    assert sizes.max() <= max(2 * k - 1, k)
+
+
+def test_frames_of_every_kind_give_the_same_groups() -> None:
+    columns = {"a": [1, 5, 2, 8, 9, 3], "b": ["u", "v", "u", "v", "v", "u"]}
+    found = [MDAV(k=3).partition(make(columns)).labels.tolist()
+             for make in (pl.DataFrame, pd.DataFrame, pa.table)]
+    assert found[0] == found[1] == found[2]
+
+
+def test_strata_are_partitioned_apart() -> None:
+    frame = pl.DataFrame({"x": [1.0, 1.1, 1.2, 1.3], "region": ["n", "s", "n", "s"]})
+    table = shoal.Microdata.of(frame, {"x": "quasi-identifier", "region": "stratum"})
+    part = MDAV(k=2).partition(table)
+    assert part.labels[0] == part.labels[2] != part.labels[1] == part.labels[3]
+
+
+def test_a_stratum_under_k_is_refused_or_merged() -> None:
+    frame = pl.DataFrame({"x": [1.0, 1.1, 1.2, 1.3, 5.0], "region": ["n", "s", "n", "s", "w"]})
+    table = shoal.Microdata.of(frame, {"x": "quasi-identifier", "region": "stratum"})
+    with pytest.raises(ParameterError, match="stratum 3 has 1 record"):
+        MDAV(k=2).partition(table)
+    assert MDAV(k=2).partition(table, small_strata="merge").k >= 2
+
+
+def test_k_counts_households() -> None:
+    frame = pl.DataFrame({"x": [1.0, 1.0, 1.0, 1.1, 9.0, 9.1, 9.2], "home": ["a", "a", "a", "b", "c", "c", "d"]})
+    table = shoal.Microdata.of(frame, {"x": "quasi-identifier", "home": "household"})
+    part = MDAV(k=2).partition(table)
+    homes = np.array(frame["home"])
+    assert all(len(set(homes[rows])) >= 2 for rows in part.members())
+    assert all(len(set(part.labels[homes == home])) == 1 for home in "abcd")
+
+
+def test_bad_parameters() -> None:
+    with pytest.raises(ParameterError, match=r"mdav: k must be greater than or equal to 1; got 0\."):
+        MDAV(k=0)
+    with pytest.raises(ParameterError, match="mdav needs the parameter 'k'"):
+        MDAV()  # type: ignore[call-arg]
+    with pytest.raises(ParameterError, match="did you mean 'k'"):
+        MDAV(kk=3)  # type: ignore[call-arg]

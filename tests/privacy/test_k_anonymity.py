@@ -1,0 +1,56 @@
+"""k-anonymity is judged on the table as written, whatever its index, order or types."""
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from shoal.privacy.k_anonymity import KAnonymity
+
+
+def test_by_hand() -> None:
+    frame = pl.DataFrame({"age": [30, 30, 40, 40, 40], "sex": ["f", "f", "m", "m", "f"]})
+    verdict = KAnonymity(k=2).check(frame)
+    assert not verdict.holds
+    assert verdict.achieved == 1
+    assert "1 class with 1 record in all is smaller than 2; the smallest holds 1." in verdict.sentence
+
+
+@given(st.lists(st.tuples(st.integers(0, 2), st.sampled_from(["a", "b", None])), min_size=1, max_size=30))
+def test_any_table_of_any_kind_equals_counting_tuples(rows: list[tuple[int, str | None]]) -> None:
+    smallest = min(rows.count(row) for row in rows)
+    columns = {"x": [r[0] for r in rows], "y": [r[1] for r in rows]}
+    shuffled = pd.DataFrame(columns, index=np.random.default_rng(1).permutation(len(rows)) * 3)
+    roles = {"x": "quasi-identifier", "y": {"role": "quasi-identifier", "missing": "keep", "level": "nominal"}}
+    from shoal.microdata import Microdata
+
+    for frame in (pl.DataFrame(columns, schema_overrides={"y": pl.String}), shuffled, pa.table(columns)):
+        assert KAnonymity(k=2).check(Microdata.of(frame, roles)).achieved == smallest
+
+
+def test_nearly_equal_numbers_are_different() -> None:
+    assert KAnonymity(k=2).check(np.array([1.0, 1.0 + 2**-52])).achieved == 1
+
+
+def test_a_filtered_index_and_a_genuine_minus_999() -> None:
+    frame = pd.DataFrame({"a": [-999, 1, -999, 2, 1]}).iloc[[0, 2, 4, 1]]
+    assert KAnonymity(k=2).check(frame).holds
+
+
+def test_no_rows_and_no_quasi_identifiers() -> None:
+    empty = KAnonymity(k=3).check(pl.DataFrame({"a": pl.Series([], dtype=pl.Float64)}))
+    assert empty.holds
+    assert "no records" in empty.sentence
+    assert KAnonymity(k=3).check(pl.DataFrame({"c": [1, 2, 3]}), confidential="c").achieved == 3
+
+
+@pytest.mark.parametrize("k", [5, 6])
+def test_a_planted_lie_is_caught(k: int) -> None:
+    ages = np.repeat([20.0, 30.0, 40.0], 6)
+    ages[7] += 1e-9
+    verdict = KAnonymity(k=k).check(ages)
+    assert verdict.achieved == 1
+    assert not verdict.holds

@@ -1,0 +1,62 @@
+"""Centroids: mean, median, medoid, mode, nearest common ancestor."""
+
+import numpy as np
+import pytest
+
+from shoal.errors import DataError
+from shoal.groups import Partition
+from shoal.hierarchy import Hierarchy
+from shoal.records import Records, Variable
+from shoal.replace.centroid import Centroid
+
+RNG = np.random.default_rng(0)
+
+
+def column(level: str, values: list[float], **extra: object) -> Variable:
+    kind = np.float64 if level == "continuous" else np.int32
+    return Variable(name=f"{level} column", role="quasi-identifier", level=level,  # type: ignore[arg-type]
+                    values=np.array(values, dtype=kind), **extra)  # type: ignore[arg-type]
+
+
+def replaced(variable: Variable, labels: list[int], method: Centroid, *others: Variable) -> Variable:
+    records = Records.of([variable, *others], targets=[variable.name])
+    return method.apply(records, Partition.of(labels), RNG).records[variable.name]
+
+
+def test_means_medians_and_medoids_by_hand() -> None:
+    values, labels = [1.0, 2.0, 9.0, 4.0, 5.0, 6.0, 8.0], [0, 0, 0, 1, 1, 1, 1]
+    expected = {"mean": [4, 4, 4, 5.75, 5.75, 5.75, 5.75], "median": [2, 2, 2, 5.5, 5.5, 5.5, 5.5],
+                "medoid": [2, 2, 2, 6, 6, 6, 6]}
+    for kind, centre in expected.items():
+        method = Centroid(continuous=kind)  # type: ignore[arg-type]
+        assert replaced(column("continuous", values), labels, method).values == pytest.approx(centre)
+
+
+def test_an_offset_costs_no_digits() -> None:
+    values = np.array([1.0, 2.0, 4.0]) + 1e15
+    assert replaced(column("continuous", values.tolist()), [0, 0, 1], Centroid()).values[0] == 1e15 + 1.5
+
+
+def test_ordinal_columns_get_the_lower_median() -> None:
+    variable = column("ordinal", [0, 1, 2, 2, 0, 1], categories=("low", "mid", "high"))
+    assert replaced(variable, [0, 0, 0, 1, 1, 1], Centroid()).values.tolist() == [1, 1, 1, 1, 1, 1]
+
+
+def test_ties_of_the_mode_go_to_the_category_more_frequent_overall() -> None:
+    variable = column("nominal", [0, 1, 1, 2, 1, 2], categories=("x", "y", "z"))
+    assert replaced(variable, [0, 0, 1, 1, 2, 2], Centroid()).values.tolist() == [1, 1, 1, 1, 1, 1]
+
+
+def test_nearest_common_ancestor() -> None:
+    tree = Hierarchy.from_nested({"n": {"c": ["a", "b"], "h": ["e"]}, "s": {"p": ["d"]}})
+    variable = column("nominal", [0, 1, 0, 3, 2, 2], categories=("a", "b", "d", "e"), hierarchy=tree)
+    out = replaced(variable, [0, 0, 1, 1, 2, 2], Centroid())
+    assert [out.categories[c] for c in out.values] == ["c", "c", "n", "n", "d", "d"]
+    assert replaced(variable, [0, 0, 1, 1, 2, 2], Centroid(ancestors=False)).categories == variable.categories
+
+
+def test_weights_enter_when_asked() -> None:
+    weight = Variable(name="w", role="weight", level="continuous", values=np.array([3.0, 1.0]))
+    assert replaced(column("continuous", [0.0, 4.0]), [0, 0], Centroid(weighted=True), weight).values[0] == 1.0
+    with pytest.raises(DataError, match="needs a column with the role weight"):
+        replaced(column("continuous", [0.0, 4.0]), [0, 0], Centroid(weighted=True))

@@ -1,0 +1,164 @@
+"""The command line: one clear line for every mistake, documented exit statuses, nothing half written."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+
+import shoal
+from shoal import cli
+from shoal.methods import registered
+
+PLAN = """
+columns: {a: quasi-identifier, b: quasi-identifier, c: confidential}
+steps: [{partition: mdav, k: 3}]
+requirements: [{privacy: k-anonymity, k: 3}]
+"""
+
+Run = Callable[..., tuple[int, str, str]]
+
+
+@pytest.fixture
+def run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Run:
+    def runner(*arguments: Any) -> tuple[int, str, str]:
+        monkeypatch.setattr("sys.argv", ["shoal", *map(str, arguments)])
+        with pytest.raises(SystemExit) as end:
+            cli.main()
+        out, err = capsys.readouterr()
+        return int(end.value.code or 0), out, err
+
+    return runner
+
+
+@pytest.fixture
+def files(tmp_path: Path) -> Path:
+    frame = pl.DataFrame({"a": range(12), "b": [i % 4 for i in range(12)], "c": [1.5 * i for i in range(12)]})
+    frame.write_csv(tmp_path / "in.csv")
+    (tmp_path / "plan.yaml").write_text(PLAN)
+    return tmp_path
+
+
+def protect(run: Run, files: Path, *more: Any, data: str = "in.csv") -> tuple[int, str, str]:
+    return run("protect", files / data, "--plan", files / "plan.yaml", "--out", files / "out", *more)
+
+
+def test_protect_then_audit_then_a_forged_cell(run: Run, files: Path) -> None:
+    status, out, _ = protect(run, files)
+    assert status == 0
+    assert "proved    3-anonymity" in out
+    released = files / "out" / "release" / "data.csv"
+    status, out, _ = run("audit", released, "--plan", files / "plan.yaml", "--original", files / "in.csv")
+    assert (status, "proved   3-anonymity" in out) == (0, True)
+    frame = pl.read_csv(released)
+    frame.with_columns(a=pl.when(pl.int_range(pl.len()) == 0).then(99.0).otherwise("a")).write_csv(released)
+    status, out, _ = run("audit", released, "--plan", files / "plan.yaml")
+    assert (status, "REFUTED  3-anonymity" in out) == (3, True)
+
+
+def test_json_for_programs(run: Run, files: Path) -> None:
+    status, out, _ = run("--json", "protect", files / "in.csv", "--plan", files / "plan.yaml", "--out", files / "out")
+    told = json.loads(out)
+    assert status == 0
+    assert told["requirements"][0]["holds"] is True
+
+
+def test_quiet(run: Run, files: Path) -> None:
+    assert run("-q", "protect", files / "in.csv", "--plan", files / "plan.yaml", "--out", files / "out") == (0, "", "")
+
+
+def edit(name: str, old: str, new: str) -> Callable[[Path], None]:
+    return lambda files: (files / name).write_text((files / name).read_text().replace(old, new)) and None
+
+
+@pytest.mark.parametrize(("damage", "message"), [
+    (edit("plan.yaml", "c: confidential", "c: confidential, d: other"), "The table has no column 'd'"),
+    (edit("plan.yaml", "mdav, k: 3", "mdav, k: 13"), "k must be an integer in [1, 12] (the table has 12 records)"),
+    (edit("plan.yaml", "mdav", "mdaw"), "Unknown partition method 'mdaw'; did you mean 'mdav'"),
+    (edit("plan.yaml", "a: quasi-identifier", "a: {role: quasi-identifier, level: continuous}"), None),
+    (edit("in.csv", "\n3,", "\nx,"), "have"),
+    (edit("in.csv", "\n3,", "\nInf,"), "Column 'a' has 1 infinite value"),
+    (edit("in.csv", "\n3,", "\n,"), "Column 'a' has 1 missing value"),
+    (edit("in.csv", "a,b,c", "a,a,c"), "'a' occur more than once"),
+    (lambda files: (files / "in.csv").write_bytes(b""), "is empty"),
+    (lambda files: (files / "in.csv").write_bytes(b"a,b,c\n\x81\x00,1,2\n"), "cannot be read as text"),
+    (lambda files: (files / "in.csv").unlink(), "There is no file"),
+    (lambda files: (files / "plan.yaml").unlink(), "cannot be read"),
+    (lambda files: (files / "out").write_text("in the way"), "cannot be written"),
+])
+def test_bad_input_is_one_clear_message_and_no_output(
+    run: Run, files: Path, damage: Callable[[Path], None], message: str | None
+) -> None:
+    if message == "have":  # text among the numbers of a column that the plan calls continuous
+        edit("plan.yaml", "a: quasi-identifier", "a: {role: quasi-identifier, level: continuous}")(files)
+        message = "Column 'a' holds text but its level is continuous"
+    damage(files)
+    status, out, err = protect(run, files)
+    if message is None:
+        assert status == 0
+        return
+    assert status == 2
+    assert message in err
+    assert "Traceback" not in err
+    assert len(err.strip().splitlines()) == 1
+    assert not (files / "out").is_dir()
+
+
+def test_a_requirement_not_met_ends_with_3_and_writes_nothing(run: Run, files: Path) -> None:
+    edit("plan.yaml", "k-anonymity, k: 3", "k-anonymity, k: 4")(files)
+    status, _, err = protect(run, files)
+    assert status == 3
+    assert "4-anonymity does not hold (required 4, achieved 3)" in err
+    assert not (files / "out").exists()
+
+
+def test_an_unexpected_error_shows_no_cell(run: Run, files: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def broken(*_: Any, **__: Any) -> None:
+        raise RuntimeError("the value 424242 of a cell")
+
+    monkeypatch.setattr("shoal.release.protect", broken)
+    status, _, err = protect(run, files)
+    assert status == 1
+    assert "424242" not in err
+    assert "unexpected RuntimeError" in err
+
+
+def test_init_writes_a_plan_that_works(run: Run, files: Path) -> None:
+    status, out, _ = run("init", files / "in.csv")
+    assert status == 0
+    assert "# " in out
+    (files / "plan.yaml").write_text(out)
+    assert set(shoal.Plan.read(files / "plan.yaml").schema.columns) == {"a", "b", "c"}
+
+
+def test_demo(run: Run, tmp_path: Path) -> None:
+    status, out, _ = run("demo", "--out", tmp_path / "demo", "--records", 120)
+    assert status == 0
+    assert (tmp_path / "demo" / "release" / "report.html").is_file()
+    assert "report.html" in out
+    assert run("demo", "--out", tmp_path / "demo", "--records", 120)[0] == 0  # a demo may be repeated
+
+
+def test_methods_lists_the_whole_registry(run: Run) -> None:
+    status, out, _ = run("--json", "methods")
+    assert status == 0
+    assert len(json.loads(out)) == len(registered())
+    assert "mdav" in run("methods", "partition")[1]
+
+
+def test_schema_is_json(run: Run) -> None:
+    assert json.loads(run("schema")[1])["title"] == "shoal plan"
+
+
+@pytest.mark.parametrize("command", sorted(cli.cli.commands))
+def test_every_command_helps(run: Run, command: str) -> None:
+    status, out, _ = run(command, "--help")
+    assert status == 0
+    assert "shoal " in out
+
+
+def test_wrong_use(run: Run) -> None:
+    assert run("protekt")[0] == 2
+    assert run("--version")[1].startswith("shoal, version")

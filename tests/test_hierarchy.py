@@ -1,0 +1,65 @@
+"""Hierarchies: reading, checks, ancestors, and the embedding of their path distance."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from shoal.errors import SchemaError
+from shoal.hierarchy import Hierarchy
+
+TREE = {"north": {"coast": ["a", "b"], "hills": ["c"]}, "south": {"plain": ["d"]}}
+
+
+def test_nested_mapping_gives_paths_to_a_common_root() -> None:
+    hierarchy = Hierarchy.from_nested(TREE)
+    assert hierarchy.paths == (
+        ("a", "coast", "north", "*"), ("b", "coast", "north", "*"), ("c", "hills", "north", "*"),
+        ("d", "plain", "south", "*"),
+    )
+    assert hierarchy.height == 3
+
+
+def test_ancestor_is_the_lowest_label_that_all_share() -> None:
+    hierarchy = Hierarchy.from_nested(TREE)
+    assert [hierarchy.ancestor(rows) for rows in ([0], [0, 1], [0, 2], [0, 3])] == ["a", "coast", "north", "*"]
+
+
+def test_embedding_reproduces_the_path_distance() -> None:
+    hierarchy = Hierarchy.from_nested(TREE)
+    x = hierarchy.embedding()
+    distance = np.sqrt(((x[:, None] - x[None]) ** 2).sum(axis=2))
+    # by hand: a-b meet at level 1 of 3, a-c at level 2, a-d at the root
+    assert distance == pytest.approx(np.array([
+        [0, 1 / 3, 2 / 3, 1], [1 / 3, 0, 2 / 3, 1], [2 / 3, 2 / 3, 0, 1], [1, 1, 1, 0],
+    ]))
+
+
+@pytest.mark.parametrize("mark", [";", ","])
+def test_arx_style_file(tmp_path: Path, mark: str) -> None:
+    rows = ["1,2,*", "2,2,*"] if mark == "," else ["34;30-39;*", "41;40-49;*"]
+    (tmp_path / "h.csv").write_text("\n".join(rows) + "\n")
+    assert Hierarchy.from_csv(tmp_path / "h.csv").height == 2
+
+
+def test_intervals_nest() -> None:
+    assert Hierarchy.from_intervals([3, 12], [5, 10]).paths == (
+        ("3", "[0, 5)", "[0, 10)", "*"), ("12", "[10, 15)", "[10, 20)", "*"),
+    )
+
+
+@pytest.mark.parametrize(("paths", "message"), [
+    ((), "at least one leaf"),
+    ((("a", "*"), ("b", "x", "*")), "same number of levels"),
+    ((("a", "*"), ("a", "*")), "list every leaf once"),
+    ((("a", "x", "p", "*"), ("b", "x", "q", "*")), "must be a tree"),
+])
+def test_what_is_no_tree_is_refused(paths: tuple[tuple[str, ...], ...], message: str) -> None:
+    with pytest.raises(SchemaError, match=message):
+        Hierarchy(paths)
+
+
+def test_values_without_a_leaf_are_counted_and_not_shown() -> None:
+    with pytest.raises(SchemaError, match="lacks 1 value that") as error:
+        Hierarchy.from_nested(TREE).codes(["a", "secret"])
+    assert "secret" not in str(error.value)

@@ -1,0 +1,144 @@
+"""Microdata: any frame in, the same kind out, cells untouched unless they were changed."""
+
+import datetime as dt
+from typing import Any
+
+import duckdb
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+
+from shoal.errors import DataError, SchemaError
+from shoal.groups import Partition
+from shoal.microdata import Microdata, as_records
+from shoal.replace.centroid import Centroid
+
+COLUMNS: dict[str, list[Any]] = {
+    "age": [31, 33, 35, 60, 62, 64],
+    "sex": ["f", "f", "m", "m", "m", "f"],
+    "income": [10.5, 20.0, 30.0, 40.0, 50.0, 60.0],
+    "day": [dt.date(2025, 1, d) for d in (1, 2, 3, 10, 11, 12)],
+}
+SCHEMA = {"age": {"role": "quasi-identifier", "decimals": 0}, "sex": "quasi-identifier", "income": "confidential",
+          "day": "quasi-identifier"}
+TWO = Partition.of([0, 0, 0, 1, 1, 1])
+
+
+def frames() -> dict[str, Any]:
+    index = pd.Index([7, 3, 9, 1, 5, 2], name="key")
+    return {
+        "polars": pl.DataFrame(COLUMNS),
+        "pandas": pd.DataFrame(COLUMNS, index=index).astype({"day": "datetime64[us]", "sex": "category"}),
+        "pyarrow": pa.table(COLUMNS),
+    }
+
+
+def masked(table: Microdata) -> Microdata:
+    return table.rebuild(Centroid().apply(table.records, TWO, np.random.default_rng(0)).records)
+
+
+@pytest.mark.parametrize("kind", ["polars", "pandas", "pyarrow"])
+def test_same_kind_out_with_the_same_columns_and_types(kind: str) -> None:
+    frame = frames()[kind]
+    out = masked(Microdata.of(frame, SCHEMA)).native
+    assert type(out) is type(frame)
+    assert [*COLUMNS] == list(out.column_names if kind == "pyarrow" else out.columns)
+    if kind == "pandas":
+        pd.testing.assert_index_equal(out.index, frame.index)
+        pd.testing.assert_series_equal(out.dtypes, frame.dtypes)
+    else:
+        assert out.schema == frame.schema
+
+
+def test_values_by_hand_and_input_untouched() -> None:
+    frame = frames()["polars"]
+    kept = frame.clone()
+    out = masked(Microdata.of(frame, SCHEMA)).native
+    assert out["age"].to_list() == [33, 33, 33, 62, 62, 62]
+    assert out["sex"].to_list() == ["f", "f", "f", "m", "m", "m"]
+    assert out["day"].to_list() == [dt.date(2025, 1, 2)] * 3 + [dt.date(2025, 1, 11)] * 3
+    assert out["income"].to_list() == COLUMNS["income"]
+    assert frame.equals(kept)
+
+
+def test_a_duckdb_relation_comes_back_as_one() -> None:
+    relation = duckdb.sql("select * from (values (1, 2.5), (3, 4.5)) t(a, b)")
+    out = Microdata.of(relation, {"a": "quasi-identifier", "b": "other"})
+    assert isinstance(out.native, duckdb.DuckDBPyRelation)
+    assert out.records["a"].values.tolist() == [1.0, 3.0]
+
+
+def test_integers_become_numbers_with_a_fraction_unless_rounding_is_asked_for() -> None:
+    table = Microdata.of(pl.DataFrame({"a": [1, 2]}), {"a": "quasi-identifier"})
+    merged = Centroid().apply(table.records, Partition.of([0, 0]), np.random.default_rng(0)).records
+    assert table.rebuild(merged).native["a"].to_list() == [1.5, 1.5]
+
+
+def test_some_records_only() -> None:
+    table = Microdata.of(frames()["pandas"], SCHEMA)
+    out = table.rebuild(table.records.take(np.array([4, 1]))).native
+    assert out.index.tolist() == [5, 3]
+
+
+def test_unclassified_and_absent_columns() -> None:
+    frame = pl.DataFrame({"a": [1], "b": [2]})
+    with pytest.raises(SchemaError, match="Columns without a role: 'b'"):
+        Microdata.of(frame, {"a": "other"})
+    with pytest.raises(SchemaError, match="The table has no column 'c'"):
+        Microdata.of(frame, {"a": "other", "b": "other", "c": "other"})
+
+
+@pytest.mark.parametrize(("column", "spec", "message"), [
+    (["x", "y", "z"], {"level": "continuous"}, "Column 'a' holds text but its level is continuous"),
+    ([1.0, float("inf"), 2.0], {}, "Column 'a' has 1 infinite value;"),
+    ([1.0, None, 2.0], {}, "Column 'a' has 1 missing value; a column with the role quasi-identifier"),
+    ([1.0, float("nan"), None], {}, "Column 'a' has 2 missing values"),
+    ([1, 2**60, 3], {}, "integers beyond 2\\^53"),
+    (["x", "y", "z"], {"order": ["x", "y"]}, "leaves out 1 value of the data"),
+    (["x", None, "z"], {"level": "ordinal", "missing": "category"}, "missing: category is for nominal"),
+])
+def test_bad_cells_are_named_by_column_and_count(column: list[Any], spec: dict[str, Any], message: str) -> None:
+    with pytest.raises(DataError, match=message):
+        _ = Microdata.of(pl.DataFrame({"a": column}), {"a": {"role": "quasi-identifier", **spec}}).records
+
+
+@pytest.mark.parametrize(("policy", "values", "categories"), [
+    ("drop", [0, 1, 0], ("x", "y")), ("impute", [0, 1, 0, 0], ("x", "y")), ("category", [0, 1, 2, 0], ("x", "y", None)),
+    ("keep", [0, 1, -1, 0], ("x", "y")),
+])
+def test_policies_for_missing_values(policy: str, values: list[int], categories: tuple[Any, ...]) -> None:
+    table = Microdata.of(pl.DataFrame({"a": ["x", "y", None, "x"]}),
+                         {"a": {"role": "quasi-identifier", "missing": policy}})
+    assert table.records["a"].values.tolist() == values
+    assert table.records["a"].categories == categories
+    assert table.missing_facts["a"] == {"missing": 1, "policy": policy}
+
+
+def test_median_is_imputed_and_written() -> None:
+    table = Microdata.of(pl.DataFrame({"a": [1, None, 3, 5]}), {"a": {"role": "quasi-identifier", "missing": "impute"}})
+    assert table.rebuild(table.records).native["a"].to_list() == [1, 3, 3, 5]
+
+
+def test_a_table_of_another_kind_and_repeated_names() -> None:
+    with pytest.raises(DataError, match="must be a pandas, polars or pyarrow table or a DuckDB relation; got dict"):
+        Microdata.of({"a": [1]}, {"a": "other"})
+    with pytest.raises(DataError, match="'a' occur more than once"):
+        Microdata.of(pd.DataFrame([[1, 2]], columns=["a", "a"]), {"a": "other"})
+
+
+def test_negative_zero_is_not_released() -> None:
+    table = Microdata.of(pl.DataFrame({"a": [0.5, -0.5]}), {"a": {"role": "quasi-identifier", "decimals": 0}})
+    changed = table.records.with_variables(table.records["a"].with_values([-0.2, 0.2]))
+    assert np.signbit(table.rebuild(changed).native["a"].to_numpy()).sum() == 0
+
+
+def test_records_from_arrays_and_frames() -> None:
+    x = np.arange(6.0).reshape(3, 2)
+    assert as_records(x).quasi_identifiers == ("x0", "x1")
+    assert as_records(x, confidential=np.array(["u", "v", "u"])).confidential == ("confidential0",)
+    frame = pl.DataFrame({"a": [1.0, 2.0], "c": [3, 4]})
+    assert as_records(frame, confidential="c").quasi_identifiers == ("a",)
+    with pytest.raises(DataError, match="confidential must have 3 records"):
+        as_records(x, confidential=np.array([1, 2]))

@@ -1,0 +1,184 @@
+"""From a table to a proved release, or to nothing at all."""
+
+import json
+import os
+import signal
+import stat
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+
+import shoal
+from shoal.errors import DataError, FileError, Refused
+from shoal.hospital import PLAN
+
+COLUMNS = {"age": {"role": "quasi-identifier", "decimals": 0}, "income": "quasi-identifier", "illness": "confidential",
+           "name": "identifier"}
+
+
+def people(n: int = 40, seed: int = 3) -> pl.DataFrame:
+    rng = np.random.default_rng(seed)
+    return pl.DataFrame({
+        "age": rng.integers(18, 90, n), "income": np.round(rng.lognormal(10, 1, n), 2),
+        "illness": rng.choice(["a", "b", "c"], n), "name": [f"person {i}" for i in range(n)],
+    })
+
+
+def plan(k: int = 4, asked: int | None = None, **sections: Any) -> dict[str, Any]:
+    return {"columns": COLUMNS, "steps": [{"partition": "mdav", "k": k}],
+            "requirements": [{"privacy": "k-anonymity", "k": asked or k}], **sections}
+
+
+def files_of(folder: Path) -> dict[str, bytes]:
+    return {str(p.relative_to(folder)): p.read_bytes() for p in sorted(folder.rglob("*")) if p.is_file()}
+
+
+def test_a_release_is_proved_and_keeps_what_it_must() -> None:
+    table = people()
+    before = table.clone()
+    release = shoal.protect(table, plan(), seed=1)
+    assert table.equals(before)
+    assert release.evidence.holds
+    assert release.partition is not None
+    assert release.partition.k >= 4
+    assert release.data.columns == ["age", "income", "illness"]
+    assert release.data["illness"].equals(table["illness"])
+    # an independent count of the classes
+    assert release.data.group_by("age", "income").len()["len"].min() >= 4
+
+
+def test_a_requirement_that_fails_refuses_everything(tmp_path: Path) -> None:
+    with pytest.raises(Refused, match=r"5-anonymity does not hold \(required 5, achieved 4\)"):
+        shoal.protect(people(), plan(k=4, asked=5))
+
+
+def test_a_quasi_identifier_that_no_step_protects_is_noticed() -> None:
+    with pytest.raises(Refused, match="4-anonymity does not hold"):
+        shoal.protect(people(), plan(steps=[{"partition": "mdav", "k": 4, "columns": ["age"]}]))
+
+
+def test_the_directory_and_who_may_read_it(tmp_path: Path) -> None:
+    out = shoal.protect(people(), plan(), seed=1).write(tmp_path / "out")
+    assert sorted(p.name for p in (out / "release").iterdir()) == [
+        "codebook.json", "data.csv", "evidence.json", "report.html"]
+    for path in (out / "private").iterdir():
+        assert stat.S_IMODE(path.stat().st_mode) == 0o600
+    assert stat.S_IMODE((out / "private").stat().st_mode) == 0o700
+    record = json.loads((out / "private" / "record.json").read_text())
+    assert record["seed"] == 1
+    public = b"".join(files_of(out / "release").values()).decode()
+    assert '"seed"' not in public
+    assert "person" not in public
+
+
+def test_the_same_seed_gives_the_same_bytes(tmp_path: Path) -> None:
+    sections = plan(output={"shuffle": True})
+    one = shoal.protect(people(), sections, seed=5).write(tmp_path / "one")
+    two = shoal.protect(people(), sections, seed=5).write(tmp_path / "two")
+    assert files_of(one / "release") == files_of(two / "release")
+    other = shoal.protect(people(), sections, seed=6).write(tmp_path / "other")
+    assert files_of(one / "release")["data.csv"] != files_of(other / "release")["data.csv"]
+
+
+def test_a_release_is_made_again_from_its_record(tmp_path: Path) -> None:
+    out = shoal.protect(people(), plan(), seed=None).write(tmp_path / "out")
+    record = json.loads((out / "private" / "record.json").read_text())
+    again = shoal.protect(people(), record["plan"], seed=record["seed"]).write(tmp_path / "again")
+    assert files_of(out / "release") == files_of(again / "release")
+
+
+@pytest.mark.parametrize("ending", ["csv", "parquet", "xlsx", "sav", "dta", "xpt"])
+def test_every_format_is_proved_on_the_file(tmp_path: Path, ending: str) -> None:
+    out = shoal.protect(people(), plan(output={"format": ending}), seed=1).write(tmp_path / "out")
+    back = shoal.read(out / "release" / f"data.{ending}")
+    evidence = shoal.audit(back, plan())
+    assert evidence.holds
+    assert len(back) == 40
+
+
+def test_audit_catches_a_planted_lie(tmp_path: Path) -> None:
+    released = shoal.protect(people(), plan(), seed=1).data
+    forged = released.with_columns(pl.when(pl.int_range(pl.len()) == 7).then(pl.col("age") + 1).otherwise(pl.col("age"))
+                                   .alias("age"))
+    verdict = shoal.audit(forged, plan()).verdicts[0]
+    assert not verdict.holds
+    assert verdict.achieved == 1
+
+
+def test_an_occupied_directory_is_left_alone(tmp_path: Path) -> None:
+    (tmp_path / "thesis.txt").write_text("mine")
+    release = shoal.protect(people(), plan(), seed=1)
+    with pytest.raises(FileError, match="exists and is not empty"):
+        release.write(tmp_path)
+    assert files_of(tmp_path) == {"thesis.txt": b"mine"}
+
+
+def test_a_proof_that_fails_on_the_file_leaves_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    release = shoal.protect(people(), plan(), seed=1)
+
+    def damaged(table: Any, path: Path, **_: Any) -> None:
+        table.frame.with_columns(age=pl.int_range(pl.len())).write_csv(path)
+
+    monkeypatch.setattr("shoal.release.write_table", damaged)
+    with pytest.raises(Refused, match="4-anonymity does not hold"):
+        release.write(tmp_path / "out")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_households_get_numbers_that_say_nothing() -> None:
+    table = people().with_columns(home=pl.Series([f"family {i // 3}" for i in range(40)]))
+    sections = plan(columns={**COLUMNS, "home": "household"})
+    released = shoal.protect(table, sections, seed=1).data
+    assert released["home"].dtype.is_integer() or "family" not in str(released["home"].to_list())
+    assert released.group_by("home").len()["len"].sort().to_list() == table.group_by("home").len()["len"].sort().to_list()
+
+
+def test_no_records_and_missing_policies() -> None:
+    with pytest.raises(DataError, match="no records"):
+        shoal.protect(people().head(0), plan())
+    gaps = people().with_columns(income=pl.when(pl.col("age") > 80).then(None).otherwise(pl.col("income")))
+    with pytest.raises(DataError, match="Column 'income' has"):
+        shoal.protect(gaps, plan())
+    columns = {**COLUMNS, "income": {"role": "quasi-identifier", "missing": "drop"}}
+    release = shoal.protect(gaps, plan(columns=columns), seed=1)
+    assert len(release.data) == 40 - gaps["income"].null_count()
+    assert release.record["missing values"]["records dropped"] == gaps["income"].null_count()
+
+
+@pytest.mark.slow
+def test_an_interrupted_run_leaves_the_old_state_or_the_new(tmp_path: Path) -> None:
+    """Kill the command at random moments; the directory is complete or is not there."""
+    data, yaml, out = tmp_path / "in.csv", tmp_path / "plan.yaml", tmp_path / "out"
+    people(3000).write_csv(data)
+    yaml.write_text(shoal.Plan.of(plan()).as_yaml())
+    command = [sys.executable, "-m", "shoal", "-q", "protect", str(data), "--plan", str(yaml), "--out", str(out),
+               "--seed", "1", "--overwrite"]
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+    began = time.monotonic()
+    subprocess.run(command, check=True, env=environment)
+    whole = time.monotonic() - began
+    complete = {name for name in files_of(out) if "record.json" not in name}
+    for moment in np.random.default_rng(0).uniform(0.2, 1.1, size=5) * whole:
+        process = subprocess.Popen(command, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        try:
+            process.wait(timeout=moment)
+        except subprocess.TimeoutExpired:
+            process.send_signal(signal.SIGKILL if moment > whole / 2 else signal.SIGINT)
+            process.wait()
+        assert {name for name in files_of(out) if "record.json" not in name} == complete
+        assert shoal.audit(shoal.read(out / "release" / "data.csv"), plan()).holds
+
+
+def test_the_example_is_honest_and_consistent() -> None:
+    table = shoal.example("hospital", n=300, seed=2)
+    assert table.equals(shoal.example("hospital", n=300, seed=2))
+    assert (table["room"] + table["drugs"] + table["procedures"] - table["charge"]).abs().max() < 0.006
+    assert (table["discharge"] > table["admission"]).all()
+    assert set(PLAN["columns"]) == set(table.columns)
+    assert shoal.protect(table, PLAN, seed=1).evidence.holds
