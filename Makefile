@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV   ?= .venv
 BIN    := $(VENV)/bin
 
-.PHONY: demo test check native clean
+.PHONY: demo test check native clean docs
 
 demo: $(VENV)/runs
 	$(BIN)/shoal demo --out demo
@@ -36,3 +36,7 @@ native:
 
 clean:
 	rm -rf build $(VENV) src/shoal/kernels/*.so
+
+docs: $(BIN)/python
+	$(BIN)/python -m pip install --quiet ".[docs]"
+	$(BIN)/sphinx-build -q -b html docs docs/_build

@@ -26,6 +26,11 @@ def test_roles_of_typical_columns() -> None:
     assert all(g.reason for g in guess(frame))
 
 
+def test_measurements_alone_are_taken_for_quasi_identifiers() -> None:
+    frame = pl.DataFrame({"turnover": [i * 1.5 for i in range(40)], "profit": [i / 3 for i in range(40)]})
+    assert {g.role for g in guess(frame)} == {"quasi-identifier"}
+
+
 def test_the_text_is_a_plan_even_for_awkward_names(tmp_path: Path) -> None:
     frame = pl.DataFrame({"no": [1, 2], "a b": ["x", "y"], 'quo"te': [1.0, 2.0], "# hash": [1, 2]})
     (tmp_path / "plan.yaml").write_text(plan_text(frame, "t.csv"))

@@ -79,6 +79,8 @@ def test_unknown_columns_of_a_step(tmp_path: Path) -> None:
     ("columns: [", "line 1"), ("- a", "a plan is a mapping"), ("steps: []", "must give every column a role"),
     ("columns: {a: other}\nsteps: 3", "'steps' must be a list"),
     ("columns: {a: other}\nsteps: [{k: 5}]", "exactly one of the keys 'partition', 'mask'"),
+    ("columns: {a: confidential}\nrequirements: [{privacy: k-anonymity, k: 3}]", "would hold emptily"),
+    ("columns: {a: confidential}\nsteps: [{partition: mdav, k: 3}]", "steps 1: it names no columns"),
     ("columns: {a: weight, b: weight}", "at most one column may have the role 'weight'"),
 ])
 def test_what_is_no_plan(tmp_path: Path, text: str, message: str) -> None:

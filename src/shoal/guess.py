@@ -1,7 +1,7 @@
 """Guess a plan for a table, with a reason for each guess; a person corrects it."""
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import polars as pl
 
@@ -12,6 +12,7 @@ QUASI = re.compile(
 WEIGHT = re.compile(r"(^|_)(weight|wgt|wt)s?($|_)|sampling_weight", re.I)
 HOUSEHOLD = re.compile(r"household|(^|_)hh?id|hhld", re.I)
 FEW_CODES = 20
+NO_OTHER = "no column stands out as known to others, so this measurement may be; make it confidential if not"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -26,7 +27,10 @@ class Guess:
 
 def guess(frame: pl.DataFrame) -> list[Guess]:
     """A guess for each column, in order."""
-    return [_guess(column) for column in frame]
+    guesses = [_guess(column) for column in frame]
+    if any(g.role == "quasi-identifier" for g in guesses):
+        return guesses
+    return [replace(g, role="quasi-identifier", reason=NO_OTHER) if g.role == "confidential" else g for g in guesses]
 
 
 def _guess(column: pl.Series) -> Guess:

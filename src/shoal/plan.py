@@ -30,6 +30,10 @@ from shoal.schema import Column, Schema
 FORMATS = ("csv", "parquet", "xlsx", "sav", "dta", "xpt")
 Policy = Literal["refuse", "report", "repair"]
 POLICIES: tuple[str, ...] = get_args(Policy)
+NOBODY = (
+    "no column is a quasi-identifier, so every privacy requirement would hold emptily. "
+    "Give the columns that others may know the role quasi-identifier."
+)
 SECTIONS = ("columns", "steps", "requirements", "measures", "constraints", "output")
 
 
@@ -366,6 +370,12 @@ class _Reader:
         return {"constraints": tuple(given), "broken_rules": policy}
 
     def _check_columns(self, sections: Mapping[str, Any], schema: Schema, steps: Sequence[Any]) -> None:
+        if not schema.names("quasi-identifier"):
+            if sections.get("requirements"):
+                self._mistake(sections, "requirements", NOBODY)
+            for number, step in enumerate(steps):
+                if isinstance(step, PartitionStep) and not step.columns:
+                    self._mistake(sections["steps"], number, f"steps {number + 1}: it names no columns. {NOBODY}")
         for number, step in enumerate(steps):
             named = (*step.columns, *(step.by if isinstance(step, PartitionStep) else ()))
             for name in dict.fromkeys(named):

@@ -1,0 +1,159 @@
+"""What every registered method must keep, whoever wrote it."""
+
+import json
+import re
+from dataclasses import MISSING
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+
+import shoal
+from shoal.errors import ParameterError, ShoalError
+from shoal.evidence import Finding, Verdict
+from shoal.groups import Partition
+from shoal.methods import Entry, build, registered, spec_of
+from shoal.microdata import Microdata
+from shoal.records import Records
+
+BY_PARAMETER: dict[str, Any] = {"k": 3, "t": 0.5, "p": 0.2, "l": 2, "beta": 4.0, "delta": 3.0, "gamma": 0.2, "n": 20,
+                                "start": {"method": "mdav", "k": 3}, "epsilon": 1.0, "alpha": 0.5, "variance": 0.1}
+"""Values for parameters without a default, by name."""
+
+PARAMETERS: dict[tuple[str, str], dict[str, Any]] = {
+    ("mask", "bottom-code"): {"k": 5},
+    ("mask", "recode"): {"bins": 4},
+    ("mask", "sample"): {"fraction": 0.5},
+    ("mask", "top-code"): {"k": 5},
+}
+"""Whole parameter sets, for methods that need others."""
+
+ALL = registered()
+
+
+def ids(entry: Entry) -> str:
+    return f"{entry.room}-{entry.name}"
+
+
+def made(entry: Entry) -> Any:
+    required = {name for name, default in entry.parameters.items() if default is MISSING}
+    given = PARAMETERS.get((entry.room, entry.name))
+    return entry.cls(**(given if given is not None else {name: BY_PARAMETER[name] for name in sorted(required)}))
+
+
+def table(n: int = 60) -> Microdata:
+    rng = np.random.default_rng(7)
+    frame = pl.DataFrame({
+        "age": rng.integers(20, 70, n), "size": np.round(rng.lognormal(1, 0.5, n), 2),
+        "income": np.round(rng.lognormal(3, 1, n), 2), "sex": rng.choice(["f", "m"], n),
+        "illness": rng.choice(["a", "b", "c"], n),
+    })
+    return Microdata.of(frame, {"age": "quasi-identifier", "size": "quasi-identifier", "sex": "quasi-identifier",
+                                "income": "confidential", "illness": "confidential"})
+
+
+def records_for(entry: Entry) -> Records:
+    return table().records.targeting(["age", "size"])
+
+
+def content(records: Records) -> list[Any]:
+    return [(v.name, v.categories, v.values.tobytes()) for v in records.variables] + [records.rows.tobytes()]
+
+
+@pytest.mark.parametrize("entry", ALL, ids=ids)
+def test_it_is_described(entry: Entry) -> None:
+    assert re.fullmatch(r"[a-z0-9]+(-[a-z0-9]+)*", entry.name)
+    assert entry.title
+    assert entry.cls.__doc__
+    for name in entry.parameters:
+        assert re.search(rf"^\s*(\w+, )*{name}(, \w+)*$", entry.cls.__doc__, re.M), f"docstring lacks parameter {name}"
+    json.dumps(entry.json_schema())
+    assert getattr(shoal, entry.cls.__name__) is entry.cls
+
+
+@pytest.mark.parametrize("entry", ALL, ids=ids)
+def test_it_is_made_again_from_its_mapping(entry: Entry) -> None:
+    method = made(entry)
+    assert spec_of(build(entry.room, json.loads(json.dumps(spec_of(method))))) == spec_of(method)
+
+
+@pytest.mark.parametrize("entry", ALL, ids=ids)
+def test_unknown_parameters_are_refused(entry: Entry) -> None:
+    with pytest.raises(ParameterError, match=f"Unknown parameter of {entry.name} 'no_such_parameter'"):
+        entry.cls(no_such_parameter=1)
+
+
+@pytest.mark.parametrize("entry", registered("partition"), ids=ids)
+def test_partitions(entry: Entry) -> None:
+    records = records_for(entry)
+    if entry.name == "univariate":
+        records = records.targeting(["size"])
+    before = content(records)
+    method = made(entry)
+    one, two = method.partition(records, seed=5), method.partition(records, seed=5)
+    assert one.labels.tolist() == two.labels.tolist()
+    assert content(records) == before
+    assert one.k >= method.smallest
+    json.dumps(dict(one.facts), allow_nan=False)
+
+
+def applied(entry: Entry, seed: int) -> tuple[Any, Any]:
+    records = records_for(entry)
+    before = content(records)
+    method, rng = made(entry), np.random.default_rng(seed)
+    if entry.room == "mask":
+        change = method.apply(records, rng)
+    else:
+        change = method.apply(records, Partition.of(np.arange(60) // 20), rng)
+    assert content(records) == before
+    return records, change
+
+
+@pytest.mark.parametrize("entry", registered("replace") + registered("mask"), ids=ids)
+def test_replacements_and_masks(entry: Entry) -> None:
+    try:
+        records, change = applied(entry, 3)
+    except ShoalError as refusal:
+        pytest.skip(f"needs other data than the contract's table: {refusal}")
+    _, again = applied(entry, 3)
+    assert content(change.records) == content(again.records)
+    json.dumps(dict(change.facts), allow_nan=False, default=float)
+    untouched = [name for name in records.names() if name not in records.targets]
+    if len(change.records) == len(records):
+        for name in untouched:
+            assert np.array_equal(change.records[name].values, records[name].values, equal_nan=True)
+    for variable in change.records.variables:
+        if variable.continuous:
+            assert np.isfinite(variable.values[~variable.missing]).all()
+        else:
+            assert variable.values.max(initial=-1) < len(variable.categories)
+
+
+@pytest.mark.parametrize("entry", registered("privacy"), ids=ids)
+def test_privacy_models_never_hold_by_accident(entry: Entry) -> None:
+    """One record a class and one value a class: no model of this house is satisfied by that."""
+    frame = pl.DataFrame({"q": [float(i) for i in range(12)], "c": ["x"] * 6 + ["y"] * 6})
+    verdict = made(entry).check(frame, confidential="c")
+    assert isinstance(verdict, Verdict)
+    assert not verdict.holds
+    assert verdict.sentence
+
+
+@pytest.mark.parametrize("entry", registered("risk") + registered("utility"), ids=ids)
+def test_measures_stay_in_their_range_and_repeat(entry: Entry) -> None:
+    before = table()
+    after = before.rebuild(shoal.Centroid().apply(
+        before.records.targeting(["age", "size"]), Partition.of(np.arange(60) // 6), np.random.default_rng(0)).records)
+    released = Microdata.finished(after.native, before.schema).encoded
+    method = made(entry)
+    found = [method.measure(before.records, released, seed=2) for _ in range(2)]
+    assert isinstance(found[0], Finding)
+    assert found[0].value == found[1].value
+    if found[0].value is None:
+        assert found[0].reason
+    else:
+        low, high = found[0].limits
+        assert low - 1e-12 <= found[0].value <= high + 1e-12
+        assert found[0].sentence
+    json.dumps({k: v for k, v in found[0].details.items()}, default=str)
