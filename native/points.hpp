@@ -11,6 +11,7 @@
 #include "table.hpp"
 
 namespace shoal {
+inline namespace search {
 
 class Points {
  public:
@@ -105,4 +106,5 @@ class Points {
   std::vector<std::int32_t> start_, rows_, next_, point_of_;
 };
 
+}  // namespace search
 }  // namespace shoal

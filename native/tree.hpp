@@ -17,6 +17,7 @@
 #include "leaf_heap.hpp"
 
 namespace shoal {
+inline namespace search {
 
 class Tree {
  public:
@@ -291,4 +292,5 @@ class Tree {
   FarQuery query_{};
 };
 
+}  // namespace search
 }  // namespace shoal

@@ -17,13 +17,14 @@ from shoal.methods import Entry, build, registered, spec_of
 from shoal.microdata import Microdata
 from shoal.records import Records
 
-BY_PARAMETER: dict[str, Any] = {"k": 3, "t": 0.5, "p": 0.2, "l": 2, "beta": 4.0, "delta": 3.0, "gamma": 0.2, "n": 20,
+BY_PARAMETER: dict[str, Any] = {"k": 3, "t": 0.2, "p": 0.2, "l": 2, "beta": 4.0, "delta": 3.0, "gamma": 0.2, "n": 20,
                                 "start": {"method": "mdav", "k": 3}, "epsilon": 1.0, "alpha": 0.5, "variance": 0.1}
 """Values for parameters without a default, by name."""
 
 PARAMETERS: dict[tuple[str, str], dict[str, Any]] = {
     ("mask", "bottom-code"): {"k": 5},
     ("mask", "recode"): {"bins": 4},
+    ("privacy", "p-sensitivity"): {"p": 2},
     ("mask", "sample"): {"fraction": 0.5},
     ("mask", "top-code"): {"k": 5},
 }
@@ -156,4 +157,4 @@ def test_measures_stay_in_their_range_and_repeat(entry: Entry) -> None:
         low, high = found[0].limits
         assert low - 1e-12 <= found[0].value <= high + 1e-12
         assert found[0].sentence
-    json.dumps({k: v for k, v in found[0].details.items()}, default=str)
+    json.dumps(dict(found[0].details), default=str)

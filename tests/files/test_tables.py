@@ -91,8 +91,9 @@ def test_cells_survive_every_format(tmp_path: Path, ending: str) -> None:
 @pytest.mark.parametrize("ending", ["sav", "dta"])
 def test_value_labels_survive(tmp_path: Path, ending: str) -> None:
     labels = {"sex": {1: "male", 2: "female"}}
-    write_table(Table(frame=pl.DataFrame({"sex": [1, 2, 1]}), described="", value_labels=labels), tmp_path / f"t.{ending}")
-    assert read_table(tmp_path / f"t.{ending}").value_labels == labels
+    path = tmp_path / f"t.{ending}"
+    write_table(Table(frame=pl.DataFrame({"sex": [1, 2, 1]}), described="", value_labels=labels), path)
+    assert read_table(path).value_labels == labels
 
 
 def test_dates_in_csv(tmp_path: Path) -> None:
