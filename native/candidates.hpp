@@ -25,7 +25,7 @@ inline double filter_floor(std::size_t d) { return std::sqrt(static_cast<double>
 
 class NearestCandidates {
  public:
-  explicit NearestCandidates(const Points& points) : points_(points), gamma_(filter_gamma(points.d)) {}
+  explicit NearestCandidates(const DistinctPoints& points) : points_(points), gamma_(filter_gamma(points.d)) {}
 
   // Look for the `count` rows nearest to q; `seed` (or -1) is one of them in any case. |Q| = `norm`.
   void begin(const double* q, std::int32_t seed, std::size_t count, double norm) {
@@ -98,7 +98,7 @@ class NearestCandidates {
     decided_.resize(wanted);
   }
 
-  const Points& points_;
+  const DistinctPoints& points_;
   const double gamma_;
   const double* q_ = nullptr;
   std::int32_t seed_ = -1;
@@ -112,7 +112,7 @@ class NearestCandidates {
 
 class FarthestCandidates {
  public:
-  explicit FarthestCandidates(const Points& points) : points_(points), gamma_(filter_gamma(points.d)) {}
+  explicit FarthestCandidates(const DistinctPoints& points) : points_(points), gamma_(filter_gamma(points.d)) {}
 
   // |Q| = `norm`, the live points lie within `radius`.
   void begin(const double* q, double norm, double radius) {
@@ -181,7 +181,7 @@ class FarthestCandidates {
     list_.clear();
   }
 
-  const Points& points_;
+  const DistinctPoints& points_;
   const double gamma_;
   const double* q_ = nullptr;
   double error_ = 0.0, reach_ = 0.0, d2_ = -1.0;

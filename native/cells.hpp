@@ -24,7 +24,7 @@ class Cells {
   explicit Cells(const Scans& scans) : scans_(scans) {}
 
   // Arrange the points `ids` anew; on return `ids` is in the order of the slots.
-  void build(const Points& points, std::vector<std::int32_t>& ids) {
+  void build(const DistinctPoints& points, std::vector<std::int32_t>& ids) {
     d_ = points.d;
     choose_frame(points, ids);
     std::vector<float> copies(points.size() * d_);
@@ -116,7 +116,7 @@ class Cells {
   float* own_block(std::size_t leaf) { return values_.data() + leaf * kBlock * (d_ + 1); }
   std::size_t box_size() const { return (2 * d_ + 1) * kFan; }
 
-  void choose_frame(const Points& points, const std::vector<std::int32_t>& ids) {
+  void choose_frame(const DistinctPoints& points, const std::vector<std::int32_t>& ids) {
     middle_.assign(d_, 0.0);
     const std::size_t step = ids.size() / kSample + 1;
     std::vector<double> sample;

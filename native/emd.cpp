@@ -44,7 +44,7 @@ class Part {
       std::vector<Bin> above;
       for (std::size_t l = 0; l < nodes.shape(0); ++l)
         for (const std::int64_t place : places_) above.push_back(nodes.data()[l * m + static_cast<std::size_t>(place)]);
-      table_ = std::make_unique<Tree>(counts_.data(), above.data(), places_.size(), nodes.shape(0));
+      table_ = std::make_unique<Taxonomy>(counts_.data(), above.data(), places_.size(), nodes.shape(0));
     }
   }
 
@@ -118,8 +118,8 @@ static const Kernel kernel([](nb::module_& m) {
   nb::class_<Spread, Distribution>(m, "Spread").def("__init__", [](Spread* self, Longs count, std::int64_t missing) {
     new (self) Spread(count.data(), count.shape(0), missing);
   });
-  nb::class_<Tree, Distribution>(m, "Tree").def("__init__", [](Tree* self, Longs count, IntMatrix node) {
-    new (self) Tree(count.data(), node.data(), node.shape(1), node.shape(0));
+  nb::class_<Taxonomy, Distribution>(m, "Taxonomy").def("__init__", [](Taxonomy* self, Longs count, IntMatrix node) {
+    new (self) Taxonomy(count.data(), node.data(), node.shape(1), node.shape(0));
   });
   nb::class_<Requirement>(m, "Requirement");
   nb::class_<Close, Requirement>(m, "Close").def(nb::init<const Distribution&, double>(), nb::keep_alive<1, 2>());

@@ -11,13 +11,13 @@
 //             O(1). A group of c members costs O(c), whatever m and N are.
 // Spread      n bins, one a record; the mass of a value that B records share is spread evenly over their B
 //             places. F and Q are both straight inside a block and between blocks: arithmetic series.
-// Tree        two leaves are level of nearest common ancestor / height apart. Leaves are numbered so that
+// Taxonomy    two leaves are level of nearest common ancestor / height apart. Leaves are numbered so that
 //             every inner node owns a range of them; the group's surplus over the table moves up the tree and
 //             at each node what can be settled among its children is settled: min(surplus, deficit) times
 //             the node's level. Only nodes above members can have surplus, so the cost is O(c height). One
 //             level of inner nodes is the equal distance, 1/2 sum |p - q|.
 //
-// Ordered and Tree are computed in whole numbers, F and Q times c N, and divided once at the end: the
+// Ordered and Taxonomy are computed in whole numbers, F and Q times c N, and divided once at the end: the
 // distance is rounded once, equal distances come out equal, and '<= t' means what it says.
 //
 // A missing value (bin -1) lies at distance 1 from every value. Ordered distances then follow the plan that
@@ -211,10 +211,10 @@ class Spread : public Distribution {
   std::vector<std::int64_t> below_;
 };
 
-class Tree : public Distribution {
+class Taxonomy : public Distribution {
  public:
   // node[l * m + j]: number of the level l + 1 node above leaf j, ascending in j; the last level is the root.
-  Tree(const std::int64_t* count, const Bin* node, std::size_t m, std::size_t height)
+  Taxonomy(const std::int64_t* count, const Bin* node, std::size_t m, std::size_t height)
       : m_(m), height_(height), node_(node, node + m * height), held_(height + 1) {
     held_[0].assign(count, count + m);
     for (std::size_t l = 0; l < height; ++l) {

@@ -13,10 +13,10 @@
 namespace shoal {
 inline namespace search {
 
-class Points {
+class DistinctPoints {
  public:
   // The points among some rows of a table; `rows` ascending.
-  Points(const Table& table, const std::vector<std::int32_t>& rows) : d(table.d), point_of_(table.n, -1) {
+  DistinctPoints(const Table& table, const std::vector<std::int32_t>& rows) : d(table.d), point_of_(table.n, -1) {
     std::vector<std::int32_t> first;
     find_equal(table, rows, first);
     const std::size_t m = first.size();

@@ -1,10 +1,10 @@
 // Exact nearest and farthest search with deletions, by a tree of shrinking boxes.
 //
-// `Points` merges equal rows, `Cells` holds their float32 copies under boxes, the candidate lists decide in
+// `DistinctPoints` merges equal rows, `Cells` holds their float32 copies under boxes, the candidate lists decide in
 // float64 what the copies cannot; this file walks the boxes. Whatever is pruned is pruned by a bound that holds
 // with rounding included, so the answers are those of `Brute`, bit for bit.
 //
-// Points are removed from their leaf and the boxes above shrink. When fewer than half of the slots hold a live
+// DistinctPoints are removed from their leaf and the boxes above shrink. When fewer than half of the slots hold a live
 // point, or the live points have shrunk to a thousandth of the frame (outliers go first, and with them the need
 // for a coarse scale), the cells are built anew. Each time a tenth of the points are gone the anchor moves to
 // the current mean, about which the live points of MDAV fill a ball: the bounds of the farthest search rely on it.
@@ -276,7 +276,7 @@ class Tree {
   static constexpr float kBeyond = 1e20f;
 
   const Scans& scans_;
-  Points points_;
+  DistinctPoints points_;
   Cells cells_;
   LeafHeap heap_;
   NearestCandidates near_;

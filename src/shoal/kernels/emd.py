@@ -47,7 +47,7 @@ def tree(counts: Longs, nodes: Ints) -> Table:
         Shape (height, m); number of the node above each leaf at level 1, 2, ... up to the root. Every node
         owns neighbouring leaves.
     """
-    return _native.Tree(longs(counts), ints(nodes))
+    return _native.Taxonomy(longs(counts), ints(nodes))
 
 
 def distances(table: Table, bins: Ints, groups: Longs, m: int, count: int) -> Floats:

@@ -1,0 +1,148 @@
+// Merging groups until every one satisfies what is required of it.
+//
+// Soria-Comas et al. (2015), Algorithm 1, after the microaggregation: the group that is furthest from
+// satisfying the requirement is merged with the group whose centroid is nearest, until none is over. As the
+// union of two groups is no worse than the worse of the two, and the whole table usually satisfies what is
+// asked of its parts, this ends in a partition that holds, or in one single group.
+//
+// The groups over the limit wait in a heap; an entry whose group has changed since is skipped. The nearest
+// centroid is found by a scan of the live ones, kept side by side in memory.
+#include <limits>
+#include <queue>
+
+#include "guard.hpp"
+#include "watch.hpp"
+
+namespace shoal {
+namespace {
+
+class Merger {
+ public:
+  Merger(Matrix x, Ints labels, Guard& guard) : d_(x.shape(1)), guard_(guard) {
+    const std::size_t n = x.shape(0);
+    for (std::size_t i = 0; i < n; ++i) {
+      const auto g = static_cast<std::size_t>(labels.data()[i]);
+      if (g >= members_.size()) members_.resize(g + 1);
+      members_[g].push_back(static_cast<Record>(i));
+    }
+    centre_.assign(members_.size() * d_, 0.0);
+    for (std::size_t g = 0; g < members_.size(); ++g) {
+      for (std::size_t r = 0; r < members_[g].size(); ++r)
+        for (std::size_t j = 0; j < d_; ++j)
+          centre_[g * d_ + j] += (x.data()[static_cast<std::size_t>(members_[g][r]) * d_ + j] - centre_[g * d_ + j]) /
+                                 static_cast<double>(r + 1);
+      ledger_.push_back(guard_.open(members_[g]));
+      version_.push_back(0);
+      enlist(g);
+    }
+  }
+
+  std::int64_t run(Watch& watch) {
+    std::int64_t merges = 0;
+    const double start = static_cast<double>(members_.size());
+    while (!waiting_.empty() && members_.size() > 1) {
+      const auto [excess, minus, version] = waiting_.top();
+      waiting_.pop();
+      // A group that moved or changed has a newer entry of its own.
+      const std::size_t g = find(static_cast<std::size_t>(-minus));
+      if (g == kGone || version_[g] != version) continue;
+      unite(g, nearest(g));
+      watch.tick(static_cast<double>(++merges) / start);
+    }
+    return merges;
+  }
+
+  std::vector<std::int32_t> labels(std::size_t n) const {
+    std::vector<std::int32_t> out(n, 0);
+    for (std::size_t g = 0; g < members_.size(); ++g)
+      for (const Record i : members_[g]) out[static_cast<std::size_t>(i)] = static_cast<std::int32_t>(g);
+    return out;
+  }
+
+ private:
+  static constexpr std::size_t kGone = std::numeric_limits<std::size_t>::max();
+
+  // Groups keep a name for life; their place among the live ones changes.
+  std::size_t find(std::size_t name) const { return place_[name]; }
+
+  void enlist(std::size_t g) {
+    if (name_.size() <= g) {
+      name_.push_back(g);
+      place_.push_back(g);
+    }
+    if (ledger_[g].excess > 0) waiting_.emplace(ledger_[g].excess, -static_cast<std::int64_t>(name_[g]), version_[g]);
+  }
+
+  std::size_t nearest(std::size_t g) const {
+    std::size_t best = kGone;
+    double least = std::numeric_limits<double>::infinity();
+    for (std::size_t h = 0; h < members_.size(); ++h) {
+      double d2 = 0;
+      for (std::size_t j = 0; j < d_; ++j) {
+        const double e = centre_[h * d_ + j] - centre_[g * d_ + j];
+        d2 += e * e;
+      }
+      if (h != g && (d2 < least || best == kGone || (d2 == least && name_[h] < name_[best]))) least = d2, best = h;
+    }
+    return best;
+  }
+
+  void unite(std::size_t g, std::size_t h) {
+    const double share = static_cast<double>(members_[h].size()) / static_cast<double>(members_[g].size() + members_[h].size());
+    for (std::size_t j = 0; j < d_; ++j) centre_[g * d_ + j] += share * (centre_[h * d_ + j] - centre_[g * d_ + j]);
+    members_[g].insert(members_[g].end(), members_[h].begin(), members_[h].end());
+    ledger_[g] = guard_.united(ledger_[g], ledger_[h]);
+    ++version_[g];
+    enlist(g);
+    remove(h);
+  }
+
+  void remove(std::size_t h) {
+    const std::size_t last = members_.size() - 1;
+    place_[name_[h]] = kGone;
+    if (h != last) {
+      std::copy_n(centre_.begin() + static_cast<std::ptrdiff_t>(last * d_), d_, centre_.begin() + static_cast<std::ptrdiff_t>(h * d_));
+      members_[h] = std::move(members_[last]);
+      ledger_[h] = std::move(ledger_[last]);
+      version_[h] = version_[last];
+      name_[h] = name_[last];
+      place_[name_[h]] = h;
+    }
+    members_.pop_back();
+    ledger_.pop_back();
+    version_.pop_back();
+    name_.pop_back();
+  }
+
+  std::size_t d_;
+  Guard& guard_;
+  std::vector<std::vector<Record>> members_;
+  std::vector<Ledger> ledger_;
+  std::vector<std::uint32_t> version_;
+  std::vector<std::size_t> name_, place_;
+  std::vector<double> centre_;
+  std::priority_queue<std::tuple<double, std::int64_t, std::uint32_t>> waiting_;
+};
+
+auto merge_groups(Matrix x, IntMatrix bins, Requirements requirements, Ints labels, nb::object progress) {
+  Watch watch(progress);
+  std::vector<std::int32_t> out;
+  std::int64_t merges = 0;
+  {
+    nb::gil_scoped_release unlocked;
+    Guard guard(bins, std::move(requirements));
+    Merger merger(x, labels, guard);
+    merges = merger.run(watch);
+    out = merger.labels(x.shape(0));
+  }
+  return std::make_pair(to_numpy(std::move(out)), merges);
+}
+
+}  // namespace
+
+static const Kernel kernel([](nb::module_& m) {
+  using namespace nb::literals;
+  m.def("merge_groups", &merge_groups, "x"_a, "bins"_a, "requirements"_a, "labels"_a, "progress"_a.none());
+});
+
+}  // namespace shoal

@@ -1,0 +1,273 @@
+// Refinement of a partition whose groups must satisfy a requirement on their confidential values.
+//
+// Constructive algorithms decide once what a group is, and pay for a requirement such as t-closeness with
+// groups larger than it needs. Here only what was promised is kept, k records a group and no excess over the
+// requirement (guard.hpp), and the within-group sum of squares is annealed under it:
+//
+// - an exchange of two records between neighbouring groups; half of them pick the partner whose confidential
+//   bin is nearest, which hardly moves the distributions;
+// - a relocation, where the group that loses a record stays at k or more;
+// - a split of a group of 2k or more into two that are as well spread: members in order of a confidential
+//   column are dealt in pairs, one to each side, the way round that is nearer;
+// - the dissolution of a group into the groups of its members' neighbours.
+//
+// The search may pass through partitions that violate the requirement: an excess costs kSoft mean losses of a
+// record per unit at first and kHard at the end. A proposal is priced by its loss first (groups.hpp, O(d))
+// and dismissed if even the best the requirement could do would not save it; only the others are priced in
+// full. The best partition without any violation is kept: the result is never worse than a start that
+// satisfies the requirement. The last part of the budget accepts improvements only.
+#include <chrono>
+#include <limits>
+
+#include "guard.hpp"
+#include "watch.hpp"
+
+namespace shoal {
+namespace {
+
+constexpr double kHot = 4.0;       // first temperature, in mean losses of a record, as in refine.cpp
+constexpr double kCold = 0.01;     // last temperature, same unit
+constexpr double kSoft = 1e2;      // price of an excess of 1 (EMD ranges over 0 .. 1), same unit
+constexpr double kHard = 1e5;      // at the end: an excess of 1e-5 then outweighs a record
+constexpr double kCompound = 0.01; // share of proposals that split a group, and of those that dissolve one
+constexpr double kRelocate = 0.25; // share of relocations among the simple proposals
+constexpr double kQuench = 0.95;   // from this share of the budget on only improvements count
+
+class GuardedRefiner {
+ public:
+  GuardedRefiner(const Points& points, Groups& groups, Guard& guard, NeighbourLists near, std::size_t k, std::uint64_t seed)
+      : points_(points), groups_(groups), guard_(guard), near_(near), journal_(groups), k_(k), random_(seed) {}
+
+  // Returns the loss of the best partition found that satisfies the requirement, infinity if none was.
+  double anneal(std::int64_t moves, double seconds, double hot, Watch& watch) {
+    open_all();
+    double now = groups_.loss(), best = std::numeric_limits<double>::infinity();
+    const double unit = now / static_cast<double>(points_.n());
+    std::vector<std::int32_t> kept = groups_.labels();
+    const auto keep_best = [&] {
+      if (over_ == 0 && now < best) best = now, kept = groups_.labels();
+    };
+    keep_best();
+    const auto start = Clock::now();
+    const std::int64_t sweep = std::max<std::int64_t>(256, static_cast<std::int64_t>(points_.n()));
+    Cooling cooling(hot * kHot * unit, kCold * unit);
+    double done = unit > 0 ? 0.0 : 1.0;
+    for (made_ = 0; done < 1.0 || made_ == 0; ++made_) {
+      if (made_ % 256 == 0) {
+        const std::chrono::duration<double> gone = Clock::now() - start;
+        done = std::max(moves > 0 ? static_cast<double>(made_) / static_cast<double>(moves) : 0.0, gone.count() / seconds);
+        watch.tick(done);
+        const double cooled = std::min(done / kQuench, 1.0);
+        cooling.at(cooled);
+        reprice(unit * kSoft * std::pow(kHard / kSoft, cooled));
+      }
+      if (made_ % sweep == 0) {
+        now = groups_.loss();
+        keep_best();
+      }
+      if (done >= 1.0) break;
+      now += propose(done < kQuench ? cooling.allowance(random_) : 0.0);
+      if (done >= kQuench && made_ % 256 == 255) keep_best();
+    }
+    now = groups_.loss();
+    keep_best();
+    groups_.reset(kept);
+    return best;
+  }
+
+  std::int64_t made() const { return made_; }
+
+ private:
+  using Clock = std::chrono::steady_clock;
+
+  void open_all() {
+    ledger_.assign(groups_.slots(), {});
+    over_ = 0;
+    for (std::size_t g = 0; g < groups_.slots(); ++g) {
+      ledger_[g] = guard_.open(groups_.members(static_cast<Group>(g)));
+      over_ += ledger_[g].excess > 0;
+    }
+  }
+  void reprice(double price) { price_ = price; }
+  double penalty(double excess) const { return excess > 0 ? price_ * excess : 0.0; }
+  Ledger& ledger(Group g) { return ledger_[static_cast<std::size_t>(g)]; }
+
+  // Returns the change of the loss (without penalties) that was made.
+  double propose(double allowed) {
+    const Record i = static_cast<Record>(random_.below(points_.n()));
+    const double kind = random_.uniform();
+    const Group a = groups_.of(i);
+    if (kind < 2 * kCompound / static_cast<double>(k_)) {
+      return kind < kCompound / static_cast<double>(k_) ? split(a, allowed) : dissolve(a, allowed);
+    }
+    const Record j = near_.draw(i, random_);
+    const Group b = groups_.of(j);
+    if (a == b) return 0;
+    if (random_.uniform() < kRelocate) return groups_.size(a) > k_ ? relocate(i, b, allowed) : 0;
+    return exchange(i, partner(i, b), allowed);
+  }
+
+  double relocate(Record i, Group b, double allowed) {
+    const Group a = groups_.of(i);
+    const double change = groups_.relocate_change(i, b);
+    const double before = penalty(ledger(a).excess) + penalty(ledger(b).excess);
+    if (change - before > allowed) return 0;
+    const double after_a = guard_.excess_after_leaving(ledger(a), i);
+    if (change - before + penalty(after_a) > allowed) return 0;
+    const double after_b = guard_.excess_after_joining(ledger(b), i);
+    if (change - before + penalty(after_a) + penalty(after_b) > allowed) return 0;
+    count(a, -1), count(b, -1);
+    groups_.relocate(i, b);
+    guard_.leave(ledger(a), i);
+    guard_.join(ledger(b), i);
+    count(a, 1), count(b, 1);
+    return change;
+  }
+
+  double exchange(Record i, Record j, double allowed) {
+    const Group a = groups_.of(i), b = groups_.of(j);
+    const double change = groups_.exchange_change(i, j);
+    const double before = penalty(ledger(a).excess) + penalty(ledger(b).excess);
+    if (change - before > allowed) return 0;
+    const double after_a = guard_.excess_after_swap(ledger(a), i, j);
+    if (change - before + penalty(after_a) > allowed) return 0;
+    const double after_b = guard_.excess_after_swap(ledger(b), j, i);
+    if (change - before + penalty(after_a) + penalty(after_b) > allowed) return 0;
+    count(a, -1), count(b, -1);
+    groups_.exchange(i, j);
+    guard_.swap(ledger(a), i, j);
+    guard_.swap(ledger(b), j, i);
+    count(a, 1), count(b, 1);
+    return change;
+  }
+
+  void count(Group g, int sign) { over_ += ledger(g).excess > 0 ? sign : 0; }
+
+  // Any member of `b`, or the one whose bin in some column is nearest to that of `i`.
+  Record partner(Record i, Group b) {
+    const auto& members = groups_.members(b);
+    if (random_.uniform() < 0.5) return members[random_.below(members.size())];
+    const std::size_t q = random_.below(guard_.columns());
+    Record best = members.front();
+    for (const Record j : members)
+      if (std::abs(guard_.bin(q, j) - guard_.bin(q, i)) < std::abs(guard_.bin(q, best) - guard_.bin(q, i))) best = j;
+    return best;
+  }
+
+  double split(Group g, double allowed) {
+    if (groups_.size(g) < 2 * k_) return 0;
+    begin();
+    std::vector<Record> list = groups_.members(g);
+    const std::size_t q = random_.below(guard_.columns());
+    std::sort(list.begin(), list.end(), [&](Record i, Record j) {
+      return std::make_pair(guard_.bin(q, i), i) < std::make_pair(guard_.bin(q, j), j);
+    });
+    const Record u = list[random_.below(list.size())];
+    Record v = list.front();
+    for (const Record i : list)
+      if (points_.distance(i, u) > points_.distance(v, u)) v = i;
+    const Group fresh = groups_.open();
+    double change = 0;
+    for (std::size_t r = 0; r + 1 < list.size(); r += 2) {
+      const Record i = list[r], j = list[r + 1];
+      const bool straight = points_.distance(i, u) + points_.distance(j, v) <= points_.distance(i, v) + points_.distance(j, u);
+      change += move(straight ? i : j, fresh);
+    }
+    return finish(change, allowed);
+  }
+
+  double dissolve(Group a, double allowed) {
+    begin();
+    const std::vector<Record> leaving = groups_.members(a);
+    double change = 0;
+    for (const Record i : leaving) {
+      Group best = -1;
+      double least = std::numeric_limits<double>::infinity();
+      for (std::size_t r = 0; r < near_.width; ++r) {
+        const Group b = groups_.of(near_.at(i, r));
+        if (b == a) continue;
+        const double cost = groups_.join_change(i, b);
+        if (cost < least) least = cost, best = b;
+      }
+      if (best < 0) return give_up();
+      change += move(i, best);
+    }
+    return finish(change, allowed);
+  }
+
+  // A compound move is made on the groups, then priced, and taken back if it is refused.
+  void begin() {
+    journal_.start();
+    touched_.clear();
+  }
+  void touch(Group g) {
+    if (static_cast<std::size_t>(g) >= ledger_.size()) ledger_.resize(static_cast<std::size_t>(g) + 1);
+    if (std::find(touched_.begin(), touched_.end(), g) == touched_.end()) touched_.push_back(g);
+  }
+  double move(Record i, Group to) {
+    touch(groups_.of(i));
+    touch(to);
+    return journal_.relocate(i, to);
+  }
+  double give_up() {
+    journal_.undo();
+    return 0;
+  }
+  double finish(double change, double allowed) {
+    std::vector<Ledger> after;
+    double total = change;
+    for (const Group g : touched_) {
+      if (groups_.size(g) > 0 && groups_.size(g) < k_) return give_up();
+      after.push_back(guard_.open(groups_.members(g)));
+      total += penalty(after.back().excess) - penalty(ledger(g).excess);
+    }
+    if (total > allowed) return give_up();
+    for (std::size_t r = 0; r < touched_.size(); ++r) {
+      count(touched_[r], -1);
+      ledger(touched_[r]) = std::move(after[r]);
+      count(touched_[r], 1);
+    }
+    return change;
+  }
+
+  const Points& points_;
+  Groups& groups_;
+  Guard& guard_;
+  NeighbourLists near_;
+  Journal journal_;
+  std::size_t k_;
+  Random random_;
+  double price_ = 0;
+  std::int64_t over_ = 0, made_ = 0;
+  std::vector<Ledger> ledger_;
+  std::vector<Group> touched_;
+};
+
+auto refine_tcloseness(Matrix x, IntMatrix bins, Requirements requirements, Ints labels, IntMatrix near, std::size_t k,
+                       std::int64_t moves, double seconds, double hot, std::uint64_t seed, nb::object progress) {
+  Watch watch(progress);
+  std::vector<std::int32_t> out(labels.data(), labels.data() + labels.shape(0));
+  double loss = 0;
+  std::int64_t made = 0;
+  {
+    nb::gil_scoped_release unlocked;
+    const Points points(x.data(), nullptr, x.shape(0), x.shape(1));
+    Groups groups(points, out);
+    Guard guard(bins, std::move(requirements));
+    GuardedRefiner refiner(points, groups, guard, {near.data(), near.shape(1)}, k, seed);
+    loss = refiner.anneal(moves, seconds, hot, watch);
+    made = refiner.made();
+    out = groups.labels();
+  }
+  return std::make_tuple(to_numpy(std::move(out)), loss, made);
+}
+
+}  // namespace
+
+static const Kernel kernel([](nb::module_& m) {
+  using namespace nb::literals;
+  m.def("refine_tcloseness", &refine_tcloseness, "x"_a, "bins"_a, "requirements"_a, "labels"_a, "near"_a, "k"_a,
+        "moves"_a, "seconds"_a, "hot"_a, "seed"_a, "progress"_a.none());
+});
+
+}  // namespace shoal
