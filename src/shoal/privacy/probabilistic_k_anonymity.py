@@ -1,0 +1,184 @@
+"""Probabilistic k-anonymity: what a finished table can prove of it, and what can only be measured."""
+
+from dataclasses import dataclass
+from typing import Annotated, Any, ClassVar
+
+import numpy as np
+from annotated_types import Ge
+
+from shoal.compare import UNPAIRED, common, counterparts
+from shoal.errors import plural, quoted
+from shoal.evidence import Verdict, proportion_interval
+from shoal.groups import Partition
+from shoal.kernels.arrays import Longs
+from shoal.methods import method
+from shoal.privacy.model import PrivacyModel
+from shoal.records import Records
+from shoal.risk.distance_linkage import DistanceLinkage
+
+ATTACKS = tuple(
+    DistanceLinkage(metric=metric, direction=direction)
+    for metric in ("euclidean", "mahalanobis")
+    for direction in ("released to original", "original to released")
+)
+"""The attackers whose success is measured; the most successful one is told."""
+
+CONFIDENCE = 0.95
+
+NOT_SHOWN = (
+    "That a record depends on its own original only through its group's model or permutation is a property of the "
+    "method that made the table; a table cannot show it. Attackers other than those measured are not excluded."
+)
+
+
+@method(
+    "probabilistic-k-anonymity", title="Probabilistic k-anonymity", source="Soria-Comas & Domingo-Ferrer (2012)"
+)
+class ProbabilisticKAnonymity(PrivacyModel):
+    """Nobody links a person to the right record with a probability above 1/k.
+
+    The definition is about every attacker who knows the released table, the method and the quasi-identifiers of
+    everybody. No check of a table proves that, so the verdict keeps apart
+
+    - what is proved on the table: every group of the partition holds at least k released records; no known column was
+      released as it was (unless it is constant in every group); and, where it is so, that a known column has the
+      same values in every group as before, so that they were at most dealt out anew inside the group;
+    - what is measured: how often distance-based linkage finds the right record, with its confidence interval.
+
+    It holds where both conditions are proved and the measured rate does not refute it, that is, the interval (at 95 %,
+    widened for the number of attackers tried) reaches down to 1/k. Whether records depend on their own originals only
+    through the group remains a property of the method: it is true of `permutation` and of `normal`, whose draws are
+    equally likely in any order of the group's records, and not in general of `ipso`, whose records keep the part that
+    unreplaced columns explain.
+
+    Parameters
+    ----------
+    k
+        Smallest size of a group; 1/k is the largest probability.
+    known
+        Columns the attacker knows; by default the quasi-identifiers.
+    """
+
+    needs_original: ClassVar[bool] = True
+
+    k: Annotated[int, Ge(1)]
+    known: tuple[str, ...] | None = None
+
+    def judge(
+        self, released: Records, original: Records | None = None, partition: Partition | None = None
+    ) -> Verdict:
+        if original is None or partition is None:
+            return self._unknown("Neither proved nor measured: that needs the original table and the partition.")
+        place = counterparts(original, released)
+        if place is None:
+            return self._unknown(UNPAIRED)
+        names = common(original, released, self.known, "quasi-identifier")
+        if not names:
+            return self._unknown("No column is known to an attacker; name those that are in known.")
+        if not len(released):
+            return self._told(_Proved(smallest=None, as_it_was=(), dealt_out=()), None, names)
+        labels = _labels(partition, place, len(original), len(released))
+        if labels is None:
+            return self._unknown("The partition does not belong to these tables: it has another number of records.")
+        return self._told(_prove(original, released, place, labels, names), self._measured(original, released, names),
+                          names)
+
+    def _measured(self, original: Records, released: Records, names: tuple[str, ...]) -> dict[str, Any]:
+        """The most successful attacker."""
+        best: dict[str, Any] = {}
+        for attack in ATTACKS:
+            attacker = DistanceLinkage(columns=names, metric=attack.metric, direction=attack.direction)
+            finding = attacker.judge(original, released, None, np.random.default_rng(0))
+            if finding.value is None or finding.value < best.get("rate", -1.0):
+                continue
+            trials = int(finding.details["records attacked"])
+            wide = proportion_interval(finding.value * trials, trials, 1 - (1 - CONFIDENCE) / len(ATTACKS))
+            best = {"rate": finding.value, "interval": [wide.low, wide.high], "confidence": CONFIDENCE,
+                    "attackers tried": len(ATTACKS), "records attacked": trials,
+                    "attacker": f"distance-based linkage, {attack.metric}, {attack.direction}"}
+        return best
+
+    def _told(self, proved: "_Proved", measured: dict[str, Any] | None, names: tuple[str, ...]) -> Verdict:
+        limit = 1 / self.k
+        if measured is None:
+            return self._verdict(True, None, "The table has no records, so no one can be found.", {})
+        smallest = int(proved.smallest or 0)
+        refuted = bool(measured) and measured["interval"][0] > limit
+        holds = smallest >= self.k and not proved.as_it_was and bool(measured) and not refuted
+        achieved = float(smallest)
+        sentences = [f"Proved: every group holds at least {plural(smallest, 'record')}."]
+        if smallest < self.k:
+            sentences = [f"The smallest group holds {plural(smallest, 'record')}, fewer than {self.k}."]
+        if proved.as_it_was:
+            achieved = 1.0
+            sentences.append(
+                f"{quoted(proved.as_it_was)} {'was' if len(proved.as_it_was) == 1 else 'were'} released unchanged, "
+                f"so whoever knows them links by them."
+            )
+        if proved.dealt_out:
+            sentences.append(f"Proved: inside every group {quoted(proved.dealt_out)} "
+                             f"{'has' if len(proved.dealt_out) == 1 else 'have'} the values it held before.")
+        if measured:
+            low, high = measured["interval"]
+            sentences.append(
+                f"Measured: {measured['attacker']}, finds {100 * measured['rate']:.1f} % of the records "
+                f"({100 * low:.1f} to {100 * high:.1f} %) where 1/k is {100 * limit:.1f} %"
+                f"{', which refutes the claim' if refuted else ''}."
+            )
+            if refuted:
+                achieved = min(achieved, 1 / measured["interval"][0])
+        else:
+            sentences.append("No attacker could be measured.")
+        return self._verdict(holds, achieved, " ".join(sentences), {
+            "proved": {"smallest group": smallest, "columns released as they were": list(proved.as_it_was),
+                       "columns with the same values in every group": list(proved.dealt_out)},
+            "measured": measured, "not shown": NOT_SHOWN, "columns known to the attacker": list(names),
+        })
+
+    def _verdict(self, holds: bool, achieved: float | None, sentence: str, details: dict[str, Any]) -> Verdict:
+        return Verdict(requirement=f"probabilistic {self.k}-anonymity", holds=holds, required=self.k,
+                       achieved=achieved, sentence=sentence, details=details)
+
+    def _unknown(self, sentence: str) -> Verdict:
+        return self._verdict(False, None, sentence, {})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Proved:
+    """What the table and the partition show."""
+
+    smallest: int | None
+    as_it_was: tuple[str, ...]
+    dealt_out: tuple[str, ...]
+
+
+def _prove(
+    original: Records, released: Records, place: Longs, labels: Longs, names: tuple[str, ...]
+) -> _Proved:
+    as_it_was, dealt_out = [], []
+    whole_groups = len(place) == len(original)
+    for name in names:
+        before, after = original[name].take(place), released[name]
+        if before.continuous != after.continuous or before.categories != after.categories:
+            continue
+        one, other = before.identity(), after.identity()
+        if np.array_equal(one, other):
+            if not _constant_in_groups(one, labels):
+                as_it_was.append(name)
+        elif whole_groups and np.array_equal(one[np.lexsort((one, labels))], other[np.lexsort((other, labels))]):
+            dealt_out.append(name)
+    sizes = np.bincount(labels)
+    return _Proved(smallest=int(sizes[sizes > 0].min()), as_it_was=tuple(as_it_was), dealt_out=tuple(dealt_out))
+
+
+def _constant_in_groups(values: Longs, labels: Longs) -> bool:
+    order = np.lexsort((values, labels))
+    same_group = labels[order][1:] == labels[order][:-1]
+    return bool((values[order][1:] == values[order][:-1])[same_group].all())
+
+
+def _labels(partition: Partition, place: Longs, n_original: int, n_released: int) -> Longs | None:
+    """The group of each released record; sizes count released records only."""
+    if len(partition) == n_original:
+        return partition.labels[place].astype(np.int64)
+    return partition.labels.astype(np.int64) if len(partition) == n_released else None

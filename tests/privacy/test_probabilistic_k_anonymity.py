@@ -1,0 +1,120 @@
+import numpy as np
+import polars as pl
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import shoal
+from shoal.groups import Partition
+from shoal.kernels.mdav import mdav
+from shoal.records import Records
+
+
+def table(n=600, d=2, seed=0):
+    return Records.from_array(np.random.default_rng(seed).normal(size=(n, d)))
+
+
+def groups(records, k):
+    return Partition(labels=mdav(records.matrix(), k))
+
+
+def verdict(released, original, partition, k, **parameters):
+    return shoal.ProbabilisticKAnonymity(k=k, **parameters).judge(released, original, partition)
+
+
+def protected(records, partition, method, seed=1):
+    return method.apply(records, partition, np.random.default_rng(seed)).records
+
+
+@pytest.mark.parametrize("method", ["Permutation", "Normal"])
+def test_permutation_and_normal_draws_hold(method):
+    records = table()
+    part = groups(records, 10)
+    found = verdict(protected(records, part, getattr(shoal, method)()), records, part, 10)
+    assert found.holds
+    assert found.achieved == 10
+    assert found.details["measured"]["interval"][0] <= 0.1
+    dealt = found.details["proved"]["columns with the same values in every group"]
+    assert dealt == (["x0", "x1"] if method == "Permutation" else [])
+    assert "Proved: every group holds at least 10 records." in found.sentence
+    assert "Measured: distance-based linkage" in found.sentence
+    assert "a table cannot show it" in found.details["not shown"]
+
+
+def test_a_measured_rate_above_1_over_k_refutes():
+    # Muralidhar-Sarathy with alpha = .99 keeps everyone near their own place, whatever the partition says.
+    records = table()
+    part = shoal.Whole().partition(records)
+    found = verdict(protected(records, part, shoal.MuralidharSarathy(alpha=0.99)), records, part, 20)
+    assert not found.holds
+    assert found.achieved < 20
+    assert "which refutes the claim" in found.sentence
+
+
+def test_a_column_released_as_it_was_is_found():
+    records = table(d=3)
+    part = groups(records, 10)
+    released = protected(records.targeting(["x0"]), part, shoal.IPSO(given=("x1", "x2")))
+    found = verdict(released, records, part, 10)
+    assert not found.holds
+    assert found.achieved == 1
+    assert "'x1', 'x2' were released unchanged" in found.sentence
+    assert verdict(released, records, part, 10, known=("x0",)).details["columns known to the attacker"] == ["x0"]
+
+
+def test_a_column_that_is_constant_in_every_group_may_stay():
+    town = np.repeat([1.0, 2.0, 3.0], 200)
+    records = Records.from_array(np.column_stack([np.random.default_rng(2).normal(size=600), town]))
+    part = Partition.of(town)
+    released = protected(records.targeting(["x0"]), part, shoal.Permutation())
+    assert verdict(released, records, part, 50).holds
+
+
+def test_small_groups_fail():
+    records = table(60)
+    part = groups(records, 3)
+    found = verdict(protected(records, part, shoal.Permutation()), records, part, 5)
+    assert not found.holds
+    assert found.required == 5
+    assert "fewer than 5" in found.sentence
+
+
+def test_suppressed_records_do_not_count():
+    records = table(40)
+    part = groups(records, 10)
+    released = protected(records, part, shoal.Permutation()).take(np.flatnonzero(np.arange(40) != 0))
+    found = verdict(released, records, part, 10)
+    assert found.details["proved"]["smallest group"] == 9
+    assert not found.holds
+
+
+@given(st.integers(0, 2**32), st.integers(2, 12))
+def test_permutations_are_not_refuted(seed, k):
+    records = table(120, seed=seed)
+    part = groups(records, k)
+    released = protected(records, part, shoal.Permutation(), seed + 1)  # not the stream of the data
+    found = verdict(released, records, part, k)
+    assert found.details["proved"]["smallest group"] >= k
+    assert found.details["measured"]["interval"][0] <= 1 / k + 0.02
+
+
+def test_what_is_not_at_hand_is_not_proved():
+    records = table(20)
+    part = groups(records, 5)
+    model = shoal.ProbabilisticKAnonymity(k=5)
+    for found in (model.judge(records), model.judge(records, records), model.judge(records, None, part)):
+        assert not found.holds
+        assert found.achieved is None
+    assert not model.judge(records.take(np.arange(10)), records, Partition.of(np.zeros(7))).holds
+    assert "has another number of records" in model.judge(records, records, Partition.of(np.zeros(7))).sentence
+    assert not model.judge(records, Records.of(records.variables[:1]).without(["x0"]), part).holds
+
+
+def test_frames():
+    frame = pl.DataFrame({"age": np.random.default_rng(3).normal(size=100), "pay": np.arange(100.0)})
+    records = shoal.microdata.as_records(frame, "pay")
+    part = shoal.Whole().partition(records)
+    new = frame.with_columns(age=pl.Series(np.random.default_rng(4).permutation(frame["age"].to_numpy())))
+    found = shoal.ProbabilisticKAnonymity(k=50).check(new, confidential="pay", original=frame, partition=part)
+    assert found.holds
+    assert found.details["columns known to the attacker"] == ["age"]
