@@ -13,7 +13,7 @@
 // size of the groups. Centres of small groups are recomputed from their members after every change; those of
 // large groups are updated and recomputed every `size` changes: rounding errors cannot pile up.
 //
-// Shared by every kernel that improves a partition (refine.cpp, refine_tcloseness.cpp): Points, Groups,
+// Shared by every kernel that improves a partition (refine.cpp, refine_tcloseness.cpp): Cloud, Groups,
 // NeighbourLists, Journal (undo), Cooling (the annealing schedule).
 #pragma once
 #include <algorithm>
@@ -30,20 +30,28 @@ namespace shoal {
 using Record = std::int32_t;
 using Group = std::int32_t;
 
-// A copy of the records about their mean, rows padded with zeros to a multiple of four values.
-class Points {
+// A copy of the records about their mean, scaled by a power of two so that no square overflows or vanishes,
+// rows padded with zeros to a multiple of four values.
+class Cloud {
  public:
   // `weights` may be null: every record then counts once.
-  Points(const double* x, const double* weights, std::size_t n, std::size_t d)
+  Cloud(const double* x, const double* weights, std::size_t n, std::size_t d)
       : n_(n), width_((d + 3) / 4 * 4), x_(n * width_, 0.0), weight_(n, 1.0) {
+    double largest = 0;
+    for (std::size_t i = 0; i < n * d; ++i) largest = std::max(largest, std::abs(x[i]));
+    std::frexp(largest, &exponent_);
     std::vector<double> mean(d, 0.0);
     for (std::size_t i = 0; i < n; ++i)
-      for (std::size_t j = 0; j < d; ++j) mean[j] += (x[i * d + j] - mean[j]) / static_cast<double>(i + 1);
+      for (std::size_t j = 0; j < d; ++j)
+        mean[j] += (std::ldexp(x[i * d + j], -exponent_) - mean[j]) / static_cast<double>(i + 1);
     for (std::size_t i = 0; i < n; ++i)
-      for (std::size_t j = 0; j < d; ++j) x_[i * width_ + j] = x[i * d + j] - mean[j];
+      for (std::size_t j = 0; j < d; ++j)
+        x_[i * width_ + j] = std::ldexp(x[i * d + j], -exponent_) - mean[j];
     if (weights != nullptr) weight_.assign(weights, weights + n);
   }
 
+  // A squared distance, or a loss, in the units that the records came in.
+  double in_units(double square) const { return std::ldexp(square, 2 * exponent_); }
   std::size_t n() const { return n_; }
   std::size_t width() const { return width_; }
   const double* row(Record i) const { return x_.data() + static_cast<std::size_t>(i) * width_; }
@@ -66,12 +74,13 @@ class Points {
 
  private:
   std::size_t n_, width_;
+  int exponent_ = 0;
   std::vector<double> x_, weight_;
 };
 
 class Groups {
  public:
-  Groups(const Points& points, const std::vector<std::int32_t>& labels) : points_(points) { reset(labels); }
+  Groups(const Cloud& cloud, const std::vector<std::int32_t>& labels) : cloud_(cloud) { reset(labels); }
 
   // Start again from other labels; a number that no record bears is an empty slot.
   void reset(std::vector<std::int32_t> labels) {
@@ -81,7 +90,7 @@ class Groups {
     members_.assign(count, {});
     weight_.assign(count, 0.0);
     stale_.assign(count, 0);
-    centre_.assign(count * points_.width(), 0.0);
+    centre_.assign(count * cloud_.width(), 0.0);
     free_.clear();
     for (std::size_t i = 0; i < label_.size(); ++i) append(static_cast<Record>(i), label_[i]);
     for (std::size_t g = 0; g < count; ++g) {
@@ -97,18 +106,18 @@ class Groups {
   const std::vector<Record>& members(Group g) const { return members_[static_cast<std::size_t>(g)]; }
   std::size_t size(Group g) const { return members(g).size(); }
   double weight(Group g) const { return weight_[static_cast<std::size_t>(g)]; }
-  const double* centre(Group g) const { return centre_.data() + static_cast<std::size_t>(g) * points_.width(); }
-  double to_centre(Record i, Group g) const { return points_.distance(points_.row(i), centre(g)); }
+  const double* centre(Group g) const { return centre_.data() + static_cast<std::size_t>(g) * cloud_.width(); }
+  double to_centre(Record i, Group g) const { return cloud_.distance(cloud_.row(i), centre(g)); }
 
   // Change of the loss when `i` leaves its group (never positive).
   double leave_change(Record i) const {
-    const double w = points_.weight(i), rest = weight(of(i)) - w;
+    const double w = cloud_.weight(i), rest = weight(of(i)) - w;
     return size(of(i)) > 1 && rest > 0 ? -w * (weight(of(i)) / rest) * to_centre(i, of(i)) : 0.0;
   }
 
   // Change of the loss when `i`, from elsewhere, joins group `g` (never negative).
   double join_change(Record i, Group g) const {
-    const double w = points_.weight(i), total = weight(g);
+    const double w = cloud_.weight(i), total = weight(g);
     return w > 0 && total > 0 ? w * (total / (total + w)) * to_centre(i, g) : 0.0;
   }
 
@@ -117,7 +126,7 @@ class Groups {
   // Change of the loss of `i`'s group when `j` takes the place of `i`; `apart` is their squared distance.
   double replace_change(Record i, Record j, double apart) const {
     const Group g = of(i);
-    const double total = weight(g), w = points_.weight(i), v = points_.weight(j), rest = total - w;
+    const double total = weight(g), w = cloud_.weight(i), v = cloud_.weight(j), rest = total - w;
     if (size(g) == 1 || rest <= 0) return 0.0;
     const double a = w / rest, from_i = to_centre(i, g), from_j = to_centre(j, g);
     const double left_behind = (1 + a) * from_j + (a + a * a) * from_i - a * apart;
@@ -125,7 +134,7 @@ class Groups {
   }
 
   double exchange_change(Record i, Record j) const {
-    const double apart = points_.distance(i, j);
+    const double apart = cloud_.distance(i, j);
     return replace_change(i, j, apart) + replace_change(j, i, apart);
   }
 
@@ -146,8 +155,8 @@ class Groups {
     std::swap(label_[static_cast<std::size_t>(i)], label_[static_cast<std::size_t>(j)]);
     members_[static_cast<std::size_t>(b)][slot_[static_cast<std::size_t>(i)]] = i;
     members_[static_cast<std::size_t>(a)][slot_[static_cast<std::size_t>(j)]] = j;
-    weight_[static_cast<std::size_t>(a)] += points_.weight(j) - points_.weight(i);
-    weight_[static_cast<std::size_t>(b)] += points_.weight(i) - points_.weight(j);
+    weight_[static_cast<std::size_t>(a)] += cloud_.weight(j) - cloud_.weight(i);
+    weight_[static_cast<std::size_t>(b)] += cloud_.weight(i) - cloud_.weight(j);
     recentre_after_exchange(a, i, j);
     recentre_after_exchange(b, j, i);
   }
@@ -160,7 +169,7 @@ class Groups {
       members_.emplace_back();
       weight_.push_back(0.0);
       stale_.push_back(0);
-      centre_.resize(centre_.size() + points_.width(), 0.0);
+      centre_.resize(centre_.size() + cloud_.width(), 0.0);
     }
     return free_.back();
   }
@@ -169,7 +178,7 @@ class Groups {
   double loss(Group g) {
     recentre(g);
     double sum = 0;
-    for (const Record i : members(g)) sum += points_.weight(i) * to_centre(i, g);
+    for (const Record i : members(g)) sum += cloud_.weight(i) * to_centre(i, g);
     return sum;
   }
   double loss() {
@@ -189,7 +198,7 @@ class Groups {
     auto& list = members_[static_cast<std::size_t>(g)];
     slot_[static_cast<std::size_t>(i)] = static_cast<std::uint32_t>(list.size());
     list.push_back(i);
-    weight_[static_cast<std::size_t>(g)] += points_.weight(i);
+    weight_[static_cast<std::size_t>(g)] += cloud_.weight(i);
   }
 
   void remove(Record i) {
@@ -198,24 +207,24 @@ class Groups {
     list[slot] = list.back();
     slot_[static_cast<std::size_t>(list[slot])] = slot;
     list.pop_back();
-    weight_[static_cast<std::size_t>(of(i))] -= points_.weight(i);
+    weight_[static_cast<std::size_t>(of(i))] -= cloud_.weight(i);
   }
 
   // The weighted mean of the members; the plain mean where no member has weight.
   void recentre(Group g) {
     const auto& list = members(g);
-    double* c = centre_.data() + static_cast<std::size_t>(g) * points_.width();
-    std::fill(c, c + points_.width(), 0.0);
+    double* c = centre_.data() + static_cast<std::size_t>(g) * cloud_.width();
+    std::fill(c, c + cloud_.width(), 0.0);
     double total = 0;
-    for (const Record i : list) total += points_.weight(i);
+    for (const Record i : list) total += cloud_.weight(i);
     const double share = total > 0 ? total : static_cast<double>(list.size());
     for (const Record i : list) {
-      const double* row = points_.row(i);
-      const double w = total > 0 ? points_.weight(i) : 1.0;
-      for (std::size_t j = 0; j < points_.width(); ++j) c[j] += w * row[j];
+      const double* row = cloud_.row(i);
+      const double w = total > 0 ? cloud_.weight(i) : 1.0;
+      for (std::size_t j = 0; j < cloud_.width(); ++j) c[j] += w * row[j];
     }
     if (!list.empty())
-      for (std::size_t j = 0; j < points_.width(); ++j) c[j] /= share;
+      for (std::size_t j = 0; j < cloud_.width(); ++j) c[j] /= share;
     weight_[static_cast<std::size_t>(g)] = total;
     stale_[static_cast<std::size_t>(g)] = 0;
   }
@@ -227,22 +236,22 @@ class Groups {
   // `i` has just joined (sign 1) or left (sign -1) group `g`; its weight is booked, the centre is not.
   void shift(Group g, Record i, double sign) {
     if (must_recentre(g)) return recentre(g);
-    double* c = centre_.data() + static_cast<std::size_t>(g) * points_.width();
-    const double* row = points_.row(i);
-    const double step = sign * points_.weight(i) / weight(g);
-    for (std::size_t j = 0; j < points_.width(); ++j) c[j] += step * (row[j] - c[j]);
+    double* c = centre_.data() + static_cast<std::size_t>(g) * cloud_.width();
+    const double* row = cloud_.row(i);
+    const double step = sign * cloud_.weight(i) / weight(g);
+    for (std::size_t j = 0; j < cloud_.width(); ++j) c[j] += step * (row[j] - c[j]);
   }
 
   void recentre_after_exchange(Group g, Record out, Record in) {
     if (must_recentre(g)) return recentre(g);
-    double* c = centre_.data() + static_cast<std::size_t>(g) * points_.width();
-    const double *gone = points_.row(out), *come = points_.row(in);
-    const double w = points_.weight(out), v = points_.weight(in);
-    for (std::size_t j = 0; j < points_.width(); ++j)
+    double* c = centre_.data() + static_cast<std::size_t>(g) * cloud_.width();
+    const double *gone = cloud_.row(out), *come = cloud_.row(in);
+    const double w = cloud_.weight(out), v = cloud_.weight(in);
+    for (std::size_t j = 0; j < cloud_.width(); ++j)
       c[j] += (v * (come[j] - c[j]) - w * (gone[j] - c[j])) / weight(g);
   }
 
-  const Points& points_;
+  const Cloud& cloud_;
   std::vector<std::int32_t> label_;
   std::vector<std::uint32_t> slot_;  // place of a record in its group's list
   std::vector<std::vector<Record>> members_;
@@ -257,7 +266,11 @@ struct NeighbourLists {
   const std::int32_t* near;
   std::size_t width;
   Record at(Record i, std::size_t rank) const { return near[static_cast<std::size_t>(i) * width + rank]; }
-  Record draw(Record i, Random& random) const { return at(i, random.below(width)); }
+  // The nearer the likelier: rank u^2 of the way down the list, u uniform.
+  Record draw(Record i, Random& random) const {
+    const double u = random.uniform();
+    return at(i, static_cast<std::size_t>(u * u * static_cast<double>(width)));
+  }
 };
 
 // Relocations that can be taken back: a compound move is tried by making it, and undone if refused.
