@@ -35,21 +35,21 @@ constexpr double kQuench = 0.95;   // from this share of the budget on only impr
 
 class GuardedRefiner {
  public:
-  GuardedRefiner(const Points& points, Groups& groups, Guard& guard, NeighbourLists near, std::size_t k, std::uint64_t seed)
-      : points_(points), groups_(groups), guard_(guard), near_(near), journal_(groups), k_(k), random_(seed) {}
+  GuardedRefiner(const Cloud& cloud, Groups& groups, Guard& guard, NeighbourLists near, std::size_t k, std::uint64_t seed)
+      : cloud_(cloud), groups_(groups), guard_(guard), near_(near), journal_(groups), k_(k), random_(seed) {}
 
   // Returns the loss of the best partition found that satisfies the requirement, infinity if none was.
   double anneal(std::int64_t moves, double seconds, double hot, Watch& watch) {
     open_all();
     double now = groups_.loss(), best = std::numeric_limits<double>::infinity();
-    const double unit = now / static_cast<double>(points_.n());
+    const double unit = now / static_cast<double>(cloud_.n());
     std::vector<std::int32_t> kept = groups_.labels();
     const auto keep_best = [&] {
       if (over_ == 0 && now < best) best = now, kept = groups_.labels();
     };
     keep_best();
     const auto start = Clock::now();
-    const std::int64_t sweep = std::max<std::int64_t>(256, static_cast<std::int64_t>(points_.n()));
+    const std::int64_t sweep = std::max<std::int64_t>(256, static_cast<std::int64_t>(cloud_.n()));
     Cooling cooling(hot * kHot * unit, kCold * unit);
     double done = unit > 0 ? 0.0 : 1.0;
     for (made_ = 0; done < 1.0 || made_ == 0; ++made_) {
@@ -94,7 +94,7 @@ class GuardedRefiner {
 
   // Returns the change of the loss (without penalties) that was made.
   double propose(double allowed) {
-    const Record i = static_cast<Record>(random_.below(points_.n()));
+    const Record i = static_cast<Record>(random_.below(cloud_.n()));
     const double kind = random_.uniform();
     const Group a = groups_.of(i);
     if (kind < 2 * kCompound / static_cast<double>(k_)) {
@@ -165,12 +165,12 @@ class GuardedRefiner {
     const Record u = list[random_.below(list.size())];
     Record v = list.front();
     for (const Record i : list)
-      if (points_.distance(i, u) > points_.distance(v, u)) v = i;
+      if (cloud_.distance(i, u) > cloud_.distance(v, u)) v = i;
     const Group fresh = groups_.open();
     double change = 0;
     for (std::size_t r = 0; r + 1 < list.size(); r += 2) {
       const Record i = list[r], j = list[r + 1];
-      const bool straight = points_.distance(i, u) + points_.distance(j, v) <= points_.distance(i, v) + points_.distance(j, u);
+      const bool straight = cloud_.distance(i, u) + cloud_.distance(j, v) <= cloud_.distance(i, v) + cloud_.distance(j, u);
       change += move(straight ? i : j, fresh);
     }
     return finish(change, allowed);
@@ -230,7 +230,7 @@ class GuardedRefiner {
     return change;
   }
 
-  const Points& points_;
+  const Cloud& cloud_;
   Groups& groups_;
   Guard& guard_;
   NeighbourLists near_;
@@ -251,10 +251,10 @@ auto refine_tcloseness(Matrix x, IntMatrix bins, Requirements requirements, Ints
   std::int64_t made = 0;
   {
     nb::gil_scoped_release unlocked;
-    const Points points(x.data(), nullptr, x.shape(0), x.shape(1));
-    Groups groups(points, out);
+    const Cloud cloud(x.data(), nullptr, x.shape(0), x.shape(1));
+    Groups groups(cloud, out);
     Guard guard(bins, std::move(requirements));
-    GuardedRefiner refiner(points, groups, guard, {near.data(), near.shape(1)}, k, seed);
+    GuardedRefiner refiner(cloud, groups, guard, {near.data(), near.shape(1)}, k, seed);
     loss = refiner.anneal(moves, seconds, hot, watch);
     made = refiner.made();
     out = groups.labels();
