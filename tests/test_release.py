@@ -86,6 +86,18 @@ def test_the_same_seed_gives_the_same_bytes(tmp_path: Path) -> None:
     assert files_of(one / "release")["data.csv"] != files_of(other / "release")["data.csv"]
 
 
+def test_shuffled_records_are_judged_beside_their_own_originals() -> None:
+    measures = [{"utility": "sse"}, {"risk": "interval-disclosure"}]
+    figures = []
+    for shuffle in (False, True):
+        release = shoal.protect(people(), plan(output={"shuffle": shuffle}, measures=measures), seed=5)
+        figures.append({f.measure: f.value for f in release.evidence.findings})
+        original = people()["illness"].gather(release.rows.tolist())
+        assert release.data["illness"].equals(original)
+    assert figures[0]["sse"] == pytest.approx(figures[1]["sse"])
+    assert figures[0]["interval-disclosure"] == pytest.approx(figures[1]["interval-disclosure"])
+
+
 def test_a_release_is_made_again_from_its_record(tmp_path: Path) -> None:
     out = shoal.protect(people(), plan(), seed=None).write(tmp_path / "out")
     record = json.loads((out / "private" / "record.json").read_text())

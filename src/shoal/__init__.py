@@ -20,6 +20,7 @@ except PackageNotFoundError:  # run from a source tree that was never installed
 
 _HOMES = {
     "protect": "release",
+    "assess": "release",
     "audit": "release",
     "Release": "release",
     "Plan": "plan",

@@ -213,27 +213,28 @@ def protect(
     InputError
         If the table or the plan cannot be used.
     """
-    plan = Plan.of(plan)
-    tell = stage or (lambda text, fraction: None)
-    original = table if isinstance(table, Microdata) else Microdata.of(table, plan.schema, plan.folder)
-    if not len(original):
-        raise DataError("The table has no records. A release needs at least one.")
-    entropy = secrets.randbits(128) if seed is None else int(seed)
-    before = original.records
-    run = _Run(plan=plan, entropy=entropy, tell=tell, constraints=Constraints.parse(plan.constraints, before))
-    records = run.steps(run.check_input(before))
-    finished = Microdata.finished(original.rebuild(run.finish(records)).native, plan.schema)
-    released = replace(finished.encoded, rows=records.rows)
-    tell("judging", 0.0)
-    verdicts = _require([model.judge(released, before, run.partition(records.rows)) for model in plan.requirements]
-                        + run.constraints.check(released))
-    findings = _findings(plan, before, released, run.partition(records.rows), entropy, tell)
-    evidence = Evidence(verdicts=tuple(verdicts), findings=findings)
-    record = _record(plan, entropy, original, source, run, evidence)
-    dossier = Dossier(plan=plan, verdicts=evidence.verdicts, findings=findings, original=before, released=released,
-                      versions=record["versions"], steps=tuple(run.told), missing=original.missing_facts)
-    return Release(table=finished, evidence=evidence, record=record, partition=run.partition(records.rows),
-                   plan=plan, dossier=dossier, rows=records.rows)
+    done = _carry_out(table, plan, seed, stage)
+    verdicts = _require(done.verdicts())
+    evidence = Evidence(verdicts=tuple(verdicts), findings=done.findings())
+    record = _record(done, source, evidence)
+    dossier = Dossier(
+        plan=done.plan, verdicts=evidence.verdicts, findings=evidence.findings, original=done.before,
+        released=done.released, versions=record["versions"], steps=tuple(done.run.told),
+        missing=done.original.missing_facts,
+    )
+    return Release(table=done.finished, evidence=evidence, record=record, partition=done.partition, plan=done.plan,
+                   dossier=dossier, rows=done.released.rows)
+
+
+def assess(
+    table: Any, plan: Plan | Mapping[str, Any] | str | Path, *, seed: int | None = None, stage: Stage | None = None
+) -> Evidence:
+    """What a plan would prove, refute and measure on a table; makes no release, so it refuses none.
+
+    Parameters are those of `protect`.
+    """
+    done = _carry_out(table, plan, seed, stage)
+    return Evidence(verdicts=tuple(done.verdicts()), findings=done.findings())
 
 
 def audit(
@@ -269,6 +270,49 @@ def audit(
             )
         findings = _findings(plan, before, released, None, seed, lambda text, fraction: None)
     return Evidence(verdicts=tuple(verdicts), findings=findings)
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class _Done:
+    """A plan carried out: the finished table, and what is needed to judge it."""
+
+    plan: Plan
+    entropy: int
+    tell: Stage
+    run: "_Run"
+    original: Microdata
+    before: Records
+    finished: Microdata
+    released: Records
+
+    @property
+    def partition(self) -> Partition | None:
+        return self.run.partition(self.released.rows)
+
+    def verdicts(self) -> list[Verdict]:
+        self.tell("proving", 0.0)
+        models = [model.judge(self.released, self.before, self.partition) for model in self.plan.requirements]
+        return models + self.run.constraints.check(self.released)
+
+    def findings(self) -> tuple[Finding, ...]:
+        return _findings(self.plan, self.before, self.released, self.partition, self.entropy, self.tell)
+
+
+def _carry_out(
+    table: Any, plan: Plan | Mapping[str, Any] | str | Path, seed: int | None, stage: Stage | None
+) -> _Done:
+    plan = Plan.of(plan)
+    tell = stage or (lambda text, fraction: None)
+    original = table if isinstance(table, Microdata) else Microdata.of(table, plan.schema, plan.folder)
+    if not len(original):
+        raise DataError("The table has no records. A release needs at least one.")
+    entropy = secrets.randbits(128) if seed is None else int(seed)
+    before = original.records
+    run = _Run(plan=plan, entropy=entropy, tell=tell, constraints=Constraints.parse(plan.constraints, before))
+    records = run.finish(run.steps(run.check_input(before)))
+    finished = Microdata.finished(original.rebuild(records).native, plan.schema)
+    return _Done(plan=plan, entropy=entropy, tell=tell, run=run, original=original, before=before,
+                 finished=finished, released=replace(finished.encoded, rows=records.rows))
 
 
 class _Run:
@@ -385,19 +429,18 @@ def _findings(
     return tuple(findings)
 
 
-def _record(
-    plan: Plan, entropy: int, original: Microdata, source: Mapping[str, Any] | None, run: _Run, evidence: Evidence
-) -> dict[str, Any]:
+def _record(done: _Done, source: Mapping[str, Any] | None, evidence: Evidence) -> dict[str, Any]:
     packages = ("numpy", "scipy", "polars", "narwhals", "pydantic")
+    original = done.original
     return {
         "version": RECORD_VERSION,
         "versions": {"shoal": shoal.__version__, "python": platform.python_version(),
                      **{name: version(name) for name in packages}},
         "input": {"records": len(original), "sha256 of cells": _fingerprint(original), **(source or {})},
         "missing values": original.missing_facts,
-        "plan": plan.as_mapping(),
-        "seed": entropy,
-        "steps": run.told,
+        "plan": done.plan.as_mapping(),
+        "seed": done.entropy,
+        "steps": done.run.told,
         "evidence": evidence.as_mapping(),
     }
 
