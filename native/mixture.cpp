@@ -10,10 +10,8 @@
 // inner loops run along records; sums go to eight fixed lanes in a fixed order, hence the same bytes on
 // every run and machine width.
 //
-// After every M-step the proportions are moved by equations (3) and (4) when one is below the floor k/n:
-//   pi' = (pi + delta) / (1 + G delta),  delta = (k/n - min pi) / (1 - G k/n)
-// which is the same as pi' = 1/G + (pi - 1/G)(1 - G k/n)/(1 - G min pi), the form used here as it stays
-// finite when G k = n. The likelihood may fall at such a step; the loop ends when it has settled.
+// After every M-step the proportions are moved by equations (3) and (4) where one is below the floor k/n (see
+// held_proportions.hpp). The likelihood may fall at such a step; the loop ends when it has settled.
 //
 // t components: Liu & Rubin (1995), ECM. A record's weight in group g is z_ig u_ig with
 // u = (dof + d)/(dof + mahalanobis distance^2); dof solves a one-dimensional equation, here by bisection.
@@ -24,6 +22,7 @@
 #include <nanobind/stl/string.h>
 
 #include "covariance_models.hpp"
+#include "held_proportions.hpp"
 #include "kernels.hpp"
 #include "watch.hpp"
 
@@ -217,18 +216,12 @@ double pass(const double* x, std::size_t n, const Mixture& m, Scatters& out, Wat
   return loglik;
 }
 
-// Equations (3) and (4), in the form that stays finite at G k = n.
-std::vector<double> held_proportions(const std::vector<double>& weight, double floor) {
-  const double groups = static_cast<double>(weight.size());
+// Shares of the total weight.
+std::vector<double> proportions(std::vector<double> weight) {
   double total = 0.0;
   for (double w : weight) total += w;
-  std::vector<double> pi(weight);
-  for (double& p : pi) p /= total;
-  const double least = *std::min_element(pi.begin(), pi.end());
-  if (least >= floor) return pi;
-  const double room = std::max(0.0, 1.0 - groups * floor);
-  for (double& p : pi) p = std::max(floor, 1.0 / groups + (p - 1.0 / groups) * room / (1.0 - groups * least));
-  return pi;
+  for (double& w : weight) w /= total;
+  return weight;
 }
 
 double next_dof(double old, double weight, double tail, double d) {
@@ -259,7 +252,7 @@ struct Fit {
 // M-step: proportions, means, covariances, degrees of freedom; false if a covariance is singular.
 bool maximise(Fit& f, const CovarianceModel& model, const Rules& rules, bool first) {
   Mixture& m = f.mixture;
-  m.proportion = held_proportions(f.scatters.weight, rules.floor);
+  m.proportion = held_proportions(proportions(f.scatters.weight), rules.floor);
   m.mean = f.scatters.mean;
   for (std::size_t g = 0; g < m.groups; ++g)
     for (std::size_t j = 0; j < m.d; ++j) f.scatters.scatter[g][j * m.d + j] += rules.ridge * f.scatters.weight[g];
@@ -353,7 +346,7 @@ const Kernel kernel([](nb::module_& m) {
   m.def("mixture_scores", &mixture_scores, nb::arg("x"), nb::arg("proportion"), nb::arg("mean"), nb::arg("covariance"),
         nb::arg("dof"));
   m.def("held_proportions", [](const Vector& weight, double floor) {
-    return to_numpy(held_proportions(std::vector<double>(weight.data(), weight.data() + weight.size()), floor));
+    return to_numpy(held_proportions(proportions({weight.data(), weight.data() + weight.size()}), floor));
   }, nb::arg("weight"), nb::arg("floor"));
 });
 
