@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from naive import mixture as naive
 from shoal.errors import DataError, ParameterError
 from shoal.kernels.mixture import COVARIANCE_MODELS
-from shoal.partition.gaussian_mixture import GaussianMixture, independent_columns
-from shoal.partition.starts import Starts, kmeans
+from shoal.partition.gaussian_mixture import GaussianMixture
+from shoal.partition.starts import Starts, independent_columns, kmeans
 
 FAST = {"groups": 3, "models": ("EII", "VVV"), "kmeans_starts": 1}
 

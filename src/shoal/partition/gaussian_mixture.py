@@ -28,7 +28,7 @@ from shoal.kernels.mixture import (
 from shoal.methods import method
 from shoal.partition.grid import Groups, group_counts, hold_sizes
 from shoal.partition.partitioner import Partitioner, refuse_unless_k
-from shoal.partition.starts import Start, Starts
+from shoal.partition.starts import Start, Starts, independent_columns
 from shoal.records import Records
 
 Model = Literal["EII", "VII", "EEI", "VEI", "EVI", "VVI", "EEE", "VEE", "EVE", "VVE", "EEV", "VEV", "EVV", "VVV"]
@@ -39,9 +39,6 @@ SHORT_RUN = 25
 
 FIRST_DOF = 30.0
 """Where the degrees of freedom of t components begin: nearly normal."""
-
-COLLINEAR = 1e-10
-"""A column is left out of the fit when so little of its variance is left, given the columns before it."""
 
 RESCUE_RIDGE = 1e-6
 """Share of the smallest column variance added to every variance when no model can be fitted otherwise."""
@@ -268,21 +265,3 @@ class Search:
 
 def _parameters(model: str, tails: Tails, groups: int, d: int) -> int:
     return parameter_count(model, groups, d) + (groups if tails == "t" else 0)
-
-
-def independent_columns(x: Floats) -> list[int]:
-    """Columns in order, without those that are constant or linear in the ones before them."""
-    spread = x.std(axis=0)
-    varying = [j for j in range(x.shape[1]) if np.ptp(x[:, j]) > 0]
-    basis: list[Floats] = []
-    kept = []
-    for j in varying:
-        column = (x[:, j] - x[:, j].mean()) / (spread[j] * np.sqrt(len(x)))
-        for _ in range(2):  # once more, against rounding
-            for unit in basis:
-                column = column - (column @ unit) * unit
-        left = float(column @ column)
-        if left > COLLINEAR:
-            basis.append(column / np.sqrt(left))
-            kept.append(j)
-    return kept

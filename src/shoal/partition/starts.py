@@ -13,6 +13,10 @@ LLOYD_STEPS = 50
 """k-means is only a start: it is stopped after this many steps if it has not settled."""
 
 
+COLLINEAR = 1e-10
+"""A column is left out of the fit when so little of its variance is left, given the columns before it."""
+
+
 class Start(NamedTuple):
     """A first assignment in the form an M-step takes."""
 
@@ -83,3 +87,21 @@ def kmeans(x: Floats, groups: int, rng: np.random.Generator) -> Ints:
 
 def _squared_distances(x: Floats, centres: Floats) -> Floats:
     return np.stack([((x - centre) ** 2).sum(axis=1) for centre in centres], axis=1)
+
+
+def independent_columns(x: Floats) -> list[int]:
+    """Columns in order, without those that are constant or linear in the ones before them."""
+    spread = x.std(axis=0)
+    varying = [j for j in range(x.shape[1]) if np.ptp(x[:, j]) > 0]
+    basis: list[Floats] = []
+    kept = []
+    for j in varying:
+        column = (x[:, j] - x[:, j].mean()) / (spread[j] * np.sqrt(len(x)))
+        for _ in range(2):  # once more, against rounding
+            for unit in basis:
+                column = column - (column @ unit) * unit
+        left = float(column @ column)
+        if left > COLLINEAR:
+            basis.append(column / np.sqrt(left))
+            kept.append(j)
+    return kept

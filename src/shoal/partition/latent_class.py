@@ -1,0 +1,229 @@
+"""Groups from latent classes of categorical columns whose prevalences are held at k/n or more."""
+
+from typing import Annotated, Any
+
+import numpy as np
+from annotated_types import Ge, Gt
+
+from shoal.errors import DataError, ParameterError, quoted
+from shoal.groups import Partition, Progress
+from shoal.kernels.arrays import Floats, Ints, Longs
+from shoal.kernels.latent_class import (
+    LatentClassFit,
+    latent_class_em,
+    latent_class_parameters,
+    latent_class_scores,
+)
+from shoal.methods import method
+from shoal.partition.grid import Groups, group_counts, hold_sizes
+from shoal.partition.partitioner import Partitioner, refuse_unless_k
+from shoal.partition.starts import independent_columns, kmeans
+from shoal.records import Records
+from shoal.replace.class_conditional import ClassModel
+
+SHORT_RUN = 25
+"""EM steps each start gets before the best one goes on (Biernacki, Celeux & Govaert 2003, 'short runs')."""
+
+SURE = 0.8
+"""Posterior of a record's own class in a k-means start: not 1, so that EM can leave it quickly."""
+
+
+class Answers:
+    """Categorical columns and their covariates in the form the kernel takes."""
+
+    def __init__(self, records: Records, names: tuple[str, ...], covariates: tuple[str, ...]) -> None:
+        self.names = names
+        self.codes: Ints = np.column_stack([records[name].values for name in names]).astype(np.int32)
+        self.categories: Longs = np.array([len(records[name].categories) for name in names])
+        self.seen: Longs = np.array([len(np.unique(column)) for column in self.codes.T])
+        embedded = records.matrix(covariates)
+        kept = independent_columns(embedded) if covariates else []
+        self.covariates = tuple(covariates[j] for j in kept)
+        self.design: Floats = np.column_stack([np.ones(len(records)), embedded[:, kept]])
+        self.points: Floats = records.matrix(names)
+
+    def __len__(self) -> int:
+        return len(self.codes)
+
+
+class ClassSearch:
+    """Latent class models over a grid of numbers of classes.
+
+    Parameters
+    ----------
+    answers
+        All records.
+    k
+        The prevalences are held at k/n.
+    rows
+        Rows on which the grid is compared; the chosen model is fitted to all records.
+    """
+
+    def __init__(
+        self, answers: Answers, k: int, *, starts: int, prior_records: float, tolerance: float, most_steps: int,
+        rows: Longs,
+    ) -> None:  # fmt: skip
+        self.answers = answers
+        self.starts = starts
+        self.most_steps = most_steps
+        self.rows = rows
+        self.options: dict[str, Any] = {"floor": k / len(answers), "pseudo": prior_records, "tolerance": tolerance}
+        self.table: dict[str, float] = {}
+
+    def best(self, counts: list[int], rng: np.random.Generator, progress: Progress) -> LatentClassFit:
+        """The fit with the greatest BIC on the sample, refitted to all records if they are more."""
+        fits: list[tuple[float, LatentClassFit]] = []
+        for number, groups in enumerate(counts):
+            fit = self._fit(groups, rng)
+            bic = 2 * fit.loglik - self.parameters(groups) * float(np.log(len(self.rows)))
+            self.table[str(groups)] = bic
+            fits.append((bic, fit))
+            if progress is not None:
+                progress((number + 1) / len(counts))
+        fit = max(fits, key=lambda pair: pair[0])[1]
+        if len(self.rows) == len(self.answers):
+            return fit
+        scores = self.scores(fit)
+        posterior = np.exp(scores - np.logaddexp.reduce(scores, axis=1)[:, None])
+        return self._em(slice(None), posterior, self.most_steps)
+
+    def scores(self, fit: LatentClassFit) -> Floats:
+        """Shape (n, G); log of class probability times probability of the answers, for all records."""
+        a = self.answers
+        return latent_class_scores(a.codes, a.categories, fit.coefficient, fit.log_table, a.design)
+
+    def parameters(self, groups: int) -> int:
+        return latent_class_parameters(groups, self.answers.seen, len(self.answers.covariates))
+
+    def _fit(self, groups: int, rng: np.random.Generator) -> LatentClassFit:
+        short = [self._em(self.rows, self._start(groups, i, rng), SHORT_RUN) for i in range(self.starts)]
+        best = max(short, key=lambda fit: fit.objective)
+        if best.converged or self.most_steps <= SHORT_RUN:
+            return best
+        fit = self._em(self.rows, best.posterior, self.most_steps - SHORT_RUN)
+        return fit._replace(steps=fit.steps + SHORT_RUN)
+
+    def _start(self, groups: int, number: int, rng: np.random.Generator) -> Floats:
+        """First memberships: by k-means and at random in turn."""
+        if number % 2:
+            return rng.dirichlet(np.ones(groups), len(self.rows))
+        labels = kmeans(self.answers.points[self.rows], groups, rng)
+        return np.asarray(np.eye(groups)[labels] * SURE + (1 - SURE) / groups)
+
+    def _em(self, rows: Longs | slice, posterior: Floats, steps: int) -> LatentClassFit:
+        a = self.answers
+        return latent_class_em(
+            a.codes[rows], a.categories, posterior, covariates=a.design[rows],
+            most_steps=min(steps, self.most_steps), **self.options,
+        )  # fmt: skip
+
+    def facts(self, fit: LatentClassFit, k: int) -> dict[str, Any]:
+        counts = [np.bincount(column) for column in self.answers.codes.T]
+        rare = {name: int(((c > 0) & (c < k)).sum()) for name, c in zip(self.answers.names, counts)}
+        return {
+            "classes": len(fit.prevalence),
+            "log-likelihood": fit.loglik,
+            "parameters": self.parameters(len(fit.prevalence)),
+            "BIC by classes": self.table,
+            "BIC from a sample of": len(self.rows) if len(self.rows) < len(self.answers) else None,
+            "covariates": list(self.answers.covariates),
+            "EM steps": fit.steps,
+            "converged": fit.converged,
+            "prevalences": fit.prevalence.tolist(),
+            "prevalences held at": self.options["floor"],
+            "prevalences at the bound": fit.moved,
+            "projection reached the bound": fit.reached,
+            "categories held by fewer than k records": {name: count for name, count in rare.items() if count},
+        }
+
+    def model(self, fit: LatentClassFit, groups: int, by_group: bool) -> ClassModel:
+        ends = np.cumsum(self.answers.categories)[:-1]
+        return ClassModel(
+            groups=groups, columns=self.answers.names, tables=tuple(np.split(np.exp(fit.log_table), ends)),
+            covariates=self.answers.covariates, coefficient=fit.coefficient, by_group=by_group,
+        )  # fmt: skip
+
+
+@method(
+    "latent-class",
+    title="Latent classes, prevalences held at k/n or more",
+    source="Oganian & Domingo-Ferrer (2017), section 6; Bandeen-Roche, Miglioretti, Zeger & Rathouz (1997)",
+)
+class LatentClass(Partitioner):
+    """Groups in which categorical columns are independent of each other, each of at least k records.
+
+    P(y_i) = sum_g p_g(x_i) prod_j pi_j(y_ij | g), where p_g is constant or, with covariates, a multinomial logit
+    (latent class regression). The number of classes has the greatest BIC. The mean prevalences are held at k/n or
+    more at every M-step; after the fit, records go to their most probable class subject to k records a class.
+
+    Parameters
+    ----------
+    k
+        Smallest size of a group.
+    groups
+        Number of classes, or a range such as "2..10"; what the table cannot fill with k records each is left out.
+    covariates
+        Continuous columns that the class probabilities depend on; none of them is a target.
+    starts
+        First memberships to try, by k-means and at random in turn; each gets 25 EM steps, the best goes on.
+    prior_records
+        How many records each class is credited with that answer like the whole table, so that no category gets
+        probability 0 where it was merely not observed.
+    selection_records
+        The numbers of classes are compared on a random sample of at most so many records.
+    tolerance, most_steps
+        EM ends when its objective F changes by at most `tolerance` (1 + |F|), or after so many steps.
+
+    Notes
+    -----
+    Slopes have normal priors with standard deviation 2.5 in units of the standardised covariate (intercepts 10),
+    so that separated classes do no harm. Covariates that are constant or collinear are left out.
+
+    Differs from the paper: equation (15) can give negative posteriors; they are moved to the new prevalences by the
+    projection in Kullback-Leibler divergence instead. The constraint on prevalences is followed by one on counts.
+    """
+
+    by_household = False
+
+    k: Annotated[int, Ge(1)]
+    groups: Groups = "2..10"
+    covariates: tuple[str, ...] = ()
+    starts: Annotated[int, Ge(1)] = 10
+    prior_records: Annotated[float, Gt(0)] = 1.0
+    selection_records: Annotated[int, Ge(100)] = 10_000
+    tolerance: Annotated[float, Gt(0)] = 1e-6
+    most_steps: Annotated[int, Ge(1)] = 1000
+
+    def assign(self, records: Records, rng: np.random.Generator, progress: Progress = None) -> Partition:
+        self._check(records)
+        counts = group_counts(self.groups, self.k, len(records), self.method_name)
+        search = search_of(self, records, records.targets, self.covariates, rng)
+        fit = search.best(counts, rng, progress)
+        labels, repair = hold_sizes(search.scores(fit), self.k, None)
+        groups = len(fit.prevalence)
+        facts = {"groups": groups, **search.facts(fit, self.k), "assignment": repair}
+        model = search.model(fit, groups, by_group=True)
+        return refuse_unless_k(Partition(labels=labels, facts=facts, model=model), self.k, self.method_name)
+
+    def _check(self, records: Records) -> None:
+        if wrong := [name for name in records.targets if records[name].continuous]:
+            raise DataError(
+                f"latent-class needs categorical columns; {quoted(wrong)} are continuous. Name them as covariates, "
+                f"set their level to ordinal or nominal, or use local-synthesis."
+            )
+        if both := [name for name in self.covariates if name in records.targets]:
+            raise ParameterError(f"latent-class: covariates must not be among the columns; {quoted(both)} are.")
+        records.raw(self.covariates)  # refuses columns that are not continuous
+        records.complete(self.covariates, self.method_name)
+
+
+def search_of(
+    method: Any, records: Records, names: tuple[str, ...], covariates: tuple[str, ...], rng: np.random.Generator
+) -> ClassSearch:
+    """The search that a method's parameters (k, starts, prior_records, ...) describe."""
+    n, most = len(records), method.selection_records
+    rows = np.sort(rng.choice(n, most, replace=False)) if n > most else np.arange(n)
+    return ClassSearch(
+        Answers(records, names, covariates), method.k, starts=method.starts, prior_records=method.prior_records,
+        tolerance=method.tolerance, most_steps=method.most_steps, rows=rows,
+    )  # fmt: skip

@@ -1,0 +1,92 @@
+"""Local synthesis of mixed data: a mixture for the continuous columns, latent classes for the categorical ones."""
+
+from typing import Annotated, Any, Literal
+
+import numpy as np
+from annotated_types import Ge, Gt, MinLen
+
+from shoal.groups import Partition, Progress
+from shoal.methods import method
+from shoal.partition.gaussian_mixture import GaussianMixture, Model
+from shoal.partition.grid import Groups, group_counts
+from shoal.partition.latent_class import LatentClass, search_of
+from shoal.partition.partitioner import Partitioner
+from shoal.records import Records
+
+
+@method(
+    "local-synthesis",
+    title="Local synthesis: normal mixture and latent class regression",
+    source="Oganian & Domingo-Ferrer (2017), sections 6 and 7",
+)
+class LocalSynthesis(Partitioner):
+    """Groups of at least k records for the continuous columns, with a latent class regression for the others.
+
+    To be followed by `class-conditional`: it draws the continuous columns inside the groups, then each record's
+    latent class given its new continuous values, then its categories given the class. So the joint law of the
+    released table is that of the mixture for X times that of the latent class regression for Y given X.
+
+    The groups are those of `gaussian-mixture` on the continuous columns; with categorical columns alone they are
+    those of `latent-class`, with continuous columns alone nothing else is fitted.
+
+    Parameters
+    ----------
+    k
+        Smallest size of a group; the mean prevalences of the latent classes are held at k/n, too.
+    groups, models, tails
+        As for `gaussian-mixture`.
+    classes
+        Number of latent classes, or a range of which BIC chooses; by default as many as there are groups, as in
+        the paper.
+    starts, prior_records
+        As for `latent-class`.
+    kmeans_starts
+        As for `gaussian-mixture`.
+    selection_records, tolerance, most_steps
+        As for both.
+    """
+
+    by_household = False
+
+    k: Annotated[int, Ge(1)]
+    groups: Groups = "2..10"
+    models: Literal["all"] | Annotated[tuple[Model, ...], MinLen(1)] = "all"
+    tails: Literal["normal", "t", "both"] = "normal"
+    classes: Groups | None = None
+    starts: Annotated[int, Ge(1)] = 10
+    prior_records: Annotated[float, Gt(0)] = 1.0
+    kmeans_starts: Annotated[int, Ge(0)] = 2
+    selection_records: Annotated[int, Ge(100)] = 10_000
+    tolerance: Annotated[float, Gt(0)] = 1e-6
+    most_steps: Annotated[int, Ge(1)] = 1000
+
+    def assign(self, records: Records, rng: np.random.Generator, progress: Progress = None) -> Partition:
+        continuous = tuple(name for name in records.targets if records[name].continuous)
+        categorical = tuple(name for name in records.targets if not records[name].continuous)
+        if not continuous:
+            return self._latent_class().assign(records, rng, progress)
+        part = self._mixture().assign(records.targeting(continuous), rng, progress)
+        if not categorical:
+            return part
+        classes = part.n_groups if self.classes is None else self.classes
+        counts = group_counts(classes, self.k, len(records), self.method_name)
+        search = search_of(self, records, categorical, continuous, rng)
+        fit = search.best(counts, rng, None)
+        facts = {"groups": part.n_groups, "mixture": dict(part.facts), "latent classes": search.facts(fit, self.k)}
+        return Partition(labels=part.labels, facts=facts, model=search.model(fit, part.n_groups, by_group=False))
+
+    def _mixture(self) -> GaussianMixture:
+        return GaussianMixture(
+            groups=self.groups, models=self.models, tails=self.tails, kmeans_starts=self.kmeans_starts,
+            **self._common(),
+        )  # fmt: skip
+
+    def _latent_class(self) -> LatentClass:
+        groups = self.groups if self.classes is None else self.classes
+        return LatentClass(groups=groups, starts=self.starts, prior_records=self.prior_records, **self._common())
+
+    def _common(self) -> dict[str, Any]:
+        return {
+            "k": self.k, "selection_records": self.selection_records, "tolerance": self.tolerance,
+            "most_steps": self.most_steps,
+        }  # fmt: skip

@@ -1,0 +1,217 @@
+"""Categorical columns drawn from latent classes, continuous ones from their group.
+
+Local synthesis of mixed data (Oganian & Domingo-Ferrer 2017, sections 6 and 7) has two steps: continuous columns
+are drawn inside the groups of a mixture, then each record gets a latent class by the regression of the classes on
+its new continuous values, and its categories from that class, independently of each other given the class.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Annotated, Any, Literal
+
+import numpy as np
+from annotated_types import Ge
+
+from shoal.change import Change
+from shoal.errors import DataError, ParameterError, quoted
+from shoal.groups import Partition, Progress
+from shoal.kernels.arrays import Floats, Ints, Longs, ints
+from shoal.kernels.latent_class import class_probabilities
+from shoal.methods import method, nested
+from shoal.records import Records, Variable
+from shoal.replace.normal import Normal
+from shoal.replace.replacement import Replacement
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class ClassModel:
+    """Fitted latent classes, as a partition hands them to the draw.
+
+    Parameters
+    ----------
+    groups
+        Number of groups of the partition this model belongs to.
+    columns
+        Categorical columns.
+    tables
+        A table a column, shape (C, classes): probability of each category in each class.
+    covariates
+        Continuous columns that the classes depend on.
+    coefficient
+        Shape (classes, 1 + q): of 1 and the covariates' embedding (`Records.matrix`) in the multinomial logit.
+    by_group
+        Whether class g is the partition's group g; if not, a record's class is drawn by its covariates.
+    """
+
+    groups: int
+    columns: tuple[str, ...]
+    tables: tuple[Floats, ...]
+    covariates: tuple[str, ...]
+    coefficient: Floats
+    by_group: bool
+
+    def classes(self, released: Records, original: Records, labels: Ints, rng: np.random.Generator) -> Ints:
+        """Shape (n,); the class each record is drawn from."""
+        if self.by_group:
+            return labels
+        x = np.column_stack([np.ones(len(released)), released.matrix_like(original, self.covariates)])
+        bounds = class_probabilities(self.coefficient, x).cumsum(axis=1)
+        drawn = (rng.random((len(x), 1)) >= bounds[:, :-1]).sum(axis=1)
+        return ints(drawn)
+
+
+@method(
+    "class-conditional",
+    title="Draw from latent classes, continuous columns from their group",
+    source="Oganian & Domingo-Ferrer (2017), sections 6 and 7",
+)
+class ClassConditional(Replacement):
+    """Categories drawn from the record's latent class, after the continuous columns were drawn in their group.
+
+    After `latent-class` the class is the record's group. After `local-synthesis` it is drawn from the latent class
+    regression at the record's new continuous values. After any other partition each group's own shares are used,
+    with one more record that answers like the whole table.
+
+    Parameters
+    ----------
+    continuous
+        How continuous columns are replaced inside the groups.
+    balanced
+        Draw so that in every class each category of a column occurs as often as expected, up to one record,
+        instead of independently.
+    rare
+        What to do with categories that fewer than `rare_below` records of the table hold: to release one tells
+        something about those few. "report" counts them in the facts, "suppress" never draws them.
+    rare_below
+        By default the size of the partition's smallest group.
+
+    Notes
+    -----
+    The released records of a group are draws that depend on the group's records only through its mean and
+    covariance and through the classes' parameters, each estimated from at least k records' worth of posterior
+    probability.
+    """
+
+    continuous: Annotated[Replacement, nested("replace")] = field(default_factory=Normal)
+    balanced: bool = True
+    rare: Literal["report", "suppress"] = "report"
+    rare_below: Annotated[int, Ge(1)] | None = None
+
+    def apply(
+        self, records: Records, partition: Partition, rng: np.random.Generator, progress: Progress = None
+    ) -> Change:
+        records.complete(records.targets, self.method_name)
+        numeric = [name for name in records.targets if records[name].continuous]
+        categorical = [name for name in records.targets if not records[name].continuous]
+        facts: dict[str, Any] = {"groups": partition.n_groups}
+        released = records
+        if numeric:
+            change = self.continuous.apply(records.targeting(numeric), partition, rng, progress)
+            released = change.records.targeting(records.targets)
+            facts["continuous"] = dict(change.facts)
+        if not categorical:
+            return Change(records=released, facts=facts)
+        rare = self._rare_categories(records, categorical, partition.k)
+        new = {name: records[name].values.copy() for name in categorical}
+        for rows, labels, model in _models(records, categorical, partition):
+            drawn = model.classes(released.take(rows), records.take(rows), labels, rng)
+            for name, values in new.items():
+                table = _without(model.tables[model.columns.index(name)], rare[name], self.rare, name)
+                values[rows] = _draw(table, drawn, self.balanced, rng)
+        changed = [records[name].with_values(new[name]) for name in categorical]
+        few = {name: int(codes.size) for name, codes in rare.items() if codes.size}
+        facts |= {
+            "categories held by too few records": few,
+            "they are": {"report": "drawn all the same", "suppress": "never drawn"}[self.rare] if few else None,
+            "largest change of a category's share": _largest_change(records, changed),
+        }
+        return Change(records=released.with_variables(*changed), facts=facts)
+
+    def _rare_categories(self, records: Records, names: list[str], k: int) -> dict[str, Longs]:
+        """Codes of the categories that some but fewer than k records hold."""
+        below = k if self.rare_below is None else self.rare_below
+        counts = {name: _counts(records[name]) for name in names}
+        return {name: np.flatnonzero((held > 0) & (held < below)) for name, held in counts.items()}
+
+
+def balanced_draw(shares: Floats, size: int, rng: np.random.Generator) -> Longs:
+    """Shape (size,); codes in random order, code c occurring floor(size p_c) or once more often, p_c on average.
+
+    Systematic sampling of the fractional parts (Madow 1949).
+    """
+    expected = size * shares
+    counts = np.floor(expected + 1e-9)
+    rest = np.maximum(expected - counts, 0.0)
+    ends = rest.cumsum()
+    points = (rng.random() + np.arange(size - int(counts.sum()))) * (ends[-1] / max(size - counts.sum(), 1))
+    counts += np.bincount(np.searchsorted(ends, points, side="right").clip(0, len(shares) - 1), minlength=len(shares))
+    return rng.permutation(np.repeat(np.arange(len(shares)), counts.astype(np.int64)))
+
+
+def _draw(table: Floats, classes: Ints, balanced: bool, rng: np.random.Generator) -> Longs:
+    codes = np.empty(len(classes), dtype=np.int64)
+    for g in range(table.shape[1]):
+        rows = np.flatnonzero(classes == g)
+        if not balanced:
+            codes[rows] = rng.choice(len(table), size=len(rows), p=table[:, g])
+        elif rows.size:
+            codes[rows] = balanced_draw(table[:, g], len(rows), rng)
+    return codes
+
+
+def _without(table: Floats, rare: Longs, policy: str, name: str) -> Floats:
+    """The table without its rare categories, if the policy says so; its columns sum to 1."""
+    if policy == "suppress" and rare.size:
+        table = table.copy()
+        table[rare] = 0.0
+    total = table.sum(axis=0)
+    if (total <= 0).any():
+        raise DataError(
+            f"class-conditional: column '{name}' has only categories held by fewer records than rare_below. "
+            f"Lower rare_below, merge categories, or leave the column out."
+        )
+    return np.asarray(table / total)
+
+
+def _models(
+    records: Records, names: list[str], partition: Partition
+) -> Iterator[tuple[Longs, Ints, ClassModel]]:
+    """Rows, their group numbers within the model, and the model: one a stratum, or one for the whole table."""
+    given = partition.model.values() if isinstance(partition.model, dict) else [partition.model]
+    models = [m for m in given if isinstance(m, ClassModel)]
+    if not models:
+        yield np.arange(len(records)), partition.labels, _own_shares(records, names, partition)
+        return
+    first = 0
+    for model in models:
+        if absent := [name for name in names if name not in model.columns]:
+            raise ParameterError(
+                f"class-conditional: the partition's classes do not describe {quoted(absent)}. "
+                f"Name the same columns for the partition and the replacement."
+            )
+        rows = np.flatnonzero((partition.labels >= first) & (partition.labels < first + model.groups))
+        yield rows, (partition.labels[rows] - first).astype(np.int32), model
+        first += model.groups
+
+
+def _own_shares(records: Records, names: list[str], partition: Partition) -> ClassModel:
+    """A model whose classes are the groups, with one more record that answers like the whole table."""
+    tables = []
+    for name in names:
+        counts = np.zeros((len(records[name].categories), partition.n_groups))
+        np.add.at(counts, (records[name].values, partition.labels), 1.0)
+        counts += (counts.sum(axis=1) / len(records))[:, None]
+        tables.append(counts / counts.sum(axis=0))
+    return ClassModel(
+        groups=partition.n_groups, columns=tuple(names), tables=tuple(tables), covariates=(),
+        coefficient=np.zeros((partition.n_groups, 1)), by_group=True,
+    )  # fmt: skip
+
+
+def _counts(variable: Variable) -> Longs:
+    return np.bincount(variable.values, minlength=len(variable.categories))
+
+
+def _largest_change(records: Records, changed: list[Variable]) -> float:
+    """Largest difference between the share of a category in the released and in the original table."""
+    return max(float(np.abs(_counts(v) - _counts(records[v.name])).max()) / len(records) for v in changed)
