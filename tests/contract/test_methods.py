@@ -30,6 +30,9 @@ PARAMETERS: dict[tuple[str, str], dict[str, Any]] = {
 }
 """Whole parameter sets, for methods that need others."""
 
+TARGETS = {"univariate": ["size"], "latent-class": ["sex"], "local-synthesis": ["age", "size", "sex"]}
+"""Columns, for partition methods that need others than two continuous ones."""
+
 ALL = registered()
 
 
@@ -87,9 +90,7 @@ def test_unknown_parameters_are_refused(entry: Entry) -> None:
 
 @pytest.mark.parametrize("entry", registered("partition"), ids=ids)
 def test_partitions(entry: Entry) -> None:
-    records = records_for(entry)
-    if entry.name == "univariate":
-        records = records.targeting(["size"])
+    records = table().records.targeting(TARGETS.get(entry.name, ["age", "size"]))
     before = content(records)
     method = made(entry)
     one, two = method.partition(records, seed=5), method.partition(records, seed=5)
