@@ -74,6 +74,22 @@ def nearest_distance(x: Floats, y: Floats) -> Floats:
     return np.asarray(found[queries.of_row])
 
 
+def nearest_point(points: Floats, y: Floats) -> Longs:
+    """Shape (m,); row of `points` (u, d), all different, that is nearest to each row of `y`; the lowest of equals."""
+    queries = distinct(y)
+    if uses_tree(len(points), len(queries.points), points.shape[1]):
+        tree = cKDTree(points)
+        near, who = tree.query(queries.points, k=2)
+        tied = np.flatnonzero(near[:, 1] <= _reach(near[:, 0]))
+        found = who[:, 0].astype(np.int64)
+        if len(tied):
+            balls = tree.query_ball_point(queries.points[tied], _reach(near[tied, 0]))
+            found[tied] = [min(ball) for ball in balls]
+        return np.asarray(found[queries.of_row])
+    ones = np.ones(len(points), dtype=np.int64)
+    return np.asarray(_by_blocks(points, ones, queries.points)[2][queries.of_row])
+
+
 def link(x: Floats, y: Floats, truth: Longs) -> Floats:
     """Probability that the nearest row of `x` is the true one, for each row of `y`.
 
@@ -97,7 +113,7 @@ def link(x: Floats, y: Floats, truth: Longs) -> Floats:
     if uses_tree(len(points.points), len(queries.points), x.shape[1]):
         nearest, tied = _by_tree(points, queries, own)
     else:
-        nearest, tied = _by_blocks(points.points, points.sizes, queries.points)
+        nearest, tied, _ = _by_blocks(points.points, points.sizes, queries.points)
     hit = own <= _reach(nearest)[queries.of_row]
     return np.where(hit, 1.0 / np.maximum(tied[queries.of_row], 1), 0.0)
 
@@ -121,14 +137,14 @@ def _by_tree(points: Distinct, queries: Distinct, own: Floats) -> tuple[Floats, 
     return near[:, 0], tied
 
 
-def _by_blocks(points: Floats, sizes: Longs, queries: Floats) -> tuple[Floats, Longs]:
-    """As `_by_tree`, for every query, by looking at all pairs."""
+def _by_blocks(points: Floats, sizes: Longs, queries: Floats) -> tuple[Floats, Longs, Longs]:
+    """As `_by_tree`, for every query, by looking at all pairs; also the lowest of the nearest points."""
     middle = points.mean(axis=0)
     x, y = points - middle, queries - middle
     half, squares = (x * x).sum(axis=1) / 2, (y * y).sum(axis=1)
     # Each product and sum of d + 2 terms errs by less than (d + 4) eps times the sizes of the factors.
     slack = (x.shape[1] + 4) * np.finfo(float).eps * (2 * half.max() + squares)
-    nearest, tied = np.empty(len(y)), np.empty(len(y), dtype=np.int64)
+    nearest, tied, lowest = np.empty(len(y)), np.empty(len(y), dtype=np.int64), np.empty(len(y), dtype=np.int64)
     step = max(1, BLOCK // len(x))
     for start in range(0, len(y), step):
         part = slice(start, start + step)
@@ -141,4 +157,5 @@ def _by_blocks(points: Floats, sizes: Longs, queries: Floats) -> tuple[Floats, L
         nearest[part] = np.minimum.reduceat(exact, starts)
         ties = exact <= _reach(nearest[part])[who]
         tied[part] = np.add.reduceat(np.where(ties, sizes[which], 0), starts)
-    return nearest, tied
+        lowest[part] = np.minimum.reduceat(np.where(ties, which, len(x)), starts)
+    return nearest, tied, lowest

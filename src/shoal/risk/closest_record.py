@@ -1,0 +1,72 @@
+"""Distance to the closest record: are released records nearer to the people behind them than to others?"""
+
+from typing import Any, ClassVar
+
+import numpy as np
+
+from shoal.compare import common, embedded
+from shoal.evidence import Finding, proportion_interval
+from shoal.groups import Partition
+from shoal.kernels.nearest import TIE, nearest_distance
+from shoal.methods import method
+from shoal.microdata import as_records
+from shoal.records import Records
+from shoal.risk.measure import RiskMeasure
+
+
+@method("closest-record", title="Released records nearer to originals than to a holdout",
+        source="Platzer & Reutterer (2021)")
+class ClosestRecord(RiskMeasure):
+    """Share of released records that are nearer to an original record than to any record of a holdout.
+
+    The holdout comes from the same population and was not used for the release. The larger of the two sets is cut at
+    random to the size of the other; ties count one half. A release that tells nothing about its own originals beyond
+    the population has a share of one half, a copy of the originals a share of 1.
+
+    Parameters
+    ----------
+    holdout
+        Records of the same population with the same columns: a data frame, Microdata, Records or an array. Without it
+        there is no figure; a small distance alone says nothing.
+    columns
+        By default the quasi-identifiers and confidential columns.
+    """
+
+    limits: ClassVar[tuple[float, float]] = (0.0, 1.0)
+
+    holdout: Any = None
+    columns: tuple[str, ...] | None = None
+
+    def judge(
+        self, original: Records, released: Records, partition: Partition | None, rng: np.random.Generator
+    ) -> Finding:
+        if self.holdout is None:
+            return self.cannot("There is no holdout: records of the same population that the release does not use.")
+        others = as_records(self.holdout)
+        names = common(original, released, self.columns, "quasi-identifier", "confidential")
+        names = common(others, released, names)
+        if not names or not min(len(original), len(released), len(others)):
+            return self.cannot("There is no common column, or one of the three tables has no records.")
+        x, y = embedded(original, released, names)
+        _, z = embedded(original, others, names)
+        size = min(len(x), len(z))
+        x = x[rng.choice(len(x), size, replace=False)]
+        z = z[rng.choice(len(z), size, replace=False)]
+        to_own, to_others = nearest_distance(x, y), nearest_distance(z, y)
+        tie = np.abs(to_own - to_others) <= TIE * (1 + to_own)
+        nearer = float((to_own < to_others)[~tie].sum() + 0.5 * tie.sum())
+        share = nearer / len(y)
+        return self.finding(
+            share,
+            f"{100 * share:.1f} % of the released records are nearer to an original record than to the holdout; "
+            f"50 % would be so if the release knew nothing about its own people.",
+            interval=proportion_interval(nearer, len(y)),
+            details={
+                "records of each side": size,
+                "without risk": 0.5,
+                "share at distance 0 of an original": float((to_own <= TIE).mean()),
+                "share at distance 0 of the holdout": float((to_others <= TIE).mean()),
+                "distance at 5 percent, to originals": float(np.quantile(to_own, 0.05)),
+                "distance at 5 percent, to the holdout": float(np.quantile(to_others, 0.05)),
+            },
+        )

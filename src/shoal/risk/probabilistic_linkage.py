@@ -1,0 +1,231 @@
+"""Probabilistic record linkage (Fellegi & Sunter 1969) with parameters by EM (Jaro 1989)."""
+
+from collections.abc import Iterator
+from typing import Annotated, Any, ClassVar
+
+import numpy as np
+from annotated_types import Ge, Gt, Le
+from numpy.typing import NDArray
+
+from shoal.compare import UNPAIRED, common, counterparts
+from shoal.errors import quoted
+from shoal.evidence import Finding, proportion_interval
+from shoal.groups import Partition
+from shoal.kernels.arrays import Bools, Floats, Longs
+from shoal.methods import method
+from shoal.records import Records, Variable
+from shoal.risk.measure import RiskMeasure
+from shoal.risk.text_similarity import jaro_winkler
+
+MOST_COLUMNS = 16
+"""Agreement patterns are counted in a table of 2^columns."""
+
+PAIRS = 200_000_000
+"""So many pairs are some seconds' work; above it records are sampled."""
+
+BLOCK = 4_000_000
+"""Pairs in memory at a time."""
+
+STEPS = 200
+SETTLED = 1e-10
+"""EM stops after so many steps, or when no probability moves by more than this."""
+
+FLOOR = 1e-6
+"""Agreement probabilities stay this far from 0 and 1, so that no single column decides alone."""
+
+
+@method("probabilistic-linkage", title="Records found again by probabilistic linkage",
+        source="Fellegi & Sunter (1969); Jaro (1989); Domingo-Ferrer & Torra (2001)")
+class ProbabilisticLinkage(RiskMeasure):
+    """Share of released records whose best match by Fellegi-Sunter weight is the original they came from.
+
+    Every pair of a released and an original record has a pattern: on which columns they agree. Agreement has
+    probability m in matching pairs and u in others; the probabilities are estimated by EM on the counts of the
+    patterns, columns taken as independent, and one pair in n known to match. A pair's weight is the sum over
+    columns of log(m/u) where they agree and of log((1-m)/(1-u)) where not. Each released record is linked to the
+    original with the highest weight; t equally good ones share the probability.
+
+    EM may fail to see which pattern marks a match (where only one column tells, nothing in the counts says which), and
+    an attacker may know better. So the attack is made a second time with the probabilities of the true matches; the
+    figure is the higher of the two, and both stand in the details.
+
+    Missing cells agree with nothing.
+
+    Parameters
+    ----------
+    columns
+        What the attacker knows; by default the quasi-identifiers.
+    tolerance
+        Continuous values agree if they differ by no more than so many original standard deviations.
+    similarity
+        Texts agree if their Jaro-Winkler similarity reaches this; 1 asks for equal texts.
+    sample
+        Attack so many records, drawn at random; by default all, or as many as make 200 million pairs.
+    """
+
+    limits: ClassVar[tuple[float, float]] = (0.0, 1.0)
+
+    columns: tuple[str, ...] | None = None
+    tolerance: Annotated[float, Ge(0)] = 0.1
+    similarity: Annotated[float, Gt(0), Le(1)] = 1.0
+    sample: Annotated[int, Ge(1)] | None = None
+
+    def judge(
+        self, original: Records, released: Records, partition: Partition | None, rng: np.random.Generator
+    ) -> Finding:
+        names = common(original, released, self.columns, "quasi-identifier")
+        if not names:
+            return self.cannot("The released table has no quasi-identifier, so there is nothing to link by.")
+        if len(names) > MOST_COLUMNS:
+            return self.cannot(f"At most {MOST_COLUMNS} columns can be compared; there are {len(names)}.")
+        place = counterparts(original, released)
+        if place is None:
+            return self.cannot(UNPAIRED)
+        if not len(released) or len(original) < 2:
+            return self.cannot("There are not two records to tell apart.")
+        wanted = self.sample or max(100, PAIRS // len(original))
+        rows = np.arange(len(released))
+        if wanted < len(rows):
+            rows = np.sort(rng.choice(len(rows), wanted, replace=False))
+        agree = [_Agreement(original[n], released[n].take(rows), self.tolerance, self.similarity) for n in names]
+        counts = np.zeros(1 << len(names), dtype=np.int64)
+        for _, patterns in _blocks(agree, len(rows), len(original)):
+            counts += np.bincount(patterns.ravel(), minlength=len(counts))
+        learned = estimate(counts, len(names), len(original))
+        true = _true_probabilities(counts, np.column_stack([a.own(place[rows]) for a in agree]))
+        attacks = {
+            "by EM": _link(agree, weights(*learned), place[rows], len(original)),
+            "with true probabilities": _link(agree, weights(*true), place[rows], len(original)),
+        }
+        chances = max(attacks.values(), key=lambda attack: float(attack.sum()))
+        hits, trials = float(chances.sum()), len(rows)
+        return self.finding(
+            hits / trials,
+            f"Someone who knows {quoted(names)} of everybody finds {100 * hits / trials:.1f} % of the records again "
+            f"by probabilistic linkage; guessing finds {100 / len(original):.2g} %.",
+            interval=proportion_interval(hits, trials),
+            details={"records attacked": trials, "candidates": len(original), "by chance": 1 / len(original),
+                     **{how: float(attack.mean()) for how, attack in attacks.items()},
+                     "agreement in matches (m) by EM": dict(zip(names, learned[0].tolist())),
+                     "agreement in others (u) by EM": dict(zip(names, learned[1].tolist())),
+                     "true agreement in matches": dict(zip(names, true[0].tolist())),
+                     "tolerance": self.tolerance, "similarity": self.similarity},
+            private={"rows": released.rows[rows], "probability": chances},
+        )
+
+
+class _Agreement:
+    """Which pairs agree on one column."""
+
+    def __init__(self, original: Variable, released: Variable, tolerance: float, similarity: float) -> None:
+        self.x, self.y = original.values, released.values
+        self.alike: Bools | None = None
+        if original.continuous:
+            known = original.values[~original.missing]
+            spread = float(known.std(ddof=1)) if len(known) > 1 and np.ptp(known) > 0 else 0.0
+            self.reach = tolerance * spread
+        else:
+            alike = np.zeros((len(released.categories) + 1, len(original.categories) + 1), dtype=bool)
+            for i, a in enumerate(released.categories):
+                for j, b in enumerate(original.categories):
+                    alike[i, j] = _alike(a, b, similarity)
+            self.alike = alike  # the last row and column, where code -1 points to, are missing
+
+    def block(self, part: slice) -> Bools:
+        if self.alike is not None:
+            return np.asarray(self.alike[self.y[part][:, None], self.x[None, :]])
+        return np.asarray(np.abs(self.y[part][:, None] - self.x[None, :]) <= self.reach)
+
+    def own(self, place: Longs) -> Bools:
+        """Shape (m,); whether each released record agrees with its own original."""
+        if self.alike is not None:
+            return np.asarray(self.alike[self.y, self.x[place]])
+        return np.asarray(np.abs(self.y - self.x[place]) <= self.reach)
+
+
+def _alike(a: Any, b: Any, similarity: float) -> bool:
+    if a is None or b is None:
+        return False
+    if similarity < 1 and isinstance(a, str) and isinstance(b, str):
+        return jaro_winkler(a, b) >= similarity
+    return bool(a == b or str(a) == str(b))
+
+
+def _blocks(agree: list[_Agreement], m: int, n: int) -> Iterator[tuple[slice, NDArray[np.uint16]]]:
+    """Patterns of released records by all originals, a few records at a time; bit j is column j."""
+    step = max(1, BLOCK // n)
+    for start in range(0, m, step):
+        part = slice(start, min(start + step, m))
+        patterns = np.zeros((part.stop - start, n), dtype=np.uint16)
+        for j, column in enumerate(agree):
+            patterns |= column.block(part).astype(np.uint16) << np.uint16(j)
+        yield part, patterns
+
+
+def estimate(counts: Longs, columns: int, n: int) -> tuple[Floats, Floats]:
+    """Agreement probabilities (m, u) of each column in matching and other pairs, by EM.
+
+    Parameters
+    ----------
+    counts
+        Shape (2^columns,); pairs with each pattern.
+    n
+        One pair in n matches: every record has one counterpart among n.
+
+    Notes
+    -----
+    The likelihood has several maxima. EM starts once from columns that all mostly agree in matches, and once for
+    each column from that one agreeing and the others telling little; the best end is taken.
+    """
+    bits = (np.arange(1 << columns)[:, None] >> np.arange(columns) & 1).astype(np.float64)
+    seen = counts > 0
+    bits, times = bits[seen], counts[seen].astype(np.float64)
+    u = np.clip(times @ bits / times.sum(), FLOOR, 1 - FLOOR)  # nearly all pairs are no match
+    starts = np.vstack([np.full(columns, 0.9), np.where(np.eye(columns) == 1, 0.9, 0.3)])
+    ends = [_climb(bits, times, np.maximum(start, u), u, 1.0 / n) for start in starts]
+    _, m, u = max(ends, key=lambda end: end[0])
+    return m, u
+
+
+def _climb(bits: Floats, times: Floats, m: Floats, u: Floats, prior: float) -> tuple[float, Floats, Floats]:
+    """EM from one start: log likelihood, m, u."""
+    likelihood = -np.inf
+    for _ in range(STEPS):
+        matching = np.log(prior) + bits @ np.log(m) + (1 - bits) @ np.log1p(-m)
+        others = np.log1p(-prior) + bits @ np.log(u) + (1 - bits) @ np.log1p(-u)
+        both = np.logaddexp(matching, others)
+        likelihood = float(times @ both)
+        match = times * np.exp(matching - both)
+        new_m = np.clip(match @ bits / match.sum(), FLOOR, 1 - FLOOR)
+        new_u = np.clip((times - match) @ bits / (times - match).sum(), FLOOR, 1 - FLOOR)
+        moved = max(np.abs(new_m - m).max(), np.abs(new_u - u).max())
+        m, u = new_m, new_u
+        if moved < SETTLED:
+            break
+    return likelihood, m, u
+
+
+def _true_probabilities(counts: Longs, own: Bools) -> tuple[Floats, Floats]:
+    """(m, u) counted over the true matches (m, columns) and over all other pairs."""
+    bits = np.arange(len(counts))[:, None] >> np.arange(own.shape[1]) & 1
+    others = np.maximum(counts @ bits - own.sum(axis=0), 0) / max(int(counts.sum()) - len(own), 1)
+    return np.clip(own.mean(axis=0), FLOOR, 1 - FLOOR), np.clip(others, FLOOR, 1 - FLOOR)
+
+
+def weights(m: Floats, u: Floats) -> Floats:
+    """Shape (2^columns,); the log likelihood ratio of each pattern."""
+    bits = np.arange(1 << len(m))[:, None] >> np.arange(len(m)) & 1
+    return np.asarray(np.where(bits == 1, np.log(m / u), np.log1p(-m) - np.log1p(-u)).sum(axis=1))
+
+
+def _link(agree: list[_Agreement], weight: Floats, truth: Longs, n: int) -> Floats:
+    """Probability of the right link for each released record."""
+    _, rank = np.unique(np.round(weight, 9), return_inverse=True)
+    rank = rank.astype(np.uint16)
+    chances = np.empty(len(truth))
+    for part, patterns in _blocks(agree, len(truth), n):
+        ranks = rank[patterns]
+        best = ranks.max(axis=1)
+        own = ranks[np.arange(len(best)), truth[part]]
+        chances[part] = (own == best) / (ranks == best[:, None]).sum(axis=1)
+    return chances

@@ -1,0 +1,91 @@
+import numpy as np
+import pandas as pd
+import pytest
+
+from shoal.groups import Partition
+from shoal.microdata import Microdata
+from shoal.risk.attribute_inference import AttributeInference, _paired
+
+RNG = np.random.default_rng(41)
+N = 600
+FRAME = pd.DataFrame({"a": RNG.normal(size=N), "b": RNG.normal(size=N)})
+SECRET = RNG.choice(["x", "y", "z", "w"], N)  # independent of a and b: nothing to learn about the population
+ROLES = {"a": "quasi-identifier", "b": "quasi-identifier", "s": "confidential"}
+
+
+def records(frame=FRAME, secret=SECRET):
+    return Microdata.of(frame.assign(s=secret), ROLES).records
+
+
+def test_a_copy_gives_everything_away_and_the_population_nothing():
+    found = AttributeInference().measure(records(), records())
+    by = found.details["by column"]["s"]
+    assert by["with the release"] == 1
+    assert by["baseline"] == pytest.approx(0.25, abs=0.06)
+    assert found.value == pytest.approx(1 - by["baseline"])
+    assert found.interval.low < found.value < found.interval.high + 0.01
+    assert found.interval.low > 0.6
+
+
+def test_what_anyone_could_know_is_no_inference_about_the_person():
+    secret = np.where(FRAME["a"] > 0, "high", "low")  # a function of what the attacker knows
+    found = AttributeInference().measure(records(secret=secret), records(secret=secret))
+    assert found.details["by column"]["s"]["baseline"] > 0.95
+    assert found.value < 0.05
+
+
+def test_a_permuted_secret_gives_nothing_away():
+    released = records(secret=RNG.permutation(SECRET))
+    found = AttributeInference().measure(records(), released)
+    assert found.interval.low < 0 < found.interval.high
+
+
+def test_groups_are_left_out_whole():
+    # Groups of three with the mean of a number: a member's own value is a third of the mean. Left out alone, the
+    # other two still sit at the group's centre and carry the mean; only the whole group's absence is a baseline.
+    labels = np.arange(N) // 3
+    part = Partition(labels=labels)
+    frame = pd.DataFrame({"a": 10.0 * labels + RNG.normal(size=N), "b": 10.0 * labels + RNG.normal(size=N)})
+    secret = RNG.normal(size=N)
+    grouped = pd.DataFrame(part.means(frame.to_numpy())[part.labels], columns=["a", "b"])
+    released = records(grouped, part.means(secret[:, None])[part.labels, 0])
+    alone = AttributeInference(tolerance=0.5).measure(records(frame, secret), released)
+    whole = AttributeInference(tolerance=0.5).measure(records(frame, secret), released, partition=part)
+    assert whole.details["whole groups left out"]
+    assert whole.value > alone.value + 0.03
+
+
+@pytest.mark.slow
+def test_forest():
+    pytest.importorskip("sklearn")
+    few = records().take(np.arange(150))
+    found = AttributeInference(model="forest").measure(few, few)
+    assert found.value > 0.5
+    number = records(secret=RNG.normal(size=N)).take(np.arange(150))
+    continuous = AttributeInference(model="forest", tolerance=0.5).measure(number, number)
+    assert continuous.value > 0.2
+
+
+def test_paired_interval_is_not_empty_where_all_agree():
+    sure = _paired(np.ones(50, dtype=bool), np.zeros(50, dtype=bool))
+    assert sure.difference == 1
+    assert 0.85 < sure.interval.low < sure.interval.high <= 1
+
+
+def test_paired_interval_covers():
+    # 70 % right with, 50 % without, half of the people decided together; 95 % should cover the true difference.
+    rng, hits = np.random.default_rng(2), 0
+    for _ in range(400):
+        u = rng.uniform(size=(2, 80))
+        u[1] = np.where(rng.uniform(size=80) < 0.5, u[0], u[1])
+        interval = _paired(u[0] < 0.7, u[1] < 0.5).interval
+        hits += interval.low <= 0.2 <= interval.high
+    assert hits / 400 > 0.91
+
+
+def test_not_computable():
+    table = records()
+    bare = table.without(["s"])
+    assert AttributeInference().measure(bare, bare).value is None
+    few = table.take(np.arange(3))
+    assert "fewer than 5" in AttributeInference().measure(few, few).reason

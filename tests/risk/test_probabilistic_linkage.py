@@ -1,0 +1,97 @@
+import numpy as np
+import pandas as pd
+import pytest
+
+from shoal.errors import ParameterError
+from shoal.microdata import Microdata
+from shoal.risk.probabilistic_linkage import ProbabilisticLinkage, estimate, weights
+from shoal.risk.text_similarity import jaro_winkler
+
+RNG = np.random.default_rng(21)
+
+
+def records(frame):
+    return Microdata.of(frame, {name: {"role": "quasi-identifier", "missing": "keep"} for name in frame}).records
+
+
+def people(n=300):
+    return pd.DataFrame({
+        "name": [f"{a}{b}" for a, b in zip(RNG.choice(list("abcdefgh"), n), RNG.choice(["anna", "bert", "carl"], n))],
+        "town": RNG.integers(0, 30, n).astype(str),
+        "age": RNG.integers(18, 90, n).astype(float),
+    })
+
+
+@pytest.mark.parametrize(("a", "b", "similarity"), [
+    # The examples of Winkler (1990): MARTHA has one transposition, DWAYNE four matching letters in order.
+    ("MARTHA", "MARHTA", 0.9611), ("DWAYNE", "DUANE", 0.84), ("DIXON", "DICKSONX", 0.8133),
+    ("abc", "abc", 1), ("", "abc", 0), ("abc", "xyz", 0),
+])
+def test_jaro_winkler(a, b, similarity):
+    assert jaro_winkler(a, b) == pytest.approx(similarity, abs=5e-5)
+    assert jaro_winkler(b, a) == jaro_winkler(a, b)
+
+
+def test_em_recovers_planted_agreement():
+    # Expected pattern counts of 1000 x 1000 pairs with known m and u.
+    m, u, n = np.array([0.95, 0.8, 0.7]), np.array([0.1, 0.02, 0.005]), 1000
+    bits = np.arange(8)[:, None] >> np.arange(3) & 1
+    match = np.where(bits, m, 1 - m).prod(axis=1) * n
+    other = np.where(bits, u, 1 - u).prod(axis=1) * n * (n - 1)
+    found_m, found_u = estimate(np.round(match + other).astype(np.int64), 3, n)
+    np.testing.assert_allclose(found_m, m, atol=0.01)
+    np.testing.assert_allclose(found_u, u, rtol=0.01)
+    assert weights(found_m, found_u).argmax() == 7
+
+
+def test_planted_releases():
+    frame = people()
+    classes = records(frame).classes(("name", "town", "age"))
+    same = ProbabilisticLinkage(tolerance=0).measure(records(frame), records(frame))
+    assert same.value == pytest.approx(len(classes.sizes) / 300)  # ties in a class share
+    shuffled = frame.apply(lambda column: RNG.permutation(column))
+    assert ProbabilisticLinkage().measure(records(frame), records(shuffled)).value < 0.05
+    everyone_alike = frame.assign(name="x", town="1", age=50.0)
+    alike = ProbabilisticLinkage().measure(records(frame), records(everyone_alike))
+    assert alike.value < 0.02
+
+
+def test_em_finds_the_column_that_identifies():
+    # Names are unique and kept; towns are kept for six in ten, ages not at all. (If only names agreed, no pattern
+    # would go with another, and nobody could learn from the counts which column tells.)
+    frame = people().assign(name=[f"person {i}" for i in range(300)])
+    moved = RNG.uniform(size=300) < 0.4
+    town = np.where(moved, RNG.permutation(frame["town"]), frame["town"])
+    noisy = frame.assign(town=town, age=RNG.permutation(frame["age"]))
+    found = ProbabilisticLinkage().measure(records(frame), records(noisy))
+    assert found.value > 0.95
+    assert found.details["by EM"] > 0.95
+    learned, true = (found.details[key] for key in ("agreement in matches (m) by EM", "true agreement in matches"))
+    assert learned["name"] > 0.7
+    assert true["name"] > 1 - 1e-5
+    assert learned["town"] == pytest.approx(true["town"], abs=0.15)
+    assert learned["age"] < 0.2
+
+
+def test_typing_errors_need_similarity():
+    frame = people(120).assign(name=[f"{i:03d} surname" for i in range(120)])
+    wrong = frame.assign(name=[name[:5] + name[6:] for name in frame["name"]], town="0", age=0.0)
+    assert ProbabilisticLinkage().measure(records(frame), records(wrong)).value < 0.05
+    assert ProbabilisticLinkage(similarity=0.97).measure(records(frame), records(wrong)).value > 0.5
+
+
+def test_missing_agrees_with_nothing_and_a_sample_is_repeatable():
+    frame = people()
+    holes = frame.assign(town=[None] * 300)
+    found = ProbabilisticLinkage(sample=50).measure(records(frame), records(holes), seed=3)
+    assert found.details["true agreement in matches"]["town"] < 0.01
+    assert found.details["records attacked"] == 50
+    assert found.value == ProbabilisticLinkage(sample=50).measure(records(frame), records(holes), seed=3).value
+
+
+def test_refused_and_not_computable():
+    with pytest.raises(ParameterError, match="probabilistic-linkage: similarity must be"):
+        ProbabilisticLinkage(similarity=1.5)
+    x = RNG.normal(size=(20, 17))
+    assert "At most 16 columns" in ProbabilisticLinkage().measure(x, x).reason
+    assert ProbabilisticLinkage().measure(x[:, :2], x[:9, :2]).value is None
