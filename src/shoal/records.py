@@ -23,14 +23,17 @@ from numpy.typing import ArrayLike, NDArray
 
 from shoal.errors import DataError, quoted
 from shoal.hierarchy import Hierarchy
-from shoal.kernels.arrays import Bools, Floats, Longs, floats, ints
+from shoal.kernels.arrays import Bools, Floats, Ints, Longs, floats, ints
 from shoal.kernels.classes import distinct
+from shoal.kernels.suppression import wildcard_counts
 from shoal.schema import Level, Role, Scale
 
 MAD_TO_SD = 1.482602218505602
 """1 / Phi^-1(3/4): makes the median absolute deviation estimate a normal standard deviation."""
 
 Unit = Literal["date", "datetime", "duration"]
+MissingCells = Literal["equal", "wildcard", "nothing"]
+"""What a missing cell matches: a missing cell, everything, or nothing (see `Records.matching`)."""
 
 HUGE = 2.0**1020
 """Above this the difference of two values may overflow."""
@@ -92,6 +95,15 @@ class Variable:
         bits = floats(self.values).view(np.int64).copy()
         bits[self.missing] = np.iinfo(np.int64).min + 1  # one bit pattern for all the NaNs there are
         return bits
+
+    def codes(self) -> Ints:
+        """Shape (n,); equal codes from 0 exactly where cells are equal as written, -1 for missing cells."""
+        if not self.continuous:
+            return ints(self.values)
+        codes = np.full(len(self.values), -1, dtype=np.int32)
+        known = ~self.missing
+        codes[known] = np.unique(self.identity()[known], return_inverse=True)[1]
+        return codes
 
     def embedded(self) -> Floats:
         """Shape (n, m); points whose squared distances are the column's part of a record's distance."""
@@ -323,6 +335,26 @@ class Records:
                 count = len(held)
         held, ids = distinct(ids)
         return Classes(ids=ids, sizes=np.bincount(ids, minlength=len(held)).astype(np.int64))
+
+
+    def matching(self, names: Iterable[str], missing: MissingCells = "equal") -> Longs:
+        """Shape (n,); for each record the number of records it may stand for on some columns, itself included.
+
+        Parameters
+        ----------
+        missing
+            What a missing cell matches. `equal`: a missing cell only, so that the figure is the size of the
+            equivalence class. `wildcard`: everything, on either side. `nothing`: a record with a missing cell
+            counts for no other record; its own visible cells are compared with the complete records.
+        """
+        chosen = list(names)
+        classes = self.classes(chosen)
+        if missing == "equal" or not chosen:
+            return classes.of_record
+        _, first = np.unique(classes.ids, return_index=True)
+        codes = np.column_stack([self[name].codes()[first] for name in chosen])
+        counts = wildcard_counts(codes, classes.sizes, missing_counts=missing == "wildcard")
+        return np.asarray(counts[classes.ids])
 
 
 def standardiser(values: Floats, scale: Scale) -> Callable[[Floats], Floats]:

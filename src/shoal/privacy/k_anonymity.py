@@ -1,16 +1,21 @@
 """k-anonymity (Samarati & Sweeney 1998)."""
 
-from typing import Annotated
+from typing import Annotated, Any
 
 import numpy as np
 from annotated_types import Ge
 
-from shoal.errors import plural
+from shoal.errors import plural, quoted
 from shoal.evidence import Verdict
 from shoal.groups import Partition
 from shoal.methods import method
 from shoal.privacy.model import PrivacyModel
-from shoal.records import Records
+from shoal.records import MissingCells, Records
+
+MEANING = {
+    "wildcard": "a missing cell matching every value",
+    "nothing": "records with a missing cell counting for no other",
+}
 
 
 @method("k-anonymity", title="k-anonymity", source="Samarati & Sweeney (1998)")
@@ -18,47 +23,69 @@ class KAnonymity(PrivacyModel):
     """Every combination of quasi-identifier values is shared by at least k records.
 
     Checked on the finished table alone: values are compared as they are written, so 0 and -0, or 1 and
-    1.0000001, are different. A missing value equals a missing value and nothing else. A table without
-    records holds no one and satisfies any k; a table without quasi-identifiers is a single class.
+    1.0000001, are different. A table without records holds no one and satisfies any k; a table without
+    quasi-identifiers is a single class.
 
     Parameters
     ----------
     k
         Smallest number of records that must share a combination.
+    columns
+        The columns whose combinations are counted; by default all quasi-identifiers. Naming fewer states a
+        weaker requirement, and the verdict says so.
+    missing
+        What a missing cell matches. `equal`: another missing cell and nothing else, so that records fall
+        into equivalence classes. `wildcard`: every value, as after local suppression in sdcMicro; an
+        intruder who knows the missing value could then be wrong about whom a record belongs to, but only by
+        records with missing cells. `nothing`: a record with a missing cell counts for no other record, while
+        its own visible cells must agree with k - 1 complete records.
     """
 
     k: Annotated[int, Ge(1)]
+    columns: tuple[str, ...] | None = None
+    missing: MissingCells = "equal"
 
     def judge(
         self, released: Records, original: Records | None = None, partition: Partition | None = None
     ) -> Verdict:
-        classes = released.classes(released.quasi_identifiers)
-        smallest = int(classes.sizes.min()) if len(released) else None
+        names = released.quasi_identifiers if self.columns is None else self.columns
+        matching = released.matching(names, self.missing)
+        smallest = int(matching.min()) if len(released) else None
         holds = smallest is None or smallest >= self.k
-        small = classes.sizes[classes.sizes < self.k]
+        short = int((matching < self.k).sum())
+        classes = released.classes(names)
+        small = int((classes.sizes < self.k).sum())
         if smallest is None:
             sentence = "The table has no records, so no one can be singled out."
         elif holds:
+            kind = f"{plural(len(classes.sizes), 'class')}, the smallest of {smallest:,}"
+            if self.missing != "equal":
+                kind = MEANING[self.missing]
+            sentence = f"Every record shares its {self._what()} with at least {smallest - 1:,} others ({kind})."
+        elif self.missing == "equal":
             sentence = (
-                f"Every record shares its quasi-identifiers with at least {smallest - 1:,} others "
-                f"({plural(len(classes.sizes), 'class')}, the smallest of {smallest:,})."
+                f"{plural(small, 'class')} with {plural(short, 'record')} in all "
+                f"{'is' if small == 1 else 'are'} smaller than {self.k}; the smallest holds {smallest}."
             )
         else:
+            verb = "shares its" if short == 1 else "share their"
             sentence = (
-                f"{plural(len(small), 'class')} with {plural(int(small.sum()), 'record')} in all "
-                f"{'is' if len(small) == 1 else 'are'} smaller than {self.k}; the smallest holds {smallest}."
+                f"{plural(short, 'record')} {verb} {self._what()} with fewer than {self.k - 1:,} others "
+                f"({MEANING[self.missing]})."
             )
+        details: dict[str, Any] = {
+            "classes": len(classes.sizes),
+            "smallest class": smallest,
+            "mean class size": float(np.mean(classes.sizes)) if len(released) else None,
+            "classes too small": small,
+            "records in classes too small": short,
+        }
+        if self.missing != "equal":
+            details = {"missing": self.missing, "fewest matching records": smallest, "records below k": short}
         return Verdict(
-            requirement=f"{self.k}-anonymity",
-            holds=holds,
-            required=self.k,
-            achieved=smallest,
-            sentence=sentence,
-            details={
-                "classes": len(classes.sizes),
-                "smallest class": smallest,
-                "mean class size": float(np.mean(classes.sizes)) if len(released) else None,
-                "classes too small": len(small),
-                "records in classes too small": int(small.sum()),
-            },
+            requirement=f"{self.k}-anonymity" + ("" if self.columns is None else f" on {', '.join(self.columns)}"),
+            holds=holds, required=self.k, achieved=smallest, sentence=sentence, details=details,
         )
+
+    def _what(self) -> str:
+        return "quasi-identifiers" if self.columns is None else f"values of {quoted(self.columns)}"

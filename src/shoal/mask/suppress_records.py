@@ -1,0 +1,50 @@
+"""Suppression of whole records."""
+
+from typing import Annotated
+
+import numpy as np
+from annotated_types import Ge, Le
+
+from shoal.change import Change
+from shoal.errors import Refused
+from shoal.groups import Progress
+from shoal.mask.masking import Mask
+from shoal.methods import method
+from shoal.records import MissingCells, Records
+
+
+@method("suppress-records", title="Suppression of records", source="Samarati (2001)")
+class SuppressRecords(Mask):
+    """Drops the records that share the step's columns with fewer than k records, up to a limit.
+
+    Under `wildcard` a record dropped may leave others with too few matches; they are dropped in turn until
+    all that are left reach k.
+
+    Parameters
+    ----------
+    k
+        Records that must share the columns.
+    limit
+        Largest share of the records that may be dropped; if more would have to be, nothing is released.
+    missing
+        What a missing cell matches: another missing cell, everything, or nothing.
+    """
+
+    k: Annotated[int, Ge(1)]
+    limit: Annotated[float, Ge(0), Le(1)]
+    missing: MissingCells = "equal"
+
+    def apply(self, records: Records, rng: np.random.Generator, progress: Progress = None) -> Change:
+        left = records
+        while len(left):
+            kept = left.matching(records.targets, self.missing) >= self.k
+            if kept.all():
+                break
+            left = left.take(kept)
+        gone = len(records) - len(left)
+        if gone > self.limit * len(records) * (1 + 1e-12):
+            raise Refused(
+                f"suppress-records would have to drop {gone:,} of {len(records):,} records to reach k = {self.k}, "
+                f"more than the limit of {self.limit:g}. Raise the limit, or recode first."
+            )
+        return Change(records=left, facts={"records dropped": gone, "share": gone / max(len(records), 1)})
