@@ -162,3 +162,20 @@ def test_every_command_helps(run: Run, command: str) -> None:
 def test_wrong_use(run: Run) -> None:
     assert run("protekt")[0] == 2
     assert run("--version")[1].startswith("shoal, version")
+
+
+def test_explore_and_compare(run: Run, files: Path) -> None:
+    with (files / "plan.yaml").open("a") as plan:
+        plan.write("explore: {method: [mdav], k: [3, 4]}\n")
+    edit("plan.yaml", "steps: [{partition: mdav, k: 3}]", "steps: []")(files)
+    status, out, _ = run("explore", files / "in.csv", "--plan", files / "plan.yaml", "--out", files / "explored")
+    assert status == 0
+    assert "* mdav k=3" in out
+    for k in (3, 4):
+        plan_file = files / "explored" / "plans" / f"mdav-k-{k}.yaml"
+        assert run("protect", files / "in.csv", "--plan", plan_file, "--out", files / f"out{k}")[0] == 0
+    status, out, _ = run("--json", "compare", files / "out3", files / "out4", "--out", files / "page.html")
+    assert status == 0
+    assert len(json.loads(out)["rows"][0]["cells"]) == 2
+    assert "side by side" in (files / "page.html").read_text()
+    assert run("compare", files)[0] == 2

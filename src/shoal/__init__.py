@@ -30,6 +30,7 @@ _HOMES = {
     "Hierarchy": "hierarchy",
     "Schema": "schema",
     "example": "hospital",
+    "explore": "frontier",
     "read": "files.tables",
 }
 

@@ -185,6 +185,90 @@ def audit(
 
 
 @cli.command()
+@click.argument("data", type=FILE)
+@click.option("--plan", "plan_file", type=FILE, required=True, help="Plan file with a section 'explore'.")
+@click.option("--out", type=FILE, required=True, help="Directory for figures, plans and the page; private.")
+@click.option("--seed", type=int, default=0, show_default=True, help="The same for every candidate.")
+@click.option("--workers", type=click.IntRange(1), default=1, show_default=True, help="Processes side by side.")
+@_reading
+@pass_context
+def explore(
+    context: _Context, data: Path, plan_file: Path, out: Path, seed: int, workers: int, delimiter: str | None,
+    encoding: str | None,
+) -> None:
+    """Try many methods and parameters on DATA and draw the frontier of risk and utility.
+
+    What was computed is kept in OUT: an exploration that was interrupted goes on where it stopped.
+
+    \b
+    Example:
+      shoal explore people.csv --plan ranges.yaml --out exploration --workers 2
+    """
+    from shoal.files.tables import read_table
+    from shoal.frontier import explore as run
+    from shoal.frontier import write
+
+    plan = shoal.Plan.read(plan_file)
+    _check_writable(out)
+    table = read_table(data, delimiter=delimiter, encoding=encoding)
+    with _progress(context) as stage:
+
+        def progress(done: int, total: int, name: str) -> None:
+            if stage is not None:
+                stage(f"{done} of {total} {name}", done / max(total, 1))
+
+        frontier = run(table.frame, plan, out, seed=seed, workers=workers, progress=progress)
+    write(frontier, out)
+    context.result(frontier.as_mapping())
+    for point in frontier.points:
+        mark = "*" if point.name in frontier.pareto else " "
+        figures = [f"{v:.4g}" if v is not None else "none" for v in (point.risk, point.utility)]
+        context.say(f"{mark} {point.name:<40} {frontier.risk} {figures[0]:<10} {frontier.utility} {figures[1]:<10} "
+                    f"{point.reason}".rstrip())
+    context.say(f"\n{frontier.because}\nPage      {(out / 'frontier.html').resolve().as_uri()}")
+
+
+@cli.command()
+@click.argument("releases", nargs=-1, required=True, type=FILE)
+@click.option("--out", type=FILE, help="Write the comparison as a page.")
+@pass_context
+def compare(context: _Context, releases: tuple[Path, ...], out: Path | None) -> None:
+    """Set several releases side by side: what was proved, risk and loss.
+
+    \b
+    Example:
+      shoal compare release-1 release-2 --out comparison.html
+    """
+    from rich.console import Console
+    from rich.table import Table
+
+    from shoal.files.atomic import atomic_file
+    from shoal.report.comparison_page import comparison, comparison_page
+    from shoal.report.page import figure
+
+    evidence = {str(folder): _evidence_of(folder) for folder in releases}
+    rows = comparison(evidence)
+    context.result({"releases": list(evidence), "rows": rows})
+    table = Table("", *evidence)
+    for row in rows:
+        cells = ["none" if cell is None else figure(cell) for cell in row["cells"]]
+        table.add_row(row["title"], *(f"[bold]{c}[/bold]" if i in row["best"] else c for i, c in enumerate(cells)))
+    if not context.quiet and not context.as_json:
+        Console(width=None if sys.stdout.isatty() else 160).print(table)
+    if out is not None:
+        with atomic_file(out) as temporary:
+            temporary.write_text(comparison_page(evidence), encoding="utf-8")
+
+
+def _evidence_of(folder: Path) -> dict[str, Any]:
+    path = folder / "release" / "evidence.json"
+    try:
+        return dict(json.loads(path.read_text(encoding="utf-8")))
+    except (OSError, ValueError):
+        raise FileError(f"There is no release in '{folder}' (release/evidence.json cannot be read).") from None
+
+
+@cli.command()
 def schema() -> None:
     """Print the JSON schema of plan files, for editors that complete and check.
 

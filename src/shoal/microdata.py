@@ -5,6 +5,7 @@ is the table in numbers, with the schema's policy for missing values applied; `r
 numbers back into a frame of the kind that came in, with its index, column order and data types.
 """
 
+import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -105,6 +106,14 @@ class Microdata:
     def missing_facts(self) -> dict[str, Any]:
         """How many records were dropped and how many values imputed or kept, by column."""
         return self._treated[1]
+
+    def fingerprint(self) -> str:
+        """SHA-256 of all names and cells, whatever kind of frame holds them."""
+        digest = hashlib.sha256()
+        for variable in self.encoded.variables:
+            digest.update(variable.name.encode() + np.ascontiguousarray(variable.values).tobytes())
+            digest.update(repr(variable.categories).encode())
+        return digest.hexdigest()
 
     def rebuild(self, records: Records) -> "Microdata":
         """The frame that these records stand for; columns without change keep their cells as they were."""

@@ -34,7 +34,7 @@ NOBODY = (
     "no column is a quasi-identifier, so every privacy requirement would hold emptily. "
     "Give the columns that others may know the role quasi-identifier."
 )
-SECTIONS = ("columns", "steps", "requirements", "measures", "constraints", "output")
+SECTIONS = ("columns", "steps", "requirements", "measures", "constraints", "output", "explore")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -141,6 +141,8 @@ class Plan:
         What happens when the input itself breaks a constraint: refuse, report or repair.
     output
         How the release is written.
+    explore
+        Methods and ranges of parameters for `shoal.explore`; `protect` takes no notice of it.
     folder
         Where file names in the plan are looked up.
     """
@@ -152,6 +154,7 @@ class Plan:
     constraints: tuple[str, ...] = ()
     broken_rules: Policy = "refuse"
     output: Output = field(default_factory=Output)
+    explore: Mapping[str, Any] = field(default_factory=dict)
     folder: Path = field(default_factory=Path)
 
     @classmethod
@@ -189,6 +192,7 @@ class Plan:
             **({"constraints": {"rules": list(self.constraints), "broken_rules": self.broken_rules}}
                if self.constraints else {}),
             "output": self.output.as_mapping(),
+            **({"explore": dict(self.explore)} if self.explore else {}),
         }
 
     def as_yaml(self) -> str:
@@ -268,6 +272,7 @@ class _Reader:
             "requirements": tuple(self._each(sections, "requirements", self._requirement)),
             "measures": tuple(self._each(sections, "measures", self._measure)),
             "output": self._output(sections),
+            "explore": self._explore(sections),
             **self._constraints(sections),
         }
         if schema is not None:
@@ -356,6 +361,13 @@ class _Reader:
             elif key != "format" and not isinstance(value, bool):
                 self._mistake(sections["output"], key, f"{key} must be true or false; got {value!r}.")
         return Output(**given)
+
+    def _explore(self, sections: Mapping[str, Any]) -> Mapping[str, Any]:
+        given = _plain(sections.get("explore") or {})
+        if not isinstance(given, Mapping):
+            self._mistake(sections, "explore", "explore must be a mapping with the key 'method' and ranges.")
+            return {}
+        return given
 
     def _constraints(self, sections: Mapping[str, Any]) -> dict[str, Any]:
         given = _plain(sections.get("constraints") or [])
@@ -455,6 +467,15 @@ def json_schema() -> dict[str, Any]:
                     "guard_formulas": {"type": "boolean"},
                 },
                 "additionalProperties": False,
+            },
+            "explore": {
+                "type": "object",
+                "properties": {
+                    "method": {"type": ["array", "object"]},
+                    "risk": {"enum": [entry.name for entry in registered("risk")]},
+                    "utility": {"enum": [entry.name for entry in registered("utility")]},
+                },
+                "required": ["method"],
             },
         },
         "$defs": defs,

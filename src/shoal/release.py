@@ -6,7 +6,6 @@ out; the records become a table again. Only then is the table judged, as it woul
 requirement does not hold there is no release.
 """
 
-import hashlib
 import json
 import platform
 import secrets
@@ -436,22 +435,13 @@ def _record(done: _Done, source: Mapping[str, Any] | None, evidence: Evidence) -
         "version": RECORD_VERSION,
         "versions": {"shoal": shoal.__version__, "python": platform.python_version(),
                      **{name: version(name) for name in packages}},
-        "input": {"records": len(original), "sha256 of cells": _fingerprint(original), **(source or {})},
+        "input": {"records": len(original), "sha256 of cells": original.fingerprint(), **(source or {})},
         "missing values": original.missing_facts,
         "plan": done.plan.as_mapping(),
         "seed": done.entropy,
         "steps": done.run.told,
         "evidence": evidence.as_mapping(),
     }
-
-
-def _fingerprint(table: Microdata) -> str:
-    digest = hashlib.sha256()
-    for variable in table.encoded.variables:
-        digest.update(variable.name.encode())
-        digest.update(np.ascontiguousarray(variable.values).tobytes())
-        digest.update(repr(variable.categories).encode())
-    return digest.hexdigest()
 
 
 def _write_json(path: Path, content: Any) -> None:

@@ -21,12 +21,8 @@ def public_page(dossier: Dossier) -> str:
     runs no script.
     """
     threshold = _threshold(dossier)
-    pages = Environment(
-        loader=PackageLoader("shoal.report"), autoescape=True, undefined=StrictUndefined, trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    pages.filters["figure"] = figure
-    return pages.get_template("page.html").render(
+    return render(
+        "page.html",
         dossier=dossier,
         holds=all(verdict.holds for verdict in dossier.verdicts),
         promised=bool(dossier.verdicts),
@@ -38,6 +34,16 @@ def public_page(dossier: Dossier) -> str:
         threshold=threshold,
         plan_text=dossier.plan.as_yaml(),
     )
+
+
+def render(template: str, **content: Any) -> str:
+    """Fill one of the templates; every value is escaped."""
+    pages = Environment(
+        loader=PackageLoader("shoal.report"), autoescape=True, undefined=StrictUndefined, trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    pages.filters["figure"] = figure
+    return pages.get_template(template).render(**content)
 
 
 def _threshold(dossier: Dossier) -> int:

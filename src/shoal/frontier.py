@@ -1,0 +1,388 @@
+"""Many plans, one table: which of them give most for the risk they leave.
+
+A plan's section `explore` names methods and ranges of parameters:
+
+    explore:
+      method: [mdav, microhybrid, rank-swap, noise]
+      k: [3, 5, 10]
+      p: [0.02, 0.1]
+      variance: [0.05, 0.2]
+      risk: distance-linkage
+      utility: propensity
+
+Every method is tried with every value of the ranges that are parameters of it; a method may also be given
+as its own steps (`{name: [steps]}`) with lists as ranges. Each combination is a whole plan, carried out in a
+process of its own and judged by `shoal.assess`. Its figures are written as soon as they are there, so that
+an exploration that was interrupted goes on where it stopped.
+"""
+
+import hashlib
+import json
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from dataclasses import asdict, dataclass, replace
+from itertools import product
+from math import dist
+from multiprocessing import get_context
+from pathlib import Path
+from typing import Any
+
+import shoal
+from shoal.errors import InputError, PlanError, ShoalError, unknown
+from shoal.files.atomic import atomic_file
+from shoal.methods import entry, registered
+from shoal.microdata import Microdata
+from shoal.plan import Plan
+from shoal.release import assess
+from shoal.report.frontier_page import frontier_page
+
+DEFAULT_RISK = "distance-linkage"
+DEFAULT_UTILITY = "sse"
+RECIPES: Mapping[str, Sequence[Mapping[str, Any]]] = {
+    "microhybrid": ({"partition": "mdav", "replace": {"method": "ipso", "small": "merge"}},),
+}
+"""Methods that are compositions: k-microhybrid is a partition followed by IPSO (Domingo-Ferrer & Gonzalez-Nicolas
+2010, procedure 1)."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Candidate:
+    """One plan to try.
+
+    Parameters
+    ----------
+    name
+        The method and its parameters, as in `mdav k=5`.
+    method
+        The method's name alone.
+    plan
+        The whole plan.
+    """
+
+    name: str
+    method: str
+    plan: Plan
+
+
+@dataclass(frozen=True, kw_only=True)
+class Point:
+    """What a candidate came to.
+
+    Parameters
+    ----------
+    risk, utility
+        The two figures that were asked for; None where one could not be computed, and `reason` says why.
+    holds
+        Whether every requirement of the plan was proved.
+    figures
+        All figures by measure.
+    """
+
+    name: str
+    method: str
+    risk: float | None
+    utility: float | None
+    holds: bool
+    reason: str
+    figures: Mapping[str, float | None]
+
+    @property
+    def comparable(self) -> bool:
+        """Proved, and measured on both axes."""
+        return self.holds and self.risk is not None and self.utility is not None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Frontier:
+    """The outcome of an exploration.
+
+    Parameters
+    ----------
+    points
+        All candidates, in the order of the plan.
+    pareto
+        Names of those than which no other is better on one axis and no worse on the other, by risk.
+    recommended
+        Name of the one to take, None if no candidate satisfies the requirements; `because` says why.
+    """
+
+    points: tuple[Point, ...]
+    risk: str
+    utility: str
+    better: tuple[str, str]
+    pareto: tuple[str, ...]
+    recommended: str | None
+    because: str
+    plans: Mapping[str, Plan]
+
+    def as_mapping(self) -> dict[str, Any]:
+        """For frontier.json."""
+        return {
+            "version": 1, "risk": self.risk, "utility": self.utility, "better": list(self.better),
+            "pareto": list(self.pareto), "recommended": self.recommended, "because": self.because,
+            "points": [asdict(p) for p in self.points],
+        }
+
+
+def write(frontier: Frontier, directory: str | Path) -> Path:
+    """Write frontier.json, the page frontier.html, every candidate's plan, and the recommended one as plan.yaml."""
+    folder = Path(directory)
+    (folder / "plans").mkdir(parents=True, exist_ok=True)
+    for name, plan in frontier.plans.items():
+        _put(folder / "plans" / f"{slug(name)}.yaml", plan.as_yaml())
+    if frontier.recommended is not None:
+        _put(folder / "plan.yaml", frontier.plans[frontier.recommended].as_yaml())
+    _put(folder / "frontier.json", json.dumps(frontier.as_mapping(), indent=2) + "\n")
+    _put(folder / "frontier.html", frontier_page(frontier.as_mapping()))
+    return folder
+
+
+def slug(name: str) -> str:
+    """A candidate's name as a file name: `mdav k=5` is `mdav-k-5`."""
+    return re.sub(r"[^a-z0-9.]+", "-", name.lower()).strip("-")
+
+
+def _put(path: Path, text: str) -> None:
+    with atomic_file(path) as temporary:
+        temporary.write_text(text, encoding="utf-8")
+
+
+def candidates(plan: Plan) -> list[Candidate]:
+    """Every combination that a plan's section `explore` asks for.
+
+    Raises
+    ------
+    PlanError
+        If the section names an unknown method, or a range that no method has.
+    """
+    spec = dict(plan.explore)
+    methods = spec.pop("method", None)
+    if not methods:
+        raise PlanError("explore needs the key 'method' with at least one method, as in method: [mdav, rank-swap].")
+    for axis in ("risk", "utility"):
+        spec.pop(axis, None)
+    ranges = {key: value if isinstance(value, list) else [value] for key, value in spec.items()}
+    named = methods.items() if isinstance(methods, Mapping) else [(name, None) for name in methods]
+    used: set[str] = set()
+    found = []
+    for name, steps in named:
+        for chosen, made in _combinations(str(name), steps, ranges, used):
+            shown = " ".join(f"{key}={value}" for key, value in chosen.items())
+            mapping = {**plan.as_mapping(), "steps": [*_before(plan), *made]}
+            mapping.pop("explore", None)
+            found.append(Candidate(name=f"{name} {shown}".strip(), method=str(name),
+                                   plan=replace(Plan.of(mapping), folder=plan.folder)))
+    if idle := sorted(set(ranges) - used):
+        raise PlanError(f"explore: none of the methods has the parameter '{idle[0]}'. Take the range out.")
+    return found
+
+
+def _before(plan: Plan) -> list[dict[str, Any]]:
+    """Steps that every candidate shares: those the plan has anyway."""
+    return [step.as_mapping() for step in plan.steps]
+
+
+def _combinations(
+    name: str, steps: Any, ranges: Mapping[str, list[Any]], used: set[str]
+) -> Iterator[tuple[dict[str, Any], list[dict[str, Any]]]]:
+    given = [dict(step) for step in steps] if steps is not None else _steps_of(name)
+    open_places: list[tuple[int, str, list[Any]]] = []
+    for number, step in enumerate(given):
+        room = next((r for r in ("partition", "mask") if r in step), None)
+        if room is None:
+            raise PlanError(f"explore: a step of '{name}' must name a partition or a mask.")
+        known = entry(room, step[room]).parameters
+        for key in known:
+            if key in step and isinstance(step[key], list) and not _takes_lists(room, step[room], key):
+                open_places.append((number, key, step[key]))
+            elif key not in step and key in ranges:
+                open_places.append((number, key, ranges[key]))
+                used.add(key)
+    for values in product(*(choices for _, _, choices in open_places)):
+        made = [dict(step) for step in given]
+        chosen = {}
+        for (number, key, _), value in zip(open_places, values):
+            made[number][key] = chosen[key] = value
+        yield chosen, made
+
+
+def _takes_lists(room: str, name: str, key: str) -> bool:
+    return "array" in json.dumps(entry(room, name).json_schema()["properties"].get(key, {}))
+
+
+def _steps_of(name: str) -> list[dict[str, Any]]:
+    if name in RECIPES:
+        return [dict(step) for step in RECIPES[name]]
+    for room in ("partition", "mask"):
+        if name in (known := [e.name for e in registered(room)]):
+            return [{room: name}]
+    names = [e.name for room in ("partition", "mask") for e in registered(room)]
+    raise PlanError(f"explore: {unknown('method', name, [*RECIPES, *names, *known])}")
+
+
+def explore(
+    table: Any,
+    plan: Plan | Mapping[str, Any] | str | Path,
+    directory: str | Path,
+    *,
+    seed: int = 0,
+    workers: int = 1,
+    progress: Callable[[int, int, str], None] | None = None,
+) -> Frontier:
+    """Try every candidate of a plan and find the frontier of risk and utility.
+
+    Parameters
+    ----------
+    table
+        The table to protect.
+    plan
+        With the section `explore`.
+    directory
+        Where the figures of each candidate are kept; what is there already for the same data, plan and seed
+        is not computed again. Private: it belongs beside the data.
+    seed
+        The same for all candidates, so that each can be repeated by `protect` with its plan.
+    workers
+        Processes that work side by side.
+    progress
+        Called with how many are done, how many there are, and the name of the last.
+    """
+    plan = Plan.of(plan)
+    tries = candidates(plan)
+    axes = str(plan.explore.get("risk", DEFAULT_RISK)), str(plan.explore.get("utility", DEFAULT_UTILITY))
+    for room, axis in zip(("risk", "utility"), axes):
+        entry(room, axis)
+    original = Microdata.of(table, plan.schema, plan.folder)
+    folder = Path(directory)
+    (folder / "points").mkdir(parents=True, exist_ok=True)
+    fingerprint = original.fingerprint()
+    results: dict[str, dict[str, Any]] = {}
+    todo = []
+    for candidate in tries:
+        path = folder / "points" / f"{_key(candidate, axes, seed, fingerprint)}.json"
+        if path.is_file():
+            results[candidate.name] = json.loads(path.read_text())
+        else:
+            todo.append((candidate, path))
+    tell = progress or (lambda done, total, name: None)
+    tell(len(results), len(tries), "")
+    for name, path, result in _carried_out(todo, table, axes, seed, workers):
+        with atomic_file(path, 0o600) as temporary:
+            temporary.write_text(json.dumps(result))
+        results[name] = result
+        tell(len(results), len(tries), name)
+    better = _direction(results.values(), axes[0]), _direction(results.values(), axes[1])
+    points = tuple(_point(c, results[c.name], axes) for c in tries)
+    pareto = _pareto(points, better)
+    recommended, because = _recommend(points, pareto, better, axes)
+    return Frontier(points=points, risk=axes[0], utility=axes[1], better=better, pareto=pareto,
+                    recommended=recommended, because=because, plans={c.name: c.plan for c in tries})
+
+
+def _direction(results: Iterable[Mapping[str, Any]], axis: str) -> str:
+    """Whether lower or higher is better, as the measure itself said."""
+    return next((str(result["better"][axis]) for result in results if axis in result["better"]), "lower")
+
+
+def _carried_out(
+    todo: Sequence[tuple[Candidate, Path]], table: Any, axes: tuple[str, str], seed: int, workers: int
+) -> Iterator[tuple[str, Path, dict[str, Any]]]:
+    jobs = [(c.name, path, _with_axes(c.plan, axes)) for c, path in todo]
+    if workers <= 1 or len(jobs) <= 1:
+        for name, path, plan in jobs:
+            yield name, path, _try(table, plan, seed)
+        return
+    with ProcessPoolExecutor(workers, mp_context=get_context("spawn"), initializer=_remember,
+                             initargs=(table, seed)) as pool:
+        running = {pool.submit(_try_remembered, plan): (name, path) for name, path, plan in jobs}
+        try:
+            for future in as_completed(running):
+                yield *running[future], future.result()
+        finally:
+            pool.shutdown(wait=False, cancel_futures=True)
+
+
+def _with_axes(plan: Plan, axes: tuple[str, str]) -> Plan:
+    """The plan with the two measures that were asked for among those it takes."""
+    have = {m.method_name for m in plan.measures}
+    asked = [entry(room, name).cls() for room, name in zip(("risk", "utility"), axes) if name not in have]
+    return replace(plan, measures=(*plan.measures, *asked))
+
+
+_remembered: dict[str, Any] = {}
+"""What a worker process was given once, so that the table is not sent with every job."""
+
+
+def _remember(table: Any, seed: int) -> None:
+    _remembered.update(table=table, seed=seed)
+
+
+def _try_remembered(plan: Plan) -> dict[str, Any]:
+    return _try(_remembered["table"], plan, _remembered["seed"])
+
+
+def _try(table: Any, plan: Plan, seed: int) -> dict[str, Any]:
+    """Carry a plan out; a method that cannot be applied is a point without figures, and says why."""
+    try:
+        evidence = assess(table, plan, seed=seed)
+    except ShoalError as refusal:
+        return {"holds": False, "reason": str(refusal), "figures": {}, "better": {}}
+    failed = " ".join(v.sentence for v in evidence.verdicts if not v.holds)
+    return {
+        "holds": evidence.holds,
+        "reason": failed,
+        "figures": {f.measure: f.value for f in evidence.findings},
+        "better": {f.measure: f.better for f in evidence.findings},
+    }
+
+
+def _key(candidate: Candidate, axes: tuple[str, str], seed: int, fingerprint: str) -> str:
+    content = [candidate.plan.as_mapping(), axes, seed, fingerprint, shoal.__version__]
+    return hashlib.sha256(json.dumps(content, sort_keys=True, default=str).encode()).hexdigest()[:24]
+
+
+def _point(candidate: Candidate, result: Mapping[str, Any], axes: tuple[str, str]) -> Point:
+    risk, utility = (result["figures"].get(axis) for axis in axes)
+    reason = result["reason"]
+    if not reason and (risk is None or utility is None):
+        reason = f"{axes[0] if risk is None else axes[1]} could not be computed"
+    return Point(name=candidate.name, method=candidate.method, risk=risk, utility=utility, holds=result["holds"],
+                 reason=reason, figures=result["figures"])
+
+
+def _signed(point: Point, better: Sequence[str]) -> tuple[float, float]:
+    """Both axes turned so that lower is better."""
+    if point.risk is None or point.utility is None:
+        raise InputError(f"'{point.name}' has no figures to compare.")
+    risk = point.risk if better[0] == "lower" else -point.risk
+    return risk, point.utility if better[1] == "lower" else -point.utility
+
+
+def _pareto(points: Sequence[Point], better: Sequence[str]) -> tuple[str, ...]:
+    ranked = sorted((p for p in points if p.comparable), key=lambda p: _signed(p, better))
+    kept: list[Point] = []
+    for point in ranked:
+        if not kept or _signed(point, better)[1] < _signed(kept[-1], better)[1]:
+            kept.append(point)
+    return tuple(p.name for p in kept)
+
+
+def _recommend(
+    points: Sequence[Point], pareto: Sequence[str], better: Sequence[str], axes: tuple[str, str]
+) -> tuple[str | None, str]:
+    """The point of the frontier nearest to the corner where both are best, axes scaled to the frontier."""
+    on = [p for p in points if p.name in pareto]
+    if not on:
+        return None, "No candidate satisfies every requirement, so none can be recommended."
+    if len(on) == 1:
+        return on[0].name, f"'{on[0].name}' is at least as good as every other candidate on both axes."
+    places = [_signed(p, better) for p in on]
+    low = [min(axis) for axis in zip(*places)]
+    width = [max(max(axis) - least, 1e-300) for axis, least in zip(zip(*places), low)]
+    scaled = [[(v - least) / w for v, least, w in zip(place, low, width)] for place in places]
+    best = min(range(len(on)), key=lambda i: dist(scaled[i], [0.0, 0.0]))
+    return on[best].name, (
+        f"Of the {len(on)} candidates that no other beats on both axes, '{on[best].name}' is nearest to the best of "
+        f"both ({axes[0]} {on[best].risk:.4g}, {axes[1]} {on[best].utility:.4g})."
+    )

@@ -1,0 +1,136 @@
+"""Explorations: all combinations, resumed where they stopped, repeated by protect, the frontier by definition."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+
+import shoal
+from shoal import frontier
+from shoal.errors import PlanError
+from shoal.frontier import Point, candidates, explore, write
+from shoal.plan import Plan
+
+COLUMNS = {"a": "quasi-identifier", "b": "quasi-identifier", "c": "confidential"}
+
+
+def table(n: int = 60) -> pl.DataFrame:
+    rng = np.random.default_rng(0)
+    a = rng.normal(size=n)
+    return pl.DataFrame({"a": a, "b": a + rng.normal(size=n), "c": rng.normal(size=n)})
+
+
+def plan(**explored: Any) -> dict[str, Any]:
+    return {"columns": COLUMNS, "explore": explored or {"method": ["mdav", "noise"], "k": [2, 5], "variance": [0.1]}}
+
+
+def test_ranges_go_to_the_methods_that_have_the_parameter() -> None:
+    made = candidates(Plan.of(plan(method=["mdav", "noise", "microhybrid"], k=[2, 5], variance=[0.1, 0.2])))
+    assert [c.name for c in made] == ["mdav k=2", "mdav k=5", "noise variance=0.1", "noise variance=0.2",
+                                      "microhybrid k=2", "microhybrid k=5"]
+    assert made[1].plan.steps[0].method.k == 5
+
+
+def test_own_steps_with_lists_as_ranges() -> None:
+    steps = {"two steps": [{"partition": "mdav", "k": [3, 4], "columns": ["a"]}, {"mask": "rank-swap", "p": [0.1, 0.2],
+                                                                                "columns": ["b"]}]}
+    assert len(candidates(Plan.of(plan(method=steps)))) == 4
+
+
+@pytest.mark.parametrize(("explored", "message"), [
+    ({"k": [3]}, "needs the key 'method'"), ({"method": ["mdaw"]}, "Unknown method 'mdaw'; did you mean 'mdav'"),
+    ({"method": ["mdav"], "k": [3], "variance": [0.1]}, "none of the methods has the parameter 'variance'"),
+])
+def test_what_cannot_be_explored(explored: dict[str, Any], message: str) -> None:
+    with pytest.raises(PlanError, match=message):
+        candidates(Plan.of(plan(**explored)))
+
+
+def point(name: str, risk: float | None, utility: float | None, *, holds: bool = True) -> Point:
+    return Point(name=name, method=name, risk=risk, utility=utility, holds=holds, reason="", figures={})
+
+
+def test_the_frontier_by_definition() -> None:
+    rng = np.random.default_rng(1)
+    points = [point(str(i), *map(float, rng.integers(0, 8, 2))) for i in range(30)]
+    found = set(frontier._pareto(points, ("lower", "lower")))
+    for one in points:
+        beaten = any(o.risk <= one.risk and o.utility <= one.utility  # type: ignore[operator]
+                     and (o.risk, o.utility) != (one.risk, one.utility) for o in points)
+        twins = {o.name for o in points if (o.risk, o.utility) == (one.risk, one.utility)}
+        assert bool(twins & found) == (not beaten)
+    higher = [point("x", 0.1, 5.0), point("y", 0.1, 7.0), point("refused", 0.0, 9.0, holds=False), point("z", None, 1)]
+    assert frontier._pareto(higher, ("lower", "higher")) == ("y",)
+
+
+def test_every_point_is_made_again_from_its_plan(tmp_path: Path) -> None:
+    found = explore(table(), plan(), tmp_path, seed=3)
+    write(found, tmp_path)
+    for one in found.points:
+        again = shoal.assess(table(), tmp_path / "plans" / f"{frontier.slug(one.name)}.yaml", seed=3)
+        figures = {f.measure: f.value for f in again.findings}
+        assert figures["sse"] == one.utility
+        if "distance-linkage" in figures:
+            assert figures["distance-linkage"] == one.risk
+    assert found.recommended in found.pareto
+    assert (tmp_path / "plan.yaml").read_text() == found.plans[found.recommended].as_yaml()  # type: ignore[index]
+    page = (tmp_path / "frontier.html").read_text()
+    assert "default-src 'none'" in page
+    assert "<svg" in page
+
+
+def test_what_is_there_is_not_computed_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    first = explore(table(), plan(), tmp_path, seed=3)
+
+    def never(*_: Any, **__: Any) -> None:
+        raise AssertionError("computed again")
+
+    monkeypatch.setattr(frontier, "assess", never)
+    assert explore(table(), plan(), tmp_path, seed=3).points == first.points
+    with pytest.raises(AssertionError, match="computed again"):
+        explore(table(), plan(), tmp_path, seed=4)
+
+
+def test_a_method_that_cannot_be_applied_is_a_point_with_a_reason(tmp_path: Path) -> None:
+    found = explore(table(), plan(method=["mdav"], k=[3, 100]), tmp_path)
+    assert not found.points[1].holds
+    assert "k must be an integer" in found.points[1].reason
+    assert found.pareto == ("mdav k=3",)
+
+
+def test_requirements_that_fail_keep_a_point_off_the_frontier(tmp_path: Path) -> None:
+    asked = {**plan(method=["mdav"], k=[2, 6]), "requirements": [{"privacy": "k-anonymity", "k": 5}]}
+    assert explore(table(), asked, tmp_path).pareto == ("mdav k=6",)
+
+
+@pytest.mark.slow
+def test_killed_half_way_it_goes_on(tmp_path: Path) -> None:
+    data, ranges, out = tmp_path / "in.csv", tmp_path / "plan.yaml", tmp_path / "out"
+    table(400).write_csv(data)
+    ranges.write_text(Plan.of(plan(method=["mdav"], k=list(range(2, 22)))).as_yaml())
+    command = [sys.executable, "-m", "shoal", "-q", "explore", str(data), "--plan", str(ranges), "--out", str(out)]
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+    process = subprocess.Popen(command, env=environment)
+    while process.poll() is None and len(list(out.glob("points/*.json"))) < 3:
+        time.sleep(0.02)
+    process.send_signal(signal.SIGKILL)
+    process.wait()
+    kept = {p: p.stat().st_mtime_ns for p in out.glob("points/*.json")}
+    assert kept
+    subprocess.run(command, env=environment, check=True)
+    assert all(p.stat().st_mtime_ns == made for p, made in kept.items())
+    assert len(json.loads((out / "frontier.json").read_text())["points"]) == 20
+
+
+def test_workers_change_nothing(tmp_path: Path) -> None:
+    alone = explore(table(), plan(), tmp_path / "one", seed=1, workers=1)
+    together = explore(table(), plan(), tmp_path / "two", seed=1, workers=2)
+    assert alone.points == together.points
