@@ -93,7 +93,9 @@ class Assignment {
     std::vector<std::size_t> from(groups_, groups_);
     for (std::size_t g = 0; g < groups_; ++g)
       if (size_[g] > least_) distance[g] = 0.0;
-    for (std::size_t round = 0; round < groups_; ++round)
+    bool changed = true;
+    for (std::size_t round = 0; round < groups_ && changed; ++round) {
+      changed = false;
       for (std::size_t g = 0; g < groups_; ++g)
         for (std::size_t h = 0; h < groups_; ++h) {
           if (g == h || distance[g] == HUGE_VAL) continue;
@@ -101,7 +103,9 @@ class Assignment {
           if (offer == nullptr || on_path(from, g, h) || !(distance[g] + offer->loss < distance[h])) continue;
           distance[h] = distance[g] + offer->loss;
           from[h] = g;
+          changed = true;
         }
+    }
     std::size_t target = groups_;
     for (std::size_t h = 0; h < groups_; ++h)
       if (size_[h] < least_ && from[h] < groups_ && (target == groups_ || distance[h] < distance[target])) target = h;

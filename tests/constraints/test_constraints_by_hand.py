@@ -311,3 +311,19 @@ def test_a_level_that_few_records_hold_is_not_told() -> None:
         Constraints.parse(["illness == 'influensa'"], table)
     with pytest.raises(ConstraintError, match=r"unknown level 'kuri' of column 'illness'\. It has 2 levels\.$"):
         Constraints.parse(["illness == 'kuri'"], table)
+
+
+def test_a_rule_whose_column_is_gone_or_recoded_is_not_proved() -> None:
+    table = bill((1, 2, 3), (2, 2, 4))
+    rules = Constraints.parse(BILL, table)
+    bands = Variable(name="tax", role="quasi-identifier", level="nominal", values=np.zeros(2, dtype=np.int32),
+                     categories=("0-5",))
+    for changed in (table.without(["tax"]), table.with_variables(bands)):
+        verdicts = rules.check(changed)
+        assert [v.holds for v in verdicts] == [False, False]
+        assert verdicts[0].sentence == (
+            "The rule 'net + tax == gross' cannot be judged: 'tax' is no longer there or no longer holds numbers. "
+            "Take the rule out, or leave the column as it is."
+        )
+        with pytest.raises(Refused, match="cannot be judged"):
+            rules.repair(changed)

@@ -24,6 +24,8 @@ BY_PARAMETER: dict[str, Any] = {"k": 3, "t": 0.2, "p": 0.2, "l": 2, "beta": 4.0,
 PARAMETERS: dict[tuple[str, str], dict[str, Any]] = {
     ("mask", "bottom-code"): {"k": 5},
     ("mask", "recode"): {"bins": 4},
+    ("partition", "entropy-fuzzy-c-means"): {"k": 3},
+    ("partition", "fuzzy-c-means"): {"k": 3},
     ("privacy", "p-sensitivity"): {"p": 2},
     ("mask", "sample"): {"fraction": 0.5},
     ("mask", "top-code"): {"k": 5},

@@ -1,14 +1,14 @@
 """The constraints of a table: parsed, checked for sense, judged, kept by repair and by rounding."""
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Literal
 
 import numpy as np
 
 from shoal.change import Change
-from shoal.constraints.projection import System
+from shoal.constraints.projection import System, nearest
 from shoal.constraints.repair import Table, repaired, table_of
 from shoal.constraints.rounding import Lattice, decimals_needed, decimals_of, rounded, to_decimals
 from shoal.constraints.rules import TOLERANCE, Clause, Linear, Rule, View, affine, bind
@@ -98,7 +98,14 @@ class Constraints:
         ----------
         tolerance
             Share of the size of a comparison's terms that counts as equal.
+
+        Raises
+        ------
+        Refused
+            If a column of a rule is no longer there, or no longer holds numbers (or categories) as it did.
         """
+        if lost := [reason for reason in map(self._lost(records), self.rules) if reason]:
+            raise Refused(" ".join(lost))
         return {
             rule.text: ~np.logical_and.reduce(
                 [clause.holds(View.of(records, clause.columns), tolerance) for clause in rule.clauses]
@@ -106,10 +113,29 @@ class Constraints:
             for rule in self.rules
         }
 
+    def _lost(self, records: Records) -> Callable[[Rule], str]:
+        """Why a rule cannot be judged on records; empty where it can."""
+
+        def reason(rule: Rule) -> str:
+            for name in rule.columns:
+                kind = "numbers" if self.original[name].continuous else "categories"
+                if name not in records or records[name].continuous != self.original[name].continuous:
+                    return (
+                        f"The rule {rule.text!r} cannot be judged: '{name}' is no longer there or no longer holds "
+                        f"{kind}. Take the rule out, or leave the column as it is."
+                    )
+            return ""
+
+        return reason
+
     def check(self, records: Records, tolerance: float = TOLERANCE) -> list[Verdict]:
-        """One verdict a rule: how many records break it."""
+        """One verdict a rule: how many records break it; a rule that cannot be judged does not hold."""
         verdicts = []
-        for text, broken in self.violations(records, tolerance).items():
+        lost = {rule.text: reason for rule in self.rules if (reason := self._lost(records)(rule))}
+        for text, reason in lost.items():
+            verdicts.append(Verdict(requirement=text, holds=False, required=0.0, achieved=None, sentence=reason))
+        judged = replace(self, rules=tuple(rule for rule in self.rules if rule.text not in lost))
+        for text, broken in judged.violations(records, tolerance).items():
             count = int(broken.sum())
             sentence = f"{plural(count, 'record')} {'breaks' if count == 1 else 'break'} the rule {text!r}."
             verdicts.append(
@@ -250,6 +276,17 @@ class Constraints:
             f"{advice[:1].upper() + advice[1:] if advice else 'Give the columns more decimals'}, or change the rule."
         )
 
+    def settle(self, x: Floats) -> Floats:
+        """Points that satisfy the linear rules but for rounding, put on them to the last digit.
+
+        Parameters
+        ----------
+        x
+            Shape (n, p); values of the constrained continuous columns, in the order of `domain.continuous`.
+        """
+        certain = [c.literals[0] for c in self._clauses if len(c.literals) == 1]
+        return nearest(x, System(*self.domain.rows(certain)), self.domain.lengths)[0]
+
     def linear(self, names: Sequence[str]) -> System:
         """The linear rules as a system over the standardised columns, for methods that compute in them.
 
@@ -284,4 +321,4 @@ class Constraints:
                     row[-1] += float(factor) * intercept / slope
                 (equal if literal.relation == "==" else at_most).append(row)
         e, g = (floats(np.array(rows)).reshape(-1, len(names) + 1) for rows in (equal, at_most))
-        return System.of(e[:, :-1], e[:, -1], g[:, :-1], g[:, -1])
+        return System(e[:, :-1], e[:, -1], g[:, :-1], g[:, -1])

@@ -48,17 +48,6 @@ class System:
     inequalities: Floats
     at_most: Floats
 
-    @classmethod
-    def of(cls, equalities: Floats, equal_to: Floats, inequalities: Floats, at_most: Floats) -> "System":
-        """From any rows; empty ones may have any width."""
-        p = max(equalities.shape[-1] if equalities.size else 0, inequalities.shape[-1] if inequalities.size else 0)
-        return cls(
-            np.asarray(equalities, dtype=np.float64).reshape(-1, p) if equalities.size else np.empty((0, p)),
-            np.asarray(equal_to, dtype=np.float64).ravel(),
-            np.asarray(inequalities, dtype=np.float64).reshape(-1, p) if inequalities.size else np.empty((0, p)),
-            np.asarray(at_most, dtype=np.float64).ravel(),
-        )
-
     @property
     def empty(self) -> bool:
         return not (len(self.equalities) or len(self.inequalities))

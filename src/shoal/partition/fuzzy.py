@@ -1,0 +1,246 @@
+"""What the two fuzzy partitions share: fitting centres, drawing them, and the way back to columns."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from shoal.constraints import Constraints
+from shoal.constraints.projection import System, nearest
+from shoal.errors import ConstraintError, ParameterError
+from shoal.groups import Partition, Progress
+from shoal.kernels.arrays import Floats, Ints, ints, seed_of
+from shoal.kernels.bounded_assignment import bounded_assignment
+from shoal.kernels.fuzzy import Rule, fuzzy_draw, fuzzy_fill, fuzzy_memberships, fuzzy_step
+from shoal.records import Records, Variable, standardiser
+from shoal.replace.fuzzy_centre import Centres
+
+SHORT_RUN = 10
+"""Steps that every start gets before the best one goes on."""
+
+SAMPLE = 20
+"""Starting centres are drawn among so many records a centre."""
+
+OFF_RECORD = 0.01
+"""By which share of the way to the mean starting centres leave the records they were drawn from."""
+
+EXACT_DRAW = 4_000_000
+"""Up to so many pairs of record and centre (32 MB) the balanced draw is solved exactly."""
+
+NEVER_ON = 1e-290
+"""A squared distance below this is that of a record on a centre (`native/fuzzy.cpp`)."""
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Fit:
+    """Centres of shape (c, d) in standardised columns, and how they were reached."""
+
+    centres: Floats
+    objective: float
+    steps: int
+    converged: bool
+
+
+@dataclass(frozen=True, kw_only=True)
+class Search:
+    """How long and how often a clustering is searched for."""
+
+    starts: int
+    tolerance: float
+    most_steps: int
+
+
+def number_of_centres(n: int, c: int | None, k: int | None, *, balanced: bool) -> int:
+    """c as given, or n / k rounded down, halved for a balanced draw; refused where the groups cannot be filled."""
+    if c is None and k is None:
+        raise ParameterError("Give k, the smallest size of a group, or c, the number of centres, or both.")
+    centres = c if c is not None else max(1, n // (int(k or 1) * (2 if balanced else 1)))
+    if centres > n:
+        raise ParameterError(f"c must be an integer in [1, {n}] (the table has {n} records); got {centres}. Lower c.")
+    if balanced and k is not None and centres * k > n:
+        raise ParameterError(
+            f"{centres} groups of {k} records need {centres * k:,} records; the table has {n:,}. "
+            f"Lower c or k, or set balanced: false."
+        )
+    return centres
+
+
+def fit(
+    x: Floats, c: int, rule: Rule, parameter: float, system: System, search: Search, rng: np.random.Generator,
+    progress: Progress,
+) -> Fit:
+    """Alternate memberships and constrained centres to convergence, from several starts.
+
+    Every start gets a short run; the best of them goes on until no coordinate of a centre moves by more than the
+    tolerance. The weighted means are the best unconstrained centres, and because a centre's coordinates all have
+    the same weights, the best constrained ones are the nearest points to them that satisfy the system.
+    """
+    runs = []
+    for number in range(search.starts):
+        start = _onto(_spread_out(x, c, rng), system)
+        runs.append(_alternate(x, start, rule, parameter, system, replace(search, most_steps=SHORT_RUN), None))
+        if progress is not None:
+            progress(0.3 * (number + 1) / search.starts)
+    best = min(runs, key=lambda run: run.objective)
+    if best.converged:
+        return best
+    rest = _alternate(x, best.centres, rule, parameter, system, search, progress)
+    return replace(rest, steps=rest.steps + best.steps)
+
+
+def _spread_out(x: Floats, c: int, rng: np.random.Generator) -> Floats:
+    """Starting centres by k-means++ (Arthur & Vassilvitskii 2007) on a sample, a little towards the mean.
+
+    A centre on a record has all of its membership, and for a large m would never leave it.
+    """
+    pool = x[rng.choice(len(x), min(len(x), SAMPLE * c), replace=False)] if len(x) > SAMPLE * c else x
+    chosen = np.empty((c, x.shape[1]))
+    chosen[0] = pool[rng.integers(len(pool))]
+    far = ((pool - chosen[0]) ** 2).sum(axis=1)
+    for j in range(1, c):
+        total = far.sum()
+        place = rng.choice(len(pool), p=far / total) if total > 0 else rng.integers(len(pool))
+        chosen[j] = pool[place]
+        np.minimum(far, ((pool - chosen[j]) ** 2).sum(axis=1), out=far)
+    return np.asarray(chosen + OFF_RECORD * (x.mean(axis=0) - chosen))
+
+
+def _onto(centres: Floats, system: System) -> Floats:
+    moved, feasible = nearest(centres, system, np.ones(centres.shape[1]))
+    if not feasible.all():
+        raise ConstraintError("No centre satisfies all constraints of the method. Change or drop one of them.")
+    return moved
+
+
+def _alternate(
+    x: Floats, centres: Floats, rule: Rule, parameter: float, system: System, search: Search, progress: Progress
+) -> Fit:
+    steps, converged = 0, False
+    while steps < search.most_steps and not converged:
+        means, _ = fuzzy_step(x, centres, rule, parameter)
+        new = _onto(means, system)
+        converged = bool(np.abs(new - centres).max(initial=0.0) <= search.tolerance)
+        centres, steps = new, steps + 1
+        if progress is not None:
+            progress(0.3 + 0.6 * steps / search.most_steps)
+    _, objective = fuzzy_step(x, centres, rule, parameter)
+    return Fit(centres=centres, objective=objective, steps=steps, converged=converged)
+
+
+def draw(
+    x: Floats, centres: Floats, rule: Rule, parameter: float, least: int, rng: np.random.Generator
+) -> tuple[Ints, Floats, str]:
+    """A centre for each record by its memberships, every centre drawn at least `least` times.
+
+    Drawing i with probability u_i is the same as taking the greatest log(u_i) + g_i, g_i independent
+    standard Gumbel variables (Gumbel 1954). So with bounds on the sizes the assignment with the greatest
+    sum of log(u_i) + g_i is taken: where no bound binds it is the plain draw. Very large tables draw plainly, and
+    short groups then take the records that lose least membership.
+
+    Returns
+    -------
+    Labels of shape (n,), expected sizes of a plain draw of shape (c,), and the kind of draw.
+    """
+    if least and len(x) * len(centres) <= EXACT_DRAW:
+        noise = rng.gumbel(size=(len(x), len(centres)))
+        labels = bounded_assignment(log_memberships(x, centres, rule, parameter) + noise, least)
+        return labels, fuzzy_memberships(x, centres, rule, parameter).sum(axis=0), "balanced, exact"
+    labels, expected = fuzzy_draw(x, centres, rule, parameter, seed_of(rng))
+    if least:
+        return fuzzy_fill(x, centres, rule, parameter, labels, least), expected, "balanced, short groups filled up"
+    return labels, expected, "plain"
+
+
+def log_memberships(x: Floats, centres: Floats, rule: Rule, parameter: float) -> Floats:
+    """Shape (n, c); log of the memberships, but for a constant a record."""
+    squares = np.zeros((len(x), len(centres)))
+    for j in range(x.shape[1]):
+        squares += (x[:, j : j + 1] - centres[:, j]) ** 2
+    if rule == "entropy":
+        return -parameter * squares
+    return np.asarray(-np.log(np.maximum(squares, NEVER_ON)) / (parameter - 1.0))
+
+
+def drawn_partition(
+    records: Records, found: Fit, rule: Rule, parameter: float, rules: Constraints, least: int, k: int | None,
+    rng: np.random.Generator,
+) -> Partition:
+    """Draw centres and hand the groups on with them; centres that nobody drew are left out."""
+    x = records.matrix()
+    labels, expected, kind = draw(x, found.centres, rule, parameter, least, rng)
+    sizes = np.bincount(labels, minlength=len(found.centres))
+    used = np.flatnonzero(sizes)
+    number = np.zeros(len(sizes), dtype=np.int32)
+    number[used] = np.arange(len(used), dtype=np.int32)
+    facts: dict[str, Any] = {
+        "centres": len(sizes),
+        "objective": found.objective,
+        "steps": found.steps,
+        "converged": found.converged,
+        "draw": kind,
+        "expected sizes": np.round(expected, 3).tolist(),
+        "realised sizes": sizes.tolist(),
+        "centres nobody drew": int((sizes == 0).sum()),
+        "constraints": [rule.text for rule in rules.rules],
+    }
+    if k is not None:
+        facts["groups smaller than k"] = int(((sizes > 0) & (sizes < k)).sum())
+    columns = in_columns(records, found.centres[used], rules)
+    return Partition(labels=number[labels], facts=facts, model=Centres(columns=columns))
+
+
+def in_columns(records: Records, centres: Floats, rules: Constraints) -> dict[str, NDArray[Any]]:
+    """Centres in the columns' own units: values, and the nearest categories."""
+    columns: dict[str, NDArray[Any]] = {}
+    start = 0
+    for name in records.targets:
+        variable = records[name]
+        width = variable.embedded().shape[1]
+        block = centres[:, start : start + width]
+        columns[name] = _values(variable, block[:, 0]) if variable.continuous else _categories(variable, block)
+        start += width
+    bound = [name for name in rules.domain.continuous if name in columns]
+    if bound:
+        exact = rules.settle(np.column_stack([columns[name] for name in bound]))
+        columns |= {name: exact[:, j] for j, name in enumerate(bound)}
+    return columns
+
+
+def _values(variable: Variable, z: Floats) -> Floats:
+    """The inverse of the standardisation, which is monotone and piecewise linear at worst."""
+    knots = np.unique(variable.values)
+    if len(knots) == 1:
+        return np.full(len(z), knots[0]) + z
+    if variable.scale != "rank":
+        knots = knots[[0, -1]]
+    heights = standardiser(variable.values, variable.scale)(knots) * np.sqrt(variable.weight)
+    if variable.scale == "rank":
+        return np.asarray(np.interp(z, heights, knots))
+    share = (z - heights[0]) / (heights[1] - heights[0])
+    return np.asarray(knots[0] * (1.0 - share) + knots[1] * share)
+
+
+def _categories(variable: Variable, block: Floats) -> Ints:
+    points = variable.with_values(np.arange(len(variable.categories))).embedded()
+    return ints(((block[:, None, :] - points[None, :, :]) ** 2).sum(axis=2).argmin(axis=1))
+
+
+def system_of(constraints: Sequence[str], records: Records) -> tuple[Constraints, System]:
+    """The method's own constraints, over the coordinates in which it clusters."""
+    rules = Constraints.parse(constraints, records)
+    names = [name for name in records.targets if records[name].continuous]
+    if ranked := [name for name in rules.domain.continuous if name in names and records[name].scale == "rank"]:
+        raise ConstraintError(
+            f"Column '{ranked[0]}' is standardised by ranks, in which no rule is linear. Choose another scale."
+        )
+    inner = rules.linear(names)
+    places, start = [], 0
+    for name in records.targets:
+        if records[name].continuous:
+            places.append(start)
+        start += records[name].embedded().shape[1]
+    spread = np.zeros((len(names), start))
+    spread[np.arange(len(names)), places] = 1.0
+    return rules, System(inner.equalities @ spread, inner.equal_to, inner.inequalities @ spread, inner.at_most)

@@ -1,0 +1,61 @@
+"""Replacement by the centre that a fuzzy clustering found, not by the mean of those who drew it."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from shoal.change import Change
+from shoal.errors import DataError
+from shoal.groups import Partition, Progress
+from shoal.methods import method
+from shoal.records import Records
+from shoal.replace.replacement import Replacement
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Centres:
+    """What a fuzzy partition hands on: the centre of every group, in the columns' own units.
+
+    Parameters
+    ----------
+    columns
+        For each column shape (G,): values, or codes into its categories.
+    """
+
+    columns: Mapping[str, NDArray[Any]]
+
+
+@method("fuzzy-centre", title="Centre of the fuzzy cluster", source="Torra (2017)")
+class FuzzyCentre(Replacement):
+    """Every record gets the centre that it drew, as step 3 of Torra's Algorithm 1 has it.
+
+    The centre is that of the fuzzy clustering, in which every record of the table has a part; it satisfies the
+    constraints that the clustering was given. (The mean of the records that drew it, which `centroid` would
+    release, need not.) Needs a partition by fuzzy-c-means or entropy-fuzzy-c-means.
+    """
+
+    def apply(
+        self, records: Records, partition: Partition, rng: np.random.Generator, progress: Progress = None
+    ) -> Change:
+        columns = _centres(partition)
+        if missing := [name for name in records.targets if name not in columns]:
+            raise DataError(
+                f"fuzzy-centre replaces the columns that were grouped by; '{missing[0]}' was not. "
+                f"Leave it out, or partition by fuzzy-c-means or entropy-fuzzy-c-means over it."
+            )
+        changed = [records[name].with_values(columns[name][partition.labels]) for name in records.targets]
+        return Change(records=records.with_variables(*changed), facts={"groups": partition.n_groups})
+
+
+def _centres(partition: Partition) -> Mapping[str, NDArray[Any]]:
+    """The centres of all groups; those of a partition by strata stand one stratum after the other."""
+    model = partition.model
+    if isinstance(model, Centres):
+        return model.columns
+    parts = list(model.values()) if isinstance(model, dict) else []
+    if not parts or not all(isinstance(part, Centres) for part in parts):
+        return {}
+    return {name: np.concatenate([part.columns[name] for part in parts]) for name in parts[0].columns}

@@ -1,0 +1,196 @@
+"""Fuzzy partitions: their limits, their constraints, their sizes, and what they hand on."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from naive import fuzzy as naive
+from shoal.constraints import Constraints
+from shoal.errors import ConstraintError, DataError, ParameterError
+from shoal.partition.entropy_fuzzy_c_means import EntropyFuzzyCMeans
+from shoal.partition.fuzzy_c_means import FuzzyCMeans
+from shoal.partition.mdav import MDAV
+from shoal.records import Records, Variable
+from shoal.replace.fuzzy_centre import FuzzyCentre
+
+BOTH = [FuzzyCMeans, EntropyFuzzyCMeans]
+SUM = "a + 2*b == s"
+
+
+def summed(n: int, seed: int, noise: float = 0.0) -> Records:
+    rng = np.random.default_rng(seed)
+    a, b = rng.gamma(2, 10, n), rng.normal(50, 20, n)
+    values = np.column_stack([a, b, a + 2 * b]) + noise * rng.normal(size=(n, 3))
+    return Records.from_array(values, names=["a", "b", "s"])
+
+
+def centres(part) -> np.ndarray:
+    return np.column_stack([part.model.columns[name] for name in ("a", "b", "s")])
+
+
+FUZZIEST = [FuzzyCMeans(c=4, m1=20, m2=1e6), EntropyFuzzyCMeans(c=4, lambda1=1e-9, lambda2=1e-9)]
+
+
+@pytest.mark.parametrize("method", FUZZIEST)
+def test_the_fuzziest_limit(method) -> None:
+    """Propositions 2 and 3: for a large m and for a lambda towards 0 memberships are 1/c and centres the mean."""
+    records = summed(80, 1)
+    part = method.partition(records, seed=1)
+    assert centres(part) == pytest.approx(np.tile(records.raw().mean(axis=0), (part.n_groups, 1)), rel=1e-4)
+    assert part.facts["expected sizes"] == pytest.approx([20.0] * 4, abs=0.1)
+
+
+@settings(max_examples=15)
+@given(st.integers(0, 50), st.sampled_from(BOTH))
+def test_feasible_data_need_no_constraint(seed: int, method) -> None:
+    """Propositions 5 and 7: where all records satisfy the equalities, constrained and plain centres agree."""
+    records = summed(40, seed)
+    options = {"c": 3, "starts": 1, "most_steps": 15}
+    plain = method(**options).partition(records, seed=seed)
+    constrained = method(**options, constraints=(SUM,)).partition(records, seed=seed)
+    assert centres(constrained) == pytest.approx(centres(plain), abs=1e-6)
+    assert (constrained.labels == plain.labels).all()
+
+
+@given(st.integers(0, 50))
+def test_a_column_outside_the_rules_keeps_its_plain_formula(seed: int) -> None:
+    """Proposition 5, first part, at one step: with alpha_s = 0 the centre's coordinate is the weighted mean."""
+    from shoal.partition.fuzzy import _onto, system_of
+
+    records = summed(30, seed, noise=5.0)
+    rng = np.random.default_rng(seed)
+    records = records.with_variables(Variable(name="other", role="quasi-identifier", level="continuous",
+                                              values=rng.normal(size=30))).targeting(["a", "other", "b", "s"])
+    _, system = system_of((SUM,), records)
+    means, _ = naive.step(records.matrix(), records.matrix()[:4] + 0.1, "power", 1.5)
+    moved = _onto(means, system)
+    assert (moved[:, 1] == means[:, 1]).all()
+    assert np.abs(moved - means).max() > 1e-4
+
+
+@pytest.mark.parametrize("method", BOTH)
+def test_constrained_centres_satisfy_every_rule(method) -> None:
+    records = summed(200, 3, noise=6.0)
+    rules = (SUM, "a >= 0", "b <= 60", "a <= b")
+    part = method(c=12, constraints=rules).partition(records, seed=2)
+    a, b, s = centres(part).T
+    assert np.abs(a + 2 * b - s).max() <= 1e-10
+    assert a.min() >= 0 and b.max() <= 60 and (a - b).max() <= 1e-10
+    after = FuzzyCentre().apply(records, part, np.random.default_rng(0)).records
+    assert not any(broken.any() for broken in Constraints.parse(rules, records).violations(after).values())
+
+
+def test_constraints_are_kept_at_every_step_and_not_once_at_the_end() -> None:
+    """The constrained optimum is lower in the objective than the plain optimum projected afterwards."""
+    from shoal.kernels.fuzzy import fuzzy_step
+    from shoal.partition.fuzzy import Search, _onto, fit, system_of
+
+    records = summed(60, 5, noise=25.0)
+    x = records.matrix()
+    search = Search(starts=3, tolerance=1e-9, most_steps=500)
+    _, none = system_of((), records)
+    _, system = system_of((SUM,), records)
+    plain = fit(x, 4, "power", 1.3, none, search, np.random.default_rng(1), None)
+    constrained = fit(x, 4, "power", 1.3, system, search, np.random.default_rng(1), None)
+    projected = fuzzy_step(x, _onto(plain.centres, system), "power", 1.3)[1]
+    assert constrained.objective < projected - 1e-6
+
+
+@given(st.integers(1, 5), st.integers(6, 60), st.integers(0, 99), st.sampled_from(BOTH))
+def test_balanced_groups_have_k_records(k: int, n: int, seed: int, method) -> None:
+    rng = np.random.default_rng(seed)
+    x = rng.integers(0, 4, (n, 2)).astype(float)  # ties and duplicates
+    part = method(k=k, starts=1, most_steps=5).partition(x, seed=seed)
+    assert part.k >= min(k, n)
+    assert sum(part.facts["realised sizes"]) == n
+    assert sum(part.facts["expected sizes"]) == pytest.approx(n, abs=0.1)
+
+
+def test_the_balanced_draw_is_the_plain_one_where_no_bound_binds() -> None:
+    """Labels of the balanced draw are distributed by the memberships."""
+    from shoal.kernels.fuzzy import fuzzy_memberships
+    from shoal.partition.fuzzy import draw
+
+    rng = np.random.default_rng(4)
+    x, v = np.repeat(rng.normal(size=(3, 2)), 3000, axis=0), rng.normal(size=(4, 2))
+    labels, _, kind = draw(x, v, "power", 2.0, 1, rng)
+    assert kind == "balanced, exact"
+    shares = np.array([np.bincount(part, minlength=4) / 3000 for part in labels.reshape(3, 3000)])
+    assert np.abs(shares - fuzzy_memberships(x[::3000], v, "power", 2.0)).max() < 4 * np.sqrt(0.25 / 3000)
+
+
+def test_large_tables_fill_short_groups(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("shoal.partition.fuzzy.EXACT_DRAW", 0)
+    part = FuzzyCMeans(k=5, c=20).partition(np.random.default_rng(1).normal(size=(100, 3)), seed=1)
+    assert part.sizes.tolist() == [5] * 20
+    assert part.facts["draw"] == "balanced, short groups filled up"
+
+
+def test_an_unbalanced_draw_says_what_it_left() -> None:
+    part = FuzzyCMeans(k=3, balanced=False, m2=2.0).partition(np.random.default_rng(1).normal(size=(60, 2)), seed=1)
+    sizes = np.array(part.facts["realised sizes"])
+    assert part.facts["centres"] == 20
+    assert part.facts["groups smaller than k"] == ((sizes > 0) & (sizes < 3)).sum() > 0
+    assert part.facts["centres nobody drew"] == (sizes == 0).sum()
+    assert sorted(part.sizes) == sorted(sizes[sizes > 0])
+
+
+def test_categories_take_the_centre_nearest_to_them() -> None:
+    rng = np.random.default_rng(2)
+    site = np.repeat([0, 1], 30).astype(np.int32)
+    records = Records.of([
+        Variable(name="x", role="quasi-identifier", level="continuous", values=20.0 * site + rng.normal(size=60)),
+        Variable(name="site", role="quasi-identifier", level="nominal", values=site, categories=("north", "south")),
+        Variable(name="grade", role="quasi-identifier", level="ordinal", values=2 * site, categories=("a", "b", "c")),
+    ], targets=["x", "site", "grade"])
+    part = FuzzyCMeans(c=2, m1=1.2, m2=1.05).partition(records, seed=1)
+    after = FuzzyCentre().apply(records, part, rng).records
+    assert (after["site"].values == site).all()
+    assert (after["grade"].values == 2 * site).all()
+    assert len(set(after["x"].values)) == 2
+
+
+@pytest.mark.parametrize("scale", ["sd", "range", "mad", "rank", "none"])
+def test_centres_come_back_in_the_units_of_the_column(scale) -> None:
+    rng = np.random.default_rng(3)
+    values = np.concatenate([rng.normal(1000, 1, 40), rng.normal(2000, 1, 40)])
+    records = Records.from_array(values, scale)
+    part = FuzzyCMeans(c=2, m1=1.1, m2=1.05).partition(records, seed=1)
+    assert sorted(part.model.columns["x0"]) == pytest.approx([1000, 2000], abs=2)
+
+
+def test_strata_have_centres_of_their_own() -> None:
+    rng = np.random.default_rng(5)
+    records = Records.of([
+        Variable(name="x", role="quasi-identifier", level="continuous",
+                 values=np.concatenate([rng.normal(0, 1, 20), rng.normal(500, 1, 20)])),
+        Variable(name="region", role="stratum", level="nominal", values=np.repeat([0, 1], 20).astype(np.int32),
+                 categories=("r1", "r2")),
+    ], targets=["x"])
+    part = FuzzyCMeans(k=4).partition(records, seed=1)
+    after = FuzzyCentre().apply(records, part, rng).records["x"].values
+    assert after[:20].max() < 10 and after[20:].min() > 490
+
+
+def test_what_cannot_be_is_refused_with_what_to_do() -> None:
+    x = np.random.default_rng(1).normal(size=(20, 2))
+    with pytest.raises(ParameterError, match=r"^Give k, the smallest size of a group, or c, the number of centres"):
+        FuzzyCMeans().partition(x)
+    with pytest.raises(ParameterError, match=r"^c must be an integer in \[1, 20\] \(the table has 20 records\); got"):
+        FuzzyCMeans(c=21).partition(x)
+    with pytest.raises(ParameterError, match=r"^5 groups of 5 records need 25 records; the table has 20. Lower c or k"):
+        EntropyFuzzyCMeans(c=5, k=5).partition(x)
+    with pytest.raises(ParameterError, match="m1"):
+        FuzzyCMeans(c=2, m1=1.0)
+    with pytest.raises(ConstraintError, match="No record can obey rule 1"):
+        FuzzyCMeans(c=2, constraints=("x0 >= 1", "x0 <= 0")).partition(x)
+    with pytest.raises(ConstraintError, match="is not linear; leave it to the plan"):
+        FuzzyCMeans(c=2, constraints=("x0 > 1 -> x1 == 0",)).partition(x)
+    other = Records.from_array(x).targeting(["x0"])
+    with pytest.raises(ConstraintError, match="mentions 'x1', which is not a column that the method groups by"):
+        FuzzyCMeans(c=2, constraints=("x0 <= x1",)).partition(other)
+    with pytest.raises(ConstraintError, match="standardised by ranks"):
+        FuzzyCMeans(c=2, constraints=("x0 <= 1",)).partition(Records.from_array(x, "rank"))
+    with pytest.raises(DataError, match="fuzzy-centre replaces the columns that were grouped by; 'x0' was not"):
+        FuzzyCentre().apply(Records.from_array(x), MDAV(k=3).partition(x), np.random.default_rng(0))
