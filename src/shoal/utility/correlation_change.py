@@ -36,7 +36,7 @@ class CorrelationChange(UtilityMeasure):
         self, original: Records, released: Records, partition: Partition | None, rng: np.random.Generator
     ) -> Finding:
         names = common(original, released, self.columns, "quasi-identifier", "confidential", continuous=True)
-        x, y = _complete(original.raw(names)), _complete(released.raw(names))
+        x, y = complete(original.raw(names)), complete(released.raw(names))
         if len(x) < 3 or len(y) < 3:
             return self.cannot("Fewer than three records are complete in the continuous columns.")
         varies: Bools = np.ptp(x, axis=0) > 0
@@ -57,7 +57,8 @@ class CorrelationChange(UtilityMeasure):
         )
 
 
-def _complete(x: Floats) -> Floats:
+def complete(x: Floats) -> Floats:
+    """The rows without a missing value."""
     return x[~np.isnan(x).any(axis=1)]
 
 

@@ -1,0 +1,103 @@
+"""Change of contingency tables of one to three columns."""
+
+from itertools import combinations
+from typing import Annotated, ClassVar
+
+import numpy as np
+from annotated_types import Ge, Le
+
+from shoal.compare import common
+from shoal.evidence import Finding
+from shoal.groups import Partition
+from shoal.kernels.arrays import Floats, Longs
+from shoal.methods import method
+from shoal.records import Records, Variable
+from shoal.utility.measure import UtilityMeasure
+
+
+@method("contingency", title="Change of contingency tables", source="Hundepool et al. (2012), section 3.8")
+class Contingency(UtilityMeasure):
+    """Mean total variation distance of all tables of up to `order` columns.
+
+    The total variation distance of two tables is half the sum over cells of the absolute difference of their
+    relative frequencies: the share of records that would have to change cells. Continuous columns are cut at quantiles
+    of the original. Missing is a category.
+
+    Parameters
+    ----------
+    columns
+        By default the quasi-identifiers and confidential columns.
+    order
+        Most columns of a table.
+    bins
+        Number of quantile groups of a continuous column; 0 leaves continuous columns out.
+    """
+
+    limits: ClassVar[tuple[float, float]] = (0.0, 1.0)
+
+    columns: tuple[str, ...] | None = None
+    order: Annotated[int, Ge(1), Le(3)] = 3
+    bins: Annotated[int, Ge(0)] = 5
+
+    def judge(
+        self, original: Records, released: Records, partition: Partition | None, rng: np.random.Generator
+    ) -> Finding:
+        names = common(original, released, self.columns, "quasi-identifier", "confidential")
+        names = tuple(n for n in names if self.bins > 1 or not original[n].continuous)
+        if not names or not len(original) or not len(released):
+            return self.cannot("There is no column to tabulate, or one of the tables has no records.")
+        codes = [self._codes(original[n], released[n]) for n in names]
+        means, worst = {}, (-1.0, "")
+        everything = []
+        for order in range(1, min(self.order, len(names)) + 1):
+            distances = []
+            for chosen in combinations(range(len(names)), order):
+                distance = _distance([codes[j] for j in chosen])
+                distances.append(distance)
+                worst = max(worst, (distance, " x ".join(names[j] for j in chosen)))
+            means[str(order)] = float(np.mean(distances))
+            everything += distances
+        value = float(np.mean(everything))
+        return self.finding(
+            value,
+            f"On average {100 * value:.3g} % of the records change cells in tables of up to {self.order} columns; "
+            f"most, {100 * worst[0]:.3g} %, in {worst[1]}.",
+            details={"tables": len(everything), "mean by number of columns": means, "largest": worst[0],
+                     "largest in": worst[1], "bins": self.bins},
+        )
+
+    def _codes(self, before: Variable, after: Variable) -> tuple[Longs, Longs]:
+        """Both columns in the same integer codes from 0."""
+        if before.continuous and after.continuous:
+            known = before.values[~before.missing]
+            cuts = np.unique(np.quantile(known, np.arange(1, self.bins) / self.bins)) if len(known) else np.empty(0)
+            return _binned(before, cuts), _binned(after, cuts)
+        numbers: dict[str, int] = {}
+        for category in (*before.categories, *after.categories):
+            numbers.setdefault(str(category), len(numbers))
+        return _numbered(before, numbers), _numbered(after, numbers)
+
+
+def _binned(variable: Variable, cuts: Floats) -> Longs:
+    codes = np.searchsorted(cuts, variable.values, side="left")  # a value at a cut belongs below it
+    return np.where(variable.missing, len(cuts) + 1, codes).astype(np.int64)
+
+
+def _numbered(variable: Variable, numbers: dict[str, int]) -> Longs:
+    if variable.continuous:
+        text = [str(v) for v in variable.values]
+        return np.array([numbers.setdefault(t, len(numbers)) for t in text], dtype=np.int64)
+    places = np.array([*(numbers[str(c)] for c in variable.categories), len(numbers)], dtype=np.int64)
+    return np.asarray(places[variable.values])
+
+
+def _distance(columns: list[tuple[Longs, Longs]]) -> float:
+    before, after = np.zeros(len(columns[0][0]), dtype=np.int64), np.zeros(len(columns[0][1]), dtype=np.int64)
+    for x, y in columns:
+        width = int(max(x.max(), y.max())) + 1
+        _, ids = np.unique(np.concatenate([before * width + x, after * width + y]), return_inverse=True)
+        before, after = ids[: len(before)], ids[len(before) :]
+    cells = int(max(before.max(), after.max())) + 1
+    p = np.bincount(before, minlength=cells) / len(before)
+    q = np.bincount(after, minlength=cells) / len(after)
+    return float(np.abs(p - q).sum() / 2)

@@ -1,0 +1,86 @@
+"""Change of the Gini coefficient of inequality."""
+
+from typing import ClassVar
+
+import numpy as np
+
+from shoal.compare import common
+from shoal.errors import quoted
+from shoal.evidence import Finding
+from shoal.groups import Partition
+from shoal.kernels.arrays import Floats
+from shoal.methods import method
+from shoal.records import Records
+from shoal.utility.measure import UtilityMeasure
+
+
+def gini(values: Floats, weights: Floats | None = None) -> float | None:
+    """Gini coefficient of values of at least 0; None where there are negative ones or the total is 0.
+
+    Notes
+    -----
+    Half the mean absolute difference of two people drawn with replacement, over the mean. From the values in
+    ascending order with weights w, cumulated C: sum w x (2 C - w) / (W sum w x) - 1.
+    """
+    w = np.ones(len(values)) if weights is None else weights
+    total = float(w @ values)
+    if not len(values) or (values < 0).any() or not total > 0:
+        return None
+    order = np.argsort(values, kind="stable")
+    x, w = values[order], w[order]
+    cumulated = np.cumsum(w)
+    return float((w * x * (2 * cumulated - w)).sum() / (cumulated[-1] * total) - 1)
+
+
+@method("gini", title="Change of the Gini coefficient", source="Gini (1912)")
+class Gini(UtilityMeasure):
+    """Largest absolute change of a column's Gini coefficient, over continuous columns without negative values.
+
+    Weighted where the tables have sampling weights. Columns with negative values in the original have no Gini
+    coefficient and are left out (and listed); if only the release has some, there is no figure.
+
+    Parameters
+    ----------
+    columns
+        Continuous columns; by default the quasi-identifiers and confidential columns that are continuous.
+    """
+
+    limits: ClassVar[tuple[float, float]] = (0.0, 1.0)
+    cheap: ClassVar[bool] = True
+
+    columns: tuple[str, ...] | None = None
+
+    def judge(
+        self, original: Records, released: Records, partition: Partition | None, rng: np.random.Generator
+    ) -> Finding:
+        names = common(original, released, self.columns, "quasi-identifier", "confidential", continuous=True)
+        pairs: dict[str, tuple[float, float]] = {}
+        left_out, lost = [], []
+        for name in names:
+            before, after = _of(original, name), _of(released, name)
+            if before is None:
+                left_out.append(name)
+            elif after is None:
+                lost.append(name)
+            else:
+                pairs[name] = before, after
+        details = {"original and released": {name: list(pair) for name, pair in pairs.items()},
+                   "columns with negative values or without a total": left_out}
+        if lost:
+            return self.cannot(
+                f"Only the release has negative values, or lost the whole total, in: {quoted(lost)}.", **details)
+        if not pairs:
+            return self.cannot("There is no continuous column without negative values in both tables.", **details)
+        worst = max(pairs, key=lambda name: abs(pairs[name][1] - pairs[name][0]))
+        before, after = pairs[worst]
+        return self.finding(
+            abs(after - before),
+            f"Inequality changes most in '{worst}': its Gini coefficient goes from {before:.3f} to {after:.3f}.",
+            details=details,
+        )
+
+
+def _of(records: Records, name: str) -> float | None:
+    known = ~records[name].missing
+    weights = records.weights
+    return gini(records[name].values[known], None if weights is None else weights[known])

@@ -1,0 +1,97 @@
+"""Change of means within subgroups."""
+
+from typing import Annotated, ClassVar
+
+import numpy as np
+from annotated_types import Ge
+
+from shoal.compare import common
+from shoal.evidence import Finding
+from shoal.groups import Partition
+from shoal.kernels.arrays import Floats, Longs
+from shoal.methods import method
+from shoal.records import Records, Variable
+from shoal.utility.measure import UtilityMeasure
+
+
+@method("subgroup-means", title="Change of means in subgroups", source="Hundepool et al. (2012), section 3.8")
+class SubgroupMeans(UtilityMeasure):
+    """Mean absolute change of subgroup means, in standard deviations of the column, weighted by subgroup size.
+
+    Subgroups are the original's categories of every nominal and ordinal column with at least `smallest` records; the
+    means are those of every continuous column. A subgroup that is not in the release any more has the overall
+    released mean there, which is what its user would be left with; such subgroups are counted.
+
+    Parameters
+    ----------
+    columns
+        By default the quasi-identifiers and confidential columns.
+    smallest
+        Fewest records of a subgroup in the original.
+    """
+
+    columns: tuple[str, ...] | None = None
+    smallest: Annotated[int, Ge(1)] = 10
+
+    cheap: ClassVar[bool] = True
+
+    def judge(
+        self, original: Records, released: Records, partition: Partition | None, rng: np.random.Generator
+    ) -> Finding:
+        names = common(original, released, self.columns, "quasi-identifier", "confidential")
+        numbers = [n for n in names if original[n].continuous and released[n].continuous and _varies(original[n])]
+        groups = [n for n in names if not original[n].continuous and not released[n].continuous]
+        pairs, lost = [], 0
+        for group in groups:
+            before, after = _shared(original[group], released[group])
+            sizes = np.bincount(before[before >= 0])
+            chosen = np.flatnonzero(sizes >= self.smallest)
+            lost += int((~np.isin(chosen, after)).sum())
+            for number in numbers:
+                x, y = _scaled(original[number].values, released[number].values)
+                if np.isnan(y).all():
+                    return self.cannot(f"Column '{number}' has no value left in the release.")
+                change = np.abs(_means(y, after, len(sizes)) - _means(x, before, len(sizes)))[chosen]
+                usable = ~np.isnan(change)  # a subgroup without any original value of the column has no mean
+                pairs += [(float(c), float(s), group, number)
+                          for c, s in zip(change[usable], sizes[chosen][usable])]
+        if not pairs:
+            return self.cannot(
+                f"There is no continuous column that varies, or no subgroup of {self.smallest} records or more.")
+        changes, sizes = np.array([p[0] for p in pairs]), np.array([p[1] for p in pairs])
+        worst = pairs[int(changes.argmax())]
+        value = float(changes @ sizes / sizes.sum())
+        return self.finding(
+            value,
+            f"Means of subgroups move by {value:.3g} standard deviations on average; most, by {worst[0]:.3g}, that of "
+            f"'{worst[3]}' in a subgroup of '{worst[2]}'.",
+            details={"means compared": len(pairs), "largest": worst[0], "subgroups lost": lost},
+        )
+
+
+def _varies(variable: Variable) -> bool:
+    known = variable.values[~variable.missing]
+    return len(known) > 1 and bool(np.ptp(known) > 0)
+
+
+def _shared(before: Variable, after: Variable) -> tuple[Longs, Longs]:
+    """Both columns in the original's codes; -1 for missing and for labels the original does not have."""
+    places = {str(category): i for i, category in enumerate(before.categories)}
+    codes = np.array([*(places.get(str(c), -1) for c in after.categories), -1], dtype=np.int64)
+    return before.values.astype(np.int64), codes[after.values]
+
+
+def _scaled(x: Floats, y: Floats) -> tuple[Floats, Floats]:
+    known = x[~np.isnan(x)]
+    middle = float(np.median(known))
+    spread = float((known - middle).std(ddof=1))
+    return (x - middle) / spread, (y - middle) / spread
+
+
+def _means(values: Floats, codes: Longs, count: int) -> Floats:
+    """Shape (count,); mean of each subgroup, the overall one where a subgroup has no value."""
+    known = (codes >= 0) & ~np.isnan(values)
+    sizes = np.bincount(codes[known], minlength=count)[:count]
+    sums = np.bincount(codes[known], weights=values[known], minlength=count)[:count]
+    overall = float(values[~np.isnan(values)].mean())
+    return np.asarray(np.where(sizes > 0, sums / np.maximum(sizes, 1), overall))

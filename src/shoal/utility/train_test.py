@@ -1,0 +1,132 @@
+"""Train on the release, test on the original."""
+
+from typing import Annotated, Any, ClassVar, Literal
+
+import numpy as np
+from annotated_types import Ge
+from numpy.typing import NDArray
+from scipy.special import ndtri
+
+from shoal.compare import common, counterparts, embedded
+from shoal.errors import MissingDependency
+from shoal.evidence import Finding, Interval
+from shoal.groups import Partition
+from shoal.kernels.arrays import Floats, Longs
+from shoal.methods import method
+from shoal.records import Records, Variable
+from shoal.utility.measure import UtilityMeasure
+
+
+@method("train-test", title="Train on the release, test on the original",
+        source="Esteban, Hyland & Ratsch (2017), with cross-fitting")
+class TrainTest(UtilityMeasure):
+    """How much worse a model of a target predicts originals if it was trained on the release.
+
+    The original is cut into folds. For each one a model is trained on the original records of the other folds, and one
+    on the released records of the other folds (on all where it is not known who is who); both predict the originals of
+    the fold. The figure is the difference of their scores, share of right predictions for a categorical target and R
+    squared for a continuous one; 0 or less says that nothing was lost. The interval is that of the paired
+    differences over records (for R squared, of the squared errors over the target's variance).
+
+    Parameters
+    ----------
+    target
+        The column to predict.
+    columns
+        What it is predicted from; by default all other quasi-identifiers and confidential columns.
+    model
+        A random `forest` or a `linear` (logistic) model of the standardised columns; both need scikit-learn.
+    folds
+        Number of parts.
+    sample
+        So many records of each table are used at most, drawn at random.
+    """
+
+    limits: ClassVar[tuple[float, float]] = (-np.inf, np.inf)
+
+    target: str
+    columns: tuple[str, ...] | None = None
+    model: Literal["forest", "linear"] = "forest"
+    folds: Annotated[int, Ge(2)] = 5
+    sample: Annotated[int, Ge(20)] = 20_000
+
+    def judge(
+        self, original: Records, released: Records, partition: Partition | None, rng: np.random.Generator
+    ) -> Finding:
+        common(original, released, [self.target])
+        features = tuple(
+            n for n in common(original, released, self.columns, "quasi-identifier", "confidential") if n != self.target)
+        if not features:
+            return self.cannot("There is no column to predict the target from in both tables.")
+        x, z = embedded(original, released, features)
+        truth, learned = _targets(original[self.target], released[self.target])
+        place = counterparts(original, released)
+        of_release = np.arange(len(original)) if place is None else place
+        kept = _drawn(np.flatnonzero(_present(truth)), self.sample, rng)
+        trained = _drawn(np.flatnonzero(_present(learned)), self.sample, rng)
+        if len(kept) < 2 * self.folds or len(trained) < 2 * self.folds:
+            return self.cannot(f"There are fewer than {2 * self.folds} records with a target in one of the tables.")
+        fold = rng.permutation(len(original)) % self.folds
+        released_fold = np.full(len(released), -1) if place is None else fold[of_release]
+        continuous = original[self.target].continuous
+        if len(np.unique(truth[kept])) < 2:
+            return self.cannot("The target does not vary, so there is nothing to predict.")
+        seed = int(rng.integers(2**31))
+        errors = np.empty((2, len(kept)))
+        for f in range(self.folds):
+            test = kept[fold[kept] == f]
+            where = fold[kept] == f
+            for i, (data, values, rows) in enumerate((
+                (x, truth, kept[fold[kept] != f]), (z, learned, trained[released_fold[trained] != f]))):
+                guess = _predict(self.model, continuous, seed, data[rows], values[rows], x[test])
+                errors[i, where] = (guess - truth[test]) ** 2 if continuous else guess != truth[test]
+        if continuous:
+            errors /= float(truth[kept].var())
+        scores = 1 - errors.mean(axis=1)
+        difference = errors[1] - errors[0]
+        half = float(ndtri(0.975)) * float(difference.std(ddof=1)) / np.sqrt(len(difference))
+        loss = float(difference.mean())
+        what = "R squared" if continuous else "share of right predictions"
+        return self.finding(
+            loss,
+            f"A model of '{self.target}' reaches {scores[0]:.3f} ({what}) trained on the original and {scores[1]:.3f} "
+            f"trained on the release.",
+            interval=Interval(low=loss - half, high=loss + half),
+            details={"score": what, "trained on the original": float(scores[0]),
+                     "trained on the release": float(scores[1]), "model": self.model, "folds": self.folds,
+                     "records": len(kept)},
+        )
+
+
+def _targets(before: Variable, after: Variable) -> tuple[NDArray[Any], NDArray[Any]]:
+    """The target in both tables: numbers, or the original's codes with -1 for what it does not have."""
+    if before.continuous:
+        return before.values, after.values
+    places = {str(category): i for i, category in enumerate(before.categories)}
+    codes = np.array([*(places.get(str(c), -1) for c in after.categories), -1], dtype=np.int64)
+    return before.values.astype(np.int64), codes[after.values]
+
+
+def _present(values: NDArray[Any]) -> NDArray[np.bool_]:
+    return ~np.isnan(values) if values.dtype.kind == "f" else values >= 0
+
+
+def _drawn(rows: Longs, most: int, rng: np.random.Generator) -> Longs:
+    return rows if len(rows) <= most else np.sort(rng.choice(rows, most, replace=False))
+
+
+def _predict(model: str, continuous: bool, seed: int, x: Floats, y: NDArray[Any], new: Floats) -> NDArray[Any]:
+    if not continuous and len(np.unique(y)) == 1:
+        return np.full(len(new), y[0])  # the release left one category: nothing else can be predicted
+    try:
+        from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
+        from sklearn.linear_model import LinearRegression, LogisticRegression
+    except ImportError:
+        raise MissingDependency("train-test", "scikit-learn", "models") from None
+    made: Any
+    if model == "forest":
+        kind = RandomForestRegressor if continuous else RandomForestClassifier
+        made = kind(n_estimators=50, random_state=seed, n_jobs=1)
+    else:
+        made = LinearRegression() if continuous else LogisticRegression(max_iter=1000)
+    return np.asarray(made.fit(x, y).predict(new))
