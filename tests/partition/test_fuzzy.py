@@ -35,10 +35,39 @@ FUZZIEST = [FuzzyCMeans(c=4, m1=20, m2=1e6), EntropyFuzzyCMeans(c=4, lambda1=1e-
 @pytest.mark.parametrize("method", FUZZIEST)
 def test_the_fuzziest_limit(method) -> None:
     """Propositions 2 and 3: for a large m and for a lambda towards 0 memberships are 1/c and centres the mean."""
-    records = summed(80, 1)
+    records = Records.from_array(np.random.default_rng(1).normal(5, 2, size=(80, 3)), names=["a", "b", "s"])
     part = method.partition(records, seed=1)
     assert centres(part) == pytest.approx(np.tile(records.raw().mean(axis=0), (part.n_groups, 1)), rel=1e-4)
     assert part.facts["expected sizes"] == pytest.approx([20.0] * 4, abs=0.1)
+
+
+def test_where_proposition_2_ends() -> None:
+    """All centres at the mean are an optimum if and only if lambda < 1/2 - 1/(2m).
+
+    lambda is the largest eigenvalue of the mean of z z'/|z|^2, z = x - mean. With two columns it is 1/2 or more, and
+    then no m brings the centres to the mean.
+    """
+    from shoal.kernels.fuzzy import fuzzy_step
+
+    def leaves_the_mean(x: np.ndarray, m: float) -> bool:
+        direction = 1e-3 * np.linalg.eigh(along(x))[1][:, -1]
+        pair = np.array([direction, -direction])
+        return fuzzy_step(x, pair, "power", m)[1] < fuzzy_step(x, 0 * pair, "power", m)[1]
+
+    def along(x: np.ndarray) -> np.ndarray:
+        return (x[:, :, None] * x[:, None, :] / (x**2).sum(axis=1)[:, None, None]).mean(axis=0)
+
+    for d in (2, 3, 5):
+        x = np.random.default_rng(d).normal(size=(200, d))
+        x -= x.mean(axis=0)
+        largest = np.linalg.eigvalsh(along(x))[-1]
+        if d == 2:
+            assert largest >= 0.5
+            assert all(leaves_the_mean(x, m) for m in (2.0, 10.0, 1000.0))
+        else:
+            border = 1 / (1 - 2 * largest)
+            assert leaves_the_mean(x, 0.98 * border)
+            assert not leaves_the_mean(x, 1.02 * border)
 
 
 @settings(max_examples=15)

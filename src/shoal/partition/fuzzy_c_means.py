@@ -30,7 +30,7 @@ class FuzzyCMeans(Partitioner):
         Number of centres.
     m1, m2
         Fuzziness, over 1, of the clustering and of the draw. Near 1 both are crisp; as m grows every
-        membership goes to 1/c and every centre to the mean, the sooner the more columns there are.
+        membership goes to 1/c and, with three columns or more, every centre to the mean.
     balanced
         Draw so that every group has k records at least; needs k. Without it sizes are k only on average,
         and only for a large m2.
@@ -46,6 +46,10 @@ class FuzzyCMeans(Partitioner):
     Notes
     -----
     The default m1 is about that of Torra's worked example, as far as its printed centres tell (1.32 fits best).
+
+    Differs from the paper: that all centres at the mean are an optimum for large m (Proposition 2) holds where
+    lambda < 1/2 - 1/(2m), lambda the largest eigenvalue of the mean of z z'/|z|^2, z the difference of a record
+    from the mean; never with one or two columns, and the earlier the more columns vary alike.
 
     Differs from the paper: the balanced draw, and its number of centres. With n / k centres it would have to give
     every centre exactly k records, near or far; with half as many the loss on Census (k = 3) falls by 40 %.
