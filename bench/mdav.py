@@ -3,6 +3,7 @@
     python bench/mdav.py                       # the table of the documentation, about two minutes
     python bench/mdav.py 1000000x5 --k 5       # any size; add --skip-brute above 200 000 records
     python bench/mdav.py --crossover           # where exhaustive search is still the faster one
+    python bench/mdav.py --blocks [SIZES]      # what MDAV in blocks saves and what it costs; minutes
 
 Each figure is the CPU time of one call on one thread in a process of its own, with the memory the call added to
 the input's; both engines must give the same partition. Data: standard normal, or lognormal with --skewed.
@@ -17,9 +18,12 @@ import time
 
 import numpy as np
 
+from shoal.groups import Partition
 from shoal.kernels.mdav import mdav
+from shoal.partition.mdav import MDAV
 
 SIZES = ["20000x5", "100000x2", "100000x5", "100000x10", "100000x30", "1000000x2", "1000000x5"]
+BLOCK_SIZES = ["250000x10", "250000x30"]
 MOST_FOR_BRUTE = 200_000
 """Above this many records exhaustive search takes minutes."""
 
@@ -84,20 +88,43 @@ def crossover() -> None:
             print(f"{d:>7} {k:>4} | " + " ".join(ratios), flush=True)
 
 
+def blocks(sizes: list[str], k: int) -> None:
+    print(f"{'records':>9} {'columns':>7} {'k':>4} {'data':>9} | {'exact s':>8} {'in blocks s':>11} {'ratio':>6} | "
+          f"{'blocks':>6} {'SSE over exact':>14}")
+    for size in sizes:
+        n, d = map(int, size.split("x"))
+        for skewed in (False, True):
+            x = table(n, d, skewed)
+            z = (x - x.mean(axis=0)) / x.std(axis=0, ddof=1)
+            start = time.process_time()
+            exact = Partition(labels=mdav(z, k))
+            middle = time.process_time()
+            part = MDAV(k=k, block_size=50_000).partition(z, standardise="none")
+            seconds = middle - start, time.process_time() - middle
+            print(f"{n:>9} {d:>7} {k:>4} {'lognormal' if skewed else 'normal':>9} | {seconds[0]:>8.1f} "
+                  f"{seconds[1]:>11.1f} {seconds[0] / seconds[1]:>6.1f} | {part.facts['blocks']:>6} "
+                  f"{part.sse(z) / exact.sse(z) - 1:>14.1%}", flush=True)
+
+
 def main() -> None:
     if sys.argv[1:2] == ["--child"]:
         n, d, k, engine, simd, skewed = sys.argv[2:]
-        return measure(int(n), int(d), int(k), engine, simd == "True", skewed == "True")
+        measure(int(n), int(d), int(k), engine, simd == "True", skewed == "True")
+        return
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("sizes", nargs="*", default=SIZES, help="records x columns, as in 100000x5")
+    parser.add_argument("sizes", nargs="*", help="records x columns, as in 100000x5")
     parser.add_argument("--k", type=int, default=5)
     parser.add_argument("--skewed", action="store_true", help="lognormal data")
     parser.add_argument("--skip-brute", action="store_true")
     parser.add_argument("--crossover", action="store_true")
+    parser.add_argument("--blocks", action="store_true")
     args = parser.parse_args()
     if args.crossover:
-        return crossover()
-    return compare(args.sizes, args.k, args.skewed, args.skip_brute)
+        crossover()
+    elif args.blocks:
+        blocks(args.sizes or BLOCK_SIZES, args.k)
+    else:
+        compare(args.sizes or SIZES, args.k, args.skewed, args.skip_brute)
 
 
 if __name__ == "__main__":

@@ -32,7 +32,7 @@ class Mdav {
       const std::int32_t s = group_around(r, true);
       group_around(s, false);
       const double left = static_cast<double>(engine_.live()) / static_cast<double>(table_.n);
-      watch_.tick(1.0 - left);
+      watch_.look(1.0 - left);
     }
     if (engine_.live() >= 2 * k_) group_around(farthest_from_mean(), false);  // step 2
     for (auto& label : labels_)

@@ -78,7 +78,7 @@ class TClosenessFirst {
       const std::int32_t first = all_.farthest_from_mean(centre_.data());
       group_around(first);
       if (smallest_stratum() > 0) group_around(all_.farthest(table_.row(first)));
-      watch_.tick(1.0 - static_cast<double>(all_.live()) / static_cast<double>(table_.n));
+      watch_.look(1.0 - static_cast<double>(all_.live()) / static_cast<double>(table_.n));
     }
     for (auto& label : labels_)
       if (label < 0) label = groups_ > 0 ? groups_ - 1 : 0;

@@ -31,7 +31,7 @@ class VMdav {
       if (gamma2_ > 0.0) extend();
       for (std::int32_t row : members_) labels_[row] = groups_;
       ++groups_;
-      watch_.tick(1.0 - static_cast<double>(engine_.live()) / static_cast<double>(table_.n));
+      watch_.look(1.0 - static_cast<double>(engine_.live()) / static_cast<double>(table_.n));
     }
     groups_ > 0 ? assign_leftovers() : std::fill(labels_.begin(), labels_.end(), 0);
     return std::move(labels_);

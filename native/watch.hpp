@@ -15,8 +15,13 @@ class Watch {
   // `callback` is None or a callable that takes one float in [0, 1]; it must outlive the Watch.
   explicit Watch(nanobind::handle callback) : callback_(callback), last_(Clock::now()) {}
 
+  // For a step of well under a millisecond: looks at the clock now and then.
   void tick(double done) {
-    if ((++calls_ & 63) != 0) return;
+    if ((++calls_ & 63) == 0) look(done);
+  }
+
+  // For a step that may take long itself: looks at the clock each time.
+  void look(double done) {
     const auto now = Clock::now();
     if (now - last_ < std::chrono::milliseconds(50)) return;
     last_ = now;

@@ -68,3 +68,32 @@ def test_bad_parameters() -> None:
         MDAV()  # type: ignore[call-arg]
     with pytest.raises(ParameterError, match="did you mean 'k'"):
         MDAV(kk=3)  # type: ignore[call-arg]
+    with pytest.raises(ParameterError, match=r"mdav: block_size must be greater than or equal to 50000; got 100\."):
+        MDAV(k=3, block_size=100)
+
+
+def test_blocks_are_an_option_that_keeps_k() -> None:
+    x = np.random.default_rng(3).normal(size=(120_001, 2))
+    exact, part = MDAV(k=7).partition(x), MDAV(k=7, block_size=50_000).partition(x)
+    assert (part.facts["blocks"], part.facts["smallest block"]) == (2, 60_000)
+    assert part.k >= 7
+    assert part.sizes.max() <= 13
+    assert part.sse(x) == pytest.approx(exact.sse(x), rel=0.05)
+    assert (part.labels != exact.labels).any()
+    np.testing.assert_array_equal(part.labels, MDAV(k=7, block_size=50_000).partition(x).labels)
+
+
+def test_tables_under_two_blocks_stay_exact() -> None:
+    x = np.random.default_rng(4).normal(size=(3000, 2))
+    part = MDAV(k=5, block_size=50_000).partition(x)
+    np.testing.assert_array_equal(part.labels, MDAV(k=5).partition(x).labels)
+    assert "blocks" not in part.facts
+
+
+def test_an_interrupt_stops_all_blocks() -> None:
+    def stop(done: float) -> None:
+        assert 0 <= done <= 1
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        MDAV(k=2, block_size=50_000).partition(np.random.default_rng(5).normal(size=(200_000, 6)), progress=stop)

@@ -8,8 +8,12 @@ from annotated_types import Ge
 from shoal.groups import Partition, Progress
 from shoal.kernels.mdav import mdav
 from shoal.methods import method
+from shoal.partition.blocks import in_blocks
 from shoal.partition.partitioner import Partitioner
 from shoal.records import Records
+
+SMALLEST_BLOCK = 50_000
+"""Half as large, and there are twice as many edges that groups cannot cross; see `bench/mdav.py --blocks`."""
 
 
 @method("mdav", title="MDAV", source="Domingo-Ferrer & Torra (2005), MDAV-generic")
@@ -25,9 +29,20 @@ class MDAV(Partitioner):
     ----------
     k
         Smallest group size.
+    block_size
+        None: exact. A number: tables of twice that many records or more are first halved, again and again, at
+        medians of first principal components, down to blocks of that size or more, and MDAV runs in each block,
+        on all processors. No longer exact: groups cannot reach across the edge of a block, which costs 4 % of
+        squared error on normal data and 10 % on heavily skewed independent columns (250 000 x 30, 5 times
+        faster). Worth a thought for ten columns or more from 250 000 records on, or for many millions.
     """
 
     k: Annotated[int, Ge(1)]
+    block_size: Annotated[int, Ge(SMALLEST_BLOCK)] | None = None
 
     def assign(self, records: Records, rng: np.random.Generator, progress: Progress) -> Partition:
-        return Partition(labels=mdav(records.matrix(), self.k, progress=progress))
+        x = records.matrix()
+        size = max(self.block_size or 0, self.k)
+        if self.block_size is None or len(x) < 2 * size:
+            return Partition(labels=mdav(x, self.k, progress=progress))
+        return in_blocks(x, size, lambda part, report: mdav(part, self.k, progress=report), progress)
