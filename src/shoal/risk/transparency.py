@@ -1,0 +1,118 @@
+"""Transparency attacks on microaggregation (Winkler 2002; Nin, Herranz & Torra 2008; Torra 2017)."""
+
+from collections.abc import Mapping
+from typing import Annotated, Any, ClassVar
+
+import numpy as np
+from scipy.optimize import linear_sum_assignment
+
+from shoal.compare import UNPAIRED, common, counterparts, embedded
+from shoal.errors import quoted
+from shoal.evidence import Finding, proportion_interval
+from shoal.groups import Partition
+from shoal.kernels.arrays import Floats, Longs
+from shoal.kernels.nearest import link
+from shoal.methods import method, nested
+from shoal.records import Records
+from shoal.risk.measure import RiskMeasure
+
+ASSIGNED = 3000
+"""Up to so many records the attacker who counts is run: his assignment grows with the cube of their number."""
+
+COINCIDENT = 1e-290
+"""Squared distances are taken as this at least before their logarithm."""
+
+
+@method("transparency-attack", title="Records found again by who knows how the table was made",
+        source="Winkler (2002); Nin, Herranz & Torra (2008); Torra (2017)")
+class TransparencyAttack(RiskMeasure):
+    """Share of records that an attacker finds again who knows the method, its parameters and the centres.
+
+    The attacker knows everybody's original quasi-identifiers, and for each person names the class of the release
+    that holds them; in a class of s records he then points at the right one with probability 1/s. He
+    names the class in three ways, and the figure is that of the most successful one:
+
+    - nearest: the centre nearest to the person, which is also the likeliest under any fuzzy membership;
+    - counting: the likeliest assignment of all persons together that fills every class to the size it has
+      in the release, for memberships by distance (by entropy, or crisp) or by its logarithm (fuzzy c-means);
+      for tables of at most 3000 records;
+    - replay: the method is run again on the original, and the centre nearest to the mean of the person's
+      group is named. A deterministic method is undone by this: then the class is known for certain, and only
+      the size of the class protects. A draw at random cannot be replayed.
+
+    If classes have k records, no attack exceeds 1/k on average; a method that resists transparency stays below.
+
+    Parameters
+    ----------
+    knows
+        The partition method that was used, with its parameters; without it there is no replay.
+    columns
+        What the attacker knows of everybody; by default the quasi-identifiers.
+    """
+
+    limits: ClassVar[tuple[float, float]] = (0.0, 1.0)
+
+    knows: Annotated[Any, nested("partition")] = None
+    columns: tuple[str, ...] | None = None
+
+    def judge(
+        self, original: Records, released: Records, partition: Partition | None, rng: np.random.Generator
+    ) -> Finding:
+        names = common(original, released, self.columns, "quasi-identifier")
+        if not names:
+            return self.cannot("The released table has no quasi-identifier, so there is nothing to attack.")
+        place = counterparts(original, released)
+        if place is None:
+            return self.cannot(UNPAIRED)
+        if not len(released):
+            return self.cannot("The released table has no records, so there is no one to find.")
+        x, y = embedded(original, released, names)
+        classes = released.classes(names)
+        _, first = np.unique(classes.ids, return_index=True)
+        named = self._named(original, names, x[place], place, y[first], classes.ids, classes.sizes, rng)
+        found = {how: right / classes.of_record for how, right in named.items()}
+        best = max(found, key=lambda how: float(found[how].sum()))
+        n, smallest = len(released), int(classes.sizes.min())
+        value = float(found[best].mean())
+        return self.finding(
+            value,
+            f"Someone who knows {quoted(names)} of everybody and how the table was made finds {100 * value:.1f} % of "
+            f"the records again ({best}); classes of {smallest} allow {100 / smallest:.1f} %.",
+            interval=proportion_interval(float(found[best].sum()), n),
+            details={
+                "best attack": best,
+                "records found, by attack": {how: float(chance.mean()) for how, chance in found.items()},
+                "classes named rightly, by attack": {how: float(right.mean()) for how, right in named.items()},
+                "found if every class were known": len(classes.sizes) / n,
+                "one over the smallest class": 1 / smallest,
+                "by chance": 1 / n,
+                "records attacked": n,
+                "columns": list(names),
+            },
+            private={"rows": released.rows, "probability": found[best]},
+        )
+
+    def _named(
+        self, original: Records, names: tuple[str, ...], x: Floats, place: Longs, centres: Floats, truth: Longs,
+        sizes: Longs, rng: np.random.Generator,
+    ) -> Mapping[str, Floats]:
+        """For each attack shape (n,): the probability that the class it names is the right one."""
+        named = {"nearest": link(centres, x, truth)}
+        if len(x) <= ASSIGNED:
+            named["counting"] = (self._counted(x, centres, sizes) == truth).astype(np.float64)
+        if self.knows is not None:
+            part = self.knows.partition(original.targeting(names), seed=rng)
+            means = part.means(original.matrix(names))
+            named["replay"] = link(centres, means[part.labels][place], truth)
+        return named
+
+    def _counted(self, x: Floats, centres: Floats, sizes: Longs) -> Longs:
+        """The likeliest assignment in which every class has its size."""
+        cost = np.zeros((len(x), len(centres)))
+        for j in range(x.shape[1]):
+            cost += (x[:, j : j + 1] - centres[:, j]) ** 2
+        if hasattr(self.knows, "m2"):
+            cost = np.log(np.maximum(cost, COINCIDENT))
+        seats = np.repeat(np.arange(len(centres)), sizes)
+        _, seat = linear_sum_assignment(cost[:, seats])
+        return np.asarray(seats[seat])
