@@ -11,7 +11,7 @@ import numpy as np
 
 from shoal.errors import DataError, plural, quoted
 from shoal.kernels.arrays import Floats, Longs
-from shoal.records import Records
+from shoal.records import Records, Variable
 
 
 def counterparts(original: Records, released: Records) -> Longs | None:
@@ -64,20 +64,59 @@ def common(
     return kept
 
 
-def embedded(original: Records, released: Records, names: Iterable[str]) -> tuple[Floats, Floats]:
+def comparable(original: Records, released: Records, names: Iterable[str]) -> tuple[str, ...]:
+    """The columns that are numbers in both tables or categories in both."""
+    return tuple(n for n in names if original[n].continuous == released[n].continuous)
+
+
+def embedded(
+    original: Records, released: Records, names: Iterable[str], place: Longs | None = None
+) -> tuple[Floats, Floats]:
     """Both tables in the original's standardised embedding, shapes (n, m) and (n', m).
 
     A missing value is put at the original column's mean: the best guess, in squared distance, of whoever
-    does not know it.
+    does not know it. A label that the original does not have (a recoded category, an interval instead of a number)
+    is put at the mean of the original records that carry it, which `place` (`counterparts`) tells; without it a new
+    category is put in the middle of the original ones.
     """
     chosen = tuple(names)
-    for name in chosen:
-        if original[name].continuous != released[name].continuous:
-            raise DataError(f"Column '{name}' is continuous in one table and not in the other; give it one level.")
-    x, y = original.matrix(chosen), released.matrix_like(original, chosen)
-    if np.isnan(x).any() or np.isnan(y).any():
-        known = ~np.isnan(x)
-        sums, counts = np.where(known, x, 0.0).sum(axis=0), known.sum(axis=0)
-        centre = sums / np.maximum(counts, 1)
-        x, y = np.where(known, x, centre), np.where(np.isnan(y), centre, y)
-    return x, y
+    pairs = [_embedded_column(original[name], released[name], place) for name in chosen]
+    if not pairs:
+        return np.empty((len(original), 0)), np.empty((len(released), 0))
+    return (np.ascontiguousarray(np.hstack([x for x, _ in pairs])),
+            np.ascontiguousarray(np.hstack([y for _, y in pairs])))
+
+
+def _embedded_column(before: Variable, after: Variable, place: Longs | None) -> tuple[Floats, Floats]:
+    x = before.embedded()
+    known = ~np.isnan(x)
+    centre = np.where(known, x, 0.0).sum(axis=0) / np.maximum(known.sum(axis=0), 1)
+    x = np.where(known, x, centre)
+    if before.continuous == after.continuous and (before.continuous or place is None or not _new_labels(before, after)):
+        y = before.embedded_like(after)
+    elif place is not None and not after.continuous:
+        y = _at_means(after, x[place])
+    else:
+        raise DataError(
+            f"Column '{before.name}' holds {'numbers' if after.continuous else 'labels'} in the released table that "
+            f"cannot be compared with the original's. Leave it out."
+        )
+    return x, np.where(np.isnan(y), centre, y)
+
+
+def _new_labels(before: Variable, after: Variable) -> bool:
+    """Whether the release has labels that neither the original nor its hierarchy knows."""
+    new = set(after.categories) - set(before.categories)
+    if new and before.hierarchy is not None:
+        new -= {label for path in before.hierarchy.paths for label in path}
+    return bool(new)
+
+
+def _at_means(after: Variable, x: Floats) -> Floats:
+    """Shape (n', m); the mean of `x` over all records with the same label; not a number where it is missing."""
+    count = len(after.categories)
+    sizes = np.bincount(after.values + 1, minlength=count + 1)[:, None]
+    sums = np.column_stack([np.bincount(after.values + 1, weights=column, minlength=count + 1) for column in x.T])
+    means = sums / np.maximum(sizes, 1)
+    means[0] = np.nan
+    return np.asarray(means[after.values + 1])

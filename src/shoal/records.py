@@ -109,6 +109,10 @@ class Variable:
         """Shape (n, m); points whose squared distances are the column's part of a record's distance."""
         return self._embedder()(self)
 
+    def embedded_like(self, other: "Variable") -> Floats:
+        """Shape (n', m); a released version of this column in the embedding that this one fixes."""
+        return self._embedder()(other)
+
     def _embedder(self) -> Callable[["Variable"], Floats]:
         """The embedding fixed by this column, to be applied to it or to a released version of it."""
         root = np.sqrt(self.weight)

@@ -18,7 +18,8 @@ from shoal.microdata import Microdata
 from shoal.records import Records
 
 BY_PARAMETER: dict[str, Any] = {"k": 3, "t": 0.2, "p": 0.2, "l": 2, "beta": 4.0, "delta": 3.0, "gamma": 0.2, "n": 20,
-                                "start": {"method": "mdav", "k": 3}, "epsilon": 1.0, "alpha": 0.5, "variance": 0.1}
+                                "start": {"method": "mdav", "k": 3}, "epsilon": 1.0, "alpha": 0.5, "variance": 0.1,
+                                "target": "income"}
 """Values for parameters without a default, by name."""
 
 PARAMETERS: dict[tuple[str, str], dict[str, Any]] = {

@@ -51,6 +51,8 @@ def test_a_missing_cell_discloses_nothing_and_a_constant_one_itself(scale):
     half[::2] = np.nan
     released = original.with_variables(original["x0"].with_values(half))
     assert IntervalDisclosure(scale=scale).measure(original, released).value == pytest.approx(0.75)
+    assert IntervalDisclosure(scale=scale).measure(released, released).value == 1
+    assert IntervalDisclosure(scale=scale, unit="record").measure(released, released).value == 1
     same = np.ones((5, 1))
     assert IntervalDisclosure(scale=scale).measure(same, same).value == 1
     assert IntervalDisclosure(scale=scale).measure(same, same + 1).value == 0

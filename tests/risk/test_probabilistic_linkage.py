@@ -95,3 +95,11 @@ def test_refused_and_not_computable():
     x = RNG.normal(size=(20, 17))
     assert "At most 16 columns" in ProbabilisticLinkage().measure(x, x).reason
     assert ProbabilisticLinkage().measure(x[:, :2], x[:9, :2]).value is None
+
+
+def test_intervals_agree_with_the_values_they_stand_for():
+    frame = pd.DataFrame({"age": np.arange(40.0), "name": [f"n{i % 20}" for i in range(40)]})
+    recoded = frame.assign(age=[f"{10 * (i // 10)}s" for i in range(40)])
+    found = ProbabilisticLinkage().measure(records(frame), records(recoded))
+    assert found.value == 1  # a name is shared by two people, twenty years apart
+    assert found.details["true agreement in matches"]["age"] > 1 - 1e-5

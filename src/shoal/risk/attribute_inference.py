@@ -8,7 +8,7 @@ from annotated_types import Ge, Gt
 from numpy.typing import NDArray
 from scipy.special import ndtri
 
-from shoal.compare import UNPAIRED, common, counterparts, embedded
+from shoal.compare import UNPAIRED, common, comparable, counterparts, embedded
 from shoal.errors import MissingDependency, quoted
 from shoal.evidence import Finding, Interval, proportion_interval
 from shoal.groups import Partition
@@ -61,7 +61,7 @@ class AttributeInference(RiskMeasure):
         self, original: Records, released: Records, partition: Partition | None, rng: np.random.Generator
     ) -> Finding:
         known = common(original, released, None, "quasi-identifier")
-        secret = common(original, released, self.columns, "confidential")
+        secret = comparable(original, released, common(original, released, self.columns, "confidential"))
         if not known or not secret:
             return self.cannot("Both a quasi-identifier and a confidential column must be in the two tables.")
         place = counterparts(original, released)
@@ -74,7 +74,7 @@ class AttributeInference(RiskMeasure):
             return self.cannot(f"There are fewer than {self.folds} records or groups to leave out in turn.")
         if blank := [n for n in secret if original[n].missing.any() or released[n].missing.any()]:
             return self.cannot(f"Confidential columns with missing values cannot be checked: {quoted(blank)}.")
-        x, y = embedded(original, released, known)
+        x, y = embedded(original, released, known, place)
         rows = np.arange(len(released))
         if self.sample < len(rows):
             rows = np.sort(rng.choice(len(rows), self.sample, replace=False))

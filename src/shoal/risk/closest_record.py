@@ -4,14 +4,14 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from shoal.compare import common, embedded
+from shoal.compare import common, comparable, counterparts, embedded
 from shoal.evidence import Finding, proportion_interval
 from shoal.groups import Partition
 from shoal.kernels.nearest import TIE, nearest_distance
 from shoal.methods import method
-from shoal.microdata import as_records
 from shoal.records import Records
 from shoal.risk.measure import RiskMeasure
+from shoal.risk.tables import like
 
 
 @method("closest-record", title="Released records nearer to originals than to a holdout",
@@ -26,8 +26,8 @@ class ClosestRecord(RiskMeasure):
     Parameters
     ----------
     holdout
-        Records of the same population with the same columns: a data frame, Microdata, Records or an array. Without it
-        there is no figure; a small distance alone says nothing.
+        Records of the same population with the same columns: a path, a data frame, Microdata, Records or an array.
+        Without it there is no figure; a small distance alone says nothing.
     columns
         By default the quasi-identifiers and confidential columns.
     """
@@ -42,12 +42,12 @@ class ClosestRecord(RiskMeasure):
     ) -> Finding:
         if self.holdout is None:
             return self.cannot("There is no holdout: records of the same population that the release does not use.")
-        others = as_records(self.holdout)
+        others = like(released, self.holdout)
         names = common(original, released, self.columns, "quasi-identifier", "confidential")
-        names = common(others, released, names)
+        names = comparable(original, others, comparable(original, released, common(others, released, names)))
         if not names or not min(len(original), len(released), len(others)):
             return self.cannot("There is no common column, or one of the three tables has no records.")
-        x, y = embedded(original, released, names)
+        x, y = embedded(original, released, names, counterparts(original, released))
         _, z = embedded(original, others, names)
         size = min(len(x), len(z))
         x = x[rng.choice(len(x), size, replace=False)]

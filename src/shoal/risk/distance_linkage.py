@@ -27,7 +27,8 @@ class DistanceLinkage(RiskMeasure):
     The attacker knows the original values of the quasi-identifiers and links each released record to the
     nearest original one (or, in the other direction, looks each known person up among the released records).
     Where t records are equally near and the true one is among them, the link is right with probability 1/t.
-    A guess at random is right with probability 1/n. A missing value counts as the column's mean.
+    A guess at random is right with probability 1/n. A missing value counts as the column's mean, a
+    recoded one as the mean of all that were recoded alike.
 
     Parameters
     ----------
@@ -62,7 +63,7 @@ class DistanceLinkage(RiskMeasure):
             return self.cannot(UNPAIRED)
         if not len(released):
             return self.cannot("The released table has no records, so there is no one to find.")
-        x, y = embedded(original, released, names)
+        x, y = embedded(original, released, names, place)
         if self.metric == "mahalanobis":
             x, y = _whitened(x, y)
         truth = place

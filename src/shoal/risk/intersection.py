@@ -11,9 +11,9 @@ from shoal.evidence import Finding, proportion_interval
 from shoal.groups import Partition
 from shoal.kernels.arrays import Bools, Longs
 from shoal.methods import method
-from shoal.microdata import as_records
 from shoal.records import Records
 from shoal.risk.measure import RiskMeasure
+from shoal.risk.tables import like
 
 BLOCK = 10_000_000
 """Candidate values in memory at a time (of several people, at least one)."""
@@ -35,9 +35,8 @@ class Intersection(RiskMeasure):
     Parameters
     ----------
     others
-        The other released tables, each a data frame, Microdata, Records or an array, of the same people (by row number)
-        and with the roles of this one. Frames and arrays must be given as Microdata or Records if they have
-        confidential columns.
+        The other released tables, each a path, a data frame, Microdata, Records or an array, of the same people in the
+        same order (or with their row numbers). Columns have the roles they have here; others are left out.
     """
 
     limits: ClassVar[tuple[float, float]] = (0.0, 1.0)
@@ -49,7 +48,7 @@ class Intersection(RiskMeasure):
     ) -> Finding:
         if not self.others:
             return self.cannot("There is no other release of these people to intersect with.")
-        tables = [released, *(as_records(other, None) for other in self.others)]
+        tables = [released, *(like(released, other) for other in self.others)]
         names = released.confidential
         for table in tables[1:]:
             names = tuple(n for n in common(released, table, None, "confidential") if n in names)

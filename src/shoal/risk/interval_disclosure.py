@@ -23,18 +23,20 @@ Width = Annotated[float, Gt(0), Le(1)]
 class IntervalDisclosure(RiskMeasure):
     """Share of original values that lie in a narrow interval around their released version, averaged over widths.
 
-    With the scale `sd` the interval reaches w standard deviations of the released column to either side; with
-    `rank` it reaches the values w n ranks below and above the released value in the released column. By `value`
-    the cells are counted, by `record` the records of which every value lies in its interval. The whole curve
-    over the widths stands in the details. Cells missing in either table disclose nothing and count among the
-    cells.
+    The whole curve over the widths stands in the details. A cell that is missing in the release discloses nothing;
+    one that is missing in the original has nothing to disclose and is not counted.
 
     Parameters
     ----------
     columns
         Continuous columns; by default the quasi-identifiers and confidential columns that are continuous.
+    scale
+        With `sd` the interval reaches w standard deviations of the released column to either side; with `rank` it
+        reaches the values w n ranks below and above the released value in the released column.
+    unit
+        By `value` cells are counted, by `record` the records of which every value lies in its interval.
     widths
-        Fractions, by default 1 to 10 percent.
+        Fractions w, by default 1 to 10 percent.
     """
 
     limits: ClassVar[tuple[float, float]] = (0.0, 1.0)
@@ -58,10 +60,16 @@ class IntervalDisclosure(RiskMeasure):
             return self.cannot("The released table has no records.")
         inside = _by_sd if self.scale == "sd" else _by_rank
         x, y = original.raw(names)[place], released.raw(names)
+        known = ~np.isnan(x)
+        if not known.any():
+            return self.cannot("The original has no values in these columns.")
         curve = {}
         for width in self.widths:
             near = np.column_stack([inside(x[:, j], y[:, j], width) for j in range(len(names))])
-            curve[width] = float((near.all(axis=1) if self.unit == "record" else near).mean())
+            if self.unit == "record":
+                curve[width] = float((near | ~known).all(axis=1)[known.any(axis=1)].mean())
+            else:
+                curve[width] = float(near[known].mean())
         widest = max(curve)
         what = "records of which every value lies" if self.unit == "record" else "values that lie"
         reach = "standard deviations" if self.scale == "sd" else "of all ranks"
@@ -69,7 +77,7 @@ class IntervalDisclosure(RiskMeasure):
             float(np.mean(list(curve.values()))),
             f"Share of {what} near their released version: {100 * curve[widest]:.3g} % within {widest:g} {reach}.",
             details={"curve": {f"{width:g}": share for width, share in curve.items()},
-                     "scale": self.scale, "unit": self.unit},
+                     "columns": list(names), "scale": self.scale, "unit": self.unit},
         )
 
 

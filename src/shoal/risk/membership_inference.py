@@ -6,15 +6,15 @@ import numpy as np
 from scipy.special import ndtri
 from scipy.stats import rankdata
 
-from shoal.compare import common, embedded
+from shoal.compare import common, comparable, counterparts, embedded
 from shoal.evidence import Finding, Interval
 from shoal.groups import Partition
 from shoal.kernels.arrays import Floats
 from shoal.kernels.nearest import nearest_distance
 from shoal.methods import method
-from shoal.microdata import as_records
 from shoal.records import Records
 from shoal.risk.measure import RiskMeasure
+from shoal.risk.tables import like
 
 
 @method("membership-inference", title="Membership inference by distance",
@@ -29,7 +29,8 @@ class MembershipInference(RiskMeasure):
     Parameters
     ----------
     holdout
-        Records of the same population that were not used for the release. Without them there is no figure.
+        Records of the same population that were not used for the release: a path, a data frame, Microdata, Records or
+        an array. Without them there is no figure.
     columns
         What the attacker knows of a person; by default the quasi-identifiers and confidential columns.
     """
@@ -44,12 +45,12 @@ class MembershipInference(RiskMeasure):
     ) -> Finding:
         if self.holdout is None:
             return self.cannot("There is no holdout: records of the same population that the release does not use.")
-        others = as_records(self.holdout)
+        others = like(released, self.holdout)
         names = common(original, released, self.columns, "quasi-identifier", "confidential")
-        names = common(others, released, names)
+        names = comparable(original, others, comparable(original, released, common(others, released, names)))
         if not names or not len(released) or min(len(original), len(others)) < 2:
             return self.cannot("There is no common column, or one of the three tables has too few records.")
-        x, y = embedded(original, released, names)
+        x, y = embedded(original, released, names, counterparts(original, released))
         _, z = embedded(original, others, names)
         of_members, of_others = nearest_distance(y, x), nearest_distance(y, z)
         area, interval = area_under_curve(-of_members, -of_others)

@@ -49,7 +49,8 @@ class ProbabilisticLinkage(RiskMeasure):
     an attacker may know better. So the attack is made a second time with the probabilities of the true matches; the
     figure is the higher of the two, and both stand in the details.
 
-    Missing cells agree with nothing.
+    Missing cells agree with nothing. In a column with fewer labels than before (recoded categories, intervals instead
+    of numbers) a new label agrees with every original value that it stands for somewhere.
 
     Parameters
     ----------
@@ -87,7 +88,7 @@ class ProbabilisticLinkage(RiskMeasure):
         rows = np.arange(len(released))
         if wanted < len(rows):
             rows = np.sort(rng.choice(len(rows), wanted, replace=False))
-        agree = [_Agreement(original[n], released[n].take(rows), self.tolerance, self.similarity) for n in names]
+        agree = [_Agreement(original[n], released[n], place, rows, self.tolerance, self.similarity) for n in names]
         counts = np.zeros(1 << len(names), dtype=np.int64)
         for _, patterns in _blocks(agree, len(rows), len(original)):
             counts += np.bincount(patterns.ravel(), minlength=len(counts))
@@ -117,19 +118,29 @@ class ProbabilisticLinkage(RiskMeasure):
 class _Agreement:
     """Which pairs agree on one column."""
 
-    def __init__(self, original: Variable, released: Variable, tolerance: float, similarity: float) -> None:
-        self.x, self.y = original.values, released.values
+    def __init__(
+        self, original: Variable, released: Variable, place: Longs, rows: Longs, tolerance: float, similarity: float
+    ) -> None:
+        self.x, self.y = original.values, released.values[rows]
         self.alike: Bools | None = None
-        if original.continuous:
+        if original.continuous and released.continuous:
             known = original.values[~original.missing]
             spread = float(known.std(ddof=1)) if len(known) > 1 and np.ptp(known) > 0 else 0.0
             self.reach = tolerance * spread
-        else:
-            alike = np.zeros((len(released.categories) + 1, len(original.categories) + 1), dtype=bool)
-            for i, a in enumerate(released.categories):
-                for j, b in enumerate(original.categories):
-                    alike[i, j] = _alike(a, b, similarity)
-            self.alike = alike  # the last row and column, where code -1 points to, are missing
+            return
+        before, self.x = _codes(original)
+        after, y = _codes(released)
+        self.y = y[rows]
+        alike = np.zeros((len(after) + 1, len(before) + 1), dtype=bool)
+        coarser = original.continuous or len(after) < len(before)
+        new = [a for a, label in enumerate(after) if coarser and label not in before]
+        recoded = np.isin(y, new) & (self.x[place] >= 0)
+        alike[y[recoded], self.x[place][recoded]] = True
+        if not original.continuous:
+            for i, a in enumerate(after):
+                for j, b in enumerate(before):
+                    alike[i, j] |= _alike(a, b, similarity)
+        self.alike = alike  # the last row and column, where code -1 points to, are missing
 
     def block(self, part: slice) -> Bools:
         if self.alike is not None:
@@ -141,6 +152,14 @@ class _Agreement:
         if self.alike is not None:
             return np.asarray(self.alike[self.y, self.x[place]])
         return np.asarray(np.abs(self.y - self.x[place]) <= self.reach)
+
+
+def _codes(variable: Variable) -> tuple[list[Any], Longs]:
+    """Values of a column and their codes; -1 for missing."""
+    if not variable.continuous:
+        return list(variable.categories), variable.values.astype(np.int64)
+    values, codes = np.unique(variable.values, return_inverse=True)
+    return values.tolist(), np.where(variable.missing, -1, codes).astype(np.int64)
 
 
 def _alike(a: Any, b: Any, similarity: float) -> bool:

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import rankdata
 
-from shoal.compare import common
+from shoal.compare import common, comparable
 from shoal.evidence import Finding
 from shoal.groups import Partition
 from shoal.kernels.arrays import Floats
@@ -40,7 +40,8 @@ class Associations(UtilityMeasure):
     def judge(
         self, original: Records, released: Records, partition: Partition | None, rng: np.random.Generator
     ) -> Finding:
-        names = common(original, released, self.columns, "quasi-identifier", "confidential")
+        wanted = common(original, released, self.columns, "quasi-identifier", "confidential")
+        names = comparable(original, released, wanted)
         changes: dict[str, list[tuple[float, str, str]]] = {}
         undefined = 0
         for a, b in combinations(names, 2):
@@ -64,6 +65,7 @@ class Associations(UtilityMeasure):
                                    "largest": max(found)[0], "columns": list(max(found)[1:])}
                             for kind, found in changes.items()},
                 "pairs without association": undefined,
+                "columns left out, numbers in one table only": [n for n in wanted if n not in names],
             },
         )
 

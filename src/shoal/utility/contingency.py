@@ -6,7 +6,7 @@ from typing import Annotated, ClassVar
 import numpy as np
 from annotated_types import Ge, Le
 
-from shoal.compare import common
+from shoal.compare import common, comparable
 from shoal.evidence import Finding
 from shoal.groups import Partition
 from shoal.kernels.arrays import Floats, Longs
@@ -43,7 +43,8 @@ class Contingency(UtilityMeasure):
         self, original: Records, released: Records, partition: Partition | None, rng: np.random.Generator
     ) -> Finding:
         names = common(original, released, self.columns, "quasi-identifier", "confidential")
-        names = tuple(n for n in names if self.bins > 1 or not original[n].continuous)
+        wanted = tuple(n for n in names if self.bins > 1 or not original[n].continuous)
+        names = comparable(original, released, wanted)
         if not names or not len(original) or not len(released):
             return self.cannot("There is no column to tabulate, or one of the tables has no records.")
         codes = [self._codes(original[n], released[n]) for n in names]
@@ -63,12 +64,13 @@ class Contingency(UtilityMeasure):
             f"On average {100 * value:.3g} % of the records change cells in tables of up to {self.order} columns; "
             f"most, {100 * worst[0]:.3g} %, in {worst[1]}.",
             details={"tables": len(everything), "mean by number of columns": means, "largest": worst[0],
-                     "largest in": worst[1], "bins": self.bins},
+                     "largest in": worst[1], "bins": self.bins,
+                     "columns left out, numbers in one table only": [n for n in wanted if n not in names]},
         )
 
     def _codes(self, before: Variable, after: Variable) -> tuple[Longs, Longs]:
         """Both columns in the same integer codes from 0."""
-        if before.continuous and after.continuous:
+        if before.continuous:
             known = before.values[~before.missing]
             cuts = np.unique(np.quantile(known, np.arange(1, self.bins) / self.bins)) if len(known) else np.empty(0)
             return _binned(before, cuts), _binned(after, cuts)
@@ -84,9 +86,6 @@ def _binned(variable: Variable, cuts: Floats) -> Longs:
 
 
 def _numbered(variable: Variable, numbers: dict[str, int]) -> Longs:
-    if variable.continuous:
-        text = [str(v) for v in variable.values]
-        return np.array([numbers.setdefault(t, len(numbers)) for t in text], dtype=np.int64)
     places = np.array([*(numbers[str(c)] for c in variable.categories), len(numbers)], dtype=np.int64)
     return np.asarray(places[variable.values])
 

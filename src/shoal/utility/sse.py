@@ -26,7 +26,8 @@ class SSE(UtilityMeasure):
     range.
 
     Suppression is loss: a record that is not in the release, or a cell that is missing there, counts as if it had
-    been replaced by the column's mean.
+    been replaced by the column's mean. A value recoded to a label that the original does not have counts as the mean of
+    all values recoded alike.
 
     Parameters
     ----------
@@ -74,7 +75,7 @@ class SSE(UtilityMeasure):
 
 def _squares(original: Records, released: Records, place: Longs, name: str) -> tuple[float, float]:
     """SSE and SST of one column in the original's standardised embedding."""
-    x, y = embedded(original, released, [name])
+    x, y = embedded(original, released, [name], place)
     spread = x - x.mean(axis=0)
     return float(_errors(x, y, place).sum()), float((spread**2).sum())
 
@@ -93,10 +94,10 @@ def _normalised(original: Records, released: Records, place: Longs, names: tuple
         column = replace(original[name], scale="range", weight=1.0)
         known = column.values[~column.missing]
         if column.continuous and (not len(known) or np.ptp(known) == 0):
-            before, after = column.values[place], released[name].values
-            if not np.array_equal(before, after, equal_nan=True):
+            after = released[name]
+            if not after.continuous or not np.array_equal(column.values[place], after.values, equal_nan=True):
                 return float("nan")
             continue
-        x, y = embedded(original.with_variables(column), released, [name])
+        x, y = embedded(original.with_variables(column), released, [name], place)
         total += float(_errors(x, y, place).sum())
     return total / (len(original) * len(names))

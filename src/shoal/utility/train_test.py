@@ -7,7 +7,7 @@ from annotated_types import Ge
 from numpy.typing import NDArray
 from scipy.special import ndtri
 
-from shoal.compare import common, counterparts, embedded
+from shoal.compare import common, comparable, counterparts, embedded
 from shoal.errors import MissingDependency
 from shoal.evidence import Finding, Interval
 from shoal.groups import Partition
@@ -58,9 +58,13 @@ class TrainTest(UtilityMeasure):
             n for n in common(original, released, self.columns, "quasi-identifier", "confidential") if n != self.target)
         if not features:
             return self.cannot("There is no column to predict the target from in both tables.")
-        x, z = embedded(original, released, features)
-        truth, learned = _targets(original[self.target], released[self.target])
         place = counterparts(original, released)
+        if place is None:
+            features = comparable(original, released, features)
+        if not comparable(original, released, [self.target]):
+            return self.cannot("The target holds numbers in one table and labels in the other.")
+        x, z = embedded(original, released, features, place)
+        truth, learned = _targets(original[self.target], released[self.target])
         of_release = np.arange(len(original)) if place is None else place
         kept = _drawn(np.flatnonzero(_present(truth)), self.sample, rng)
         trained = _drawn(np.flatnonzero(_present(learned)), self.sample, rng)

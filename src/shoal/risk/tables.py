@@ -1,0 +1,39 @@
+"""Further tables that a measure takes as a parameter: a holdout, other releases."""
+
+from pathlib import Path
+from typing import Any
+
+import narwhals.stable.v2 as nw
+import numpy as np
+
+from shoal.errors import DataError
+from shoal.files.tables import read
+from shoal.microdata import Microdata, as_records
+from shoal.records import Records
+from shoal.schema import Column
+
+
+def like(known: Records, table: Any) -> Records:
+    """Records from a path, a frame, an array, Microdata or Records, with the roles and levels of known columns.
+
+    Columns that `known` does not have are left out; Microdata and Records keep their own description.
+    """
+    if isinstance(table, (Records, Microdata)):
+        return as_records(table)
+    if isinstance(table, (str, Path)):
+        table = read(table)
+    if isinstance(table, (np.ndarray, list, tuple)):
+        return as_records(table)
+    try:
+        frame = nw.from_native(table, eager_only=True)
+    except TypeError:
+        raise DataError(
+            f"A further table must be a path, a data frame or an array; got {type(table).__name__}."
+        ) from None
+    names = [name for name in frame.columns if name in known]
+    described = {
+        name: Column(role=known[name].role, level=known[name].level, missing="keep",
+                     order=tuple(known[name].categories) if known[name].level == "ordinal" else None)
+        for name in names
+    }
+    return Microdata.of(frame.select(names), described).encoded
