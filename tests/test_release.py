@@ -26,7 +26,7 @@ def people(n: int = 40, seed: int = 3) -> pl.DataFrame:
     rng = np.random.default_rng(seed)
     return pl.DataFrame({
         "age": rng.integers(18, 90, n), "income": np.round(rng.lognormal(10, 1, n), 2),
-        "illness": rng.choice(["a", "b", "c"], n), "name": [f"person {i}" for i in range(n)],
+        "illness": rng.choice(["a", "b", "c"], n), "name": [f"Wxyz{i:03d}" for i in range(n)],
     })
 
 
@@ -65,6 +65,7 @@ def test_a_quasi_identifier_that_no_step_protects_is_noticed() -> None:
 
 def test_the_directory_and_who_may_read_it(tmp_path: Path) -> None:
     out = shoal.protect(people(), plan(), seed=1).write(tmp_path / "out")
+    assert {"partition.parquet", "record.json", "report.html"} <= {p.name for p in (out / "private").iterdir()}
     assert sorted(p.name for p in (out / "release").iterdir()) == [
         "codebook.json", "data.csv", "evidence.json", "report.html"]
     for path in (out / "private").iterdir():
@@ -74,7 +75,7 @@ def test_the_directory_and_who_may_read_it(tmp_path: Path) -> None:
     assert record["seed"] == 1
     public = b"".join(files_of(out / "release").values()).decode()
     assert '"seed"' not in public
-    assert "person" not in public
+    assert "Wxyz" not in public
 
 
 def test_the_same_seed_gives_the_same_bytes(tmp_path: Path) -> None:

@@ -122,11 +122,12 @@ def init(context: _Context, file: Path, delimiter: str | None, encoding: str | N
 @click.option("--out", type=FILE, required=True, help="Directory to write; must not exist or be empty.")
 @click.option("--seed", type=int, help="Repeat a release; a secret. Drawn by the system by default.")
 @click.option("--overwrite", is_flag=True, help="Replace an earlier release in the directory.")
+@click.option("--exploration", type=FILE, help="Directory of the exploration that chose the plan, for the report.")
 @_reading
 @pass_context
 def protect(
     context: _Context, data: Path, plan_file: Path, out: Path, seed: int | None, overwrite: bool,
-    delimiter: str | None, encoding: str | None,
+    exploration: Path | None, delimiter: str | None, encoding: str | None,
 ) -> None:
     """Protect DATA as a plan says; write the release only if every requirement is proved.
 
@@ -146,9 +147,10 @@ def protect(
     table = read_table(data, delimiter=delimiter, encoding=encoding)
     context.say(f"Read {data.name}: {len(table.frame):,} records, {table.frame.width} columns ({table.described}).")
     source = {"file": data.name, "sha256": hashlib.sha256(data.read_bytes()).hexdigest(), "read as": table.described}
+    frontier = _json_of(exploration / "frontier.json", "exploration") if exploration else None
     with _progress(context) as stage:
         release = shoal.protect(table.frame, plan, seed=seed, stage=stage, source=source)
-        release.write(out, overwrite=overwrite and _is_release(out), labels=table)
+        release.write(out, overwrite=overwrite and _is_release(out), labels=table, frontier=frontier)
     _summary(context, release, out)
 
 
@@ -246,7 +248,7 @@ def compare(context: _Context, releases: tuple[Path, ...], out: Path | None) -> 
     from shoal.report.comparison_page import comparison, comparison_page
     from shoal.report.page import figure
 
-    evidence = {str(folder): _evidence_of(folder) for folder in releases}
+    evidence = {str(f): _json_of(f / "release" / "evidence.json", "assessed release") for f in releases}
     rows = comparison(evidence)
     context.result({"releases": list(evidence), "rows": rows})
     table = Table("", *evidence)
@@ -260,12 +262,11 @@ def compare(context: _Context, releases: tuple[Path, ...], out: Path | None) -> 
             temporary.write_text(comparison_page(evidence), encoding="utf-8")
 
 
-def _evidence_of(folder: Path) -> dict[str, Any]:
-    path = folder / "release" / "evidence.json"
+def _json_of(path: Path, what: str) -> dict[str, Any]:
     try:
         return dict(json.loads(path.read_text(encoding="utf-8")))
     except (OSError, ValueError):
-        raise FileError(f"There is no release in '{folder}' (release/evidence.json cannot be read).") from None
+        raise FileError(f"'{path}' cannot be read as the record of an {what}. Check the directory.") from None
 
 
 @cli.command()

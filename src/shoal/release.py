@@ -6,6 +6,7 @@ out; the records become a table again. Only then is the table judged, as it woul
 requirement does not hold there is no release.
 """
 
+import hashlib
 import json
 import platform
 import secrets
@@ -32,7 +33,7 @@ from shoal.microdata import Microdata
 from shoal.plan import MaskStep, PartitionStep, Plan
 from shoal.records import Records
 from shoal.report.dossier import Dossier
-from shoal.report.page import public_page
+from shoal.report.page import private_page, public_page
 
 RECORD_VERSION = 1
 """Version of the layout of record.json and evidence.json."""
@@ -93,7 +94,10 @@ class Release:
         """The protected table in the kind that came in."""
         return self.table.native
 
-    def write(self, directory: str | Path, *, overwrite: bool = False, labels: Table | None = None) -> Path:
+    def write(
+        self, directory: str | Path, *, overwrite: bool = False, labels: Table | None = None,
+        frontier: Mapping[str, Any] | None = None,
+    ) -> Path:
         """Write `release/`, which may leave the building, and `private/`, which may not.
 
         The table is read back from its file and judged again before anything takes its place; an
@@ -105,6 +109,8 @@ class Release:
             Must not exist, be empty, or be overwritten on request.
         labels
             The table that came in, for its column and value labels.
+        frontier
+            The content of frontier.json, if the plan was chosen by an exploration; the report shows it.
 
         Raises
         ------
@@ -116,11 +122,11 @@ class Release:
             public, private = temporary / "release", temporary / "private"
             public.mkdir()
             private.mkdir(mode=0o700)
-            self._write_public(public, labels)
+            self._write_public(public, labels, frontier)
             self._write_private(private)
         return target
 
-    def _write_public(self, folder: Path, labels: Table | None) -> None:
+    def _write_public(self, folder: Path, labels: Table | None, frontier: Mapping[str, Any] | None) -> None:
         frame = self.table.frame.to_polars()
         kept = set(frame.columns)
         table = Table(
@@ -135,7 +141,9 @@ class Release:
         self._prove_file(path)
         _write_json(folder / "codebook.json", self._codebook(table))
         _write_json(folder / "evidence.json", self.evidence.as_mapping())
-        (folder / "report.html").write_text(public_page(self.dossier), encoding="utf-8")
+        written = {path.name: hashlib.sha256(path.read_bytes()).hexdigest()}
+        page = public_page(self.dossier, files=written, frontier=frontier)
+        (folder / "report.html").write_text(page, encoding="utf-8")
 
     def _prove_file(self, path: Path) -> None:
         finished = Microdata.finished(read_table(path).frame, self.plan.schema)
@@ -162,6 +170,7 @@ class Release:
     def _write_private(self, folder: Path) -> None:
         made = datetime.now(UTC).isoformat(timespec="seconds")
         _write_json(folder / "record.json", {**self.record, "made": made})
+        (folder / "report.html").write_text(private_page(self.dossier), encoding="utf-8")
         groups = {"row": self.rows}
         if self.partition is not None:
             groups["group"] = self.partition.labels.astype(np.int64)
@@ -218,7 +227,8 @@ def protect(
     record = _record(done, source, evidence)
     dossier = Dossier(
         plan=done.plan, verdicts=evidence.verdicts, findings=evidence.findings, original=done.before,
-        released=done.released, versions=record["versions"], steps=tuple(done.run.told),
+        released=done.released, versions=record["versions"], steps=tuple(done.run.told), seed=done.entropy,
+        before=done.risk_before(),
         missing=done.original.missing_facts,
     )
     return Release(table=done.finished, evidence=evidence, record=record, partition=done.partition, plan=done.plan,
@@ -292,6 +302,13 @@ class _Done:
         self.tell("proving", 0.0)
         models = [model.judge(self.released, self.before, self.partition) for model in self.plan.requirements]
         return models + self.run.constraints.check(self.released)
+
+    def risk_before(self) -> dict[str, Finding]:
+        """The cheap measures of risk, taken on the original as if it were released."""
+        self.tell("measuring the original", 0.0)
+        measures = [e.cls() for e in registered("risk") if e.cls.cheap]
+        rng = np.random.default_rng(np.random.SeedSequence(self.entropy, spawn_key=(1 << 21,)))
+        return {m.method_name: m.judge(self.before, self.before, None, rng) for m in measures}
 
     def findings(self) -> tuple[Finding, ...]:
         return _findings(self.plan, self.before, self.released, self.partition, self.entropy, self.tell)

@@ -17,6 +17,10 @@ class Dossier:
     ----------
     original, released
         The tables in numbers; a page shows binned counts of them and nothing else.
+    before
+        Measures of risk taken on the original as if it were released, by name.
+    seed
+        For the private page only.
     steps
         The facts of every step.
     missing
@@ -29,5 +33,7 @@ class Dossier:
     original: Records = field(repr=False)
     released: Records = field(repr=False)
     versions: Mapping[str, str]
+    seed: int = field(repr=False)
+    before: Mapping[str, Finding] = field(default_factory=dict)
     steps: tuple[Mapping[str, Any], ...] = ()
     missing: Mapping[str, Any] = field(default_factory=dict)

@@ -1,38 +1,87 @@
-"""The report as a page: verdict first, then what stands behind it."""
+"""The report as a page: verdict first, then what stands behind it.
 
-from collections.abc import Mapping
+The public page is safe to publish. It shows verdicts, figures of the whole table, and binned shares; it has
+no seed, no count of people below k, no extreme value of the original and no record. The private page shows
+the same and what the public one must not.
+"""
+
+from collections.abc import Mapping, Sequence
 from typing import Any
 
+import numpy as np
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from shoal.evidence import Finding
-from shoal.methods import entry
+from shoal.methods import registered
 from shoal.report.charts import distribution
 from shoal.report.dossier import Dossier
+from shoal.report.frontier_plot import frontier_plot
 
 DEFAULT_THRESHOLD = 5
 """Counts below this are not shown where the plan requires no k of its own."""
+RISKIEST = 20
+"""Records that the private page lists."""
+
+GLOSSARY = {
+    "quasi-identifier": "A column that others may know about a person, so that it can be used to find the record.",
+    "confidential column": "A column that an intruder wants to learn about a person.",
+    "equivalence class": "All records that agree on every quasi-identifier; nobody inside can be told from the others.",
+    "k-anonymity": "Every equivalence class holds at least k records (Samarati & Sweeney 1998).",
+    "t-closeness": "In every class the confidential values are spread almost as in the whole table "
+                   "(Li, Li & Venkatasubramanian 2007).",
+    "l-diversity": "Every class holds at least l well represented confidential values (Machanavajjhala et al. 2007).",
+    "record linkage": "An attack that matches released records with known people by likeness.",
+    "information loss": "How much the released table differs from the original; 100 SSE/SST is the share of the spread "
+                        "that was smoothed away (Domingo-Ferrer & Mateo-Sanz 2002).",
+    "confidence interval": "The range in which an estimated figure lies with the stated confidence.",
+}
 
 
-def public_page(dossier: Dossier) -> str:
-    """One self-contained HTML page that is safe to publish.
+def public_page(
+    dossier: Dossier, *, files: Mapping[str, str] | None = None, frontier: Mapping[str, Any] | None = None
+) -> str:
+    """One self-contained HTML page that is safe to publish; it loads nothing and runs no script.
 
-    It holds no seed, no count below k, no extreme value of the original and no record; it loads nothing and
-    runs no script.
+    Parameters
+    ----------
+    files
+        SHA-256 of the released files by name.
+    frontier
+        The content of frontier.json, if the plan was chosen by an exploration.
     """
-    threshold = _threshold(dossier)
+    return _page(dossier, threshold=_threshold(dossier), files=files or {}, frontier=frontier, private=None)
+
+
+def private_page(dossier: Dossier) -> str:
+    """The page for those who may see everything: with the seed and the records at highest risk."""
+    private = {"seed": str(dossier.seed), "riskiest": _riskiest(dossier.findings)}
+    return _page(dossier, threshold=1, files={}, frontier=None, private=private)
+
+
+def _page(
+    dossier: Dossier, *, threshold: int, files: Mapping[str, str], frontier: Mapping[str, Any] | None,
+    private: Mapping[str, Any] | None,
+) -> str:
+    measured = [(f, room, source) for f, room, source in _with_source(dossier.findings) if f.value is not None]
     return render(
         "page.html",
         dossier=dossier,
+        private=private,
         holds=all(verdict.holds for verdict in dossier.verdicts),
         promised=bool(dossier.verdicts),
-        risks=_of_room(dossier, "risk"),
-        losses=_of_room(dossier, "utility"),
+        risks=[(f, _before(dossier, f), source) for f, room, source in measured if room == "risk"],
+        losses=[(f, source) for f, room, source in measured if room == "utility"],
+        unmeasured=[f for f in dossier.findings if f.value is None],
+        by_column=_by_column(dossier.findings),
         columns=_columns(dossier, threshold),
         removed=[v.name for v in dossier.original.variables if v.name not in dossier.released],
-        steps=[_in_words(facts) for facts in dossier.steps],
+        steps=[_in_words(facts, threshold) for facts in dossier.steps],
         threshold=threshold,
         plan_text=dossier.plan.as_yaml(),
+        files=files,
+        plot=frontier_plot(frontier) if frontier else None,
+        frontier=frontier,
+        glossary=GLOSSARY,
     )
 
 
@@ -51,14 +100,30 @@ def _threshold(dossier: Dossier) -> int:
     return max([*asked, DEFAULT_THRESHOLD])
 
 
-def _of_room(dossier: Dossier, room: str) -> list[tuple[Finding, str]]:
-    known = []
-    for finding in dossier.findings:
-        try:
-            known.append((finding, entry(room, finding.measure).source))
-        except ValueError:
-            continue
-    return known
+def _with_source(findings: Sequence[Finding]) -> list[tuple[Finding, str, str]]:
+    homes = {e.name: (e.room, e.source) for room in ("risk", "utility") for e in registered(room)}
+    return [(finding, *homes[finding.measure]) for finding in findings]
+
+
+def _before(dossier: Dossier, finding: Finding) -> float | None:
+    found = dossier.before.get(finding.measure)
+    return None if found is None else found.value
+
+
+def _by_column(findings: Sequence[Finding]) -> dict[str, dict[str, float]]:
+    """Figures that measures give by column: for each column, the figure by its heading."""
+    table: dict[str, dict[str, float]] = {}
+    for finding in findings:
+        for key, columns in finding.details.items():
+            if "by column" not in key or not isinstance(columns, Mapping):
+                continue
+            heading = key.replace("by column", "").strip() or finding.title
+            for column, value in columns.items():
+                parts = value.items() if isinstance(value, Mapping) else [("", value)]
+                for part, number in parts:
+                    if isinstance(number, (int, float)):
+                        table.setdefault(column, {})[f"{heading} {part}".strip()] = number
+    return table
 
 
 def _columns(dossier: Dossier, threshold: int) -> list[dict[str, Any]]:
@@ -70,15 +135,32 @@ def _columns(dossier: Dossier, threshold: int) -> list[dict[str, Any]]:
         column = dossier.plan.schema.columns[variable.name]
         shown.append({
             "name": variable.name, "label": column.label or "", "role": variable.role, "level": before.level,
-            "chart": distribution(before, variable, threshold),
+            "chart": distribution(before, variable, max(threshold, 2)),
         })
     return shown
 
 
-def _in_words(facts: Mapping[str, Any]) -> tuple[str, list[tuple[str, str]]]:
-    simple = [(key, figure(value)) for key, value in facts.items()
-              if key != "step" and not isinstance(value, Mapping) and value is not None]
+def _in_words(facts: Mapping[str, Any], threshold: int) -> tuple[str, list[tuple[str, str]]]:
+    """A step's name and its plain facts; small counts of records are not for the public."""
+    simple = []
+    for key, value in facts.items():
+        if key == "step" or isinstance(value, Mapping) or value is None:
+            continue
+        few = isinstance(value, int) and not isinstance(value, bool) and "record" in key and 0 < value < threshold
+        simple.append((key, f"fewer than {threshold}" if few else figure(value)))
     return str(facts["step"]), simple
+
+
+def _riskiest(findings: Sequence[Finding]) -> list[tuple[str, list[tuple[int, str]]]]:
+    """For each measure with a risk by record, the row numbers of the records at highest risk."""
+    found = []
+    for finding in findings:
+        rows, risk = finding.private.get("rows"), finding.private.get("risk")
+        if rows is None or risk is None or not len(risk):
+            continue
+        order = np.argsort(-np.asarray(risk), kind="stable")[:RISKIEST]
+        found.append((finding.title, [(int(rows[i]) + 1, figure(float(risk[i]))) for i in order]))
+    return found
 
 
 def figure(value: Any) -> str:
@@ -88,6 +170,8 @@ def figure(value: Any) -> str:
     if isinstance(value, int):
         return f"{value:,}"
     if isinstance(value, float):
+        if np.isinf(value):
+            return "any value"
         return f"{value:,.0f}" if abs(value) >= 10_000 else f"{value:.4g}"
     if isinstance(value, (list, tuple)):
         return ", ".join(figure(v) for v in value)

@@ -1,0 +1,70 @@
+"""The pages in a real browser: no request, no error, no sideways scrolling, readable in both colour schemes."""
+
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import shoal
+from shoal.frontier import explore, write
+from shoal.hospital import PLAN
+
+CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(CHROMIUM is None, reason="no Chromium on this machine (Debian: apt install chromium)"),
+]
+ARGUMENTS = ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
+             "--disable-component-update", "--disable-sync"]
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Any]:
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as driver:
+        chromium = driver.chromium.launch(executable_path=CHROMIUM, args=ARGUMENTS)
+        yield chromium
+        chromium.close()
+
+
+@pytest.fixture(scope="module")
+def pages(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    folder = tmp_path_factory.mktemp("pages")
+    table = shoal.example(n=200, seed=1)
+    out = shoal.protect(table, PLAN, seed=1).write(folder / "out")
+    ranges = {"columns": PLAN["columns"], "explore": {"method": ["mdav"], "k": [3, 6, 9]}}
+    write(explore(table, ranges, folder / "explored"), folder / "explored")
+    return {"report": out / "release" / "report.html", "frontier": folder / "explored" / "frontier.html"}
+
+
+@pytest.mark.parametrize("width", [360, 800, 1200])
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("name", ["report", "frontier"])
+def test_page(browser: Any, pages: dict[str, Path], name: str, scheme: str, width: int) -> None:
+    context = browser.new_context(viewport={"width": width, "height": 900}, color_scheme=scheme)
+    page = context.new_page()
+    told: list[str] = []
+    asked: list[str] = []
+    page.on("console", lambda message: told.append(message.text))
+    page.on("pageerror", lambda error: told.append(str(error)))
+    page.on("request", lambda request: asked.append(request.url))
+    page.goto(pages[name].as_uri())
+    assert told == []
+    assert asked == [pages[name].as_uri()]
+    assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth")
+    assert contrast(page.evaluate(
+        "[getComputedStyle(document.body).color, getComputedStyle(document.body).backgroundColor]")) >= 4.5
+    context.close()
+
+
+def contrast(colours: list[str]) -> float:
+    """Contrast ratio of two CSS colours (WCAG 2.1, section 1.4.3)."""
+    light = []
+    for colour in colours:
+        parts = [int(part) / 255 for part in colour.removeprefix("rgb(").rstrip(")").split(",")[:3]]
+        linear = [c / 12.92 if c <= 0.03928 else ((c + 0.055) / 1.055) ** 2.4 for c in parts]
+        light.append(0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2])
+    return (max(light) + 0.05) / (min(light) + 0.05)
