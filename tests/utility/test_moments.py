@@ -8,13 +8,13 @@ from hypothesis import strategies as st
 import shoal
 from naive.moments import all_central_moments, normal_moment
 from shoal.groups import Partition
-from shoal.utility.moments import central_moments, normal_mixture_moments
+from shoal.utility.moments import normal_mixture_moments, product_moments
 
 
 @given(st.integers(0, 2**32), st.integers(1, 4), st.integers(2, 30))
 def test_equals_the_definition(seed, d, n):
     x = np.random.default_rng(seed).lognormal(size=(n, d))
-    ours = central_moments(x - x.mean(axis=0))
+    ours = product_moments(x - x.mean(axis=0))
     for order in (2, 3, 4):
         np.testing.assert_allclose(ours[order], all_central_moments(x, order), rtol=1e-9, atol=1e-12)
 
@@ -24,7 +24,6 @@ def test_mixtures_of_normals_equal_isserlis_theorem(seed, d, groups):
     rng = np.random.default_rng(seed)
     weights = rng.dirichlet(np.ones(groups))
     means = rng.normal(size=(groups, d))
-    means -= weights @ means
     roots = rng.normal(size=(groups, d, d))
     covariances = roots @ roots.swapaxes(1, 2)
     ours = normal_mixture_moments(weights, means, covariances)
@@ -41,6 +40,14 @@ def test_by_hand():
     told = finding.details["mean relative change"]
     assert told == {"order 1": pytest.approx(1), "order 2": pytest.approx(3), "order 3": pytest.approx(7),
                     "order 4": pytest.approx(15)}
+
+
+def test_moments_about_zero_by_hand():
+    # The mean of 1, 1, 4 cubed is 66 / 3 = 22; of 2, 2, 8 it is 8 times as much: a change of 7.
+    assert shoal.Moments(order=3, about="zero").measure(np.array([1.0, 1, 4]), np.array([2.0, 2, 8])).value == 7
+    x = np.random.default_rng(5).lognormal(size=(100, 2))
+    details = shoal.Moments(about="zero").measure(x, x, partition=Partition.of(np.zeros(100))).details
+    assert details["predicted by normal groups"]["order 2"] < 1e-12
 
 
 def test_normal_synthesis_changes_moments_by_what_is_predicted():

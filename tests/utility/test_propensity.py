@@ -19,11 +19,11 @@ def test_the_same_table_cannot_be_told_apart():
 
 def test_by_hand():
     # One binary column, 8 of 10 ones in the original and 2 of 10 in the release: the model with an indicator is
-    # saturated, p = 2/10 for a one and 8/10 for a zero, so U_p = (0.3)^2 = 0.09 and 2N U_p = 2 * 20 * 0.09 = 3.6.
+    # saturated, p = 2/10 for a one and 8/10 for a zero, so U_p = (0.3)^2 = 0.09 and 2N U_p = 2 * 10 * 0.09 = 1.8.
     frames = [pl.DataFrame({"a": ["u"] * m + ["v"] * (10 - m)}) for m in (8, 2)]
     finding = shoal.Propensity().measure(*frames)
     assert finding.value == pytest.approx(0.09, rel=1e-4)
-    assert finding.details["2N U_p"] == pytest.approx(3.6, rel=1e-4)
+    assert finding.details["2N U_p"] == pytest.approx(1.8, rel=1e-4)
     assert finding.details["coefficients"] == 2
 
 

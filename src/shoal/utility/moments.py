@@ -1,4 +1,4 @@
-"""Change of the central moments up to order 4."""
+"""Change of the moments up to order 4."""
 
 from typing import Annotated, Any, ClassVar, Literal
 
@@ -22,7 +22,7 @@ MOST = 2_000_000_000
 
 @method("moments", title="Change of moments to order 4", source="Oganian & Domingo-Ferrer (2017), Section 5")
 class Moments(UtilityMeasure):
-    """Mean relative change |m' - m| / |m| of all central moments of one order, mixed ones included.
+    """Mean relative change |m' - m| / |m| of all moments of one order, mixed ones included.
 
     The figure is that of `order`; the others, from means to order 4, stand in the details, with their medians:
     a moment near 0 makes the mean large. With a partition also what a normal distribution in every group predicts,
@@ -33,6 +33,8 @@ class Moments(UtilityMeasure):
     ----------
     order
         Order of the moments in the figure.
+    about
+        Central moments, or moments about zero, which the means dominate.
     columns
         Continuous columns; by default the quasi-identifiers and confidential columns that are continuous.
     most
@@ -40,6 +42,7 @@ class Moments(UtilityMeasure):
     """
 
     order: Literal[1, 2, 3, 4] = 4
+    about: Literal["mean", "zero"] = "mean"
     columns: tuple[str, ...] | None = None
     most: Annotated[int, Ge(1)] = 20
 
@@ -63,8 +66,9 @@ class Moments(UtilityMeasure):
         varies = spread > 0
         x, y, spread = x[:, varies], y[:, varies], spread[varies]
         middle = x.mean(axis=0)
-        before = central_moments((x - middle) / spread)
-        after = central_moments((y - y.mean(axis=0)) / spread)
+        central = self.about == "mean"
+        before = product_moments((x - middle if central else x) / spread)
+        after = product_moments((y - y.mean(axis=0) if central else y) / spread)
         changes = {1: np.abs(y.mean(axis=0) - middle) / np.abs(np.where(middle != 0, middle, np.nan))}
         changes |= {order: _relative(after[order], before[order]) for order in (2, 3, 4)}
         details: dict[str, Any] = {
@@ -93,7 +97,7 @@ class Moments(UtilityMeasure):
         x = original.raw(names)[:, varies]
         if len(partition) != len(x) or np.isnan(x).any() or partition.n_groups * x.shape[1] ** 4 > MOST:
             return None
-        z = (x - x.mean(axis=0)) / x.std(axis=0)
+        z = (x - x.mean(axis=0) if self.about == "mean" else x) / x.std(axis=0)
         means = partition.means(z)
         off = z - means[partition.labels]
         pairs = np.einsum("ij,ik->ijk", off, off).reshape(len(z), -1)
@@ -101,8 +105,8 @@ class Moments(UtilityMeasure):
         return normal_mixture_moments(partition.sizes / len(z), means, covariances)
 
 
-def central_moments(z: Floats) -> dict[int, Floats]:
-    """All different moments of orders 2, 3, 4 of centred columns (n, d), in the order of rising column numbers."""
+def product_moments(z: Floats) -> dict[int, Floats]:
+    """Means of all different products of 2, 3, 4 columns of (n, d), in the order of rising column numbers."""
     n, d = z.shape
     first, second = np.triu_indices(d)
     three = np.zeros((len(first), d))
@@ -118,11 +122,11 @@ def central_moments(z: Floats) -> dict[int, Floats]:
 
 
 def normal_mixture_moments(weights: Floats, means: Floats, covariances: Floats) -> dict[int, Floats]:
-    """The same moments of a mixture of normal distributions with overall mean 0.
+    """The same moments of a mixture of normal distributions.
 
-    Oganian & Domingo-Ferrer (2017), equations (7) and (8). A normal mixed moment of order 3 about the overall mean,
-    with a component's mean m and covariance S, is the sum over ways to split the indices into singles (m) and
-    pairs (S): m m m + m S in 3 ways; of order 4: m m m m + m m S in 6 ways + S S in 3 ways.
+    Oganian & Domingo-Ferrer (2017), equations (7) and (8). A normal mixed moment of order 3, with a component's mean m
+    and covariance S, is the sum over ways to split the indices into singles (m) and pairs (S): m m m + m S in 3 ways;
+    of order 4: m m m m + m m S in 6 ways + S S in 3 ways.
 
     Parameters
     ----------

@@ -37,6 +37,9 @@ class Propensity(UtilityMeasure):
     to the original (q: coefficients; Snoke, Raab, Nowok, Dibben & Slavkovic 2018), each with the ratio and the number z
     of standard deviations that the figure lies above it.
 
+    `2N U_p` in the details is sum (p_i - 1/2)^2 itself, N then being the records of one table: what Table 1 of Oganian
+    & Domingo-Ferrer (2017) prints.
+
     Parameters
     ----------
     model
@@ -128,7 +131,7 @@ class Propensity(UtilityMeasure):
             spread / n,
             f"A model that tries to tell released records from original ones reaches {spread / n:.3g} on a scale from "
             f"0 (cannot tell) to 0.25 (always right){times}.",
-            details={"2N U_p": 2 * spread, "records compared": n,
+            details={"2N U_p": spread, "records compared": n,
                      **{key: _per_record(value, n) for key, value in details.items()}},
         )
 
