@@ -4,9 +4,9 @@
 
 THYROID: 1947 records, age, TSH, T3, T4U, FTI. Methods as in the paper: Hybrid (Gaussian mixture, k = 60, normal draws
 with exact moments), HybridMicro (MDAV with k = 324, the same draws), Noise (equation 10, c = .15), Synthetic
-(sequential linear regression) and Micro (MDAV with k = 20). The paper took six groups with unconstrained covariances, found by
-BIC among 2 to 10 groups; that model is shown, the choice of our own BIC, and the latter with values kept inside the
-observed range (moments stay exact).
+(sequential linear regression) and Micro (MDAV with k = 20). The paper took six groups with unconstrained covariances,
+found by BIC among 2 to 10 groups; that model is shown, the choice of our own BIC, and the latter with values kept
+inside the observed range (moments stay exact).
 
 The paper's propensity model, "main effects and interactions from first to third order" on raw values, does not give
 the paper's own Table 1; several models are shown: polynomials of order 3 on ranks, on the values, their products
