@@ -28,7 +28,10 @@ struct Table {
   std::size_t n, d;
   std::vector<double> values;  // n rows of d
 
-  Table(const double* x, std::size_t rows, std::size_t columns) : n(rows), d(columns), values(x, x + rows * columns) {
+  // A table without columns counts as one with a column of zeros.
+  Table(const double* x, std::size_t rows, std::size_t columns)
+      : n(rows), d(std::max(columns, std::size_t{1})), values(rows * d, 0.0) {
+    std::copy_n(x, rows * columns, values.begin());
     double largest = 0.0;
     for (double v : values) largest = std::max(largest, std::fabs(v));
     int exponent = 0;

@@ -75,8 +75,10 @@ def test_an_offset_of_1e8_changes_nothing():
     np.testing.assert_array_equal(mdav(x, 5), mdav(x + 1e8, 5))
 
 
-def test_no_rows():
+def test_no_rows_and_no_columns():
     assert mdav(np.empty((0, 3)), 2).shape == (0,)
+    for engine in ENGINES:
+        assert mdav(np.empty((5, 0)), 2, engine=engine).tolist() == [0, 0, 1, 1, 1]
 
 
 @pytest.mark.parametrize("engine", ENGINES)
