@@ -357,10 +357,13 @@ class _Run:
             self.tell(step.name, 0.0)
             records = self._step(step, number, records)
             self.tell(step.name, 1.0)
+        spent = [told["epsilon"] for told in self.told if "epsilon" in told]
+        if spent:  # differential privacy composes: the losses of the steps add up
+            self.told.append({"step": "privacy loss", "columns": [], "epsilon of all steps": sum(spent)})
         return records
 
     def _step(self, step: PartitionStep | MaskStep, number: int, records: Records) -> Records:
-        columns = step.columns or self.plan.schema.names("quasi-identifier")
+        columns = self._columns(step)
         rng = self.generator(number)
 
         def progress(fraction: float) -> None:
@@ -382,6 +385,11 @@ class _Run:
         self._note(step, columns, facts)
         return change.records  # type: ignore[no-any-return]
 
+    def _columns(self, step: PartitionStep | MaskStep) -> tuple[str, ...]:
+        """The columns a step names, or those of the roles that its method is for."""
+        roles = step.method.default_roles if isinstance(step, MaskStep) else ("quasi-identifier",)
+        return step.columns or self.plan.schema.names(*roles)
+
     def _note(self, step: PartitionStep | MaskStep, columns: tuple[str, ...], facts: Mapping[str, Any]) -> None:
         self.told.append({"step": step.name, "columns": list(columns), **facts})
 
@@ -392,7 +400,7 @@ class _Run:
             change = self.constraints.repair(records)
             records = self.constraints.round(change.records, decimals)
             self.told.append({"step": "constraints", **change.facts})
-        handled = {name for step in self.plan.steps if isinstance(step, MaskStep) for name in step.columns}
+        handled = {name for step in self.plan.steps if isinstance(step, MaskStep) for name in self._columns(step)}
         records = records.without(set(self.plan.schema.names("identifier")) - handled)
         rng = self.generator(len(self.plan.steps))
         for name in records.names("household"):

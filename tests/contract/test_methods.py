@@ -24,7 +24,13 @@ BY_PARAMETER: dict[str, Any] = {"k": 3, "t": 0.2, "p": 0.2, "l": 2, "beta": 4.0,
 
 PARAMETERS: dict[tuple[str, str], dict[str, Any]] = {
     ("mask", "bottom-code"): {"k": 5},
+    ("mask", "data-swap"): {"share": 0.5},
+    ("mask", "geometric"): {"epsilon": 1.0, "bounds": {"age": (0, 100), "size": (0, 20)}},
+    ("mask", "laplace"): {"epsilon": 1.0, "bounds": {"age": (0, 100), "size": (0, 20)}},
     ("mask", "recode"): {"bins": 4},
+    ("mask", "staircase"): {"epsilon": 1.0, "bounds": {"age": (0, 100), "size": (0, 20)}},
+    ("mask", "suppress"): {"k": 3},
+    ("mask", "suppress-records"): {"k": 3, "limit": 1},
     ("partition", "entropy-fuzzy-c-means"): {"k": 3},
     ("partition", "fuzzy-c-means"): {"k": 3},
     ("privacy", "p-sensitivity"): {"p": 2},
@@ -32,6 +38,10 @@ PARAMETERS: dict[tuple[str, str], dict[str, Any]] = {
     ("mask", "top-code"): {"k": 5},
 }
 """Whole parameter sets, for methods that need others."""
+
+MASK_TARGETS = {"pram": ["sex", "illness"], "pseudonymise": ["illness"], "targeted-swap": ["sex"],
+                "suppress": ["age", "sex"], "data-swap": ["sex", "illness"], "suppress-records": ["sex"]}
+"""Columns, for masks that need others than two continuous ones."""
 
 TARGETS = {"univariate": ["size"], "latent-class": ["sex"], "local-synthesis": ["age", "size", "sex"]}
 """Columns, for partition methods that need others than two continuous ones."""
@@ -61,7 +71,7 @@ def table(n: int = 60) -> Microdata:
 
 
 def records_for(entry: Entry) -> Records:
-    return table().records.targeting(["age", "size"])
+    return table().records.targeting(MASK_TARGETS.get(entry.name, ["age", "size"]))
 
 
 def content(records: Records) -> list[Any]:

@@ -92,6 +92,10 @@ def test_bad_input_refused():
         recoded([0.0, 1.0], bins=2, spacing="log")
     with pytest.raises(InputError, match="Column 'c' is nominal; recode needs columns that are continuous"):
         recoded(["a", "b"], cuts=[1])
+    with pytest.raises(InputError, match="Column 'c' holds no dates"):
+        recoded([1.0, 2.0], period="year")
+    with pytest.raises(InputError, match="Column 'c' holds dates or times; recode them with period"):
+        recoded(pd.Series([datetime(2024, 5, 6)]), bins=3)
     with pytest.raises(InputError, match="has no hierarchy"):
         recoded(["a", "b"], level=1)
     with pytest.raises(InputError, match="groups name 1 value that column 'c' does not have"):

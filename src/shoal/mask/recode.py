@@ -19,9 +19,6 @@ from shoal.records import Records, Variable
 
 Period = Literal["year", "quarter", "month", "week", "day"]
 
-LAST_DAY = 2_932_896
-"""31 December 9999 in days since 1970: a larger number cannot be a date and is a time in microseconds."""
-
 DAY = 86_400_000_000
 """Microseconds in a day."""
 
@@ -111,10 +108,15 @@ class Recode(Mask):
     def _recoded(self, variable: Variable, weights: Floats | None) -> tuple[Variable, dict[str, Any]]:
         if self.cuts is not None or self.bins is not None or self.width is not None:
             self._of_level(variable, True)
+            if variable.unit is not None:
+                raise DataError(f"Column '{variable.name}' holds dates or times; recode them with period.")
             cuts = self._cut_points(variable, weights)
             return _in_intervals(variable, cuts, weights, self.to), {"cut points": cuts}
         if self.period is not None and variable.continuous:
-            return variable.with_values(_period_starts(variable.values, self.period)), {"period": self.period}
+            if variable.unit not in ("date", "datetime"):
+                raise DataError(f"Column '{variable.name}' holds no dates; recode with period needs a column of dates.")
+            length = DAY if variable.unit == "datetime" else 1
+            return variable.with_values(_period_starts(variable.values, self.period, length)), {"period": self.period}
         self._of_level(variable, False)
         if self.level is not None:
             new = _at_level(variable, self.level)
@@ -236,10 +238,8 @@ def _rare_lumped(variable: Variable, least: int, label: str) -> Variable:
     return _relabelled(variable, lambda category: label if category in lump else category)
 
 
-def _period_starts(values: Floats, period: Period) -> Floats:
-    """First day of the period, in the unit that came in: days, or microseconds since 1970."""
-    known = values[~np.isnan(values)]
-    unit = DAY if len(known) and np.abs(known).max() > LAST_DAY else 1
+def _period_starts(values: Floats, period: Period, unit: int) -> Floats:
+    """First day of the period since 1970, in the unit that came in."""
     days = np.floor(np.where(np.isnan(values), 0.0, values) / unit).astype(np.int64)
     dates = days.astype("datetime64[D]")
     months = dates.astype("datetime64[M]")

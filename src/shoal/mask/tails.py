@@ -132,4 +132,5 @@ def _labelled(variable: Variable, tail: Bools, label: str, sign: float) -> Varia
         new[body], new[tail], categories = codes, len(texts), [*texts, label]
     else:
         new[body], new[tail], categories = codes + 1, 0, [label, *texts]
-    return replace(variable, level="ordinal", values=new, categories=tuple(categories), scale="sd")
+    return replace(variable, level="ordinal", values=new, categories=tuple(categories), scale="sd",
+                   unit=None)

@@ -1,0 +1,65 @@
+"""Data swapping (Dalenius & Reiss 1982): records exchange values, and tables of counts stay."""
+
+from typing import Annotated
+
+import numpy as np
+from annotated_types import Gt, Le
+
+from shoal.change import Change
+from shoal.errors import ParameterError
+from shoal.groups import Progress
+from shoal.kernels.arrays import Longs
+from shoal.mask.masking import Mask
+from shoal.methods import method
+from shoal.records import Records
+
+
+@method("data-swap", title="Data swapping", source="Dalenius & Reiss (1982)")
+class DataSwap(Mask):
+    """Pairs of records that agree on some columns exchange their target cells as one piece.
+
+    Every table of counts stays exactly what it was if it is made of the target columns and of columns in
+    `within`, or of any columns that are no targets; all others change. With strata, partners are of one stratum.
+
+    Parameters
+    ----------
+    share
+        Share of the records that are drawn to exchange their cells.
+    within
+        Columns on which two partners must agree; the more there are, the more tables stay and the fewer
+        partners are found.
+
+    Notes
+    -----
+    Among the records drawn, those with equal target cells are laid side by side in random order and each is
+    paired with the one half a class further on, so that partners differ wherever no combination holds more
+    than half of the class. The record counts the records whose cells changed.
+    """
+
+    share: Annotated[float, Gt(0), Le(1)]
+    within: tuple[str, ...] = ()
+
+    def apply(self, records: Records, rng: np.random.Generator, progress: Progress = None) -> Change:
+        if both := [name for name in self.within if name in records.targets]:
+            raise ParameterError(f"data-swap: within names '{both[0]}', which is one of the columns to swap.")
+        agreeing = records.classes((*self.within, *records.names("stratum"))).ids
+        values = records.classes(records.targets).ids
+        place = np.arange(len(records), dtype=np.int64)
+        drawn = rng.random(len(records)) < self.share
+        order = np.lexsort((rng.permutation(len(records)), values, agreeing))
+        order = order[drawn[order]]
+        ends = np.flatnonzero(np.diff(agreeing[order])) + 1
+        for rows in np.split(order, ends):
+            _pair(rows, place)
+        changed = [records[name].take(place) for name in records.targets]
+        moved = int((values[place] != values).sum())
+        facts = {"records drawn": int(drawn.sum()), "records changed": moved,
+                 "counts kept of": [*records.targets, *self.within]}
+        return Change(records=records.with_variables(*changed), facts=facts)
+
+
+def _pair(rows: Longs, place: Longs) -> None:
+    """Pair each row of the first half with the row half the class further on."""
+    half = len(rows) // 2
+    first, second = rows[:half], rows[half : 2 * half]
+    place[first], place[second] = second, first

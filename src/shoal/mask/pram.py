@@ -1,0 +1,124 @@
+"""PRAM, the post-randomisation method (Gouweleeuw, Kooiman, Willenborg & de Wolf 1998)."""
+
+from typing import Annotated, Any
+
+import numpy as np
+from annotated_types import Ge, Le
+
+from shoal.change import Change
+from shoal.errors import ParameterError
+from shoal.groups import Progress
+from shoal.kernels.arrays import Floats, Ints, floats
+from shoal.mask.masking import Mask, strata
+from shoal.methods import method
+from shoal.records import Records, Variable
+
+ROUNDING = 1e-9
+"""By how much the probabilities of a row may miss a sum of 1."""
+
+
+@method("pram", title="PRAM, post-randomisation", source="Gouweleeuw et al. (1998)")
+class Pram(Mask):
+    """Each category becomes another at random, by a transition matrix with known probabilities.
+
+    R[i, j] is the probability that category i is released as j. PRAM is invariant where the expected counts
+    after it are the counts before, p R = p, so that tables of the column can be used as they are.
+
+    Parameters
+    ----------
+    diagonal
+        Smallest probability that a value stays as it is, for the matrix made from the data. Invariant: with
+        probability 1 - a a value stays, with probability a it is drawn anew from the column's distribution p;
+        a = (1 - diagonal) / (1 - min p), so that the rarest category stays with probability `diagonal` and
+        no other with less. Not invariant: it changes into each other category with equal probability.
+    matrix
+        Instead: a transition matrix by column, rows and columns in the order of the categories.
+    invariant
+        Make a given matrix P invariant too, by the two-stage construction R = P Q, Q the matrix that takes a
+        released value back: Q[j, i] = p[i] P[i, j] / (p P)[j].
+    weighted
+        p is the weighted distribution, so that weighted counts are what stays in expectation.
+
+    Notes
+    -----
+    With strata, p and R are those of each stratum. Missing cells stay missing. The two-stage construction
+    lowers the diagonal (sdcMicro's result may fall below the minimum asked for); the construction from
+    `diagonal` holds its minimum exactly.
+    """
+
+    diagonal: Annotated[float, Ge(0), Le(1)] = 0.8
+    matrix: dict[str, tuple[tuple[float, ...], ...]] | None = None
+    invariant: bool = True
+    weighted: bool = False
+
+    def __post_init__(self) -> None:
+        for name, rows in (self.matrix or {}).items():
+            sizes = {len(rows), *(len(row) for row in rows)}
+            if len(sizes) != 1 or any(abs(sum(row) - 1) > ROUNDING or min(row) < 0 for row in rows):
+                raise ParameterError(f"pram: the matrix of '{name}' must be square with rows of probabilities "
+                                     f"that sum to 1.")
+
+    def apply(self, records: Records, rng: np.random.Generator, progress: Progress = None) -> Change:
+        weights = self.weights(records, self.weighted)
+        changed, facts = [], {}
+        for variable in self.categorical(records):
+            codes = variable.values.copy()
+            expected = 0.0
+            for rows in strata(records):
+                known = rows[~variable.missing[rows]]
+                mass = np.ones(len(known)) if weights is None else weights[known]
+                counts = np.bincount(codes[known], weights=mass, minlength=len(variable.categories))
+                transition = self.transition(variable, floats(counts))
+                expected += float((1 - np.diag(transition))[variable.values[known]].sum())
+                codes[known] = _draw(variable.values[known], transition, rng)
+            changed.append(variable.with_values(codes))
+            facts[variable.name] = self._told(variable, codes, expected, records)
+        return Change(records=records.with_variables(*changed), facts={"columns": facts})
+
+    def transition(self, variable: Variable, counts: Floats) -> Floats:
+        """Shape (m, m); R for a column with these (weighted) counts."""
+        m = len(variable.categories)
+        p = counts / max(float(counts.sum()), np.finfo(float).tiny)
+        given = (self.matrix or {}).get(variable.name)
+        if given is not None:
+            first = np.array(given, dtype=np.float64)
+            if first.shape != (m, m):
+                raise ParameterError(f"pram: the matrix of '{variable.name}' must have {m} rows, one a category; "
+                                     f"it has {len(first)}.")
+            return _two_stage(first, p) if self.invariant else first
+        if m < 2:
+            return np.eye(m)
+        if not self.invariant:
+            other = (1 - self.diagonal) / (m - 1)
+            return np.asarray(np.full((m, m), other) + (self.diagonal - other) * np.eye(m))
+        rarest = float(p[p > 0].min(initial=1.0))
+        a = min(1.0, (1 - self.diagonal) / (1 - rarest)) if rarest < 1 else 0.0
+        return np.asarray((1 - a) * np.eye(m) + a * np.tile(p, (m, 1)))
+
+    def _told(self, variable: Variable, codes: Ints, expected: float, records: Records) -> dict[str, Any]:
+        told: dict[str, Any] = {"changed": int((codes != variable.values).sum()), "expected to change": expected}
+        if records.strata is None:
+            known = ~variable.missing
+            weights = self.weights(records, self.weighted)
+            mass = np.ones(int(known.sum())) if weights is None else weights[known]
+            counts = np.bincount(variable.values[known], weights=mass, minlength=len(variable.categories))
+            told["matrix"] = self.transition(variable, floats(counts)).tolist()
+        return told
+
+
+def _two_stage(first: Floats, p: Floats) -> Floats:
+    """R = P Q with p R = p (Gouweleeuw et al. 1998, section 4)."""
+    after = p @ first
+    back = np.where(after[:, None] > 0, (first * p[:, None]).T / np.where(after > 0, after, 1.0)[:, None],
+                    np.eye(len(p)))
+    return np.asarray(first @ back)
+
+
+def _draw(codes: Ints, transition: Floats, rng: np.random.Generator) -> Ints:
+    draw = rng.random(len(codes))
+    new = np.empty(len(codes), dtype=np.int32)
+    for code in np.unique(codes):
+        ends = np.cumsum(transition[code])
+        here = codes == code
+        new[here] = np.searchsorted(ends[:-1], draw[here], "right")
+    return new

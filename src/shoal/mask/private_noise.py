@@ -1,0 +1,189 @@
+"""What the differentially private masks share: bounds, grids, exact samplers, and the account of epsilon.
+
+Each target cell is reported through a mechanism that is epsilon-differentially private for the record it
+belongs to (local differential privacy): whatever two values x, x' inside the stated bounds, and whatever set
+S of outputs, P[M(x) in S] <= exp(epsilon) P[M(x') in S]. The sensitivity is the distance of the bounds and
+so is stated, never estimated: bounds taken from the data would themselves tell about it.
+
+Noise is drawn on a grid, in whole numbers. Textbook samplers add a floating-point draw to a floating-point
+value; the low-order bits of the sum then betray the value, because not every double can be reached from every
+input, and the guarantee is void (Mironov 2012). Here a value is first rounded to the grid, the noise is a
+whole number of grid steps drawn with exact probabilities by comparing uniform integers (Canonne, Kamath &
+Steinke 2020), and the result is the grid step times an integer: every input can give every output, with
+probabilities in the stated ratio and not nearly so. epsilon enters as a fraction that is not larger.
+"""
+
+from abc import abstractmethod
+from fractions import Fraction
+from math import ceil, floor, log2
+from typing import Annotated, ClassVar
+
+import numpy as np
+from annotated_types import Ge, Gt
+
+from shoal.change import Change
+from shoal.errors import ParameterError
+from shoal.groups import Progress
+from shoal.kernels.arrays import Bools, Longs
+from shoal.mask.masking import Mask
+from shoal.records import Records
+
+GRID_STEPS = 2**16
+"""Steps between the bounds on the default grid, at least: rounding then moves a value by under 1/100 000 of
+the sensitivity, far below the noise."""
+
+MOST_STEPS = 2**30
+LARGEST_DENOMINATOR = 2**16
+"""Products of these, times the few dozen trials of a draw, stay far inside 64-bit integers."""
+
+
+class PrivateNoise(Mask):
+    """Adds noise of `steps` grid steps to each target cell; subclasses say how it is drawn."""
+
+    default_roles: ClassVar[tuple[str, ...]] = ("confidential",)
+
+    epsilon: Annotated[float, Gt(0)]
+    bounds: dict[str, tuple[float, float]]
+    records_per_person: Annotated[int, Ge(1)]
+    clamp: bool
+
+    def check(self) -> None:
+        if any(not low < high or not np.isfinite([low, high]).all() for low, high in self.bounds.values()):
+            raise ParameterError(f"{self.method_name}: bounds must be pairs of a lower and a higher finite number.")
+
+    @abstractmethod
+    def grid_of(self, low: float, high: float) -> float:
+        """The grid step for a column with these bounds."""
+
+    @abstractmethod
+    def steps(self, n: int, sensitivity: int, epsilon: Fraction, rng: np.random.Generator) -> Longs:
+        """Shape (n,); noise in grid steps, epsilon-private for values that differ by `sensitivity` steps."""
+
+    def apply(self, records: Records, rng: np.random.Generator, progress: Progress = None) -> Change:
+        variables = self.continuous(records)
+        records.complete(records.targets, self.method_name)
+        if absent := [v.name for v in variables if v.name not in self.bounds]:
+            raise ParameterError(
+                f"{self.method_name}: bounds must name every column of the step; '{absent[0]}' has none. State the "
+                f"range its values can take, from knowledge of the subject and not from the data."
+            )
+        share = exact_fraction(self.epsilon / (len(variables) * self.records_per_person)) if variables else Fraction(0)
+        changed, told = [], {}
+        for variable in variables:
+            low, high = self.bounds[variable.name]
+            grid = self.grid_of(low, high)
+            bottom, top = floor(low / grid), ceil(high / grid)
+            if top - bottom > MOST_STEPS:
+                raise ParameterError(f"{self.method_name}: the bounds of '{variable.name}' lie more than "
+                                     f"{MOST_STEPS:,} grid steps apart; choose a coarser grid.")
+            near = np.clip(np.rint(np.clip(variable.values, low, high) / grid), bottom, top).astype(np.int64)
+            noisy = near + self.steps(len(near), top - bottom, share, rng)
+            if self.clamp:
+                noisy = np.clip(noisy, bottom, top)
+            changed.append(variable.with_values(noisy * grid))
+            told[variable.name] = {"epsilon": float(share), "sensitivity": (top - bottom) * grid, "grid": grid}
+        facts = {
+            "epsilon": float(share * len(variables) * self.records_per_person),
+            "composition": "the epsilons of a record's columns, and of a person's records, add up",
+            "records per person": self.records_per_person, "columns": told,
+        }
+        return Change(records=records.with_variables(*changed), facts=facts)
+
+
+def fine_grid(low: float, high: float) -> float:
+    """The largest power of two that divides the span of the bounds into GRID_STEPS steps or more."""
+    return float(2.0 ** floor(log2((high - low) / GRID_STEPS)))
+
+
+def exact_fraction(epsilon: float) -> Fraction:
+    """A fraction with a small denominator that is not larger than epsilon."""
+    near = Fraction(epsilon).limit_denominator(LARGEST_DENOMINATOR)
+    if near > Fraction(epsilon):
+        near = Fraction(floor(Fraction(epsilon) * LARGEST_DENOMINATOR), LARGEST_DENOMINATOR)
+    if near <= 0:
+        raise ParameterError(f"epsilon for each column must be at least 1/{LARGEST_DENOMINATOR}; raise epsilon.")
+    return near
+
+
+# Exact draws (Canonne, Kamath & Steinke 2020, algorithms 1 and 2), for whole arrays at once
+
+
+def bernoulli_exp(numerators: Longs, denominator: int, rng: np.random.Generator) -> Bools:
+    """True with probability exp(-numerator/denominator) each, for numerators in [0, denominator].
+
+    Count trials k = 1, 2, ... that succeed with probability x/k up to the first failure: that k is odd with
+    probability 1 - x + x^2/2! - ... = exp(-x).
+    """
+    out = np.zeros(len(numerators), dtype=bool)
+    waiting = np.arange(len(numerators))
+    k = 1
+    while len(waiting):
+        success = rng.integers(0, k * denominator, len(waiting)) < numerators[waiting]
+        out[waiting[~success]] = k % 2 == 1
+        waiting = waiting[success]
+        k += 1
+    return out
+
+
+def geometric_exp(n: int, rate: Fraction, rng: np.random.Generator) -> Longs:
+    """Shape (n,); P[g] = (1 - q) q^g with q = exp(-rate), g = 0, 1, ..."""
+    whole, part = divmod(rate.numerator, rate.denominator)
+    out = np.zeros(n, dtype=np.int64)
+    going = np.arange(n)
+    while len(going):
+        success = bernoulli_exp(np.full(len(going), part, dtype=np.int64), rate.denominator, rng)
+        for _ in range(whole):
+            rows = np.flatnonzero(success)
+            if not len(rows):
+                break
+            success[rows] = bernoulli_exp(np.ones(len(rows), dtype=np.int64), 1, rng)
+        going = going[success]
+        out[going] += 1
+    return out
+
+
+def discrete_laplace(n: int, rate: Fraction, rng: np.random.Generator) -> Longs:
+    """Shape (n,); P[x] proportional to exp(-rate |x|) over the integers.
+
+    With rate = s/t: a uniform u in [0, t) accepted with probability exp(-u/t), and v geometric with
+    ratio 1/e, make u + t v geometric with ratio exp(-1/t); its quotient by s has ratio exp(-s/t). A sign is
+    drawn, and a negative zero is drawn again.
+    """
+    s, t = rate.numerator, rate.denominator
+    out = np.zeros(n, dtype=np.int64)
+    waiting = np.arange(n)
+    while len(waiting):
+        u = rng.integers(0, t, len(waiting))
+        kept = bernoulli_exp(u, t, rng)
+        waiting_now, u = waiting[kept], u[kept]
+        size = (u + t * geometric_exp(len(u), Fraction(1), rng)) // s
+        negative = rng.integers(0, 2, len(u)) == 1
+        good = ~(negative & (size == 0))
+        out[waiting_now[good]] = np.where(negative, -size, size)[good]
+        waiting = np.concatenate([waiting[~kept], waiting_now[~good]])
+    return out
+
+
+def staircase(n: int, sensitivity: int, width: int, epsilon: Fraction, rng: np.random.Generator) -> Longs:
+    """Shape (n,); P[x] proportional to exp(-epsilon j) on blocks j of `sensitivity` steps in |x|.
+
+    The first `width` steps of block j have that weight, the others exp(-epsilon) times it.
+    """
+    out = np.zeros(n, dtype=np.int64)
+    waiting = np.arange(n)
+    whole, part = divmod(epsilon.numerator, epsilon.denominator)
+    while len(waiting):
+        inside = rng.integers(0, sensitivity, len(waiting))
+        kept = inside < width
+        rows = np.flatnonzero(~kept)
+        for numerator, denominator in [(part, epsilon.denominator), *[(1, 1)] * whole]:
+            rows = rows[bernoulli_exp(np.full(len(rows), numerator, dtype=np.int64), denominator, rng)]
+        kept[rows] = True
+        now = waiting[kept]
+        size = inside[kept] + sensitivity * geometric_exp(len(now), epsilon, rng)
+        negative = rng.integers(0, 2, len(now)) == 1
+        good = ~(negative & (size == 0))
+        out[now[good]] = np.where(negative, -size, size)[good]
+        waiting = np.concatenate([waiting[~kept], now[~good]])
+    return out
+

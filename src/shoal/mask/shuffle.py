@@ -1,0 +1,80 @@
+"""Data shuffling (Muralidhar & Sarathy 2006)."""
+
+import numpy as np
+from scipy.special import ndtri
+
+from shoal.change import Change
+from shoal.errors import DataError, ParameterError
+from shoal.groups import Progress
+from shoal.kernels.arrays import Floats
+from shoal.mask.masking import Mask, strata
+from shoal.methods import method
+from shoal.records import Records
+
+
+@method("shuffle", title="Data shuffling", source="Muralidhar & Sarathy (2006)")
+class Shuffle(Mask):
+    """Values are dealt out anew, so that ranks follow a normal model given other columns.
+
+    Columns become normal scores; new scores of the targets are drawn from their distribution given the
+    scores of `given`; the target's own values are then dealt out in the order of the new scores. Each column
+    keeps exactly its values, rank correlations among targets and with `given` stay in expectation, and given
+    `given` a released value says nothing about the original one.
+
+    Parameters
+    ----------
+    given
+        Columns that are released unchanged and to which the targets' relations are kept: continuous or
+        ordinal.
+
+    Notes
+    -----
+    Spearman's rank correlation r becomes the normal model's correlation 2 sin(pi r / 6). A correlation matrix
+    that is not positive semidefinite after that is projected on the nearest eigenvalues of 0 or more. With
+    strata the model and the dealing are those of each stratum.
+    """
+
+    given: tuple[str, ...] = ()
+
+    def apply(self, records: Records, rng: np.random.Generator, progress: Progress = None) -> Change:
+        if both := [name for name in self.given if name in records.targets]:
+            raise ParameterError(f"shuffle: given names '{both[0]}', which is one of the columns to shuffle.")
+        names = (*records.targets, *self.given)
+        if wrong := [name for name in names if records[name].level == "nominal"]:
+            raise DataError(f"Column '{wrong[0]}' is nominal, so its values have no rank; shuffle needs continuous or "
+                            f"ordinal columns.")
+        records.complete(names, "shuffle")
+        values = {name: records[name].values.copy() for name in records.targets}
+        for rows in strata(records):
+            x = np.column_stack([records[name].values[rows] for name in names]).astype(np.float64)
+            drawn = _new_scores(x, len(records.targets), rng)
+            for j, name in enumerate(records.targets):
+                order = np.argsort(drawn[:, j], kind="stable")
+                values[name][rows[order]] = np.sort(records[name].values[rows])
+        changed = [records[name].with_values(v) for name, v in values.items()]
+        return Change(records=records.with_variables(*changed), facts={"given": list(self.given)})
+
+
+def _new_scores(x: Floats, targets: int, rng: np.random.Generator) -> Floats:
+    """Shape (n, targets); new normal scores of the first columns given those of the others."""
+    n = len(x)
+    ranks = _mid_ranks(x)
+    moving = ranks.std(axis=0) > 0
+    r = np.eye(x.shape[1])
+    if n > 1:
+        centred = (ranks - ranks.mean(axis=0)) / np.where(moving, ranks.std(axis=0), 1.0)
+        r = np.where(np.eye(x.shape[1]) > 0, 1.0, 2 * np.sin(np.pi / 6 * (centred.T @ centred) / n))
+    kept = ndtri((ranks[:, targets:] + 0.5) / n)
+    slope = r[:targets, targets:] @ np.linalg.pinv(r[targets:, targets:], rcond=1e-10, hermitian=True)
+    rest = r[:targets, :targets] - slope @ r[targets:, :targets]
+    eigenvalues, vectors = np.linalg.eigh((rest + rest.T) / 2)
+    root = vectors * np.sqrt(np.maximum(eigenvalues, 0.0))
+    return np.asarray(kept @ slope.T + rng.standard_normal((n, targets)) @ root.T)
+
+
+def _mid_ranks(x: Floats) -> Floats:
+    """Ranks from 0, equal values sharing the middle of their block."""
+    ordered = np.sort(x, axis=0)
+    return np.column_stack([
+        (np.searchsorted(s, c, "left") + np.searchsorted(s, c, "right") - 1) / 2 for s, c in zip(ordered.T, x.T)
+    ])

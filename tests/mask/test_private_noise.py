@@ -1,0 +1,108 @@
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.stats import norm
+
+import shoal
+from shoal.errors import InputError
+from shoal.mask.private_noise import bernoulli_exp, discrete_laplace, geometric_exp, staircase
+from shoal.records import Records
+
+N = 60_000
+METHODS = [shoal.Laplace, shoal.Geometric, shoal.Staircase]
+
+
+def noisy(cls, value, seed, n=N, **parameters):
+    method = cls(bounds={"x0": (0, 10)}, **parameters)
+    return method.apply(Records.from_array(np.full(n, float(value))), np.random.default_rng(seed)).records.raw()[:, 0]
+
+
+@pytest.mark.parametrize("cls", METHODS)
+@pytest.mark.parametrize("epsilon", [0.5, 2.0])
+def test_two_samples_cannot_be_told_apart_better_than_epsilon(cls, epsilon):
+    """Over half-lines and bins, P[S | x = 0] <= exp(epsilon) P[S | x = 10], and the bound is nearly reached."""
+    a, b = np.sort(noisy(cls, 0, 1, epsilon=epsilon)), np.sort(noisy(cls, 10, 2, epsilon=epsilon))
+    edges = np.quantile(np.concatenate([a, b]), np.linspace(0.02, 0.98, 40))
+    below = [(np.searchsorted(s, edges) / N) for s in (a, b)]
+    events = [(below[0], below[1]), (1 - below[1], 1 - below[0]), (np.diff(below[0]), np.diff(below[1])),
+              (np.diff(below[1]), np.diff(below[0]))]
+    reached = 0.0
+    for p, q in events:
+        margin = norm.ppf(1 - 1e-5) * np.sqrt((p * (1 - p) + np.exp(2 * epsilon) * q * (1 - q)) / N)
+        assert (p <= np.exp(epsilon) * q + margin).all()
+        enough = q > 200 / N
+        reached = max(reached, float(np.log(p[enough] / q[enough]).max()))
+    assert reached > 0.85 * epsilon  # noise of the wrong scale would stay far below, or break the bound
+
+
+@pytest.mark.parametrize("rate", [Fraction(1, 3), Fraction(7, 2)])
+def test_discrete_laplace_has_its_law(rate):
+    x = discrete_laplace(N, rate, np.random.default_rng(0))
+    q = np.exp(-float(rate))
+    for value in range(-3, 4):
+        p = (1 - q) / (1 + q) * q ** abs(value)
+        assert (x == value).mean() == pytest.approx(p, abs=5 * np.sqrt(p / N))
+
+
+def test_geometric_and_bernoulli_have_their_laws():
+    g = geometric_exp(N, Fraction(5, 4), np.random.default_rng(0))
+    assert (g >= 1).mean() == pytest.approx(np.exp(-1.25), abs=0.01)
+    b = bernoulli_exp(np.full(N, 3), 7, np.random.default_rng(1))
+    assert b.mean() == pytest.approx(np.exp(-3 / 7), abs=0.01)
+
+
+def test_staircase_law_by_hand():
+    """Sensitivity 4, first part 1 step, exp(-epsilon) = e^-1: weights 1 b b b | b b^2 b^2 b^2 | ... on |x|."""
+    x = staircase(N, 4, 1, Fraction(1), np.random.default_rng(0))
+    b = np.exp(-1)
+    weight = np.array([b ** (j // 4 + (j % 4 >= 1)) for j in range(200)])
+    total = weight[0] + 2 * weight[1:].sum()
+    for value in (0, 1, 3, 4, 5, -1, -4):
+        p = weight[abs(value)] / total
+        assert (x == value).mean() == pytest.approx(p, abs=5 * np.sqrt(p / N))
+
+
+@settings(max_examples=20)
+@given(value=st.floats(0, 10), epsilon=st.floats(0.1, 20), seed=st.integers(0, 99))
+def test_outputs_lie_on_one_grid_whatever_the_input(value, epsilon, seed):
+    """Mironov (2012): the low-order bits of the result must not depend on the value."""
+    for cls in METHODS:
+        out = noisy(cls, value, seed, n=50, epsilon=epsilon)
+        grid = 1.0 if cls is shoal.Geometric else 2.0**-13  # 10 / 2^16 lies between 2^-13 and 2^-12
+        assert np.array_equal(out / grid, np.round(out / grid))
+
+
+def test_staircase_beats_laplace_for_large_epsilon():
+    errors = [np.abs(noisy(cls, 5, 0, epsilon=6) - 5).mean() for cls in (shoal.Laplace, shoal.Staircase)]
+    assert errors[0] == pytest.approx(10 / 6, rel=0.03) and errors[1] < 0.6 * errors[0]
+
+
+def test_epsilon_is_shared_out_and_accounted_for():
+    records = Records.from_array(np.full((10, 4), 5.0))
+    bounds = {f"x{j}": (0, 10) for j in range(4)}
+    facts = shoal.Laplace(epsilon=2, bounds=bounds, records_per_person=2).apply(records, np.random.default_rng(0)).facts
+    assert facts["epsilon"] == pytest.approx(2) and facts["epsilon"] <= 2
+    assert all(told["epsilon"] == 0.25 and told["sensitivity"] == 10 for told in facts["columns"].values())
+
+
+def test_sensitivity_comes_from_the_bounds_and_values_beyond_count_as_the_bound():
+    inside, outside = noisy(shoal.Laplace, 10, 3, epsilon=1), noisy(shoal.Laplace, 10_000, 3, epsilon=1)
+    assert np.array_equal(inside, outside)
+    clamped = noisy(shoal.Laplace, 3, 3, epsilon=1, clamp=True)
+    assert clamped.min() == 0 and clamped.max() == 10
+
+
+def test_bad_input_refused():
+    with pytest.raises(InputError, match="laplace needs the parameter 'bounds'"):
+        shoal.Laplace(epsilon=1)
+    with pytest.raises(InputError, match="bounds must be pairs of a lower and a higher finite number"):
+        shoal.Staircase(epsilon=1, bounds={"x0": (3, 3)})
+    with pytest.raises(InputError, match="bounds must name every column of the step; 'x0' has none"):
+        shoal.Laplace(epsilon=1, bounds={}).apply(Records.from_array(np.ones(3)), np.random.default_rng(0))
+    with pytest.raises(InputError, match="bounds must be whole numbers"):
+        shoal.Geometric(epsilon=1, bounds={"x0": (0, 1.5)})
+    with pytest.raises(InputError, match="epsilon must be greater than 0"):
+        shoal.Geometric(epsilon=0, bounds={"x0": (0, 1)})
