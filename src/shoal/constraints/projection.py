@@ -8,9 +8,10 @@ Points are solved together by the set W of inequalities that are tight at the so
 shortest y is M^+ r, M holding the rows of A and of W, and its multipliers are (M M')^+ r; it solves the
 problem exactly if the multipliers of W are not positive and no other inequality is broken (Karush, Kuhn and
 Tucker; the problem is strictly convex, so the solution is the only one). W starts empty; a point that
-fails the test drops its worst multiplier or adds its most broken inequality. A point that does not
-settle is solved by itself as a least distance programme through non-negative least squares (Lawson & Hanson
-1974, chapter 23), which is finite, and which also proves that a point has no feasible neighbour at all.
+fails the test drops its worst multiplier or adds its most broken inequality. A point that does not settle, or
+whose W comes to contradict itself, is solved by itself as a least distance programme through non-negative
+least squares (Lawson & Hanson 1974, chapter 23), which is finite, and which also proves that a point has no
+feasible neighbour at all.
 """
 
 import math
@@ -116,16 +117,18 @@ def _close(y: Floats, a: Floats, p: Floats) -> Bools:
 def _by_active_set(a: Floats, p: Floats, b: Floats, q: Floats) -> tuple[Floats, Bools]:
     n, bounds = len(p), len(b)
     tight = np.zeros((n, bounds), dtype=bool)
-    y, settled = np.zeros((n, a.shape[1])), np.zeros(n, dtype=bool)
+    y, settled, stuck = np.zeros((n, a.shape[1])), np.zeros(n, dtype=bool), np.zeros(n, dtype=bool)
     for _ in range(4 * bounds + 1):
-        todo = np.flatnonzero(~settled)
+        todo = np.flatnonzero(~(settled | stuck))
         if not len(todo):
             break
         patterns, which = np.unique(tight[todo], axis=0, return_inverse=True)
         for number, pattern in enumerate(patterns):
             rows = todo[which.ravel() == number]
             y[rows], multipliers = _with_tight(a, p[rows], b[pattern], q[rows][:, pattern])
-            settled[rows] = _improve(rows, tight, pattern, multipliers, y[rows] @ b.T - q[rows])
+            broken = y[rows] @ b.T - q[rows]
+            stuck[rows] = (np.abs(broken[:, pattern]) > EXACT * (1 + np.abs(q[rows][:, pattern]))).any(axis=1)
+            settled[rows] = _improve(rows, tight, pattern, multipliers, broken) & ~stuck[rows]
     return y, settled
 
 

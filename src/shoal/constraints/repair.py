@@ -7,8 +7,8 @@ record of a class; then the other columns carry what is left. Only a record whos
 cannot carry it has its quasi-identifiers moved with the rest, and may leave its class: how many
 do is reported, and the privacy models judge the finished table anyway.
 
-A rule with a condition is kept by its consequence. Its condition is touched (a category changed, a strict
-comparison undone) only where the consequence cannot be met together with the other rules.
+A rule with a condition is kept by its consequence. Its condition is touched (a category changed, a comparison
+undone by as little as counts) only where the consequence cannot be met together with the other rules.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -17,7 +17,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from shoal.constraints.projection import System, nearest
-from shoal.constraints.rules import TOLERANCE, Clause, Linear, Literals, Rule, View
+from shoal.constraints.rules import TOLERANCE, Clause, Literals, Rule, View
 from shoal.constraints.system import Domain
 from shoal.errors import Refused, plural, quoted
 from shoal.kernels.arrays import Bools, Floats, Ints, Longs
@@ -208,7 +208,7 @@ def _branch(start: Table, chosen: list[Literals], clauses: Sequence[Clause], kep
         good[rows] = False
         rest = [c for c in clauses if c is not clause]
         for literal in clause.literals:
-            if len(rows) and not (isinstance(literal, Linear) and literal.relation == "<"):
+            if len(rows):
                 part, fine = _branch(start.take(rows), [*chosen, literal], rest, kept)
                 found.x[rows[fine]], found.codes[rows[fine]], good[rows[fine]] = part.x[fine], part.codes[fine], True
                 rows = rows[~fine]
