@@ -1,0 +1,122 @@
+"""Every method of the registry with edit constraints on: no record of the release breaks a rule.
+
+The release is checked by its own cells, in whole numbers, not by shoal's judge.
+"""
+
+import datetime as dt
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+
+import shoal
+from contract.test_methods import made
+from shoal.errors import DataError, InputError, Refused
+from shoal.methods import Entry, registered, spec_of
+
+RULES = ["charge == room + drugs + procedures", "room >= 0", "drugs >= 0", "procedures >= 0",
+         "discharge >= admission", "0 <= age <= 110"]
+WHOLE = ("charge", "room", "drugs", "procedures", "age")
+COLUMNS = {
+    "age": {"role": "quasi-identifier", "decimals": 0},
+    "charge": {"role": "quasi-identifier", "decimals": 0},
+    "admission": "quasi-identifier",
+    "room": {"role": "confidential", "decimals": 0},
+    "drugs": {"role": "confidential", "decimals": 0},
+    "procedures": {"role": "confidential", "decimals": 0},
+    "discharge": "confidential",
+    "ward": "quasi-identifier",
+    "sex": "quasi-identifier",
+}
+
+
+def stays(n: int = 60) -> pl.DataFrame:
+    rng = np.random.default_rng(11)
+    room, drugs, procedures = (rng.gamma(a, b, n).astype(int) for a, b in ((3, 400), (2, 150), (0.5, 900)))
+    admission = [dt.date(2024, 1, 1) + dt.timedelta(int(d)) for d in rng.integers(0, 90, n)]
+    return pl.DataFrame({
+        "age": rng.integers(0, 100, n), "charge": room + drugs + procedures, "admission": admission,
+        "room": room, "drugs": drugs, "procedures": procedures,
+        "discharge": [day + dt.timedelta(int(d)) for day, d in zip(admission, rng.integers(0, 15, n))],
+        "ward": rng.choice(["surgery", "medicine", "maternity"], n), "sex": rng.choice(["f", "m"], n),
+    })
+
+
+def violations(data: pl.DataFrame) -> int:
+    """Records that break a rule, counted in whole numbers."""
+    whole = data.select(pl.col(WHOLE).cast(pl.Int64))
+    bad = whole["charge"] != whole["room"] + whole["drugs"] + whole["procedures"]
+    for part in ("room", "drugs", "procedures", "age"):
+        bad |= whole[part] < 0
+    bad |= (whole["age"] > 110) | (data["discharge"] < data["admission"])
+    return int(bad.sum())
+
+
+def step(entry: Entry, **others: Any) -> dict[str, Any]:
+    spec = spec_of(made(entry)) | {key: value for key, value in ROOMY.items() if key in entry.parameters}
+    spec |= PARAMETERS.get(entry.name, {})
+    return {entry.room: spec.pop("method"), **spec, **others}
+
+
+def released(steps: list[dict[str, Any]]) -> pl.DataFrame:
+    return shoal.protect(stays(), {"columns": COLUMNS, "steps": steps, "constraints": RULES}, seed=3).data
+
+
+def names(entry: Entry) -> str:
+    return f"{entry.room}-{entry.name}"
+
+
+ROOMY = {"k": 12}
+"""Groups large enough for every synthesiser to draw from."""
+
+RANGES = {"charge": [0, 20000], "room": [0, 20000]}
+
+PARAMETERS: dict[str, dict[str, Any]] = {
+    "geometric": {"bounds": RANGES}, "laplace": {"bounds": RANGES}, "staircase": {"bounds": RANGES},
+}
+
+CATEGORICAL = {"latent-class", "class-conditional", "pram", "pseudonymise"}
+"""Methods for categories: they work on ward and sex."""
+
+BANDS = {"recode"}
+"""Methods after which a column holds no numbers any more, so that no rule about it can be proved."""
+
+
+@pytest.mark.parametrize("replacement", registered("replace"), ids=names)
+@pytest.mark.parametrize("partition", registered("partition"), ids=names)
+def test_partition_and_replacement(partition: Entry, replacement: Entry) -> None:
+    by = ["ward", "sex"] if partition.name in CATEGORICAL else ["charge", "age"]
+    by = ["charge"] if partition.name == "univariate" else by
+    centre = replacement.name in ("centroid", "fuzzy-centre")
+    columns = by if centre else ["ward", "sex"] if replacement.name in CATEGORICAL else ["room", "drugs"]
+    chosen = step(partition, replace=spec_of(made(replacement)), columns=columns, by=by)
+    if replacement.name == "fuzzy-centre" and "fuzzy" not in partition.name:
+        with pytest.raises(DataError, match="fuzzy-centre replaces the columns that were grouped by"):
+            released([chosen])
+        return
+    try:
+        data = released([chosen])
+    except (InputError, Refused) as refusal:
+        pytest.skip(f"not for this table: {refusal}")
+    assert violations(data) == 0
+
+
+@pytest.mark.parametrize("mask", registered("mask"), ids=names)
+def test_mask(mask: Entry) -> None:
+    chosen = step(mask, columns=["ward", "sex"] if mask.name in CATEGORICAL else ["charge", "room"])
+    if mask.name in BANDS:
+        with pytest.raises(Refused, match="cannot be judged: 'charge' is no longer there or no longer holds numbers"):
+            released([chosen])
+        return
+    try:
+        data = released([chosen])
+    except (InputError, Refused) as refusal:
+        pytest.skip(f"not for this table: {refusal}")
+    assert violations(data) == 0
+
+
+def test_the_count_finds_what_is_wrong() -> None:
+    wrong = stays().with_columns(charge=pl.col("charge") + pl.Series([1] + [0] * 59))
+    assert violations(stays()) == 0
+    assert violations(wrong) == 1
