@@ -10,14 +10,11 @@ the input's; both engines must give the same partition. Data: standard normal, o
 """
 
 import argparse
-import hashlib
-import resource
-import subprocess
-import sys
 import time
 
 import numpy as np
 
+from alone import agree, child_arguments, in_child, measure
 from shoal.groups import Partition
 from shoal.kernels.mdav import mdav
 from shoal.partition.mdav import MDAV
@@ -33,39 +30,21 @@ def table(n: int, d: int, skewed: bool) -> np.ndarray:
     return np.exp(x) if skewed else x
 
 
-def measure(n: int, d: int, k: int, engine: str, simd: bool, skewed: bool) -> None:
-    """Print CPU seconds, MB added and a digest of the partition; runs in a child."""
-    x = table(n, d, skewed)
-    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    start = time.process_time()
-    labels = mdav(x, k, engine=engine, simd=simd)
-    seconds = time.process_time() - start
-    added = (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) / 1024
-    print(seconds, added, hashlib.sha256(labels.tobytes()).hexdigest())
-
-
-def in_child(*args: object) -> tuple[float, float, str]:
-    call = [sys.executable, __file__, "--child", *map(str, args)]
-    seconds, added, digest = subprocess.run(call, check=True, capture_output=True, text=True).stdout.split()
-    return float(seconds), float(added), digest
-
-
 def compare(sizes: list[str], k: int, skewed: bool, skip_brute: bool) -> None:
     print(f"{'records':>9} {'columns':>7} {'k':>4} | {'brute s':>8} {'tree s':>7} {'ratio':>6} | "
           f"{'no AVX2 s':>9} | {'auto s':>7} {'MB added':>8} {'x input':>7}")
     for size in sizes:
         n, d = map(int, size.split("x"))
-        seconds, added, digest = in_child(n, d, k, "tree", True, skewed)
-        plain, _, plain_digest = in_child(n, d, k, "tree", False, skewed)
-        auto, _, auto_digest = in_child(n, d, k, "auto", True, skewed)
+        seconds, added, digest = in_child(__file__, n, d, k, "tree", True, skewed)
+        plain, _, plain_digest = in_child(__file__, n, d, k, "tree", False, skewed)
+        auto, _, auto_digest = in_child(__file__, n, d, k, "auto", True, skewed)
         digests = {digest, plain_digest, auto_digest}
         brute, ratio = "", ""
         if n <= MOST_FOR_BRUTE and not skip_brute:
-            brute_seconds, _, brute_digest = in_child(n, d, k, "brute", True, skewed)
+            brute_seconds, _, brute_digest = in_child(__file__, n, d, k, "brute", True, skewed)
             digests.add(brute_digest)
             brute, ratio = f"{brute_seconds:.2f}", f"{brute_seconds / seconds:.1f}"
-        if len(digests) > 1:
-            raise SystemExit(f"the engines disagree on {size}")
+        agree(digests, size)
         print(f"{n:>9} {d:>7} {k:>4} | {brute:>8} {seconds:>7.2f} {ratio:>6} | {plain:>9.2f} | "
               f"{auto:>7.2f} {added:>8.0f} {added * 2**20 / (8 * n * d):>7.1f}", flush=True)
 
@@ -107,9 +86,10 @@ def blocks(sizes: list[str], k: int) -> None:
 
 
 def main() -> None:
-    if sys.argv[1:2] == ["--child"]:
-        n, d, k, engine, simd, skewed = sys.argv[2:]
-        measure(int(n), int(d), int(k), engine, simd == "True", skewed == "True")
+    if (asked := child_arguments()) is not None:
+        n, d, k, engine, simd, skewed = asked
+        x = table(int(n), int(d), skewed == "True")
+        measure(lambda: mdav(x, int(k), engine=engine, simd=simd == "True"))
         return
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("sizes", nargs="*", help="records x columns, as in 100000x5")

@@ -8,14 +8,10 @@ engines must give the same partition.
 """
 
 import argparse
-import hashlib
-import resource
-import subprocess
-import sys
-import time
 
 import numpy as np
 
+from alone import agree, child_arguments, in_child, measure
 from shoal.kernels.tcloseness_first import tcloseness_first
 
 CASES = ["20000x5x5", "50000x5x10", "50000x5x50", "50000x5x100", "1000000x5x10"]
@@ -23,31 +19,21 @@ MOST_FOR_BRUTE = 100_000
 """Above this many records exhaustive search takes minutes."""
 
 
-def measure(n: int, d: int, k: int, engine: str) -> None:
-    """Print CPU seconds, MB added and a digest of the partition; runs in a child."""
-    rng = np.random.default_rng(1)
-    x = rng.normal(size=(n, d))
-    confidential = x[:, 0] + rng.normal(size=n)
+def strata_of(x: np.ndarray, k: int) -> np.ndarray:
+    """Strata by rank of a confidential value that depends on the first column; the last holds the extras."""
+    n = len(x)
+    confidential = x[:, 0] + np.random.default_rng(2).normal(size=n)
     strata = np.empty(n, np.int32)
     strata[np.argsort(confidential)] = np.minimum(np.arange(n) // (n // k), k - 1)
-    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    start = time.process_time()
-    labels = tcloseness_first(x, strata, k, engine=engine)
-    seconds = time.process_time() - start
-    added = (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) / 1024
-    print(seconds, added, hashlib.sha256(labels.tobytes()).hexdigest())
-
-
-def in_child(*args: object) -> tuple[float, float, str]:
-    call = [sys.executable, __file__, "--child", *map(str, args)]
-    seconds, added, digest = subprocess.run(call, check=True, capture_output=True, text=True).stdout.split()
-    return float(seconds), float(added), digest
+    return strata
 
 
 def main() -> None:
-    if sys.argv[1:2] == ["--child"]:
-        n, d, k, engine = sys.argv[2:]
-        measure(int(n), int(d), int(k), engine)
+    if (asked := child_arguments()) is not None:
+        n, d, k, engine = asked
+        x = np.random.default_rng(1).normal(size=(int(n), int(d)))
+        strata = strata_of(x, int(k))
+        measure(lambda: tcloseness_first(x, strata, int(k), engine=engine))
         return
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("cases", nargs="*", default=CASES, help="records x columns x strata, as in 50000x5x10")
@@ -56,15 +42,14 @@ def main() -> None:
           f"{'auto s':>7} {'MB added':>8} {'x input':>7}")
     for case in cases:
         n, d, k = map(int, case.split("x"))
-        seconds, _, digest = in_child(n, d, k, "tree")
-        auto, added, auto_digest = in_child(n, d, k, "auto")
+        seconds, _, digest = in_child(__file__, n, d, k, "tree")
+        auto, added, auto_digest = in_child(__file__, n, d, k, "auto")
         digests, brute, ratio = {digest, auto_digest}, "", ""
         if n <= MOST_FOR_BRUTE:
-            brute_seconds, _, brute_digest = in_child(n, d, k, "brute")
+            brute_seconds, _, brute_digest = in_child(__file__, n, d, k, "brute")
             digests.add(brute_digest)
             brute, ratio = f"{brute_seconds:.2f}", f"{brute_seconds / seconds:.1f}"
-        if len(digests) > 1:
-            raise SystemExit(f"the engines disagree on {case}")
+        agree(digests, case)
         print(f"{n:>9} {d:>7} {k:>6} | {brute:>8} {seconds:>7.2f} {ratio:>6} | "
               f"{auto:>7.2f} {added:>8.0f} {added * 2**20 / (8 * n * d):>7.1f}", flush=True)
 
