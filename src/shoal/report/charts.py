@@ -13,6 +13,8 @@ PLACEHOLDERS = {"#010203": "before", "#040506": "after", "#070809": "ink", "#0a0
 """Colours that no one sees: each is exchanged for a class of the page's style, so both schemes work."""
 COLOURS = {name: colour for colour, name in PLACEHOLDERS.items()}
 MOST_CATEGORIES = 12
+MILLISECONDS = {"date": 86_400_000.0, "datetime": 1e-3}
+"""From a column's own unit (days, microseconds) to the unit of a time axis."""
 
 
 def distribution(original: Variable, released: Variable, threshold: int) -> str | None:
@@ -22,9 +24,11 @@ def distribution(original: Variable, released: Variable, threshold: int) -> str 
     highest values, so that no single record shapes the picture.
     """
     if original.continuous and released.continuous:
-        rows = _histogram(original.values, released.values, threshold)
-        x: dict[str, Any] = {"field": "low", "bin": {"binned": True}, "type": "quantitative",
-                             "axis": {"title": None, "tickCount": 5}}
+        to_axis = MILLISECONDS.get(original.unit or "", 1.0)
+        rows = _histogram(original.values * to_axis, released.values * to_axis, threshold)
+        kind = "temporal" if original.unit in MILLISECONDS else "quantitative"
+        x: dict[str, Any] = {"field": "low", "bin": {"binned": True}, "type": kind,
+                             "axis": {"title": None, "tickCount": 4, "labelOverlap": True}}
         extra = {"x2": {"field": "high"}}
     else:
         rows = _bars(original, released, threshold)
