@@ -17,7 +17,7 @@ FLOORS = [
     ["estimators"],
     ["frontier"],
     ["release"],
-    ["report"],
+    ["report", "run"],
     ["partition"],
     ["replace"],
     ["mask"],

@@ -6,7 +6,8 @@ import pytest
 
 from shoal.errors import PlanError
 from shoal.methods import registered
-from shoal.plan import Plan, json_schema
+from shoal.plan import Plan
+from shoal.plan.json_schema import json_schema
 
 GOOD = """
 columns:

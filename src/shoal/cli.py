@@ -277,7 +277,7 @@ def schema() -> None:
     Example:
       shoal schema > shoal-plan.schema.json
     """
-    from shoal.plan import json_schema
+    from shoal.plan.json_schema import json_schema
 
     click.echo(json.dumps(json_schema(), indent=2, default=str))
 

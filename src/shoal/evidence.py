@@ -7,8 +7,13 @@ A figure that cannot be computed is `None` and says why; it is never replaced by
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, field
-from typing import Any, ClassVar, Literal
+from dataclasses import asdict, dataclass, field
+from typing import Any, ClassVar, Literal, cast
+
+import numpy as np
+
+RECORD_VERSION = 1
+"""Version of the layout of record.json and evidence.json."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -121,3 +126,41 @@ def proportion_interval(hits: float, trials: int, confidence: float = 0.95) -> I
     centre = (share + z * z / (2 * trials)) / (1 + z * z / trials)
     half = z / (1 + z * z / trials) * math.sqrt(share * (1 - share) / trials + z * z / (4 * trials * trials))
     return Interval(low=max(0.0, centre - half), high=min(1.0, centre + half), confidence=confidence)
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Evidence:
+    """What was proved and what was measured on the finished table."""
+
+    verdicts: tuple[Verdict, ...]
+    findings: tuple[Finding, ...]
+
+    @property
+    def holds(self) -> bool:
+        """True only where every requirement was proved."""
+        return all(verdict.holds for verdict in self.verdicts)
+
+    def as_mapping(self) -> dict[str, Any]:
+        """For evidence.json: everything public, nothing about single records."""
+        figures = [{k: v for k, v in asdict(finding).items() if k != "private"} for finding in self.findings]
+        content = {
+            "version": RECORD_VERSION,
+            "requirements": [asdict(verdict) for verdict in self.verdicts],
+            "measures": figures,
+        }
+        return cast(dict[str, Any], as_json(content))
+
+
+def as_json(value: Any) -> Any:
+    """What JSON knows; a figure that is not finite becomes null."""
+    if isinstance(value, np.ndarray):
+        return as_json(value.tolist())
+    if isinstance(value, np.generic):
+        return as_json(value.item())
+    if isinstance(value, Mapping):
+        return {str(key): as_json(below) for key, below in value.items()}
+    if isinstance(value, (list, tuple, set, frozenset)):
+        return [as_json(below) for below in value]
+    if isinstance(value, float) and not np.isfinite(value):
+        return None
+    return value if isinstance(value, (str, int, float, bool, type(None))) else str(value)

@@ -67,7 +67,7 @@ class IntervalDisclosure(RiskMeasure):
         for width in self.widths:
             near = np.column_stack([inside(x[:, j], y[:, j], width) for j in range(len(names))])
             if self.unit == "record":
-                curve[width] = float((near | ~known).all(axis=1)[known.any(axis=1)].mean())
+                curve[width] = float(np.mean((near | ~known)[known.any(axis=1)].all(axis=1)))
             else:
                 curve[width] = float(near[known].mean())
         widest = max(curve)

@@ -17,7 +17,6 @@ once, each with its line, its key, the rule and the nearest name that exists.
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from io import StringIO
 from pathlib import Path
 from typing import Any, Literal, get_args
 
@@ -25,9 +24,10 @@ from pydantic import ValidationError
 
 from shoal.errors import InputError, PlanError, quoted, unknown
 from shoal.methods import build, registered, spec_of
+from shoal.plan.steps import FORMATS, MaskStep, Output, PartitionStep
+from shoal.plan.yaml import dump_yaml, load_yaml, plain
 from shoal.schema import Column, Schema
 
-FORMATS = ("csv", "parquet", "xlsx", "sav", "dta", "xpt")
 Policy = Literal["refuse", "report", "repair"]
 POLICIES: tuple[str, ...] = get_args(Policy)
 NOBODY = (
@@ -35,90 +35,6 @@ NOBODY = (
     "Give the columns that others may know the role quasi-identifier."
 )
 SECTIONS = ("columns", "steps", "requirements", "measures", "constraints", "output", "explore")
-
-
-@dataclass(frozen=True, kw_only=True)
-class PartitionStep:
-    """Partition the records, then replace inside every group.
-
-    Parameters
-    ----------
-    method, replace
-        A partition method and a replacement.
-    columns
-        Columns that are replaced; the quasi-identifiers if none are named.
-    by
-        Columns on which groups are formed; those that are replaced if none are named.
-    small_strata
-        What happens to a stratum under k: refuse or merge.
-    """
-
-    method: Any
-    replace: Any
-    columns: tuple[str, ...] = ()
-    by: tuple[str, ...] = ()
-    small_strata: str = "refuse"
-
-    @property
-    def name(self) -> str:
-        return f"{self.method.method_name} + {self.replace.method_name}"
-
-    def as_mapping(self) -> dict[str, Any]:
-        spec = spec_of(self.method)
-        return {
-            "partition": spec.pop("method"),
-            **spec,
-            "replace": spec_of(self.replace),
-            **({"columns": list(self.columns)} if self.columns else {}),
-            **({"by": list(self.by)} if self.by else {}),
-            **({"small_strata": self.small_strata} if self.small_strata != "refuse" else {}),
-        }
-
-
-@dataclass(frozen=True, kw_only=True)
-class MaskStep:
-    """Mask columns.
-
-    Parameters
-    ----------
-    method
-        A masking method.
-    columns
-        Columns that are masked; the quasi-identifiers if none are named.
-    """
-
-    method: Any
-    columns: tuple[str, ...] = ()
-
-    @property
-    def name(self) -> str:
-        return str(self.method.method_name)
-
-    def as_mapping(self) -> dict[str, Any]:
-        spec = spec_of(self.method)
-        return {"mask": spec.pop("method"), **spec, **({"columns": list(self.columns)} if self.columns else {})}
-
-
-@dataclass(frozen=True, kw_only=True)
-class Output:
-    """How the release is written.
-
-    Parameters
-    ----------
-    format
-        One of csv, parquet, xlsx, sav (SPSS), dta (Stata), xpt (SAS transport).
-    shuffle
-        Write the records in random order, so that their order tells nothing.
-    guard_formulas
-        In CSV and Excel, put an apostrophe before text that a spreadsheet would run as a formula.
-    """
-
-    format: str = "csv"
-    shuffle: bool = False
-    guard_formulas: bool = False
-
-    def as_mapping(self) -> dict[str, Any]:
-        return {"format": self.format, "shuffle": self.shuffle, "guard_formulas": self.guard_formulas}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -197,18 +113,7 @@ class Plan:
 
     def as_yaml(self) -> str:
         """The plan as a YAML text, defaults spelled out."""
-        text = StringIO()
-        _yaml().dump(_plain(self.as_mapping()), text)
-        return text.getvalue()
-
-
-def _plain(value: Any) -> Any:
-    """Tuples and other containers as YAML and JSON know them."""
-    if isinstance(value, Mapping):
-        return {key: _plain(below) for key, below in value.items()}
-    if isinstance(value, (list, tuple, set, frozenset, range)):
-        return [_plain(below) for below in value]
-    return value
+        return dump_yaml(self.as_mapping())
 
 
 def _plain_hierarchy(column: Column) -> Any:
@@ -220,36 +125,6 @@ def _plain_hierarchy(column: Column) -> Any:
 def _keyed(room: str, method: Any) -> dict[str, Any]:
     spec = spec_of(method)
     return {room: spec.pop("method"), **spec}
-
-
-def _yaml() -> Any:
-    from ruamel.yaml import YAML
-
-    yaml = YAML()
-    yaml.default_flow_style = None
-    yaml.width = 110
-    return yaml
-
-
-def load_yaml(path: str | Path) -> Any:
-    """A YAML 1.2 file with comments and line numbers kept.
-
-    Raises
-    ------
-    PlanError
-        If the file cannot be read, or is no YAML; the message has the line.
-    """
-    from ruamel.yaml.error import YAMLError
-
-    try:
-        return _yaml().load(Path(path).read_text(encoding="utf-8"))
-    except (OSError, UnicodeDecodeError) as error:
-        raise PlanError(f"Plan '{path}' cannot be read ({type(error).__name__}). Check the path.") from None
-    except YAMLError as error:
-        mark = getattr(error, "problem_mark", None)
-        where = f", line {mark.line + 1}" if mark else ""
-        problem = getattr(error, "problem", None) or "no valid YAML"
-        raise PlanError(f"Plan '{path}'{where}: {problem}. Check indentation, colons and brackets.") from None
 
 
 class _Reader:
@@ -299,7 +174,7 @@ class _Reader:
         found = {}
         for name, spec in columns.items():
             try:
-                found[str(name)] = Column.model_validate(_plain(spec))
+                found[str(name)] = Column.model_validate(plain(spec))
             except ValidationError as error:
                 for problem in error.errors():
                     key = ".".join(str(part) for part in problem["loc"])
@@ -324,7 +199,7 @@ class _Reader:
             return
         for number, item in enumerate(items):
             try:
-                yield make(_plain(item))
+                yield make(plain(item))
             except InputError as error:
                 self._mistake(items, number, f"{key} {number + 1}: {error}")
 
@@ -350,7 +225,7 @@ class _Reader:
         return build("risk" if "risk" in spec else "utility", spec)
 
     def _output(self, sections: Mapping[str, Any]) -> Output:
-        given = _plain(sections.get("output") or {})
+        given = plain(sections.get("output") or {})
         known = Output().as_mapping()
         for key, value in dict(given).items():
             if key not in known:
@@ -363,14 +238,14 @@ class _Reader:
         return Output(**given)
 
     def _explore(self, sections: Mapping[str, Any]) -> Mapping[str, Any]:
-        given = _plain(sections.get("explore") or {})
+        given = plain(sections.get("explore") or {})
         if not isinstance(given, Mapping):
             self._mistake(sections, "explore", "explore must be a mapping with the key 'method' and ranges.")
             return {}
         return given
 
     def _constraints(self, sections: Mapping[str, Any]) -> dict[str, Any]:
-        given = _plain(sections.get("constraints") or [])
+        given = plain(sections.get("constraints") or [])
         policy = "refuse"
         if isinstance(given, Mapping):
             policy, given = given.get("broken_rules", "refuse"), given.get("rules", [])
@@ -408,75 +283,3 @@ def _names(value: Any, key: str) -> tuple[str, ...]:
     if not isinstance(listed, (list, tuple)):
         raise PlanError(f"{key} must be a list of column names; got {type(value).__name__}.")
     return tuple(str(name) for name in listed)
-
-
-def json_schema() -> dict[str, Any]:
-    """The JSON schema of plan files, for editors that complete and check."""
-    names = {"type": "array", "items": {"type": "string"}}
-    defs: dict[str, Any] = {}
-
-    def alternatives(room: str, extra: Mapping[str, Any]) -> list[dict[str, Any]]:
-        found = []
-        for entry in registered(room):
-            schema = entry.json_schema()
-            defs.update(schema.pop("$defs", {}))
-            found.append({
-                "title": entry.title,
-                "description": entry.source,
-                "type": "object",
-                "properties": {room: {"const": entry.name}, **schema.get("properties", {}), **extra},
-                "required": [room, *schema.get("required", [])],
-                "additionalProperties": False,
-            })
-        return found
-
-    column = Column.model_json_schema(ref_template="#/$defs/{model}")
-    defs.update(column.pop("$defs", {}))
-    replaceable = {"type": ["string", "object"]}
-    step = {"columns": names}
-    in_groups = {**step, "by": names, "replace": replaceable, "small_strata": {"enum": ["refuse", "merge"]}}
-    rules = {"type": "array", "items": {"type": "string"}}
-    return {
-        "$schema": "https://json-schema.org/draft/2020-12/schema",
-        "title": "shoal plan",
-        "type": "object",
-        "required": ["columns"],
-        "additionalProperties": False,
-        "properties": {
-            "columns": {
-                "type": "object",
-                "additionalProperties": {"anyOf": [column["properties"]["role"], column]},
-            },
-            "steps": {
-                "type": "array",
-                "items": {"anyOf": alternatives("partition", in_groups) + alternatives("mask", step)},
-            },
-            "requirements": {"type": "array", "items": {"anyOf": alternatives("privacy", {})}},
-            "measures": {"type": "array", "items": {"anyOf": alternatives("risk", {}) + alternatives("utility", {})}},
-            "constraints": {
-                "anyOf": [
-                    rules,
-                    {"type": "object", "properties": {"rules": rules, "broken_rules": {"enum": list(POLICIES)}}},
-                ]
-            },
-            "output": {
-                "type": "object",
-                "properties": {
-                    "format": {"enum": list(FORMATS)},
-                    "shuffle": {"type": "boolean"},
-                    "guard_formulas": {"type": "boolean"},
-                },
-                "additionalProperties": False,
-            },
-            "explore": {
-                "type": "object",
-                "properties": {
-                    "method": {"type": ["array", "object"]},
-                    "risk": {"enum": [entry.name for entry in registered("risk")]},
-                    "utility": {"enum": [entry.name for entry in registered("utility")]},
-                },
-                "required": ["method"],
-            },
-        },
-        "$defs": defs,
-    }

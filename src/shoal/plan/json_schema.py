@@ -1,0 +1,81 @@
+"""The JSON schema of plan files."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from shoal.methods import registered
+from shoal.plan.plan import POLICIES
+from shoal.plan.steps import FORMATS
+from shoal.schema import Column
+
+
+def json_schema() -> dict[str, Any]:
+    """The JSON schema of plan files, for editors that complete and check."""
+    names = {"type": "array", "items": {"type": "string"}}
+    defs: dict[str, Any] = {}
+
+    def alternatives(room: str, extra: Mapping[str, Any]) -> list[dict[str, Any]]:
+        found = []
+        for entry in registered(room):
+            schema = entry.json_schema()
+            defs.update(schema.pop("$defs", {}))
+            found.append({
+                "title": entry.title,
+                "description": entry.source,
+                "type": "object",
+                "properties": {room: {"const": entry.name}, **schema.get("properties", {}), **extra},
+                "required": [room, *schema.get("required", [])],
+                "additionalProperties": False,
+            })
+        return found
+
+    column = Column.model_json_schema(ref_template="#/$defs/{model}")
+    defs.update(column.pop("$defs", {}))
+    replaceable = {"type": ["string", "object"]}
+    step = {"columns": names}
+    in_groups = {**step, "by": names, "replace": replaceable, "small_strata": {"enum": ["refuse", "merge"]}}
+    rules = {"type": "array", "items": {"type": "string"}}
+    return {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "title": "shoal plan",
+        "type": "object",
+        "required": ["columns"],
+        "additionalProperties": False,
+        "properties": {
+            "columns": {
+                "type": "object",
+                "additionalProperties": {"anyOf": [column["properties"]["role"], column]},
+            },
+            "steps": {
+                "type": "array",
+                "items": {"anyOf": alternatives("partition", in_groups) + alternatives("mask", step)},
+            },
+            "requirements": {"type": "array", "items": {"anyOf": alternatives("privacy", {})}},
+            "measures": {"type": "array", "items": {"anyOf": alternatives("risk", {}) + alternatives("utility", {})}},
+            "constraints": {
+                "anyOf": [
+                    rules,
+                    {"type": "object", "properties": {"rules": rules, "broken_rules": {"enum": list(POLICIES)}}},
+                ]
+            },
+            "output": {
+                "type": "object",
+                "properties": {
+                    "format": {"enum": list(FORMATS)},
+                    "shuffle": {"type": "boolean"},
+                    "guard_formulas": {"type": "boolean"},
+                },
+                "additionalProperties": False,
+            },
+            "explore": {
+                "type": "object",
+                "properties": {
+                    "method": {"type": ["array", "object"]},
+                    "risk": {"enum": [entry.name for entry in registered("risk")]},
+                    "utility": {"enum": [entry.name for entry in registered("utility")]},
+                },
+                "required": ["method"],
+            },
+        },
+        "$defs": defs,
+    }

@@ -1,0 +1,54 @@
+"""YAML 1.2 in and out: comments and line numbers survive, `NO` and `012` are what they look like."""
+
+from collections.abc import Mapping
+from io import StringIO
+from pathlib import Path
+from typing import Any
+
+from shoal.errors import PlanError
+
+
+def plain(value: Any) -> Any:
+    """Tuples and other containers as YAML and JSON know them."""
+    if isinstance(value, Mapping):
+        return {key: plain(below) for key, below in value.items()}
+    if isinstance(value, (list, tuple, set, frozenset, range)):
+        return [plain(below) for below in value]
+    return value
+
+
+def _yaml() -> Any:
+    from ruamel.yaml import YAML
+
+    yaml = YAML()
+    yaml.default_flow_style = None
+    yaml.width = 110
+    return yaml
+
+
+def load_yaml(path: str | Path) -> Any:
+    """A YAML 1.2 file with comments and line numbers kept.
+
+    Raises
+    ------
+    PlanError
+        If the file cannot be read, or is no YAML; the message has the line.
+    """
+    from ruamel.yaml.error import YAMLError
+
+    try:
+        return _yaml().load(Path(path).read_text(encoding="utf-8"))
+    except (OSError, UnicodeDecodeError) as error:
+        raise PlanError(f"Plan '{path}' cannot be read ({type(error).__name__}). Check the path.") from None
+    except YAMLError as error:
+        mark = getattr(error, "problem_mark", None)
+        where = f", line {mark.line + 1}" if mark else ""
+        problem = getattr(error, "problem", None) or "no valid YAML"
+        raise PlanError(f"Plan '{path}'{where}: {problem}. Check indentation, colons and brackets.") from None
+
+
+def dump_yaml(content: Any) -> str:
+    """Plain containers as a YAML text."""
+    text = StringIO()
+    _yaml().dump(plain(content), text)
+    return text.getvalue()

@@ -1,0 +1,195 @@
+"""Carry a plan out: from a table to a finished one that waits to be judged.
+
+The order of events is always the same. The table becomes records; the steps change them one after another,
+each with random numbers of its own; edit constraints are restored and values rounded; identifiers are taken
+out; the records become a table again. Only that table is judged, as it would be written.
+"""
+
+import secrets
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from shoal.constraints import Constraints
+from shoal.errors import DataError
+from shoal.evidence import Finding, Verdict
+from shoal.groups import Partition
+from shoal.kernels.arrays import Longs
+from shoal.methods import registered
+from shoal.microdata import Microdata
+from shoal.plan import MaskStep, PartitionStep, Plan
+from shoal.records import Records
+
+Stage = Callable[[str, float], None]
+"""Called with what is being done and the fraction of it that is done."""
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Outcome:
+    """A plan carried out: the finished table, and what is needed to judge it."""
+
+    plan: Plan
+    entropy: int
+    tell: Stage
+    run: "Run"
+    original: Microdata
+    before: Records
+    finished: Microdata
+    released: Records
+
+    @property
+    def partition(self) -> Partition | None:
+        return self.run.partition(self.released.rows)
+
+    def verdicts(self) -> list[Verdict]:
+        self.tell("proving", 0.0)
+        models = [model.judge(self.released, self.before, self.partition) for model in self.plan.requirements]
+        return models + self.run.constraints.check(self.released)
+
+    def risk_before(self) -> dict[str, Finding]:
+        """The cheap measures of risk, taken on the original as if it were released."""
+        self.tell("measuring the original", 0.0)
+        measures = [e.cls() for e in registered("risk") if e.cls.cheap]
+        rng = np.random.default_rng(np.random.SeedSequence(self.entropy, spawn_key=(1 << 21,)))
+        return {m.method_name: m.judge(self.before, self.before, None, rng) for m in measures}
+
+    def findings(self) -> tuple[Finding, ...]:
+        return measured(self.plan, self.before, self.released, self.partition, self.entropy, self.tell)
+
+
+def carry_out(
+    table: Any, plan: Plan | Mapping[str, Any] | str | Path, seed: int | None, stage: Stage | None
+) -> Outcome:
+    """Carry a plan out on a table; parameters as in `shoal.protect`.
+
+    Raises
+    ------
+    InputError
+        If the table or the plan cannot be used.
+    """
+    plan = Plan.of(plan)
+    tell = stage or (lambda text, fraction: None)
+    original = table if isinstance(table, Microdata) else Microdata.of(table, plan.schema, plan.folder)
+    if not len(original):
+        raise DataError("The table has no records. A release needs at least one.")
+    entropy = secrets.randbits(128) if seed is None else int(seed)
+    before = original.records
+    run = Run(plan=plan, entropy=entropy, tell=tell, constraints=Constraints.parse(plan.constraints, before))
+    records = run.finish(run.steps(run.check_input(before)))
+    finished = Microdata.finished(original.rebuild(records).native, plan.schema)
+    return Outcome(plan=plan, entropy=entropy, tell=tell, run=run, original=original, before=before,
+                 finished=finished, released=replace(finished.encoded, rows=records.rows))
+
+
+class Run:
+    """The steps of one release, and what they have to tell."""
+
+    def __init__(self, *, plan: Plan, entropy: int, tell: Stage, constraints: Constraints) -> None:
+        self.plan = plan
+        self.entropy = entropy
+        self.tell = tell
+        self.constraints = constraints
+        self.told: list[dict[str, Any]] = []
+        self.groups: tuple[Partition, Longs] | None = None
+
+    def generator(self, number: int) -> np.random.Generator:
+        return np.random.default_rng(np.random.SeedSequence(self.entropy, spawn_key=(number,)))
+
+    def check_input(self, records: Records) -> Records:
+        """The input against the constraints, treated as the plan says."""
+        change = self.constraints.admit(records, self.plan.broken_rules)
+        if change.facts["broken"]:
+            self.told.append({"step": "input constraints", **change.facts})
+        return change.records
+
+    def steps(self, records: Records) -> Records:
+        for number, step in enumerate(self.plan.steps):
+            self.tell(step.name, 0.0)
+            records = self._step(step, number, records)
+            self.tell(step.name, 1.0)
+        spent = [told["epsilon"] for told in self.told if "epsilon" in told]
+        if spent:  # differential privacy composes: the losses of the steps add up
+            self.told.append({"step": "privacy loss", "columns": [], "epsilon of all steps": sum(spent)})
+        return records
+
+    def _step(self, step: PartitionStep | MaskStep, number: int, records: Records) -> Records:
+        columns = self._columns(step)
+        rng = self.generator(number)
+
+        def progress(fraction: float) -> None:
+            self.tell(step.name, fraction)
+
+        if isinstance(step, MaskStep):
+            change = step.method.apply(records.targeting(columns), rng, progress)
+            self._note(step, columns, change.facts)
+            return change.records  # type: ignore[no-any-return]
+        by = step.by or columns
+        part = step.method.partition(
+            records.targeting(by), seed=rng, small_strata=step.small_strata, progress=progress
+        )
+        change = step.replace.apply(records.targeting(columns), part, rng, progress)
+        self.groups = part, records.rows
+        loss = part.information_loss(records.matrix(by))
+        facts = {"groups": part.n_groups, "smallest group": part.k, "largest group": int(part.sizes.max()),
+                 "information loss of the partition in percent": loss, **part.facts, **change.facts}
+        self._note(step, columns, facts)
+        return change.records  # type: ignore[no-any-return]
+
+    def _columns(self, step: PartitionStep | MaskStep) -> tuple[str, ...]:
+        """The columns a step names, or those of the roles that its method is for."""
+        roles = step.method.default_roles if isinstance(step, MaskStep) else ("quasi-identifier",)
+        return step.columns or self.plan.schema.names(*roles)
+
+    def _note(self, step: PartitionStep | MaskStep, columns: tuple[str, ...], facts: Mapping[str, Any]) -> None:
+        self.told.append({"step": step.name, "columns": list(columns), **facts})
+
+    def finish(self, records: Records) -> Records:
+        """Constraints restored and rounded, identifiers out, households renumbered, order shuffled."""
+        decimals = {n: c.decimals for n, c in self.plan.schema.columns.items() if c.decimals is not None}
+        if self.plan.constraints:
+            change = self.constraints.repair(records)
+            records = self.constraints.round(change.records, decimals)
+            self.told.append({"step": "constraints", **change.facts})
+        handled = {name for step in self.plan.steps if isinstance(step, MaskStep) for name in self._columns(step)}
+        records = records.without(set(self.plan.schema.names("identifier")) - handled)
+        rng = self.generator(len(self.plan.steps))
+        for name in records.names("household"):
+            records = records.with_variables(_renumbered(records[name], rng))
+        return records.take(rng.permutation(len(records))) if self.plan.output.shuffle else records
+
+    def partition(self, rows: Longs) -> Partition | None:
+        """The last partition, for the records that are still there, in their order."""
+        if self.groups is None:
+            return None
+        part, at = self.groups
+        if len(rows) == len(at) and (rows == at).all():
+            return part
+        place = np.full(int(at.max()) + 1, -1)
+        place[at] = np.arange(len(at))
+        return Partition.of(part.labels[place[rows]])
+
+
+def _renumbered(variable: Any, rng: np.random.Generator) -> Any:
+    """Household numbers say who lives together and nothing else: random numbers from 1."""
+    order = rng.permutation(len(variable.categories))
+    numbers = tuple(range(1, len(order) + 1))
+    return replace(variable, values=order[variable.values].astype(np.int32), categories=numbers)
+
+
+def measured(
+    plan: Plan, before: Records, released: Records, partition: Partition | None, entropy: int, tell: Stage
+) -> tuple[Finding, ...]:
+    """All cheap measures and those that the plan names, each with random numbers of its own."""
+    measures = [e.cls() for room in ("risk", "utility") for e in registered(room) if e.cls.cheap]
+    named = {m.method_name for m in plan.measures}
+    measures = [m for m in measures if m.method_name not in named] + list(plan.measures)
+    findings = []
+    for number, measure in enumerate(measures):
+        tell(f"measuring {measure.method_name}", number / len(measures))
+        rng = np.random.default_rng(np.random.SeedSequence(entropy, spawn_key=(1 << 20, number)))
+        findings.append(measure.judge(before, released, partition, rng))
+    tell("judging", 1.0)
+    return tuple(findings)
