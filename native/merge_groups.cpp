@@ -3,7 +3,8 @@
 // Soria-Comas et al. (2015), Algorithm 1, after the microaggregation: the group that is furthest from
 // satisfying the requirement is merged with the group whose centroid is nearest, until none is over. As the
 // union of two groups is no worse than the worse of the two, and the whole table usually satisfies what is
-// asked of its parts, this ends in a partition that holds, or in one single group.
+// asked of its parts, this ends in a partition that holds, or in one single group. Groups under k records are
+// merged first, so that any partition may be the start.
 //
 // The groups over the limit wait in a heap; an entry whose group has changed since is skipped. The nearest
 // centroid is found by a scan of the live ones, kept side by side in memory.
@@ -18,7 +19,7 @@ namespace {
 
 class Merger {
  public:
-  Merger(Matrix x, Ints labels, Guard& guard) : d_(x.shape(1)), guard_(guard) {
+  Merger(Matrix x, Ints labels, Guard& guard, std::size_t k) : d_(x.shape(1)), k_(k), guard_(guard) {
     const std::size_t n = x.shape(0);
     for (std::size_t i = 0; i < n; ++i) {
       const auto g = static_cast<std::size_t>(labels.data()[i]);
@@ -60,6 +61,7 @@ class Merger {
   }
 
  private:
+  static constexpr double kSmall = 1e9;  // groups under k come before all others
   static constexpr std::size_t kGone = std::numeric_limits<std::size_t>::max();
 
   // Groups keep a name for life; their place among the live ones changes.
@@ -70,7 +72,9 @@ class Merger {
       name_.push_back(g);
       place_.push_back(g);
     }
-    if (ledger_[g].excess > 0) waiting_.emplace(ledger_[g].excess, -static_cast<std::int64_t>(name_[g]), version_[g]);
+    const double size = static_cast<double>(members_[g].size()), k = static_cast<double>(k_);
+    const double need = size < k ? kSmall + k - size : ledger_[g].excess;
+    if (need > 0) waiting_.emplace(need, -static_cast<std::int64_t>(name_[g]), version_[g]);
   }
 
   std::size_t nearest(std::size_t g) const {
@@ -114,7 +118,7 @@ class Merger {
     name_.pop_back();
   }
 
-  std::size_t d_;
+  std::size_t d_, k_;
   Guard& guard_;
   std::vector<std::vector<Record>> members_;
   std::vector<Ledger> ledger_;
@@ -124,14 +128,15 @@ class Merger {
   std::priority_queue<std::tuple<double, std::int64_t, std::uint32_t>> waiting_;
 };
 
-auto merge_groups(Matrix x, IntMatrix bins, Requirements requirements, Ints labels, nb::object progress) {
+auto merge_groups(Matrix x, IntMatrix bins, Requirements requirements, Ints labels, std::size_t k,
+                  nb::object progress) {
   Watch watch(progress);
   std::vector<std::int32_t> out;
   std::int64_t merges = 0;
   {
     nb::gil_scoped_release unlocked;
     Guard guard(bins, std::move(requirements));
-    Merger merger(x, labels, guard);
+    Merger merger(x, labels, guard, k);
     merges = merger.run(watch);
     out = merger.labels(x.shape(0));
   }
@@ -142,7 +147,8 @@ auto merge_groups(Matrix x, IntMatrix bins, Requirements requirements, Ints labe
 
 static const Kernel kernel([](nb::module_& m) {
   using namespace nb::literals;
-  m.def("merge_groups", &merge_groups, "x"_a, "bins"_a, "requirements"_a, "labels"_a, "progress"_a.none());
+  m.def("merge_groups", &merge_groups, "x"_a, "bins"_a, "requirements"_a, "labels"_a, "k"_a,
+        "progress"_a.none());
 });
 
 }  // namespace shoal

@@ -18,6 +18,7 @@
 // satisfies the requirement. The last part of the budget accepts improvements only.
 #include <chrono>
 #include <limits>
+#include <tuple>
 
 #include "guard.hpp"
 #include "watch.hpp"
@@ -39,7 +40,7 @@ class GuardedRefiner {
       : cloud_(cloud), groups_(groups), guard_(guard), near_(near), journal_(groups), k_(k), random_(seed) {}
 
   // Returns the loss of the best partition found that satisfies the requirement, infinity if none was.
-  double anneal(std::int64_t moves, double seconds, double hot, Watch& watch) {
+  double anneal(std::int64_t moves, double seconds, Watch& watch) {
     open_all();
     double now = groups_.loss(), best = std::numeric_limits<double>::infinity();
     const double unit = now / static_cast<double>(cloud_.n());
@@ -50,7 +51,7 @@ class GuardedRefiner {
     keep_best();
     const auto start = Clock::now();
     const std::int64_t sweep = std::max<std::int64_t>(256, static_cast<std::int64_t>(cloud_.n()));
-    Cooling cooling(hot * kHot * unit, kCold * unit);
+    Cooling cooling(kHot * unit, kCold * unit);
     double done = unit > 0 ? 0.0 : 1.0;
     for (made_ = 0; done < 1.0 || made_ == 0; ++made_) {
       if (made_ % 256 == 0) {
@@ -77,7 +78,51 @@ class GuardedRefiner {
 
   std::int64_t made() const { return made_; }
 
+  // Exchanges that bring groups under their limit, sizes unchanged; returns their number. The worst group is
+  // taken first. Of the exchanges that settle it (or, if none does, of those that lower its excess most) the
+  // one that costs least is made; the other group may not come to exceed its own limit.
+  std::int64_t repair(Watch& watch) {
+    open_all();
+    std::vector<char> hopeless(groups_.slots(), 0);
+    std::int64_t swaps = 0;
+    for (;;) {
+      Group worst = -1;
+      for (std::size_t g = 0; g < ledger_.size(); ++g)
+        if (ledger_[g].excess > 0 && !hopeless[g] && (worst < 0 || ledger_[g].excess > ledger(worst).excess))
+          worst = static_cast<Group>(g);
+      if (worst < 0) return swaps;
+      if (settle(worst, false) || settle(worst, true)) ++swaps;
+      else hopeless[static_cast<std::size_t>(worst)] = 1;
+      watch.tick(0.0);
+    }
+  }
+
  private:
+  // One exchange of a member of `g` with a neighbour (or with `anyone`) of another group.
+  bool settle(Group g, bool anyone) {
+    std::tuple<double, double, Record, Record> best{ledger(g).excess, 0.0, -1, -1};
+    for (const Record i : groups_.members(g)) {
+      const std::size_t width = anyone ? cloud_.n() : near_.width;
+      for (std::size_t r = 0; r < width; ++r) {
+        const Record j = anyone ? static_cast<Record>(r) : near_.at(i, r);
+        if (groups_.of(j) == g) continue;
+        const double after = std::max(0.0, guard_.excess_after_swap(ledger(g), i, j));
+        if (after >= ledger(g).excess || after > std::get<0>(best)) continue;
+        const double change = groups_.exchange_change(i, j);
+        if (std::get<2>(best) >= 0 && after == std::get<0>(best) && change >= std::get<1>(best)) continue;
+        if (guard_.excess_after_swap(ledger(groups_.of(j)), j, i) > std::max(0.0, ledger(groups_.of(j)).excess)) continue;
+        best = {after, change, i, j};
+      }
+    }
+    const auto [after, change, i, j] = best;
+    if (i < 0 || (!anyone && after > 0)) return false;
+    const Group b = groups_.of(j);
+    groups_.exchange(i, j);
+    guard_.swap(ledger(g), i, j);
+    guard_.swap(ledger(b), j, i);
+    return true;
+  }
+
   using Clock = std::chrono::steady_clock;
 
   void open_all() {
@@ -244,10 +289,10 @@ class GuardedRefiner {
 };
 
 auto refine_tcloseness(Matrix x, IntMatrix bins, Requirements requirements, Ints labels, IntMatrix near, std::size_t k,
-                       std::int64_t moves, double seconds, double hot, std::uint64_t seed, nb::object progress) {
+                       std::int64_t moves, double seconds, std::uint64_t seed, nb::object progress) {
   Watch watch(progress);
   std::vector<std::int32_t> out(labels.data(), labels.data() + labels.shape(0));
-  double loss = 0;
+  bool held = false;
   std::int64_t made = 0;
   {
     nb::gil_scoped_release unlocked;
@@ -255,11 +300,27 @@ auto refine_tcloseness(Matrix x, IntMatrix bins, Requirements requirements, Ints
     Groups groups(cloud, out);
     Guard guard(bins, std::move(requirements));
     GuardedRefiner refiner(cloud, groups, guard, {near.data(), near.shape(1)}, k, seed);
-    loss = refiner.anneal(moves, seconds, hot, watch);
+    held = std::isfinite(refiner.anneal(moves, seconds, watch));
     made = refiner.made();
     out = groups.labels();
   }
-  return std::make_tuple(to_numpy(std::move(out)), loss, made);
+  return std::make_tuple(to_numpy(std::move(out)), held, made);
+}
+
+auto repair_tcloseness(Matrix x, IntMatrix bins, Requirements requirements, Ints labels, IntMatrix near, nb::object progress) {
+  Watch watch(progress);
+  std::vector<std::int32_t> out(labels.data(), labels.data() + labels.shape(0));
+  std::int64_t swaps = 0;
+  {
+    nb::gil_scoped_release unlocked;
+    const Cloud cloud(x.data(), nullptr, x.shape(0), x.shape(1));
+    Groups groups(cloud, out);
+    Guard guard(bins, std::move(requirements));
+    GuardedRefiner refiner(cloud, groups, guard, {near.data(), near.shape(1)}, 1, 0);
+    swaps = refiner.repair(watch);
+    out = groups.labels();
+  }
+  return std::make_pair(to_numpy(std::move(out)), swaps);
 }
 
 }  // namespace
@@ -267,7 +328,9 @@ auto refine_tcloseness(Matrix x, IntMatrix bins, Requirements requirements, Ints
 static const Kernel kernel([](nb::module_& m) {
   using namespace nb::literals;
   m.def("refine_tcloseness", &refine_tcloseness, "x"_a, "bins"_a, "requirements"_a, "labels"_a, "near"_a, "k"_a,
-        "moves"_a, "seconds"_a, "hot"_a, "seed"_a, "progress"_a.none());
+        "moves"_a, "seconds"_a, "seed"_a, "progress"_a.none());
+  m.def("repair_tcloseness", &repair_tcloseness, "x"_a, "bins"_a, "requirements"_a, "labels"_a, "near"_a,
+        "progress"_a.none());
 });
 
 }  // namespace shoal

@@ -1,0 +1,132 @@
+"""Partitions whose groups must satisfy requirements (native/merge_groups.cpp, k_anonymity_first.cpp,
+refine_tcloseness.cpp)."""
+
+import math
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
+import shoal.kernels._native as _native
+from shoal.kernels.arrays import Floats, Ints, floats, ints
+from shoal.kernels.emd import Requirement
+
+Listener = Callable[[float], object] | None
+"""Called now and then with the fraction done."""
+
+
+class Guard(NamedTuple):
+    """What every group must satisfy.
+
+    Parameters
+    ----------
+    bins
+        Shape (columns, n); bins of the records in each confidential column.
+    requirements
+        One a column (`shoal.kernels.emd.close` or `diverse`). A group's excess is its largest over the columns.
+    """
+
+    bins: Ints
+    requirements: Sequence[Requirement]
+
+
+def merge_groups(x: Floats, guard: Guard, labels: Ints, k: int, progress: Listener = None) -> tuple[Ints, int]:
+    """Merge groups until each has `k` records and no excess, or a single one is left.
+
+    Parameters
+    ----------
+    x
+        Shape (n, d), finite.
+    labels
+        Shape (n,); the partition to start from.
+
+    Returns
+    -------
+    Group of each record, shape (n,), and the number of merges.
+
+    Notes
+    -----
+    Soria-Comas et al. (2015), Algorithm 1: the group with the greatest excess and the one whose centroid is
+    nearest. Ties go to the lowest group number.
+    """
+    return _native.merge_groups(floats(x), ints(guard.bins), list(guard.requirements), ints(labels), k, progress)  # type: ignore[no-any-return]
+
+
+def k_anonymity_first(x: Floats, guard: Guard, k: int, progress: Listener = None) -> Ints:
+    """Group records around far-out seeds and swap records in until each group has no excess, where that is possible.
+
+    Returns
+    -------
+    Shape (n,); group of each record. All groups have `k` records but the last, which has `k` to 2k - 1; some
+    may have an excess.
+
+    Notes
+    -----
+    Soria-Comas et al. (2015), Algorithm 2. Ties go to the nearer member, then to the lower row.
+    """
+    return _native.k_anonymity_first(floats(x), ints(guard.bins), list(guard.requirements), k, progress)  # type: ignore[no-any-return]
+
+
+def repair(x: Floats, guard: Guard, labels: Ints, near: Ints, progress: Listener = None) -> tuple[Ints, int]:
+    """Exchange records between groups, sizes unchanged, until no group has an excess or no exchange helps.
+
+    Parameters
+    ----------
+    near
+        Shape (n, m), m >= 1; candidates that are tried first (`shoal.kernels.neighbours.candidates`).
+
+    Returns
+    -------
+    Group of each record, shape (n,), and the number of exchanges.
+    """
+    return _native.repair_tcloseness(  # type: ignore[no-any-return]
+        floats(x), ints(guard.bins), list(guard.requirements), ints(labels), ints(near), progress
+    )
+
+
+class Refinement(NamedTuple):
+    """What a refinement found.
+
+    Parameters
+    ----------
+    labels
+        Shape (n,); group numbers, with gaps. The start where nothing without excess was found.
+    held
+        Whether a partition without excess was found.
+    moves
+        Proposals made.
+    """
+
+    labels: Ints
+    held: bool
+    moves: int
+
+
+def refine(
+    x: Floats,
+    guard: Guard,
+    labels: Ints,
+    near: Ints,
+    k: int,
+    *,
+    seed: int,
+    moves: int | None = None,
+    seconds: float | None = None,
+    progress: Listener = None,
+) -> Refinement:
+    """Lower the within-group sum of squares, keeping groups of `k` or more and ending without excess.
+
+    Parameters
+    ----------
+    labels
+        Shape (n,); the partition to start from, every group of `k` or more; it may have an excess.
+    moves
+        Proposals to make; the result then depends on the arguments only.
+    seconds
+        Wall-clock time after which to stop; the result then depends on the machine too. What ends first
+        counts; one of the two must be given.
+    """
+    if moves is None and seconds is None:
+        raise ValueError("Give moves or seconds.")
+    return Refinement(*_native.refine_tcloseness(
+        floats(x), ints(guard.bins), list(guard.requirements), ints(labels), ints(near), k,
+        0 if moves is None else moves, math.inf if seconds is None else seconds, seed, progress,
+    ))
