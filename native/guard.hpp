@@ -122,6 +122,8 @@ class Guard {
 
   void settle(Ledger& ledger) const {
     ledger.state.assign(columns(), 0);
+    ledger.excess = 0;
+    if (ledger.size() == 0) return;  // an empty group owes nothing
     for (std::size_t q = 0; q < columns(); ++q)
       ledger.state[q] = requirements_[q]->state(ledger.bins[q].data(), ledger.bins[q].size());
     weigh(ledger);
@@ -130,7 +132,6 @@ class Guard {
     ledger.excess = -1e300;
     for (std::size_t q = 0; q < columns(); ++q)
       ledger.excess = std::max(ledger.excess, requirements_[q]->excess(ledger.state[q], ledger.size()));
-    if (ledger.size() == 0) ledger.excess = 0;
   }
 
   const Bin* bins_;

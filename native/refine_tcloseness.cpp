@@ -14,8 +14,9 @@
 // The search may pass through partitions that violate the requirement: an excess costs kSoft mean losses of a
 // record per unit at first and kHard at the end. A proposal is priced by its loss first (groups.hpp, O(d))
 // and dismissed if even the best the requirement could do would not save it; only the others are priced in
-// full. The best partition without any violation is kept: the result is never worse than a start that
-// satisfies the requirement. The last part of the budget accepts improvements only.
+// full. In the last part of the budget only improvements count; before it, groups that are still over their
+// limit are brought under it by exchanges or, failing that, merged. The best partition without any violation
+// is kept: the result is never worse than a start that satisfies the requirement.
 #include <chrono>
 #include <limits>
 #include <tuple>
@@ -28,10 +29,11 @@ namespace {
 
 constexpr double kHot = 4.0;       // first temperature, in mean losses of a record, as in refine.cpp
 constexpr double kCold = 0.01;     // last temperature, same unit
-constexpr double kSoft = 1e2;      // price of an excess of 1 (EMD ranges over 0 .. 1), same unit
+constexpr double kSoft = 3e1;      // price of an excess of 1 (EMD ranges over 0 .. 1), same unit
 constexpr double kHard = 1e5;      // at the end: an excess of 1e-5 then outweighs a record
 constexpr double kCompound = 0.01; // share of proposals that split a group, and of those that dissolve one
 constexpr double kRelocate = 0.25; // share of relocations among the simple proposals
+constexpr double kSettled = 0.85;   // from this share of the cooling on the price is kHard
 constexpr double kQuench = 0.95;   // from this share of the budget on only improvements count
 
 class GuardedRefiner {
@@ -49,26 +51,35 @@ class GuardedRefiner {
       if (over_ == 0 && now < best) best = now, kept = groups_.labels();
     };
     keep_best();
+    if (unit <= 0) return best;
     const auto start = Clock::now();
     const std::int64_t sweep = std::max<std::int64_t>(256, static_cast<std::int64_t>(cloud_.n()));
     Cooling cooling(kHot * unit, kCold * unit);
-    double done = unit > 0 ? 0.0 : 1.0;
-    for (made_ = 0; done < 1.0 || made_ == 0; ++made_) {
+    double done = 0.0;
+    bool quenching = false;
+    for (made_ = 0;; ++made_) {
       if (made_ % 256 == 0) {
         const std::chrono::duration<double> gone = Clock::now() - start;
-        done = std::max(moves > 0 ? static_cast<double>(made_) / static_cast<double>(moves) : 0.0, gone.count() / seconds);
+        done = std::max(moves > 0 ? static_cast<double>(made_) / static_cast<double>(moves) : 1.0, gone.count() / seconds);
         watch.tick(done);
         const double cooled = std::min(done / kQuench, 1.0);
         cooling.at(cooled);
-        reprice(unit * kSoft * std::pow(kHard / kSoft, cooled));
+        reprice(unit * kSoft * std::pow(kHard / kSoft, std::min(cooled / kSettled, 1.0)));
+        if (done >= kQuench && !quenching) {
+          quenching = true;
+          repair(watch);
+          merge_over();
+          now = groups_.loss();
+          keep_best();
+        }
       }
       if (made_ % sweep == 0) {
         now = groups_.loss();
         keep_best();
       }
       if (done >= 1.0) break;
-      now += propose(done < kQuench ? cooling.allowance(random_) : 0.0);
-      if (done >= kQuench && made_ % 256 == 255) keep_best();
+      now += propose(!quenching ? cooling.allowance(random_) : 0.0);
+      if (quenching && made_ % 256 == 255) keep_best();
     }
     now = groups_.loss();
     keep_best();
@@ -98,6 +109,30 @@ class GuardedRefiner {
   }
 
  private:
+  // Merge every group that is over its limit with the nearest one until it is not.
+  void merge_over() {
+    for (std::size_t g = 0; g < ledger_.size(); ++g) {
+      while (ledger_[g].excess > 0) {
+        const Group to = nearest(static_cast<Group>(g));
+        if (to < 0) return;
+        begin();
+        const std::vector<Record> leaving = groups_.members(to);
+        for (const Record i : leaving) move(i, static_cast<Group>(g));
+        finish(0.0, std::numeric_limits<double>::infinity());
+      }
+    }
+  }
+
+  Group nearest(Group g) const {
+    Group best = -1;
+    for (Group h = 0; h < static_cast<Group>(groups_.slots()); ++h) {
+      if (h == g || groups_.size(h) == 0) continue;
+      if (best < 0 || cloud_.distance(groups_.centre(h), groups_.centre(g)) < cloud_.distance(groups_.centre(best), groups_.centre(g)))
+        best = h;
+    }
+    return best;
+  }
+
   // One exchange of a member of `g` with a neighbour (or with `anyone`) of another group.
   bool settle(Group g, bool anyone) {
     std::tuple<double, double, Record, Record> best{ledger(g).excess, 0.0, -1, -1};

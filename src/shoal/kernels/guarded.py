@@ -9,6 +9,8 @@ import shoal.kernels._native as _native
 from shoal.kernels.arrays import Floats, Ints, floats, ints
 from shoal.kernels.emd import Requirement
 
+NO_LIMIT = 2**62
+
 Listener = Callable[[float], object] | None
 """Called now and then with the fraction done."""
 
@@ -128,5 +130,5 @@ def refine(
         raise ValueError("Give moves or seconds.")
     return Refinement(*_native.refine_tcloseness(
         floats(x), ints(guard.bins), list(guard.requirements), ints(labels), ints(near), k,
-        0 if moves is None else moves, math.inf if seconds is None else seconds, seed, progress,
+        NO_LIMIT if moves is None else moves, math.inf if seconds is None else seconds, seed, progress,
     ))

@@ -108,12 +108,13 @@ class Guarded(Partitioner):
     ) -> Partition:
         if records.households is not None:
             return super()._by_stratum(records, strata, rng, progress)  # which says that it cannot
+        for number, size in enumerate(np.bincount(strata)):
+            self._check_size(int(size), f"stratum {number + 1}", "record")
         demand = self._demand_of(records)
         self._check_reachable(demand, strata)
         labels, facts, count = np.empty(len(records), dtype=np.int32), {}, 0
         for number in range(int(strata.max()) + 1 if len(strata) else 0):
             rows = np.flatnonzero(strata == number)
-            self._check_size(len(rows), f"stratum {number + 1}", "record")
             part = self._settled(records.take(rows), demand.take(rows), rng, progress)
             labels[rows] = part.labels + count
             count += part.n_groups

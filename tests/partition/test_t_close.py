@@ -1,0 +1,240 @@
+"""Partitions under t-closeness and diversity: twins, guarantees, refusals."""
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import shoal
+from naive import emd as naive
+from naive import tcloseness as twins
+from shoal.errors import DataError, ParameterError, Refused
+from shoal.kernels import emd
+from shoal.kernels.guarded import k_anonymity_first, merge_groups
+from shoal.microdata import Microdata
+from shoal.partition.guarded import Demand
+from shoal.partition.tcloseness_first import strata_needed, strata_of
+from shoal.privacy.confidential import confidential_bins
+from shoal.records import Records, Variable
+
+values = st.sampled_from([0.0, 1.0, 2.0, 5.0])
+
+
+@st.composite
+def tables(draw, most=30):
+    """Records with ties and constants: two quasi-identifiers, up to two confidential columns of any level."""
+    n = draw(st.integers(1, most))
+    cell = st.lists(values, min_size=n, max_size=n)
+    numbers = st.lists(st.one_of(values, st.floats(-9, 9).map(lambda v: round(v, 1))), min_size=n, max_size=n)
+    columns = [Variable(name=name, role="quasi-identifier", level="continuous", values=np.array(draw(cell)))
+               for name in ("a", "b")]
+    columns.append(Variable(name="pay", role="confidential", level="continuous", values=np.array(draw(numbers))))
+    if draw(st.booleans()):
+        codes = draw(st.lists(st.integers(0, 2), min_size=n, max_size=n))
+        columns.append(Variable(name="ill", role="confidential", level=draw(st.sampled_from(["ordinal", "nominal"])),
+                                values=np.array(codes, dtype=np.int32), categories=("x", "y", "z")))
+    if draw(st.booleans()):
+        codes = draw(st.lists(st.integers(0, 1), min_size=n, max_size=n))
+        columns.append(Variable(name="region", role="stratum", level="nominal", values=np.array(codes, np.int32),
+                                categories=("n", "s")))
+    return Records.of(columns, targets=("a", "b"))
+
+
+def released(records, part):
+    """The table as it would be released: the group's number for the quasi-identifiers."""
+    number = Variable(name="a", role="quasi-identifier", level="continuous", values=part.labels.astype(float))
+    return Records.of([number, *(v for v in records.variables if v.role == "confidential")])
+
+
+MAKERS = {
+    "merge": lambda k, t: shoal.TClosenessMerge(k=k, t=t),
+    "merge from anything": lambda k, t: shoal.TClosenessMerge(k=k, t=t, start=shoal.MDAV(k=1)),
+    "k-anonymity first": lambda k, t: shoal.KAnonymityFirst(k=k, t=t),
+    "t-closeness first": lambda k, t: shoal.TClosenessFirst(k=k, t=t),
+    "refined": lambda k, t: shoal.TClosenessRefined(k=k, t=t, moves=2_000),
+}
+
+
+@pytest.mark.parametrize("name", MAKERS)
+@settings(max_examples=60)
+@given(records=tables(), k=st.integers(1, 7), t=st.sampled_from([0.01, 0.05, 0.1, 0.2, 0.3, 0.5, 1.0]))
+def test_k_anonymous_and_t_close_or_refused(name, records, k, t):
+    strata = records.strata
+    smallest = len(records) if strata is None else np.bincount(strata).min()
+    method = MAKERS[name](k, t)
+    if k > smallest:
+        with pytest.raises(ParameterError):
+            method.partition(records, seed=1)
+        return
+    whole = np.zeros(len(records), dtype=np.int64) if strata is None else strata
+    columns = confidential_bins(records)
+    reachable = max(
+        float(naive_distance(column, whole == s)) for column in columns for s in range(int(whole.max()) + 1)
+    )
+    if reachable > t + 1e-12:
+        with pytest.raises(Refused) as refusal:
+            method.partition(records, seed=1)
+        named = float(str(refusal.value).rpartition(" t ")[2].split(". ")[0])
+        assert reachable <= named <= reachable + 2e-6
+        if named <= 1:
+            assert MAKERS[name](k, named).partition(records, seed=1).k >= k
+        return
+    part = method.partition(records, seed=1)
+    assert part.k >= k
+    assert shoal.KAnonymity(k=k).judge(released(records, part)).holds
+    assert shoal.TCloseness(t=t).judge(released(records, part)).holds
+    if strata is not None:
+        assert len(set(zip(part.labels, strata))) == part.n_groups
+
+
+def naive_distance(column, chosen):
+    if len(column.nodes):
+        p = np.bincount(column.bins[chosen], minlength=column.m) / chosen.sum()
+        return np.abs(p - column.counts / len(column.bins)).sum() / 2
+    return naive.ordered(column.bins[chosen].tolist(), column.bins.tolist())
+
+
+@pytest.mark.parametrize("n", [1, 2, 3, 7, 8])
+def test_n_equals_k(n):
+    x, pay = np.arange(n, dtype=float), np.arange(n)[::-1]
+    for make in MAKERS.values():
+        assert make(n, 0.01).partition(x, confidential=pay, seed=1).n_groups == 1
+
+
+@given(n=st.integers(1, 400), k=st.integers(1, 40), t=st.floats(0.001, 1))
+def test_strata_of_algorithm_3(n, k, t):
+    count = strata_needed(n, k, t)
+    assert min(k, n) <= count <= n
+    strata = strata_of(np.arange(n, dtype=np.int32)[None], count)
+    sizes = np.bincount(strata, minlength=count)
+    central = {(count - 1) // 2, count // 2}
+    assert (np.diff(strata) >= 0).all()
+    assert all(sizes[s] == n // count for s in range(count) if s not in central)
+    extra = n % count
+    assert extra <= n // count
+    if count % 2:
+        assert sizes[count // 2] == n // count + extra
+    else:
+        assert sizes[count // 2 - 1] - n // count == -(-extra // 2)
+
+
+@given(records=tables(most=16), t=st.sampled_from([0.05, 0.1, 0.2, 0.3]), k=st.integers(1, 4))
+def test_algorithms_1_and_2_equal_their_twins(records, t, k):
+    x = np.ascontiguousarray(records.matrix() + np.random.default_rng(1).normal(size=(len(records), 2)))  # no ties
+    columns = confidential_bins(records)
+    demand = Demand.of(columns, [emd.close(c.table(), t) for c in columns])
+
+    def excess(members):
+        return demand.take(np.array(members)).excess(np.zeros(len(members), np.int64))[0]
+
+    first = k_anonymity_first(x, demand.guard, k)
+    groups = twins.k_anonymity_first(x, excess, k)
+    assert [np.flatnonzero(first == g).tolist() for g in range(first.max() + 1)] == groups
+    merged, merges = merge_groups(x, demand.guard, first, k)
+    expected = twins.merge(x, first, excess, k)
+    assert {frozenset(np.flatnonzero(merged == g)) for g in set(merged)} == {frozenset(g) for g in expected}
+    assert merges == len(groups) - len(expected)
+
+
+@given(records=tables(), k=st.integers(1, 4), l=st.sampled_from([1, 1.5, 2, 3]),
+       kind=st.sampled_from(["distinct", "entropy", "recursive"]), c=st.sampled_from([0.5, 1.0, 3.0]))
+def test_diverse_or_refused(records, k, l, kind, c):  # noqa: E741
+    strata = records.strata
+    if k > (len(records) if strata is None else np.bincount(strata).min()):
+        return
+    judge = shoal.LDiversity(l=l, kind=kind, c=c)
+    whole = np.zeros(len(records)) if strata is None else strata
+    in_one = Variable(name="a", role="quasi-identifier", level="continuous", values=whole.astype(float))
+    possible = judge.judge(Records.of([in_one, *(records[n] for n in records.confidential)])).holds
+    method = shoal.LDiverse(k=k, l=l, kind=kind, c=c, moves=1_000)
+    if not possible:
+        with pytest.raises(Refused, match="l-diverse: no partition satisfies the requirement"):
+            method.partition(records, seed=1)
+        return
+    part = method.partition(records, seed=1)
+    assert part.k >= k
+    assert judge.judge(released(records, part)).holds
+
+
+@given(records=tables(), k=st.integers(1, 4), p=st.integers(1, 4))
+def test_sensitive_or_refused(records, k, p):
+    if records.strata is not None or k > len(records):
+        return
+    method = shoal.PSensitive(k=k, p=p, moves=1_000)
+    if min(len(np.unique(records[name].values)) for name in records.confidential) < p:
+        with pytest.raises(Refused, match="p-sensitive: no partition satisfies"):
+            method.partition(records, seed=1)
+        return
+    assert shoal.PSensitivity(p=p, k=k).judge(released(records, method.partition(records, seed=1))).holds
+
+
+def blobs(n=240, seed=1):
+    rng = np.random.default_rng(seed)
+    x = rng.normal(size=(n, 2))
+    return x, x @ [1.0, 0.5] + rng.normal(size=n)
+
+
+def test_refinement_is_better_and_repeats():
+    x, pay = blobs()
+    z = Records.from_array(x).matrix()
+    for t in (0.05, 0.1, 0.2):
+        first = shoal.TClosenessFirst(k=2, t=t).partition(x, confidential=pay)
+        refined = shoal.TClosenessRefined(k=2, t=t, moves=200_000).partition(x, confidential=pay, seed=1)
+        again = shoal.TClosenessRefined(k=2, t=t, moves=200_000).partition(x, confidential=pay, seed=1)
+        assert refined.sse(z) < 0.92 * first.sse(z)
+        assert (refined.labels == again.labels).all()
+        assert refined.facts["sse"] == pytest.approx(refined.sse(z))
+
+
+def test_no_moves_still_reassign_the_strata():
+    x, pay = blobs()
+    z = Records.from_array(x).matrix()
+    first = shoal.TClosenessFirst(k=2, t=0.02).partition(x, confidential=pay)
+    dealt = shoal.TClosenessRefined(k=2, t=0.02, moves=0).partition(x, confidential=pay, seed=1)
+    assert dealt.sse(z) < first.sse(z)
+    assert sorted(dealt.sizes) == sorted(first.sizes)
+
+
+def test_diversity_costs_little_where_the_start_allows_it():
+    x, pay = blobs()
+    ill = np.where(pay > 0, "a", "b")
+    z = Records.from_array(x).matrix()
+    free = shoal.MDAV(k=4).partition(x)
+    bound = shoal.LDiverse(k=4, l=2, moves=200_000).partition(x, confidential=ill, seed=1)
+    assert bound.sse(z) < 4 * free.sse(z)
+    assert bound.facts["sse"] <= bound.facts["sse at the start"]
+
+
+def test_a_stratum_unlike_the_table_is_refused_with_what_it_can_reach():
+    frame = pl.DataFrame({"x": [1, 2, 3, 4], "region": ["n", "n", "s", "s"], "pay": [1, 2, 3, 4]})
+    table = Microdata.of(frame, {"x": "quasi-identifier", "region": "stratum", "pay": "confidential"})
+    # {1, 2} against {1, 2, 3, 4}: (1/4 + 1/2 + 1/4) / 3 = 1/3.
+    with pytest.raises(Refused) as refusal:
+        shoal.TClosenessFirst(k=1, t=0.3).partition(table)
+    assert str(refusal.value) == (
+        "tcloseness-first: no partition satisfies the requirement, since not even a whole stratum as one group "
+        "does. The best that can be reached: t 0.333334. Relax the requirement."
+    )
+    assert shoal.TClosenessFirst(k=1, t=0.333334).partition(table).n_groups == 2
+
+
+def test_what_is_needed_and_what_cannot_be():
+    with pytest.raises(DataError, match="tcloseness-merge needs a confidential column; give one the role confid"):
+        shoal.TClosenessMerge(k=2, t=0.1).partition(np.arange(6.0))
+    homes = pd.DataFrame({"x": [1, 2, 3, 4], "h": [1, 1, 2, 2], "pay": [1, 2, 3, 4]})
+    schema = {"x": "quasi-identifier", "h": "household", "pay": "confidential"}
+    with pytest.raises(DataError, match="tcloseness-first cannot keep households together"):
+        shoal.TClosenessFirst(k=2, t=0.5).partition(Microdata.of(homes, schema))
+    with pytest.raises(ParameterError, match="tcloseness-merge: t must be greater than 0; got 0"):
+        shoal.TClosenessMerge(k=2, t=0)
+
+
+def test_kinds_of_frame_agree():
+    x, pay = blobs(60)
+    frame = pd.DataFrame({"a": x[:, 0], "b": x[:, 1], "pay": pay})
+    for make in MAKERS.values():
+        others = (frame.set_index(frame.index[::-1]), pl.from_pandas(frame), pl.from_pandas(frame).to_arrow())
+        parts = [make(2, 0.2).partition(f, confidential="pay", seed=3).labels for f in (frame, *others)]
+        assert all((part == parts[0]).all() for part in parts)
