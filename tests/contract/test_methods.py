@@ -33,6 +33,7 @@ PARAMETERS: dict[tuple[str, str], dict[str, Any]] = {
     ("mask", "suppress-records"): {"k": 3, "limit": 1},
     ("partition", "entropy-fuzzy-c-means"): {"k": 3},
     ("partition", "fuzzy-c-means"): {"k": 3},
+    ("partition", "p-sensitive"): {"k": 3, "p": 2},
     ("privacy", "p-sensitivity"): {"p": 2},
     ("mask", "sample"): {"fraction": 0.5},
     ("mask", "top-code"): {"k": 5},
