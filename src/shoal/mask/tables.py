@@ -6,6 +6,7 @@ from itertools import combinations
 import numpy as np
 
 from shoal.kernels.arrays import Floats, Ints, Longs, ints
+from shoal.kernels.classes import distinct
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -40,11 +41,11 @@ def row_ids(codes: Ints) -> Longs:
     for column in codes.T:
         width = int(column.max(initial=-1)) + 2
         if count * width > 2**62:
-            ids = np.unique(ids, return_inverse=True)[1].astype(np.int64)
+            ids = distinct(ids)[1]
             count = int(ids.max(initial=-1)) + 1
         ids = ids * width + (column + 1)
         count *= width
-    return np.unique(ids, return_inverse=True)[1].astype(np.int64)
+    return distinct(ids)[1]
 
 
 def distinct_rows(codes: Ints) -> tuple[Ints, Longs, Longs]:
