@@ -142,3 +142,13 @@ def test_records_from_arrays_and_frames() -> None:
     assert as_records(frame, confidential="c").quasi_identifiers == ("a",)
     with pytest.raises(DataError, match="confidential must have 3 records"):
         as_records(x, confidential=np.array([1, 2]))
+
+
+@pytest.mark.parametrize("frame", [pl.DataFrame, pd.DataFrame])
+def test_integer_categories_are_the_same_with_and_without_a_missing_cell(frame: Any) -> None:
+    roles = {"code": {"role": "quasi-identifier", "level": "nominal", "missing": "keep"}}
+    cells = [7, -999, 2**60, 7, 0]
+    whole = Microdata.of(frame({"code": cells}), roles).encoded["code"]
+    holed = Microdata.of(pl.DataFrame({"code": [*cells, None]}), roles).encoded["code"]
+    assert whole.categories == holed.categories == (-999, 0, 7, 2**60)
+    assert whole.values.tolist() == holed.values.tolist()[:-1] == [2, 0, 3, 2, 1]

@@ -1,0 +1,124 @@
+"""What judging a large table costs, and the ratio to pycanon where pycanon has the same measure.
+
+    python bench/judgement.py                  # all parts, some minutes (most of them pycanon's)
+    python bench/judgement.py --part large     # 1,000,000 x 6: k, l, t and individual risk, about a second each
+    python bench/judgement.py --part pycanon   # 100,000 x 6 beside pycanon in one run; values must agree
+    python bench/judgement.py --part suda      # minimal sample uniques of 100,000 x 8 up to size 4
+    python bench/judgement.py --part linkage   # distance-based linkage, the tree beside all pairs
+
+Times are CPU seconds of one process. Data: independent categories; the confidential columns are a nominal one and an
+integer one.
+"""
+
+import argparse
+import time
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+import shoal.kernels.nearest as nearest
+from shoal.evidence import Finding, Verdict
+from shoal.kernels.suda2 import suda2
+from shoal.microdata import Microdata
+from shoal.privacy.k_anonymity import KAnonymity
+from shoal.privacy.l_diversity import LDiversity
+from shoal.privacy.t_closeness import TCloseness
+from shoal.risk.individual import IndividualRisk
+
+KEYS = {"sex": 2, "area": 5, "job": 8, "school": 6, "age": 10, "size": 12}
+
+
+def table(n: int, cards: dict[str, int]) -> pl.DataFrame:
+    rng = np.random.default_rng(1)
+    keys = {name: rng.integers(0, count, n) for name, count in cards.items()}
+    return pl.DataFrame({**keys, "illness": rng.choice(list("abcde"), n), "days": rng.integers(0, 100, n),
+                         "weight": rng.uniform(1, 20, n)})
+
+
+def roles(cards: dict[str, int]) -> dict[str, Any]:
+    keys = {name: {"role": "quasi-identifier", "level": "nominal"} for name in cards}
+    return {**keys, "illness": "confidential", "days": "confidential", "weight": "weight"}
+
+
+def timed(call: Callable[[], Any]) -> tuple[float, Any]:
+    start = time.process_time()
+    result = call()
+    return time.process_time() - start, result
+
+
+def shown(result: Any) -> str:
+    if isinstance(result, Verdict):
+        return f"{result.achieved:.6g}"
+    return f"{result.value:.6g}" if isinstance(result, Finding) and result.value is not None else ""
+
+
+def large() -> None:
+    frame = table(1_000_000, KEYS)
+    seconds, records = timed(lambda: Microdata.of(frame, roles(KEYS)).records)
+    print(f"1,000,000 x 6: turning the frame into numbers {seconds:.2f} s")
+    for name, call in {
+        "k-anonymity": lambda: KAnonymity(k=3).check(records),
+        "l-diversity": lambda: LDiversity(l=2).check(records),
+        "t-closeness": lambda: TCloseness(t=0.2).check(records),
+        "individual risk": lambda: IndividualRisk().measure(records, records),
+    }.items():
+        seconds, result = timed(call)
+        print(f"  {name:<16} {seconds:6.2f} s   {shown(result)}")
+
+
+def beside_pycanon() -> None:
+    from pycanon import anonymity
+
+    cards = {"sex": 2, "area": 5, "job": 6, "school": 4, "age": 5, "size": 3}
+    frame = table(100_000, cards).drop("weight")
+    pandas = frame.to_pandas()
+    keys, described = list(cards), {k: v for k, v in roles(cards).items() if k != "weight"}
+    print(f"100,000 x 6: {'shoal s':>9} {'pycanon s':>10} {'ratio':>7}   shoal (from the frame), pycanon")
+    for name, ours, theirs in (
+        ("k-anonymity", lambda: KAnonymity(k=2).check(Microdata.of(pandas, described)),
+         lambda: anonymity.k_anonymity(pandas, keys)),
+        ("l-diversity", lambda: LDiversity(l=2).check(Microdata.of(pandas, described)),
+         lambda: anonymity.l_diversity(pandas, keys, ["illness", "days"])),
+        ("t-closeness", lambda: TCloseness(t=0.2).check(Microdata.of(pandas, described)),
+         lambda: anonymity.t_closeness(pandas, keys, ["illness", "days"])),
+    ):
+        our_seconds, verdict = timed(ours)
+        their_seconds, value = timed(theirs)
+        print(f"  {name:<12} {our_seconds:9.3f} {their_seconds:10.2f} {their_seconds / our_seconds:7.0f}   "
+              f"{verdict.achieved:.9g}, {value:.9g}", flush=True)
+
+
+def suda() -> None:
+    codes = np.random.default_rng(1).geometric(0.3, (100_000, 8))
+    codes = np.minimum(codes, 20)
+    seconds, found = timed(lambda: suda2(codes, 4))
+    print(f"SUDA2, 100,000 x 8 up to size 4: {seconds:.2f} s, {int(found.found.sum()):,} minimal sample uniques")
+
+
+def linkage() -> None:
+    print(f"linkage to x + 0.3 noise {'tree s':>8} {'all pairs s':>12} {'ratio':>6}   found")
+    for n, d in ((20_000, 5), (20_000, 13), (20_000, 20), (100_000, 5), (1_000_000, 5)):
+        rng = np.random.default_rng(1)
+        x = rng.normal(size=(n, d))
+        y = x + 0.3 * rng.normal(size=(n, d))
+        times, share = {}, 0.0
+        for engine, dimensions in (("tree", 99), ("pairs", 0)):
+            if engine == "pairs" and n > 20_000:
+                continue
+            nearest.TREE_DIMENSIONS = dimensions
+            times[engine], chances = timed(lambda x=x, y=y, n=n: nearest.link(x, y, np.arange(n)))
+            share = float(chances.mean())
+        pairs = times.get("pairs")
+        print(f"  {n:>9,} x {d:<10} {times['tree']:8.2f} {'' if pairs is None else format(pairs, '12.2f'):>12} "
+              f"{'' if pairs is None else format(pairs / times['tree'], '6.1f'):>6}   {share:.4f}", flush=True)
+
+
+PARTS = {"large": large, "pycanon": beside_pycanon, "suda": suda, "linkage": linkage}
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--part", choices=PARTS, action="append")
+    for part in parser.parse_args().part or PARTS:
+        PARTS[part]()
