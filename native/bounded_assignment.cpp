@@ -93,17 +93,17 @@ class Assignment {
     std::vector<std::size_t> from(groups_, groups_);
     for (std::size_t g = 0; g < groups_; ++g)
       if (size_[g] > least_) distance[g] = 0.0;
-    bool changed = true;
-    for (std::size_t round = 0; round < groups_ && changed; ++round) {
-      changed = false;
+    bool shorter = true;
+    for (std::size_t round = 0; shorter && round < groups_; ++round) {
+      shorter = false;
       for (std::size_t g = 0; g < groups_; ++g)
         for (std::size_t h = 0; h < groups_; ++h) {
           if (g == h || distance[g] == HUGE_VAL) continue;
           const Offer* offer = cheapest(g, h);
-          if (offer == nullptr || on_path(from, g, h) || !(distance[g] + offer->loss < distance[h])) continue;
+          if (offer == nullptr || !(distance[g] + offer->loss < distance[h]) || on_path(from, g, h)) continue;
           distance[h] = distance[g] + offer->loss;
           from[h] = g;
-          changed = true;
+          shorter = true;
         }
     }
     std::size_t target = groups_;
