@@ -27,6 +27,7 @@ PARAMETERS: dict[tuple[str, str], dict[str, Any]] = {
     ("mask", "data-swap"): {"share": 0.5},
     ("mask", "geometric"): {"epsilon": 1.0, "bounds": {"age": (0, 100), "size": (0, 20)}},
     ("mask", "laplace"): {"epsilon": 1.0, "bounds": {"age": (0, 100), "size": (0, 20)}},
+    ("mask", "microaggregate-columns"): {"grouping": {"method": "mdav", "k": 3}, "size": 1},
     ("mask", "recode"): {"bins": 4},
     ("mask", "staircase"): {"epsilon": 1.0, "bounds": {"age": (0, 100), "size": (0, 20)}},
     ("mask", "suppress"): {"k": 3},

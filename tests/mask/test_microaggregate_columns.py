@@ -1,0 +1,64 @@
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import shoal
+from shoal.errors import InputError
+from shoal.records import Records
+
+
+def data(n=60, seed=0):
+    g = np.random.default_rng(seed)
+    a, b = g.normal(size=(2, n))
+    return np.column_stack([a, b, a + 0.1 * g.normal(size=n), b + 0.1 * g.normal(size=n)])
+
+
+def run(x, **parameters):
+    method = shoal.MicroaggregateColumns(grouping={"method": "mdav", "k": 4}, **parameters)
+    return method.apply(Records.from_array(x), np.random.default_rng(0))
+
+
+@given(seed=st.integers(0, 99), n=st.integers(8, 70))
+def test_each_group_of_columns_is_microaggregated_alone(seed, n):
+    x = data(n, seed)
+    change = run(x, groups=[["x0", "x2"], ["x1", "x3"]])
+    for columns, told in zip(([0, 2], [1, 3]), change.facts["column groups"]):
+        part = shoal.MDAV(k=4).partition(x[:, columns])
+        new = change.records.raw()[:, columns]
+        assert np.allclose(new, part.means(x[:, columns])[part.labels])
+        z = (x[:, columns] - x[:, columns].mean(axis=0)) / x[:, columns].std(axis=0, ddof=1)
+        assert told["SST"] == pytest.approx(2 * (n - 1)) == pytest.approx(told["SSA"] + told["SSE"])
+        assert told["information loss in percent"] == pytest.approx(part.information_loss(z))
+        names = tuple(f"x{j}" for j in columns)
+        assert shoal.KAnonymity(k=4, columns=names).judge(change.records).holds
+        assert told[f"4-anonymity on {', '.join(names)}"] == "proved"
+
+
+def test_k_anonymity_holds_per_group_only_and_the_facts_say_so():
+    change = run(data(), groups=[["x0", "x2"], ["x1", "x3"]])
+    assert not shoal.KAnonymity(k=4).judge(change.records).holds
+    assert change.facts["warning"] == "k-anonymity holds within each group of columns only"
+    whole = run(data(), groups=[["x0", "x1", "x2", "x3"]])
+    assert shoal.KAnonymity(k=4).judge(whole.records).holds
+    losses = [sum(t["SSE"] for t in c.facts["column groups"]) for c in (change, whole)]
+    assert losses[0] < losses[1]
+
+
+def test_columns_are_grouped_by_correlation():
+    facts = run(data(), size=2).facts["column groups"]
+    assert [told["columns"] for told in facts] == [["x0", "x2"], ["x1", "x3"]]
+    assert [told["columns"] for told in run(data(), size=1).facts["column groups"]] == [["x0"], ["x1"], ["x2"], ["x3"]]
+
+
+def test_bad_input_refused():
+    with pytest.raises(InputError, match="one of the parameters 'groups' and 'size'"):
+        run(data())
+    with pytest.raises(InputError, match="groups must name every column of the step once"):
+        run(data(), groups=[["x0", "x1"], ["x1", "x2", "x3"]])
+    frame = pd.DataFrame({"a": list("xyxyxyxy"), "b": np.arange(8.0)})
+    records = shoal.Microdata.of(frame, {"a": "quasi-identifier", "b": "quasi-identifier"}).records
+    with pytest.raises(InputError, match="Column 'a' is nominal; groups by correlation need continuous columns"):
+        shoal.MicroaggregateColumns(grouping={"method": "mdav", "k": 2}, size=2).apply(
+            records, np.random.default_rng(0))
