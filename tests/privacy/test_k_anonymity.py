@@ -40,6 +40,18 @@ def test_a_filtered_index_and_a_genuine_minus_999() -> None:
     assert KAnonymity(k=2).check(frame).holds
 
 
+def test_k_records_of_one_family_hide_nobody() -> None:
+    from shoal.microdata import Microdata
+
+    frame = pl.DataFrame({"age": [30, 30, 30, 40, 40, 40], "home": [1, 1, 2, 3, 3, 3]})
+    table = Microdata.of(frame, {"age": "quasi-identifier", "home": "household"})
+    assert KAnonymity(k=3).check(table).holds
+    verdict = KAnonymity(k=2, unit="household").check(table)
+    assert (verdict.holds, verdict.achieved) == (False, 1)
+    assert KAnonymity(k=1, unit="household").check(table).holds
+    assert not KAnonymity(k=1, unit="household").check(frame.drop("home")).holds  # what cannot be counted is not proved
+
+
 def test_no_rows_and_no_quasi_identifiers() -> None:
     empty = KAnonymity(k=3).check(pl.DataFrame({"a": pl.Series([], dtype=pl.Float64)}))
     assert empty.holds

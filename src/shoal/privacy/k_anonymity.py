@@ -1,6 +1,6 @@
 """k-anonymity (Samarati & Sweeney 1998)."""
 
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import numpy as np
 from annotated_types import Ge
@@ -39,16 +39,22 @@ class KAnonymity(PrivacyModel):
         intruder who knows the missing value could then be wrong about whom a record belongs to, but only by
         records with missing cells. `nothing`: a record with a missing cell counts for no other record, while
         its own visible cells must agree with k - 1 complete records.
+    unit
+        What is counted: records, or households, because k records of one family hide nobody. Households need
+        the household column in the table, and classes in the plain sense (`missing: equal`).
     """
 
     k: Annotated[int, Ge(1)]
     columns: tuple[str, ...] | None = None
     missing: MissingCells = "equal"
+    unit: Literal["record", "household"] = "record"
 
     def judge(
         self, released: Records, original: Records | None = None, partition: Partition | None = None
     ) -> Verdict:
         names = released.quasi_identifiers if self.columns is None else self.columns
+        if self.unit == "household":
+            return self._by_household(released, names)
         matching = released.matching(names, self.missing)
         smallest = int(matching.min()) if len(released) else None
         holds = smallest is None or smallest >= self.k
@@ -86,6 +92,27 @@ class KAnonymity(PrivacyModel):
             requirement=f"{self.k}-anonymity" + ("" if self.columns is None else f" on {', '.join(self.columns)}"),
             holds=holds, required=self.k, achieved=smallest, sentence=sentence, details=details,
         )
+
+    def _by_household(self, released: Records, names: tuple[str, ...]) -> Verdict:
+        title = f"{self.k}-anonymity of households"
+        households = released.households
+        if households is None or self.missing != "equal":
+            why = ("The table has no column with the role household, so households cannot be counted."
+                   if households is None else "Households can only be counted under missing: equal.")
+            return Verdict(requirement=title, holds=False, required=self.k, achieved=None, sentence=why)
+        ids = released.classes(names).ids
+        pairs = np.unique(np.column_stack([ids, households]), axis=0)
+        counts = np.bincount(pairs[:, 0]) if len(released) else np.empty(0, dtype=np.int64)
+        smallest = int(counts.min()) if len(counts) else None
+        short = int((counts < self.k).sum())
+        if smallest is None:
+            sentence = "The table has no records, so no one can be singled out."
+        elif short:
+            sentence = f"{plural(short, 'class')} of records come from fewer than {self.k} households."
+        else:
+            sentence = f"Every class of records comes from at least {smallest:,} households."
+        return Verdict(requirement=title, holds=not short, required=self.k, achieved=smallest, sentence=sentence,
+                       details={"classes": len(counts), "fewest households": smallest, "classes too small": short})
 
     def _what(self) -> str:
         return "quasi-identifiers" if self.columns is None else f"values of {quoted(self.columns)}"

@@ -10,9 +10,11 @@ from typing import Any
 
 import numpy as np
 from jinja2 import Environment, PackageLoader, StrictUndefined
+from numpy.typing import NDArray
 
 from shoal.evidence import Finding
 from shoal.methods import registered
+from shoal.records import Variable
 from shoal.report.charts import distribution
 from shoal.report.dossier import Dossier
 from shoal.report.frontier_plot import frontier_plot
@@ -75,6 +77,7 @@ def _page(
         by_column=_by_column(dossier.findings),
         columns=_columns(dossier, threshold),
         removed=[v.name for v in dossier.original.variables if v.name not in dossier.released],
+        unchanged=_unchanged(dossier),
         steps=[_in_words(facts, threshold) for facts in dossier.steps],
         threshold=threshold,
         plan_text=dossier.plan.as_yaml(),
@@ -138,6 +141,26 @@ def _columns(dossier: Dossier, threshold: int) -> list[dict[str, Any]]:
             "chart": distribution(before, variable, max(threshold, 2)),
         })
     return shown
+
+
+def _unchanged(dossier: Dossier) -> list[str]:
+    """Columns whose cells are those of the original; whoever knows them can find the record by them."""
+    place = {int(row): i for i, row in enumerate(dossier.original.rows)}
+    at = np.array([place[int(row)] for row in dossier.released.rows], dtype=np.int64)
+    same = []
+    for variable in dossier.released.variables:
+        if variable.name not in dossier.original or variable.role in ("household", "stratum", "weight"):
+            continue
+        before = dossier.original[variable.name].take(at)
+        if before.continuous != variable.continuous:
+            continue
+        if np.array_equal(_cells(before), _cells(variable), equal_nan=variable.continuous):
+            same.append(variable.name)
+    return same
+
+
+def _cells(variable: Variable) -> NDArray[Any]:
+    return variable.values if variable.continuous else np.array([*map(str, variable.categories), ""])[variable.values]
 
 
 def _in_words(facts: Mapping[str, Any], threshold: int) -> tuple[str, list[tuple[str, str]]]:
