@@ -10,6 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from shoal.kernels.arrays import Floats
+from shoal.kernels.tall import cross, times
 
 STEPS = 100
 """Most Newton steps; about ten are usual."""
@@ -51,7 +52,7 @@ class Logit:
 
 def probabilities(x: Floats, coefficients: Floats) -> Floats:
     """Shape (n, K); probabilities of the categories at x (n, p)."""
-    score = np.concatenate([np.zeros((len(x), 1)), x @ coefficients], axis=1)
+    score = np.concatenate([np.zeros((len(x), 1)), times(x[None], coefficients[None])[0]], axis=1)
     score -= score.max(axis=1, keepdims=True)
     raised = np.exp(score)
     return np.asarray(raised / raised.sum(axis=1, keepdims=True))
@@ -77,7 +78,7 @@ def multinomial_logit(x: Floats, y: Floats, precision: Floats) -> Logit:
     converged = False
     for _ in range(STEPS):
         fitted = probabilities(x, beta)
-        slope = x.T @ (y - fitted * total[:, None])[:, 1:] - precision[:, None] * beta
+        slope = cross(x[None], (y - fitted * total[:, None])[None, :, 1:])[0] - precision[:, None] * beta
         information = _information(x, fitted[:, 1:], total, precision)
         step = np.linalg.solve(information, slope.T.ravel()).reshape(others, width).T
         length = 1.0
@@ -94,7 +95,7 @@ def multinomial_logit(x: Floats, y: Floats, precision: Floats) -> Logit:
 
 
 def _objective(x: Floats, y: Floats, beta: Floats, precision: Floats) -> float:
-    score = np.concatenate([np.zeros((len(x), 1)), x @ beta], axis=1)
+    score = np.concatenate([np.zeros((len(x), 1)), times(x[None], beta[None])[0]], axis=1)
     top = score.max(axis=1)
     log_sum = top + np.log(np.exp(score - top[:, None]).sum(axis=1))
     likelihood = (y * score).sum() - (y.sum(axis=1) * log_sum).sum()
@@ -107,7 +108,7 @@ def _information(x: Floats, fitted: Floats, total: Floats, precision: Floats) ->
     for a in range(others):
         for b in range(a, others):
             weight = fitted[:, a] * ((a == b) - fitted[:, b]) * total
-            block = (x * weight[:, None]).T @ x
+            block = cross((x * weight[:, None])[None], x[None])[0]
             out[a, :, b] = block
             out[b, :, a] = block.T
         out[a, :, a] += np.diag(precision)

@@ -30,6 +30,7 @@ import numpy as np
 
 from shoal.groups import Partition
 from shoal.kernels.arrays import Floats, Longs
+from shoal.kernels.tall import cross, orthonormal, principal, times, triangular
 
 NEGLIGIBLE = 1e-11
 """A direction whose part of a column's spread is below this counts as none: it is above what rounding leaves of an
@@ -85,7 +86,7 @@ class Split:
     def off(self, x: Floats) -> Floats:
         """What is left of columns (B, s, L) after their projection on [1, Y]; projected twice to full precision."""
         for _ in range(2):
-            x = x - self.basis @ (self.basis.swapaxes(1, 2) @ x)
+            x = x - times(self.basis, cross(self.basis, x))
         return x
 
     def join(self, residual: Floats) -> Floats:
@@ -104,8 +105,8 @@ def split(x: Floats, y: Floats) -> Split:
     unit = _power_of_two(about)
     about = about / unit
     basis, rank = _span(y)
-    off = about - basis @ (basis.swapaxes(1, 2) @ about)
-    off = off - basis @ (basis.swapaxes(1, 2) @ off)
+    off = about - times(basis, cross(basis, about))
+    off = off - times(basis, cross(basis, off))
     # A column that [1, Y] determines leaves rounding errors only: no residual. Decided against its spread.
     spread = np.sqrt((about**2).sum(axis=1, keepdims=True))
     gone = np.sqrt((off**2).sum(axis=1, keepdims=True)) <= NEGLIGIBLE * spread
@@ -131,7 +132,7 @@ def rotate(parts: Split, rng: np.random.Generator) -> Floats:
     new = np.empty_like(residual)
     if wide.any():
         chosen = _some(parts, wide)
-        new[wide] = random_frame(chosen, rng) @ factor(chosen.residual)
+        new[wide] = times(random_frame(chosen, rng), factor(chosen.residual))
     for b in np.flatnonzero(~wide):
         new[b] = _rotate_explicitly(parts.basis[b], int(parts.rank[b]), residual[b], rng)
     return new
@@ -143,25 +144,25 @@ def random_frame(parts: Split, rng: np.random.Generator, beside: Floats | None =
     for _ in range(2):
         draw = parts.off(draw)
         if beside is not None:
-            draw = draw - beside @ (beside.swapaxes(1, 2) @ draw)
-    q, r = np.linalg.qr(draw)
-    signs = np.where(np.diagonal(r, axis1=1, axis2=2) < 0, -1.0, 1.0)
-    return np.asarray(q * signs[:, None, :])
+            draw = draw - times(beside, cross(beside, draw))
+    r = triangular(draw)
+    r = r * np.where(np.diagonal(r, axis1=1, axis2=2) < 0, -1.0, 1.0)[:, :, None]
+    frame = parts.off(times(draw, np.asarray(np.linalg.inv(r), dtype=np.float64)))
+    return orthonormal(frame, np.ones((len(frame), frame.shape[2]), dtype=bool))
 
 
 def factor(residual: Floats) -> Floats:
     """R of shape (B, L, L) with R'R = E'E; negligible directions are rows of zeros."""
-    _, values, right = np.linalg.svd(np.linalg.qr(residual, mode="r"), full_matrices=False)
+    _, values, right = np.linalg.svd(triangular(residual), full_matrices=False)
     values = np.where(values <= NEGLIGIBLE * values[:, :1], 0.0, values)
     short = values[:, :, None] * right
     missing = residual.shape[2] - short.shape[1]
     return np.pad(short, ((0, 0), (0, missing), (0, 0))) if missing > 0 else short
 
 
-def orthonormal(residual: Floats) -> Floats:
+def span(residual: Floats) -> Floats:
     """Orthonormal columns (B, s, L) that span the residuals, columns beyond their rank are zero."""
-    left, values, _ = np.linalg.svd(residual, full_matrices=False)
-    return np.asarray(left * (values > NEGLIGIBLE * values[:, :1])[:, None, :])
+    return principal(residual, NEGLIGIBLE)[0]
 
 
 def restored(x: Floats, parts: Split) -> Floats:
@@ -173,8 +174,8 @@ def restored(x: Floats, parts: Split) -> Floats:
     short = factor(parts.residual)
     _, values, axes = np.linalg.svd(short)
     root = axes.swapaxes(1, 2) @ (values[:, :, None] * axes)
-    left, _, right = np.linalg.svd(parts.off(parts.centred(x)) @ root, full_matrices=False)
-    return parts.join(parts.off(left @ (right @ root)))
+    left, _, right, _ = principal(times(parts.off(parts.centred(x)), root), NEGLIGIBLE)
+    return parts.join(times(parts.off(left), right @ root))
 
 
 def _rotate_explicitly(basis: Floats, rank: int, residual: Floats, rng: np.random.Generator) -> Floats:
@@ -199,11 +200,10 @@ def _span(y: Floats) -> tuple[Floats, Longs]:
     about = about - about.mean(axis=1, keepdims=True)
     norms = np.sqrt((about**2).sum(axis=1, keepdims=True))
     about = about / np.where(norms > 0, norms, 1.0)
-    left, values, _ = np.linalg.svd(about, full_matrices=False)
-    real = (values > NEGLIGIBLE) & (np.arange(values.shape[1]) < size - 1)
-    left = left - left.mean(axis=1, keepdims=True)
-    left = left / np.where(real[:, None, :], np.sqrt((left**2).sum(axis=1, keepdims=True)), 1.0)
-    return np.concatenate([ones, left * real[:, None, :]], axis=2), real.sum(axis=1).astype(np.int64)
+    left, _, _, real = principal(about, NEGLIGIBLE, np.ones((stack, 1)))
+    real &= np.arange(real.shape[1]) < size - 1
+    left = (left - left.mean(axis=1, keepdims=True)) * real[:, None, :]
+    return np.concatenate([ones, orthonormal(left, real)], axis=2), real.sum(axis=1).astype(np.int64)
 
 
 def _power_of_two(x: Floats) -> Floats:

@@ -9,9 +9,10 @@ from shoal.change import Change
 from shoal.errors import ParameterError
 from shoal.groups import Partition, Progress
 from shoal.kernels.arrays import Floats
+from shoal.kernels.tall import cross, times
 from shoal.methods import method
 from shoal.records import Records
-from shoal.replace.frames import NEGLIGIBLE, Split, orthonormal, random_frame
+from shoal.replace.frames import NEGLIGIBLE, Split, random_frame, span
 from shoal.replace.synthesis import Synthesiser, kept
 
 Alpha = float | tuple[float, ...] | tuple[tuple[float, ...], ...]
@@ -74,15 +75,15 @@ class _Share:
     dropped: list[float]
 
     def draw(self, parts: Split, rng: np.random.Generator) -> Floats:
-        own = (parts.residual * parts.unit) @ self.matrix.T / parts.unit
-        cross = parts.residual.swapaxes(1, 2) @ parts.residual
-        noise = cross - own.swapaxes(1, 2) @ own
-        root = self._root(noise, cross)
-        return np.asarray(own + random_frame(parts, rng, beside=orthonormal(parts.residual)) @ root)
+        share = np.broadcast_to(self.matrix.T, (len(parts.residual), *self.matrix.shape))
+        own = times(parts.residual * parts.unit, share) / parts.unit
+        whole = cross(parts.residual, parts.residual)
+        root = self._root(whole - cross(own, own), whole)
+        return own + times(random_frame(parts, rng, beside=span(parts.residual)), root)
 
-    def _root(self, noise: Floats, cross: Floats) -> Floats:
+    def _root(self, noise: Floats, whole: Floats) -> Floats:
         """A factor of the noise's cross products, relative to the residuals' own spread."""
-        spread = np.sqrt(np.diagonal(cross, axis1=1, axis2=2))
+        spread = np.sqrt(np.diagonal(whole, axis1=1, axis2=2))
         spread = np.where(spread > 0, spread, 1.0)
         scaled = noise / (spread[:, :, None] * spread[:, None, :])
         values, vectors = np.linalg.eigh(scaled)

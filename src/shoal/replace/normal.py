@@ -5,6 +5,7 @@ import numpy as np
 from shoal.change import Change
 from shoal.groups import Partition, Progress
 from shoal.kernels.arrays import Floats
+from shoal.kernels.tall import times
 from shoal.methods import method
 from shoal.records import Records
 from shoal.replace.frames import Split, factor, rotate
@@ -40,4 +41,4 @@ def _free(parts: Split, rng: np.random.Generator) -> Floats:
     """Normal residuals whose covariance is the group's n - 1 covariance; a single record has none."""
     freedom = np.sqrt(max(parts.residual.shape[1] - 1, 1))
     draw = rng.standard_normal(parts.residual.shape)
-    return np.asarray(draw @ (factor(parts.residual) / freedom))
+    return times(draw, factor(parts.residual) / freedom)

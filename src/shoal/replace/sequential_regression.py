@@ -9,6 +9,7 @@ from shoal.change import Change
 from shoal.groups import Partition, Progress
 from shoal.kernels.arrays import Floats, Ints, ints
 from shoal.kernels.logit import multinomial_logit
+from shoal.kernels.tall import cross, times, triangular
 from shoal.methods import method
 from shoal.records import Records, Variable
 from shoal.replace.frames import NEGLIGIBLE
@@ -156,19 +157,25 @@ def _linear(x: Floats, y: Floats, at: Floats, draw: bool, rng: np.random.Generat
     posterior distribution is RSS / chi^2 (the usual uninformative prior).
     """
     middle = float(y.mean())
-    left, values, right = np.linalg.svd(x, full_matrices=False)
+    _, values, right = np.linalg.svd(triangular(x[None])[0], full_matrices=False)
     rank = int((values > NEGLIGIBLE * values[0]).sum())
     rank = min(rank, max(1, len(x) - 2))
-    left, to_rotated = left[:, :rank], right[:rank].T / values[:rank]
-    coefficients = left.T @ (y - middle)
-    rss = float((((y - middle) - left @ coefficients) ** 2).sum())
+    to_rotated = right[:rank].T / values[:rank]
+    left = times(x[None], to_rotated[None])
+    coefficients = cross(left, (y - middle)[None, :, None])[0, :, 0]
+    about = y - middle - times(left, coefficients[None, :, None])[0, :, 0]
+    rss = float((about**2).sum())
     freedom = len(x) - rank
     if freedom == 0 or rss <= (NEGLIGIBLE**2) * float(((y - middle) ** 2).sum()):
-        return np.asarray(middle + at @ (to_rotated @ coefficients))
+        return middle + _applied(at, to_rotated @ coefficients)
     sigma = np.sqrt(rss / (rng.chisquare(freedom) if draw else freedom))
     if draw:
         coefficients = coefficients + sigma * rng.standard_normal(rank)
-    return np.asarray(middle + at @ (to_rotated @ coefficients) + sigma * rng.standard_normal(len(at)))
+    return np.asarray(middle + _applied(at, to_rotated @ coefficients) + sigma * rng.standard_normal(len(at)))
+
+
+def _applied(x: Floats, coefficients: Floats) -> Floats:
+    return times(x[None], coefficients[None, :, None])[0, :, 0]
 
 
 def _logistic(x: Floats, codes: Ints, at: Floats, draw: bool, rng: np.random.Generator) -> Ints:

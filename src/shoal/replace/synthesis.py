@@ -15,6 +15,7 @@ from shoal.change import Change
 from shoal.errors import ParameterError, plural, quoted
 from shoal.groups import Partition, Progress
 from shoal.kernels.arrays import Floats, Longs
+from shoal.kernels.tall import cross
 from shoal.records import Records
 from shoal.replace.frames import LAST_DIGIT, NEGLIGIBLE, Split, dimensions, restored, split, stacks
 from shoal.replace.marginals import Marginals, margin
@@ -209,6 +210,6 @@ def moment_errors(x: Floats, new: Floats, y: Floats) -> Floats:
         if y.shape[2] else kept_scale
     first, second, third = about / scale, other / scale, kept_about / kept_scale
     means = np.abs(shift) / np.maximum(np.abs(middle), scale)
-    covariances = np.abs(first.swapaxes(1, 2) @ first - second.swapaxes(1, 2) @ second) / size
-    crossed = np.abs((first - second).swapaxes(1, 2) @ third) / size
+    covariances = np.abs(cross(first, first) - cross(second, second)) / size
+    crossed = np.abs(cross(first - second, third)) / size
     return np.array([part.max(initial=0.0) for part in (means, covariances, crossed)])
