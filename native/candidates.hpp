@@ -61,6 +61,12 @@ class NearestCandidates {
     if (list_.size() > 4 * count_ + 256) shorten();
   }
 
+  // A point of which nothing is known: decide it at once.
+  void consider(std::int32_t id) {
+    measure(id);
+    if (decided_.size() > 4 * count_ + 256) keep_best();
+  }
+
   // The answer, nearest first.
   void finish(std::vector<Neighbour>& out) {
     decide();
@@ -84,14 +90,20 @@ class NearestCandidates {
 
   // Move the list into `decided_`, of which only the best are kept.
   void decide() {
-    for (const auto& c : list_) {
-      if (c.d2 > limit_) continue;
-      const double d2 = squared_distance(points_.values(c.id), q_, points_.d);
-      std::size_t room = count_ + 1;
-      for (auto row = points_.begin(c.id); row != points_.end(c.id) && room > 0; ++row, --room)
-        if (*row != seed_) decided_.push_back({d2, *row});
-    }
+    for (const auto& c : list_)
+      if (c.d2 <= limit_) measure(c.id);
     list_.clear();
+    keep_best();
+  }
+
+  void measure(std::int32_t id) {
+    const double d2 = squared_distance(points_.values(id), q_, points_.d);
+    std::size_t room = count_ + 1;
+    for (auto row = points_.begin(id); row != points_.end(id) && room > 0; ++row, --room)
+      if (*row != seed_) decided_.push_back({d2, *row});
+  }
+
+  void keep_best() {
     const std::size_t wanted = count_ - (seed_ >= 0 ? 1 : 0);
     if (decided_.size() <= wanted) return;
     std::nth_element(decided_.begin(), decided_.begin() + static_cast<std::ptrdiff_t>(wanted), decided_.end());
@@ -148,6 +160,16 @@ class FarthestCandidates {
     if (list_.size() > kMost) shorten();
   }
 
+  // A live point of which nothing is known: decide it at once.
+  void consider(std::int32_t id) {
+    const double d2 = squared_distance(points_.values(id), q_, points_.d);
+    const std::int32_t row = *points_.begin(id);
+    if (d2 > d2_ || (d2 == d2_ && row < row_)) {
+      d2_ = d2;
+      row_ = row;
+    }
+  }
+
   // The live row that is farthest, the lowest among equals.
   std::int32_t finish() {
     decide();
@@ -169,15 +191,8 @@ class FarthestCandidates {
   }
 
   void decide() {
-    for (const auto& c : list_) {
-      if (c.d2 < limit_ || points_.empty(c.id)) continue;
-      const double d2 = squared_distance(points_.values(c.id), q_, points_.d);
-      const std::int32_t row = *points_.begin(c.id);
-      if (d2 > d2_ || (d2 == d2_ && row < row_)) {
-        d2_ = d2;
-        row_ = row;
-      }
-    }
+    for (const auto& c : list_)
+      if (c.d2 >= limit_ && !points_.empty(c.id)) consider(c.id);
     list_.clear();
   }
 

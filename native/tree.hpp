@@ -9,6 +9,9 @@
 // for a coarse scale), the cells are built anew. Each time a tenth of the points are gone the anchor moves to
 // the current mean, about which the live points of MDAV fill a ball: the bounds of the farthest search rely on it.
 //
+// A point far outside the frame (the record of another stratum, or an outlier that was the last of its kind) is
+// beyond what float32 can tell apart; such a search looks at every point in float64.
+//
 // In many dimensions bounds prune little and a search by nearest box first loses to a walk in memory order. When
 // the searches look at more than a share of the leaves, the tree walks instead, and answers 'nearest to' and
 // 'farthest from' the same record in one pass.
@@ -46,7 +49,10 @@ class Tree {
       anchored_ = cells_.live();
     }
     far_.begin(q, norm_, cells_.radius());
-    heap_.search(frame_, copy_.data(), far_);
+    if (beyond())
+      consider_all(far_);
+    else
+      heap_.search(frame_, copy_.data(), far_);
     return far_.finish();
   }
 
@@ -54,7 +60,10 @@ class Tree {
   std::int32_t farthest(const double* q) {
     aim(q);
     begin_far(q);
-    search_far();
+    if (beyond())
+      consider_all(far_);
+    else
+      search_far();
     return far_.finish();
   }
 
@@ -62,7 +71,10 @@ class Tree {
   void nearest(const double* q, std::int32_t seed, std::size_t count, std::vector<Neighbour>& out) {
     aim(q);
     near_.begin(q, seed, count, norm_);
-    search_near();
+    if (beyond())
+      consider_all(near_);
+    else
+      search_near();
     near_.finish(out);
   }
 
@@ -103,6 +115,7 @@ class Tree {
   static constexpr double kShrunk = 0x1p-10;
   static constexpr std::size_t kWeighEvery = 16;  // pairs of groups between two looks at how well the bounds prune
   static constexpr double kWalkShare = 0.35;       // of the live leaves
+  static constexpr double kHorizon = 0x1p20;       // in frames; float32 has 24 bits
 
   struct Stop {
     float bound;
@@ -134,6 +147,14 @@ class Tree {
       copy_[j] = static_cast<float>(frame_[j]);
     }
     norm_ = std::sqrt(sum);
+  }
+
+  bool beyond() const { return !(norm_ < kHorizon); }
+
+  template <class Candidates>
+  void consider_all(Candidates& candidates) {
+    for (std::size_t leaf = 0; leaf < cells_.leaves(); ++leaf)
+      for (std::size_t i = 0; i < cells_.count(leaf); ++i) candidates.consider(cells_.ids(leaf)[i]);
   }
 
   // Prepare the upper bounds of scans_body.hpp for the point aimed at.

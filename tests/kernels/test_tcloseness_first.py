@@ -8,6 +8,7 @@ from naive.tcloseness_first import tcloseness_first as naive_tcloseness_first
 from shoal.kernels.tcloseness_first import tcloseness_first
 
 ENGINES = ["brute", "tree"]
+KINDS = ["normal", "grid", "constant", "mixed"]
 
 
 def test_by_hand():
@@ -21,7 +22,7 @@ def test_by_hand():
 
 
 @settings(max_examples=60)
-@given(st.integers(1, 120), st.integers(1, 12), st.integers(0, 2**32), st.sampled_from(["normal", "grid", "constant"]))
+@given(st.integers(1, 120), st.integers(1, 12), st.integers(0, 2**32), st.sampled_from(KINDS))
 def test_every_engine_equals_the_paper(n, k, seed, kind):
     assume(k <= n)
     assume(n % k <= n // k)  # as expression (4) of the paper sees to
@@ -30,6 +31,7 @@ def test_every_engine_equals_the_paper(n, k, seed, kind):
         "normal": lambda: rng.normal(size=(n, 2)),
         "grid": lambda: rng.integers(-2, 3, (n, 3)) / 10,
         "constant": lambda: np.ones((n, 1)),
+        "mixed": lambda: rng.normal(size=(n, 2)) * 10.0 ** rng.integers(-25, 25, (n, 2)),
     }[kind]()
     strata = central_strata(rng.integers(0, 50, n), k)
     expected = naive_tcloseness_first(x, strata, k)
@@ -43,7 +45,8 @@ def test_every_engine_equals_the_paper(n, k, seed, kind):
 def test_the_tree_equals_brute_force_and_every_group_has_every_stratum(k):
     rng = np.random.default_rng(k)
     n = 5000 + k // 2
-    for x in (rng.normal(size=(n, 4)), rng.integers(0, 6, (n, 2)) / 10, rng.lognormal(0, 3, (n, 3))):
+    far_apart = rng.normal(size=(n, 2)) * 10.0 ** rng.integers(-25, 25, (n, 2))  # strata of very different extent
+    for x in (rng.normal(size=(n, 4)), rng.integers(0, 6, (n, 2)) / 10, rng.lognormal(0, 3, (n, 3)), far_apart):
         strata = central_strata(x[:, 0] + rng.normal(size=n), k)
         labels = tcloseness_first(x, strata, k, engine="tree")
         np.testing.assert_array_equal(labels, tcloseness_first(x, strata, k, engine="brute"))

@@ -14,13 +14,14 @@ def tables(draw, most=80):
     n = draw(st.integers(1, most))
     d = draw(st.sampled_from([1, 2, 4]))
     rng = np.random.default_rng(draw(st.integers(0, 2**32)))
-    kind = draw(st.sampled_from(["normal", "grid", "lognormal", "duplicates", "constant"]))
+    kind = draw(st.sampled_from(["normal", "grid", "lognormal", "duplicates", "constant", "mixed"]))
     x = {
         "normal": lambda: rng.normal(size=(n, d)),
         "grid": lambda: rng.integers(-2, 3, (n, d)) / 10,
         "lognormal": lambda: rng.lognormal(0, 3, (n, d)),
         "duplicates": lambda: rng.normal(size=(max(1, n // 5), d))[rng.integers(0, max(1, n // 5), n)],
         "constant": lambda: np.full((n, d), rng.normal()),
+        "mixed": lambda: rng.normal(size=(n, d)) * 10.0 ** rng.integers(-25, 25, (n, d)),
     }[kind]()
     return x * draw(st.sampled_from([1.0, 1e-25, 1e25]))
 
@@ -50,7 +51,8 @@ def test_every_engine_equals_the_definition(x, k, gamma):
 @pytest.mark.parametrize("gamma", [0.2, 1.1])
 def test_the_tree_equals_brute_force_on_larger_tables(gamma):
     rng = np.random.default_rng(3)
-    for x in (rng.normal(size=(2500, 3)), rng.integers(0, 9, (2500, 2)) / 10, rng.lognormal(0, 3, (2500, 5))):
+    for x in (rng.normal(size=(2500, 3)), rng.integers(0, 9, (2500, 2)) / 10, rng.lognormal(0, 3, (2500, 5)),
+              rng.normal(size=(2500, 2)) * 10.0 ** rng.integers(-25, 25, (2500, 2))):
         np.testing.assert_array_equal(vmdav(x, 4, gamma, engine="tree"), vmdav(x, 4, gamma, engine="brute"))
 
 
