@@ -123,3 +123,17 @@ def test_refused():
         share(X, X, columns=("wage",))
     with pytest.raises(ParameterError, match="distance-linkage: metric must be"):
         DistanceLinkage(metric="cosine")
+
+
+def test_what_cannot_be_done_in_a_minute_is_sampled(monkeypatch):
+    import shoal.risk.distance_linkage as module
+
+    wide = np.random.default_rng(5).normal(size=(3000, 14))
+    monkeypatch.setattr(module, "EFFORT", 3000 * 34 * 1500)
+    found = DistanceLinkage().measure(wide, wide)
+    assert found.details["records attacked"] == 1500
+    assert found.value == 1
+    narrow = DistanceLinkage().measure(wide[:, :2], wide[:, :2])  # the tree needs no sample
+    assert narrow.details["records attacked"] == 3000
+    few = np.repeat(wide[:20], 150, axis=0)  # nor do records that coincide
+    assert DistanceLinkage().measure(few, few).details["records attacked"] == 3000

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.spatial import cKDTree
 
+from shoal.kernels import classes
 from shoal.kernels.arrays import Bools, Floats, Longs
 
 TREE_DIMENSIONS = 13
@@ -52,10 +53,12 @@ def distinct(x: Floats) -> Distinct:
     x = x + 0.0
     ids = np.zeros(len(x), dtype=np.int64)
     for column in x.T:
-        values, codes = np.unique(column, return_inverse=True)
-        _, ids = np.unique(ids * len(values) + codes, return_inverse=True)
-    _, first, sizes = np.unique(ids, return_index=True, return_counts=True)
-    return Distinct(points=np.ascontiguousarray(x[first]), of_row=ids.astype(np.int64), sizes=sizes.astype(np.int64))
+        values, codes = classes.distinct(np.ascontiguousarray(column).view(np.int64))
+        _, ids = classes.distinct(ids * len(values) + codes)
+    sizes = np.bincount(ids)
+    first = np.empty(len(sizes), dtype=np.int64)
+    first[ids[::-1]] = np.arange(len(x))[::-1]
+    return Distinct(points=np.ascontiguousarray(x[first]), of_row=ids, sizes=sizes.astype(np.int64))
 
 
 def uses_tree(n_points: int, n_queries: int, d: int) -> bool:

@@ -15,8 +15,11 @@ from shoal.methods import method
 from shoal.records import Records
 from shoal.risk.measure import RiskMeasure
 
-PAIRS = 20_000_000_000
-"""Where every pair has to be looked at, so many are about a minute's work; above it records are sampled."""
+EFFORT = 200_000_000_000
+"""Pairs times dimensions that a minute can look at; above it, where the tree does not help, records are sampled."""
+
+OVERHEAD = 20
+"""What a pair costs beyond its dimensions, in dimensions (bench/judgement.py)."""
 
 
 @method("distance-linkage", title="Records found again by distance",
@@ -87,10 +90,10 @@ class DistanceLinkage(RiskMeasure):
         wanted = len(y)
         if self.sample is not None:
             wanted = self.sample
-        elif len(x) * len(y) > PAIRS:
+        elif len(x) * len(y) * (most := x.shape[1] + OVERHEAD) > EFFORT:
             points, asks = len(distinct(x).points), len(distinct(y).points)
-            if not uses_tree(points, asks, x.shape[1]) and points * asks > PAIRS:
-                wanted = max(1_000, PAIRS // points)
+            if not uses_tree(points, asks, x.shape[1]) and points * asks * most > EFFORT:
+                wanted = max(1_000, EFFORT // (points * most))
         if wanted >= len(y):
             return np.arange(len(y))
         return np.sort(rng.choice(len(y), wanted, replace=False))

@@ -25,7 +25,7 @@ def household_risk(risk: Floats, households: Longs) -> Floats:
 
 
 @method("household-risk", title="Household risk of re-identification",
-        source="Benedetti & Franconi (1998); Hundepool et al. (2012), section 3.3")
+        source="Benedetti & Franconi (1998); Hundepool et al. (2012)")
 class HouseholdRisk(RiskMeasure):
     """Expected share of records in a household of which at least one member is re-identified.
 

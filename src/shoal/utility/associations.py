@@ -18,7 +18,8 @@ from shoal.utility.correlation_change import correlations
 from shoal.utility.measure import UtilityMeasure
 
 
-@method("associations", title="Change of associations", source="Pearson; Spearman (1904); Cramer (1946); Fisher (1925)")
+@method("associations", title="Change of associations",
+        source="Pearson (1896); Spearman (1904); Cramer (1946); Fisher (1925)")
 class Associations(UtilityMeasure):
     """Mean absolute change of the association of all pairs of columns, each by its levels of measurement.
 

@@ -15,7 +15,7 @@ from shoal.records import Records, Variable
 from shoal.utility.measure import UtilityMeasure
 
 
-@method("contingency", title="Change of contingency tables", source="Hundepool et al. (2012), section 3.8")
+@method("contingency", title="Change of contingency tables", source="Hundepool et al. (2012)")
 class Contingency(UtilityMeasure):
     """Mean total variation distance of all tables of up to `order` columns.
 

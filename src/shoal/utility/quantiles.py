@@ -16,7 +16,7 @@ from shoal.utility.measure import UtilityMeasure
 Probability = Annotated[float, Ge(0), Le(1)]
 
 
-@method("quantiles", title="Change of quantiles", source="Hundepool et al. (2012), section 3.8")
+@method("quantiles", title="Change of quantiles", source="Hundepool et al. (2012)")
 class Quantiles(UtilityMeasure):
     """Mean absolute change of quantiles, in original standard deviations, over columns and probabilities.
 

@@ -14,7 +14,7 @@ from shoal.records import Records, Variable
 from shoal.utility.measure import UtilityMeasure
 
 
-@method("subgroup-means", title="Change of means in subgroups", source="Hundepool et al. (2012), section 3.8")
+@method("subgroup-means", title="Change of means in subgroups", source="Hundepool et al. (2012)")
 class SubgroupMeans(UtilityMeasure):
     """Mean absolute change of subgroup means, in standard deviations of the column, weighted by subgroup size.
 
