@@ -14,11 +14,12 @@ import polars as pl
 
 import shoal
 from shoal.constraints import Constraints
-from shoal.errors import DataError, Refused
+from shoal.errors import DataError, FileError, Refused, plural, quoted
 from shoal.evidence import RECORD_VERSION, Evidence, Finding, Verdict
 from shoal.files.atomic import atomic_directory
+from shoal.files.csv_text import guarded
 from shoal.files.json_text import write_json
-from shoal.files.tables import Table, read_table, write_table
+from shoal.files.tables import Table, lost_columns, read_table, write_table
 from shoal.groups import Partition
 from shoal.kernels.arrays import Longs
 from shoal.microdata import Microdata
@@ -109,9 +110,17 @@ class Release:
         (folder / "report.html").write_text(page, encoding="utf-8")
 
     def _prove_file(self, path: Path) -> None:
-        finished = Microdata.finished(read_table(path).frame, self.plan.schema)
+        back = read_table(path).frame
+        finished = Microdata.finished(back, self.plan.schema)
         _require([model.judge(replace(finished.encoded, rows=self.rows), None, self.partition)
                   for model in self.plan.requirements if not model.needs_original])
+        if lost := lost_columns(self._as_written(), back):
+            raise FileError(f"The format {path.suffix[1:]} does not keep {plural(len(lost), 'column')} as released: "
+                            f"{quoted(lost)}. Choose csv or parquet.")
+
+    def _as_written(self) -> pl.DataFrame:
+        frame = self.table.frame.to_polars()
+        return guarded(frame) if self.plan.output.guard_formulas else frame
 
     def _codebook(self, table: Table) -> dict[str, Any]:
         return {

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from shoal.errors import DataError, FileError
 from shoal.files.atomic import atomic_directory, atomic_file
-from shoal.files.tables import Table, read, read_table, write_table
+from shoal.files.tables import Table, lost_columns, read, read_table, write_table
 
 
 def put(folder: Path, content: str | bytes, name: str = "t.csv") -> Path:
@@ -86,6 +86,20 @@ def test_cells_survive_every_format(tmp_path: Path, ending: str) -> None:
     assert table.frame.rows() == frame.rows()
     if ending in ("sav", "dta", "xpt"):
         assert table.labels["n"] == "a number"
+
+
+@pytest.mark.parametrize("ending", ["csv", "parquet", "xlsx", "sav", "dta", "xpt"])
+def test_dates_survive_every_format(tmp_path: Path, ending: str) -> None:
+    frame = pl.DataFrame({"d": [dt.date(2025, 1, 31), dt.date(1961, 7, 4)], "x": [1.25, 2.5]})
+    write_table(Table(frame=frame, described=""), tmp_path / f"t.{ending}")
+    assert read_table(tmp_path / f"t.{ending}").frame.equals(frame)
+
+
+def test_columns_that_a_file_does_not_give_back_are_found() -> None:
+    frame = pl.DataFrame({"n": [1, None], "s": ["a", None], "d": [dt.date(2025, 1, 31), None], "b": [True, False]})
+    assert lost_columns(frame, frame) == []
+    damaged = frame.with_columns(n=pl.lit(2), s=pl.lit("b"), d=pl.lit(dt.date(1970, 1, 1))).drop("b")
+    assert lost_columns(frame, damaged) == ["n", "s", "d", "b"]
 
 
 @pytest.mark.parametrize("ending", ["sav", "dta"])

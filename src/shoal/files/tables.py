@@ -2,9 +2,11 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from datetime import time
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import polars as pl
 
 from shoal.errors import DataError, FileError, MissingDependency, quoted, unknown
@@ -101,7 +103,9 @@ def _read_statistical(path: Path) -> Table:
 
 
 def _whole(column: pl.Series) -> pl.Series:
-    """Statistical formats store integers as doubles; whole columns come back as integers."""
+    """Statistical formats store integers as doubles and dates as times; whole columns come back as they were."""
+    if column.dtype == pl.Datetime and (column.drop_nulls().dt.time() == time(0)).all():
+        return column.cast(pl.Date)
     if column.dtype == pl.Float64:
         column = column.fill_nan(None)
         known = column.drop_nulls()
@@ -160,7 +164,8 @@ def _write_statistical(table: Table, path: Path, guard: bool) -> None:
     for column in table.frame:
         if column.dtype in (pl.Categorical, pl.Enum):
             column = column.cast(pl.String)
-        columns[column.name] = column.to_list() if column.null_count() else column.to_numpy()
+        plain = column.null_count() or column.dtype.is_temporal()
+        columns[column.name] = pd.Series(column.to_list(), dtype=object) if plain else column.to_numpy()
     frame = pd.DataFrame(columns)
     labels = [table.labels.get(name, "") for name in frame.columns]
     if ending == "sav":
@@ -179,6 +184,27 @@ WRITERS: dict[str, Callable[[Table, Path, bool], None]] = {
     "dta": _write_statistical,
     "xpt": _write_statistical,
 }
+
+
+def lost_columns(written: pl.DataFrame, back: pl.DataFrame) -> list[str]:
+    """Names of columns that a file does not give back as they were written.
+
+    Numbers may differ in the last digits of what the format holds; text, dates and times may not. Formats
+    without missing text give empty text back.
+    """
+    return [column.name for column in written if column.name not in back.columns
+            or not _equal(column, back[column.name])]
+
+
+def _equal(one: pl.Series, other: pl.Series) -> bool:
+    if one.dtype.is_numeric() and (other.dtype.is_numeric() or other.null_count() == len(other)):
+        numbers = [c.cast(pl.Float64).fill_null(float("nan")).to_numpy() for c in (one, other)]
+        return bool(np.allclose(numbers[0], numbers[1], rtol=1e-12, atol=0.0, equal_nan=True))
+    if one.dtype.is_temporal() and other.dtype.is_temporal():
+        return one.cast(pl.Datetime("us")).equals(other.cast(pl.Datetime("us")), check_names=False)
+    texts = [c.cast(pl.String).fill_null("").str.to_lowercase() if c.dtype == pl.Boolean
+             else c.cast(pl.String).fill_null("") for c in (one, other)]
+    return texts[0].equals(texts[1], check_names=False)
 
 
 def _needs(package: str, what: str) -> Any:
