@@ -19,7 +19,7 @@ from shoal.evidence import RECORD_VERSION, Evidence, Finding, Verdict
 from shoal.files.atomic import atomic_directory
 from shoal.files.csv_text import guarded
 from shoal.files.json_text import write_json
-from shoal.files.tables import Table, lost_columns, read_table, write_table
+from shoal.files.tables import FOR_SPREADSHEETS, Table, lost_columns, read_table, write_table
 from shoal.groups import Partition
 from shoal.kernels.arrays import Longs
 from shoal.microdata import Microdata
@@ -120,7 +120,8 @@ class Release:
 
     def _as_written(self) -> pl.DataFrame:
         frame = self.table.frame.to_polars()
-        return guarded(frame) if self.plan.output.guard_formulas else frame
+        output = self.plan.output
+        return guarded(frame) if output.guard_formulas and output.format in FOR_SPREADSHEETS else frame
 
     def _codebook(self, table: Table) -> dict[str, Any]:
         return {

@@ -117,9 +117,10 @@ def test_dates_in_csv(tmp_path: Path) -> None:
 
 
 def test_formulas_are_defused_on_request(tmp_path: Path) -> None:
-    table = Table(frame=pl.DataFrame({"s": ["=1+1", "@x", "plain", None], "n": [-1, 2, 3, 4]}), described="")
+    table = Table(frame=pl.DataFrame({"s": ["=1+1", "@x", "plain", None], "n": [-1, 2, 3, 4], "t": ["-"] * 4}),
+                  described="")
     write_table(table, tmp_path / "t.csv", guard_formulas=True)
-    assert (tmp_path / "t.csv").read_text() == "s,n\n'=1+1,-1\n'@x,2\nplain,3\n,4\n"
+    assert (tmp_path / "t.csv").read_text() == "s,n,t\n'=1+1,-1,'-\n'@x,2,'-\nplain,3,'-\n,4,'-\n"
 
 
 def test_an_exception_leaves_the_old_file_and_the_old_directory(tmp_path: Path) -> None:

@@ -114,10 +114,10 @@ def write_csv(frame: pl.DataFrame, path: Path, *, guard_formulas: bool) -> None:
 
 def guarded(frame: pl.DataFrame) -> pl.DataFrame:
     """Text that a spreadsheet would take for a formula, with an apostrophe before it."""
-    text = pl.col(pl.String)
-    return frame.with_columns(
-        pl.when(text.str.contains(FORMULA_STARTS)).then(pl.concat_str(pl.lit("'"), text)).otherwise(text).name.keep()
-    )
+    def safe(text: pl.Expr) -> pl.Expr:
+        return pl.when(text.str.contains(FORMULA_STARTS)).then(pl.concat_str(pl.lit("'"), text)).otherwise(text)
+
+    return frame.with_columns(safe(pl.col(c.name)).alias(c.name) for c in frame if c.dtype == pl.String)
 
 
 def _unchanged(frame: pl.DataFrame) -> pl.DataFrame:

@@ -122,6 +122,10 @@ READERS: dict[str, Callable[[Path], Table]] = {
 }
 
 
+FOR_SPREADSHEETS = ("csv", "xlsx")
+"""Formats in which text can be taken for a formula."""
+
+
 def write_table(table: Table, path: str | Path, *, guard_formulas: bool = False) -> None:
     """Write by the ending of the name; an interrupted write leaves what was there before.
 
