@@ -12,7 +12,7 @@ from shoal.constraints import Constraints
 from shoal.constraints.projection import System, nearest
 from shoal.constraints.rules import bind
 from shoal.errors import Refused
-from shoal.records import Records
+from shoal.records import Records, Variable
 
 
 def random_system(rng: np.random.Generator, p: int, m: int, bounds: int) -> System:
@@ -142,3 +142,27 @@ def test_a_record_without_a_neighbour_is_refused_with_the_rules() -> None:
     )
     with pytest.raises(Refused, match=f"^{re.escape(message)}$"):  # `parse` would have refused these rules
         Constraints(rules=rules, original=table).repair(table)
+
+
+@pytest.mark.parametrize("noise", [1.0, 100.0, 1e5])
+def test_heavy_noise_is_repaired_and_classes_move_together(noise: float) -> None:
+    """The charge, shared by a class, can fall far below 0, where no parts can follow it."""
+    rng = np.random.default_rng(8)
+    parts = rng.gamma(1, 400, (120, 3)).round()
+    masked = np.repeat(parts.sum(axis=1)[::4], 4) + np.repeat(rng.laplace(0, 300 * noise, 30), 4)
+    columns = [Variable(name="charge", role="quasi-identifier", level="continuous", values=parts.sum(axis=1))]
+    columns += [Variable(name=n, role="confidential", level="continuous", values=parts[:, j])
+                for j, n in enumerate("abc")]
+    original = Records.of(columns)
+    rules = Constraints.parse(["a + b + c == charge", "a >= 0", "b >= 0", "c >= 0"], original)
+    released = original.with_variables(
+        original["charge"].with_values(masked),
+        *(original[n].with_values(original[n].values + rng.laplace(0, 300 * noise, 120)) for n in "abc"),
+    )
+    change = rules.repair(released)
+    after = rules.round(change.records, dict.fromkeys(["a", "b", "c", "charge"], 0))
+    assert change.facts["records whose kept columns had to move"] == 0
+    assert after.classes(["charge"]).sizes.min() >= 4
+    a, b, c, charge = (after[n].values for n in ("a", "b", "c", "charge"))
+    assert (a + b + c == charge).all()
+    assert min(a.min(), b.min(), c.min()) >= 0

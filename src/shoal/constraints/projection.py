@@ -25,6 +25,9 @@ from shoal.kernels.arrays import Bools, Floats
 EXACT = 1e-9
 """Relative residual up to which a system counts as solved; far above rounding, far below any rule broken."""
 
+POLISH = 2
+"""Times the solution is projected again, each for the digits that the one before has lost."""
+
 TOUCHING = 1e-12
 """Values nearer to a bound than this share of a length lie on it."""
 
@@ -72,7 +75,8 @@ def nearest(x: Floats, system: System, lengths: Floats) -> tuple[Floats, Bools]:
         return x.copy(), np.ones(len(x), dtype=bool)
     moved, feasible = _once(x, system, lengths)
     if feasible.any():
-        moved, _ = _once(moved, system, lengths)  # once more for the last digits
+        for _ in range(POLISH):
+            moved, _ = _once(moved, system, lengths)
         _snap(moved, system, lengths)
     return moved, feasible
 
@@ -135,8 +139,9 @@ def _by_active_set(a: Floats, p: Floats, b: Floats, q: Floats) -> tuple[Floats, 
 def _with_tight(a: Floats, p: Floats, b: Floats, q: Floats) -> tuple[Floats, Floats]:
     """The shortest y with a y = p and b y = q, and the multipliers of b."""
     m, r = np.vstack([a, b]), np.hstack([p, q])
-    multipliers = r @ np.linalg.pinv(m @ m.T, rcond=1e-12, hermitian=True)
-    return multipliers @ m, multipliers[:, len(a) :]
+    inverse = np.linalg.pinv(m, rcond=1e-10)
+    y = r @ inverse.T
+    return y, (y @ inverse)[:, len(a) :]
 
 
 def _improve(rows: Floats, tight: Bools, pattern: Bools, multipliers: Floats, broken: Floats) -> Bools:
