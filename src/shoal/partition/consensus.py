@@ -1,0 +1,61 @@
+"""A consensus of the partitions that each level of measurement gives."""
+
+from typing import Annotated, Any
+
+import numpy as np
+
+from shoal.groups import Partition, Progress
+from shoal.methods import method, nested
+from shoal.partition.partitioner import Partitioner, refuse_unless_k
+from shoal.records import Records
+from shoal.schema import LEVELS
+
+
+@method(
+    "consensus", title="Consensus over levels of measurement",
+    source="Domingo-Ferrer & Gonzalez-Nicolas (2010), Section 3.2",
+)
+class Consensus(Partitioner):
+    """One partition of mixed records from separate ones of the continuous, the ordinal and the nominal columns.
+
+    Columns of each level are partitioned by themselves. Every record then stands for the centres of its groups, one
+    centre a level, and the records are partitioned once more in that space: those that share their groups in all
+    levels lie on one point, those that share some lie near.
+
+    Parameters
+    ----------
+    start
+        The partition method, used for each level and for the consensus; it brings the k that every group reaches.
+
+    Notes
+    -----
+    The paper leaves open how the consensus is reached.
+    """
+
+    start: Annotated[Partitioner, nested("partition")]
+
+    @property
+    def smallest(self) -> int:
+        return self.start.smallest
+
+    def assign(self, records: Records, rng: np.random.Generator, progress: Progress = None) -> Partition:
+        levels = {level: names for level in LEVELS if (names := _of_level(records, level))}
+        parts = {level: self.start.assign(records.targeting(names), rng, progress) for level, names in levels.items()}
+        if len(parts) == 1:
+            return next(iter(parts.values()))
+        spaces = {level: records.matrix(names) for level, names in levels.items()}
+        centres = np.hstack([part.means(spaces[level])[part.labels] for level, part in parts.items()])
+        agreed = self.start.assign(Records.from_array(centres, "none"), rng, progress)
+        facts: dict[str, Any] = {
+            "groups by level": {level: part.n_groups for level, part in parts.items()},
+            "information loss in percent by level": {
+                level: {"own groups": part.information_loss(spaces[level]),
+                        "consensus": agreed.information_loss(spaces[level])}
+                for level, part in parts.items()
+            },
+        }
+        return refuse_unless_k(Partition(labels=agreed.labels, facts=facts), self.smallest, self.method_name)
+
+
+def _of_level(records: Records, level: str) -> tuple[str, ...]:
+    return tuple(name for name in records.targets if records[name].level == level)
