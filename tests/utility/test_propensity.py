@@ -67,7 +67,9 @@ def test_synthesis_from_the_fitted_model_lies_about_half_of_it():
 def test_a_shift_is_found(model):
     finding = shoal.Propensity(model=model).measure(*pair(2, shift=1.0))
     assert finding.details["an independent sample"]["z"] > 5
-    assert "scale from 0" in finding.sentence
+    expected = finding.details["an independent sample"]["expected U_p"]
+    assert f"would reach {expected:.3g}, so this is" in finding.sentence
+    assert finding.value == pytest.approx(expected * finding.details["an independent sample"]["ratio"])
     same = shoal.Propensity(model=model).measure(*pair(3))
     assert abs(same.details["an independent sample"]["z"]) < 4
 

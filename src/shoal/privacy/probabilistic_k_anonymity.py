@@ -117,7 +117,7 @@ class ProbabilisticKAnonymity(PrivacyModel):
             )
         if proved.dealt_out:
             sentences.append(f"Proved: inside every group {quoted(proved.dealt_out)} "
-                             f"{'has' if len(proved.dealt_out) == 1 else 'have'} the values it held before.")
+                             f"{'has' if len(proved.dealt_out) == 1 else 'have'} the same values as before.")
         if measured:
             low, high = measured["interval"]
             sentences.append(

@@ -125,8 +125,8 @@ class Propensity(UtilityMeasure):
     def _told(self, spread: float, n: int, details: dict[str, Any], null: dict[str, Any]) -> Finding:
         ratio = null["ratio"]
         times = "" if ratio is None else (
-            f"; an independent sample of the same people would show {null['expected U_p']:.2g} "
-            f"({ratio:.3g} times that was found)")
+            f"; an independent sample of the same population would reach {null['expected U_p'] / n:.3g}, "
+            f"so this is {ratio:.3g} times what chance makes")
         return self.finding(
             spread / n,
             f"A model that tries to tell released records from original ones reaches {spread / n:.3g} on a scale from "
