@@ -151,10 +151,7 @@ class GuardedRefiner {
     }
     const auto [after, change, i, j] = best;
     if (i < 0 || (!anyone && after > 0)) return false;
-    const Group b = groups_.of(j);
-    groups_.exchange(i, j);
-    guard_.swap(ledger(g), i, j);
-    guard_.swap(ledger(b), j, i);
+    make_exchange(i, j);
     return true;
   }
 
@@ -213,12 +210,17 @@ class GuardedRefiner {
     if (change - before + penalty(after_a) > allowed) return 0;
     const double after_b = guard_.excess_after_swap(ledger(b), j, i);
     if (change - before + penalty(after_a) + penalty(after_b) > allowed) return 0;
+    make_exchange(i, j);
+    return change;
+  }
+
+  void make_exchange(Record i, Record j) {
+    const Group a = groups_.of(i), b = groups_.of(j);
     count(a, -1), count(b, -1);
     groups_.exchange(i, j);
     guard_.swap(ledger(a), i, j);
     guard_.swap(ledger(b), j, i);
     count(a, 1), count(b, 1);
-    return change;
   }
 
   void count(Group g, int sign) { over_ += ledger(g).excess > 0 ? sign : 0; }
