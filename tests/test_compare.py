@@ -2,7 +2,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from shoal.compare import common, comparable, counterparts, embedded
+from shoal.compare import common, comparable, counterparts, embedded, moved_constant
 from shoal.errors import DataError
 from shoal.microdata import Microdata
 from shoal.records import Records
@@ -55,3 +55,12 @@ def test_recoded_values_are_put_at_the_mean_of_what_they_stand_for():
     cities, regions = table(c=["u", "v", "w"]), table(c=["uv", "uv", "w"])
     x, y = embedded(cities, regions, ["c"], counterparts(cities, regions))
     np.testing.assert_allclose(y, [(x[0] + x[1]) / 2, (x[0] + x[1]) / 2, x[2]])
+
+
+def test_a_constant_that_moved():
+    assert not moved_constant(table(a=[0.1, 0.1])["a"], table(a=[0.1, 0.1 + 1e-16])["a"])  # a mean's last bit
+    assert not moved_constant(table(a=[0.1, 0.1])["a"], table(a=[0.1, None])["a"])
+    assert not moved_constant(table(a=[1.0, 2.0])["a"], table(a=[5.0, 7.0])["a"])
+    assert moved_constant(table(a=[0.1, 0.1])["a"], table(a=[0.1, 0.2])["a"])
+    assert moved_constant(table(a=[0.1, 0.1])["a"], table(a=["0-1", "0-1"])["a"])
+    assert moved_constant(table(a=[0.0, 0.0])["a"], table(a=[0.0, 1e-300])["a"])

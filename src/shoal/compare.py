@@ -32,6 +32,9 @@ def counterparts(original: Records, released: Records) -> Longs | None:
     return place if np.array_equal(original.rows[place], rows) else None
 
 
+ROUNDING = 1e-9
+"""Relative differences up to this come from arithmetic, not from a change."""
+
 UNPAIRED = (
     "The released table does not say which original record each of its records came from "
     "(the tables differ in length), so records cannot be compared one by one."
@@ -67,6 +70,20 @@ def common(
 def comparable(original: Records, released: Records, names: Iterable[str]) -> tuple[str, ...]:
     """The columns that are numbers in both tables or categories in both."""
     return tuple(n for n in names if original[n].continuous == released[n].continuous)
+
+
+def moved_constant(before: Variable, after: Variable) -> bool:
+    """Whether a column of one single number has other values in the release: a change without a scale.
+
+    A billionth of the number is rounding (the mean of equal values need not be that value to the last bit).
+    """
+    known = before.values[~before.missing]
+    if not before.continuous or (len(known) and np.ptp(known) > 0):
+        return False
+    left = after.values[~after.missing]
+    if not after.continuous or not len(known):
+        return bool(len(left))
+    return bool((np.abs(left - known[0]) > ROUNDING * abs(known[0])).any())
 
 
 def embedded(

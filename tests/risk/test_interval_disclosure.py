@@ -55,6 +55,7 @@ def test_a_missing_cell_discloses_nothing_and_a_constant_one_itself(scale):
     assert IntervalDisclosure(scale=scale, unit="record").measure(released, released).value == 1
     same = np.ones((5, 1))
     assert IntervalDisclosure(scale=scale).measure(same, same).value == 1
+    assert IntervalDisclosure(scale=scale).measure(same, np.nextafter(same, 2)).value == 1  # the last bit hides nothing
     assert IntervalDisclosure(scale=scale).measure(same, same + 1).value == 0
 
 

@@ -72,3 +72,4 @@ def test_nothing_to_judge():
     table = Microdata.of(FRAME, ROLES).records
     assert SUDA2().measure(table, table.without(["sex", "area"])).value is None
     assert SUDA2().measure(table, table.take(np.arange(0))).value is None
+    assert "single record" in SUDA2().measure(table, table.take(np.arange(1))).reason

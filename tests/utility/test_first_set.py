@@ -61,7 +61,7 @@ def test_suppression_is_loss():
     kept = original.take(np.arange(150))
     dropped = SSE().measure(original, original.take(np.r_[0:10, 11:200]))
     assert dropped.value > 0
-    assert dropped.details["records left out"] == 1
+    assert dropped.details["share of records left out"] == pytest.approx(1 / 200)
     emptied = original.with_variables(original["x0"].with_values(np.full(200, np.nan)))
     assert SSE().measure(original, emptied).value == pytest.approx(100 / 3)
     assert SSE().measure(original, original.take(np.arange(0))).value == pytest.approx(100)
@@ -128,7 +128,8 @@ def test_constant_columns_have_no_scale():
     x, y = np.column_stack([X[:, 0], np.ones(200)]), np.column_stack([X[:, 0], np.r_[2.0, np.ones(199)]])
     for measure in (SSE(), IL1s(), UnivariateChange()):
         assert measure.measure(x, x).value == 0
-    for measure in (SSE(figure="normalised"), IL1s(), UnivariateChange()):
+    assert "no scale" in SSE().measure(np.full((7, 2), 0.1), np.full((7, 2), 0.3)).reason
+    for measure in (SSE(), SSE(figure="normalised"), IL1s(), UnivariateChange()):
         assert measure.measure(x, y).value is None
         assert "constant" in measure.measure(x, y).reason.lower()
     assert "vary" in CorrelationChange().measure(x, x).reason
@@ -148,3 +149,12 @@ def test_a_column_that_is_not_there_is_refused():
     table = Microdata.of(pd.DataFrame({"c": ["a", "b"]}), roles).records
     with pytest.raises(DataError, match="1 column not continuous in both tables: 'c'"):
         IL1s(columns=("c",)).measure(table, table)
+
+
+def test_the_mean_of_a_constant_column_is_no_change():
+    constant = np.column_stack([X[:, 0], np.full(200, 0.1)])
+    part = Partition(labels=np.arange(200) // 7)
+    grouped = part.means(constant)[part.labels]
+    grouped[:, 1] = np.nextafter(0.1, 1)
+    for measure in ALL[:3]:
+        assert measure.measure(constant, grouped).value > 0

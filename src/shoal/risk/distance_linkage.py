@@ -79,7 +79,7 @@ class DistanceLinkage(RiskMeasure):
         return self.finding(
             hits / trials,
             f"Someone who knows {quoted(names)} of everybody finds {100 * hits / trials:.1f} % of the records "
-            f"again by distance; guessing finds {100 / len(x):.2g} %.",
+            f"again by distance; guessing finds {100 / len(x):.3g} %.",
             interval=interval,
             details={"records attacked": trials, "candidates": len(x), "by chance": 1 / len(x),
                      "columns": list(names), "metric": self.metric, "direction": self.direction},
@@ -102,7 +102,8 @@ class DistanceLinkage(RiskMeasure):
 def _whitened(x: Floats, y: Floats) -> tuple[Floats, Floats]:
     """Both tables in coordinates in which the original's covariance is the identity."""
     centre = x.mean(axis=0)
-    values, vectors = np.linalg.eigh(np.atleast_2d(np.cov(x - centre, rowvar=False)) if len(x) > 1 else np.eye(1))
+    covariance = np.atleast_2d(np.cov(x - centre, rowvar=False)) if len(x) > 1 else np.zeros((x.shape[1],) * 2)
+    values, vectors = np.linalg.eigh(covariance)
     kept = values > values.max(initial=0.0) * len(values) * np.finfo(float).eps * 100
     turn = vectors[:, kept] / np.sqrt(values[kept])
     return (x - centre) @ turn, (y - centre) @ turn

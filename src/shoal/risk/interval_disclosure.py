@@ -5,7 +5,7 @@ from typing import Annotated, ClassVar, Literal
 import numpy as np
 from annotated_types import Gt, Le, MinLen
 
-from shoal.compare import UNPAIRED, common, counterparts
+from shoal.compare import ROUNDING, UNPAIRED, common, counterparts
 from shoal.evidence import Finding
 from shoal.groups import Partition
 from shoal.kernels.arrays import Bools, Floats
@@ -85,7 +85,7 @@ def _by_sd(x: Floats, y: Floats, width: float) -> Bools:
     known = y[~np.isnan(y)]
     middle = np.median(known) if len(known) else 0.0
     spread = float((known - middle).std(ddof=1)) if len(known) > 1 and np.ptp(known) > 0 else 0.0
-    return np.asarray(np.abs(x - y) <= width * spread)
+    return np.asarray(np.abs(x - y) <= width * spread + ROUNDING * np.abs(x))
 
 
 def _by_rank(x: Floats, y: Floats, width: float) -> Bools:
@@ -97,6 +97,7 @@ def _by_rank(x: Floats, y: Floats, width: float) -> Bools:
     known = ~np.isnan(y)
     low = np.searchsorted(ordered, y[known], "left") - reach
     high = np.searchsorted(ordered, y[known], "right") - 1 + reach
-    inside[known] = (x[known] >= ordered[np.maximum(low, 0)]) & (
-        x[known] <= ordered[np.minimum(high, len(ordered) - 1)])
+    slack = ROUNDING * np.abs(x[known])
+    inside[known] = (x[known] >= ordered[np.maximum(low, 0)] - slack) & (
+        x[known] <= ordered[np.minimum(high, len(ordered) - 1)] + slack)
     return inside

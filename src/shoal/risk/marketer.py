@@ -35,6 +35,6 @@ class Marketer(RiskMeasure):
         return self.finding(
             share,
             f"Someone who knows the quasi-identifiers of {whom} and matches every record is right for "
-            f"{100 * share:.2g} % of them.",
+            f"{100 * share:.3g} % of them.",
             details={"weighted": released.weights is not None},
         )

@@ -66,7 +66,7 @@ class PopulationUniques(RiskMeasure):
         low, high = min(shares.values()), max(shares.values())
         return self.finding(
             high,
-            f"Between {100 * low:.2g} and {100 * high:.2g} % of the records are estimated to be the only one of "
+            f"Between {100 * low:.3g} and {100 * high:.3g} % of the records are estimated to be the only one of "
             f"their kind in the population, depending on the model.",
             details={"models": shares, "models that could not be fitted": sorted(set(MODELS) - set(shares)),
                      "sampling fraction": n / size, "sample uniques": float((sizes == 1).sum() / n)},

@@ -103,7 +103,7 @@ class ProbabilisticLinkage(RiskMeasure):
         return self.finding(
             hits / trials,
             f"Someone who knows {quoted(names)} of everybody finds {100 * hits / trials:.1f} % of the records again "
-            f"by probabilistic linkage; guessing finds {100 / len(original):.2g} %.",
+            f"by probabilistic linkage; guessing finds {100 / len(original):.3g} %.",
             interval=proportion_interval(hits, trials),
             details={"records attacked": trials, "candidates": len(original), "by chance": 1 / len(original),
                      **{how: float(attack.mean()) for how, attack in attacks.items()},

@@ -81,14 +81,16 @@ class RankSwapAttack(RiskMeasure):
             count = inside.sum(axis=1)
             found[start : start + step] = inside[np.arange(len(part)), part] / np.maximum(count, 1)
         hits = float(found.sum())
-        sure = float((found == 1).mean())
+        sure, outside = float((found == 1).mean()), float((found == 0).mean())
+        missed = (f" For {100 * outside:.3g} % the true record lies outside the windows: the table was not rank "
+                  f"swapped with this p.") if outside else ""
         return self.finding(
             hits / len(rows),
             f"Someone who knows {quoted(names)} and that ranks moved by at most {100 * self.p:g} % finds "
-            f"{100 * hits / len(rows):.1f} % of the records again, {100 * sure:.1f} % with certainty.",
+            f"{100 * hits / len(rows):.1f} % of the records again, {100 * sure:.1f} % with certainty.{missed}",
             interval=proportion_interval(hits, len(rows)),
             details={"p": self.p, "share found with certainty": sure, "records attacked": len(rows),
-                     "share outside the windows": float((found == 0).mean()), "by chance": 1 / n},
+                     "share outside the windows": outside, "by chance": 1 / n},
             private={"rows": released.rows[rows], "probability": found},
         )
 

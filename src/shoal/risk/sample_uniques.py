@@ -30,7 +30,7 @@ class SampleUniques(RiskMeasure):
         share = float((sizes == 1).mean())
         return self.finding(
             share,
-            f"{100 * share:.2g} % of the records have a combination of quasi-identifiers that nobody else in the "
+            f"{100 * share:.3g} % of the records have a combination of quasi-identifiers that nobody else in the "
             f"table has.",
             details={"records": len(released)},
             private={"rows": released.rows, "unique": sizes == 1},

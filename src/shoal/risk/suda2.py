@@ -51,6 +51,8 @@ class SUDA2(RiskMeasure):
             return self.cannot("The released table has no quasi-identifier or no records.")
         if len(names) > MOST_COLUMNS:
             return self.cannot(f"SUDA2 takes at most {MOST_COLUMNS} quasi-identifiers; there are {len(names)}.")
+        if len(released) == 1:
+            return self.cannot("A single record is unique without any column, so no column can single it out.")
         codes = _codes(released, names)
         found = suda2(codes, self.max_size)
         total = float(found.score.sum())
@@ -68,7 +70,7 @@ class SUDA2(RiskMeasure):
         }
         return self.finding(
             unique,
-            f"{100 * unique:.2g} % of the records are singled out by at most {self.max_size} quasi-identifiers.",
+            f"{100 * unique:.3g} % of the records are singled out by at most {self.max_size} quasi-identifiers.",
             details=details,
             private={"rows": released.rows, "score": found.score, "dis": dis,
                      "contribution of categories in percent": _by_category(released, names, codes, found.by_category)},

@@ -4,7 +4,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from shoal.compare import UNPAIRED, common, counterparts
+from shoal.compare import UNPAIRED, common, counterparts, moved_constant
 from shoal.errors import quoted
 from shoal.evidence import Finding
 from shoal.groups import Partition
@@ -48,7 +48,7 @@ class IL1s(UtilityMeasure):
             change = change[~np.isnan(change)]
             cells += len(change)
             spread = _deviation(column.values[~column.missing])
-            if spread == 0 and change.any():
+            if moved_constant(column, released[name]):
                 without_scale.append(name)
             by_column[name] = float((change / spread).sum() / np.sqrt(2)) if spread > 0 else 0.0
         if without_scale:

@@ -5,7 +5,7 @@ from typing import Annotated, ClassVar
 import numpy as np
 from annotated_types import Ge, Le, MinLen
 
-from shoal.compare import common
+from shoal.compare import common, moved_constant
 from shoal.errors import quoted
 from shoal.evidence import Finding
 from shoal.groups import Partition
@@ -47,15 +47,13 @@ class Quantiles(UtilityMeasure):
         for name in names:
             x = original[name].values[~original[name].missing]
             y = released[name].values[~released[name].missing]
-            if not len(x) or not len(y):
+            if not len(x) or not len(y) or moved_constant(original[name], released[name]):
                 failed.append(name)
                 continue
             middle = float(np.median(x))
             moved = np.quantile(y - middle, self.probabilities) - np.quantile(x - middle, self.probabilities)
             if np.ptp(x) > 0:
                 changes[name] = (moved / float((x - middle).std(ddof=1))).tolist()
-            elif moved.any():
-                failed.append(name)
             else:
                 changes[name] = [0.0] * len(moved)
         if failed:

@@ -5,7 +5,8 @@ from typing import ClassVar, Literal
 
 import numpy as np
 
-from shoal.compare import UNPAIRED, common, counterparts, embedded
+from shoal.compare import UNPAIRED, common, counterparts, embedded, moved_constant
+from shoal.errors import quoted
 from shoal.evidence import Finding
 from shoal.groups import Partition
 from shoal.kernels.arrays import Floats, Longs
@@ -51,24 +52,23 @@ class SSE(UtilityMeasure):
         place = counterparts(original, released)
         if place is None:
             return self.cannot(UNPAIRED)
+        if moved := [name for name in names if moved_constant(original[name], released[name])]:
+            return self.cannot(f"Constant in the original and yet changed, so there is no scale: {quoted(moved)}.")
         by_column = {name: _squares(original, released, place, name) for name in names}
         sse, sst = np.sum(list(by_column.values()), axis=0)
-        changed = sse > 0
-        if changed and sst == 0:
+        if sse > 0 and sst == 0:
             return self.cannot("All original records are equal, so the loss has no scale.")
-        loss = 100.0 * sse / sst if changed else 0.0
+        loss = 100.0 * sse / sst if sse > 0 else 0.0
         normalised = _normalised(original, released, place, names)
-        if np.isnan(normalised) and self.figure == "normalised":
-            return self.cannot("A column that is constant in the original was changed, so its range gives no scale.")
         return self.finding(
             {"il": loss, "sse": float(sse), "normalised": normalised}[self.figure],
             f"The release moved the records by {loss:.3g} % of their total spread around the mean.",
             details={
                 "IL": loss, "SSE": float(sse), "SST": float(sst),
-                "normalised SSE": None if np.isnan(normalised) else normalised,
+                "normalised SSE": normalised,
                 "IL by column": {n: 100.0 * e / t if t > 0 else 0.0 if e == 0 else None
                                  for n, (e, t) in by_column.items()},
-                "records left out": len(original) - len(released),
+                "share of records left out": 1 - len(released) / len(original),
             },
         )
 
@@ -76,7 +76,7 @@ class SSE(UtilityMeasure):
 def _squares(original: Records, released: Records, place: Longs, name: str) -> tuple[float, float]:
     """SSE and SST of one column in the original's standardised embedding."""
     x, y = embedded(original, released, [name], place)
-    spread = x - x.mean(axis=0)
+    spread = np.where(np.ptp(x, axis=0) > 0, x - x.mean(axis=0), 0.0)  # no rounding where all are equal
     return float(_errors(x, y, place).sum()), float((spread**2).sum())
 
 
@@ -88,16 +88,10 @@ def _errors(x: Floats, y: Floats, place: Longs) -> Floats:
 
 
 def _normalised(original: Records, released: Records, place: Longs, names: tuple[str, ...]) -> float:
-    """Equation 5; not a number where a constant column was changed."""
+    """Equation 5."""
     total = 0.0
     for name in names:
         column = replace(original[name], scale="range", weight=1.0)
-        known = column.values[~column.missing]
-        if column.continuous and (not len(known) or np.ptp(known) == 0):
-            after = released[name]
-            if not after.continuous or not np.array_equal(column.values[place], after.values, equal_nan=True):
-                return float("nan")
-            continue
         x, y = embedded(original.with_variables(column), released, [name], place)
         total += float(_errors(x, y, place).sum())
     return total / (len(original) * len(names))

@@ -4,7 +4,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from shoal.compare import common
+from shoal.compare import common, moved_constant
 from shoal.errors import quoted
 from shoal.evidence import Finding
 from shoal.groups import Partition
@@ -42,7 +42,7 @@ class UnivariateChange(UtilityMeasure):
         failed = []
         for name in names:
             change = _change(original[name].values, released[name].values)
-            if change is None:
+            if change is None or moved_constant(original[name], released[name]):
                 failed.append(name)
             else:
                 changes[name] = change
@@ -62,14 +62,14 @@ class UnivariateChange(UtilityMeasure):
 
 
 def _change(before: Floats, after: Floats) -> dict[str, float] | None:
-    """Signed changes of mean and variance; None where there is no scale for them."""
+    """Signed changes of mean and variance; None where there are not two values."""
     x, y = before[~np.isnan(before)], after[~np.isnan(after)]
     if len(x) < 2 or len(y) < 2:
         return None
     middle = float(np.median(x))  # a huge offset must not cost digits
     x, y = x - middle, y - middle
     if np.ptp(x) == 0:
-        return {"mean": 0.0, "variance": 0.0} if not (y != 0).any() else None
+        return {"mean": 0.0, "variance": 0.0}
     spread = float(x.std(ddof=1))
     return {"mean": float(y.mean() - x.mean()) / spread,
             "variance": float((y / spread).var(ddof=1) / (x / spread).var(ddof=1)) - 1}

@@ -1,0 +1,70 @@
+"""Every measure on tables that are small, constant, empty of values, or cut down: a figure, or a reason."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from shoal.groups import Partition
+from shoal.methods import Entry, registered
+from shoal.records import Records, Variable
+
+RNG = np.random.default_rng(71)
+MEASURES = registered("risk") + registered("utility")
+PARAMETERS: dict[str, dict[str, Any]] = {"train-test": {"target": "wage"}}
+
+
+def table(n: int, kind: str) -> Records:
+    """Two continuous and two categorical columns with a weight and households."""
+    number = {"constant": np.full(n, 3.0), "missing": np.full(n, np.nan)}.get(kind, RNG.lognormal(size=n))
+    wage = {"constant": np.full(n, 1e8), "missing": np.full(n, np.nan)}.get(kind, RNG.lognormal(10, 1, n))
+    letter = {"constant": np.zeros(n, dtype=np.int32), "missing": np.full(n, -1, dtype=np.int32)}.get(
+        kind, RNG.integers(0, 3, n).astype(np.int32))
+    return Records.of([
+        Variable(name="age", role="quasi-identifier", level="continuous", values=number),
+        Variable(name="area", role="quasi-identifier", level="nominal", values=letter, categories=("a", "b", "c")),
+        Variable(name="wage", role="confidential", level="continuous", values=wage),
+        Variable(name="ill", role="confidential", level="nominal", values=letter[::-1].copy(),
+                 categories=("a", "b", "c")),
+        Variable(name="w", role="weight", level="continuous", values=np.full(n, 2.5)),
+        Variable(name="home", role="household", level="nominal", values=np.arange(n, dtype=np.int32) // 2,
+                 categories=tuple(range(n // 2 + 1))),
+    ])
+
+
+PAIRS = {
+    "no record": (table(0, ""), table(0, "")),
+    "one record": (table(1, ""), table(1, "")),
+    "two records": (table(2, ""), table(2, "")),
+    "constant": (table(30, "constant"), table(30, "constant")),
+    "became constant": (table(30, ""), table(30, "constant")),
+    "was constant": (table(30, "constant"), table(30, "")),
+    "all missing": (table(30, "missing"), table(30, "missing")),
+    "became missing": (table(30, ""), table(30, "missing")),
+    "nobody left": (table(30, ""), table(0, "")),
+    "others": (table(30, ""), table(45, "")),
+    "one column": (table(30, "").select(["area"]), table(30, "").select(["area"])),
+    "no common column": (table(30, "").select(["area", "age"]), table(30, "").select(["wage"])),
+}
+
+
+@pytest.mark.parametrize("pair", PAIRS)
+@pytest.mark.parametrize("entry", MEASURES, ids=lambda e: f"{e.room}-{e.name}")
+def test_a_figure_or_a_reason(entry: Entry, pair: str) -> None:
+    original, released = PAIRS[pair]
+    if entry.name == "train-test" and ("wage" not in original or "wage" not in released):
+        pytest.skip("a target that is not there is refused")
+    parameters = dict(PARAMETERS.get(entry.name, {}))
+    if "holdout" in entry.parameters:
+        parameters["holdout"] = table(20, "")
+    if "others" in entry.parameters:
+        parameters["others"] = (released,)
+    part = Partition(labels=np.arange(len(released)) // 3) if len(released) else None
+    found = entry.cls(**parameters).judge(original, released, part, np.random.default_rng(0))
+    if found.value is None:
+        assert len(found.reason) > 20
+    else:
+        low, high = found.limits
+        assert np.isfinite(found.value)
+        assert low - 1e-12 <= found.value <= high + 1e-12
+        assert found.sentence
