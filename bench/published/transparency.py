@@ -61,15 +61,15 @@ def plot(rows: list[dict[str, Any]], path: Path) -> None:
     import vl_convert
 
     x = {"field": "loss", "type": "quantitative", "title": "information loss, % of variance",
-         "scale": {"domain": [0, 60], "clamp": True}}
+         "scale": {"domain": [0, 55]}}
     y = {"field": "found", "type": "quantitative", "title": "records found by the attacker, %",
-         "scale": {"type": "log", "domain": [1, 40]}, "axis": {"values": [1, 2, 3, 5, 10, 20, 33]}}
+         "scale": {"type": "log", "domain": [1.5, 40]}, "axis": {"values": [2, 3, 5, 10, 20, 33]}}
     tone = {"field": "k", "type": "nominal", "title": "fuzzy, k =",
             "scale": {"range": ["#c8553d", "#7a4988", "#2e8b57"]}}
     shape = {"field": "kind", "type": "nominal", "title": "method", "scale": {
         "domain": ["FCM", "EFCM", "FCM, plain draw"], "range": ["circle", "square", "triangle-up"]}}
     crisp = {"filter": "datum.kind == 'MDAV'"}
-    fuzzy = {"filter": "datum.kind != 'MDAV' && datum.kind != 'other' && datum.loss <= 60"}
+    fuzzy = {"filter": "datum.kind != 'MDAV' && datum.kind != 'other' && datum.loss <= 55"}
     layers = [
         {"transform": [crisp], "mark": {"type": "line", "color": "#1b6ca8", "point": {"color": "#1b6ca8"}},
          "encoding": {"x": x, "y": y}},
