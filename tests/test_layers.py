@@ -28,7 +28,7 @@ FLOORS = [
     ["files", "hospital", "guess"],
     ["plan"],
     ["change"],
-    ["groups", "microdata", "compare"],
+    ["groups", "microdata", "compare", "set_partition"],
     ["evidence", "records"],
     ["schema"],
     ["hierarchy", "methods"],

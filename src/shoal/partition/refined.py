@@ -1,0 +1,211 @@
+"""Refined: any partition, improved to near the optimum."""
+
+import time
+from collections.abc import Mapping
+from typing import Annotated, Any, Literal
+
+import numpy as np
+from annotated_types import Ge, Gt
+from pydantic import AllowInfNan, BeforeValidator, ValidationInfo
+
+from shoal.errors import DataError, ParameterError
+from shoal.groups import Partition, Progress
+from shoal.kernels.arrays import Floats, Ints, seed_of
+from shoal.kernels.neighbours import candidates
+from shoal.kernels.refine import partition_loss, refine
+from shoal.methods import build, entry, method
+from shoal.partition.partitioner import Partitioner, refuse_unless_k
+from shoal.records import Records
+from shoal.set_partition import (
+    MOST_RECORDS,
+    best_in_window,
+    cheapest,
+    groups_of,
+    labels_of,
+    relaxation,
+    windows,
+)
+
+MOVES_PER_RECORD = 40_000
+"""Default budget: where the loss of Census, Tarragona and EIA has levelled off (bench/refined.py)."""
+
+MOST_MOVES = 200_000_000
+"""Cap on the default budget, about a minute."""
+
+CANDIDATES = 30
+"""Neighbours of a record that moves are drawn from; 2k where that is more. 20 to 60 do equally well."""
+
+COLUMNS_KEPT = 20_000
+"""Distinct groups collected while annealing, for the exact finish."""
+
+WINDOW = 48
+"""Records of a window: the largest that is solved to optimality in about a second at k = 3."""
+
+WINDOW_NODES = 200
+FINISH_NODES = 500
+"""Branch-and-bound nodes of one window and of a whole table; nodes, unlike seconds, repeat."""
+
+
+def _start(spec: Any, info: ValidationInfo) -> Any:
+    """The starting method; one that is only named gets Refined's own k."""
+    k = info.data.get("k")
+    name = spec.get("method", spec.get("partition")) if isinstance(spec, Mapping) else spec
+    if isinstance(name, str) and k is not None and "k" in entry("partition", name).parameters:
+        spec = {"k": k, **(spec if isinstance(spec, Mapping) else {"method": spec})}
+    return build("partition", spec)
+
+
+@method("refined", title="Refined: descent, annealing and an exact finish", source="shoal")
+class Refined(Partitioner):
+    """Groups of k or more with a sum of squared errors near the least there is.
+
+    Starts from any partition. Groups of 2k or more are split; records move between groups and change places
+    until no such step lowers the sum of squared errors; then the partition is annealed, with groups dissolved
+    and formed on the way, and the best one seen is kept. The result is never worse than the start: both losses
+    are computed anew at the end, in compensated sums, and the start is returned if it is not beaten.
+
+    Parameters
+    ----------
+    k
+        Smallest group size; that of the start if not given.
+    start
+        The partition to start from: a method, its name, or a mapping with its name and parameters. A
+        method that is only named gets the same k.
+    moves
+        Budget as a number of proposals: the same seed then gives the same groups. 0: no annealing. By default
+        40 000 a record, 200 million at most. Under a few hundred a record, little is gained over `moves` 0.
+    seconds
+        Budget as wall-clock time. The groups then depend on the speed of the machine and do not repeat, though
+        they are never worse than the start. With both budgets, the one that ends first counts.
+    finish
+        "windows": afterwards, the groups of overlapping windows of about 48 records are replaced by the best
+        possible ones for the same records. "columns": the best partition that can be put together from all groups
+        met while annealing and those that column generation adds (up to 5 000 records). Both are practical up to
+        k of about 5, and use the seconds that are left if `seconds` is given.
+    weighted
+        Sampling weights enter centres and the loss; without an exact finish only.
+
+    Notes
+    -----
+    Exchanges and relocations are priced by the usual updates of means (Spath 1980); annealing after Kirkpatrick,
+    Gelatt & Vecchi (1983). The exact finish solves a set partition by column generation with HiGHS.
+    """
+
+    k: Annotated[int, Ge(1)] | None = None
+    start: Annotated[Partitioner, BeforeValidator(_start, json_schema_input_type=str | dict[str, Any])]
+    moves: Annotated[int, Ge(0)] | None = None
+    seconds: Annotated[float, Gt(0), AllowInfNan(False)] | None = None
+    finish: Literal["none", "windows", "columns"] = "none"
+    weighted: bool = False
+
+    def __post_init__(self) -> None:
+        if self.k is not None and self.k > self.start.smallest:
+            raise ParameterError(
+                f"refined: k must not exceed the group size of its start, {self.start.smallest}; got {self.k}. "
+                f"Give the start the same k."
+            )
+        if self.weighted and self.finish != "none":
+            raise ParameterError("refined: an exact finish knows no weights; set finish: none or weighted: false.")
+
+    @property
+    def smallest(self) -> int:
+        return self.start.smallest if self.k is None else self.k
+
+    def assign(self, records: Records, rng: np.random.Generator, progress: Progress) -> Partition:
+        begun = time.monotonic()
+        k, x, weights = self.smallest, records.matrix(), self._weights(records)
+        if self.finish == "columns" and len(x) > MOST_RECORDS:
+            raise ParameterError(
+                f"refined: finish 'columns' takes up to {MOST_RECORDS} records; the table has {len(x)}. "
+                f"Set finish: windows."
+            )
+        start = self.start.assign(records, rng, _part(progress, 0.0, 0.1))
+        labels, facts = self._search(x, weights, start.labels, rng, progress)
+        if self.finish != "none" and k > 1 and len(x) >= 2 * k and x.shape[1]:
+            left = None if self.seconds is None else self.seconds - (time.monotonic() - begun)
+            labels = self._finish(x, labels, facts.pop("groups met"), left, progress)
+        return self._better(x, weights, start, labels, facts)
+
+    def _weights(self, records: Records) -> Floats | None:
+        if not self.weighted:
+            return None
+        if records.weights is None:
+            raise DataError("refined: weighted needs a column with the role weight; the table has none.")
+        return records.weights
+
+    def _search(
+        self, x: Floats, weights: Floats | None, labels: Ints, rng: np.random.Generator, progress: Progress
+    ) -> tuple[Ints, dict[str, Any]]:
+        """Descent and annealing."""
+        seed, moves = seed_of(rng), self.moves
+        if moves is None and self.seconds is None:
+            moves = min(MOVES_PER_RECORD * len(x), MOST_MOVES)
+        if len(x) < 2 or not x.shape[1]:
+            return labels, {"moves": 0, "groups met": []}
+        share = 0.7 if self.finish != "none" else 0.9
+        seconds = self.seconds if self.seconds is None or self.finish == "none" else self.seconds / 2
+        near = candidates(x, max(CANDIDATES, 2 * self.smallest), progress=_part(progress, 0.1, 0.1))
+        found = refine(
+            x, weights, labels, near, self.smallest, seed=seed, moves=moves, seconds=seconds,
+            keep=COLUMNS_KEPT if self.finish == "columns" else 0, progress=_part(progress, 0.1, share),
+        )
+        met = np.split(found.members, found.ends[:-1]) if len(found.ends) else []
+        return found.labels, {"moves": found.moves, "loss after descent": found.descended, "groups met": met}
+
+    def _finish(self, x: Floats, labels: Ints, met: list[Ints], left: float | None, progress: Progress) -> Ints:
+        if self.finish == "windows":
+            return _by_windows(x, labels, self.smallest, left, _part(progress, 0.8, 0.2))
+        return _by_columns(x, labels, self.smallest, met, left, _part(progress, 0.8, 0.2))
+
+    def _better(
+        self, x: Floats, weights: Floats | None, start: Partition, labels: Ints, facts: dict[str, Any]
+    ) -> Partition:
+        facts.pop("groups met", None)
+        labels = Partition.of(labels).labels
+        before, after = (partition_loss(x, weights, part) for part in (start.labels, labels))
+        worse = after > before or len(labels) == 0
+        facts = {"start": dict(start.facts), "loss of the start": before, "refined loss": min(before, after), **facts}
+        return refuse_unless_k(
+            Partition(labels=start.labels if worse else labels, facts=facts), self.smallest if len(x) else 0, "refined"
+        )
+
+
+def _part(progress: Progress, first: float, share: float) -> Progress:
+    """Progress of one stage as a part of the whole."""
+    if progress is None:
+        return None
+    return lambda done: progress(first + share * done)
+
+
+def _by_windows(x: Floats, labels: Ints, k: int, left: float | None, progress: Progress) -> Ints:
+    """Each window's groups replaced by the best for its records."""
+    groups = groups_of(Partition.of(labels).labels)
+    end = None if left is None else time.monotonic() + left
+    plan = list(windows(x, labels_of(groups, len(x)), max(WINDOW, 6 * k)))
+    for number, window in enumerate(plan):
+        if end is not None and time.monotonic() > end:
+            break
+        if progress is not None:
+            progress(number / len(plan))
+        window = np.array([g for g in window if groups[g]])  # earlier windows may have dissolved a group
+        rows = np.sort(np.concatenate([np.array(groups[g]) for g in window]))
+        place = {int(row): at for at, row in enumerate(rows)}
+        found = best_in_window(
+            x[rows], k, [tuple(place[row] for row in groups[g]) for g in window], nodes=WINDOW_NODES
+        )
+        if found is not None:
+            better = [tuple(rows[list(group)].tolist()) for group in found]
+            for g, group in zip(window, [*better, *[()] * len(window)]):
+                groups[g] = group
+            groups += better[len(window):]
+    return labels_of([group for group in groups if group], len(x))
+
+
+def _by_columns(x: Floats, labels: Ints, k: int, met: list[Ints], left: float | None, progress: Progress) -> Ints:
+    """The best partition from all groups met and those that column generation adds."""
+    columns = [*groups_of(labels), *(tuple(group.tolist()) for group in met if k <= len(group) < 2 * k)]
+    relaxed = relaxation(x, k, columns, progress=progress)
+    if left is not None and left < 1.0:
+        return labels
+    found = cheapest(relaxed.groups, relaxed.costs, len(x), nodes=FINISH_NODES, seconds=left)
+    return labels if found is None else labels_of(found, len(x))

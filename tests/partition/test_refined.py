@@ -1,0 +1,92 @@
+import numpy as np
+import polars as pl
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import shoal
+from naive.refine import best_loss
+from shoal.errors import ParameterError
+from shoal.microdata import Microdata
+
+
+def loss(part, x):
+    return part.sse((x - x.mean(axis=0)) / np.where(x.std(axis=0, ddof=1) > 0, x.std(axis=0, ddof=1), 1))
+
+
+@settings(max_examples=20)
+@given(st.integers(2, 40), st.integers(1, 4), st.integers(0, 2**32), st.sampled_from(["normal", "grid", "constant"]),
+       st.sampled_from(["none", "windows", "columns"]))
+def test_promised_sizes_and_never_worse(n, k, seed, kind, finish):
+    rng = np.random.default_rng(seed)
+    x = {"normal": rng.normal(size=(n, 3)), "grid": rng.integers(0, 3, (n, 3)) / 1.0, "constant": np.ones((n, 3))}[kind]
+    k = min(k, n)
+    start = shoal.MDAV(k=k).partition(x)
+    part = shoal.Refined(start="mdav", k=k, moves=2000, finish=finish).partition(x, seed=seed)
+    assert part.k >= k
+    assert loss(part, x) <= loss(start, x) * (1 + 1e-12) + 1e-12
+
+
+@settings(max_examples=6)
+@given(st.integers(6, 10), st.integers(2, 3), st.integers(0, 2**32))
+def test_the_exact_finishes_are_exact_on_small_tables(n, k, seed):
+    # Descent alone may end in a local optimum; one window holds the whole table.
+    x = np.random.default_rng(seed).lognormal(0, 1, (n, 2))
+    z = (x - x.mean(axis=0)) / x.std(axis=0, ddof=1)
+    best = best_loss(z, k)
+    part = shoal.Refined(start="mdav", k=k, moves=0, finish="windows").partition(x, seed=0)
+    assert loss(part, x) == pytest.approx(best, rel=1e-9)
+
+
+def test_a_finish_does_not_lose_what_annealing_found():
+    x = np.random.default_rng(1).lognormal(0, 1, (72, 3))
+    none, windows = (
+        loss(shoal.Refined(start="mdav", k=3, moves=720, finish=finish).partition(x, seed=1), x) for finish in ("none", "windows")
+    )
+    assert windows < none
+
+
+def test_budgets():
+    x = np.random.default_rng(2).normal(size=(300, 4))
+    descended = shoal.Refined(start="mdav", k=3, moves=0).partition(x, seed=1)
+    annealed = shoal.Refined(start="mdav", k=3, moves=300_000).partition(x, seed=1)
+    again = shoal.Refined(start="mdav", k=3, moves=300_000).partition(x, seed=1)
+    timed = shoal.Refined(start="mdav", k=3, seconds=0.2).partition(x, seed=1)
+    start = shoal.MDAV(k=3).partition(x)
+    assert loss(annealed, x) < loss(descended, x) < loss(start, x)
+    assert loss(timed, x) < loss(start, x)
+    np.testing.assert_array_equal(annealed.labels, again.labels)
+    assert annealed.facts["moves"] == 300_000
+
+
+def test_any_start_named_or_made():
+    x = np.random.default_rng(3).normal(size=(80, 2))
+    made = shoal.Refined(start=shoal.VMDAV(k=4), moves=5000)
+    named = shoal.Refined(k=4, start="vmdav", moves=5000)
+    mapped = shoal.Refined(k=4, start={"method": "vmdav"}, moves=5000)
+    assert made.smallest == named.smallest == 4
+    labels = [m.partition(x, seed=1).labels for m in (made, named, mapped)]
+    np.testing.assert_array_equal(labels[0], labels[1])
+    np.testing.assert_array_equal(labels[1], labels[2])
+
+
+def test_parameters_that_contradict_each_other():
+    with pytest.raises(ParameterError, match="refined: k must not exceed the group size of its start, 3; got 5"):
+        shoal.Refined(k=5, start=shoal.MDAV(k=3))
+    with pytest.raises(ParameterError, match="an exact finish knows no weights"):
+        shoal.Refined(start="mdav", k=5, weighted=True, finish="windows")
+
+
+def test_weights_enter_the_loss_when_asked():
+    # Weight 9 at 0 and 10: the pairs that keep the heavy records with their like lose least.
+    frame = pl.DataFrame({"a": [0.0, 1.0, 5.0, 6.0, 11.0, 30.0], "w": [1.0, 9.0, 1.0, 1.0, 9.0, 1.0]})
+    table = Microdata.of(frame, {"a": "quasi-identifier", "w": "weight"}).records.targeting(["a"])
+    x, w = table.matrix(), table.weights
+    part = shoal.Refined(start="mdav", k=2, weighted=True).partition(table, seed=1)
+    assert part.sse(x, w) == pytest.approx(best_loss(x, 2, w), rel=1e-9)
+    with pytest.raises(shoal.errors.DataError, match="weighted needs a column with the role weight"):
+        shoal.Refined(start="mdav", k=2, weighted=True).partition(x)
+
+
+def test_a_table_of_one_group():
+    assert shoal.Refined(start="mdav", k=3).partition(np.arange(5.0), seed=1).n_groups == 1

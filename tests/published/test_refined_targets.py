@@ -1,0 +1,52 @@
+"""Losses that refinement must reach, and the lower bounds it is measured against."""
+
+import numpy as np
+import polars as pl
+import pytest
+
+from shoal import MDAV, Refined
+from shoal.set_partition import groups_of, neighbour_bound, relaxation
+
+
+def load(shared, name):
+    x = pl.read_csv(shared / "data" / f"{name}.csv").drop(
+        ["UTILNAME", "STATE", "YEAR", "MONTH"], strict=False
+    ).to_numpy().astype(float)
+    return (x - x.mean(axis=0)) / x.std(axis=0, ddof=1)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("name", "k", "moves", "most"),
+    [
+        ("census", 3, 20_000, 4.78), ("census", 5, 10_000, 7.45), ("census", 10, 5_000, 11.55),
+        ("tarragona", 3, 10_000, 14.75), ("tarragona", 5, 10_000, 20.4), ("tarragona", 10, 10_000, 30.5),
+        ("eia", 3, 5_000, 0.37),
+    ],
+)
+def test_losses_in_percent_after_moves_per_record(shared, name, k, moves, most):
+    x = load(shared, name)
+    part = Refined(start="mdav", k=k, moves=moves * len(x)).partition(x, seed=1)
+    assert part.k >= k
+    assert part.information_loss(x) <= most
+
+
+@pytest.mark.parametrize(
+    ("name", "k", "bound"),
+    [("census", 5, 5.017), ("census", 10, 7.336), ("tarragona", 5, 13.927), ("tarragona", 10, 19.218)],
+)
+def test_bounds_by_neighbours(shared, name, k, bound):
+    x = load(shared, name)
+    assert 100 * neighbour_bound(x, k) / (x**2).sum() == pytest.approx(bound, abs=5e-4)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("name", "bound"), [("census", 4.646), ("tarragona", 13.857)])
+def test_bounds_by_the_set_partition(shared, name, bound):
+    x = load(shared, name)
+    start = Refined(start="mdav", k=3, moves=2_000 * len(x)).partition(x, seed=1)
+    relaxed = relaxation(x, 3, groups_of(start.labels))
+    percent = 100 / (x**2).sum()
+    assert bound - 0.003 <= percent * relaxed.bound <= bound + 5e-4
+    assert np.isclose(relaxed.prices.sum(), relaxed.bound, rtol=1e-6)
+    assert percent * relaxed.bound <= MDAV(k=3).partition(x).information_loss(x)
