@@ -41,7 +41,8 @@ def test_the_exact_finishes_are_exact_on_small_tables(n, k, seed):
 def test_a_finish_does_not_lose_what_annealing_found():
     x = np.random.default_rng(1).lognormal(0, 1, (72, 3))
     none, windows = (
-        loss(shoal.Refined(start="mdav", k=3, moves=720, finish=finish).partition(x, seed=1), x) for finish in ("none", "windows")
+        loss(shoal.Refined(start="mdav", k=3, moves=720, finish=finish).partition(x, seed=1), x)
+        for finish in ("none", "windows")
     )
     assert windows < none
 
