@@ -18,7 +18,6 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.optimize import nnls
 
 from shoal.kernels.arrays import Bools, Floats
 
@@ -164,6 +163,8 @@ def _improve(rows: Floats, tight: Bools, pattern: Bools, multipliers: Floats, br
 
 def _least_distance(a: Floats, p: Floats, b: Floats, q: Floats) -> tuple[Floats, bool]:
     """Lawson and Hanson's problem LDP on the null space of the equalities, for one point."""
+    from scipy.optimize import nnls
+
     base = np.linalg.pinv(a) @ p if len(a) else np.zeros(b.shape[1])
     free = np.eye(b.shape[1])
     if len(a):

@@ -20,7 +20,6 @@ from itertools import combinations
 from typing import NamedTuple
 
 import numpy as np
-from scipy.optimize import Bounds, LinearConstraint, milp
 
 from shoal.constraints.repair import Table, all_hold
 from shoal.constraints.rules import TOLERANCE, Clause, Linear, Rule, View
@@ -299,6 +298,8 @@ class _Rounder:
 
         No value may move by more units than there are columns: further away it would be no rounding.
         """
+        from scipy.optimize import Bounds, LinearConstraint, milp
+
         p = len(target)
         present = np.nan_to_num(target)
         origin = np.where(self.lattice.whole, np.rint(present), present)

@@ -13,7 +13,6 @@ from dataclasses import dataclass
 from itertools import combinations
 
 import numpy as np
-from scipy.optimize import linprog
 
 from shoal.constraints.rules import Category, Clause, Linear, Literals, Member, Rule, View
 from shoal.errors import ConstraintError
@@ -155,6 +154,8 @@ def _search(chosen: list[Literals], open_clauses: Sequence[Clause], domain: Doma
 
 def _feasible_point(literals: Sequence[Literals], domain: Domain) -> Floats | None:
     """A point that satisfies the linear literals."""
+    from scipy.optimize import linprog
+
     if not domain.continuous:
         return np.empty(0)
     e, eb, g, gb = domain.rows(literals)

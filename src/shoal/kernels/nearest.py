@@ -11,7 +11,6 @@ Points that coincide are merged first: ties cost nothing then, and a released ta
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.spatial import cKDTree
 
 from shoal.kernels import classes
 from shoal.kernels.arrays import Bools, Floats, Longs
@@ -68,6 +67,8 @@ def uses_tree(n_points: int, n_queries: int, d: int) -> bool:
 
 def nearest_distance(x: Floats, y: Floats) -> Floats:
     """Shape (m,); distance of each row of `y` (m, d) to the nearest row of `x` (n, d), n >= 1."""
+    from scipy.spatial import cKDTree
+
     points, queries = distinct(x), distinct(y)
     if uses_tree(len(points.points), len(queries.points), x.shape[1]):
         found = np.asarray(cKDTree(points.points).query(queries.points)[0])
@@ -79,6 +80,8 @@ def nearest_distance(x: Floats, y: Floats) -> Floats:
 
 def nearest_point(points: Floats, y: Floats) -> Longs:
     """Shape (m,); row of `points` (u, d), all different, that is nearest to each row of `y`; the lowest of equals."""
+    from scipy.spatial import cKDTree
+
     queries = distinct(y)
     if uses_tree(len(points), len(queries.points), points.shape[1]):
         tree = cKDTree(points)
@@ -127,6 +130,8 @@ def _reach(nearest: Floats) -> Floats:
 
 def _by_tree(points: Distinct, queries: Distinct, own: Floats) -> tuple[Floats, Longs]:
     """Smallest distance and number of tied rows (counted where a true row is among them) of each query."""
+    from scipy.spatial import cKDTree
+
     tree = cKDTree(points.points)
     near, who = tree.query(queries.points, k=2)  # a missing second neighbour is infinitely far
     reach = _reach(near[:, 0])

@@ -19,8 +19,6 @@ Both minimise the weighted number of cells; HiGHS proves the optimum, or gives a
 from typing import Any
 
 import numpy as np
-from scipy.optimize import Bounds, LinearConstraint, milp
-from scipy.sparse import csr_array
 
 from shoal.errors import ParameterError, Refused
 from shoal.kernels.arrays import Ints, Longs
@@ -53,6 +51,9 @@ class Programme:
 
     def solve(self, cost: list[float], most: list[float]) -> tuple[Longs, dict[str, Any]]:
         """Values of the integer variables, and whether they are proved optimal."""
+        from scipy.optimize import Bounds, LinearConstraint, milp
+        from scipy.sparse import csr_array
+
         if len(cost) > MOST_VARIABLES:
             raise ParameterError(
                 f"suppress: search: optimal is for small tables; this one needs {len(cost):,} integer variables, "

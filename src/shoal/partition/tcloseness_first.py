@@ -5,7 +5,6 @@ from typing import Annotated, Any
 
 import numpy as np
 from annotated_types import Ge, Gt, Le
-from scipy.stats import rankdata
 
 from shoal.groups import Progress
 from shoal.kernels.arrays import Ints
@@ -76,6 +75,8 @@ def strata_of(bins: Ints, count: int) -> Ints:
     bins
         Shape (columns, n). Equal ranks go by row.
     """
+    from scipy.stats import rankdata
+
     n = bins.shape[1]
     base, extra = divmod(n, count)
     sizes = np.full(count, base)

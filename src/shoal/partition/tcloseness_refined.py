@@ -6,7 +6,6 @@ from typing import Annotated, Any
 import numpy as np
 from annotated_types import Ge, Gt, Le
 from numpy.typing import NDArray
-from scipy.optimize import linear_sum_assignment
 
 from shoal.groups import Partition, Progress
 from shoal.kernels.arrays import Floats, Ints, ints, seed_of
@@ -107,6 +106,8 @@ def assigned(x: Floats, labels: Ints, strata: Ints) -> Ints:
 
 def _dealt(x: Floats, labels: Ints, rows: NDArray[np.intp]) -> NDArray[np.intp]:
     """For each of `rows` the number of the place, among those of `rows`, that it is given."""
+    from scipy.optimize import linear_sum_assignment
+
     groups = labels[rows]
     rest = np.ones(len(x), dtype=bool)
     rest[rows] = False

@@ -4,7 +4,6 @@ from typing import Any, ClassVar
 
 import numpy as np
 from scipy.special import ndtri
-from scipy.stats import rankdata
 
 from shoal.compare import common, comparable, counterparts, embedded
 from shoal.evidence import Finding, Interval
@@ -70,6 +69,8 @@ def area_under_curve(members: Floats, others: Floats, confidence: float = 0.95) 
     Where one set lies wholly above the other the estimated variance is 0; the interval then reaches to what is
     still likely at n observations, as for a proportion of n in n (rule of three).
     """
+    from scipy.stats import rankdata
+
     m, n = len(members), len(others)
     scores = np.round(np.concatenate([members, others]), 9)  # equal but for rounding is equal
     ranks = rankdata(scores)

@@ -17,7 +17,6 @@ from typing import Annotated, ClassVar
 
 import numpy as np
 from annotated_types import Ge
-from scipy.optimize import minimize
 from scipy.special import expit, gammaln
 
 from shoal.evidence import Finding
@@ -158,6 +157,8 @@ def _negative_binomial(counts: np.ndarray, shape: float, odds: float) -> Floats:
 
 def _minimum(loss: Callable[[Floats], float], starts: list[tuple[float, float]]) -> Floats | None:
     """The best of several local minima within reasonable bounds; None if none was reached."""
+    from scipy.optimize import minimize
+
     box = [(-12.0, 12.0), (-12.0, 30.0)]
     with np.errstate(all="ignore"):
         runs = [minimize(loss, np.array(start), method="L-BFGS-B", bounds=box) for start in starts]

@@ -4,7 +4,6 @@ from collections.abc import Mapping
 from typing import Annotated, Any, ClassVar
 
 import numpy as np
-from scipy.optimize import linear_sum_assignment
 
 from shoal.compare import UNPAIRED, common, counterparts, embedded
 from shoal.errors import quoted
@@ -108,6 +107,8 @@ class TransparencyAttack(RiskMeasure):
 
     def _counted(self, x: Floats, centres: Floats, sizes: Longs) -> Longs:
         """The likeliest assignment in which every class has its size."""
+        from scipy.optimize import linear_sum_assignment
+
         cost = np.zeros((len(x), len(centres)))
         for j in range(x.shape[1]):
             cost += (x[:, j : j + 1] - centres[:, j]) ** 2

@@ -6,7 +6,6 @@ from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.stats import rankdata
 
 from shoal.compare import common, comparable
 from shoal.evidence import Finding
@@ -97,6 +96,8 @@ def pearson(a: Variable, b: Variable) -> float | None:
 
 def spearman(a: Variable, b: Variable) -> float | None:
     """Pearson's r of the ranks, ties sharing theirs."""
+    from scipy.stats import rankdata
+
     x, y = _known(a, b)
     return _correlation(rankdata(x), rankdata(y))
 
@@ -123,6 +124,8 @@ def cramers_v(a: Variable, b: Variable) -> float | None:
 
 def eta(group: Variable, value: Variable) -> float | None:
     """Correlation ratio: root of the share of the variance that lies between groups."""
+    from scipy.stats import rankdata
+
     x, y = _known(group, value)
     if len(x) < 2 or np.ptp(y) == 0 or np.ptp(x) == 0:
         return None
