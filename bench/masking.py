@@ -105,8 +105,9 @@ def suppress() -> None:
         records = records_of(codes)
         ours, change = cpu(lambda records=records: shoal.Suppress(k=3).apply(records, np.random.default_rng(0)))
         theirs, (_, cells) = cpu(lambda codes=codes: naive_suppress(codes, 3))
-        at_risk, ours_cells = change.facts["searches"][0]["records at risk"], change.facts["cells suppressed"]
-        line(name, ours, "key by key", theirs, f"{at_risk:,} at risk in {len(distinct_rows(codes)[0]):,} classes; "
+        (note,), ours_cells = change.facts["searches"].values(), change.facts["cells suppressed"]
+        classes = len(distinct_rows(codes)[0])
+        line(name, ours, "key by key", theirs, f"{note['records at risk']:,} at risk in {classes:,} classes; "
              f"{ours_cells:,} cells against {cells:,}")
 
 

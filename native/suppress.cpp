@@ -72,14 +72,14 @@ struct Operation {
 
 class Cover {
  public:
-  Cover(const Problem& p, std::uint64_t seed) : p_(p), random_(seed) {
+  Cover(const Problem& p, std::uint64_t seed, Watch& watch) : p_(p), random_(seed), watch_(watch) {
     room_.assign(p.room, p.room + p.space.columns());
     find_rows_at_risk();
     find_cells();
     price();
   }
 
-  bool solve(double work, Watch& watch) {
+  bool solve(double work) {
     std::vector<std::int32_t> all(cells_.size());
     std::iota(all.begin(), all.end(), 0);
     const bool served = repair(all);
@@ -91,9 +91,9 @@ class Cover {
     const std::vector<Operation> greedy = operations();
     const double greedy_total = total_;
     for (const double start = work_; work_ < start + work && !at_risk_.empty();) {
-      const double done = (work_ - start) / work;
-      watch.tick(done);
-      improve(least_cost() * WARMTH * (1 - done));
+      done_ = (work_ - start) / work;
+      watch_.tick(done_);
+      improve(least_cost() * WARMTH * (1 - done_));
     }
     if (total_ > greedy_total) {
       for (const Operation& o : operations()) take_out(o);
@@ -181,6 +181,7 @@ class Cover {
     std::vector<std::pair<std::int64_t, std::int64_t>> inside;  // (cell, row of the table)
     for (const Columns both : unions)
       for (std::size_t i = 0; i < p_.space.size(); ++i) {
+        watch_.tick(done_);
         if (p_.space.missing(i) & ~both) continue;
         const std::int64_t at = place.get(p_.space.key(i, both), -1);
         if (at < 0) continue;
@@ -324,6 +325,7 @@ class Cover {
     for (const std::int32_t u : where)
       if (const auto [rate, row] = best_in(u); row >= 0) heap.emplace(rate, -u);
     while (!heap.empty()) {
+      watch_.tick(done_);
       const auto [bound, minus] = heap.top();
       heap.pop();
       const auto [rate, row] = best_in(-minus);
@@ -434,6 +436,7 @@ class Cover {
 
   Problem p_;
   Random random_;
+  Watch& watch_;
   std::vector<std::int64_t> room_, at_risk_, have_, left_, donated_;
   std::vector<std::int32_t> number_;
   std::vector<std::vector<Columns>> served_;
@@ -444,7 +447,7 @@ class Cover {
   std::vector<std::pair<Operation, int>> journal_;
   std::vector<double> price_, demand_;
   std::uint64_t salt_ = 0;
-  double total_ = 0, first_total_ = 0, work_ = 0;
+  double total_ = 0, first_total_ = 0, work_ = 0, done_ = 0;
 };
 
 // What to blank: rows of the table and, for each, the columns as a bit set (one entry a record); whether every
@@ -459,8 +462,8 @@ nb::tuple suppress(IntMatrix codes, Longs counts, Longs base, std::int64_t k, Ve
   {
     nb::gil_scoped_release release;
     const KeySpace space(codes.data(), codes.shape(0), codes.shape(1));
-    Cover cover({space, counts.data(), base.data(), k, cost.data(), room.data(), sacrifice}, seed);
-    served = cover.solve(work, watch);
+    Cover cover({space, counts.data(), base.data(), k, cost.data(), room.data(), sacrifice}, seed, watch);
+    served = cover.solve(work);
     first = cover.first_total();
     last = cover.total();
     for (const Operation& o : cover.operations()) {

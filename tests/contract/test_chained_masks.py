@@ -72,3 +72,27 @@ def test_proved_reported_and_repeated_from_the_record(table, tmp_path):
 def test_refused_where_a_step_falls_short(table, tmp_path):
     with pytest.raises(Refused, match=r"4-anonymity on urbrur, roof, .* does not hold"):
         shoal.protect(table, plan(k=2, asked=4), seed=7)
+
+
+def people():
+    return pd.DataFrame({"name": ["Ann", "Bob", "Cem", "Dan"], "age": [30, 40, 50, 60], "pay": [1.0, 2.0, 3.0, 4.0]})
+
+
+def test_pseudonyms_stay_and_identifiers_go():
+    columns = {"name": "identifier", "age": "other", "pay": "other"}
+    key = "00112233445566778899aabbccddeeff"
+    kept = shoal.protect(people(), {"columns": columns, "steps": [{"mask": "pseudonymise", "key": key}]}, seed=1).data
+    again = shoal.protect(people()[::-1], {"columns": columns, "steps": [{"mask": "pseudonymise", "key": key}]}, seed=2)
+    assert sorted(kept["name"]) == sorted(again.data["name"])
+    assert not set(kept["name"]) & set(people()["name"])
+    gone = shoal.protect(people(), {"columns": columns, "steps": [{"mask": "remove-identifiers"}]}, seed=1).data
+    assert list(gone.columns) == ["age", "pay"]
+
+
+def test_epsilons_of_steps_add_up_in_the_record():
+    columns = {"name": "identifier", "age": "other", "pay": "confidential"}
+    steps = [{"mask": "geometric", "columns": ["age"], "epsilon": 1, "bounds": {"age": [0, 120]}},
+             {"mask": "laplace", "epsilon": 0.5, "bounds": {"pay": [0, 10]}}]
+    record = shoal.protect(people(), {"columns": columns, "steps": steps}, seed=1).record
+    assert [s["epsilon"] for s in record["steps"] if "epsilon" in s] == [1, 0.5]
+    assert record["steps"][-1]["epsilon of all steps"] == 1.5

@@ -85,7 +85,7 @@ def test_epsilon_is_shared_out_and_accounted_for():
     bounds = {f"x{j}": (0, 10) for j in range(4)}
     facts = shoal.Laplace(epsilon=2, bounds=bounds, records_per_person=2).apply(records, np.random.default_rng(0)).facts
     assert facts["epsilon"] == pytest.approx(2) and facts["epsilon"] <= 2
-    assert all(told["epsilon"] == 0.25 and told["sensitivity"] == 10 for told in facts["columns"].values())
+    assert all(told["epsilon"] == 0.25 and told["sensitivity"] == 10 for told in facts["by column"].values())
 
 
 def test_sensitivity_comes_from_the_bounds_and_values_beyond_count_as_the_bound():

@@ -78,7 +78,7 @@ def test_no_rare_category_is_left(counts, least):
 def test_the_extremes_are_not_told():
     got, change = recoded([1.2345, 7.0, 99.8765], bins=3)
     assert not any("1.2345" in label or "99.8765" in label for label in got)
-    assert change.facts["columns"]["c"]["cut points"] == [34.1, 67.0]
+    assert change.facts["by column"]["c"]["cut points"] == [34.1, 67.0]
 
 
 def test_bad_input_refused():

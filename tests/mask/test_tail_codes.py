@@ -47,7 +47,7 @@ def test_multivariate_tail_holds_k_that_cannot_be_told_apart(rows, k):
     x = np.array(rows, dtype=float)
     records = Records.from_array(x)
     change = shoal.TopCode(k=k, replace="mean", together=True).apply(records, np.random.default_rng(0))
-    held = change.facts["columns"]["x0"]["records in the tail"]
+    held = change.facts["by column"]["x0"]["records in the tail"]
     assert held >= k
     above = np.array([[sum(other >= v for other in x[:, j]) for j, v in enumerate(row)] for row in x]).min(axis=1)
     tail = above <= np.sort(above)[k - 1]

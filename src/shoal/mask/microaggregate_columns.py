@@ -59,7 +59,7 @@ class MicroaggregateColumns(Mask):
     def apply(self, records: Records, rng: np.random.Generator, progress: Progress = None) -> Change:
         k = int(self.grouping.smallest)
         replacement = self.replacement or build("replace", "centroid")
-        out, told = records, []
+        out, told = records, {}
         groups = self._groups(records)
         for number, names in enumerate(groups):
             part = self.grouping.partition(records.targeting(names), seed=rng)
@@ -68,9 +68,10 @@ class MicroaggregateColumns(Mask):
             verdict = KAnonymity(k=k, columns=names).judge(change.records)
             if not verdict.holds and self.replacement is None:
                 raise Refused(f"microaggregate-columns: {verdict.sentence} Nothing is released.")
-            told.append({"columns": list(names), "groups": part.n_groups, "smallest group": part.k,
-                         **_sums_of_squares(records.matrix(names), part),
-                         verdict.requirement: "proved" if verdict.holds else "does not hold"})
+            told[", ".join(names)] = {
+                "groups": part.n_groups, "smallest group": part.k, **_sums_of_squares(records.matrix(names), part),
+                verdict.requirement: "proved" if verdict.holds else "does not hold",
+            }
             if progress is not None:
                 progress((number + 1) / len(groups))
         warning = "k-anonymity holds within each group of columns only"

@@ -73,7 +73,7 @@ class Pram(Mask):
                 codes[known] = _draw(variable.values[known], transition, rng)
             changed.append(variable.with_values(codes))
             facts[variable.name] = self._told(variable, codes, expected, records)
-        return Change(records=records.with_variables(*changed), facts={"columns": facts})
+        return Change(records=records.with_variables(*changed), facts={"by column": facts})
 
     def transition(self, variable: Variable, counts: Floats) -> Floats:
         """Shape (m, m); R for a column with these (weighted) counts."""

@@ -85,7 +85,7 @@ class PrivateNoise(Mask):
         facts = {
             "epsilon": float(share * len(variables) * self.records_per_person),
             "composition": "the epsilons of a record's columns, and of a person's records, add up",
-            "records per person": self.records_per_person, "columns": told,
+            "records per person": self.records_per_person, "by column": told,
         }
         return Change(records=records.with_variables(*changed), facts=facts)
 

@@ -54,7 +54,7 @@ class RankSwap(Mask):
             facts[name] = {"without a partner": alone, "unchanged": int((values == variable.values).sum())}
             if progress is not None:
                 progress((number + 1) / len(records.targets))
-        return Change(records=records.with_variables(*changed), facts={"p": self.p, "columns": facts})
+        return Change(records=records.with_variables(*changed), facts={"p": self.p, "by column": facts})
 
     def _check(self, variable: Variable) -> None:
         if variable.level == "nominal":

@@ -103,7 +103,7 @@ class Recode(Mask):
             variable, told = self._recoded(records[name], weights)
             changed.append(variable)
             facts[name] = told
-        return Change(records=records.with_variables(*changed), facts={"columns": facts})
+        return Change(records=records.with_variables(*changed), facts={"by column": facts})
 
     def _recoded(self, variable: Variable, weights: Floats | None) -> tuple[Variable, dict[str, Any]]:
         if self.cuts is not None or self.bins is not None or self.width is not None:

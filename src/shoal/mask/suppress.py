@@ -101,10 +101,11 @@ class Suppress(Mask):
             before = np.column_stack([records[name].codes() for name in (*keys, *fixed)])
         codes = before.copy()
         subsets = [Subset(columns=keys, k=self.k)] if self.k is not None else list(self.subsets or ())
-        notes = [
+        searches = {
+            f"k = {subset['k']} on {', '.join(subset['columns'])}":
             self._reach(codes, before, subset, keys, fixed, rng, progress)
             for subset in sorted(subsets, key=lambda s: -len(s["columns"])) if len(records)
-        ]
+        }
         blank = (codes < 0) & (before >= 0)
         for subset in subsets:
             self._prove(codes, subset, keys, fixed)
@@ -119,7 +120,7 @@ class Suppress(Mask):
             "by column": {name: int(blank[:, j].sum()) for j, name in enumerate(keys)},
             "weighted cells": float(blank[:, : len(keys)].sum(axis=0) @ self._costs(keys)),
             "records touched": int(blank.any(axis=1).sum()),
-            "searches": notes,
+            "searches": searches,
         }
         return Change(records=records.with_variables(*changed), facts=facts)
 
@@ -159,7 +160,7 @@ class Suppress(Mask):
         rows, blanks, note = self._solve(task, rng, progress)
         for row, blank in zip(rows, blanks):
             codes[row, [chosen[j] for j in blank]] = -1
-        return {"columns": list(subset["columns"]), "k": k, **note}
+        return note
 
     def _solve(
         self, task: Task, rng: np.random.Generator, progress: Progress

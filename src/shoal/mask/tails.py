@@ -60,7 +60,7 @@ class TailCode(Mask):
                 )
             facts[variable.name] = {"records in the tail": held}
             changed.append(self._coded(variable, tail, weights) if held else variable)
-        return Change(records=records.with_variables(*changed), facts={"columns": facts})
+        return Change(records=records.with_variables(*changed), facts={"by column": facts})
 
     def _tail(self, variable: Variable, weights: Floats | None) -> Bools:
         """Shape (n,); the records at or beyond the bound."""

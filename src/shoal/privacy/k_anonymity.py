@@ -89,7 +89,7 @@ class KAnonymity(PrivacyModel):
         if self.missing != "equal":
             details = {"missing": self.missing, "fewest matching records": smallest, "records below k": short}
         return Verdict(
-            requirement=f"{self.k}-anonymity" + ("" if self.columns is None else f" on {', '.join(self.columns)}"),
+            requirement=self._name(),
             holds=holds, required=self.k, achieved=smallest, sentence=sentence, details=details,
         )
 
@@ -113,6 +113,12 @@ class KAnonymity(PrivacyModel):
             sentence = f"Every class of records comes from at least {smallest:,} households."
         return Verdict(requirement=title, holds=not short, required=self.k, achieved=smallest, sentence=sentence,
                        details={"classes": len(counts), "fewest households": smallest, "classes too small": short})
+
+    def _name(self) -> str:
+        """A weaker requirement than that of the literature bears its condition in its name."""
+        on = "" if self.columns is None else f" on {', '.join(self.columns)}"
+        reading = "" if self.missing == "equal" else f", {MEANING[self.missing]}"
+        return f"{self.k}-anonymity{on}{reading}"
 
     def _what(self) -> str:
         return "quasi-identifiers" if self.columns is None else f"values of {quoted(self.columns)}"
