@@ -177,6 +177,16 @@ def test_an_offset_of_1e8_changes_only_the_offset():
     np.testing.assert_allclose(moved - 1e8, plain, atol=1e-6)
 
 
+@pytest.mark.parametrize("power", [-900, 900])
+def test_tiny_and_huge_units_change_nothing(power):
+    rng = np.random.default_rng(10)
+    x, y = rng.normal(size=(40, 2)), rng.normal(size=(40, 1))
+    plain, facts = synthesise(x, y, np.arange(40) % 4, support=("range",))
+    scaled, told = synthesise(np.ldexp(x, power), np.ldexp(y, power), np.arange(40) % 4, support=("range",))
+    np.testing.assert_array_equal(np.ldexp(scaled, -power), plain)
+    assert told == facts
+
+
 def test_groups_too_small_are_refused_merged_or_allowed():
     rng = np.random.default_rng(6)
     x, y = rng.normal(size=(40, 2)), rng.normal(size=(40, 1))

@@ -102,7 +102,7 @@ def split(x: Floats, y: Floats) -> Split:
     """Split X (B, s, L) at [1, Y], Y of shape (B, s, M)."""
     middle = x[:, :1] + (x - x[:, :1]).mean(axis=1, keepdims=True)
     about = x - middle
-    unit = _power_of_two(about)
+    unit = power_of_two(about)
     about = about / unit
     basis, rank = _span(y)
     off = about - times(basis, cross(basis, about))
@@ -196,7 +196,7 @@ def _span(y: Floats) -> tuple[Floats, Longs]:
     about = y - y[:, :1]
     about = about - about.mean(axis=1, keepdims=True)
     flat = np.abs(about).max(axis=1, keepdims=True) <= LAST_DIGIT * np.abs(y).max(axis=1, keepdims=True)
-    about = np.where(flat, 0.0, about) / _power_of_two(about)
+    about = np.where(flat, 0.0, about) / power_of_two(about)
     about = about - about.mean(axis=1, keepdims=True)
     norms = np.sqrt((about**2).sum(axis=1, keepdims=True))
     about = about / np.where(norms > 0, norms, 1.0)
@@ -206,7 +206,8 @@ def _span(y: Floats) -> tuple[Floats, Longs]:
     return np.concatenate([ones, orthonormal(left, real)], axis=2), real.sum(axis=1).astype(np.int64)
 
 
-def _power_of_two(x: Floats) -> Floats:
+def power_of_two(x: Floats) -> Floats:
+    """Shape (B, 1, m); what divides the columns of (B, s, m) so that their largest value is near 1, exactly."""
     largest = np.abs(x).max(axis=1, keepdims=True)
     return np.asarray(np.ldexp(1.0, np.frexp(np.where(largest > 0, largest, 1.0))[1]))
 

@@ -17,7 +17,7 @@ from shoal.groups import Partition, Progress
 from shoal.kernels.arrays import Floats, Longs
 from shoal.kernels.tall import cross
 from shoal.records import Records
-from shoal.replace.frames import LAST_DIGIT, NEGLIGIBLE, Split, dimensions, restored, split, stacks
+from shoal.replace.frames import LAST_DIGIT, NEGLIGIBLE, Split, dimensions, power_of_two, restored, split, stacks
 from shoal.replace.marginals import Marginals, margin
 from shoal.replace.replacement import Replacement
 from shoal.replace.support import Rule, Support
@@ -29,6 +29,9 @@ Draw = Callable[[Split, np.random.Generator], Floats]
 
 ROUNDS = 200
 """Most alternations between the support and the moments."""
+
+UNCHANGED = 1e-9
+"""A value that moved by less than this part of its column's standard deviation counts as unchanged."""
 
 SETTLED = 1e-12
 """Relative error of the moments below which the alternation ends."""
@@ -180,8 +183,8 @@ def account(x: Floats, new: Floats, y: Floats, groups: Partition, names: tuple[s
     whole = moment_errors(x[None], new[None], y[None])
     labels = ("means", "covariances", "covariances with the kept columns")
     wide = labels if y.shape[1] else labels[:2]
-    spread = x.std(axis=0)
-    same = (np.abs(new - x) <= 1e-9 * spread).all(axis=1)
+    unit = power_of_two(x[None])[0]
+    same = (np.abs(new - x) / unit <= UNCHANGED * (x / unit).std(axis=0)).all(axis=1)
     facts: dict[str, Any] = {
         "largest relative error inside a group": {label: float(worst[i]) for i, label in enumerate(wide)},
         "largest relative error overall": {label: float(whole[i]) for i, label in enumerate(wide)},
@@ -194,6 +197,8 @@ def account(x: Floats, new: Floats, y: Floats, groups: Partition, names: tuple[s
 
 def moment_errors(x: Floats, new: Floats, y: Floats) -> Floats:
     """Largest relative errors of means, covariances, and covariances with Y over a stack of groups (B, s, ...)."""
+    unit = power_of_two(x)
+    x, new, y = x / unit, new / unit, y / power_of_two(y)
     middle = x[:, :1] + (x - x[:, :1]).mean(axis=1, keepdims=True)
     about, other, kept_about = x - middle, new - middle, y - y[:, :1]
     kept_about = kept_about - kept_about.mean(axis=1, keepdims=True)
