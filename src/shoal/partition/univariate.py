@@ -1,0 +1,40 @@
+"""Optimal microaggregation of one column."""
+
+from typing import Annotated
+
+import numpy as np
+from annotated_types import Ge
+
+from shoal.errors import DataError, quoted
+from shoal.groups import Partition, Progress
+from shoal.kernels.univariate import univariate
+from shoal.methods import method
+from shoal.partition.partitioner import Partitioner
+from shoal.records import Records
+
+
+@method("univariate", title="Optimal univariate microaggregation", source="Hansen & Mukherjee (2003)")
+class Univariate(Partitioner):
+    """Groups of k to 2k - 1 consecutive values of one column with the least sum of squared errors there is.
+
+    The groups of an optimal partition are runs of the sorted values, so a shortest path over cuts finds them
+    in time k n. For several columns there is no such order: a step for each of them is what the literature calls
+    individual ranking, but it does not make records k-anonymous over the columns together.
+
+    Parameters
+    ----------
+    k
+        Smallest group size.
+    """
+
+    k: Annotated[int, Ge(1)]
+
+    def assign(self, records: Records, rng: np.random.Generator, progress: Progress) -> Partition:
+        x = records.matrix()
+        if x.shape[1] != 1:
+            names = f" ({quoted(records.targets)})" if records.targets else ""
+            raise DataError(
+                f"univariate works on one column that is continuous or ordinal; got {len(records.targets)}{names}. "
+                f"Name one column in the step, or use mdav or refined for several."
+            )
+        return Partition(labels=univariate(x[:, 0], self.k, progress=progress))
