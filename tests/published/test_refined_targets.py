@@ -20,7 +20,7 @@ def load(shared, name):
     ("name", "k", "moves", "most"),
     [
         ("census", 3, 20_000, 4.78), ("census", 5, 10_000, 7.45), ("census", 10, 5_000, 11.55),
-        ("tarragona", 3, 10_000, 14.75), ("tarragona", 5, 10_000, 20.4), ("tarragona", 10, 10_000, 30.5),
+        ("tarragona", 3, 10_000, 14.75), ("tarragona", 5, 20_000, 20.5), ("tarragona", 10, 20_000, 30.6),
         ("eia", 3, 5_000, 0.37),
     ],
 )
