@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from scipy.optimize import minimize
 
 from shoal.constraints import Constraints
-from shoal.constraints.projection import System, nearest
+from shoal.constraints.projection import System, alike, nearest
 from shoal.constraints.rules import bind
 from shoal.errors import Refused
 from shoal.records import Records, Variable
@@ -166,3 +166,12 @@ def test_heavy_noise_is_repaired_and_classes_move_together(noise: float) -> None
     a, b, c, charge = (after[n].values for n in ("a", "b", "c", "charge"))
     assert (a + b + c == charge).all()
     assert min(a.min(), b.min(), c.min()) >= 0
+
+
+@given(st.integers(0, 40), st.integers(1, 5), st.integers(-3, 3), st.integers(0, 99))
+def test_equal_rows_are_found(n: int, p: int, low: int, seed: int) -> None:
+    table = np.random.default_rng(seed).integers(low, low + 3, (n, p))
+    parts = alike(table)
+    assert sorted(np.concatenate([np.empty(0, dtype=int), *parts]).tolist()) == list(range(n))
+    assert all((table[part] == table[part[0]]).all() for part in parts)
+    assert len(parts) == len({tuple(row) for row in table})

@@ -16,10 +16,12 @@ feasible neighbour at all.
 
 import math
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from shoal.kernels.arrays import Bools, Floats
+from shoal.kernels.arrays import Bools, Floats, Longs
 
 EXACT = 1e-9
 """Relative residual up to which a system counts as solved; far above rounding, far below any rule broken."""
@@ -125,14 +127,28 @@ def _by_active_set(a: Floats, p: Floats, b: Floats, q: Floats) -> tuple[Floats, 
         todo = np.flatnonzero(~(settled | stuck))
         if not len(todo):
             break
-        patterns, which = np.unique(tight[todo], axis=0, return_inverse=True)
-        for number, pattern in enumerate(patterns):
-            rows = todo[which.ravel() == number]
+        for members in alike(tight[todo]):
+            rows = todo[members]
+            pattern = tight[rows[0]].copy()
             y[rows], multipliers = _with_tight(a, p[rows], b[pattern], q[rows][:, pattern])
             broken = y[rows] @ b.T - q[rows]
             stuck[rows] = (np.abs(broken[:, pattern]) > EXACT * (1 + np.abs(q[rows][:, pattern]))).any(axis=1)
             settled[rows] = _improve(rows, tight, pattern, multipliers, broken) & ~stuck[rows]
     return y, settled
+
+
+def alike(table: NDArray[Any]) -> list[Longs]:
+    """Numbers of the rows of a small whole-number table (n, p) that are equal, one array a distinct row."""
+    ids = np.zeros(len(table), dtype=np.int64)
+    for column in table.T.astype(np.int64):
+        low = int(column.min(initial=0))
+        width = int(column.max(initial=0)) - low + 1
+        ids = ids * width + (column - low)
+        if ids.max(initial=0) > len(ids):
+            ids = np.unique(ids, return_inverse=True)[1].ravel()
+    order = np.argsort(ids, kind="stable")
+    ends = np.flatnonzero(np.diff(ids[order])) + 1
+    return [part for part in np.split(order, ends) if len(part)]
 
 
 def _with_tight(a: Floats, p: Floats, b: Floats, q: Floats) -> tuple[Floats, Floats]:
@@ -143,7 +159,7 @@ def _with_tight(a: Floats, p: Floats, b: Floats, q: Floats) -> tuple[Floats, Flo
     return y, (y @ inverse)[:, len(a) :]
 
 
-def _improve(rows: Floats, tight: Bools, pattern: Bools, multipliers: Floats, broken: Floats) -> Bools:
+def _improve(rows: Longs, tight: Bools, pattern: Bools, multipliers: Floats, broken: Floats) -> Bools:
     """Drop or add one inequality where the test fails; returns where it passes."""
     slack = 1e-12 * (1 + np.abs(broken).max(axis=1, initial=0.0))
     done = np.ones(len(rows), dtype=bool)

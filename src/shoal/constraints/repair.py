@@ -16,7 +16,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from shoal.constraints.projection import System, nearest
+from shoal.constraints.projection import System, alike, nearest
 from shoal.constraints.rules import TOLERANCE, Clause, Literals, Rule, View
 from shoal.constraints.system import Domain
 from shoal.errors import Refused, plural, quoted
@@ -182,10 +182,8 @@ def solve(table: Table, clauses: Sequence[Clause], kept: set[str]) -> tuple[Tabl
     gone = np.hstack([np.isnan(table.x), table.codes < 0])
     out = Table(table.domain, table.x.copy(), table.codes.copy(), table.apart)
     done = np.ones(len(table), dtype=bool)
-    patterns, which = np.unique(gone, axis=0, return_inverse=True)
-    for number, pattern in enumerate(patterns if len(table) else ()):
-        rows = np.flatnonzero(which.ravel() == number)
-        absent = {name for name, missing in zip(names, pattern) if missing}
+    for rows in alike(gone):
+        absent = {name for name, missing in zip(names, gone[rows[0]]) if missing}
         judged = [clause for clause in clauses if not absent.intersection(clause.columns)]
         part = table.take(rows)
         found, done[rows] = _branch(part, [], judged, kept | absent)

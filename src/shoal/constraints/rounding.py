@@ -21,6 +21,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from shoal.constraints.projection import alike
 from shoal.constraints.repair import Table, all_hold
 from shoal.constraints.rules import TOLERANCE, Clause, Linear, Rule, View
 from shoal.constraints.system import Domain
@@ -98,10 +99,8 @@ def rounded(table: Table, clauses: Sequence[Clause], lattice: Lattice) -> tuple[
     """
     out = table.x.copy()
     choice = np.column_stack([np.zeros((len(table), 0), dtype=int), *(_choice(c, table.view()) for c in clauses)])
-    patterns, which = np.unique(choice, axis=0, return_inverse=True)
-    for number, pattern in enumerate(patterns if len(table) else ()):
-        rows = np.flatnonzero(which.ravel() == number)
-        bound = [clause.literals[i] for clause, i in zip(clauses, pattern) if i != FREE]
+    for rows in alike(choice):
+        bound = [clause.literals[i] for clause, i in zip(clauses, choice[rows[0]]) if i != FREE]
         out[rows] = _Rounder([b for b in bound if isinstance(b, Linear)], lattice).round(table.x[rows])
     after = replace(table, x=out)
     return after, all_hold(after, clauses)
