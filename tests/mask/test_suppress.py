@@ -1,7 +1,7 @@
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import shoal
@@ -53,6 +53,7 @@ def test_k_is_reached_by_brute_force_and_only_cells_are_blanked(rows, k, seed, m
     assert verdict.holds and verdict.achieved == min(matching(after, missing))
 
 
+@settings(max_examples=15)
 @given(rows=complete, k=st.integers(2, 3))
 def test_optimum_equals_exhaustive_search(rows, k):
     for missing in ("wildcard", "equal"):
@@ -61,6 +62,7 @@ def test_optimum_equals_exhaustive_search(rows, k):
         assert facts["cells suppressed"] == fewest_cells(rows, k, missing)
 
 
+@settings(max_examples=15)
 @given(rows=st.lists(st.lists(st.integers(0, 3), min_size=3, max_size=3), min_size=10, max_size=40),
        k=st.integers(2, 4), seed=st.integers(0, 9))
 def test_refined_is_near_the_optimum_and_no_worse_than_greedy(rows, k, seed):
@@ -70,6 +72,22 @@ def test_refined_is_near_the_optimum_and_no_worse_than_greedy(rows, k, seed):
     (note,) = refined["searches"].values()
     assert best - 1e-9 <= refined["weighted cells"] <= note["cost of the greedy solution"] + 1e-9
     assert refined["weighted cells"] <= 1.25 * best + 1e-9
+
+
+@given(rows=tables, k=st.integers(1, 5), seed=st.integers(0, 9))
+def test_k_is_reached_with_sacrifice_too(rows, k, seed):
+    after, facts = suppressed(rows, seed, k=k, sacrifice=True, effort=0.01)
+    assert min(matching(after)) >= k
+    assert facts["cells suppressed"] <= max(k - 1, 0) * len(rows[0]) or k == 1
+
+
+@settings(max_examples=15)
+@given(rows=st.lists(st.lists(st.integers(0, 2), min_size=3, max_size=3), min_size=8, max_size=30),
+       k=st.integers(2, 3), seed=st.integers(0, 9))
+def test_classes_under_equal_cost_no_less_than_the_optimum(rows, k, seed):
+    best = suppressed(rows, k=k, missing="equal", search="optimal")[1]["cells suppressed"]
+    found = suppressed(rows, seed, k=k, missing="equal")[1]["cells suppressed"]
+    assert best <= found <= 1.5 * best + 3
 
 
 def test_one_cell_serves_three_records():

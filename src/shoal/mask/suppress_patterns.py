@@ -15,6 +15,9 @@ from shoal.mask.tables import Task, row_ids
 
 Sets = list[tuple[int, ...]]
 
+WHIM = 0.8
+"""By up to this share the costs of sets vary from start to start."""
+
 
 def lone_sets(task: Task) -> tuple[list[int], Sets]:
     """The cheapest set of cells of each record at risk under `nothing`."""
@@ -50,14 +53,35 @@ def _supported(codes: Ints, safe: Bools, rows: Longs, chosen: tuple[int, ...], n
     return out
 
 
-def pattern_groups(task: Task, *, refine: bool) -> tuple[list[int], Sets]:
-    """Sets of cells that leave classes of k under `equal`, cheapest patterns first."""
+def pattern_groups(task: Task, rng: np.random.Generator, *, starts: int) -> tuple[list[int], Sets]:
+    """Sets of cells that leave classes of k under `equal`: the best of several greedy collections.
+
+    The first start takes the cheapest sets first; the others vary the order at random.
+    """
+    best: Bools | None = None
+    sets = task.sets()
+    finite = np.where(np.isfinite(task.cost), task.cost, 0.0)
+    for start in range(starts):
+        whim = 1 + WHIM * rng.random(len(sets)) if start else np.ones(len(sets))
+        order = np.argsort([finite[list(chosen)].sum() * w for chosen, w in zip(sets, whim)], kind="stable")
+        blank, whole = _collection(task, [sets[i] for i in order], sets, refine=starts > 1)
+        if best is None or (whole and (blank.sum(axis=0) @ finite) < best.sum(axis=0) @ finite):
+            best = blank
+        if not whole:
+            break  # the limits bind; what fails will be said by the proof
+    if best is None:
+        return [], []
+    rows = np.flatnonzero(best.any(axis=1))
+    return rows.tolist(), [tuple(np.flatnonzero(best[row]).tolist()) for row in rows]
+
+
+def _collection(task: Task, order: Sets, sets: Sets, *, refine: bool) -> tuple[Bools, bool]:
+    """The cells to blank after one greedy collection, and whether every record found a class."""
     blank = np.zeros(task.codes.shape, dtype=bool)
     room = task.room.copy()
     ids = row_ids(task.codes)
     waiting = np.bincount(ids)[ids] < task.k
-    sets = task.sets()
-    for chosen in sets:
+    for chosen in order:
         if not waiting.any():
             break
         _collect(task, blank, room, waiting, chosen)
@@ -66,8 +90,7 @@ def pattern_groups(task: Task, *, refine: bool) -> tuple[list[int], Sets]:
     for _ in range(2 if refine else 0):  # a second pass meets the room that the first has made
         for chosen in sets:
             _move_to_cheaper(task, blank, chosen)
-    rows = np.flatnonzero(blank.any(axis=1))
-    return rows.tolist(), [tuple(np.flatnonzero(blank[row]).tolist()) for row in rows]
+    return blank, not waiting.any()
 
 
 def _released(task: Task, blank: Bools) -> Ints:
