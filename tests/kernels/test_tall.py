@@ -1,7 +1,9 @@
+import os
 import subprocess
 import sys
 
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -46,9 +48,8 @@ for m in (shoal.IPSO(given=("x3",)), shoal.Normal(support=("range",)), shoal.Nor
 """
 
 
+@pytest.mark.slow
 def test_synthesis_gives_the_same_bytes_with_any_number_of_threads():
-    import os
-
     seen = {
         subprocess.run([sys.executable, "-c", SCRIPT], capture_output=True, text=True, check=True,
                        env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path),

@@ -12,13 +12,21 @@ from shoal.kernels.arrays import Bools, Floats
 HEIGHT = 128
 """Rows of a block; libraries split products from about 10^4 numbers on."""
 
+ROOM = 1 << 21
+"""Numbers of the blocks' products that are held at once."""
+
 
 def cross(a: Floats, b: Floats) -> Floats:
     """A'B: (B, s, m) and (B, s, l) give (B, m, l)."""
     if a.shape[1] <= HEIGHT:
         return np.asarray(a.swapaxes(1, 2) @ b)
     left, right = _blocks(a), _blocks(b)
-    return np.asarray((left.swapaxes(2, 3) @ right).sum(axis=1))
+    out = np.zeros((len(a), a.shape[2], b.shape[2]))
+    step = max(1, ROOM // max(1, out.size))
+    for first in range(0, left.shape[1], step):
+        part = slice(first, first + step)
+        out += (left[:, part].swapaxes(2, 3) @ right[:, part]).sum(axis=1)
+    return out
 
 
 def times(a: Floats, small: Floats) -> Floats:

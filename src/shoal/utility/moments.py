@@ -9,11 +9,12 @@ from shoal.compare import common
 from shoal.evidence import Finding
 from shoal.groups import Partition
 from shoal.kernels.arrays import Floats
+from shoal.kernels.tall import cross
 from shoal.methods import method
 from shoal.records import Records
 from shoal.utility.measure import UtilityMeasure
 
-BLOCK = 1 << 16
+BLOCK = 1 << 12
 """Records whose products are held at once."""
 
 MOST = 2_000_000_000
@@ -116,8 +117,8 @@ def product_moments(z: Floats) -> dict[int, Floats]:
         block = z[start : start + BLOCK]
         pairs = block[:, first] * block[:, second]
         two += pairs.sum(axis=0)
-        three += pairs.T @ block
-        four += pairs.T @ pairs
+        three += cross(pairs[None], block[None])[0]
+        four += cross(pairs[None], pairs[None])[0]
     return {2: two / n, 3: three[_thirds(d)] / n, 4: four[_fourths(d)] / n}
 
 
@@ -143,9 +144,11 @@ def normal_mixture_moments(weights: Floats, means: Floats, covariances: Floats) 
     three += np.einsum("g,gij,gk->ijk", weights, outer, means)
     flat = (len(weights), d * d)
     weighted = weights[:, None] * covariances.reshape(flat)
-    ss = (weighted.T @ covariances.reshape(flat)).reshape(d, d, d, d)
-    ms = ((weights[:, None] * outer.reshape(flat)).T @ covariances.reshape(flat)).reshape(d, d, d, d)
-    mm = ((weights[:, None] * outer.reshape(flat)).T @ outer.reshape(flat)).reshape(d, d, d, d)
+    s, m = covariances.reshape(flat), outer.reshape(flat)
+    ss, ms, mm = (
+        cross(left[None], right[None])[0].reshape(d, d, d, d)
+        for left, right in ((weighted, s), (weights[:, None] * m, s), (weights[:, None] * m, m))
+    )
     four = mm + ss + ss.transpose(0, 2, 1, 3) + ss.transpose(0, 2, 3, 1)
     for order in ((0, 1, 2, 3), (0, 2, 1, 3), (0, 2, 3, 1), (2, 0, 1, 3), (2, 0, 3, 1), (2, 3, 0, 1)):
         four = four + ms.transpose(order)

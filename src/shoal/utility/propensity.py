@@ -14,6 +14,7 @@ from shoal.evidence import Finding
 from shoal.groups import Partition
 from shoal.kernels.arrays import Floats, Longs
 from shoal.kernels.logit import multinomial_logit
+from shoal.kernels.tall import orthonormal, times, triangular
 from shoal.methods import method
 from shoal.records import Records, Variable
 from shoal.utility.measure import UtilityMeasure
@@ -227,9 +228,11 @@ def independent(features: Floats) -> Floats:
     rest = rest[:, norms > COLLINEAR * original] / norms[norms > COLLINEAR * original]
     if not rest.shape[1]:
         return np.ones((n, 1))
-    q, r, _ = qr(rest, mode="economic", pivoting=True)
-    kept = np.abs(np.diag(r)) > COLLINEAR
-    return np.hstack([np.ones((n, 1)), q[:, : len(kept)][:, kept] * np.sqrt(n)])
+    _, r, order = qr(triangular(rest[None])[0], mode="economic", pivoting=True)
+    rank = int((np.abs(np.diag(r)) > COLLINEAR).sum())  # they fall, so the first ones are kept
+    q = times(rest[None, :, order[:rank]], np.linalg.inv(r[:rank, :rank])[None])
+    q = orthonormal(q, np.ones((1, rank), dtype=bool))[0]
+    return np.hstack([np.ones((n, 1)), q * np.sqrt(n)])
 
 
 def _scaled(values: Floats, scale: str, first: int) -> Floats:

@@ -10,6 +10,7 @@ from shoal.errors import quoted
 from shoal.evidence import Finding
 from shoal.groups import Partition
 from shoal.kernels.arrays import Bools, Floats
+from shoal.kernels.tall import cross, times, triangular
 from shoal.methods import method
 from shoal.records import Records
 from shoal.utility.measure import UtilityMeasure
@@ -106,7 +107,7 @@ def all_regressions(x: Floats) -> Fits:
     """
     n, d = x.shape
     about = x - x.mean(axis=0)
-    r = np.linalg.qr(about, mode="r")
+    r = triangular(about[None])[0]
     root = np.linalg.solve(r, np.eye(d))
     omega = root @ root.T
     diagonal = np.diag(omega)
@@ -130,7 +131,7 @@ def independent_columns(x: Floats) -> Bools:
     for j in np.flatnonzero(varies):
         column = about[:, j] / norms[j]
         for _ in range(2):
-            column = column - basis @ (basis.T @ column)
+            column = column - times(basis[None], cross(basis[None], column[None, :, None]))[0, :, 0]
         length = float(np.sqrt((column**2).sum()))
         kept[j] = length**2 > COLLINEAR
         if kept[j]:
