@@ -1,5 +1,6 @@
 """Every measure on tables that are small, constant, empty of values, or cut down: a figure, or a reason."""
 
+import json
 from typing import Any
 
 import numpy as np
@@ -61,6 +62,7 @@ def test_a_figure_or_a_reason(entry: Entry, pair: str) -> None:
         parameters["others"] = (released,)
     part = Partition(labels=np.arange(len(released)) // 3) if len(released) else None
     found = entry.cls(**parameters).judge(original, released, part, np.random.default_rng(0))
+    json.dumps(dict(found.details), allow_nan=False)
     if found.value is None:
         assert len(found.reason) > 20
     else:
