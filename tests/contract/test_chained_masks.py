@@ -89,6 +89,16 @@ def test_pseudonyms_stay_and_identifiers_go():
     assert list(gone.columns) == ["age", "pay"]
 
 
+def test_a_key_in_the_plan_is_not_published(tmp_path):
+    key = "00112233445566778899aabbccddeeff"
+    columns = {"name": "identifier", "age": "other", "pay": "other"}
+    out = shoal.protect(people(), {"columns": columns, "steps": [{"mask": "pseudonymise", "key": key}]}, seed=1).write(
+        tmp_path / "out")
+    assert not any(key.encode() in path.read_bytes() for path in (out / "release").rglob("*") if path.is_file())
+    assert b"withheld" in (out / "release" / "report.html").read_bytes()
+    assert json.loads((out / "private" / "record.json").read_text())["plan"]["steps"][0]["key"] == key
+
+
 def test_epsilons_of_steps_add_up_in_the_record():
     columns = {"name": "identifier", "age": "other", "pay": "confidential"}
     steps = [{"mask": "geometric", "columns": ["age"], "epsilon": 1, "bounds": {"age": [0, 120]}},

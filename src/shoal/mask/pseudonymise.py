@@ -35,10 +35,12 @@ class Pseudonymise(Mask):
     Parameters
     ----------
     key_file
-        A file with the key as hexadecimal digits, readable by its owner only. Make one with
+        A file with the key as hexadecimal digits, readable by its owner only, looked up from the working
+        directory. Make one with
         `python -c "import secrets; print(secrets.token_hex(32))" > private/pseudonym.key`.
     key
-        The key itself, in hexadecimal digits; it then stands in the plan and in the private record.
+        The key itself, in hexadecimal digits; it then stands in the plan file and in the private record, and is
+        withheld from the public report.
     length
         Hexadecimal digits of a code. A table in which two identifiers would get one code is refused.
     purpose
@@ -51,6 +53,7 @@ class Pseudonymise(Mask):
     """
 
     default_roles: ClassVar[tuple[str, ...]] = ("identifier",)
+    secrets: ClassVar[tuple[str, ...]] = ("key",)
 
     key_file: str | None = None
     key: str | None = None

@@ -80,7 +80,7 @@ def _page(
         unchanged=_unchanged(dossier),
         steps=[_in_words(facts, threshold) for facts in dossier.steps],
         threshold=threshold,
-        plan_text=dossier.plan.as_yaml(),
+        plan_text=dossier.plan.as_yaml(public=not private),
         files=files,
         plot=frontier_plot(frontier) if frontier else None,
         frontier=frontier,
