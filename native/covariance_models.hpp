@@ -55,6 +55,9 @@ struct Covariances {
 namespace covariance {
 
 constexpr int kInnerSteps = 1000;
+// Most turns of a common orientation in one M-step. It goes on from there in the next one, so that EM is a
+// generalised EM for EVE and VVE: every M-step raises its objective, few of them waste time on an early one.
+constexpr int kTurns = 20;
 constexpr double kInnerTolerance = 1e-10;  // relative, on the objective of the inner problem
 
 inline double trace(const Square& a, std::size_t d) {
@@ -264,7 +267,7 @@ void settle_orientation(const Scatters& s, Covariances& c, Shape shape_of, Objec
   for (std::size_t g = 0; g < s.groups; ++g) top[g] = eigen(s.scatter[g], s.d).values[0];
   std::vector<std::vector<double>> diag(s.groups), b(s.groups, std::vector<double>(s.d));
   double before = HUGE_VAL;
-  for (int inner = 0; inner < kInnerSteps; ++inner) {
+  for (int inner = 0; inner < kTurns; ++inner) {
     for (std::size_t g = 0; g < s.groups; ++g) {
       diag[g] = rotated_diagonal(s.scatter[g], c.orientation, s.d);
       for (double v : diag[g])

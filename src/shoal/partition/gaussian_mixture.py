@@ -26,7 +26,8 @@ from shoal.kernels.mixture import (
     parameter_count,
 )
 from shoal.methods import method
-from shoal.partition.grid import Groups, group_counts, hold_sizes
+from shoal.partition.grid import Groups, group_counts
+from shoal.partition.hard_assignment import hold_sizes
 from shoal.partition.partitioner import Partitioner, refuse_unless_k
 from shoal.partition.starts import Start, Starts, independent_columns
 from shoal.records import Records
@@ -111,6 +112,8 @@ class GaussianMixture(Partitioner):
     say so. If no model can be fitted, all are fitted again with 1e-6 for `regularise`.
 
     A cell of the grid gets 25 EM steps from each start; the best start goes on to convergence.
+
+    `tails` shapes the groups; what their records are replaced by is for the replacement to say.
 
     Differs from the paper: the constraint on the proportions is followed by one on the counts.
     """

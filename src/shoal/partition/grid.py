@@ -1,15 +1,11 @@
 """Numbers of groups to try: one number or a range, as the mixture methods take them."""
 
 import re
-from typing import Annotated, Any
+from typing import Annotated
 
-import numpy as np
 from pydantic import AfterValidator
 
 from shoal.errors import ParameterError, plural
-from shoal.groups import Progress
-from shoal.kernels.arrays import Floats, Ints
-from shoal.kernels.bounded_assignment import bounded_assignment
 
 
 def _checked(groups: int | str) -> int | str:
@@ -39,29 +35,3 @@ def group_counts(groups: Groups, k: int, n: int, name: str) -> list[int]:
             f"Lower k or groups."
         )
     return list(range(ends[0], min(ends[-1], n // k) + 1))
-
-
-def hold_sizes(score: Floats, k: int, progress: Progress) -> tuple[Ints, dict[str, Any]]:
-    """Assign each record to its best group, subject to k records a group, and tell what that took.
-
-    Parameters
-    ----------
-    score
-        Shape (n, G); log of the posterior probability of each group, up to a constant of the record.
-
-    Returns
-    -------
-    Shape (n,) and facts: how many groups were short, how many records moved, what it cost.
-    """
-    labels = bounded_assignment(score, k, progress)
-    free = score.argmax(axis=1)
-    sizes = np.bincount(free, minlength=score.shape[1])
-    moved = labels != free
-    lost = score[moved, free[moved]] - score[moved, labels[moved]]
-    facts = {
-        "groups short of k before": int((sizes < k).sum()),
-        "smallest before": int(sizes.min()),
-        "records moved": int(moved.sum()),
-        "log posterior lost": float(lost.sum()),
-    }
-    return labels, facts

@@ -15,7 +15,8 @@ from shoal.kernels.latent_class import (
     latent_class_scores,
 )
 from shoal.methods import method
-from shoal.partition.grid import Groups, group_counts, hold_sizes
+from shoal.partition.grid import Groups, group_counts
+from shoal.partition.hard_assignment import hold_sizes
 from shoal.partition.partitioner import Partitioner, refuse_unless_k
 from shoal.partition.starts import independent_columns, kmeans
 from shoal.records import Records
