@@ -23,7 +23,6 @@ from scipy.spatial import cKDTree
 
 import shoal
 from shoal.groups import Partition
-from shoal.methods import build, registered
 from shoal.records import Records
 
 SHARED = Path(__file__).parents[3] / "shared" / "data"
@@ -84,9 +83,8 @@ EIA = Study(
 
 
 def partitioner(k: int):
-    """mu-Approx as in the paper, MDAV as long as there is none."""
-    known = [entry.name for entry in registered("partition")]
-    return build("partition", {"method": "mu-approx" if "mu-approx" in known else "mdav", "k": k})
+    """mu-Approx as in the paper."""
+    return shoal.MuApprox(k=k)
 
 
 def load(study: Study, folder: Path) -> Records:
