@@ -18,17 +18,15 @@ import numpy as np
 import polars as pl
 
 import shoal
-from shoal.methods import registered
 from shoal.records import Records
 
 SHARED = Path(__file__).parents[3] / "shared" / "data"
 
 
 def methods(k: int) -> dict[str, Any]:
-    """By what a reader calls them; `refined` only where it is installed."""
+    """By what a reader calls them."""
     chosen = {"MDAV": shoal.MDAV(k=k), "V-MDAV": shoal.VMDAV(k=k, gamma=0.2)}
-    if "refined" in {entry.name for entry in registered("partition")}:
-        chosen["Refined"] = shoal.Refined(k=k)
+    chosen["Refined"] = shoal.Refined(k=k, start="mdav")
     for m2 in (1.1, 1.3, 2.0):
         chosen[f"FCM, m2 = {m2}"] = shoal.FuzzyCMeans(k=k, m1=1.1, m2=m2)
     for lambda2 in (10.0, 1.0, 0.3):

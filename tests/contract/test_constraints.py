@@ -26,8 +26,9 @@ COLUMNS = {
     "drugs": {"role": "confidential", "decimals": 0},
     "procedures": {"role": "confidential", "decimals": 0},
     "discharge": "confidential",
-    "ward": "quasi-identifier",
-    "sex": "quasi-identifier",
+    "ward": {"role": "quasi-identifier",
+             "hierarchy": {"nested": {"general": ["surgery", "medicine"], "births": ["maternity"]}}},
+    "sex": {"role": "quasi-identifier", "hierarchy": {"nested": {"person": ["f", "m"]}}},
 }
 
 
@@ -55,6 +56,7 @@ def violations(data: pl.DataFrame) -> int:
 
 def step(entry: Entry, **others: Any) -> dict[str, Any]:
     spec = spec_of(made(entry)) | {key: value for key, value in ROOMY.items() if key in entry.parameters}
+    spec |= {key: value for key, value in START.items() if spec.get(key)}
     spec |= PARAMETERS.get(entry.name, {})
     return {entry.room: spec.pop("method"), **spec, **others}
 
@@ -70,13 +72,15 @@ def names(entry: Entry) -> str:
 ROOMY = {"k": 12}
 """Groups large enough for every synthesiser to draw from."""
 
+START = {"start": {"method": "mdav", "k": 12}}
+
 RANGES = {"charge": [0, 20000], "room": [0, 20000]}
 
 PARAMETERS: dict[str, dict[str, Any]] = {
     "geometric": {"bounds": RANGES}, "laplace": {"bounds": RANGES}, "staircase": {"bounds": RANGES},
 }
 
-CATEGORICAL = {"latent-class", "class-conditional", "pram", "pseudonymise"}
+CATEGORICAL = {"latent-class", "class-conditional", "pram", "pseudonymise", "generalise"}
 """Methods for categories: they work on ward and sex."""
 
 BANDS = {"recode"}
