@@ -72,8 +72,9 @@ def test_any_start_named_or_made():
 
 
 def test_parameters_that_contradict_each_other():
-    with pytest.raises(ParameterError, match="refined: k must not exceed the group size of its start, 3; got 5"):
-        shoal.Refined(k=5, start=shoal.MDAV(k=3))
+    assert shoal.Refined(k=5, start=shoal.MDAV(k=3)).start == shoal.MDAV(k=5)
+    with pytest.raises(ParameterError, match="k must not exceed the group size that its start promises, 1; got 5"):
+        shoal.Refined(k=5, start="whole")
     with pytest.raises(ParameterError, match="an exact finish knows no weights"):
         shoal.Refined(start="mdav", k=5, weighted=True, finish="windows")
 

@@ -11,8 +11,16 @@ from shoal.kernels.arrays import Longs
 from shoal.microdata import as_records
 from shoal.records import Records
 from shoal.schema import Scale
+from shoal.set_partition import neighbour_bound
 
 SmallStrata = Literal["refuse", "merge"]
+
+BOUND_WORK = 4e8
+"""A lower bound is computed with every partition up to this many coordinates compared, half a second or so ..."""
+
+BOUND_DIMENSIONS = 6
+BOUND_LEAVES = 1_000
+"""... where the search for neighbours looks at this many records in few dimensions and at all of them in many."""
 
 
 class Partitioner(ABC):
@@ -68,8 +76,24 @@ class Partitioner(ABC):
         rng = np.random.default_rng(seed)
         strata = records.strata
         if strata is None:
-            return self._units(records, rng, progress, "the table")
-        return self._by_stratum(records, _merged(strata, self.smallest, small_strata), rng, progress)
+            part = self._units(records, rng, progress, "the table")
+        else:
+            part = self._by_stratum(records, _merged(strata, self.smallest, small_strata), rng, progress)
+        return self._with_bound(part, records)
+
+    def _with_bound(self, part: Partition, records: Records) -> Partition:
+        """The loss of the partition and what no partition could go below, in percent, among its facts.
+
+        Only where a k is promised and the bound is cheap; the measure `lower-bound` gives it for any table.
+        """
+        n, k = len(records), self.smallest
+        x = records.matrix() if 1 < k <= n else np.empty((0, 0))
+        affordable = n * x.shape[1] * (BOUND_LEAVES if x.shape[1] <= BOUND_DIMENSIONS else n) <= BOUND_WORK
+        spread = float(((x - x.mean(axis=0)) ** 2).sum()) if x.size else 0.0
+        if not affordable or spread == 0:
+            return part
+        bounds = {"loss": part.information_loss(x), "lower_bound": 100 * neighbour_bound(x, k) / spread}
+        return Partition(labels=part.labels, facts={**part.facts, **bounds}, model=part.model)
 
     def _by_stratum(
         self, records: Records, strata: Longs, rng: np.random.Generator, progress: Progress

@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Annotated, Any, Literal
 
 import numpy as np
@@ -47,12 +48,15 @@ FINISH_NODES = 500
 
 
 def _start(spec: Any, info: ValidationInfo) -> Any:
-    """The starting method; one that is only named gets Refined's own k."""
+    """The starting method; one with a smaller k, or none, gets Refined's own."""
     k = info.data.get("k")
     name = spec.get("method", spec.get("partition")) if isinstance(spec, Mapping) else spec
     if isinstance(name, str) and k is not None and "k" in entry("partition", name).parameters:
         spec = {"k": k, **(spec if isinstance(spec, Mapping) else {"method": spec})}
-    return build("partition", spec)
+    start = build("partition", spec)
+    if k is not None and k > getattr(start, "k", k):
+        start = replace(start, k=k)
+    return start
 
 
 @method("refined", title="Refined: descent, annealing and an exact finish", source="shoal")
@@ -69,8 +73,8 @@ class Refined(Partitioner):
     k
         Smallest group size; that of the start if not given.
     start
-        The partition to start from: a method, its name, or a mapping with its name and parameters. A
-        method that is only named gets the same k.
+        The partition to start from: a method, its name, or a mapping with its name and parameters. A start
+        with a smaller k, or none, is run with the k given here.
     moves
         Budget as a number of proposals: the same seed then gives the same groups. 0: no annealing. By default
         40 000 a record, 200 million at most. Under a few hundred a record, little is gained over `moves` 0.
@@ -101,8 +105,8 @@ class Refined(Partitioner):
     def __post_init__(self) -> None:
         if self.k is not None and self.k > self.start.smallest:
             raise ParameterError(
-                f"refined: k must not exceed the group size of its start, {self.start.smallest}; got {self.k}. "
-                f"Give the start the same k."
+                f"refined: k must not exceed the group size that its start promises, {self.start.smallest}; "
+                f"got {self.k}. Choose a start with a k."
             )
         if self.weighted and self.finish != "none":
             raise ParameterError("refined: an exact finish knows no weights; set finish: none or weighted: false.")
