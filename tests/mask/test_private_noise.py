@@ -8,7 +8,7 @@ from scipy.stats import norm
 
 import shoal
 from shoal.errors import InputError
-from shoal.mask.private_noise import bernoulli_exp, discrete_laplace, geometric_exp, staircase
+from shoal.mask.private_noise import bernoulli_exp, discrete_laplace, exact_fraction, geometric_exp, staircase
 from shoal.records import Records
 
 N = 60_000
@@ -86,6 +86,13 @@ def test_epsilon_is_shared_out_and_accounted_for():
     facts = shoal.Laplace(epsilon=2, bounds=bounds, records_per_person=2).apply(records, np.random.default_rng(0)).facts
     assert facts["epsilon"] == pytest.approx(2) and facts["epsilon"] <= 2
     assert all(told["epsilon"] == 0.25 and told["sensitivity"] == 10 for told in facts["by column"].values())
+
+
+@given(epsilon=st.floats(0.001, 50), columns=st.integers(1, 9))
+def test_what_is_spent_is_never_more_than_epsilon(epsilon, columns):
+    share = exact_fraction(Fraction(epsilon) / columns)
+    assert share * columns <= Fraction(epsilon) and float(share * columns) == pytest.approx(epsilon, rel=0.15)
+    assert share.denominator <= 2**16
 
 
 def test_sensitivity_comes_from_the_bounds_and_values_beyond_count_as_the_bound():

@@ -59,8 +59,9 @@ class MicroaggregateColumns(Mask):
     def apply(self, records: Records, rng: np.random.Generator, progress: Progress = None) -> Change:
         k = int(self.grouping.smallest)
         replacement = self.replacement or build("replace", "centroid")
-        out, told = records, {}
-        groups = self._groups(records)
+        out = records
+        told: dict[str, dict[str, Any]] = {}
+        groups = self._groups(records) if len(records) else ()
         for number, names in enumerate(groups):
             part = self.grouping.partition(records.targeting(names), seed=rng)
             change = replacement.apply(records.targeting(names), part, rng)

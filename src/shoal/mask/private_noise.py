@@ -67,7 +67,8 @@ class PrivateNoise(Mask):
                 f"{self.method_name}: bounds must name every column of the step; '{absent[0]}' has none. State the "
                 f"range its values can take, from knowledge of the subject and not from the data."
             )
-        share = exact_fraction(self.epsilon / (len(variables) * self.records_per_person)) if variables else Fraction(0)
+        parts = max(len(variables), 1) * self.records_per_person
+        share = exact_fraction(Fraction(self.epsilon) / parts)
         changed, told = [], {}
         for variable in variables:
             low, high = self.bounds[variable.name]
@@ -95,11 +96,11 @@ def fine_grid(low: float, high: float) -> float:
     return float(2.0 ** floor(log2((high - low) / GRID_STEPS)))
 
 
-def exact_fraction(epsilon: float) -> Fraction:
+def exact_fraction(epsilon: Fraction) -> Fraction:
     """A fraction with a small denominator that is not larger than epsilon."""
-    near = Fraction(epsilon).limit_denominator(LARGEST_DENOMINATOR)
-    if near > Fraction(epsilon):
-        near = Fraction(floor(Fraction(epsilon) * LARGEST_DENOMINATOR), LARGEST_DENOMINATOR)
+    near = epsilon.limit_denominator(LARGEST_DENOMINATOR)
+    if near > epsilon:
+        near = Fraction(floor(epsilon * LARGEST_DENOMINATOR), LARGEST_DENOMINATOR)
     if near <= 0:
         raise ParameterError(f"epsilon for each column must be at least 1/{LARGEST_DENOMINATOR}; raise epsilon.")
     return near

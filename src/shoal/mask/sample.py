@@ -46,7 +46,7 @@ class Sample(Mask):
     def apply(self, records: Records, rng: np.random.Generator, progress: Progress = None) -> Change:
         units, stratum = self._units(records)
         total = len(stratum)
-        wanted = self.size if self.size is not None else max(1, round((self.fraction or 0.0) * total))
+        wanted = self.size if self.size is not None else max(min(1, total), round((self.fraction or 0.0) * total))
         if wanted > total:
             raise ParameterError(f"sample: size must be at most {total:,}, the number of units; got {wanted:,}.")
         sizes = np.bincount(stratum)

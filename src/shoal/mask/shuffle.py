@@ -45,7 +45,7 @@ class Shuffle(Mask):
                             f"ordinal columns.")
         records.complete(names, "shuffle")
         values = {name: records[name].values.copy() for name in records.targets}
-        for rows in strata(records):
+        for rows in strata(records) if len(records) else ():
             x = np.column_stack([records[name].values[rows] for name in names]).astype(np.float64)
             drawn = _new_scores(x, len(records.targets), rng)
             for j, name in enumerate(records.targets):
