@@ -242,7 +242,7 @@ def audit(
     if original is not None:
         before = Microdata.of(original, plan.schema, plan.folder).records
     verdicts = [model.judge(released, before, None) for model in plan.requirements]
-    verdicts += Constraints.parse(plan.constraints, released).check(released)
+    verdicts += Constraints.parse(plan.constraints, released, released=True).check(released)
     findings: tuple[Finding, ...] = ()
     if before is not None:
         if len(before) != len(released):

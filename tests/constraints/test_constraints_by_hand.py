@@ -327,3 +327,14 @@ def test_a_rule_whose_column_is_gone_or_recoded_is_not_proved() -> None:
         )
         with pytest.raises(Refused, match="cannot be judged"):
             rules.repair(changed)
+
+
+def test_a_release_need_not_hold_every_level_of_the_rules() -> None:
+    sex = Variable(name="sex", role="other", level="nominal", values=np.zeros(3, dtype=np.int32),
+                   categories=("female",))
+    count = Variable(name="n", role="other", level="continuous", values=np.array([0.0, 1.0, 2.0]))
+    table = Records.of([sex, count])
+    with pytest.raises(ConstraintError, match="unknown level 'male'"):
+        Constraints.parse(["sex == 'male' -> n == 0"], table)
+    rules = Constraints.parse(["sex == 'male' -> n == 0", "sex != 'male' -> n <= 1"], table, released=True)
+    assert broken(rules, table) == [0, 1]

@@ -50,15 +50,21 @@ class Constraints:
     original: Records
 
     @classmethod
-    def parse(cls, rules: Sequence[str], records: Records) -> "Constraints":
+    def parse(cls, rules: Sequence[str], records: Records, *, released: bool = False) -> "Constraints":
         """Read rules and tie them to a table.
+
+        Parameters
+        ----------
+        released
+            The table is a release: it need not hold every level that the rules mention.
 
         Raises
         ------
         ConstraintError
             If a rule cannot be read, names what is not there, mixes units, or clashes with others.
         """
-        made = cls(rules=tuple(bind(text, i + 1, records) for i, text in enumerate(rules)), original=records)
+        bound = tuple(bind(text, i + 1, records, released=released) for i, text in enumerate(rules))
+        made = cls(rules=bound, original=records)
         refuse_clashes(made.rules, made.domain)
         return made
 

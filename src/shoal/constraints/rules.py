@@ -157,17 +157,21 @@ class Rule:
         return tuple(dict.fromkeys(name for clause in self.clauses for name in clause.columns))
 
 
-def bind(text: str, number: int, records: Records) -> Rule:
-    """Parse a rule and tie it to the columns and levels of a table."""
-    return _Binder(parse(text, number), records).rule()
+def bind(text: str, number: int, records: Records, *, released: bool = False) -> Rule:
+    """Parse a rule and tie it to the columns and levels of a table.
+
+    A released table need not hold every level that the rules mention, as the original must.
+    """
+    return _Binder(parse(text, number), records, released).rule()
 
 
 class _Binder:
     """Checks names, levels, measurement and units of one parsed rule."""
 
-    def __init__(self, sentence: Sentence, records: Records) -> None:
+    def __init__(self, sentence: Sentence, records: Records, released: bool) -> None:
         self.sentence = sentence
         self.records = records
+        self.released = released
 
     def rule(self) -> Rule:
         conditions = [self._literal(c, condition=True) for c in self.sentence.when]
@@ -222,6 +226,8 @@ class _Binder:
         if isinstance(side, Sum) and side.terms:
             self.sentence.fail(position, "a list of levels holds levels, not columns.")
         found: list[Category] = [category for category in variable.categories if _same_level(category, written)]
+        if not found and self.released and comparison.relation in ("==", "!=", "in", "not in"):
+            return written if isinstance(written, (str, bool)) else float(written)
         if not found:
             self._unknown_level(variable, written, position)
         return found[0]
