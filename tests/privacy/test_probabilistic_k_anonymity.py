@@ -1,8 +1,6 @@
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 import shoal
 from shoal.groups import Partition
@@ -37,7 +35,8 @@ def test_permutation_and_normal_draws_hold(method):
     dealt = found.details["proved"]["columns with the same values in every group"]
     assert dealt == (["x0", "x1"] if method == "Permutation" else [])
     assert "Proved: every group holds at least 10 records." in found.sentence
-    assert "Measured: distance-based linkage" in found.sentence
+    assert "Measured: " in found.sentence and "linkage" in found.details["measured"]["attacker"]
+    assert found.details["measured"]["attackers tried"] == 5
     assert "a table cannot show it" in found.details["not shown"]
 
 
@@ -88,14 +87,19 @@ def test_suppressed_records_do_not_count():
     assert not found.holds
 
 
-@given(st.integers(0, 2**32), st.integers(2, 12))
-def test_permutations_are_not_refuted(seed, k):
-    records = table(120, seed=seed)
-    part = groups(records, k)
-    released = protected(records, part, shoal.Permutation(), seed + 1)  # not the stream of the data
-    found = verdict(released, records, part, k)
-    assert found.details["proved"]["smallest group"] >= k
-    assert found.details["measured"]["interval"][0] <= 1 / k + 0.02
+@pytest.mark.parametrize("k", [2, 3, 8])
+def test_permutations_are_hardly_ever_refuted(k):
+    # The interval misses 1/k from above with probability 1/2 % for each attacker: over 30 tables at most one does.
+    found, rates = 0, []
+    for seed in range(30):
+        records = table(120, seed=seed)
+        part = groups(records, k)
+        released = protected(records, part, shoal.Permutation(), seed + 1000)  # not the stream of the data
+        answer = verdict(released, records, part, k)
+        found += not answer.holds
+        rates.append(answer.details["measured"]["rate"])
+    assert found <= 1
+    assert np.mean(rates) == pytest.approx(1 / k, rel=0.1)
 
 
 def test_what_is_not_at_hand_is_not_proved():

@@ -1,7 +1,7 @@
 """Probabilistic k-anonymity: what a finished table can prove of it, and what can only be measured."""
 
 from dataclasses import dataclass
-from typing import Annotated, Any, ClassVar
+from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
 from annotated_types import Ge
@@ -15,13 +15,8 @@ from shoal.methods import method
 from shoal.privacy.model import PrivacyModel
 from shoal.records import Records
 from shoal.risk.distance_linkage import DistanceLinkage
-
-ATTACKS = tuple(
-    DistanceLinkage(metric=metric, direction=direction)
-    for metric in ("euclidean", "mahalanobis")
-    for direction in ("released to original", "original to released")
-)
-"""The attackers whose success is measured; the most successful one is told."""
+from shoal.risk.measure import RiskMeasure
+from shoal.risk.probabilistic_linkage import ProbabilisticLinkage
 
 CONFIDENCE = 0.95
 
@@ -43,7 +38,8 @@ class ProbabilisticKAnonymity(PrivacyModel):
     - what is proved on the table: every group of the partition holds at least k released records; no known column was
       released as it was (unless it is constant in every group); and, where it is so, that a known column has the
       same values in every group as before, so that they were at most dealt out anew inside the group;
-    - what is measured: how often distance-based linkage finds the right record, with its confidence interval.
+    - what is measured: how often the best of five attackers (distance-based linkage with two metrics in two directions,
+      and probabilistic linkage) finds the right record, with its confidence interval.
 
     It holds where both conditions are proved and the measured rate does not refute it, that is, the interval (at 95 %,
     widened for the number of attackers tried) reaches down to 1/k. Whether records depend on their own originals only
@@ -86,16 +82,15 @@ class ProbabilisticKAnonymity(PrivacyModel):
     def _measured(self, original: Records, released: Records, names: tuple[str, ...]) -> dict[str, Any]:
         """The most successful attacker."""
         best: dict[str, Any] = {}
-        for attack in ATTACKS:
-            attacker = DistanceLinkage(columns=names, metric=attack.metric, direction=attack.direction)
+        attackers = _attackers(names)
+        for label, attacker in attackers.items():
             finding = attacker.judge(original, released, None, np.random.default_rng(0))
             if finding.value is None or finding.value < best.get("rate", -1.0):
                 continue
             trials = int(finding.details["records attacked"])
-            wide = proportion_interval(finding.value * trials, trials, 1 - (1 - CONFIDENCE) / len(ATTACKS))
+            wide = proportion_interval(finding.value * trials, trials, 1 - (1 - CONFIDENCE) / len(attackers))
             best = {"rate": finding.value, "interval": [wide.low, wide.high], "confidence": CONFIDENCE,
-                    "attackers tried": len(ATTACKS), "records attacked": trials,
-                    "attacker": f"distance-based linkage, {attack.metric}, {attack.direction}"}
+                    "attackers tried": len(attackers), "records attacked": trials, "attacker": label}
         return best
 
     def _told(self, proved: "_Proved", measured: dict[str, Any] | None, names: tuple[str, ...]) -> Verdict:
@@ -150,6 +145,19 @@ class _Proved:
     smallest: int | None
     as_it_was: tuple[str, ...]
     dealt_out: tuple[str, ...]
+
+
+def _attackers(names: tuple[str, ...]) -> dict[str, RiskMeasure]:
+    """The attackers whose success is measured; the most successful one is told."""
+    metrics: tuple[Literal["euclidean", "mahalanobis"], ...] = ("euclidean", "mahalanobis")
+    directions: tuple[Literal["released to original", "original to released"], ...] = (
+        "released to original", "original to released")
+    found: dict[str, RiskMeasure] = {
+        f"distance-based linkage, {metric}, {direction}":
+            DistanceLinkage(columns=names, metric=metric, direction=direction)
+        for metric in metrics for direction in directions
+    }
+    return found | {"probabilistic linkage": ProbabilisticLinkage(columns=names)}
 
 
 def _prove(
