@@ -338,3 +338,13 @@ def test_a_release_need_not_hold_every_level_of_the_rules() -> None:
         Constraints.parse(["sex == 'male' -> n == 0"], table)
     rules = Constraints.parse(["sex == 'male' -> n == 0", "sex != 'male' -> n <= 1"], table, released=True)
     assert broken(rules, table) == [0, 1]
+
+
+def test_single_precision_is_named_as_the_cause() -> None:
+    exact = np.random.default_rng(1).gamma(2, 10, (20, 2))
+    values = np.column_stack([exact, exact.sum(axis=1)]).astype(np.float32).astype(float)
+    table = Records.from_array(values, names=["net", "tax", "gross"])
+    sentence = Constraints.parse(["net + tax == gross"], table).check(table)[0].sentence
+    assert sentence.endswith("But for the digits that float32 lacks it would hold; make the columns float64.")
+    table = bill((1, 2, 3), (2, 2, 5))
+    assert "float32" not in Constraints.parse(["net + tax == gross"], table).check(table)[0].sentence

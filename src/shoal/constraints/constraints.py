@@ -18,6 +18,9 @@ from shoal.evidence import Verdict
 from shoal.kernels.arrays import Bools, Floats, floats
 from shoal.records import Records
 
+SINGLE = 1e-6
+"""Relative rounding of sums of single-precision numbers, 2^-24 = 6e-8 each, with room for a dozen terms."""
+
 Policy = Literal["refuse", "report", "repair"]
 """What happens to a table that comes in with rules broken."""
 
@@ -144,6 +147,8 @@ class Constraints:
         for text, broken in judged.violations(records, tolerance).items():
             count = int(broken.sum())
             sentence = f"{plural(count, 'record')} {'breaks' if count == 1 else 'break'} the rule {text!r}."
+            if count and not judged.violations(records, max(tolerance, SINGLE))[text].any():
+                sentence += " But for the digits that float32 lacks it would hold; make the columns float64."
             verdicts.append(
                 Verdict(
                     requirement=text, holds=count == 0, required=0.0, achieved=float(count),
