@@ -29,6 +29,7 @@ namespace {
 
 constexpr double kHot = 4.0;       // first temperature, in mean losses of a record, as in refine.cpp
 constexpr double kCold = 0.01;     // last temperature, same unit
+constexpr double kAmple = 1000;    // proposals a record for the whole range; with fewer the search begins cooler
 constexpr double kSoft = 3e1;      // price of an excess of 1 (EMD ranges over 0 .. 1), same unit
 constexpr double kHard = 1e5;      // at the end: an excess of 1e-5 then outweighs a record
 constexpr double kCompound = 0.01; // share of proposals that split a group, and of those that dissolve one
@@ -54,7 +55,8 @@ class GuardedRefiner {
     if (unit <= 0) return best;
     const auto start = Clock::now();
     const std::int64_t sweep = std::max<std::int64_t>(256, static_cast<std::int64_t>(cloud_.n()));
-    Cooling cooling(kHot * unit, kCold * unit);
+    const double share = static_cast<double>(moves) / (kAmple * static_cast<double>(cloud_.n()));
+    Cooling cooling(std::clamp(share * kHot, kCold, kHot) * unit, kCold * unit);
     double done = 0.0;
     bool quenching = false;
     for (made_ = 0;; ++made_) {
