@@ -85,3 +85,50 @@ def test_the_optimum_is_proved(keys):
         assert note["optimal"] and note["cost"] == cells == change.facts["cells suppressed"]
         assert note["lower bound"] == pytest.approx(cells)
         assert brute_force(change.records, "wildcard") >= k
+
+
+@pytest.fixture(scope="module")
+def their_cells(shared):
+    cells = pd.read_csv(shared / "reference" / "sdcmicro" / "localsuppression_k3_cells_testdata.csv")
+    return [(int(row) - 1, KEYS.index(name)) for row, name in zip(cells["row"], cells["variable"])]
+
+
+def test_one_cell_where_three_were_published(keys, their_cells):
+    """Rows 1701, 4031, 4035 are the only ones with their six other keys; relat is 1, 1, 3. For k = 3 sdcMicro blanks
+    relat in all three; blank in the last alone, it matches both others, and they each other and it."""
+    rows = [1700, 4030, 4034]
+    relat = KEYS.index("relat")
+    assert [(i, relat) in their_cells for i in rows] == [True] * 3
+    others = [name for name in KEYS if name != "relat"]
+    alike = (keys[others] == keys[others].iloc[1700]).all(axis=1)
+    assert np.flatnonzero(alike).tolist() == rows and keys["relat"].iloc[rows].tolist() == [1, 1, 3]
+    change = shoal.Suppress(k=3).apply(records_of(keys.iloc[rows]), np.random.default_rng(0))
+    assert change.facts["cells suppressed"] == change.facts["by column"]["relat"] == 1
+    assert brute_force(change.records, "wildcard") == 3
+
+
+def test_cells_of_the_published_solution_that_are_not_needed(keys, their_cells):
+    """Taken back one after the other wherever all records stay at k = 3: 113 of the 293 cells."""
+    original = np.column_stack([pd.factorize(keys[name], sort=True)[0] for name in KEYS])
+    x = original.copy()
+    for i, j in their_cells:
+        x[i, j] = -1
+
+    def matches(i):
+        return ((x == x[i]) | (x < 0) | (x[i] < 0)).all(axis=1)
+
+    have = np.array([matches(i).sum() for i in range(len(x))])
+    assert have.min() == 3
+    superfluous = 0
+    for i, j in their_cells:
+        before = matches(i)
+        x[i, j] = original[i, j]
+        after = matches(i)
+        lost = before & ~after
+        if after.sum() >= 3 and (have[lost] > 3).all():
+            have[lost] -= 1
+            have[i] = after.sum()
+            superfluous += 1
+        else:
+            x[i, j] = -1
+    assert superfluous == 113
