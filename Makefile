@@ -9,7 +9,7 @@ demo: $(VENV)/runs
 	$(BIN)/shoal demo --out demo
 
 test: $(VENV)/tests
-	$(BIN)/python -m pytest -n 2 --dist loadfile
+	OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist loadfile
 
 check: $(VENV)/tests
 	$(BIN)/ruff check .
