@@ -53,6 +53,15 @@ def test_a_release_is_proved_and_keeps_what_it_must() -> None:
     assert release.data.group_by("age", "income").len()["len"].min() >= 4
 
 
+def test_the_record_and_the_report_say_what_was_attainable(tmp_path: Path) -> None:
+    release = shoal.protect(people(), plan(), seed=1)
+    step = release.record["steps"][0]
+    assert 0 < step["lower_bound"] <= step["loss"]
+    said = f"loss {step['loss']:.4g}, at best {step['lower_bound']:.4g}"
+    assert step["information loss in percent"] == said
+    assert said in (release.write(tmp_path / "out") / "release" / "report.html").read_text()
+
+
 def test_a_requirement_that_fails_refuses_everything(tmp_path: Path) -> None:
     with pytest.raises(Refused, match=r"5-anonymity does not hold \(required 5, achieved 4\)"):
         shoal.protect(people(), plan(k=4, asked=5))

@@ -22,10 +22,9 @@ rounds, the bound is proven; rounding is covered by `SLACK`.
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
-from scipy.optimize import Bounds, LinearConstraint, linprog, milp
-from scipy.sparse import csc_matrix
 
 from shoal.kernels.arrays import Floats, Ints, Longs, floats
 from shoal.kernels.neighbours import neighbours
@@ -147,8 +146,10 @@ def loss_of(x: Floats, group: Sequence[int]) -> float:
     return float(((members - members.mean(axis=0)) ** 2).sum())
 
 
-def _covering(groups: Sequence[Group], n: int) -> csc_matrix:
+def _covering(groups: Sequence[Group], n: int) -> Any:
     """Shape (n, number of groups); which record is in which group."""
+    from scipy.sparse import csc_matrix
+
     ends = np.concatenate([[0], np.cumsum([len(group) for group in groups])])
     members = np.concatenate([np.asarray(group) for group in groups])
     return csc_matrix((np.ones(len(members)), members, ends), shape=(n, len(groups)))
@@ -156,6 +157,8 @@ def _covering(groups: Sequence[Group], n: int) -> csc_matrix:
 
 def _restricted(groups: Sequence[Group], costs: Floats, n: int) -> tuple[float, Floats]:
     """Optimum and prices of the linear program over some groups."""
+    from scipy.optimize import linprog
+
     scale = float(costs.mean()) or 1.0
     found = linprog(costs / scale, A_eq=_covering(groups, n), b_eq=np.ones(n), method="highs-ds")
     if found.status != 0:
@@ -182,6 +185,8 @@ def cheapest(
 
     None where branch and bound (HiGHS) found none within its number of nodes or seconds.
     """
+    from scipy.optimize import Bounds, LinearConstraint, milp
+
     scale = float(costs.mean()) or 1.0
     limits = {"node_limit": nodes, "mip_rel_gap": 1e-6} | ({} if seconds is None else {"time_limit": seconds})
     found = milp(

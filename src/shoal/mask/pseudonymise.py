@@ -23,7 +23,8 @@ LEAST_KEY = 16
 """Bytes of a key: with fewer than 128 bits it could be found by trying."""
 
 
-@method("pseudonymise", title="Pseudonymisation by keyed hash", source="Krawczyk, Bellare & Canetti (1997), HMAC, with SHA-256")
+@method("pseudonymise", title="Pseudonymisation by keyed hash",
+        source="Krawczyk, Bellare & Canetti (1997), HMAC, with SHA-256")
 class Pseudonymise(Mask):
     """Replaces each identifier by a keyed hash, so that one person has one code in every table.
 

@@ -21,6 +21,8 @@ from shoal.report.frontier_plot import frontier_plot
 
 DEFAULT_THRESHOLD = 5
 """Counts below this are not shown where the plan requires no k of its own."""
+SAID_ELSEWHERE = ("step", "loss", "lower_bound")
+"""Facts of a step that its heading and its sentence on the loss hold already."""
 RISKIEST = 20
 """Records that the private page lists."""
 
@@ -167,7 +169,7 @@ def _in_words(facts: Mapping[str, Any], threshold: int) -> tuple[str, list[tuple
     """A step's name and its plain facts; small counts of records are not for the public."""
     simple = []
     for key, value in facts.items():
-        if key == "step" or isinstance(value, Mapping) or value is None:
+        if key in SAID_ELSEWHERE or isinstance(value, Mapping) or value is None:
             continue
         few = isinstance(value, int) and not isinstance(value, bool) and "record" in key and 0 < value < threshold
         simple.append((key, f"fewer than {threshold}" if few else figure(value)))
