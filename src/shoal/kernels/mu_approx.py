@@ -1,37 +1,98 @@
-"""mu-Approx (native/mu_approx.cpp)."""
+"""mu-Approx: a forest of nearest neighbours, cut into groups (native/mu_approx.cpp)."""
 
 from collections.abc import Callable
 
 import numpy as np
 
 import shoal.kernels._native as _native
-from shoal.kernels.arrays import Floats, Ints, floats
-from shoal.kernels.neighbours import neighbours
+from shoal.kernels.arrays import Floats, Ints, floats, ints
+from shoal.kernels.mdav import Engine, mdav
 
 
-def mu_approx(x: Floats, k: int, *, progress: Callable[[float], object] | None = None) -> tuple[Ints, Ints]:
-    """Group records by cutting up a forest of nearest-neighbour edges.
+def forest(
+    x: Floats,
+    k: int,
+    *,
+    engine: Engine = "auto",
+    simd: bool = True,
+    progress: Callable[[float], object] | None = None,
+) -> Ints:
+    """Join records to near ones until every tree has k of them.
 
     Parameters
     ----------
     x
-        Shape (n, d), finite.
+        Shape (n, d), finite, standardised, n >= k.
     k
-        Smallest group size, 1 <= k; fewer than 2k records make one group.
+        Smallest tree, at least 1.
+    engine, simd, progress
+        As for `shoal.kernels.mdav.mdav`.
 
     Returns
     -------
-    Shapes (n,) and (n,): group numbers, every group of k to 2k - 1 records, and the forest: the record that each
-    one's own edge leads to, -1 at the root of a tree.
+    Shape (n,); the record at the other end of each record's outgoing edge, -1 for the root of a tree.
 
     Notes
     -----
-    Domingo-Ferrer, Sebe & Solanas (2008).
+    Aggarwal et al. (2005). Row after row, while the tree of a row holds fewer than k records, the tree's root is
+    joined to the nearest record outside of the tree, the lowest row among equals. Every edge leads to one of the
+    k - 1 nearest others of the record it leaves. Distances are those of `mdav`.
     """
-    n = len(x)
-    if n < 2 * k or k == 1 or not x.shape[1]:
-        labels = np.arange(n) // k
-        return np.minimum(labels, max(n // k - 1, 0)).astype(np.int32), np.full(n, -1, dtype=np.int32)
-    near = neighbours(x, k - 1, progress=progress)[0]
-    labels, edges = _native.mu_approx(floats(x), near, k, progress)
-    return labels, edges
+    return _native.forest(floats(x), k, engine, simd, progress)  # type: ignore[no-any-return]
+
+
+def decompose(edge: Ints, k: int) -> Ints:
+    """Cut large trees of a forest where both sides keep k records.
+
+    Parameters
+    ----------
+    edge
+        Shape (n,); as `forest` returns it.
+
+    Returns
+    -------
+    Shape (n,); group number of each record. A tree of up to max(2k - 1, 3k - 5) records stays whole; so does
+    the rest of one, of up to 3k - 3 records, whose parts only a Steiner vertex holds together and that cannot
+    be divided into two of k or more.
+    """
+    return _native.decompose(ints(edge), k)  # type: ignore[no-any-return]
+
+
+def mu_approx(
+    x: Floats,
+    k: int,
+    *,
+    engine: Engine = "auto",
+    simd: bool = True,
+    progress: Callable[[float], object] | None = None,
+) -> tuple[Ints, Ints]:
+    """Group records by mu-Approx; every group has k to 2k - 1 members.
+
+    Parameters
+    ----------
+    x
+        Shape (n, d), finite, standardised, n >= k.
+    k, engine, simd, progress
+        As for `forest`.
+
+    Returns
+    -------
+    Shapes (n,) and (n,); group number of each record, counted from 0, and the edges of the forest.
+
+    Notes
+    -----
+    Domingo-Ferrer, Sebe & Solanas (2008): `forest`, `decompose`, and MDAV inside what is still larger than
+    2k - 1, which makes two groups of it, one of k around the record farthest from the mean.
+    """
+    edge = forest(x, k, engine=engine, simd=simd, progress=progress)
+    labels = decompose(edge, k)
+    sizes = np.bincount(labels)
+    order = np.argsort(labels, kind="stable")
+    ends = np.cumsum(sizes)
+    count = len(sizes)
+    for group in np.flatnonzero(sizes > 2 * k - 1):
+        rows = order[ends[group] - sizes[group] : ends[group]]
+        parts = mdav(x[rows], k, engine=engine, simd=simd)
+        labels[rows] = np.where(parts > 0, parts - 1 + count, group)
+        count += int(parts.max())
+    return labels, edge
