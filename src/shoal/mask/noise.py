@@ -25,6 +25,7 @@ from scipy.special import ndtr, ndtri
 from shoal.change import Change
 from shoal.errors import DataError, ParameterError, plural
 from shoal.groups import Progress
+from shoal.kernels import tall
 from shoal.kernels.arrays import Floats
 from shoal.mask.masking import Mask, strata
 from shoal.methods import method
@@ -127,8 +128,8 @@ class Noise(Mask):
     def _noise(self, x: Floats, covariance: Floats, rng: np.random.Generator) -> Floats:
         root = _root(covariance)
         if not self.exact:
-            return np.asarray(rng.standard_normal(x.shape) @ root)
-        return np.asarray(_orthonormal_to(x - x.mean(axis=0), x.shape[1], rng) @ root * np.sqrt(len(x) - 1))
+            return _times(rng.standard_normal(x.shape), root)
+        return _times(_orthonormal_to(x - x.mean(axis=0), x.shape[1], rng), root * np.sqrt(len(x) - 1))
 
     def _sullivan(self, x: Floats, rng: np.random.Generator) -> Floats:
         n = len(x)
@@ -136,7 +137,7 @@ class Noise(Mask):
         ranks = np.empty_like(order)
         np.put_along_axis(ranks, order, np.arange(n)[:, None], axis=0)
         scores = ndtri((ranks + 0.5) / n)
-        noise = rng.standard_normal(x.shape) @ _root(self.variance * _covariance(scores))
+        noise = _times(rng.standard_normal(x.shape), _root(self.variance * _covariance(scores)))
         moved = _kim(scores, noise, self.variance)
         ordered = np.sort(x, axis=0)
         if self.exact:
@@ -161,7 +162,8 @@ class Noise(Mask):
 def _covariance(x: Floats) -> Floats:
     if len(x) < 2:
         raise DataError("noise needs at least 2 records in every stratum, to have a variance.")
-    return np.atleast_2d(np.cov(x, rowvar=False))
+    centred = (x - x.mean(axis=0))[None]
+    return np.asarray(tall.cross(centred, centred)[0] / (len(x) - 1))
 
 
 def _root(covariance: Floats) -> Floats:
@@ -178,8 +180,8 @@ def _kim(x: Floats, noise: Floats, c: float) -> Floats:
 def _orthonormal_to(centred: Floats, m: int, rng: np.random.Generator) -> Floats:
     """Shape (n, m); orthonormal columns, uniformly random, orthogonal to the data and to the constant."""
     n = len(centred)
-    u, singular, _ = np.linalg.svd(centred, full_matrices=False)
-    basis = u[:, singular > RANK_TOLERANCE * max(singular.max(initial=0.0), np.finfo(float).tiny)]
+    u, _, _, real = tall.principal(centred[None], RANK_TOLERANCE)
+    basis = np.ascontiguousarray(u[0][:, real[0]])
     if n < 1 + basis.shape[1] + m:
         raise DataError(
             f"Exact noise needs at least {1 + basis.shape[1] + m} records in every stratum for these columns; "
@@ -188,16 +190,22 @@ def _orthonormal_to(centred: Floats, m: int, rng: np.random.Generator) -> Floats
     z = rng.standard_normal((n, m))
     for _ in range(2):  # twice is enough (Kahan; Parlett 1998, section 6.9)
         z -= z.mean(axis=0)
-        z -= basis @ (basis.T @ z)
-    q, r = np.linalg.qr(z)
-    return np.asarray(q * np.sign(np.diag(r)))  # signs fixed, so that q is Haar distributed (Mezzadri 2007)
+        z -= _times(basis, tall.cross(basis[None], z[None])[0])
+    r = tall.triangular(z[None])
+    q = tall.orthonormal(tall.times(z[None], np.asarray(np.linalg.inv(r), dtype=np.float64)), np.ones((1, m), dtype=bool))[0]
+    return np.asarray(q * np.sign(np.diag(r[0])))  # signs fixed, so that q is Haar distributed (Mezzadri 2007)
 
 
 def _rotated(x: Floats, cosine: float, rng: np.random.Generator) -> Floats:
     centre = x.mean(axis=0)
-    u, singular, v = np.linalg.svd(x - centre, full_matrices=False)
-    turned = cosine * u + np.sqrt(1 - cosine**2) * _orthonormal_to(x - centre, x.shape[1], rng)
-    return np.asarray(centre + (turned * singular) @ v)
+    u, singular, v, _ = tall.principal((x - centre)[None], RANK_TOLERANCE)
+    turned = cosine * u[0] + np.sqrt(1 - cosine**2) * _orthonormal_to(x - centre, x.shape[1], rng)
+    return np.asarray(centre + _times(turned * singular[0], v[0]))
+
+
+def _times(x: Floats, small: Floats) -> Floats:
+    """The product of a tall matrix with a small one, the same to the bit with any number of threads."""
+    return np.asarray(tall.times(x[None], small[None])[0])
 
 
 def _truncated(x: Floats, spread: Floats, limits: Floats, rng: np.random.Generator) -> Floats:

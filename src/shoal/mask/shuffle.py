@@ -6,6 +6,7 @@ from scipy.special import ndtri
 from shoal.change import Change
 from shoal.errors import DataError, ParameterError
 from shoal.groups import Progress
+from shoal.kernels import tall
 from shoal.kernels.arrays import Floats
 from shoal.mask.masking import Mask, strata
 from shoal.methods import method
@@ -63,13 +64,15 @@ def _new_scores(x: Floats, targets: int, rng: np.random.Generator) -> Floats:
     r = np.eye(x.shape[1])
     if n > 1:
         centred = (ranks - ranks.mean(axis=0)) / np.where(moving, ranks.std(axis=0), 1.0)
-        r = np.where(np.eye(x.shape[1]) > 0, 1.0, 2 * np.sin(np.pi / 6 * (centred.T @ centred) / n))
+        correlation = tall.cross(centred[None], centred[None])[0] / n
+        r = np.where(np.eye(x.shape[1]) > 0, 1.0, 2 * np.sin(np.pi / 6 * correlation))
     kept = ndtri((ranks[:, targets:] + 0.5) / n)
     slope = r[:targets, targets:] @ np.linalg.pinv(r[targets:, targets:], rcond=1e-10, hermitian=True)
     rest = r[:targets, :targets] - slope @ r[targets:, :targets]
     eigenvalues, vectors = np.linalg.eigh((rest + rest.T) / 2)
     root = vectors * np.sqrt(np.maximum(eigenvalues, 0.0))
-    return np.asarray(kept @ slope.T + rng.standard_normal((n, targets)) @ root.T)
+    drawn = np.ascontiguousarray(np.hstack([kept, rng.standard_normal((n, targets))]))
+    return np.asarray(tall.times(drawn[None], np.vstack([slope.T, root.T])[None])[0])
 
 
 def _mid_ranks(x: Floats) -> Floats:
