@@ -192,7 +192,8 @@ def _orthonormal_to(centred: Floats, m: int, rng: np.random.Generator) -> Floats
         z -= z.mean(axis=0)
         z -= _times(basis, tall.cross(basis[None], z[None])[0])
     r = tall.triangular(z[None])
-    q = tall.orthonormal(tall.times(z[None], np.asarray(np.linalg.inv(r), dtype=np.float64)), np.ones((1, m), dtype=bool))[0]
+    inverse = np.asarray(np.linalg.inv(r), dtype=np.float64)
+    q = tall.orthonormal(tall.times(z[None], inverse), np.ones((1, m), dtype=bool))[0]
     return np.asarray(q * np.sign(np.diag(r[0])))  # signs fixed, so that q is Haar distributed (Mezzadri 2007)
 
 
