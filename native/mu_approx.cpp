@@ -211,7 +211,7 @@ class Decomposer {
         small.push_back(child);
       }
     }
-    large_stays ? keep(seen, small, 0, seen.root()) : gather(seen, small, left);
+    large_stays ? pending_.push_back(remainder(seen, small, 0, seen.root())) : gather(seen, small, left);
   }
 
   // Every subtree holds k - 1 or less; `left` records in all.
@@ -237,10 +237,7 @@ class Decomposer {
     stuck ? finish(rest) : pending_.push_back(std::move(rest));
   }
 
-  void keep(Balanced& seen, const std::vector<Balanced::Child>& small, std::size_t first, std::int32_t root) {
-    pending_.push_back(remainder(seen, small, first, root));
-  }
-
+  // The root and the subtrees from the `first` on.
   static Shoot remainder(Balanced& seen, const std::vector<Balanced::Child>& small, std::size_t first,
                          std::int32_t root) {
     Shoot rest;

@@ -43,6 +43,15 @@ def test_never_worse_than_mdav_or_refinement():
         assert best.sse(z) <= other.partition(x, seed=1).sse(z) + 1e-9
 
 
+def test_weights_can_want_groups_that_are_no_runs():
+    """The example of the docstring, by weighted error."""
+    def lost(*groups):
+        return sum(sum(w * (v - sum(w * v for v, w in g) / sum(w for _, w in g)) ** 2 for v, w in g) for g in groups)
+
+    a, b, c, d = (0.0, 1), (1.0, 0), (1.1, 1), (5.0, 1)
+    assert lost([a, c], [b, d]) < lost([a, b], [c, d]) < lost([a, b, c, d])
+
+
 def test_several_columns_are_an_error_that_says_what_to_do():
     with pytest.raises(DataError, match=r"^univariate works on one column that is continuous or ordinal; got 2 "
                                         r"\('x0', 'x1'\). Name one column in the step, or use mdav or refined"):

@@ -21,6 +21,9 @@ class Univariate(Partitioner):
     in time k n. For several columns there is no such order: a step for each of them is what the literature calls
     individual ranking, but it does not make records k-anonymous over the columns together.
 
+    Sampling weights are not used: with them the best groups need not be runs (values 0, 1, 1.1 and 5 of weights
+    1, 0, 1 and 1, k = 2: the least weighted error has the groups {0, 1.1} and {1, 5}).
+
     Parameters
     ----------
     k
