@@ -62,6 +62,20 @@ def test_the_record_and_the_report_say_what_was_attainable(tmp_path: Path) -> No
     assert said in (release.write(tmp_path / "out") / "release" / "report.html").read_text()
 
 
+def test_exact_methods_say_which_promises_survive_the_constraints() -> None:
+    table = people().with_columns(double=pl.col("income") * 2)
+    columns = {**COLUMNS, "income": "confidential", "double": "confidential"}
+    synthesis = {"partition": "mdav", "k": 10, "by": ["age"], "columns": ["income", "double"]}
+    told = []
+    for rule in ("double == 2*income", "income >= 20000"):
+        sections = plan(columns=columns, requirements=[], steps=[{**synthesis, "replace": "normal"}],
+                        constraints={"rules": [rule], "broken_rules": "report"})
+        told.append(shoal.protect(table, sections, seed=3).record["steps"][-1])
+    assert told[0]["exact means survive"]  # a collinear pair stays collinear, so nothing had to be moved
+    assert not told[1]["exact means survive"]  # truncation moves a mean, and the record says so
+    assert told[1]["largest change of a mean, in standard deviations"] > 0.01
+
+
 def test_a_requirement_that_fails_refuses_everything(tmp_path: Path) -> None:
     with pytest.raises(Refused, match=r"5-anonymity does not hold \(required 5, achieved 4\)"):
         shoal.protect(people(), plan(k=4, asked=5))

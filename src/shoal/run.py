@@ -23,6 +23,9 @@ from shoal.microdata import Microdata
 from shoal.plan import MaskStep, PartitionStep, Plan
 from shoal.records import Records
 
+EXACT = 1e-9
+"""Relative change of a moment that is put down to rounding."""
+
 Stage = Callable[[str, float], None]
 """Called with what is being done and the fraction of it that is done."""
 
@@ -152,8 +155,9 @@ class Run:
         decimals = {n: c.decimals for n, c in self.plan.schema.columns.items() if c.decimals is not None}
         if self.plan.constraints:
             change = self.constraints.repair(records)
-            records = self.constraints.round(change.records, decimals)
-            self.told.append({"step": "constraints", **change.facts})
+            kept = self.constraints.round(change.records, decimals)
+            self.told.append({"step": "constraints", **change.facts, **_moments_moved(records, kept)})
+            records = kept
         handled = {name for step in self.plan.steps if isinstance(step, MaskStep) for name in self._columns(step)}
         records = records.without(set(self.plan.schema.names("identifier")) - handled)
         rng = self.generator(len(self.plan.steps))
@@ -171,6 +175,24 @@ class Run:
         place = np.full(int(at.max()) + 1, -1)
         place[at] = np.arange(len(at))
         return Partition.of(part.labels[place[rows]])
+
+
+def _moments_moved(before: Records, after: Records) -> dict[str, Any]:
+    """What became of promises about means and covariances when records were moved to keep the constraints."""
+    names = [v.name for v in before.variables if v.continuous and not v.missing.any()]
+    if len(before) < 2 or not names:
+        return {}
+    x, y = before.raw(names), after.raw(names)
+    spread = np.where(x.std(axis=0) > 0, x.std(axis=0), 1.0)
+    x, y = (x - x.mean(axis=0)) / spread, (y - x.mean(axis=0)) / spread
+    means = float(np.abs(y.mean(axis=0) - x.mean(axis=0)).max())
+    covariances = float(np.abs(np.cov(y, rowvar=False) - np.cov(x, rowvar=False)).max())
+    return {
+        "largest change of a mean, in standard deviations": means,
+        "largest change of a covariance, in products of standard deviations": covariances,
+        "exact means survive": means <= EXACT,
+        "exact covariances survive": covariances <= EXACT,
+    }
 
 
 def _loss(loss: float, bound: float | None) -> str:
