@@ -60,6 +60,6 @@ def test_what_is_no_tree_is_refused(paths: tuple[tuple[str, ...], ...], message:
 
 
 def test_values_without_a_leaf_are_counted_and_not_shown() -> None:
-    with pytest.raises(SchemaError, match="lacks 1 value that") as error:
+    with pytest.raises(SchemaError, match="lacks 1 value of") as error:
         Hierarchy.from_nested(TREE).codes(["a", "secret"])
     assert "secret" not in str(error.value)

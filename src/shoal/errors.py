@@ -59,7 +59,7 @@ class Refused(ShoalError):  # noqa: N818 - the word the house uses for a release
 
 def quoted(names: Iterable[object]) -> str:
     """Names as they stand in a sentence: 'a', 'b'."""
-    return ", ".join(f"'{name}'" for name in names)
+    return ", ".join(f"'{' '.join(str(name).splitlines())}'" for name in names)
 
 
 def unknown(kind: str, name: object, known: Iterable[str]) -> str:

@@ -95,6 +95,8 @@ class Hierarchy:
     @classmethod
     def from_intervals(cls, leaves: Iterable[float], widths: Sequence[float], origin: float = 0.0) -> Self:
         """Numbers under intervals of growing width, `[low, high)`; each width a multiple of the one before."""
+        if not isinstance(widths, (list, tuple)) or not all(isinstance(w, (int, float)) and w > 0 for w in widths):
+            raise SchemaError("Interval widths must be a list of numbers above 0.")
         for small, large in zip(widths, widths[1:]):
             if large % small:
                 raise SchemaError(f"Interval widths must be multiples of each other; got {small} and {large}.")
@@ -109,8 +111,8 @@ class Hierarchy:
         missing = sum(category not in self._row for category in categories)
         if missing:
             raise SchemaError(
-                f"The hierarchy lacks {plural(missing, 'value')} that stand in the data; "
-                f"add a row for each of them."
+                f"The hierarchy lacks {plural(missing, 'value')} of the data; "
+                f"add a row for each value."
             )
         return np.array([self._row[category] for category in categories], dtype=np.int32)
 
@@ -143,6 +145,8 @@ def _walk(node: Any, above: tuple[str, ...]) -> Iterable[tuple[str, ...]]:
     if isinstance(node, Mapping):
         for label, below in node.items():
             yield from _walk(below, (str(label), *above))
+    elif not isinstance(node, (list, tuple)):
+        raise SchemaError("A nested hierarchy is made of mappings, with lists of values innermost.")
     else:
         for leaf in node:
             yield (str(leaf), *above)

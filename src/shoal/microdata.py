@@ -8,6 +8,8 @@ numbers back into a frame of the kind that came in, with its index, column order
 import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from datetime import date, datetime, time, timedelta
+from decimal import Decimal
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -23,6 +25,12 @@ from shoal.schema import Column, Level, Scale, Schema
 
 EXACT_INTEGERS = 2**53
 """Integers beyond this have no exact float64."""
+
+BEYOND_INT64 = (nw.UInt64, nw.Int128, nw.UInt128)
+NO_CELLS = (nw.List, nw.Array, nw.Struct, nw.Binary, nw.Unknown)
+"""What a cell of a table of records cannot hold."""
+
+SIMPLE = {str, int, float, bool, Decimal, date, datetime, time, timedelta}
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -124,9 +132,9 @@ class Microdata:
         columns = []
         for variable in records.variables:
             if variable.name in self.encoded and _same(variable, self.encoded[variable.name], records):
-                columns.append(base[variable.name])
+                columns.append(_no_negative_zero(base[variable.name]))
             else:
-                columns.append(self._decode(variable, base))
+                columns.append(_no_negative_zero(self._decode(variable, base)))
         kept = [name for name in base.columns if name in records]
         new = [v.name for v in records.variables if v.name not in base.columns]
         frame = base.with_columns(*columns).select(*kept, *new) if columns else base.select()
@@ -231,6 +239,10 @@ def _eager(table: Any) -> tuple[nw.DataFrame[Any], bool]:
     repeated = _repeated(getattr(table, "column_names", getattr(table, "columns", ())))
     if repeated:
         raise DataError(f"Column names must differ; {quoted(repeated)} occur more than once. Rename them.")
+    names = list(getattr(table, "columns", ())) if type(table).__module__.startswith("pandas") else []
+    if odd := [name for name in names if not isinstance(name, str)]:
+        raise DataError(f"Column names must be text; {plural(len(odd), 'name')} of the table are not. "
+                        f"Rename them, as with frame.columns = frame.columns.astype(str).")
     try:
         return nw.from_native(table, eager_only=True), False
     except TypeError:
@@ -249,14 +261,37 @@ def _repeated(names: Any) -> list[str]:
 
 
 def _encode(series: nw.Series[Any], column: Column, folder: Path) -> Variable:
+    _check_cells(series)
     level = column.level or _default_level(series, column)
     common: dict[str, Any] = {"name": series.name, "role": column.role, "level": level, "weight": column.weight,
                               "scale": column.scale}
     if level == "continuous":
-        return Variable(values=_numbers(series), unit=_unit(series.dtype), **common)
+        values = _numbers(series)
+        if column.role == "weight" and (wrong := int((values <= 0).sum())):
+            raise DataError(f"The weight column '{series.name}' has {plural(wrong, 'weight')} of zero or less; a "
+                            f"record stands for a positive number of persons. Correct them.")
+        return Variable(values=values, unit=_unit(series.dtype), **common)
     codes, categories = _categories(series, column)
-    hierarchy = column.load_hierarchy([str(c) for c in categories if c is not None], folder)
+    try:
+        hierarchy = column.load_hierarchy([str(c) for c in categories if c is not None], folder)
+    except SchemaError as error:
+        raise SchemaError(f"Column '{series.name}': {error}") from None
     return Variable(values=codes, categories=categories, hierarchy=hierarchy, **common)
+
+
+def _check_cells(series: nw.Series[Any]) -> None:
+    """A frame's column of anything may hold cells of one simple type, and then only."""
+    dtype = series.dtype
+    if dtype == nw.Object:
+        types = {type(v) for v, gone in zip(series.to_list(), _missing(series)) if not gone}
+        fits = not types or (len(types) == 1 and types <= SIMPLE)
+    else:
+        fits = dtype not in NO_CELLS or (dtype == nw.Unknown and bool(series.is_null().all()))
+    if not fits:
+        raise DataError(
+            f"Column '{series.name}' holds {type(dtype).__name__.lower()} cells, or cells of several types; a column "
+            f"must hold numbers, text, dates or truth values. Convert it, or take it out of the table."
+        )
 
 
 def _unit(dtype: Any) -> Unit | None:
@@ -280,6 +315,8 @@ def _numbers(series: nw.Series[Any]) -> Floats:
     dtype = series.dtype
     if dtype.is_temporal():
         days = dtype == nw.Date
+        if isinstance(dtype, nw.Datetime) and dtype.time_zone is not None:
+            series = series.dt.convert_time_zone("UTC").dt.replace_time_zone(None)
         series = series.cast(nw.Datetime("us")) if days or dtype == nw.Datetime else series
         stamps = series.to_numpy().astype("datetime64[D]" if days else "datetime64[us]")
         values = stamps.astype(np.int64).astype(np.float64)
@@ -317,14 +354,15 @@ def _missing(series: nw.Series[Any]) -> Bools:
 
 def _categories(series: nw.Series[Any], column: Column) -> tuple[Ints, tuple[Any, ...]]:
     missing = _missing(series)
-    if series.dtype.is_integer() and series.dtype != nw.UInt64 and column.order is None and not missing.any():
+    if series.dtype.is_integer() and series.dtype not in BEYOND_INT64 and column.order is None and not missing.any():
         numbers, places = distinct(longs(series.to_numpy()))  # the same without a Python object a cell
         return ints(places), tuple(numbers.tolist())
     values = series.to_list()
-    present = dict.fromkeys(v for v, gone in zip(values, missing) if not gone)
+    written = repr if series.dtype.is_float() and column.order is None else _itself  # -0.0 is not written as 0.0
+    present = {written(v): v for v, gone in zip(values, missing) if not gone}
     if column.order is not None:
         categories = tuple(column.order)
-        if absent := sum(v not in set(categories) for v in present):
+        if absent := sum(v not in set(categories) for v in present.values()):
             raise DataError(
                 f"Column '{series.name}' has an order that leaves out {plural(absent, 'value')} of the data. "
                 f"Add them to order."
@@ -332,9 +370,14 @@ def _categories(series: nw.Series[Any], column: Column) -> tuple[Ints, tuple[Any
     elif series.dtype in (nw.Enum,) or (series.dtype == nw.Categorical and column.level == "ordinal"):
         categories = tuple(c for c in series.cat.get_categories().to_list() if c in present)
     else:
-        categories = tuple(sorted(present, key=lambda v: (type(v).__name__, v)))
-    codes = {category: i for i, category in enumerate(categories)}
-    return np.array([-1 if gone else codes[v] for v, gone in zip(values, missing)], dtype=np.int32), categories
+        categories = tuple(sorted(present.values(), key=lambda v: (type(v).__name__, v, str(v))))
+    codes = {written(category): i for i, category in enumerate(categories)}
+    found = [-1 if gone else codes[written(v)] for v, gone in zip(values, missing)]
+    return np.array(found, dtype=np.int32), categories
+
+
+def _itself(value: Any) -> Any:
+    return value
 
 
 def _treat_missing(records: Records, schema: Schema) -> tuple[Records, dict[str, Any]]:
@@ -398,19 +441,32 @@ def _same(variable: Variable, original: Variable, records: Records) -> bool:
     return bool(np.array_equal(variable.values, before, equal_nan=variable.continuous))
 
 
+def _no_negative_zero(series: nw.Series[Any]) -> nw.Series[Any]:
+    """Zeros of one sign: they are equal, but would be written differently."""
+    if not series.dtype.is_float():
+        return series
+    return series.zip_with(~(series == 0.0).fill_null(False), series.abs())
+
+
 def _decode_numbers(
     variable: Variable, dtype: Any, decimals: int | None, base: nw.DataFrame[Any]
 ) -> nw.Series[Any]:
     values = np.array(variable.values, dtype=np.float64)
     if decimals is not None:
         values = np.round(values, decimals)
-    values += 0.0  # no negative zero: it would be written differently from zero
     missing = np.isnan(values)
     if dtype is not None and dtype.is_temporal():
         unit = "D" if dtype == nw.Date else "us"
-        stamps = np.where(missing, 0, np.round(values)).astype(np.int64).astype(f"datetime64[{unit}]")
+        whole_numbers = np.where(missing, 0, np.round(values)).astype(np.int64)
+        if dtype == nw.Duration:
+            spans = [None if gone else timedelta(microseconds=span)
+                     for gone, span in zip(missing, whole_numbers.tolist())]
+            return _series(variable.name, spans, nw.Duration("us"), base).cast(dtype)
+        stamps = whole_numbers.astype(f"datetime64[{unit}]")
         cells = [None if gone else stamp for gone, stamp in zip(missing, stamps.astype("datetime64[us]").tolist())]
-        return _series(variable.name, cells, nw.Datetime("us"), base).cast(dtype)
+        series = _series(variable.name, cells, nw.Datetime("us"), base)
+        zone = dtype.time_zone if isinstance(dtype, nw.Datetime) else None
+        return (series.dt.replace_time_zone("UTC").dt.convert_time_zone(zone) if zone else series).cast(dtype)
     whole = bool((values[~missing] == np.floor(values[~missing])).all())
     if dtype is not None and dtype.is_integer() and whole:
         if not missing.any():

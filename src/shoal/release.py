@@ -116,7 +116,7 @@ class Release:
                   for model in self.plan.requirements if not model.needs_original])
         if lost := lost_columns(self._as_written(), back):
             raise FileError(f"The format {path.suffix[1:]} does not keep {plural(len(lost), 'column')} as released: "
-                            f"{quoted(lost)}. Choose csv or parquet.")
+                            f"{quoted(lost)}. Choose parquet{', or csv' * (path.suffix != '.csv')}.")
 
     def _as_written(self) -> pl.DataFrame:
         frame = self.table.frame.to_polars()

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from shoal.constraints import Constraints
-from shoal.errors import DataError
+from shoal.errors import DataError, ParameterError
 from shoal.evidence import Finding, Verdict
 from shoal.groups import Partition
 from shoal.kernels.arrays import Longs
@@ -78,8 +78,13 @@ def carry_out(
     original = table if isinstance(table, Microdata) else Microdata.of(table, plan.schema, plan.folder)
     if not len(original):
         raise DataError("The table has no records. A release needs at least one.")
+    if seed is not None and (not isinstance(seed, (int, np.integer)) or seed < 0):
+        raise ParameterError(f"seed must be an integer of at least 0; got {seed!r}.")
     entropy = secrets.randbits(128) if seed is None else int(seed)
     before = original.records
+    if not len(before):
+        raise DataError("No record is left after those with missing values were dropped. "
+                        "Set missing: impute, category or keep for the columns that lack values.")
     run = Run(plan=plan, entropy=entropy, tell=tell, constraints=Constraints.parse(plan.constraints, before))
     records = run.finish(run.steps(run.check_input(before)))
     finished = Microdata.finished(original.rebuild(records).native, plan.schema)
@@ -158,7 +163,8 @@ class Run:
             kept = self.constraints.round(change.records, decimals)
             self.told.append({"step": "constraints", **change.facts, **_moments_moved(records, kept)})
             records = kept
-        handled = {name for step in self.plan.steps if isinstance(step, MaskStep) for name in self._columns(step)}
+        handled = {name for step in self.plan.steps if isinstance(step, MaskStep)
+                   and "identifier" in step.method.default_roles for name in self._columns(step)}
         records = records.without(set(self.plan.schema.names("identifier")) - handled)
         rng = self.generator(len(self.plan.steps))
         for name in records.names("household"):
@@ -204,7 +210,8 @@ def _renumbered(variable: Any, rng: np.random.Generator) -> Any:
     """Household numbers say who lives together and nothing else: random numbers from 1."""
     order = rng.permutation(len(variable.categories))
     numbers = tuple(range(1, len(order) + 1))
-    return replace(variable, values=order[variable.values].astype(np.int32), categories=numbers)
+    codes = np.where(variable.missing, -1, order[variable.values])  # a missing household stays missing
+    return replace(variable, values=codes.astype(np.int32), categories=numbers)
 
 
 def measured(

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self, get_args
 
-from annotated_types import Ge, Gt
+from annotated_types import Ge, Gt, Le
 from pydantic import BaseModel, ConfigDict, field_validator, model_validator
 
 from shoal.errors import SchemaError, quoted
@@ -60,7 +60,7 @@ class Column(BaseModel):
     missing: Missing | None = None
     scale: Scale = "sd"
     weight: Annotated[float, Gt(0)] = 1.0
-    decimals: Annotated[int, Ge(0)] | None = None
+    decimals: Annotated[int, Ge(0), Le(15)] | None = None
     label: str | None = None
 
     @model_validator(mode="before")
@@ -96,11 +96,22 @@ class Column(BaseModel):
             case {"nested": tree}:
                 loaded = Hierarchy.from_nested(tree)
             case {"intervals": widths}:
-                loaded = Hierarchy.from_intervals(sorted(float(c) for c in found), widths)
+                loaded = Hierarchy.from_intervals(_as_numbers(found), widths)
+            case {"paths": paths}:
+                if not isinstance(paths, (list, tuple)) or not all(isinstance(path, (list, tuple)) for path in paths):
+                    raise SchemaError("the paths of a hierarchy must be a list of paths, each a list of labels.")
+                loaded = Hierarchy(tuple(tuple(str(label) for label in path) for path in paths))
             case _:
                 raise SchemaError("hierarchy must be a file name, {nested: ...} or {intervals: [...]}.")
         loaded.codes(found)
         return loaded
+
+
+def _as_numbers(categories: Iterable[str]) -> list[float]:
+    try:
+        return sorted(float(category) for category in categories)
+    except ValueError:
+        raise SchemaError("a hierarchy of intervals is for numbers, and the column holds text.") from None
 
 
 class Schema(BaseModel):

@@ -1,6 +1,7 @@
 """CSV: delimiter and encoding found out, codes kept as they are written, numbers exact both ways."""
 
 import csv
+import re
 from dataclasses import dataclass
 from io import BytesIO
 from pathlib import Path
@@ -50,9 +51,14 @@ def read_csv(
     if not raw.strip():
         raise FileError(f"File '{path}' is empty. A table needs a header row and records.")
     text, encoding = _decode(raw, encoding, path)
+    if "\n" not in text:
+        text = text.replace("\r", "\n")  # how old Macintosh programs end lines
     header = text[: text.find("\n") if "\n" in text else None]
     delimiter = delimiter or max(DELIMITERS, key=header.count)
     names = next(csv.reader([header.rstrip("\r")], delimiter=delimiter))
+    numbers = [name for name in names if re.match(NUMBER, name.strip())]
+    if len(numbers) == len(names) or any("." in number for number in numbers):
+        raise FileError(f"File '{path}' has numbers where names of columns are expected. Put a header row first.")
     if repeated := sorted({name for name in names if names.count(name) > 1}):
         raise DataError(f"Column names must differ; {quoted(repeated)} occur more than once. Rename them.")
     try:

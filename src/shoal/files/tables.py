@@ -3,6 +3,7 @@
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import time
+from io import BytesIO
 from pathlib import Path
 from typing import Any
 
@@ -141,6 +142,10 @@ def write_table(table: Table, path: str | Path, *, guard_formulas: bool = False)
         try:
             WRITERS[ending](table, named, guard_formulas)
             named.replace(temporary)
+        except pl.exceptions.PolarsError:
+            kinds = ", ".join(sorted({str(c.dtype) for c in table.frame}))
+            raise FileError(f"The format {ending} cannot hold a column of the table (its columns are of the types "
+                            f"{kinds}). Choose parquet, or convert the column.") from None
         finally:
             named.unlink(missing_ok=True)
 
@@ -201,6 +206,11 @@ def lost_columns(written: pl.DataFrame, back: pl.DataFrame) -> list[str]:
 
 
 def _equal(one: pl.Series, other: pl.Series) -> bool:
+    if one.dtype == pl.Float32 and other.dtype.is_numeric():
+        other = other.cast(pl.Float32)
+    if one.dtype.is_temporal() and other.dtype == pl.String:
+        written = pl.read_csv(BytesIO(one.to_frame().write_csv().encode()), infer_schema=False)
+        return written.to_series().equals(other, check_names=False)
     if one.dtype.is_numeric() and (other.dtype.is_numeric() or other.null_count() == len(other)):
         numbers = [c.cast(pl.Float64).fill_null(float("nan")).to_numpy() for c in (one, other)]
         return bool(np.allclose(numbers[0], numbers[1], rtol=1e-12, atol=0.0, equal_nan=True))

@@ -231,8 +231,12 @@ class _Reader:
 
     def _output(self, sections: Mapping[str, Any]) -> Output:
         given = plain(sections.get("output") or {})
+        if not isinstance(given, Mapping):
+            self._mistake(sections, "output", "output must be a mapping, as in {format: csv}.")
+            return Output()
+        given = dict(given)
         known = Output().as_mapping()
-        for key, value in dict(given).items():
+        for key, value in list(given.items()):
             if key not in known:
                 self._mistake(sections["output"], key, unknown("key of output", key, known))
                 del given[key]

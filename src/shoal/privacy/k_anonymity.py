@@ -4,6 +4,7 @@ from typing import Annotated, Any, Literal
 
 import numpy as np
 from annotated_types import Ge
+from pydantic import AfterValidator
 
 from shoal.errors import plural, quoted
 from shoal.evidence import Verdict
@@ -16,6 +17,12 @@ MEANING = {
     "wildcard": "a missing cell matching every value",
     "nothing": "records with a missing cell counting for no other",
 }
+
+
+def _some(columns: tuple[str, ...] | None) -> tuple[str, ...] | None:
+    if columns == ():
+        raise ValueError("a list of at least one column, for on none it would hold emptily")
+    return columns
 
 
 @method("k-anonymity", title="k-anonymity", source="Samarati & Sweeney (1998)")
@@ -45,7 +52,7 @@ class KAnonymity(PrivacyModel):
     """
 
     k: Annotated[int, Ge(1)]
-    columns: tuple[str, ...] | None = None
+    columns: Annotated[tuple[str, ...] | None, AfterValidator(_some)] = None
     missing: MissingCells = "equal"
     unit: Literal["record", "household"] = "record"
 

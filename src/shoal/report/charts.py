@@ -90,7 +90,7 @@ def _edges(low: float, high: float) -> Floats:
     """Round bin edges that cover [low, high]."""
     if high <= low:
         return np.array([low - 0.5, low + 0.5])
-    raw = (high - low) / BINS
+    raw = max((high - low) / BINS, np.finfo(np.float64).tiny * 16)
     power = 10.0 ** np.floor(np.log10(raw))
     width = next(step * power for step in (1, 2, 2.5, 5, 10) if step * power >= raw)
     first = np.floor(low / width)

@@ -71,5 +71,7 @@ def _change(before: Floats, after: Floats) -> dict[str, float] | None:
     if np.ptp(x) == 0:
         return {"mean": 0.0, "variance": 0.0}
     spread = float(x.std(ddof=1))
+    if spread == 0:  # values so close that their squares vanish
+        return None
     return {"mean": float(y.mean() - x.mean()) / spread,
             "variance": float((y / spread).var(ddof=1) / (x / spread).var(ddof=1)) - 1}

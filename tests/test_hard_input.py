@@ -1,0 +1,204 @@
+"""Input that tries to slip through: what is written must be what was proved, or one clear sentence comes back."""
+
+import csv
+import datetime as dt
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+
+import shoal
+from shoal.errors import DataError, FileError, InputError, ParameterError, PlanError, SchemaError
+
+N = 60
+AGE = np.random.default_rng(0).integers(20, 80, N)
+STEPS = [{"partition": "mdav", "k": 5, "replace": "centroid"}]
+K5 = [{"privacy": "k-anonymity", "k": 5}]
+
+
+def table(x: Any, **more: Any) -> pl.DataFrame:
+    return pl.DataFrame({"age": AGE, "x": x, **more})
+
+
+def protect(frame: Any, columns: dict[str, Any], **sections: Any) -> shoal.Release:
+    plan = {"columns": {"age": "quasi-identifier", **columns}, "steps": STEPS, "requirements": K5, **sections}
+    return shoal.protect(frame, plan, seed=1)
+
+
+def written(release: shoal.Release, folder: Path) -> list[dict[str, str]]:
+    path = release.write(folder / "out") / "release" / "data.csv"
+    with path.open(newline="", encoding="utf-8") as file:
+        return list(csv.DictReader(file))
+
+
+def test_zeros_of_both_signs_are_one_value_as_written(tmp_path: Path) -> None:
+    release = protect(table([0.0, -0.0] * 30), {"x": {"role": "quasi-identifier", "level": "nominal"}})
+    rows = written(release, tmp_path)
+    assert min(Counter((row["age"], row["x"]) for row in rows).values()) >= 5
+
+
+def test_an_audit_tells_negative_zero_from_zero() -> None:
+    plan = {"columns": {"x": {"role": "quasi-identifier", "level": "nominal"}},
+            "requirements": [{"privacy": "k-anonymity", "k": 3}]}
+    assert shoal.audit(pl.DataFrame({"x": [0.0, 0.0, 0.0]}), plan).holds
+    assert not shoal.audit(pl.DataFrame({"x": [0.0, 0.0, -0.0]}), plan).holds
+
+
+def test_k_anonymity_on_no_column_is_no_requirement() -> None:
+    with pytest.raises(PlanError, match="columns must be a list of at least one column"):
+        protect(table([1.0] * N), {"x": "other"}, requirements=[{"privacy": "k-anonymity", "k": 50, "columns": []}])
+
+
+def test_a_missing_household_joins_no_other() -> None:
+    homes = [None, None, None, *(i // 2 for i in range(57))]
+    release = protect(table(homes), {"x": {"role": "household", "missing": "keep"}}, steps=[], requirements=[])
+    assert release.data["x"].null_count() == 3
+    assert max(Counter(release.data["x"].drop_nulls().to_list()).values()) == 2
+
+
+@pytest.mark.parametrize("weight", [-1.0, 0.0])
+def test_a_weight_that_stands_for_nobody_is_refused(weight: float) -> None:
+    with pytest.raises(DataError, match="'x' has 1 weight of zero or less"):
+        protect(table([weight, *[1.0] * (N - 1)]), {"x": "weight"})
+
+
+@pytest.mark.parametrize("mask", ["permute", "pram"])
+def test_only_a_pseudonym_keeps_an_identifier_in_the_table(mask: str) -> None:
+    names = [f"name {i}" for i in range(N)]
+    release = protect(table(names), {"x": "identifier"}, steps=[*STEPS, {"mask": mask, "columns": ["x"]}])
+    assert release.data.columns == ["age"]
+    keyed = protect(table(names), {"x": "identifier"}, steps=[*STEPS, {"mask": "pseudonymise"}])
+    assert "x" in keyed.data.columns
+    assert not set(keyed.data["x"]) & set(names)
+
+
+@pytest.mark.parametrize("cells", [
+    pl.Series([{"a": i} for i in range(N)]), pl.Series([[i] for i in range(N)]), pl.Series([b"a"] * N),
+    pl.Series([object()] * N, dtype=pl.Object),
+], ids=["struct", "list", "binary", "object"])
+@pytest.mark.parametrize("role", ["quasi-identifier", "other", "identifier"])
+def test_cells_that_are_no_values_are_named_with_their_column(cells: pl.Series, role: str) -> None:
+    with pytest.raises(DataError, match=r"Column 'x' holds .* cells"):
+        protect(table(cells), {"x": role})
+
+
+def test_a_frame_of_mixed_objects_is_refused_and_one_of_one_kind_taken() -> None:
+    pandas = pytest.importorskip("pandas")
+    columns = {"x": {"role": "quasi-identifier", "missing": "keep"}}
+    with pytest.raises(DataError, match="several types"):
+        protect(pandas.DataFrame({"age": AGE, "x": pandas.Series([1, True, "a"] * 20, dtype=object)}), columns)
+    frame = pandas.DataFrame({"age": AGE, "x": pandas.Series([True, None, False] * 20, dtype=object)})
+    protect(frame, {"x": {"role": "other"}})
+    with pytest.raises(DataError, match="Column names must be text; 2 names"):
+        protect(pandas.DataFrame({0: AGE, 1: AGE}), columns)
+
+
+DAYS = pl.Series([dt.datetime(2000, 1, 1) + dt.timedelta(days=int(i)) for i in AGE])
+
+
+@pytest.mark.parametrize("cells", [
+    DAYS, DAYS.dt.replace_time_zone("Europe/Madrid"), DAYS.cast(pl.Datetime("ns")),
+    pl.Series([dt.time(int(i) % 24) for i in AGE]), pl.Series(AGE.tolist(), dtype=pl.Int128),
+    pl.Series(AGE / 7, dtype=pl.Float32),
+], ids=["datetime", "zone", "nanoseconds", "time", "int128", "float32"])
+@pytest.mark.parametrize("level", [None, "nominal"])
+def test_every_kind_of_value_can_be_released_as_csv(cells: pl.Series, level: str | None, tmp_path: Path) -> None:
+    rows = written(protect(table(cells), {"x": {"role": "quasi-identifier", "level": level}}), tmp_path)
+    assert min(Counter(tuple(row.values()) for row in rows).values()) >= 5
+
+
+@pytest.mark.parametrize("kind", ["polars", "pandas"])
+def test_a_time_zone_and_a_duration_survive_a_centroid(kind: str) -> None:
+    frame = table(DAYS.dt.replace_time_zone("Europe/Madrid"), y=DAYS - DAYS.min())
+    given = frame if kind == "polars" else pytest.importorskip("pandas") and frame.to_pandas()
+    data = protect(given, {"x": "quasi-identifier", "y": "quasi-identifier"}).data
+    assert data["x"].dtype == given["x"].dtype
+    assert data["y"].dtype == given["y"].dtype
+    back = data if kind == "polars" else pl.from_pandas(data)
+    assert abs(back["x"].dt.epoch("s").mean() - frame["x"].dt.epoch("s").mean()) < 1
+    assert abs(back["y"].dt.total_seconds().mean() - frame["y"].dt.total_seconds().mean()) < 1
+
+
+def test_a_format_that_cannot_hold_a_column_says_so(tmp_path: Path) -> None:
+    release = protect(table(DAYS - DAYS.min()), {"x": "other"})
+    with pytest.raises(InputError, match=r"csv cannot hold a column .* Choose parquet"):
+        release.write(tmp_path / "out")
+    assert not list(tmp_path.iterdir())
+
+
+def test_values_near_the_smallest_number_are_judged() -> None:
+    protect(table([5e-324 * i for i in range(N)]), {"x": "other"})
+
+
+def test_a_hierarchy_object_can_be_run_again_from_the_record() -> None:
+    hierarchy = shoal.Hierarchy.from_nested({"all": ["m", "f"]})
+    columns = {"x": {"role": "quasi-identifier", "hierarchy": hierarchy}}
+    release = protect(table(["m", "f"] * 30), columns)
+    again = shoal.protect(table(["m", "f"] * 30), release.record["plan"], seed=release.record["seed"])
+    assert again.data.equals(release.data)
+    assert again.record["plan"] == release.record["plan"]
+
+
+@pytest.mark.parametrize(("hierarchy", "rule"), [
+    ({"nested": 3}, "mappings, with lists"),
+    ({"nested": {"all": ["m"]}}, "lacks 1 value of the data"),
+    ({"intervals": [5]}, "for numbers"),
+    ({"paths": 3}, "list of paths"),
+])
+def test_a_hierarchy_that_does_not_fit_is_named_with_its_column(hierarchy: Any, rule: str) -> None:
+    with pytest.raises(SchemaError, match=rule) as caught:
+        protect(table(["m", "f"] * 30), {"x": {"role": "quasi-identifier", "hierarchy": hierarchy}})
+    assert "Column 'x'" in str(caught.value)
+
+
+@pytest.mark.parametrize("widths", ["a", [0], [-5, 10], ["a"]])
+def test_widths_of_intervals_are_numbers_above_zero(widths: Any) -> None:
+    column = {"role": "quasi-identifier", "level": "nominal", "hierarchy": {"intervals": widths}}
+    with pytest.raises(SchemaError, match="list of numbers above 0"):
+        protect(table(AGE), {"x": column})
+
+
+@pytest.mark.parametrize("output", ["csv", [1]])
+def test_an_output_that_is_no_mapping_is_a_mistake_of_the_plan(output: Any) -> None:
+    with pytest.raises(PlanError, match="output must be a mapping"):
+        protect(table([1.0] * N), {"x": "other"}, output=output)
+
+
+def test_decimals_beyond_what_a_number_holds_are_refused() -> None:
+    with pytest.raises(PlanError, match="decimals must be less than or equal to 15"):
+        protect(table([1.0] * N), {"x": {"role": "other", "decimals": 400}})
+
+
+def test_a_table_of_which_nothing_is_left_is_refused() -> None:
+    with pytest.raises(DataError, match="No record is left"):
+        protect(table([None] * N), {"x": {"role": "quasi-identifier", "missing": "drop"}})
+
+
+@pytest.mark.parametrize("seed", [-1, 1.5])
+def test_a_seed_is_a_whole_number(seed: Any) -> None:
+    with pytest.raises(ParameterError, match="seed must be an integer"):
+        shoal.protect(table([1.0] * N), {"columns": {"age": "quasi-identifier", "x": "other"}}, seed=seed)
+
+
+def test_a_file_without_header_does_not_show_its_first_record(tmp_path: Path) -> None:
+    path = tmp_path / "bare.csv"
+    for text in ("48,30040.71\n50,20000.5\n", "1,2\n3,4\n", "ann,30040.71\nbob,1.5\n", "5.5,5.5\n1,2\n"):
+        path.write_text(text, encoding="utf-8")
+        with pytest.raises(FileError, match="Put a header row first") as caught:
+            shoal.read(path)
+        assert not any(cell in str(caught.value) for cell in ("30040", "48", "5.5", "ann"))
+
+
+def test_lines_may_end_as_on_old_machines(tmp_path: Path) -> None:
+    path = tmp_path / "old.csv"
+    path.write_bytes(b"a,b\r1,x\r2,y\r")
+    assert shoal.read(path).to_dicts() == [{"a": 1, "b": "x"}, {"a": 2, "b": "y"}]
+
+
+def test_a_name_with_a_line_break_stays_on_the_line_of_its_message() -> None:
+    with pytest.raises(SchemaError, match="'a b'") as caught:
+        protect(table([1.0] * N).rename({"x": "a\nb"}), {})
+    assert len(str(caught.value).splitlines()) == 1
