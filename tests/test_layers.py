@@ -27,7 +27,7 @@ FLOORS = [
     ["constraints"],
     ["files", "hospital", "guess"],
     ["plan"],
-    ["change"],
+    ["change", "measure"],
     ["groups", "microdata", "compare", "set_partition"],
     ["evidence", "records"],
     ["schema"],

@@ -8,7 +8,7 @@ A figure that cannot be computed is `None` and says why; it is never replaced by
 import math
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
-from typing import Any, ClassVar, Literal, cast
+from typing import Any, Literal, cast
 
 import numpy as np
 
@@ -87,29 +87,6 @@ class Finding:
     interval: Interval | None = None
     details: Mapping[str, Any] = field(default_factory=dict)
     private: Mapping[str, Any] = field(default_factory=dict, repr=False)
-
-
-class Measuring:
-    """What measures of risk and of utility share: how a figure becomes a `Finding`."""
-
-    method_name: ClassVar[str]
-    title: ClassVar[str]
-    limits: ClassVar[tuple[float, float]] = (0.0, math.inf)
-    better: ClassVar[Literal["lower", "higher"]] = "lower"
-
-    def finding(self, value: float, sentence: str, **more: Any) -> Finding:
-        """The figure, under the measure's own name, limits and direction; not a number is not a figure."""
-        if math.isnan(value):
-            return self.cannot("The figure is not a number on these tables.")
-        more = {"limits": self.limits, "better": self.better, **more}
-        return Finding(measure=self.method_name, title=self.title, value=float(value), sentence=sentence, **more)
-
-    def cannot(self, reason: str, **details: Any) -> Finding:
-        """No figure, and why."""
-        return Finding(
-            measure=self.method_name, title=self.title, value=None, reason=reason,
-            limits=self.limits, better=self.better, details=details,
-        )
 
 
 def proportion_interval(hits: float, trials: int, confidence: float = 0.95) -> Interval:

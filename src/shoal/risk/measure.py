@@ -1,48 +1,11 @@
-"""What all measures of disclosure risk share: two tables in, one frozen figure out."""
+"""The room of disclosure risk."""
 
-from abc import ABC, abstractmethod
-from typing import Any, ClassVar
+from typing import ClassVar
 
-import numpy as np
-
-from shoal.evidence import Finding, Measuring
-from shoal.groups import Partition
-from shoal.microdata import as_records
-from shoal.records import Records
+from shoal.measure import Measure
 
 
-class RiskMeasure(Measuring, ABC):
-    """A figure of disclosure risk; it knows the tables, never the method that made them."""
+class RiskMeasure(Measure):
+    """A figure of disclosure risk."""
 
     room: ClassVar[str] = "risk"
-    cheap: ClassVar[bool] = False
-    """Whether the figure is quick enough to stand in every report."""
-
-    @abstractmethod
-    def judge(
-        self,
-        original: Records,
-        released: Records,
-        partition: Partition | None,
-        rng: np.random.Generator,
-    ) -> Finding:
-        """The figure for records of the same people in the same order.
-
-        `released.rows` says which original records are still there.
-        """
-
-    def measure(
-        self,
-        original: Any,
-        released: Any,
-        *,
-        confidential: Any = None,
-        partition: Partition | None = None,
-        seed: int | np.random.Generator | None = 0,
-    ) -> Finding:
-        """The figure for two data frames, arrays, Microdata or Records.
-
-        All columns of an array or frame count as quasi-identifiers, but for those that `confidential` names.
-        """
-        before, after = as_records(original, confidential), as_records(released, confidential)
-        return self.judge(before, after, partition, np.random.default_rng(seed))

@@ -1,0 +1,67 @@
+"""What all measures share, of risk or of utility: two tables in, one frozen figure out."""
+
+import math
+from abc import ABC, abstractmethod
+from typing import Any, ClassVar, Literal
+
+import numpy as np
+
+from shoal.evidence import Finding
+from shoal.groups import Partition
+from shoal.microdata import as_records
+from shoal.records import Records
+
+
+class Measure(ABC):
+    """A figure for two tables; it knows the tables, never the method that made them."""
+
+    room: ClassVar[str]
+    method_name: ClassVar[str]
+    title: ClassVar[str]
+    limits: ClassVar[tuple[float, float]] = (0.0, math.inf)
+    better: ClassVar[Literal["lower", "higher"]] = "lower"
+    cheap: ClassVar[bool] = False
+    """Whether the figure is quick enough to stand in every report."""
+
+    @abstractmethod
+    def judge(
+        self,
+        original: Records,
+        released: Records,
+        partition: Partition | None,
+        rng: np.random.Generator,
+    ) -> Finding:
+        """The figure for records of the same people in the same order.
+
+        `released.rows` says which original records are still there.
+        """
+
+    def measure(
+        self,
+        original: Any,
+        released: Any,
+        *,
+        confidential: Any = None,
+        partition: Partition | None = None,
+        seed: int | np.random.Generator | None = 0,
+    ) -> Finding:
+        """The figure for two data frames, arrays, Microdata or Records.
+
+        All columns of an array or frame count as quasi-identifiers, but for those that `confidential` names.
+        """
+        before, after = as_records(original, confidential), as_records(released, confidential)
+        return self.judge(before, after, partition, np.random.default_rng(seed))
+
+    def finding(self, value: float, sentence: str, **more: Any) -> Finding:
+        """The figure, under the measure's own name, limits and direction; not a number is not a figure."""
+        if math.isnan(value):
+            return self.cannot("The figure is not a number on these tables.")
+        more = {"limits": self.limits, "better": self.better, **more}
+        return Finding(measure=self.method_name, title=self.title, value=float(value), sentence=sentence, **more)
+
+    def cannot(self, reason: str, **details: Any) -> Finding:
+        """No figure, and why."""
+        return Finding(
+            measure=self.method_name, title=self.title, value=None, reason=reason,
+            limits=self.limits, better=self.better, details=details,
+        )
