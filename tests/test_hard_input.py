@@ -12,6 +12,7 @@ import pytest
 
 import shoal
 from shoal.errors import DataError, FileError, InputError, ParameterError, PlanError, SchemaError
+from shoal.files.atomic import atomic_file
 
 N = 60
 AGE = np.random.default_rng(0).integers(20, 80, N)
@@ -202,3 +203,44 @@ def test_a_name_with_a_line_break_stays_on_the_line_of_its_message() -> None:
     with pytest.raises(SchemaError, match="'a b'") as caught:
         protect(table([1.0] * N).rename({"x": "a\nb"}), {})
     assert len(str(caught.value).splitlines()) == 1
+
+
+def test_a_delimiter_is_one_character(tmp_path: Path) -> None:
+    path = tmp_path / "a.csv"
+    path.write_text("a,b\n1,2\n", encoding="utf-8")
+    with pytest.raises(FileError, match="one plain character"):
+        shoal.read(path, delimiter=";;")
+
+
+def test_an_audit_refutes_a_table_that_still_names_people() -> None:
+    frame = pl.DataFrame({"a": [1, 1, 1], "name": ["ann", "bob", "cat"]})
+    plan = {"columns": {"a": "quasi-identifier", "name": "identifier"},
+            "requirements": [{"privacy": "k-anonymity", "k": 3}]}
+    assert not shoal.audit(frame, plan).holds
+    assert shoal.audit(frame.drop("name"), plan).holds
+    assert shoal.audit(frame, {**plan, "steps": [{"mask": "pseudonymise"}]}).holds
+
+
+def test_a_link_to_a_release_is_followed_and_stays_a_link(tmp_path: Path) -> None:
+    release = protect(table([1.0] * N), {"x": "other"})
+    real, link, dangling = tmp_path / "real", tmp_path / "link", tmp_path / "dangling"
+    link.symlink_to(real)
+    dangling.symlink_to(tmp_path / "new")
+    release.write(real)
+    release.write(link, overwrite=True)
+    release.write(dangling)
+    assert link.is_symlink()
+    assert dangling.is_symlink()
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["dangling", "link", "new", "real"]
+
+
+def test_the_working_directory_is_not_replaced(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(FileError, match="the directory you are in"):
+        protect(table([1.0] * N), {"x": "other"}).write(".")
+
+
+def test_a_file_that_cannot_be_put_in_its_place_says_so(tmp_path: Path) -> None:
+    for path, rule in ((tmp_path, "is a directory"), (tmp_path / "none" / "x.html", "cannot be written")):
+        with pytest.raises(FileError, match=rule), atomic_file(path):
+            pass

@@ -77,7 +77,7 @@ def _reading(command: Any) -> Any:
 @cli.command()
 @click.option("--out", type=FILE, default=Path("demo"), show_default=True, help="Directory to write.")
 @click.option("--records", "n", type=click.IntRange(20), default=1000, show_default=True, help="Records to make.")
-@click.option("--seed", type=int, default=1, show_default=True, help="The same seed gives the same demo.")
+@click.option("--seed", type=click.IntRange(0), default=1, show_default=True, help="The same seed gives the same demo.")
 @pass_context
 def demo(context: _Context, out: Path, n: int, seed: int) -> None:
     """Make example data, protect it, prove it, and write the release and its report.
@@ -144,6 +144,7 @@ def protect(
 
     plan = shoal.Plan.read(plan_file)
     _check_writable(out)
+    _check_free(out, overwrite=overwrite)
     table = read_table(data, delimiter=delimiter, encoding=encoding)
     context.say(f"Read {data.name}: {len(table.frame):,} records, {table.frame.width} columns ({table.described}).")
     source = {"file": data.name, "sha256": hashlib.sha256(data.read_bytes()).hexdigest(), "read as": table.described}
@@ -190,7 +191,7 @@ def audit(
 @click.argument("data", type=FILE)
 @click.option("--plan", "plan_file", type=FILE, required=True, help="Plan file with a section 'explore'.")
 @click.option("--out", type=FILE, required=True, help="Directory for figures, plans and the page; private.")
-@click.option("--seed", type=int, default=0, show_default=True, help="The same for every candidate.")
+@click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="The same for every candidate.")
 @click.option("--workers", type=click.IntRange(1), default=1, show_default=True, help="Processes side by side.")
 @_reading
 @pass_context
@@ -370,6 +371,16 @@ def _check_writable(out: Path) -> None:
     nearest = next(p for p in (out.absolute(), *out.absolute().parents) if p.exists())
     if not nearest.is_dir() or not access(nearest, W_OK):
         raise FileError(f"Output '{out}' cannot be written. Choose another directory.")
+
+
+def _check_free(out: Path, *, overwrite: bool) -> None:
+    if not out.is_dir() or not any(out.iterdir()):
+        return
+    if not _is_release(out):
+        raise FileError(f"Output '{out}' holds something that is no release, which is never replaced. "
+                        f"Name another directory.")
+    if not overwrite:
+        raise FileError(f"Output '{out}' exists and is not empty. Name another directory or allow overwriting.")
 
 
 def main() -> None:

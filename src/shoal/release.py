@@ -243,6 +243,11 @@ def audit(
         before = Microdata.of(original, plan.schema, plan.folder).records
     verdicts = [model.judge(released, before, None) for model in plan.requirements]
     verdicts += Constraints.parse(plan.constraints, released, released=True).check(released)
+    if left := [name for name in released.names("identifier") if name not in plan.pseudonyms]:
+        verdicts.append(Verdict(
+            requirement="no identifiers", holds=False, required=0, achieved=len(left),
+            sentence=f"The table still has {plural(len(left), 'identifier')}: {quoted(left)}. Take them out.",
+        ))
     findings: tuple[Finding, ...] = ()
     if before is not None:
         if len(before) != len(released):

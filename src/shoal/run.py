@@ -163,9 +163,7 @@ class Run:
             kept = self.constraints.round(change.records, decimals)
             self.told.append({"step": "constraints", **change.facts, **_moments_moved(records, kept)})
             records = kept
-        handled = {name for step in self.plan.steps if isinstance(step, MaskStep)
-                   and "identifier" in step.method.default_roles for name in self._columns(step)}
-        records = records.without(set(self.plan.schema.names("identifier")) - handled)
+        records = records.without(set(self.plan.schema.names("identifier")) - self.plan.pseudonyms)
         rng = self.generator(len(self.plan.steps))
         for name in records.names("household"):
             records = records.with_variables(_renumbered(records[name], rng))

@@ -17,7 +17,12 @@ AT_FDCWD = -100
 @contextmanager
 def atomic_file(path: Path, mode: int = 0o644) -> Iterator[Path]:
     """A temporary path beside `path`, which takes its place when the block ends well."""
-    handle, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
+    if path.is_dir():
+        raise FileError(f"Output '{path}' is a directory. Name a file.")
+    try:
+        handle, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
+    except OSError as error:
+        raise FileError(f"Output '{path}' cannot be written ({error.strerror}). Choose another place.") from None
     os.close(handle)
     temporary = Path(name)
     try:
@@ -39,6 +44,9 @@ def atomic_directory(path: Path, *, overwrite: bool = False) -> Iterator[Path]:
     FileError
         If the directory is there already and not empty, or its parent cannot be written.
     """
+    if path.resolve() == Path.cwd():
+        raise FileError(f"Output '{path}' is the directory you are in, which cannot be replaced. Name a new one.")
+    path = path.resolve()  # what a link points to is replaced, not the link
     if path.exists() and (not path.is_dir() or any(path.iterdir())) and not overwrite:
         raise FileError(f"Output '{path}' exists and is not empty. Name another directory or allow overwriting.")
     try:

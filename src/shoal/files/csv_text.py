@@ -47,6 +47,8 @@ def read_csv(
     DataError
         If a column name occurs twice.
     """
+    if delimiter and (len(delimiter.encode()) > 1 or delimiter in '"\r\n'):
+        raise FileError("A delimiter must be one plain character, as in --delimiter ';'; no quote and no line break.")
     raw = path.read_bytes()
     if not raw.strip():
         raise FileError(f"File '{path}' is empty. A table needs a header row and records.")

@@ -93,6 +93,12 @@ class Plan:
         """
         return _Reader(Path(path).parent, str(path)).plan(load_yaml(path))
 
+    @property
+    def pseudonyms(self) -> set[str]:
+        """Identifiers that a step replaces by pseudonyms or takes out itself; all others are taken out at the end."""
+        steps = [s for s in self.steps if isinstance(s, MaskStep) and "identifier" in s.method.default_roles]
+        return {name for step in steps for name in step.columns or self.schema.names(*step.method.default_roles)}
+
     def as_mapping(self) -> dict[str, Any]:
         """The sections from which `Plan.of` makes the same plan again; defaults are spelled out."""
         columns = {
