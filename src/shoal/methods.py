@@ -13,9 +13,11 @@ so nothing else has to be edited when a method is added.
 
 import importlib
 import pkgutil
+import re
 from collections.abc import Callable, Mapping
-from dataclasses import MISSING, dataclass, fields
+from dataclasses import MISSING, dataclass, fields, is_dataclass
 from functools import cache, wraps
+from inspect import cleandoc
 from typing import Any, TypeVar, cast, dataclass_transform
 
 import numpy as np
@@ -67,11 +69,42 @@ def method(name: str, *, title: str, source: str) -> Callable[[C], C]:
         config = ConfigDict(arbitrary_types_allowed=True, extra="forbid")
         made: Any = checked_dataclass(frozen=True, kw_only=True, config=config)(cls)
         made.method_name, made.title = name, title
+        made.__doc__ = _with_shared_parameters(made)
         _check_on_construction(made, name)
         _entries[made.room, name] = Entry(name=name, room=made.room, cls=made, title=title, source=source)
         return cast(C, made)
 
     return enter
+
+
+@dataclass_transform(kw_only_default=True, frozen_default=True)
+def family(cls: C) -> C:
+    """Make a base class whose parameters several methods share.
+
+    Its fields come before a method's own, and what its docstring says of them becomes part of the method's.
+    """
+    return cast(C, dataclass(frozen=True, kw_only=True)(cls))
+
+
+def _with_shared_parameters(cls: type[Any]) -> str:
+    text, own, rest = _sections(cls.__doc__)
+    shared: dict[str, str] = {}
+    for base in reversed(cls.__mro__[1:]):
+        if is_dataclass(base):
+            shared |= _sections(base.__doc__)[1]
+    entries = "\n".join(f"{names}\n{meaning}" for names, meaning in (shared | own).items())
+    parameters = f"Parameters\n----------\n{entries}" if entries else ""
+    return "\n\n".join(part for part in (text, parameters, rest) if part)
+
+
+def _sections(docstring: str | None) -> tuple[str, dict[str, str], str]:
+    """A numpydoc docstring's text, what it says of each parameter, and the sections that follow."""
+    text, *sections = re.split(r"\n\n(?=\w+\n---)", cleandoc(docstring or ""))
+    if not sections or not sections[0].startswith("Parameters\n"):
+        return text, {}, "\n\n".join(sections)
+    body = sections[0].split("\n", 2)[2]
+    entries = re.findall(r"^(\S.*)\n((?:(?: +.*)?(?:\n|\Z))+)", body, re.M)
+    return text, {names: meaning.rstrip("\n") for names, meaning in entries}, "\n\n".join(sections[1:])
 
 
 def _check_on_construction(cls: type[Any], name: str) -> None:

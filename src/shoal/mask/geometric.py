@@ -1,10 +1,8 @@
 """Two-sided geometric noise for differential privacy of whole numbers (Ghosh, Roughgarden & Sundararajan 2012)."""
 
 from fractions import Fraction
-from typing import Annotated
 
 import numpy as np
-from annotated_types import Ge, Gt
 
 from shoal.errors import ParameterError
 from shoal.kernels.arrays import Longs
@@ -19,31 +17,14 @@ class Geometric(PrivateNoise):
     The guarantee is that of laplace; released values are whole numbers. Values that are no whole numbers
     are rounded first.
 
-    Parameters
-    ----------
-    epsilon
-        Privacy loss of a person through all columns of the step; each column gets an equal part.
-    bounds
-        [lowest, highest] value by column, stated from knowledge of the subject. Values outside count as the
-        bound. Their distance is the sensitivity.
-    records_per_person
-        Records that one person may have in the table: epsilon is shared out among them.
-    clamp
-        Move noisy values back inside the bounds. It costs no privacy and biases means.
-
     Notes
     -----
     Drawn exactly with integers (Canonne, Kamath & Steinke 2020), so that the attack of Mironov (2012) on the
     low-order bits of floating-point noise finds nothing.
     """
 
-    epsilon: Annotated[float, Gt(0)]
-    bounds: dict[str, tuple[float, float]]
-    records_per_person: Annotated[int, Ge(1)] = 1
-    clamp: bool = False
-
     def __post_init__(self) -> None:
-        self.check()
+        super().__post_init__()
         if any(low != int(low) or high != int(high) for low, high in self.bounds.values()):
             raise ParameterError("geometric: bounds must be whole numbers.")
 

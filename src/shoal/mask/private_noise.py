@@ -26,6 +26,7 @@ from shoal.errors import ParameterError
 from shoal.groups import Progress
 from shoal.kernels.arrays import Bools, Longs
 from shoal.mask.masking import Mask
+from shoal.methods import family
 from shoal.records import Records
 
 GRID_STEPS = 2**16
@@ -37,17 +38,31 @@ LARGEST_DENOMINATOR = 2**16
 """Products of these, times the few dozen trials of a draw, stay far inside 64-bit integers."""
 
 
+@family
 class PrivateNoise(Mask):
-    """Adds noise of `steps` grid steps to each target cell; subclasses say how it is drawn."""
+    """Adds noise of `steps` grid steps to each target cell; subclasses say how it is drawn.
+
+    Parameters
+    ----------
+    epsilon
+        Privacy loss of a person through all columns of the step; each column gets an equal part.
+    bounds
+        [lowest, highest] value by column, stated from knowledge of the subject. Values outside count as the
+        bound. Their distance is the sensitivity.
+    records_per_person
+        Records that one person may have in the table: epsilon is shared out among them.
+    clamp
+        Move noisy values back inside the bounds. It costs no privacy and biases means.
+    """
 
     default_roles: ClassVar[tuple[str, ...]] = ("confidential",)
 
     epsilon: Annotated[float, Gt(0)]
     bounds: dict[str, tuple[float, float]]
-    records_per_person: Annotated[int, Ge(1)]
-    clamp: bool
+    records_per_person: Annotated[int, Ge(1)] = 1
+    clamp: bool = False
 
-    def check(self) -> None:
+    def __post_init__(self) -> None:
         if any(not low < high or not np.isfinite([low, high]).all() for low, high in self.bounds.values()):
             raise ParameterError(f"{self.method_name}: bounds must be pairs of a lower and a higher finite number.")
 
@@ -89,6 +104,23 @@ class PrivateNoise(Mask):
             "records per person": self.records_per_person, "by column": told,
         }
         return Change(records=records.with_variables(*changed), facts=facts)
+
+
+@family
+class FineNoise(PrivateNoise):
+    """Noise on a grid so fine that it does as well as a continuous one.
+
+    Parameters
+    ----------
+    grid
+        Step of the grid on which values and noise lie; by default a power of two that divides the range of
+        the bounds into 65 536 steps or more.
+    """
+
+    grid: Annotated[float, Gt(0)] | None = None
+
+    def grid_of(self, low: float, high: float) -> float:
+        return self.grid if self.grid is not None else fine_grid(low, high)
 
 
 def fine_grid(low: float, high: float) -> float:

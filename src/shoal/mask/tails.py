@@ -4,9 +4,10 @@ Everything is written for the upper tail; bottom coding is top coding of the neg
 """
 
 from dataclasses import replace
-from typing import Any, ClassVar, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
+from annotated_types import Ge, Gt, Lt
 
 from shoal.change import Change
 from shoal.errors import DataError, ParameterError, Refused
@@ -14,24 +15,48 @@ from shoal.groups import Progress
 from shoal.hierarchy import number_label
 from shoal.kernels.arrays import Bools, Floats
 from shoal.mask.masking import Mask
+from shoal.methods import family
 from shoal.records import Records, Variable
 
 
+@family
 class TailCode(Mask):
-    """Parameters and steps of coding a tail; `sign` is 1 for the upper tail and -1 for the lower."""
+    """Parameters and steps of coding a tail; `sign` is 1 for the upper tail and -1 for the lower.
 
-    sign: ClassVar[float] = 1.0
-    side: ClassVar[str] = "at least"
+    Parameters
+    ----------
+    value
+        The bound itself, in the column's units.
+    quantile
+        The bound as a quantile of the column, in (0, 1); a value that occurs.
+    k
+        Alone: the tail is the smallest that holds k records. With a value or a quantile: a tail of fewer
+        than k records (but not none) is refused.
+    replace
+        What tail values become: the bound, the tail's mean (which keeps the column's mean and total), or a
+        label, which makes the column ordinal.
+    label
+        The label; by default "at least" or "at most" and the bound.
+    together
+        Several columns at once: a record beyond the bound of any target is coded in all of them, so that the
+        records of the tail cannot be told apart by any target. With k alone, bounds move inwards in step,
+        rank by rank, until the tail holds k records.
+    weighted
+        Sampling weights enter quantiles and means.
+    """
 
-    value: float | None
-    quantile: float | None
-    k: int | None
-    replace: Literal["bound", "mean", "label"]
-    label: str | None
-    together: bool
-    weighted: bool
+    sign: ClassVar[float]
+    side: ClassVar[str]
 
-    def check(self) -> None:
+    value: float | None = None
+    quantile: Annotated[float, Gt(0), Lt(1)] | None = None
+    k: Annotated[int, Ge(1)] | None = None
+    replace: Literal["bound", "mean", "label"] = "bound"
+    label: str | None = None
+    together: bool = False
+    weighted: bool = False
+
+    def __post_init__(self) -> None:
         if self.value is not None and self.quantile is not None:
             raise ParameterError(f"{self.method_name}: give only one of the parameters 'value' and 'quantile'.")
         if self.value is None and self.quantile is None and self.k is None:
