@@ -1,10 +1,12 @@
-"""What the two fuzzy partitions share: fitting centres, drawing them, and the way back to columns."""
+"""What the two fuzzy partitions share: their parameters, fitting centres, drawing them, and the way back to columns."""
 
+from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
+from annotated_types import Ge, Gt
 from numpy.typing import NDArray
 
 from shoal.constraints import Constraints
@@ -14,6 +16,8 @@ from shoal.groups import Partition, Progress
 from shoal.kernels.arrays import Floats, Ints, ints, seed_of
 from shoal.kernels.bounded_assignment import bounded_assignment
 from shoal.kernels.fuzzy import Rule, fuzzy_draw, fuzzy_fill, fuzzy_memberships, fuzzy_step
+from shoal.methods import family
+from shoal.partition.partitioner import Partitioner
 from shoal.records import Records, Variable, standardiser
 from shoal.replace.fuzzy_centre import Centres
 
@@ -50,6 +54,60 @@ class Search:
     starts: int
     tolerance: float
     most_steps: int
+
+
+@family
+class FuzzyPartitioner(Partitioner):
+    """Fits c centres and lets every record draw one of them; subclasses say by which memberships.
+
+    Parameters
+    ----------
+    k
+        Smallest size of a group. Unless `c` is given the number of centres is n / k, or with a balanced draw half
+        as many, so that a group can hold more than k where records are dense.
+    c
+        Number of centres.
+    balanced
+        Draw so that every group has k records at least; needs k. Without it sizes are k only on average,
+        and only where memberships are far from crisp.
+    constraints
+        Linear rules over the columns that are grouped by, such as "net + tax == gross" or "tax >= 0".
+    starts
+        Number of starts; each gets a short run, the best goes on.
+    tolerance
+        The search ends when no coordinate of a centre moves by more than this, in standardised units.
+    most_steps
+        The search ends after so many steps at the latest.
+    """
+
+    by_household = False
+    rule: ClassVar[Rule]
+
+    k: Annotated[int, Ge(1)] | None = None
+    c: Annotated[int, Ge(1)] | None = None
+    balanced: bool = True
+    constraints: tuple[str, ...] = ()
+    starts: Annotated[int, Ge(1)] = 3
+    tolerance: Annotated[float, Gt(0)] = 1e-6
+    most_steps: Annotated[int, Ge(1)] = 300
+
+    @property
+    @abstractmethod
+    def rule_parameters(self) -> tuple[float, float]:
+        """The rule's parameter in the clustering, and in the draw."""
+
+    @property
+    def smallest(self) -> int:
+        return self.k if self.balanced and self.k is not None else 1
+
+    def assign(self, records: Records, rng: np.random.Generator, progress: Progress) -> Partition:
+        centres = number_of_centres(len(records), self.c, self.k, balanced=self.balanced)
+        rules, system = system_of(self.constraints, records)
+        search = Search(starts=self.starts, tolerance=self.tolerance, most_steps=self.most_steps)
+        in_clustering, in_draw = self.rule_parameters
+        found = fit(records.matrix(), centres, self.rule, in_clustering, system, search, rng, progress)
+        least = self.smallest if self.k is not None and self.balanced else 0
+        return drawn_partition(records, found, self.rule, in_draw, rules, least, self.k, rng)
 
 
 def number_of_centres(n: int, c: int | None, k: int | None, *, balanced: bool) -> int:
