@@ -13,6 +13,8 @@ import pytest
 import shoal
 from shoal.errors import DataError, FileError, InputError, ParameterError, PlanError, SchemaError
 from shoal.files.atomic import atomic_file
+from shoal.records import Variable
+from shoal.report.charts import MOST_CATEGORIES, _bars
 
 N = 60
 AGE = np.random.default_rng(0).integers(20, 80, N)
@@ -121,6 +123,39 @@ def test_a_time_zone_and_a_duration_survive_a_centroid(kind: str) -> None:
     back = data if kind == "polars" else pl.from_pandas(data)
     assert abs(back["x"].dt.epoch("s").mean() - frame["x"].dt.epoch("s").mean()) < 1
     assert abs(back["y"].dt.total_seconds().mean() - frame["y"].dt.total_seconds().mean()) < 1
+
+
+@pytest.mark.parametrize("ending", ["sav", "dta", "xpt"])
+def test_truth_values_can_be_released_in_statistical_formats(ending: str, tmp_path: Path) -> None:
+    pytest.importorskip("pyreadstat")
+    release = protect(table([True, False] * 30), {"x": "other"}, output={"format": ending})
+    path = release.write(tmp_path / "out") / "release" / f"data.{ending}"
+    assert shoal.read(path)["x"].cast(pl.Boolean).to_list() == [True, False] * 30
+
+
+@pytest.mark.parametrize("ending", ["sav", "dta", "xpt"])
+def test_a_name_that_a_format_cannot_hold_is_one_sentence(ending: str, tmp_path: Path) -> None:
+    pytest.importorskip("pyreadstat")
+    frame = table([1.0] * N).rename({"x": "a long name with spaces"})
+    release = protect(frame, {"a long name with spaces": "other"}, output={"format": ending})
+    with pytest.raises(FileError, match="takes short names"):
+        release.write(tmp_path / "out")
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_spreadsheet_that_cannot_hold_a_time_zone_says_so(tmp_path: Path) -> None:
+    release = protect(table(DAYS.dt.replace_time_zone("UTC")), {"x": "other"}, output={"format": "xlsx"})
+    with pytest.raises(FileError, match="xlsx cannot hold"):
+        release.write(tmp_path / "out")
+
+
+def test_no_hash_decides_the_order_of_bars() -> None:
+    def letters(codes: list[int], role: str) -> Variable:
+        return Variable(name="x", role="quasi-identifier", level="nominal", values=np.array(codes, dtype=np.int32),
+                        categories=tuple(f"{role}{i}" for i in range(8)))
+
+    bars = _bars(letters(list(range(8)) * 5, "a"), letters(list(range(8)) * 5, "b"), 1)
+    assert [bar["low"] for bar in bars] == [f"a{i}" for i in range(8)] + [f"b{i}" for i in range(MOST_CATEGORIES - 8)]
 
 
 def test_a_format_that_cannot_hold_a_column_says_so(tmp_path: Path) -> None:

@@ -137,7 +137,8 @@ def _in_words(cls: type[Any], name: str, error: ValidationError) -> str:
         elif problem["type"] in ("missing", "missing_keyword_only_argument"):
             sentences.append(f"{name} needs the parameter '{key}'; give it a value.")
         elif not key:  # parameters that do not go together
-            sentences.append(f"{name}: {problem['msg'].removeprefix('Value error, ').rstrip('.')}.")
+            rule = problem["msg"].removeprefix("Value error, ").removeprefix(f"{name}: ").rstrip(".")
+            sentences.append(f"{name}: {rule}.")
         else:
             rule = problem["msg"].removeprefix("Value error, ").removeprefix("Input should be ").rstrip(".")
             rules.setdefault(key.split(".")[0], ([], problem["input"]))[0].append(rule)

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from shoal.errors import DataError, FileError, MissingDependency, quoted, unknown
+from shoal.errors import DataError, FileError, InputError, MissingDependency, quoted, unknown
 from shoal.files.atomic import atomic_file
 from shoal.files.csv_text import guarded, read_csv, write_csv
 
@@ -142,7 +142,9 @@ def write_table(table: Table, path: str | Path, *, guard_formulas: bool = False)
         try:
             WRITERS[ending](table, named, guard_formulas)
             named.replace(temporary)
-        except pl.exceptions.PolarsError:
+        except InputError:
+            raise
+        except (pl.exceptions.PolarsError, TypeError, ValueError):
             kinds = ", ".join(sorted({str(c.dtype) for c in table.frame}))
             raise FileError(f"The format {ending} cannot hold a column of the table (its columns are of the types "
                             f"{kinds}). Choose parquet, or convert the column.") from None
@@ -177,10 +179,19 @@ def _write_statistical(table: Table, path: Path, guard: bool) -> None:
         columns[column.name] = pd.Series(column.to_list(), dtype=object) if plain else column.to_numpy()
     frame = pd.DataFrame(columns)
     labels = [table.labels.get(name, "") for name in frame.columns]
+    try:
+        _write_with(pyreadstat, frame, path, labels, dict(table.value_labels))
+    except (pyreadstat.PyreadstatError, pyreadstat.ReadstatError) as error:
+        raise FileError(f"The format {ending} cannot hold the table ({type(error).__name__}); it takes short names "
+                        f"of letters, digits and underscores. Rename the columns, or choose csv or parquet.") from None
+
+
+def _write_with(pyreadstat: Any, frame: Any, path: Path, labels: list[str], values: dict[str, Any]) -> None:
+    ending = path.suffix.lower().lstrip(".")
     if ending == "sav":
-        pyreadstat.write_sav(frame, str(path), column_labels=labels, variable_value_labels=dict(table.value_labels))
+        pyreadstat.write_sav(frame, str(path), column_labels=labels, variable_value_labels=values)
     elif ending == "dta":
-        pyreadstat.write_dta(frame, str(path), column_labels=labels, variable_value_labels=dict(table.value_labels))
+        pyreadstat.write_dta(frame, str(path), column_labels=labels, variable_value_labels=values)
     else:
         pyreadstat.write_xport(frame, str(path), column_labels=labels, file_format_version=8)
 
@@ -211,6 +222,8 @@ def _equal(one: pl.Series, other: pl.Series) -> bool:
     if one.dtype.is_temporal() and other.dtype == pl.String:
         written = pl.read_csv(BytesIO(one.to_frame().write_csv().encode()), infer_schema=False)
         return written.to_series().equals(other, check_names=False)
+    if one.dtype == pl.Boolean and other.dtype.is_numeric():
+        one = one.cast(pl.Int8)  # statistical formats hold truth as 1 and 0
     if one.dtype.is_numeric() and (other.dtype.is_numeric() or other.null_count() == len(other)):
         numbers = [c.cast(pl.Float64).fill_null(float("nan")).to_numpy() for c in (one, other)]
         return bool(np.allclose(numbers[0], numbers[1], rtol=1e-12, atol=0.0, equal_nan=True))

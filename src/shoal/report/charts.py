@@ -99,7 +99,8 @@ def _edges(low: float, high: float) -> Floats:
 
 def _bars(original: Variable, released: Variable, threshold: int) -> list[dict[str, Any]]:
     counts = [_counts(original), _counts(released)]
-    order = sorted(set(counts[0]) | set(counts[1]), key=lambda c: -max(counts[0].get(c, 0), counts[1].get(c, 0)))
+    named = dict.fromkeys([*counts[0], *counts[1]])  # in an order that no hash decides
+    order = sorted(named, key=lambda c: -max(counts[0].get(c, 0), counts[1].get(c, 0)))
     return [
         {"table": name, "low": category, "share": count[category] / max(sum(count.values()), 1)}
         for name, count in zip(("original", "released"), counts)
