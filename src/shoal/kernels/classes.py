@@ -16,4 +16,5 @@ def distinct(values: Longs) -> tuple[Longs, Longs]:
     -------
     Shape (C,) and shape (n,): what `np.unique(values, return_inverse=True)` gives, in O(n + C log C).
     """
-    return _native.distinct(longs(values))  # type: ignore[no-any-return]
+    numbers, places = _native.distinct(longs(values))
+    return numbers, places

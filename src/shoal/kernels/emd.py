@@ -69,7 +69,8 @@ def distances(table: Table, bins: Ints, groups: Longs, m: int, count: int) -> Fl
     O(n + m + count): Li, Li & Venkatasubramanian (2007), section 5, with a group's cost proportional to its
     size. Ordered and tree distances are exact in whole numbers and rounded once.
     """
-    return _native.distances(table, ints(bins), longs(groups), m, count)  # type: ignore[no-any-return]
+    apart: Floats = _native.distances(table, ints(bins), longs(groups), m, count)
+    return apart
 
 
 def distances_within(bins: Ints, groups: Longs, inside: Longs, nodes: Ints, sets: int) -> Floats:
@@ -86,7 +87,8 @@ def distances_within(bins: Ints, groups: Longs, inside: Longs, nodes: Ints, sets
     -------
     Shape (count,). Bins are as far apart as in the whole table, whichever of them the set holds.
     """
-    return _native.distances_within(ints(bins), longs(groups), longs(inside), ints(nodes), sets)  # type: ignore[no-any-return]
+    apart: Floats = _native.distances_within(ints(bins), longs(groups), longs(inside), ints(nodes), sets)
+    return apart
 
 
 def swap_distances(table: Table, bins: Ints, out: int, into: int) -> tuple[float, float]:
@@ -97,7 +99,8 @@ def swap_distances(table: Table, bins: Ints, out: int, into: int) -> tuple[float
     bins
         Shape (c,), ascending.
     """
-    return _native.swap_distances(table, ints(bins), out, into)  # type: ignore[no-any-return]
+    before, after = _native.swap_distances(table, ints(bins), out, into)
+    return before, after
 
 
 def close(table: Table, t: float) -> Requirement:
@@ -112,4 +115,5 @@ def diverse(kind: str, l: float, c: float = 1.0) -> Requirement:  # noqa: E741 -
 
 def excesses(requirement: Requirement, bins: Ints, groups: Longs, m: int, count: int) -> Floats:
     """By how much every group exceeds a requirement; shape (count,), at most 0 where it is satisfied."""
-    return _native.excesses(requirement, ints(bins), longs(groups), m, count)  # type: ignore[no-any-return]
+    excess: Floats = _native.excesses(requirement, ints(bins), longs(groups), m, count)
+    return excess

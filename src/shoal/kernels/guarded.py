@@ -49,7 +49,10 @@ def merge_groups(x: Floats, guard: Guard, labels: Ints, k: int, progress: Listen
     Soria-Comas et al. (2015), Algorithm 1: the group with the greatest excess and the one whose centroid is
     nearest. Ties go to the lowest group number.
     """
-    return _native.merge_groups(floats(x), ints(guard.bins), list(guard.requirements), ints(labels), k, progress)  # type: ignore[no-any-return]
+    merged, merges = _native.merge_groups(
+        floats(x), ints(guard.bins), list(guard.requirements), ints(labels), k, progress
+    )
+    return merged, merges
 
 
 def k_anonymity_first(x: Floats, guard: Guard, k: int, progress: Listener = None) -> Ints:
@@ -64,7 +67,8 @@ def k_anonymity_first(x: Floats, guard: Guard, k: int, progress: Listener = None
     -----
     Soria-Comas et al. (2015), Algorithm 2. Ties go to the nearer member, then to the lower row.
     """
-    return _native.k_anonymity_first(floats(x), ints(guard.bins), list(guard.requirements), k, progress)  # type: ignore[no-any-return]
+    labels: Ints = _native.k_anonymity_first(floats(x), ints(guard.bins), list(guard.requirements), k, progress)
+    return labels
 
 
 def repair(x: Floats, guard: Guard, labels: Ints, near: Ints, progress: Listener = None) -> tuple[Ints, int]:
@@ -79,9 +83,10 @@ def repair(x: Floats, guard: Guard, labels: Ints, near: Ints, progress: Listener
     -------
     Group of each record, shape (n,), and the number of exchanges.
     """
-    return _native.repair_tcloseness(  # type: ignore[no-any-return]
+    repaired, exchanges = _native.repair_tcloseness(
         floats(x), ints(guard.bins), list(guard.requirements), ints(labels), ints(near), progress
     )
+    return repaired, exchanges
 
 
 class Refinement(NamedTuple):

@@ -43,4 +43,5 @@ def mdav(
     is exact, rounded once; among equals the lowest row is taken; the record a group is built around belongs to
     it even if others have the same values.
     """
-    return _native.mdav(floats(x), k, engine, simd, progress)  # type: ignore[no-any-return]
+    labels: Ints = _native.mdav(floats(x), k, engine, simd, progress)
+    return labels

@@ -38,7 +38,8 @@ def forest(
     joined to the nearest record outside of the tree, the lowest row among equals. Every edge leads to one of the
     k - 1 nearest others of the record it leaves. Distances are those of `mdav`.
     """
-    return _native.forest(floats(x), k, engine, simd, progress)  # type: ignore[no-any-return]
+    edge: Ints = _native.forest(floats(x), k, engine, simd, progress)
+    return edge
 
 
 def decompose(edge: Ints, k: int) -> Ints:
@@ -55,7 +56,8 @@ def decompose(edge: Ints, k: int) -> Ints:
     the rest of one, of up to 3k - 3 records, whose parts only a Steiner vertex holds together and that cannot
     be divided into two of k or more.
     """
-    return _native.decompose(ints(edge), k)  # type: ignore[no-any-return]
+    labels: Ints = _native.decompose(ints(edge), k)
+    return labels
 
 
 def mu_approx(

@@ -19,4 +19,5 @@ def principal_blocks(x: Floats, smallest: int) -> Ints:
     Shape (n,); block number of each record, counted from 0. Every block has between `smallest` and twice
     `smallest` members (one block if there are fewer than twice `smallest` records).
     """
-    return _native.principal_blocks(floats(x), smallest)  # type: ignore[no-any-return]
+    labels: Ints = _native.principal_blocks(floats(x), smallest)
+    return labels

@@ -42,4 +42,5 @@ def tcloseness_first(
     Soria-Comas, Domingo-Ferrer, Sanchez & Martinez (2015), Algorithm 3, from 'while X' on. The canonical order
     is that of `mdav`.
     """
-    return _native.tcloseness_first(floats(x), ints(strata), k, engine, simd, progress)  # type: ignore[no-any-return]
+    labels: Ints = _native.tcloseness_first(floats(x), ints(strata), k, engine, simd, progress)
+    return labels

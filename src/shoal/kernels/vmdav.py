@@ -39,4 +39,5 @@ def vmdav(
     Solanas & Martinez-Balleste (2006). Groups grow to 2k - 1 members at most; the last records, fewer than k,
     join the groups with the nearest mean. The canonical order is that of `mdav`.
     """
-    return _native.vmdav(floats(x), k, gamma, engine, simd, progress)  # type: ignore[no-any-return]
+    labels: Ints = _native.vmdav(floats(x), k, gamma, engine, simd, progress)
+    return labels
