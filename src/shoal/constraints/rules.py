@@ -5,7 +5,7 @@ either linear, a'x <= b, a'x == b or a'x < b over continuous columns, or members
 A clause that meets a missing value is not judged: nothing that is not there can break a rule.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime
 from difflib import get_close_matches
@@ -339,9 +339,3 @@ def _listed(side: Any) -> tuple[Any, ...]:
 
 def _lowered(sentence: str) -> str:
     return sentence[0].lower() + sentence[1:]
-
-
-def unit_clauses(clauses: Sequence[Clause]) -> Iterator[Literals]:
-    """What holds whatever the record: the only literals of clauses without a condition."""
-    return (clause.literals[0] for clause in clauses if len(clause.literals) == 1)
-

@@ -1,6 +1,7 @@
 """The JSON schema of plan files."""
 
 from collections.abc import Mapping
+from types import MappingProxyType
 from typing import Any
 
 from shoal.methods import registered
@@ -11,26 +12,9 @@ from shoal.schema import Column
 
 def json_schema() -> dict[str, Any]:
     """The JSON schema of plan files, for editors that complete and check."""
-    names = {"type": "array", "items": {"type": "string"}}
-    defs: dict[str, Any] = {}
-
-    def alternatives(room: str, extra: Mapping[str, Any]) -> list[dict[str, Any]]:
-        found = []
-        for entry in registered(room):
-            schema = entry.json_schema()
-            defs.update(schema.pop("$defs", {}))
-            found.append({
-                "title": entry.title,
-                "description": entry.source,
-                "type": "object",
-                "properties": {room: {"const": entry.name}, **schema.get("properties", {}), **extra},
-                "required": [room, *schema.get("required", [])],
-                "additionalProperties": False,
-            })
-        return found
-
     column = Column.model_json_schema(ref_template="#/$defs/{model}")
-    defs.update(column.pop("$defs", {}))
+    defs: dict[str, Any] = column.pop("$defs", {})
+    names = {"type": "array", "items": {"type": "string"}}
     replaceable = {"type": ["string", "object"]}
     step = {"columns": names}
     in_groups = {**step, "by": names, "replace": replaceable, "small_strata": {"enum": ["refuse", "merge"]}}
@@ -48,10 +32,10 @@ def json_schema() -> dict[str, Any]:
             },
             "steps": {
                 "type": "array",
-                "items": {"anyOf": alternatives("partition", in_groups) + alternatives("mask", step)},
+                "items": {"anyOf": _methods("partition", defs, in_groups) + _methods("mask", defs, step)},
             },
-            "requirements": {"type": "array", "items": {"anyOf": alternatives("privacy", {})}},
-            "measures": {"type": "array", "items": {"anyOf": alternatives("risk", {}) + alternatives("utility", {})}},
+            "requirements": {"type": "array", "items": {"anyOf": _methods("privacy", defs)}},
+            "measures": {"type": "array", "items": {"anyOf": _methods("risk", defs) + _methods("utility", defs)}},
             "constraints": {
                 "anyOf": [
                     rules,
@@ -79,3 +63,20 @@ def json_schema() -> dict[str, Any]:
         },
         "$defs": defs,
     }
+
+
+def _methods(room: str, defs: dict[str, Any], extra: Mapping[str, Any] = MappingProxyType({})) -> list[dict[str, Any]]:
+    """A schema for each method of a room, with further keys of its step; definitions are added to `defs`."""
+    found = []
+    for entry in registered(room):
+        schema = entry.json_schema()
+        defs.update(schema.pop("$defs", {}))
+        found.append({
+            "title": entry.title,
+            "description": entry.source,
+            "type": "object",
+            "properties": {room: {"const": entry.name}, **schema.get("properties", {}), **extra},
+            "required": [room, *schema.get("required", [])],
+            "additionalProperties": False,
+        })
+    return found

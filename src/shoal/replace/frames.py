@@ -134,7 +134,7 @@ def rotate(parts: Split, rng: np.random.Generator) -> Floats:
         chosen = _some(parts, wide)
         new[wide] = times(random_frame(chosen, rng), factor(chosen.residual))
     for b in np.flatnonzero(~wide):
-        new[b] = _rotate_explicitly(parts.basis[b], int(parts.rank[b]), residual[b], rng)
+        new[b] = _rotate_explicitly(parts.basis[b], residual[b], rng)
     return new
 
 
@@ -178,7 +178,7 @@ def restored(x: Floats, parts: Split) -> Floats:
     return parts.join(times(parts.off(left), right @ root))
 
 
-def _rotate_explicitly(basis: Floats, rank: int, residual: Floats, rng: np.random.Generator) -> Floats:
+def _rotate_explicitly(basis: Floats, residual: Floats, rng: np.random.Generator) -> Floats:
     kept = basis[:, np.abs(basis).sum(axis=0) > 0]
     complement = np.linalg.qr(kept, mode="complete")[0][:, kept.shape[1] :]
     d = complement.shape[1]
