@@ -134,3 +134,19 @@ def test_workers_change_nothing(tmp_path: Path) -> None:
     alone = explore(table(), plan(), tmp_path / "one", seed=1, workers=1)
     together = explore(table(), plan(), tmp_path / "two", seed=1, workers=2)
     assert alone.points == together.points
+
+
+@pytest.mark.parametrize(("method", "rule"), [
+    (3, "list of names"), ("mdav", "list of names"), ([{"partition": "mdav"}], "list of names"),
+    ({"mine": {"k": [3]}}, "'mine' must be a list of steps"), ({"mine": ["mdav"]}, "'mine' must be a list of steps"),
+])
+def test_a_section_that_names_no_methods_says_what_it_must_hold(method: Any, rule: str) -> None:
+    with pytest.raises(PlanError, match=rule):
+        candidates(Plan.of(plan(method=method)))
+
+
+def test_an_unknown_method_is_answered_with_each_name_once() -> None:
+    with pytest.raises(PlanError, match="Unknown method") as caught:
+        candidates(Plan.of(plan(method=["mdaw"])))
+    names = str(caught.value).split("Known: ")[1].rstrip(".").split(", ")
+    assert len(set(names)) == len(names)

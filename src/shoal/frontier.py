@@ -160,6 +160,9 @@ def candidates(plan: Plan) -> list[Candidate]:
     methods = spec.pop("method", None)
     if not methods:
         raise PlanError("explore needs the key 'method' with at least one method, as in method: [mdav, rank-swap].")
+    if not isinstance(methods, (list, tuple, Mapping)) or not all(isinstance(name, str) for name in methods):
+        raise PlanError("explore: method must be a list of names, as in [mdav, rank-swap], or a mapping from names "
+                        "to lists of steps.")
     for axis in ("risk", "utility"):
         spec.pop(axis, None)
     ranges = {key: value if isinstance(value, list) else [value] for key, value in spec.items()}
@@ -186,6 +189,8 @@ def _before(plan: Plan) -> list[dict[str, Any]]:
 def _combinations(
     name: str, steps: Any, ranges: Mapping[str, list[Any]], used: set[str]
 ) -> Iterator[tuple[dict[str, Any], list[dict[str, Any]]]]:
+    if steps is not None and not (isinstance(steps, (list, tuple)) and all(isinstance(s, Mapping) for s in steps)):
+        raise PlanError(f"explore: '{name}' must be a list of steps, as in [{{partition: mdav, k: [3, 5]}}].")
     given = [dict(step) for step in steps] if steps is not None else _steps_of(name)
     open_places: list[tuple[int, str, list[Any]]] = []
     for number, step in enumerate(given):
@@ -215,10 +220,10 @@ def _steps_of(name: str) -> list[dict[str, Any]]:
     if name in RECIPES:
         return [dict(step) for step in RECIPES[name]]
     for room in ("partition", "mask"):
-        if name in (known := [e.name for e in registered(room)]):
+        if name in [e.name for e in registered(room)]:
             return [{room: name}]
     names = [e.name for room in ("partition", "mask") for e in registered(room)]
-    raise PlanError(f"explore: {unknown('method', name, [*RECIPES, *names, *known])}")
+    raise PlanError(f"explore: {unknown('method', name, {*RECIPES, *names})}")
 
 
 def explore(
