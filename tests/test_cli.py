@@ -179,3 +179,18 @@ def test_explore_and_compare(run: Run, files: Path) -> None:
     assert len(json.loads(out)["rows"][0]["cells"]) == 2
     assert "side by side" in (files / "page.html").read_text()
     assert run("compare", files)[0] == 2
+
+
+def test_an_exploration_does_not_write_into_a_release(run: Run, files: Path) -> None:
+    assert protect(run, files)[0] == 0
+    status, _, err = run("explore", files / "in.csv", "--plan", files / "plan.yaml", "--out", files / "out")
+    assert (status, "is a release" in err) == (2, True)
+    assert sorted(p.name for p in (files / "out").iterdir()) == ["private", "release"]
+
+
+def test_what_is_no_release_is_not_overwritten_even_on_request(run: Run, files: Path) -> None:
+    (files / "out").mkdir()
+    (files / "out" / "letter").write_text("kept")
+    status, out, err = protect(run, files, "--overwrite")
+    assert (status, out, "holds something that is no release" in err) == (2, "", True)
+    assert (files / "out" / "letter").read_text() == "kept"

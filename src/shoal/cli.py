@@ -213,6 +213,8 @@ def explore(
 
     plan = shoal.Plan.read(plan_file)
     _check_writable(out)
+    if _is_release(out):
+        raise FileError(f"Output '{out}' is a release; an exploration needs a directory of its own. Name another.")
     table = read_table(data, delimiter=delimiter, encoding=encoding)
     with _progress(context) as stage:
 
