@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from shoal.change import Change
 from shoal.constraints import Constraints
 from shoal.errors import DataError, ParameterError
 from shoal.evidence import Finding, Verdict
@@ -130,10 +131,11 @@ class Run:
         def progress(fraction: float) -> None:
             self.tell(step.name, fraction)
 
+        change: Change
         if isinstance(step, MaskStep):
             change = step.method.apply(records.targeting(columns), rng, progress)
             self._note(step, columns, change.facts)
-            return change.records  # type: ignore[no-any-return]
+            return change.records
         by = step.by or columns
         part = step.method.partition(
             records.targeting(by), seed=rng, small_strata=step.small_strata, progress=progress
@@ -145,7 +147,7 @@ class Run:
                  "information loss in percent": _loss(loss, part.facts.get("lower_bound")), **part.facts,
                  **change.facts, "loss": loss}
         self._note(step, columns, facts)
-        return change.records  # type: ignore[no-any-return]
+        return change.records
 
     def _columns(self, step: PartitionStep | MaskStep) -> tuple[str, ...]:
         """The columns a step names, or those of the roles that its method is for."""
