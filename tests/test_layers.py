@@ -29,6 +29,7 @@ FLOORS = [
     ["plan"],
     ["change", "measure"],
     ["groups", "microdata", "compare", "set_partition"],
+    ["cells"],
     ["evidence", "records"],
     ["schema"],
     ["hierarchy", "methods"],

@@ -6,10 +6,8 @@ numbers back into a frame of the kind that came in, with its index, column order
 """
 
 import hashlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from datetime import date, datetime, time, timedelta
-from decimal import Decimal
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -17,20 +15,10 @@ from typing import Any
 import narwhals.stable.v2 as nw
 import numpy as np
 
+from shoal.cells import decode, encode, no_negative_zero
 from shoal.errors import DataError, MissingDependency, SchemaError, plural, quoted
-from shoal.kernels.arrays import Bools, Floats, Ints, ints, longs
-from shoal.kernels.classes import distinct
-from shoal.records import Records, Unit, Variable
-from shoal.schema import Column, Level, Scale, Schema
-
-EXACT_INTEGERS = 2**53
-"""Integers beyond this have no exact float64."""
-
-BEYOND_INT64 = (nw.UInt64, nw.Int128, nw.UInt128)
-NO_CELLS = (nw.List, nw.Array, nw.Struct, nw.Binary, nw.Unknown)
-"""What a cell of a table of records cannot hold."""
-
-SIMPLE = {str, int, float, bool, Decimal, date, datetime, time, timedelta}
+from shoal.records import Records, Variable
+from shoal.schema import Column, Scale, Schema
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -98,7 +86,7 @@ class Microdata:
     def encoded(self) -> Records:
         """Every column in numbers, missing values still missing."""
         return Records.of(
-            _encode(self.frame[name], column, self.folder)
+            encode(self.frame[name], column, self.folder)
             for name, column in ((n, self.schema.columns[n]) for n in self.frame.columns)
         )
 
@@ -132,9 +120,9 @@ class Microdata:
         columns = []
         for variable in records.variables:
             if variable.name in self.encoded and _same(variable, self.encoded[variable.name], records):
-                columns.append(_no_negative_zero(base[variable.name]))
+                columns.append(no_negative_zero(base[variable.name]))
             else:
-                columns.append(_no_negative_zero(self._decode(variable, base)))
+                columns.append(no_negative_zero(self._decode(variable, base)))
         kept = [name for name in base.columns if name in records]
         new = [v.name for v in records.variables if v.name not in base.columns]
         frame = base.with_columns(*columns).select(*kept, *new) if columns else base.select()
@@ -143,11 +131,14 @@ class Microdata:
         return replace(self, frame=frame, schema=Schema(columns=described))
 
     def _decode(self, variable: Variable, base: nw.DataFrame[Any]) -> nw.Series[Any]:
-        column = self.schema.columns.get(variable.name)
-        dtype = base[variable.name].dtype if variable.name in base.columns else None
-        if variable.continuous:
-            return _decode_numbers(variable, dtype, column.decimals if column else None, base)
-        return _decode_categories(variable, dtype, self, base)
+        name = variable.name
+        return decode(
+            variable,
+            base[name].dtype if name in base.columns else None,
+            base.implementation,
+            decimals=self.schema.columns[name].decimals if name in self.schema.columns else None,
+            known=self.encoded[name].categories if name in self.encoded else (),
+        )
 
 
 def as_records(
@@ -257,127 +248,11 @@ def _repeated(names: Any) -> list[str]:
     return sorted({name for name in listed if listed.count(name) > 1}) if len(set(listed)) < len(listed) else []
 
 
-# From cells to numbers
-
-
-def _encode(series: nw.Series[Any], column: Column, folder: Path) -> Variable:
-    _check_cells(series)
-    level = column.level or _default_level(series, column)
-    common: dict[str, Any] = {"name": series.name, "role": column.role, "level": level, "weight": column.weight,
-                              "scale": column.scale}
-    if level == "continuous":
-        values = _numbers(series)
-        if column.role == "weight" and (wrong := int((values <= 0).sum())):
-            raise DataError(f"The weight column '{series.name}' has {plural(wrong, 'weight')} of zero or less; a "
-                            f"record stands for a positive number of persons. Correct them.")
-        return Variable(values=values, unit=_unit(series.dtype), **common)
-    codes, categories = _categories(series, column)
-    try:
-        hierarchy = column.load_hierarchy([str(c) for c in categories if c is not None], folder)
-    except SchemaError as error:
-        raise SchemaError(f"Column '{series.name}': {error}") from None
-    return Variable(values=codes, categories=categories, hierarchy=hierarchy, **common)
-
-
-def _check_cells(series: nw.Series[Any]) -> None:
-    """A frame's column of anything may hold cells of one simple type, and then only."""
-    dtype = series.dtype
-    if dtype == nw.Object:
-        types = {type(v) for v, gone in zip(series.to_list(), _missing(series)) if not gone}
-        fits = not types or (len(types) == 1 and types <= SIMPLE)
-    else:
-        fits = dtype not in NO_CELLS or (dtype == nw.Unknown and bool(series.is_null().all()))
-    if not fits:
-        raise DataError(
-            f"Column '{series.name}' holds {type(dtype).__name__.lower()} cells, or cells of several types; a column "
-            f"must hold numbers, text, dates or truth values. Convert it, or take it out of the table."
-        )
-
-
-def _unit(dtype: Any) -> Unit | None:
-    if dtype == nw.Date:
-        return "date"
-    return "datetime" if dtype == nw.Datetime else "duration" if dtype == nw.Duration else None
-
-
-def _default_level(series: nw.Series[Any], column: Column) -> Level:
-    if column.role in ("identifier", "household", "stratum"):
-        return "nominal"
-    if column.order is not None:
-        return "ordinal"
-    if column.hierarchy is not None:
-        return "nominal"
-    numeric = series.dtype.is_numeric() or series.dtype in (nw.Date, nw.Datetime, nw.Duration)
-    return "continuous" if numeric else "nominal"
-
-
-def _numbers(series: nw.Series[Any]) -> Floats:
-    dtype = series.dtype
-    if dtype.is_temporal():
-        days = dtype == nw.Date
-        if isinstance(dtype, nw.Datetime) and dtype.time_zone is not None:
-            series = series.dt.convert_time_zone("UTC").dt.replace_time_zone(None)
-        series = series.cast(nw.Datetime("us")) if days or dtype == nw.Datetime else series
-        stamps = series.to_numpy().astype("datetime64[D]" if days else "datetime64[us]")
-        values = stamps.astype(np.int64).astype(np.float64)
-        values[np.isnat(stamps)] = np.nan
-        return np.ascontiguousarray(values)
-    if not dtype.is_numeric() and dtype != nw.Boolean:
-        raise DataError(
-            f"Column '{series.name}' holds text but its level is continuous. "
-            f"Set level: nominal or ordinal, or turn the text into numbers."
-        )
-    if dtype.is_integer():
-        largest = max((abs(int(v)) for v in (series.min(), series.max()) if v is not None), default=0)
-        if largest > EXACT_INTEGERS:
-            raise DataError(
-                f"Column '{series.name}' has integers beyond 2^53, which are not exact as numbers. "
-                f"Set level: nominal, or rescale it."
-            )
-    missing = _missing(series)
-    values = np.array(series.cast(nw.Float64).fill_null(np.nan).to_numpy(), dtype=np.float64)
-    values[missing] = np.nan
-    if infinite := int(np.isinf(values).sum()):
-        raise DataError(
-            f"Column '{series.name}' has {plural(infinite, 'infinite value')}; numbers must be finite. "
-            f"Replace them before the release."
-        )
-    return values
-
-
-def _missing(series: nw.Series[Any]) -> Bools:
-    mask = series.is_null()
-    if series.dtype.is_float():
-        mask = mask | series.is_nan().fill_null(True)
-    return np.asarray(mask.to_numpy(), dtype=bool)
-
-
-def _categories(series: nw.Series[Any], column: Column) -> tuple[Ints, tuple[Any, ...]]:
-    missing = _missing(series)
-    if series.dtype.is_integer() and series.dtype not in BEYOND_INT64 and column.order is None and not missing.any():
-        numbers, places = distinct(longs(series.to_numpy()))  # the same without a Python object a cell
-        return ints(places), tuple(numbers.tolist())
-    values = series.to_list()
-    written = repr if series.dtype.is_float() and column.order is None else _itself  # -0.0 is not written as 0.0
-    present = {written(v): v for v, gone in zip(values, missing) if not gone}
-    if column.order is not None:
-        categories = tuple(column.order)
-        if absent := sum(v not in set(categories) for v in present.values()):
-            raise DataError(
-                f"Column '{series.name}' has an order that leaves out {plural(absent, 'value')} of the data. "
-                f"Add them to order."
-            )
-    elif series.dtype in (nw.Enum,) or (series.dtype == nw.Categorical and column.level == "ordinal"):
-        categories = tuple(c for c in series.cat.get_categories().to_list() if c in present)
-    else:
-        categories = tuple(sorted(present.values(), key=lambda v: (type(v).__name__, v, str(v))))
-    codes = {written(category): i for i, category in enumerate(categories)}
-    found = [-1 if gone else codes[written(v)] for v, gone in zip(values, missing)]
-    return np.array(found, dtype=np.int32), categories
-
-
-def _itself(value: Any) -> Any:
-    return value
+def _same(variable: Variable, original: Variable, records: Records) -> bool:
+    if variable.continuous != original.continuous or variable.categories != original.categories:
+        return False
+    before = original.values if variable.values is original.values else original.values[records.rows]
+    return bool(np.array_equal(variable.values, before, equal_nan=variable.continuous))
 
 
 def _treat_missing(records: Records, schema: Schema) -> tuple[Records, dict[str, Any]]:
@@ -429,72 +304,3 @@ def _as_category(variable: Variable) -> Variable:
         )
     codes = np.where(variable.missing, len(variable.categories), variable.values)
     return replace(variable, values=codes.astype(np.int32), categories=(*variable.categories, None))
-
-
-# From numbers to cells
-
-
-def _same(variable: Variable, original: Variable, records: Records) -> bool:
-    if variable.continuous != original.continuous or variable.categories != original.categories:
-        return False
-    before = original.values if variable.values is original.values else original.values[records.rows]
-    return bool(np.array_equal(variable.values, before, equal_nan=variable.continuous))
-
-
-def _no_negative_zero(series: nw.Series[Any]) -> nw.Series[Any]:
-    """Zeros of one sign: they are equal, but would be written differently."""
-    if not series.dtype.is_float():
-        return series
-    return series.zip_with(~(series == 0.0).fill_null(False), series.abs())
-
-
-def _decode_numbers(
-    variable: Variable, dtype: Any, decimals: int | None, base: nw.DataFrame[Any]
-) -> nw.Series[Any]:
-    values = np.array(variable.values, dtype=np.float64)
-    if decimals is not None:
-        values = np.round(values, decimals)
-    missing = np.isnan(values)
-    if dtype is not None and dtype.is_temporal():
-        unit = "D" if dtype == nw.Date else "us"
-        whole_numbers = np.where(missing, 0, np.round(values)).astype(np.int64)
-        if dtype == nw.Duration:
-            spans = [None if gone else timedelta(microseconds=span)
-                     for gone, span in zip(missing, whole_numbers.tolist())]
-            return _series(variable.name, spans, nw.Duration("us"), base).cast(dtype)
-        stamps = whole_numbers.astype(f"datetime64[{unit}]")
-        cells = [None if gone else stamp for gone, stamp in zip(missing, stamps.astype("datetime64[us]").tolist())]
-        series = _series(variable.name, cells, nw.Datetime("us"), base)
-        zone = dtype.time_zone if isinstance(dtype, nw.Datetime) else None
-        return (series.dt.replace_time_zone("UTC").dt.convert_time_zone(zone) if zone else series).cast(dtype)
-    whole = bool((values[~missing] == np.floor(values[~missing])).all())
-    if dtype is not None and dtype.is_integer() and whole:
-        if not missing.any():
-            return _series(variable.name, values.astype(np.int64), nw.Int64, base).cast(dtype)
-        return _series(variable.name, [None if np.isnan(v) else int(v) for v in values], nw.Int64, base)
-    if missing.any():
-        return _series(variable.name, [None if np.isnan(v) else float(v) for v in values], nw.Float64, base)
-    out = _series(variable.name, values, nw.Float64, base)
-    return out.cast(dtype) if dtype is not None and dtype.is_float() else out
-
-
-def _decode_categories(
-    variable: Variable, dtype: Any, table: Microdata, base: nw.DataFrame[Any]
-) -> nw.Series[Any]:
-    original = table.encoded[variable.name].categories if variable.name in table.encoded else ()
-    same_kind = dtype is not None and set(variable.categories) <= {*original, None}
-    cells = [*variable.categories, None] if same_kind else [*map(_text, variable.categories), None]
-    values = [cells[code] for code in variable.values.tolist()]
-    if not same_kind:
-        return _series(variable.name, values, nw.String, base)
-    series = _series(variable.name, values, None, base)
-    nullable = dtype.is_integer() and any(v is None for v in values)
-    return series if series.dtype == dtype or nullable else series.cast(dtype)
-
-
-def _text(category: Any) -> str | None:
-    return None if category is None else str(category)
-
-
-def _series(name: str, values: Sequence[Any] | Any, dtype: Any, base: nw.DataFrame[Any]) -> nw.Series[Any]:
-    return nw.new_series(name, values, dtype, backend=base.implementation)

@@ -1,0 +1,231 @@
+"""The cells of a column in numbers, and back: what a `Variable` holds for each type of data.
+
+In a continuous column numbers stay as they are, dates become days, times and durations microseconds. In any other
+column cells become codes into its categories. The way back gives the type that came in where it can hold the values.
+"""
+
+from collections.abc import Sequence
+from datetime import date, datetime, time, timedelta
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import narwhals.stable.v2 as nw
+import numpy as np
+
+from shoal.errors import DataError, SchemaError, plural
+from shoal.kernels.arrays import Bools, Floats, Ints, ints, longs
+from shoal.kernels.classes import distinct
+from shoal.records import Unit, Variable
+from shoal.schema import Column, Level
+
+EXACT_INTEGERS = 2**53
+"""Integers beyond this have no exact float64."""
+
+BEYOND_INT64 = (nw.UInt64, nw.Int128, nw.UInt128)
+NO_CELLS = (nw.List, nw.Array, nw.Struct, nw.Binary, nw.Unknown)
+"""What a cell of a table of records cannot hold."""
+
+SIMPLE = {str, int, float, bool, Decimal, date, datetime, time, timedelta}
+
+
+# From cells to numbers
+
+
+def encode(series: nw.Series[Any], column: Column, folder: Path) -> Variable:
+    """A column in numbers as its description says, missing values still missing; hierarchies are read in `folder`."""
+    _check_cells(series)
+    level = column.level or _default_level(series, column)
+    common: dict[str, Any] = {"name": series.name, "role": column.role, "level": level, "weight": column.weight,
+                              "scale": column.scale}
+    if level == "continuous":
+        values = _numbers(series)
+        if column.role == "weight" and (wrong := int((values <= 0).sum())):
+            raise DataError(f"The weight column '{series.name}' has {plural(wrong, 'weight')} of zero or less; a "
+                            f"record stands for a positive number of persons. Correct them.")
+        return Variable(values=values, unit=_unit(series.dtype), **common)
+    codes, categories = _categories(series, column)
+    try:
+        hierarchy = column.load_hierarchy([str(c) for c in categories if c is not None], folder)
+    except SchemaError as error:
+        raise SchemaError(f"Column '{series.name}': {error}") from None
+    return Variable(values=codes, categories=categories, hierarchy=hierarchy, **common)
+
+
+def _check_cells(series: nw.Series[Any]) -> None:
+    """A frame's column of anything may hold cells of one simple type, and then only."""
+    dtype = series.dtype
+    if dtype == nw.Object:
+        types = {type(v) for v, gone in zip(series.to_list(), _missing(series)) if not gone}
+        fits = not types or (len(types) == 1 and types <= SIMPLE)
+    else:
+        fits = dtype not in NO_CELLS or (dtype == nw.Unknown and bool(series.is_null().all()))
+    if not fits:
+        raise DataError(
+            f"Column '{series.name}' holds {type(dtype).__name__.lower()} cells, or cells of several types; a column "
+            f"must hold numbers, text, dates or truth values. Convert it, or take it out of the table."
+        )
+
+
+def _unit(dtype: Any) -> Unit | None:
+    if dtype == nw.Date:
+        return "date"
+    return "datetime" if dtype == nw.Datetime else "duration" if dtype == nw.Duration else None
+
+
+def _default_level(series: nw.Series[Any], column: Column) -> Level:
+    if column.role in ("identifier", "household", "stratum"):
+        return "nominal"
+    if column.order is not None:
+        return "ordinal"
+    if column.hierarchy is not None:
+        return "nominal"
+    numeric = series.dtype.is_numeric() or series.dtype in (nw.Date, nw.Datetime, nw.Duration)
+    return "continuous" if numeric else "nominal"
+
+
+def _numbers(series: nw.Series[Any]) -> Floats:
+    dtype = series.dtype
+    if dtype.is_temporal():
+        days = dtype == nw.Date
+        if isinstance(dtype, nw.Datetime) and dtype.time_zone is not None:
+            series = series.dt.convert_time_zone("UTC").dt.replace_time_zone(None)
+        series = series.cast(nw.Datetime("us")) if days or dtype == nw.Datetime else series
+        stamps = series.to_numpy().astype("datetime64[D]" if days else "datetime64[us]")
+        values = stamps.astype(np.int64).astype(np.float64)
+        values[np.isnat(stamps)] = np.nan
+        return np.ascontiguousarray(values)
+    if not dtype.is_numeric() and dtype != nw.Boolean:
+        raise DataError(
+            f"Column '{series.name}' holds text but its level is continuous. "
+            f"Set level: nominal or ordinal, or turn the text into numbers."
+        )
+    if dtype.is_integer():
+        largest = max((abs(int(v)) for v in (series.min(), series.max()) if v is not None), default=0)
+        if largest > EXACT_INTEGERS:
+            raise DataError(
+                f"Column '{series.name}' has integers beyond 2^53, which are not exact as numbers. "
+                f"Set level: nominal, or rescale it."
+            )
+    missing = _missing(series)
+    values = np.array(series.cast(nw.Float64).fill_null(np.nan).to_numpy(), dtype=np.float64)
+    values[missing] = np.nan
+    if infinite := int(np.isinf(values).sum()):
+        raise DataError(
+            f"Column '{series.name}' has {plural(infinite, 'infinite value')}; numbers must be finite. "
+            f"Replace them before the release."
+        )
+    return values
+
+
+def _missing(series: nw.Series[Any]) -> Bools:
+    mask = series.is_null()
+    if series.dtype.is_float():
+        mask = mask | series.is_nan().fill_null(True)
+    return np.asarray(mask.to_numpy(), dtype=bool)
+
+
+def _categories(series: nw.Series[Any], column: Column) -> tuple[Ints, tuple[Any, ...]]:
+    missing = _missing(series)
+    if series.dtype.is_integer() and series.dtype not in BEYOND_INT64 and column.order is None and not missing.any():
+        numbers, places = distinct(longs(series.to_numpy()))  # the same without a Python object a cell
+        return ints(places), tuple(numbers.tolist())
+    values = series.to_list()
+    written = repr if series.dtype.is_float() and column.order is None else _itself  # -0.0 is not written as 0.0
+    present = {written(v): v for v, gone in zip(values, missing) if not gone}
+    if column.order is not None:
+        categories = tuple(column.order)
+        if absent := sum(v not in set(categories) for v in present.values()):
+            raise DataError(
+                f"Column '{series.name}' has an order that leaves out {plural(absent, 'value')} of the data. "
+                f"Add them to order."
+            )
+    elif series.dtype in (nw.Enum,) or (series.dtype == nw.Categorical and column.level == "ordinal"):
+        categories = tuple(c for c in series.cat.get_categories().to_list() if c in present)
+    else:
+        categories = tuple(sorted(present.values(), key=lambda v: (type(v).__name__, v, str(v))))
+    codes = {written(category): i for i, category in enumerate(categories)}
+    found = [-1 if gone else codes[written(v)] for v, gone in zip(values, missing)]
+    return np.array(found, dtype=np.int32), categories
+
+
+def _itself(value: Any) -> Any:
+    return value
+
+
+# From numbers to cells
+
+
+def decode(
+    variable: Variable, dtype: Any, backend: Any, *, decimals: int | None, known: tuple[Any, ...]
+) -> nw.Series[Any]:
+    """The column that a variable stands for.
+
+    Parameters
+    ----------
+    dtype
+        The type to give back where it can hold the values; None for a new column.
+    backend
+        The library whose column it becomes, as narwhals names it.
+    decimals
+        Numbers are rounded to so many.
+    known
+        Categories of the original column: only these have cells of its type, others become text.
+    """
+    if variable.continuous:
+        return _decode_numbers(variable, dtype, backend, decimals)
+    return _decode_categories(variable, dtype, backend, known)
+
+
+def no_negative_zero(series: nw.Series[Any]) -> nw.Series[Any]:
+    """Zeros of one sign: they are equal, but would be written differently."""
+    if not series.dtype.is_float():
+        return series
+    return series.zip_with(~(series == 0.0).fill_null(False), series.abs())
+
+
+def _decode_numbers(variable: Variable, dtype: Any, backend: Any, decimals: int | None) -> nw.Series[Any]:
+    values = np.array(variable.values, dtype=np.float64)
+    if decimals is not None:
+        values = np.round(values, decimals)
+    missing = np.isnan(values)
+    if dtype is not None and dtype.is_temporal():
+        unit = "D" if dtype == nw.Date else "us"
+        whole_numbers = np.where(missing, 0, np.round(values)).astype(np.int64)
+        if dtype == nw.Duration:
+            spans = [None if gone else timedelta(microseconds=span)
+                     for gone, span in zip(missing, whole_numbers.tolist())]
+            return _series(variable.name, spans, nw.Duration("us"), backend).cast(dtype)
+        stamps = whole_numbers.astype(f"datetime64[{unit}]")
+        cells = [None if gone else stamp for gone, stamp in zip(missing, stamps.astype("datetime64[us]").tolist())]
+        series = _series(variable.name, cells, nw.Datetime("us"), backend)
+        zone = dtype.time_zone if isinstance(dtype, nw.Datetime) else None
+        return (series.dt.replace_time_zone("UTC").dt.convert_time_zone(zone) if zone else series).cast(dtype)
+    whole = bool((values[~missing] == np.floor(values[~missing])).all())
+    if dtype is not None and dtype.is_integer() and whole:
+        if not missing.any():
+            return _series(variable.name, values.astype(np.int64), nw.Int64, backend).cast(dtype)
+        return _series(variable.name, [None if np.isnan(v) else int(v) for v in values], nw.Int64, backend)
+    if missing.any():
+        return _series(variable.name, [None if np.isnan(v) else float(v) for v in values], nw.Float64, backend)
+    out = _series(variable.name, values, nw.Float64, backend)
+    return out.cast(dtype) if dtype is not None and dtype.is_float() else out
+
+
+def _decode_categories(variable: Variable, dtype: Any, backend: Any, known: tuple[Any, ...]) -> nw.Series[Any]:
+    same_kind = dtype is not None and set(variable.categories) <= {*known, None}
+    cells = [*variable.categories, None] if same_kind else [*map(_text, variable.categories), None]
+    values = [cells[code] for code in variable.values.tolist()]
+    if not same_kind:
+        return _series(variable.name, values, nw.String, backend)
+    series = _series(variable.name, values, None, backend)
+    nullable = dtype.is_integer() and any(v is None for v in values)
+    return series if series.dtype == dtype or nullable else series.cast(dtype)
+
+
+def _text(category: Any) -> str | None:
+    return None if category is None else str(category)
+
+
+def _series(name: str, values: Sequence[Any] | Any, dtype: Any, backend: Any) -> nw.Series[Any]:
+    return nw.new_series(name, values, dtype, backend=backend)
