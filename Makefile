@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV   ?= .venv
 BIN    := $(VENV)/bin
 
-.PHONY: demo test check native clean docs
+.PHONY: demo test check native sanitize clean docs
 
 demo: $(VENV)/runs
 	$(BIN)/shoal demo --out demo
@@ -33,6 +33,14 @@ $(VENV)/tests: $(BIN)/python $(SOURCES)
 native:
 	cmake -S . -B build/dev -G Ninja -DSHOAL_IN_PLACE=ON -DPython_EXECUTABLE=$(shell command -v $(PYTHON)) >/dev/null
 	cmake --build build/dev
+
+# The kernels' tests under the address and undefined-behaviour sanitizers (GCC); needs what `make native` needs.
+sanitize:
+	cmake -S . -B build/sanitize -G Ninja -DSHOAL_IN_PLACE=ON -DSHOAL_SANITIZE=ON \
+	  -DPython_EXECUTABLE=$(shell command -v $(PYTHON)) >/dev/null
+	cmake --build build/sanitize
+	ASAN_OPTIONS=detect_leaks=0 LD_PRELOAD="$$(g++ -print-file-name=libasan.so) $$(g++ -print-file-name=libstdc++.so)" \
+	  PYTHONPATH=src $(PYTHON) -m pytest -q tests/kernels -k "not interrupt and not Ctrl"
 
 clean:
 	rm -rf build $(VENV) src/shoal/kernels/*.so
