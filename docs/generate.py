@@ -29,7 +29,8 @@ def methods_page() -> str:
 
 
 def _method(entry: Entry) -> str:
-    shown = ", ".join(k if default is MISSING else f"{k}={_short(default)}" for k, default in entry.parameters.items())
+    parameters = sorted(entry.parameters.items(), key=lambda parameter: parameter[1] is not MISSING)
+    shown = ", ".join(k if default is MISSING else f"{k}={_short(default)}" for k, default in parameters)
     body = textwrap.indent(getdoc(entry.cls) or "", "    ")
     source = f" Source: {entry.source}." if entry.source else ""
     return f"\n### {entry.name}\n\n{entry.title}. `shoal.{entry.cls.__name__}({shown})`.{source}\n\n{body}\n"

@@ -87,12 +87,15 @@ def family(cls: C) -> C:
 
 
 def _with_shared_parameters(cls: type[Any]) -> str:
+    """The docstring with what families say of their parameters; those that must be given come first."""
     text, own, rest = _sections(cls.__doc__)
     shared: dict[str, str] = {}
     for base in reversed(cls.__mro__[1:]):
         if is_dataclass(base):
             shared |= _sections(base.__doc__)[1]
-    entries = "\n".join(f"{names}\n{meaning}" for names, meaning in (shared | own).items())
+    needed = {f.name for f in fields(cls) if f.default is f.default_factory is MISSING}
+    told = sorted((shared | own).items(), key=lambda entry: needed.isdisjoint(entry[0].split(", ")))
+    entries = "\n".join(f"{names}\n{meaning}" for names, meaning in told)
     parameters = f"Parameters\n----------\n{entries}" if entries else ""
     return "\n\n".join(part for part in (text, parameters, rest) if part)
 

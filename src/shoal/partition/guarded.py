@@ -10,9 +10,10 @@ better than leaving it whole. The refusal then names what can be reached.
 from abc import abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
+from annotated_types import Ge, Gt, Le
 from numpy.typing import NDArray
 
 from shoal.errors import DataError, Refused
@@ -21,6 +22,7 @@ from shoal.kernels import emd
 from shoal.kernels.arrays import Floats, Ints, Longs
 from shoal.kernels.guarded import Guard, merge_groups
 from shoal.kernels.neighbours import candidates
+from shoal.methods import family
 from shoal.partition.partitioner import Partitioner
 from shoal.privacy.confidential import Bins, confidential_bins
 from shoal.records import Records
@@ -152,10 +154,20 @@ class Guarded(Partitioner):
                          facts={**facts, "merges": merges, **self.achieved(demand, part.labels)})
 
 
+@family
 class TClose(Guarded):
-    """Groups that are t-close to the whole table under the `distinct` reading of the distance."""
+    """Groups that are t-close to the whole table under the `distinct` reading of the distance.
 
-    t: float
+    Parameters
+    ----------
+    k
+        Smallest group size.
+    t
+        Largest distance of a group's confidential values from the table's, the largest over several columns.
+    """
+
+    k: Annotated[int, Ge(1)]
+    t: Annotated[float, Gt(0), Le(1)]
 
     def demand(self, columns: list[Bins]) -> Demand:
         return Demand.of(columns, [emd.close(column.table(), self.t) for column in columns])

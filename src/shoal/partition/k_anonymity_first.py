@@ -1,10 +1,9 @@
 """k-Anonymity-first, t-closeness-aware microaggregation (Soria-Comas et al. 2015, Algorithm 2)."""
 
 from collections.abc import Mapping
-from typing import Annotated, Any
+from typing import Any
 
 import numpy as np
-from annotated_types import Ge, Gt, Le
 
 from shoal.groups import Progress
 from shoal.kernels.arrays import Ints
@@ -22,17 +21,7 @@ class KAnonymityFirst(TClose):
     nearest candidate outside takes the place of the member whose replacement brings the distance lowest, if
     that is lower; each candidate is tried once for a group. Groups that end above t are merged as in
     Algorithm 1.
-
-    Parameters
-    ----------
-    k
-        Smallest group size.
-    t
-        Largest distance of a group's confidential values from the table's, the largest over several columns.
     """
-
-    k: Annotated[int, Ge(1)]
-    t: Annotated[float, Gt(0), Le(1)]
 
     def divide(
         self, records: Records, demand: Demand, rng: np.random.Generator, progress: Progress

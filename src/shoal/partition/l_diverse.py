@@ -12,7 +12,7 @@ from annotated_types import Ge, Gt
 from shoal.groups import Partition, Progress
 from shoal.kernels import emd
 from shoal.kernels.arrays import Ints, Longs
-from shoal.methods import method, nested
+from shoal.methods import family, method, nested
 from shoal.partition.guarded import Demand, Guarded, near_lists
 from shoal.partition.mdav import MDAV
 from shoal.partition.partitioner import Partitioner
@@ -22,13 +22,26 @@ from shoal.privacy.l_diversity import Kind
 from shoal.records import Records
 
 
+@family
 class Diversified(Guarded):
-    """Groups of any partition, made to satisfy a demand of diversity and then refined under it."""
+    """Groups of any partition, made to satisfy a demand of diversity and then refined under it.
 
-    k: int
-    start: Partitioner | None
-    moves: int | None
-    seconds: float | None
+    Parameters
+    ----------
+    k
+        Smallest group size.
+    start
+        The partition to start from; MDAV with the same k by default.
+    moves
+        Proposals to make; by default 5 000 a record, 20 million at most, unless seconds are given.
+    seconds
+        Wall-clock time after which to stop.
+    """
+
+    k: Annotated[int, Ge(1)]
+    start: Annotated[Partitioner | None, nested("partition")] = None
+    moves: Annotated[int, Ge(0)] | None = None
+    seconds: Annotated[float, Gt(0)] | None = None
 
     @property
     @abstractmethod
@@ -73,29 +86,17 @@ class LDiverse(Diversified):
 
     Parameters
     ----------
-    k
-        Smallest group size.
     l
         Diversity required; for the recursive kind it is rounded up to a whole number.
     kind
         "distinct", "entropy" or "recursive".
     c
         For the recursive kind only.
-    start
-        The partition to start from; MDAV with the same k by default.
-    moves
-        Proposals to make; by default 5 000 a record, 20 million at most, unless seconds are given.
-    seconds
-        Wall-clock time after which to stop.
     """
 
-    k: Annotated[int, Ge(1)]
     l: Annotated[float, Ge(1)]  # noqa: E741 - the name the model has
     kind: Literal["distinct", "entropy", "recursive"] = "distinct"
     c: Annotated[float, Gt(0)] = 2.0
-    start: Annotated[Partitioner | None, nested("partition")] = None
-    moves: Annotated[int, Ge(0)] | None = None
-    seconds: Annotated[float, Gt(0)] | None = None
 
     @property
     def diversity(self) -> tuple[Kind, float, float]:

@@ -2,11 +2,10 @@
 
 from typing import Annotated
 
-from annotated_types import Ge, Gt
+from annotated_types import Ge
 
-from shoal.methods import method, nested
+from shoal.methods import method
 from shoal.partition.l_diverse import Diversified
-from shoal.partition.partitioner import Partitioner
 from shoal.privacy.l_diversity import Kind
 
 
@@ -18,23 +17,11 @@ class PSensitive(Diversified):
 
     Parameters
     ----------
-    k
-        Smallest group size.
     p
         Number of different values.
-    start
-        The partition to start from; MDAV with the same k by default.
-    moves
-        Proposals to make; by default 5 000 a record, 20 million at most, unless seconds are given.
-    seconds
-        Wall-clock time after which to stop.
     """
 
-    k: Annotated[int, Ge(1)]
     p: Annotated[int, Ge(1)]
-    start: Annotated[Partitioner | None, nested("partition")] = None
-    moves: Annotated[int, Ge(0)] | None = None
-    seconds: Annotated[float, Gt(0)] | None = None
 
     @property
     def diversity(self) -> tuple[Kind, float, float]:

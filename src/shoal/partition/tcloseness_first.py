@@ -1,10 +1,9 @@
 """t-Closeness-first microaggregation (Soria-Comas et al. 2015, Algorithm 3)."""
 
 from collections.abc import Mapping
-from typing import Annotated, Any
+from typing import Any
 
 import numpy as np
-from annotated_types import Ge, Gt, Le
 
 from shoal.groups import Progress
 from shoal.kernels.arrays import Ints
@@ -24,13 +23,6 @@ class TClosenessFirst(TClose):
 
     (3) k' = max(k, ceil(n / (2 (n - 1) t + 1))), (4) k'' = k' + floor((n mod k') / floor(n / k')).
 
-    Parameters
-    ----------
-    k
-        Smallest group size.
-    t
-        Largest distance of a group's confidential values from the table's, the largest over several columns.
-
     Notes
     -----
     Differs from the paper: (4) rounds down, as the paper's text does and its Table 3 needs (the algorithm box
@@ -40,9 +32,6 @@ class TClosenessFirst(TClose):
     unchanged, and are merged if that is not enough. Several confidential columns are ranked by the mean of
     their ranks.
     """
-
-    k: Annotated[int, Ge(1)]
-    t: Annotated[float, Gt(0), Le(1)]
 
     def divide(
         self, records: Records, demand: Demand, rng: np.random.Generator, progress: Progress

@@ -4,7 +4,6 @@ from collections.abc import Mapping
 from typing import Annotated, Any
 
 import numpy as np
-from annotated_types import Ge, Gt, Le
 
 from shoal.groups import Progress
 from shoal.kernels.arrays import Ints
@@ -28,14 +27,10 @@ class TClosenessMerge(TClose):
     ----------
     k
         Smallest group size. Groups of the start that are smaller are merged first.
-    t
-        Largest distance of a group's confidential values from the table's.
     start
         The partition to start from; MDAV with the same k by default.
     """
 
-    k: Annotated[int, Ge(1)]
-    t: Annotated[float, Gt(0), Le(1)]
     start: Annotated[Partitioner | None, nested("partition")] = None
 
     def divide(

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Annotated, Any
 
 import numpy as np
-from annotated_types import Ge, Gt, Le
+from annotated_types import Ge, Gt
 from numpy.typing import NDArray
 
 from shoal.groups import Partition, Progress
@@ -38,10 +38,6 @@ class TClosenessRefined(TClose):
 
     Parameters
     ----------
-    k
-        Smallest group size.
-    t
-        Largest distance of a group's confidential values from the table's, the largest over several columns.
     moves
         Proposals to make; the result then repeats on any machine. By default 5 000 a record, 20 million at
         most, unless seconds are given.
@@ -49,8 +45,6 @@ class TClosenessRefined(TClose):
         Wall-clock time after which to stop.
     """
 
-    k: Annotated[int, Ge(1)]
-    t: Annotated[float, Gt(0), Le(1)]
     moves: Annotated[int, Ge(0)] | None = None
     seconds: Annotated[float, Gt(0)] | None = None
 
