@@ -93,7 +93,7 @@ def latent_class_em(
     return LatentClassFit(*_native.latent_class_em(
         rows, offsets_of(categories), x, floats(posterior), floor, pseudo, SLOPE_PRECISION, INTERCEPT_PRECISION,
         tolerance, most_steps, progress,
-    ))  # fmt: skip
+    ))
 
 
 def latent_class_scores(

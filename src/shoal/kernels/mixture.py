@@ -11,7 +11,7 @@ from shoal.kernels.arrays import Floats, Ints, floats
 
 COVARIANCE_MODELS = (
     "EII", "VII", "EEI", "VEI", "EVI", "VVI", "EEE", "VEE", "EVE", "VVE", "EEV", "VEV", "EVV", "VVV",
-)  # fmt: skip
+)
 """Volume, shape and orientation of the groups' covariances: Equal, Variable or Identity (Celeux & Govaert 1995)."""
 
 SINGULAR = 1e-12
@@ -124,7 +124,7 @@ def mixture_em(
     loglik, steps, converged, failed, proportion, mean, covariance, degrees, *statistics = _native.mixture_em(
         floats(x), floats(start.weight), floats(start.mean), floats(start.scatter), degrees, model, floor, tolerance,
         singular, ridge, most_steps, progress,
-    )  # fmt: skip
+    )
     return MixtureFit(loglik, steps, converged, failed, proportion, mean, covariance, degrees, Statistics(*statistics))
 
 

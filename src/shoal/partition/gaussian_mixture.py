@@ -202,7 +202,7 @@ class Search:
         self.x = x
         self.options: dict[str, Any] = {
             "floor": floor, "ridge": ridge, "singular": SINGULAR * float(x.var(axis=0).min()),
-        }  # fmt: skip
+        }
         self.table: dict[str, dict[str, float | None]] = {}
         self.failures: list[str] = []
 
@@ -228,7 +228,7 @@ class Search:
         fit = mixture_em(
             x, chosen.fit.statistics, model=chosen.model, dof=chosen.fit.dof, tolerance=self.method.tolerance,
             most_steps=self.method.most_steps, **self.options,
-        )  # fmt: skip
+        )
         if fit.singular >= 0:
             return None
         return self._candidate(fit, chosen.groups, chosen.model, chosen.tails, chosen.start, len(x))

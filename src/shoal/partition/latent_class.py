@@ -63,7 +63,7 @@ class ClassSearch:
     def __init__(
         self, answers: Answers, k: int, *, starts: int, prior_records: float, tolerance: float, most_steps: int,
         rows: Longs,
-    ) -> None:  # fmt: skip
+    ) -> None:
         self.answers = answers
         self.starts = starts
         self.most_steps = most_steps
@@ -116,7 +116,7 @@ class ClassSearch:
         return latent_class_em(
             a.codes[rows], a.categories, posterior, covariates=a.design[rows],
             most_steps=min(steps, self.most_steps), **self.options,
-        )  # fmt: skip
+        )
 
     def facts(self, fit: LatentClassFit, k: int) -> dict[str, Any]:
         counts = [np.bincount(column) for column in self.answers.codes.T]
@@ -142,7 +142,7 @@ class ClassSearch:
         return ClassModel(
             groups=groups, columns=self.answers.names, tables=tuple(np.split(np.exp(fit.log_table), ends)),
             covariates=self.answers.covariates, coefficient=fit.coefficient, by_group=by_group,
-        )  # fmt: skip
+        )
 
 
 @method(
@@ -227,4 +227,4 @@ def search_of(
     return ClassSearch(
         Answers(records, names, covariates), method.k, starts=method.starts, prior_records=method.prior_records,
         tolerance=method.tolerance, most_steps=method.most_steps, rows=rows,
-    )  # fmt: skip
+    )

@@ -79,7 +79,7 @@ class LocalSynthesis(Partitioner):
         return GaussianMixture(
             groups=self.groups, models=self.models, tails=self.tails, kmeans_starts=self.kmeans_starts,
             **self._common(),
-        )  # fmt: skip
+        )
 
     def _latent_class(self) -> LatentClass:
         groups = self.groups if self.classes is None else self.classes
@@ -89,4 +89,4 @@ class LocalSynthesis(Partitioner):
         return {
             "k": self.k, "selection_records": self.selection_records, "tolerance": self.tolerance,
             "most_steps": self.most_steps,
-        }  # fmt: skip
+        }

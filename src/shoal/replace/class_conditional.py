@@ -205,7 +205,7 @@ def _own_shares(records: Records, names: list[str], partition: Partition) -> Cla
     return ClassModel(
         groups=partition.n_groups, columns=tuple(names), tables=tuple(tables), covariates=(),
         coefficient=np.zeros((partition.n_groups, 1)), by_group=True,
-    )  # fmt: skip
+    )
 
 
 def _counts(variable: Variable) -> Longs:
