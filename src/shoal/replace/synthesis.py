@@ -6,7 +6,6 @@ out unchanged, and what was done about groups too small for the model.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
@@ -16,6 +15,7 @@ from shoal.errors import ParameterError, plural, quoted
 from shoal.groups import Partition, Progress
 from shoal.kernels.arrays import Floats, Longs
 from shoal.kernels.tall import cross
+from shoal.methods import family
 from shoal.records import Records
 from shoal.replace.frames import LAST_DIGIT, NEGLIGIBLE, Split, dimensions, power_of_two, restored, split, stacks
 from shoal.replace.marginals import Marginals, margin
@@ -37,7 +37,7 @@ SETTLED = 1e-12
 """Relative error of the moments below which the alternation ends."""
 
 
-@dataclass(frozen=True, kw_only=True)
+@family
 class Synthesiser(Replacement):
     """A replacement that draws new values from a model of the group."""
 
