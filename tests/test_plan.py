@@ -82,6 +82,7 @@ def test_unknown_columns_of_a_step(tmp_path: Path) -> None:
     ("columns: {a: other}\nsteps: [{k: 5}]", "exactly one of the keys 'partition', 'mask'"),
     ("columns: {a: confidential}\nrequirements: [{privacy: k-anonymity, k: 3}]", "would hold emptily"),
     ("columns: {a: confidential}\nsteps: [{partition: mdav, k: 3}]", "steps 1: it names no columns"),
+    ("columns: {a: other}\nconstraints: {rule: [a >= 0]}", "Unknown key of constraints 'rule'; did you mean 'rules'"),
     ("columns: {a: weight, b: weight}", "at most one column may have the role 'weight'"),
 ])
 def test_what_is_no_plan(tmp_path: Path, text: str, message: str) -> None:

@@ -39,7 +39,11 @@ def json_schema() -> dict[str, Any]:
             "constraints": {
                 "anyOf": [
                     rules,
-                    {"type": "object", "properties": {"rules": rules, "broken_rules": {"enum": list(POLICIES)}}},
+                    {
+                        "type": "object",
+                        "properties": {"rules": rules, "broken_rules": {"enum": list(POLICIES)}},
+                        "additionalProperties": False,
+                    },
                 ]
             },
             "output": {

@@ -263,6 +263,10 @@ class _Reader:
         given = plain(sections.get("constraints") or [])
         policy = "refuse"
         if isinstance(given, Mapping):
+            for key in given:
+                if key not in ("rules", "broken_rules"):
+                    self._mistake(sections["constraints"], key,
+                                  unknown("key of constraints", key, ("rules", "broken_rules")))
             policy, given = given.get("broken_rules", "refuse"), given.get("rules", [])
         if policy not in POLICIES:
             self._mistake(sections, "constraints", unknown("value of broken_rules", policy, POLICIES))
