@@ -12,6 +12,7 @@ from shoal.errors import FileError
 
 RENAME_EXCHANGE = 2
 AT_FDCWD = -100
+"""Constants of renameat2(2), from linux/fs.h and fcntl.h."""
 
 
 @contextmanager

@@ -16,7 +16,7 @@ from shoal.kernels import classes
 from shoal.kernels.arrays import Bools, Floats, Longs
 
 TREE_DIMENSIONS = 13
-"""The tree wins up to here on independent normal points (bench/linkage.py)."""
+"""The tree wins up to here on independent normal points (bench/judgement.py)."""
 
 FEW_PAIRS = 1_000_000
 """So few pairs are looked at faster than a tree is built."""

@@ -55,7 +55,7 @@ class MaskStep:
     method
         A masking method.
     columns
-        Columns that are masked; the quasi-identifiers if none are named.
+        Columns that are masked; those of the method's `default_roles` if none are named.
     """
 
     method: Any
