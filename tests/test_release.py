@@ -1,5 +1,6 @@
 """From a table to a proved release, or to nothing at all."""
 
+import hashlib
 import json
 import os
 import signal
@@ -99,6 +100,17 @@ def test_the_directory_and_who_may_read_it(tmp_path: Path) -> None:
     public = b"".join(files_of(out / "release").values()).decode()
     assert '"seed"' not in public
     assert "Wxyz" not in public
+
+
+def test_what_the_report_says_stands_in_the_evidence_too(tmp_path: Path) -> None:
+    out = shoal.protect(people(), plan(), seed=1).write(tmp_path / "out")
+    evidence = json.loads((out / "release" / "evidence.json").read_text())
+    assert evidence["version"] == 1
+    assert evidence["requirements"][0]["holds"] is True
+    assert evidence["risk of the original"]["prosecutor"] == 1.0
+    assert evidence["released unchanged"] == ["illness"]
+    assert "partition: mdav" in evidence["plan"]
+    assert evidence["sha256"]["data.csv"] == hashlib.sha256((out / "release" / "data.csv").read_bytes()).hexdigest()
 
 
 def test_the_same_seed_gives_the_same_bytes(tmp_path: Path) -> None:

@@ -25,7 +25,7 @@ from shoal.kernels.arrays import Longs
 from shoal.microdata import Microdata
 from shoal.plan import Plan
 from shoal.report.dossier import Dossier
-from shoal.report.page import private_page, public_page
+from shoal.report.page import private_page, public_page, unchanged
 from shoal.run import Outcome, Stage, carry_out, measured
 
 
@@ -104,8 +104,15 @@ class Release:
         write_table(table, path, guard_formulas=self.plan.output.guard_formulas)
         self._prove_file(path)
         write_json(folder / "codebook.json", self._codebook(table))
-        write_json(folder / "evidence.json", self.evidence.as_mapping())
         written = {path.name: hashlib.sha256(path.read_bytes()).hexdigest()}
+        write_json(folder / "evidence.json", {
+            **self.evidence.as_mapping(),
+            "risk of the original": {name: found.value for name, found in self.dossier.before.items()},
+            "released unchanged": unchanged(self.dossier),
+            "plan": self.plan.as_yaml(public=True),
+            "versions": dict(self.dossier.versions),
+            "sha256": written,
+        })
         page = public_page(self.dossier, files=written, frontier=frontier)
         (folder / "report.html").write_text(page, encoding="utf-8")
 

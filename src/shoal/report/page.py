@@ -79,7 +79,7 @@ def _page(
         by_column=_by_column(dossier.findings),
         columns=_columns(dossier, threshold),
         removed=[v.name for v in dossier.original.variables if v.name not in dossier.released],
-        unchanged=_unchanged(dossier),
+        unchanged=unchanged(dossier),
         steps=[_in_words(facts, threshold) for facts in dossier.steps],
         threshold=threshold,
         plan_text=dossier.plan.as_yaml(public=not private),
@@ -145,7 +145,7 @@ def _columns(dossier: Dossier, threshold: int) -> list[dict[str, Any]]:
     return shown
 
 
-def _unchanged(dossier: Dossier) -> list[str]:
+def unchanged(dossier: Dossier) -> list[str]:
     """Columns whose cells are those of the original; whoever knows them can find the record by them."""
     place = {int(row): i for i, row in enumerate(dossier.original.rows)}
     at = np.array([place[int(row)] for row in dossier.released.rows], dtype=np.int64)
