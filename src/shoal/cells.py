@@ -213,7 +213,8 @@ def _decode_numbers(variable: Variable, dtype: Any, backend: Any, decimals: int 
 
 
 def _decode_categories(variable: Variable, dtype: Any, backend: Any, known: tuple[Any, ...]) -> nw.Series[Any]:
-    same_kind = dtype is not None and set(variable.categories) <= {*known, None}
+    numbers = dtype is not None and dtype.is_integer() and all(type(c) is int for c in variable.categories)
+    same_kind = dtype is not None and (numbers or set(variable.categories) <= {*known, None})
     cells = [*variable.categories, None] if same_kind else [*map(_text, variable.categories), None]
     values = [cells[code] for code in variable.values.tolist()]
     if not same_kind:
