@@ -47,7 +47,10 @@ def commands_page() -> str:
         "Exit statuses: 0 done, 1 unexpected error, 2 wrong use or bad input, 3 a requirement is not met, "
         "130 interrupted.\n",
     ]
-    context = click.Context(cli, info_name="shoal", max_content_width=100, terminal_width=100)
+    context = click.Context(
+        cli, info_name="shoal", max_content_width=100, terminal_width=100,
+        help_option_names=cli.context_settings["help_option_names"],
+    )
     parts.append(f"```text\n{cli.get_help(context)}\n```\n")
     for name, command in sorted(cli.commands.items()):
         inner = click.Context(command, info_name=name, parent=context, max_content_width=100, terminal_width=100)
