@@ -29,6 +29,7 @@ import numpy as np
 from shoal.kernels.arrays import Floats, Ints, Longs, floats
 from shoal.kernels.neighbours import neighbours
 from shoal.kernels.pricing import groups_below_price
+from shoal.kernels.solver import milp
 
 Group = tuple[int, ...]
 Progress = Callable[[float], object] | None
@@ -185,7 +186,7 @@ def cheapest(
 
     None where branch and bound (HiGHS) found none within its number of nodes or seconds.
     """
-    from scipy.optimize import Bounds, LinearConstraint, milp
+    from scipy.optimize import Bounds, LinearConstraint
 
     scale = float(costs.mean()) or 1.0
     limits = {"node_limit": nodes, "mip_rel_gap": 1e-6} | ({} if seconds is None else {"time_limit": seconds})

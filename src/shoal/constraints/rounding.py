@@ -26,6 +26,7 @@ from shoal.constraints.repair import Table, all_hold
 from shoal.constraints.rules import TOLERANCE, Clause, Linear, Rule, View
 from shoal.constraints.system import Domain
 from shoal.kernels.arrays import Bools, Floats, Longs
+from shoal.kernels.solver import milp
 from shoal.records import Variable
 
 MEND = 1e9
@@ -297,7 +298,7 @@ class _Rounder:
 
         No value may move by more units than there are columns: further away it would be no rounding.
         """
-        from scipy.optimize import Bounds, LinearConstraint, milp
+        from scipy.optimize import Bounds, LinearConstraint
 
         p = len(target)
         present = np.nan_to_num(target)

@@ -22,6 +22,7 @@ import numpy as np
 
 from shoal.errors import ParameterError, Refused
 from shoal.kernels.arrays import Ints, Longs
+from shoal.kernels.solver import milp
 from shoal.kernels.suppression import wildcard_counts
 from shoal.mask.suppress_patterns import Sets, lone_sets
 from shoal.mask.tables import Task, distinct_rows, rows_of_classes
@@ -51,7 +52,7 @@ class Programme:
 
     def solve(self, cost: list[float], most: list[float]) -> tuple[Longs, dict[str, Any]]:
         """Values of the integer variables, and whether they are proved optimal."""
-        from scipy.optimize import Bounds, LinearConstraint, milp
+        from scipy.optimize import Bounds, LinearConstraint
         from scipy.sparse import csr_array
 
         if len(cost) > MOST_VARIABLES:
