@@ -90,6 +90,11 @@ def test_what_is_no_plan(tmp_path: Path, text: str, message: str) -> None:
         Plan.read(write(tmp_path, text))
 
 
+def test_true_is_not_one(tmp_path: Path) -> None:
+    with pytest.raises(PlanError, match="mdav: k must not be true or false; got True"):
+        Plan.read(write(tmp_path, GOOD.replace("partition: mdav, k: 5", "partition: mdav, k: true")))
+
+
 def test_yaml_1_2_keeps_codes_and_words(tmp_path: Path) -> None:
     plan = Plan.read(write(tmp_path, "columns: {a: {role: other, order: [NO, no, 012]}}"))
     assert plan.schema.columns["a"].order == ("NO", "no", 12)

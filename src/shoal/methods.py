@@ -18,7 +18,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import MISSING, dataclass, fields, is_dataclass
 from functools import cache, wraps
 from inspect import cleandoc
-from typing import Any, TypeVar, cast, dataclass_transform
+from typing import Any, TypeVar, cast, dataclass_transform, get_args
 
 import numpy as np
 from pydantic import BeforeValidator, ConfigDict, TypeAdapter, ValidationError
@@ -118,12 +118,22 @@ def _check_on_construction(cls: type[Any], name: str) -> None:
         if args:
             raise ParameterError(f"{name} takes its parameters by name, as in {cls.__name__}(k=5).")
         kwargs = {key: _plain(value) for key, value in kwargs.items()}
+        for key, value in kwargs.items():
+            if isinstance(value, bool) and not _takes_truth(cls, key):
+                raise ParameterError(f"{name}: {key} must not be true or false; got {value}.")
         try:
             plain(self, **kwargs)
         except ValidationError as error:
             raise ParameterError(_in_words(cls, name, error)) from None
 
     cls.__init__ = checked
+
+
+def _takes_truth(cls: type[Any], key: str) -> bool:
+    """Whether a parameter may be true or false; unknown ones are left to pydantic, which names them."""
+    annotation = next((f.type for f in fields(cls) if f.name == key), Any)
+    kinds = [annotation, *get_args(annotation), *(k for part in get_args(annotation) for k in get_args(part))]
+    return Any in kinds or bool in kinds or any(isinstance(kind, str) for kind in kinds[:1])
 
 
 def _plain(value: Any) -> Any:
