@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-HEAVY = ("pandas", "pyarrow", "sklearn", "scipy.stats", "scipy.optimize", "scipy.spatial", "clarabel", "vl_convert",
+HEAVY = ("pandas", "pyarrow", "sklearn", "scipy.stats", "scipy.optimize", "scipy.spatial", "vl_convert",
          "jinja2", "rich", "duckdb")
 
 

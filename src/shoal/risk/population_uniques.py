@@ -59,7 +59,8 @@ class PopulationUniques(RiskMeasure):
         if not size >= n:
             return self.cannot("The population must have at least as many people as the table has records.")
         sizes = released.classes(released.quasi_identifiers).sizes
-        shares = {name: share for name, model in MODELS.items() if (share := model(sizes, size)) is not None}
+        fitted = {name: model(sizes, size) for name, model in MODELS.items()}
+        shares = {name: min(share, 1.0) for name, share in fitted.items() if share is not None}  # 1 up to rounding
         if not shares:
             return self.cannot("None of the super-population models could be fitted to the class sizes.")
         low, high = min(shares.values()), max(shares.values())
