@@ -95,8 +95,9 @@ class Refined(Partitioner):
         possible ones for the same records. "columns": the best partition that can be put together from all groups
         met while annealing and those that column generation adds (up to 5 000 records), sought for a minute at most:
         where that is not enough, as on tables with a wide gap between bound and loss, the outcome may depend on the
-        machine. With a finish the budget is spent in three annealing runs, the best of which counts. Both are
-        practical up to k of about 5, and use the seconds that are left if `seconds` is given.
+        machine. With a finish the budget is spent in three annealing runs, the best of which counts, and the
+        default budget is three times as large. Both are practical up to k of about 5, and use the seconds that are
+        left if `seconds` is given.
     weighted
         Sampling weights enter centres and the loss; without an exact finish only.
 
@@ -153,11 +154,11 @@ class Refined(Partitioner):
     ) -> tuple[Ints, dict[str, Any]]:
         """Descent and annealing."""
         seed, moves = seed_of(rng), self.moves
+        runs = 1 if self.finish == "none" else RUNS
         if moves is None and self.seconds is None:
-            moves = min(MOVES_PER_RECORD * len(x), MOST_MOVES)
+            moves = min(MOVES_PER_RECORD * len(x) * runs, MOST_MOVES)
         if len(x) < 2 or not x.shape[1]:
             return labels, {"moves": 0, "groups met": []}
-        runs = 1 if self.finish == "none" else RUNS
         seconds = None if self.seconds is None else self.seconds / (1 if self.finish == "none" else 2 * runs)
         near = candidates(x, max(CANDIDATES, 2 * self.smallest), progress=_part(progress, 0.1, 0.1))
         found = [
