@@ -163,7 +163,7 @@ inline void start_volumes(const Scatters& s, Covariances& c) {
     c.volume[g] = trace(s.scatter[g], s.d) / (s.weight[g] * static_cast<double>(s.d));
 }
 
-// Half of minus twice the objective that depends on volumes, once shapes have determinant one and the
+// What is left of minus twice the objective, but for a constant, once shapes have determinant one and the
 // volumes fit them: d sum_g n_g log lambda_g.
 inline double volume_objective(const Scatters& s, const std::vector<double>& volume) {
   double sum = 0.0;

@@ -8,7 +8,6 @@
 //
 // A try costs one update of the excess for each different member value (guard.hpp). Ties go to the nearer
 // member, then to the lower row.
-#include <limits>
 #include <numeric>
 
 #include "guard.hpp"

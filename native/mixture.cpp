@@ -322,7 +322,7 @@ nb::ndarray<nb::numpy, double> mixture_scores(const Matrix& x, const Vector& pro
   std::vector<Square> matrices(groups);
   for (std::size_t g = 0; g < groups; ++g) matrices[g].assign(covariance.data() + g * d * d, covariance.data() + (g + 1) * d * d);
   std::vector<double> scores(n * groups);
-  Watch watch{nb::handle(Py_None)};
+  Watch watch;
   {
     nb::gil_scoped_release release;
     prepare(m, matrices, 0.0);

@@ -295,8 +295,7 @@ nb::ndarray<nb::numpy, std::int32_t> forest(Matrix x, std::size_t k, const std::
 
 nb::ndarray<nb::numpy, std::int32_t> decompose(Ints edge, std::size_t k) {
   std::vector<std::int32_t> labels;
-  const nb::none nobody;
-  Watch watch(nobody);
+  Watch watch;
   {
     nb::gil_scoped_release unlock;
     labels = decompose_all(edge.data(), edge.shape(0), k, watch);

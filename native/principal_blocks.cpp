@@ -102,8 +102,7 @@ class BlockCutter {
 
 nb::ndarray<nb::numpy, std::int32_t> principal_blocks(Matrix x, std::size_t smallest) {
   std::vector<std::int32_t> labels;
-  const nb::none nobody;
-  Watch watch(nobody);
+  Watch watch;
   {
     nb::gil_scoped_release unlock;
     const Table table(x.data(), x.shape(0), x.shape(1));

@@ -56,9 +56,8 @@ class Pairing {
   std::vector<std::int64_t> partner_, free_;
 };
 
-nb::ndarray<nb::numpy, std::int64_t> swap_partners(std::int64_t n, std::int64_t window, std::uint64_t seed,
-                                                   nb::object progress) {
-  Watch watch(progress);
+nb::ndarray<nb::numpy, std::int64_t> swap_partners(std::int64_t n, std::int64_t window, std::uint64_t seed) {
+  Watch watch;
   std::vector<std::int64_t> partner;
   {
     nb::gil_scoped_release release;
@@ -71,7 +70,7 @@ nb::ndarray<nb::numpy, std::int64_t> swap_partners(std::int64_t n, std::int64_t 
 
 static const Kernel kernel([](nb::module_& m) {
   using namespace nb::literals;
-  m.def("swap_partners", &swap_partners, "n"_a, "window"_a, "seed"_a, "progress"_a.none());
+  m.def("swap_partners", &swap_partners, "n"_a, "window"_a, "seed"_a);
 });
 
 }  // namespace shoal

@@ -4,7 +4,7 @@
 // float64 what the copies cannot; this file walks the boxes. Whatever is pruned is pruned by a bound that holds
 // with rounding included, so the answers are those of `Brute`, bit for bit.
 //
-// DistinctPoints are removed from their leaf and the boxes above shrink. When fewer than half of the slots hold a live
+// Points are removed from their leaf and the boxes above shrink. When fewer than half of the slots hold a live
 // point, or the live points have shrunk to a thousandth of the frame (outliers go first, and with them the need
 // for a coarse scale), the cells are built anew. Each time a tenth of the points are gone the anchor moves to
 // the current mean, about which the live points of MDAV fill a ball: the bounds of the farthest search rely on it.

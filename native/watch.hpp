@@ -12,6 +12,9 @@ namespace shoal {
 
 class Watch {
  public:
+  // Ctrl-C alone.
+  Watch() : Watch(nanobind::handle(Py_None)) {}
+
   // `callback` is None or a callable that takes one float in [0, 1]; it must outlive the Watch.
   explicit Watch(nanobind::handle callback) : callback_(callback), last_(Clock::now()) {}
 

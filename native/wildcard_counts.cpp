@@ -44,8 +44,7 @@ void add_compatible(const KeySpace& space, const Patterns& patterns, Columns mis
 }
 
 nb::ndarray<nb::numpy, std::int64_t> wildcard_counts(IntMatrix codes, Longs counts, bool missing_counts) {
-  const nb::object nobody = nb::none();
-  Watch watch(nobody);
+  Watch watch;
   std::vector<std::int64_t> out(codes.shape(0), 0);
   {
     nb::gil_scoped_release release;

@@ -1,6 +1,6 @@
 """A partition: which record belongs to which group."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -9,10 +9,17 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from shoal.errors import DataError, ParameterError
+from shoal.kernels import arrays
 from shoal.kernels.arrays import Floats, Ints, Longs, ints
 
-Progress = Callable[[float], None] | None
-"""Called with the fraction of the work that is done, in [0, 1]; None where nobody listens."""
+Progress = arrays.Progress
+
+
+def part_of(progress: Progress, first: float, share: float) -> Progress:
+    """The progress of one stage as a part of the whole: from `first` on, `share` of it; both in [0, 1]."""
+    if progress is None:
+        return None
+    return lambda done: progress(first + share * done)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)

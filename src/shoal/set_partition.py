@@ -20,19 +20,18 @@ stays short; prices whose list the kernel had to cut short yield no bound at all
 rounds, the bound is proven; rounding is covered by `SLACK`.
 """
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from shoal.kernels.arrays import Floats, Ints, Longs, floats
+from shoal.kernels.arrays import Floats, Ints, Longs, Progress, floats
 from shoal.kernels.neighbours import neighbours
 from shoal.kernels.pricing import groups_below_price
 from shoal.kernels.solver import milp
 
 Group = tuple[int, ...]
-Progress = Callable[[float], object] | None
 
 MOST_NEIGHBOURS = 64
 """Distances beyond this many neighbours are replaced by the largest of them, which keeps the bound valid."""

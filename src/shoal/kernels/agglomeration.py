@@ -1,15 +1,13 @@
 """Model-based hierarchical agglomeration (`native/agglomeration.cpp`)."""
 
-from collections.abc import Callable
-
 import numpy as np
 from numpy.typing import ArrayLike
 
 import shoal.kernels._native as _native
-from shoal.kernels.arrays import Ints, floats
+from shoal.kernels.arrays import Ints, Progress, floats
 
 
-def agglomeration(x: ArrayLike, progress: Callable[[float], None] | None = None) -> Ints:
+def agglomeration(x: ArrayLike, progress: Progress = None) -> Ints:
     """Merge records one pair of classes at a time by the normal classification likelihood.
 
     Parameters

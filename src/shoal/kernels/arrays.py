@@ -1,5 +1,6 @@
-"""The array types that kernels speak, and the one conversion into them."""
+"""The types that kernels speak, and the one conversion into them."""
 
+from collections.abc import Callable
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -8,6 +9,9 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.int32]
 Longs = NDArray[np.int64]
 Bools = NDArray[np.bool_]
+
+Progress = Callable[[float], object] | None
+"""Called now and then with the fraction of the work that is done, in [0, 1]; None where nobody listens."""
 
 
 def floats(values: ArrayLike) -> Floats:
@@ -28,5 +32,3 @@ def longs(values: ArrayLike) -> Longs:
 def seed_of(rng: np.random.Generator) -> int:
     """Draw one 64-bit seed for a kernel's own stream (`native/random.hpp`)."""
     return int(rng.integers(0, 2**64, dtype=np.uint64))
-
-

@@ -1,14 +1,12 @@
 """Assignment to groups by score with a smallest size (`native/bounded_assignment.cpp`)."""
 
-from collections.abc import Callable
-
 from numpy.typing import ArrayLike
 
 import shoal.kernels._native as _native
-from shoal.kernels.arrays import Ints, floats
+from shoal.kernels.arrays import Ints, Progress, floats
 
 
-def bounded_assignment(score: ArrayLike, least: int, progress: Callable[[float], None] | None = None) -> Ints:
+def bounded_assignment(score: ArrayLike, least: int, progress: Progress = None) -> Ints:
     """The assignment with the greatest total score in which every group holds at least `least` records.
 
     Parameters

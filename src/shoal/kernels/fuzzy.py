@@ -1,15 +1,12 @@
 """Fuzzy c-means and entropy fuzzy c-means, one step at a time (`native/fuzzy.cpp`)."""
 
-from collections.abc import Callable
 from typing import Literal
 
 import shoal.kernels._native as _native
-from shoal.kernels.arrays import Floats, Ints, floats, ints
+from shoal.kernels.arrays import Floats, Ints, Progress, floats, ints
 
 Rule = Literal["power", "entropy"]
 """Memberships |x - v|^(-2/(m-1)) (fuzzy c-means) or exp(-lambda |x - v|^2) (entropy fuzzy c-means)."""
-
-Progress = Callable[[float], object] | None
 
 
 def fuzzy_step(

@@ -1,18 +1,13 @@
 """Partitions whose groups must satisfy requirements (native/merge_groups.cpp, k_anonymity_first.cpp,
 refine_tcloseness.cpp)."""
 
-import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import shoal.kernels._native as _native
-from shoal.kernels.arrays import Floats, Ints, floats, ints
+from shoal.kernels.arrays import Floats, Ints, Progress, floats, ints
 from shoal.kernels.emd import Requirement
-
-NO_LIMIT = 2**62
-
-Listener = Callable[[float], object] | None
-"""Called now and then with the fraction done."""
+from shoal.kernels.refine import budget
 
 
 class Guard(NamedTuple):
@@ -30,7 +25,7 @@ class Guard(NamedTuple):
     requirements: Sequence[Requirement]
 
 
-def merge_groups(x: Floats, guard: Guard, labels: Ints, k: int, progress: Listener = None) -> tuple[Ints, int]:
+def merge_groups(x: Floats, guard: Guard, labels: Ints, k: int, progress: Progress = None) -> tuple[Ints, int]:
     """Merge groups until each has `k` records and no excess, or a single one is left.
 
     Parameters
@@ -55,7 +50,7 @@ def merge_groups(x: Floats, guard: Guard, labels: Ints, k: int, progress: Listen
     return merged, merges
 
 
-def k_anonymity_first(x: Floats, guard: Guard, k: int, progress: Listener = None) -> Ints:
+def k_anonymity_first(x: Floats, guard: Guard, k: int, progress: Progress = None) -> Ints:
     """Group records around far-out seeds and swap records in until each group has no excess, where that is possible.
 
     Returns
@@ -71,7 +66,7 @@ def k_anonymity_first(x: Floats, guard: Guard, k: int, progress: Listener = None
     return labels
 
 
-def repair(x: Floats, guard: Guard, labels: Ints, near: Ints, progress: Listener = None) -> tuple[Ints, int]:
+def repair(x: Floats, guard: Guard, labels: Ints, near: Ints, progress: Progress = None) -> tuple[Ints, int]:
     """Exchange records between groups, sizes unchanged, until no group has an excess or no exchange helps.
 
     Parameters
@@ -117,7 +112,7 @@ def refine(
     seed: int,
     moves: int | None = None,
     seconds: float | None = None,
-    progress: Listener = None,
+    progress: Progress = None,
 ) -> Refinement:
     """Lower the within-group sum of squares, keeping groups of `k` or more and ending without excess.
 
@@ -131,9 +126,7 @@ def refine(
         Wall-clock time after which to stop; the result then depends on the machine too. What ends first
         counts; one of the two must be given.
     """
-    if moves is None and seconds is None:
-        raise ValueError("Give moves or seconds.")
     return Refinement(*_native.refine_tcloseness(
-        floats(x), ints(guard.bins), list(guard.requirements), ints(labels), ints(near), k,
-        NO_LIMIT if moves is None else moves, math.inf if seconds is None else seconds, seed, progress,
+        floats(x), ints(guard.bins), list(guard.requirements), ints(labels), ints(near), k, *budget(moves, seconds),
+        seed, progress,
     ))

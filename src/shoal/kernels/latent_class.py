@@ -1,13 +1,12 @@
 """EM for latent class models and latent class regression (`native/latent_class.cpp`)."""
 
-from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 import shoal.kernels._native as _native
-from shoal.kernels.arrays import Floats, Ints, floats, ints
+from shoal.kernels.arrays import Floats, Ints, Progress, floats, ints
 
 SLOPE_PRECISION = 1 / 2.5**2
 """Of the normal prior of slopes on standardised covariates: a standard deviation of 2.5, the scale that Gelman et
@@ -67,7 +66,7 @@ def latent_class_em(
     pseudo: float = 1.0,
     tolerance: float = 1e-8,
     most_steps: int = 1000,
-    progress: Callable[[float], None] | None = None,
+    progress: Progress = None,
 ) -> LatentClassFit:
     """Fit a latent class model by EM, beginning with an M-step.
 

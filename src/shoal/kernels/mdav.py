@@ -1,10 +1,9 @@
 """MDAV: maximum distance to average vector, exact at any size (native/mdav.cpp)."""
 
-from collections.abc import Callable
 from typing import Literal
 
 import shoal.kernels._native as _native
-from shoal.kernels.arrays import Floats, Ints, floats
+from shoal.kernels.arrays import Floats, Ints, Progress, floats
 
 Engine = Literal["auto", "brute", "tree"]
 
@@ -15,7 +14,7 @@ def mdav(
     *,
     engine: Engine = "auto",
     simd: bool = True,
-    progress: Callable[[float], object] | None = None,
+    progress: Progress = None,
 ) -> Ints:
     """Group records by MDAV; every group has k to 2k - 1 members (one group if there are fewer than 2k records).
 

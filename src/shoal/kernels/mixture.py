@@ -1,13 +1,12 @@
 """EM for mixtures of multivariate normal and t distributions (`native/mixture.cpp`)."""
 
-from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 import shoal.kernels._native as _native
-from shoal.kernels.arrays import Floats, Ints, floats
+from shoal.kernels.arrays import Floats, Ints, Progress, floats
 
 COVARIANCE_MODELS = (
     "EII", "VII", "EEI", "VEI", "EVI", "VVI", "EEE", "VEE", "EVE", "VVE", "EEV", "VEV", "EVV", "VVV",
@@ -91,7 +90,7 @@ def mixture_em(
     singular: float = SINGULAR,
     ridge: float = 0.0,
     most_steps: int = 1000,
-    progress: Callable[[float], None] | None = None,
+    progress: Progress = None,
 ) -> MixtureFit:
     """Fit a mixture by EM, beginning with an M-step.
 

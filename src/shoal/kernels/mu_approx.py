@@ -1,11 +1,9 @@
 """mu-Approx: a forest of nearest neighbours, cut into groups (native/mu_approx.cpp)."""
 
-from collections.abc import Callable
-
 import numpy as np
 
 import shoal.kernels._native as _native
-from shoal.kernels.arrays import Floats, Ints, floats, ints
+from shoal.kernels.arrays import Floats, Ints, Progress, floats, ints
 from shoal.kernels.mdav import Engine, mdav
 
 
@@ -15,7 +13,7 @@ def forest(
     *,
     engine: Engine = "auto",
     simd: bool = True,
-    progress: Callable[[float], object] | None = None,
+    progress: Progress = None,
 ) -> Ints:
     """Join records to near ones until every tree has k of them.
 
@@ -66,7 +64,7 @@ def mu_approx(
     *,
     engine: Engine = "auto",
     simd: bool = True,
-    progress: Callable[[float], object] | None = None,
+    progress: Progress = None,
 ) -> tuple[Ints, Ints]:
     """Group records by mu-Approx; every group has k to 2k - 1 members.
 

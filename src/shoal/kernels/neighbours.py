@@ -1,17 +1,15 @@
 """The nearest others of every record, exactly (native/neighbours.cpp)."""
 
-from collections.abc import Callable
-
 import numpy as np
 
 import shoal.kernels._native as _native
-from shoal.kernels.arrays import Floats, Ints, Longs, floats, ints
+from shoal.kernels.arrays import Floats, Ints, Longs, Progress, floats, ints
 
 OWN_KIND = 4
 """How many records equal to it a record has among its candidates, at most."""
 
 
-def neighbours(x: Floats, m: int, *, progress: Callable[[float], object] | None = None) -> tuple[Ints, Floats]:
+def neighbours(x: Floats, m: int, *, progress: Progress = None) -> tuple[Ints, Floats]:
     """Find the `m` nearest others of every record.
 
     Parameters
@@ -34,7 +32,7 @@ def neighbours(x: Floats, m: int, *, progress: Callable[[float], object] | None 
     return who, square
 
 
-def candidates(x: Floats, m: int, *, progress: Callable[[float], object] | None = None) -> Ints:
+def candidates(x: Floats, m: int, *, progress: Progress = None) -> Ints:
     """List up to `m` near others of every record, for a search that needs variety rather than the nearest.
 
     Where many records are equal, the nearest others of a record are all equal to it and lead nowhere. So the

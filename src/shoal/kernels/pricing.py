@@ -1,12 +1,11 @@
 """All groups that cost less than their members' prices (native/pricing.cpp)."""
 
-from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
 
 import shoal.kernels._native as _native
-from shoal.kernels.arrays import Floats, floats
+from shoal.kernels.arrays import Floats, Progress, floats
 
 
 class BelowPrice(NamedTuple):
@@ -37,7 +36,7 @@ def groups_below_price(
     *,
     least: float,
     limit: int,
-    progress: Callable[[float], object] | None = None,
+    progress: Progress = None,
 ) -> BelowPrice:
     """List the groups of k to 2k - 1 records whose sum of squares is more than `least` below their prices.
 

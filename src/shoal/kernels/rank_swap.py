@@ -24,5 +24,5 @@ def swap_partners(n: int, window: int, rng: np.random.Generator) -> Longs:
     -----
     Moore (1996). Expected time O(n).
     """
-    partners: Longs = _native.swap_partners(n, window, seed_of(rng), None)
+    partners: Longs = _native.swap_partners(n, window, seed_of(rng))
     return partners

@@ -1,15 +1,15 @@
 """Refinement of a partition by descent and annealing (native/refine.cpp)."""
 
 import math
-from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
 
 import shoal.kernels._native as _native
-from shoal.kernels.arrays import Floats, Ints, Longs, floats, ints
+from shoal.kernels.arrays import Floats, Ints, Longs, Progress, floats, ints
 
 NO_LIMIT = 2**62
+"""More proposals than any machine makes."""
 
 
 class Refinement(NamedTuple):
@@ -47,7 +47,7 @@ def refine(
     moves: int | None = None,
     seconds: float | None = None,
     keep: int = 0,
-    progress: Callable[[float], object] | None = None,
+    progress: Progress = None,
 ) -> Refinement:
     """Lower the within-group sum of squares of a partition into groups of `k` or more.
 
@@ -69,14 +69,24 @@ def refine(
     keep
         Largest number of distinct groups to collect on the way.
     """
-    if moves is None and seconds is None:
-        raise ValueError("Give moves or seconds.")
     found, losses, made, members, ends = _native.refine(
-        floats(x), _weights(x, weights), ints(labels), ints(near), k,
-        NO_LIMIT if moves is None else moves, math.inf if seconds is None else seconds, keep, seed, progress,
+        floats(x), _weights(x, weights), ints(labels), ints(near), k, *budget(moves, seconds), keep, seed, progress
     )
     start, descended, loss = (float(value) for value in losses)
     return Refinement(found, start, descended, loss, int(made), members, ends)
+
+
+def budget(moves: int | None, seconds: float | None) -> tuple[int, float]:
+    """Proposals and seconds as kernels take them, no limit where one is not given.
+
+    Raises
+    ------
+    ValueError
+        If neither is given.
+    """
+    if moves is None and seconds is None:
+        raise ValueError("Give moves or seconds.")
+    return NO_LIMIT if moves is None else moves, math.inf if seconds is None else seconds
 
 
 def partition_loss(x: Floats, weights: Floats | None, labels: Ints) -> float:

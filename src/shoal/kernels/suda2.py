@@ -1,12 +1,11 @@
 """Minimal sample uniques by SUDA2 (native/suda2.cpp)."""
 
-from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 
 import shoal.kernels._native as _native
-from shoal.kernels.arrays import Floats, Ints, Longs, ints
+from shoal.kernels.arrays import Floats, Ints, Longs, Progress, ints
 
 MOST_COLUMNS = 64
 """A set of columns is one machine word."""
@@ -34,7 +33,7 @@ class SampleUniques:
     found: Longs
 
 
-def suda2(codes: Ints, most: int, progress: Callable[[float], object] | None = None) -> SampleUniques:
+def suda2(codes: Ints, most: int, progress: Progress = None) -> SampleUniques:
     """Find all minimal sample uniques of up to `most` columns.
 
     Parameters

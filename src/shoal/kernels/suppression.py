@@ -1,13 +1,12 @@
 """Local suppression and the counts it rests on (native/suppress.cpp, native/wildcard_counts.cpp)."""
 
-from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 
 import shoal.kernels._native as _native
 from shoal.errors import DataError
-from shoal.kernels.arrays import Floats, Ints, Longs, floats, ints, seed_of
+from shoal.kernels.arrays import Floats, Ints, Longs, Progress, floats, ints, longs, seed_of
 
 KEY_BITS = 128
 """Combinations of keys are numbered in so many bits."""
@@ -43,8 +42,7 @@ def wildcard_counts(codes: Ints, counts: Longs, *, missing_counts: bool = True) 
     Shape (n,); for each row the number of records compatible with one of its records, that one included.
     """
     check_keys(codes)
-    found: Longs = _native.wildcard_counts(
-        ints(codes), np.ascontiguousarray(counts, dtype=np.int64), missing_counts)
+    found: Longs = _native.wildcard_counts(ints(codes), longs(counts), missing_counts)
     return found
 
 
@@ -80,7 +78,7 @@ def suppress(
     sacrifice: bool,
     work: float,
     rng: np.random.Generator,
-    progress: Callable[[float], object] | None = None,
+    progress: Progress = None,
 ) -> Suppressed:
     """Cells to blank, at little cost, so that each record is compatible with k when missing matches everything.
 
@@ -101,7 +99,7 @@ def suppress(
     """
     check_keys(codes)
     rows, blanks, served, first, last = _native.suppress(
-        ints(codes), np.ascontiguousarray(counts, dtype=np.int64), np.ascontiguousarray(base, dtype=np.int64), k,
-        floats(cost), np.ascontiguousarray(room, dtype=np.int64), (sacrifice, float(work), seed_of(rng)), progress,
+        ints(codes), longs(counts), longs(base), k, floats(cost), longs(room), (sacrifice, float(work), seed_of(rng)),
+        progress,
     )
     return Suppressed(rows=rows, blanks=blanks, served=served, first=first, last=last)

@@ -1,9 +1,7 @@
 """t-Closeness-first microaggregation: one record of every stratum to a group (native/tcloseness_first.cpp)."""
 
-from collections.abc import Callable
-
 import shoal.kernels._native as _native
-from shoal.kernels.arrays import Floats, Ints, floats, ints
+from shoal.kernels.arrays import Floats, Ints, Progress, floats, ints
 from shoal.kernels.mdav import Engine
 
 
@@ -11,7 +9,7 @@ def tcloseness_first(
     x: Floats,
     strata: Ints,
     k: int,
-    progress: Callable[[float], object] | None = None,
+    progress: Progress = None,
     *,
     engine: Engine = "auto",
     simd: bool = True,

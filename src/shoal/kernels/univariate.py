@@ -1,14 +1,12 @@
 """Optimal univariate microaggregation (native/univariate.cpp)."""
 
-from collections.abc import Callable
-
 import numpy as np
 
 import shoal.kernels._native as _native
-from shoal.kernels.arrays import Floats, Ints, floats
+from shoal.kernels.arrays import Floats, Ints, Progress, floats
 
 
-def univariate(x: Floats, k: int, *, progress: Callable[[float], object] | None = None) -> Ints:
+def univariate(x: Floats, k: int, *, progress: Progress = None) -> Ints:
     """Group numbers so that the within-group sum of squares is the least there is.
 
     Parameters

@@ -1,9 +1,7 @@
 """V-MDAV: groups of variable size around the records farthest from the mean (native/vmdav.cpp)."""
 
-from collections.abc import Callable
-
 import shoal.kernels._native as _native
-from shoal.kernels.arrays import Floats, Ints, floats
+from shoal.kernels.arrays import Floats, Ints, Progress, floats
 from shoal.kernels.mdav import Engine
 
 
@@ -14,7 +12,7 @@ def vmdav(
     *,
     engine: Engine = "auto",
     simd: bool = True,
-    progress: Callable[[float], object] | None = None,
+    progress: Progress = None,
 ) -> Ints:
     """Group records by V-MDAV; every group has k or more members (one group if there are fewer than k records).
 

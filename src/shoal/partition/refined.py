@@ -10,7 +10,7 @@ from annotated_types import Ge, Gt
 from pydantic import AllowInfNan, BeforeValidator, ValidationInfo
 
 from shoal.errors import DataError, ParameterError
-from shoal.groups import Partition, Progress
+from shoal.groups import Partition, Progress, part_of
 from shoal.kernels.arrays import Floats, Ints, seed_of
 from shoal.kernels.neighbours import candidates
 from shoal.kernels.refine import partition_loss, refine
@@ -135,7 +135,7 @@ class Refined(Partitioner):
                 f"refined: finish 'columns' takes up to {MOST_RECORDS} records; the table has {len(x)}. "
                 f"Set finish: windows."
             )
-        start = self.start.assign(records, rng, _part(progress, 0.0, 0.1))
+        start = self.start.assign(records, rng, part_of(progress, 0.0, 0.1))
         labels, facts = self._search(x, weights, start.labels, rng, progress)
         if self.finish != "none" and k > 1 and len(x) >= 2 * k and x.shape[1]:
             left = None if self.seconds is None else self.seconds - (time.monotonic() - begun)
@@ -160,13 +160,13 @@ class Refined(Partitioner):
         if len(x) < 2 or not x.shape[1]:
             return labels, {"moves": 0, "groups met": []}
         seconds = None if self.seconds is None else self.seconds / (1 if self.finish == "none" else 2 * runs)
-        near = candidates(x, max(CANDIDATES, 2 * self.smallest), progress=_part(progress, 0.1, 0.1))
+        near = candidates(x, max(CANDIDATES, 2 * self.smallest), progress=part_of(progress, 0.1, 0.1))
         found = [
             refine(
                 x, weights, labels, near, self.smallest, seed=seed ^ run, seconds=seconds,
                 moves=None if moves is None else moves // runs,
                 keep=COLUMNS_KEPT // runs if self.finish == "columns" else 0,
-                progress=_part(progress, 0.2 + 0.6 * run / runs, 0.6 / runs),
+                progress=part_of(progress, 0.2 + 0.6 * run / runs, 0.6 / runs),
             )
             for run in range(runs)
         ]
@@ -179,10 +179,10 @@ class Refined(Partitioner):
         if self.finish == "windows":
             end = None if left is None else time.monotonic() + left
             for sweep in range(SWEEPS):
-                part = _part(progress, 0.8 + 0.2 * sweep / SWEEPS, 0.2 / SWEEPS)
+                part = part_of(progress, 0.8 + 0.2 * sweep / SWEEPS, 0.2 / SWEEPS)
                 labels = _by_windows(x, labels, self.smallest, end, part)
             return labels
-        return _by_columns(x, labels, self.smallest, met, left, _part(progress, 0.8, 0.2))
+        return _by_columns(x, labels, self.smallest, met, left, part_of(progress, 0.8, 0.2))
 
     def _better(
         self, x: Floats, weights: Floats | None, start: Partition, labels: Ints, facts: dict[str, Any]
@@ -195,13 +195,6 @@ class Refined(Partitioner):
         return refuse_unless_k(
             Partition(labels=start.labels if worse else labels, facts=facts), self.smallest if len(x) else 0, "refined"
         )
-
-
-def _part(progress: Progress, first: float, share: float) -> Progress:
-    """Progress of one stage as a part of the whole."""
-    if progress is None:
-        return None
-    return lambda done: progress(first + share * done)
 
 
 def _by_windows(x: Floats, labels: Ints, k: int, end: float | None, progress: Progress) -> Ints:

@@ -1,13 +1,12 @@
 """V-MDAV: MDAV with groups of variable size."""
 
-from collections.abc import Callable
 from typing import Annotated, Literal
 
 import numpy as np
 from annotated_types import Ge
 from pydantic import AllowInfNan
 
-from shoal.groups import Partition, Progress
+from shoal.groups import Partition, Progress, part_of
 from shoal.kernels.vmdav import vmdav
 from shoal.methods import method
 from shoal.partition.partitioner import Partitioner
@@ -44,17 +43,10 @@ class VMDAV(Partitioner):
             labels = vmdav(x, self.k, self.gamma, progress=progress)
             return Partition(labels=labels, facts={"gamma": self.gamma})
         trials = [
-            Partition(labels=vmdav(x, self.k, gamma, progress=_stage(progress, number)))
+            Partition(labels=vmdav(x, self.k, gamma, progress=part_of(progress, number / len(GRID), 1 / len(GRID))))
             for number, gamma in enumerate(GRID)
         ]
         losses = [trial.sse(x) for trial in trials]
         best = int(np.argmin(losses))
         facts = {"gamma": GRID[best], "sse by gamma": dict(zip(map(str, GRID), losses))}
         return Partition(labels=trials[best].labels, facts=facts)
-
-
-def _stage(progress: Progress, number: int) -> Callable[[float], None] | None:
-    """Progress of one trial as a part of the whole."""
-    if progress is None:
-        return None
-    return lambda done: progress((number + done) / len(GRID))
