@@ -1,4 +1,4 @@
-"""Hierarchies: reading, checks, ancestors, and the embedding of their path distance."""
+"""Hierarchies: reading, checks, and the embedding of their path distance."""
 
 from pathlib import Path
 
@@ -18,11 +18,6 @@ def test_nested_mapping_gives_paths_to_a_common_root() -> None:
         ("d", "plain", "south", "*"),
     )
     assert hierarchy.height == 3
-
-
-def test_ancestor_is_the_lowest_label_that_all_share() -> None:
-    hierarchy = Hierarchy.from_nested(TREE)
-    assert [hierarchy.ancestor(rows) for rows in ([0], [0, 1], [0, 2], [0, 3])] == ["a", "coast", "north", "*"]
 
 
 def test_embedding_reproduces_the_path_distance() -> None:

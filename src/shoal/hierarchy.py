@@ -122,15 +122,6 @@ class Hierarchy:
         codes = np.array([labels.setdefault(path[level], len(labels)) for path in self.paths], dtype=np.int32)
         return codes, tuple(labels)
 
-    def ancestor(self, leaves: Iterable[int]) -> str:
-        """Label of the nearest common ancestor of leaves given by row."""
-        rows = list(leaves)
-        for level in range(self.height + 1):
-            label = self.paths[rows[0]][level]
-            if all(self.paths[row][level] == label for row in rows):
-                return label
-        return self.paths[rows[0]][-1]
-
     def embedding(self) -> Floats:
         """Points, one per leaf, whose Euclidean distance is the path distance (level of ancestor / height)."""
         blocks = []

@@ -2,7 +2,10 @@
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
+from naive.hierarchy import ancestor
 from shoal.errors import DataError
 from shoal.groups import Partition
 from shoal.hierarchy import Hierarchy
@@ -53,6 +56,27 @@ def test_nearest_common_ancestor() -> None:
     out = replaced(variable, [0, 0, 1, 1, 2, 2], Centroid())
     assert [out.categories[c] for c in out.values] == ["c", "c", "n", "n", "d", "d"]
     assert replaced(variable, [0, 0, 1, 1, 2, 2], Centroid(ancestors=False)).categories == variable.categories
+
+
+@given(seed=st.integers(0, 10_000), groups=st.integers(1, 5))
+@settings(max_examples=40, deadline=None)
+def test_ancestors_are_those_of_the_slow_climb(seed: int, groups: int) -> None:
+    rng = np.random.default_rng(seed)
+    leaves = [f"{i}" for i in range(9)]
+    tree = Hierarchy(tuple((leaf, f"pair {i // 2}", f"half {i // 4}", "*") for i, leaf in enumerate(leaves)))
+    codes, labels = rng.integers(0, 9, 14), Partition.of(rng.integers(0, groups, 14))
+    variable = column("nominal", codes.tolist(), categories=tuple(leaves), hierarchy=tree)
+    out = Centroid().apply(Records.of([variable], targets=[variable.name]), labels, RNG).records[variable.name]
+    for rows in labels.members():
+        assert {out.categories[out.values[row]] for row in rows} == {ancestor(tree, codes[rows].tolist())}
+
+
+def test_missing_as_a_category_has_no_ancestor_and_weights_enter_its_mode() -> None:
+    tree = Hierarchy.from_nested({"n": ["a", "b"]})
+    variable = column("nominal", [0, 0, 1], categories=("a", "b", None), hierarchy=tree)
+    weight = Variable(name="w", role="weight", level="continuous", values=np.array([1.0, 1.0, 5.0]))
+    assert replaced(variable, [0, 0, 0], Centroid()).values.tolist() == [0, 0, 0]
+    assert replaced(variable, [0, 0, 0], Centroid(weighted=True), weight).values.tolist() == [1, 1, 1]
 
 
 def test_weights_enter_when_asked() -> None:

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from shoal.change import Change
 from shoal.errors import DataError
 from shoal.groups import Partition, Progress
+from shoal.hierarchy import Hierarchy
 from shoal.kernels.arrays import Floats, Ints, ints
 from shoal.methods import method
 from shoal.records import Records, Variable
@@ -29,9 +30,10 @@ class Centroid(Replacement):
         Centre of continuous columns. The medoid is the member nearest to the group's mean over all target
         columns, so its values occur in the data.
     ancestors
-        Generalise nominal columns that have a hierarchy to the nearest common ancestor.
+        Generalise nominal columns that have a hierarchy to the nearest common ancestor; not those in which missing
+        is a category, since it has no ancestor.
     weighted
-        Sampling weights enter means and modes.
+        Sampling weights enter means and modes; medians, medoids and ancestors are those of the records.
     """
 
     continuous: Literal["mean", "median", "medoid"] = "mean"
@@ -55,17 +57,18 @@ class Centroid(Replacement):
             if medoids is not None:
                 return variable.with_values(variable.values[medoids][partition.labels])
             if self.continuous == "median":
-                return variable.with_values(_lower_medians(variable.values, partition, midpoint=True))
+                return variable.with_values(_medians(variable.values, partition, midpoint=True))
             means = partition.means(variable.values[:, None], weights)[:, 0]
             return variable.with_values(means[partition.labels])
         if variable.level == "ordinal":
-            return variable.with_values(_lower_medians(variable.values, partition, midpoint=False))
-        if variable.hierarchy is not None and self.ancestors:
-            return _ancestors(variable, partition)
+            return variable.with_values(_medians(variable.values, partition, midpoint=False))
+        if variable.hierarchy is not None and self.ancestors and None not in variable.categories:
+            return _ancestors(variable, variable.hierarchy, partition)
         return variable.with_values(_modes(variable, partition, weights)[partition.labels])
 
 
-def _lower_medians(values: NDArray[Any], partition: Partition, *, midpoint: bool) -> NDArray[Any]:
+def _medians(values: NDArray[Any], partition: Partition, *, midpoint: bool) -> NDArray[Any]:
+    """Shape (n,); each group's median: the middle of the two middle values, or the lower of them."""
     order = np.lexsort((values, partition.labels))
     starts = np.concatenate([[0], np.cumsum(partition.sizes)[:-1]])
     low = values[order[starts + (partition.sizes - 1) // 2]]
@@ -90,10 +93,8 @@ def _modes(variable: Variable, partition: Partition, weights: Floats | None) -> 
     return ints(np.argsort(rank)[held[first] % m])
 
 
-def _ancestors(variable: Variable, partition: Partition) -> Variable:
-    hierarchy = variable.hierarchy
-    if hierarchy is None or None in variable.categories:
-        return variable.with_values(_modes(variable, partition, None)[partition.labels])
+def _ancestors(variable: Variable, hierarchy: Hierarchy, partition: Partition) -> Variable:
+    """The nearest common ancestor of each group: the lowest level at which its first and last label agree."""
     leaf = hierarchy.codes([str(c) for c in variable.categories])[variable.values]
     level = np.full(partition.n_groups, hierarchy.height)
     label = np.array([hierarchy.paths[0][-1]] * partition.n_groups, dtype=object)
