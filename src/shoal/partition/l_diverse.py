@@ -1,79 +1,13 @@
 """Groups that are l-diverse, by exchanges, merging and refinement."""
 
 import math
-from abc import abstractmethod
-from collections.abc import Mapping
-from dataclasses import replace
-from typing import Annotated, Any, Literal
+from typing import Annotated
 
-import numpy as np
 from annotated_types import Ge, Gt
 
-from shoal.groups import Partition, Progress
-from shoal.kernels import emd
-from shoal.kernels.arrays import Ints, Longs
-from shoal.methods import family, method, nested
-from shoal.partition.guarded import Demand, Guarded, near_lists
-from shoal.partition.mdav import MDAV
-from shoal.partition.partitioner import Partitioner
-from shoal.partition.tcloseness_refined import annealed, held_groups
-from shoal.privacy.confidential import Bins
+from shoal.methods import method
+from shoal.partition.diversified import Diversified
 from shoal.privacy.l_diversity import Kind
-from shoal.records import Records
-
-
-@family
-class Diversified(Guarded):
-    """Groups of any partition, made to satisfy a demand of diversity and then refined under it.
-
-    Parameters
-    ----------
-    k
-        Smallest group size.
-    start
-        The partition to start from; MDAV with the same k by default.
-    moves
-        Proposals to make; by default 5 000 a record, 20 million at most, unless seconds are given.
-    seconds
-        Wall-clock time after which to stop.
-    """
-
-    k: Annotated[int, Ge(1)]
-    start: Annotated[Partitioner | None, nested("partition")] = None
-    moves: Annotated[int, Ge(0)] | None = None
-    seconds: Annotated[float, Gt(0)] | None = None
-
-    @property
-    @abstractmethod
-    def diversity(self) -> tuple[Kind, float, float]:
-        """Kind, l and c."""
-
-    def demand(self, columns: list[Bins]) -> Demand:
-        kind, level, c = self.diversity
-        return Demand.of(columns, [emd.diverse(kind, level, c) for _ in columns])
-
-    def achieved(self, demand: Demand, labels: Ints | Longs) -> dict[str, Any]:
-        kind, level, c = self.diversity
-        if kind != "recursive":
-            return {"l": float(level - demand.excess(labels).max())}
-        while level > 0 and self._demand_of_level(demand, level).excess(labels).max() > 0:
-            level -= 1
-        return {"l": level}
-
-    def _demand_of_level(self, demand: Demand, level: float) -> Demand:
-        kind, _, c = self.diversity
-        return replace(demand, requirements=tuple(emd.diverse(kind, max(level, 1.0), c) for _ in demand.columns))
-
-    def divide(
-        self, records: Records, demand: Demand, rng: np.random.Generator, progress: Progress
-    ) -> tuple[Ints, Mapping[str, Any]]:
-        x, near = records.matrix(), near_lists(records.matrix())
-        start = (self.start or MDAV(k=self.k)).assign(records, rng, None)
-        held = held_groups(x, demand, start.labels, near, self.k)
-        found = annealed(x, demand.guard, held, near, self.k, rng, self.moves, self.seconds, progress)
-        return found.labels, {"start": {"groups": start.n_groups, **start.facts},
-                              "sse at the start": Partition.of(held).sse(x),
-                              "sse": Partition.of(found.labels).sse(x), "moves": found.moves}
 
 
 @method("l-diverse", title="l-diverse partition", source="shoal; Machanavajjhala et al. (2007)")
@@ -95,7 +29,7 @@ class LDiverse(Diversified):
     """
 
     l: Annotated[float, Ge(1)]  # noqa: E741 - the name the model has
-    kind: Literal["distinct", "entropy", "recursive"] = "distinct"
+    kind: Kind = "distinct"
     c: Annotated[float, Gt(0)] = 2.0
 
     @property

@@ -5,7 +5,7 @@ from typing import Annotated
 from annotated_types import Ge
 
 from shoal.methods import method
-from shoal.partition.l_diverse import Diversified
+from shoal.partition.diversified import Diversified
 from shoal.privacy.l_diversity import Kind
 
 
