@@ -94,9 +94,9 @@ def test_no_columns_make_one_class() -> None:
 
 def test_missing_columns_and_values_are_named_without_values() -> None:
     records = Records.of([variable("income", [1.0, np.nan, 3.0])], targets=["income"])
-    with pytest.raises(DataError, match="Column 'income' has 1 missing values; mdav needs complete columns"):
+    with pytest.raises(DataError, match="Column 'income' has 1 missing value; mdav needs complete columns"):
         records.complete(records.targets, "mdav")
     with pytest.raises(DataError, match="There is no column 'age'; there are 'income'"):
         records["age"]
-    with pytest.raises(DataError, match="1 missing or infinite values"):
+    with pytest.raises(DataError, match="has 1 value that is missing or infinite; numbers must be finite"):
         Records.from_array([1.0, np.inf])

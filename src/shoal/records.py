@@ -21,7 +21,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from shoal.errors import DataError, quoted
+from shoal.errors import DataError, plural, quoted
 from shoal.hierarchy import Hierarchy
 from shoal.kernels.arrays import Bools, Floats, Ints, Longs, floats, ints
 from shoal.kernels.classes import distinct
@@ -212,7 +212,8 @@ class Records:
             raise DataError(f"An array of records must have one or two dimensions; got {values.ndim}.")
         if not np.isfinite(values).all():
             count = int((~np.isfinite(values)).sum())
-            raise DataError(f"The array has {count} missing or infinite values; remove or impute them first.")
+            raise DataError(f"The array has {plural(count, 'value')} that {'is' if count == 1 else 'are'} missing or "
+                            f"infinite; numbers must be finite. Remove or impute them first.")
         labels = names or [f"x{j}" for j in range(values.shape[1])]
         return cls.of(
             (Variable(name=name, role="quasi-identifier", level="continuous",
@@ -297,7 +298,7 @@ class Records:
         for name in names:
             if count := int(self[name].missing.sum()):
                 raise DataError(
-                    f"Column '{name}' has {count:,} missing values; {method} needs complete columns. "
+                    f"Column '{name}' has {plural(count, 'missing value')}; {method} needs complete columns. "
                     f"Set missing: drop or impute for it."
                 )
 
@@ -308,14 +309,17 @@ class Records:
 
     def matrix_like(self, original: "Records", names: Iterable[str]) -> Floats:
         """As `matrix`, in the embedding that another version of the same table fixes."""
-        columns = [original[name]._embedder()(self[name]) for name in names]
+        columns = [original[name].embedded_like(self[name]) for name in names]
         return np.ascontiguousarray(np.hstack(columns)) if columns else np.empty((len(self), 0))
 
     def raw(self, names: Iterable[str] | None = None) -> Floats:
         """Shape (n, d); values of continuous columns in their own units."""
         chosen = tuple(self.targets if names is None else names)
         if wrong := [name for name in chosen if not self[name].continuous]:
-            raise DataError(f"This method needs continuous columns; {quoted(wrong)} are not.")
+            raise DataError(
+                f"This method needs continuous columns; {quoted(wrong)} {'is' if len(wrong) == 1 else 'are'} not. "
+                f"Leave out what is not, or choose a method for categories."
+            )
         return np.column_stack([self[n].values for n in chosen]) if chosen else np.empty((len(self), 0))
 
     def with_raw(self, names: Sequence[str], x: Floats) -> "Records":
@@ -339,7 +343,6 @@ class Records:
                 count = len(held)
         held, ids = distinct(ids)
         return Classes(ids=ids, sizes=np.bincount(ids, minlength=len(held)).astype(np.int64))
-
 
     def matching(self, names: Iterable[str], missing: MissingCells = "equal") -> Longs:
         """Shape (n,); for each record the number of records it may stand for on some columns, itself included.

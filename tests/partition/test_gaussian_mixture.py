@@ -197,7 +197,7 @@ def test_bad_input_refused():
         GaussianMixture(k=0)
     with pytest.raises(ParameterError, match="models"):
         GaussianMixture(k=5, models=("XYZ",))
-    with pytest.raises(DataError, match="needs continuous columns; 'b' are not"):
+    with pytest.raises(DataError, match="needs continuous columns; 'b' is not"):
         GaussianMixture(k=1).partition(pd.DataFrame({"a": [1.0, 2.0, 3.0], "b": ["x", "y", "z"]}))
 
 

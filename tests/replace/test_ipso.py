@@ -248,7 +248,7 @@ def test_the_default_keeps_the_columns_that_are_not_replaced():
 def test_columns_that_are_not_numbers_are_refused():
     frame = pl.DataFrame({"a": ["x", "y"] * 10})
     records = Microdata.of(frame, {"a": "quasi-identifier"}).records
-    with pytest.raises(shoal.errors.DataError, match="needs continuous columns; 'a' are not"):
+    with pytest.raises(shoal.errors.DataError, match="needs continuous columns; 'a' is not"):
         shoal.IPSO().apply(records, Partition.of(np.zeros(20)), np.random.default_rng(0))
 
 

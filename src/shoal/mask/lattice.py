@@ -115,7 +115,7 @@ def best_node(table: Table, k: int, limit: float, progress: Progress = None) -> 
     total = int(np.prod([h + 1 for h in heights], dtype=np.float64))
     if total > MOST_NODES:
         raise ParameterError(f"generalise: these hierarchies make {total:,} combinations of levels, more than "
-                             f"{MOST_NODES:,}. Use fewer columns or levels, or method: local.")
+                             f"{MOST_NODES:,}. Use fewer columns or levels, or recoding: local.")
     nodes = np.indices([h + 1 for h in heights]).reshape(len(heights), -1).T
     search = _Search(table, k, limit, nodes)
     order = np.argsort(search.bound, kind="stable")
