@@ -8,6 +8,9 @@ from shoal.kernels.arrays import Floats, Ints, Progress, floats, ints
 Rule = Literal["power", "entropy"]
 """Memberships |x - v|^(-2/(m-1)) (fuzzy c-means) or exp(-lambda |x - v|^2) (entropy fuzzy c-means)."""
 
+COINCIDENT = 1e-290
+"""A squared distance below this is that of a record on a centre (`kCoincident` in the kernel)."""
+
 
 def fuzzy_step(
     x: Floats, centres: Floats, rule: Rule, parameter: float, *, simd: bool = True, progress: Progress = None

@@ -7,13 +7,8 @@ from numpy.typing import ArrayLike
 
 import shoal.kernels._native as _native
 from shoal.kernels.arrays import Floats, Ints, Progress, floats, ints
-
-SLOPE_PRECISION = 1 / 2.5**2
-"""Of the normal prior of slopes on standardised covariates: a standard deviation of 2.5, the scale that Gelman et
-al. (2008) recommend for logistic regression."""
-
-INTERCEPT_PRECISION = 1 / 10.0**2
-"""Of the prior of intercepts: a standard deviation of 10 (Gelman et al. 2008)."""
+from shoal.kernels.logit import INTERCEPT_PRECISION, SLOPE_PRECISION
+from shoal.kernels.tall import times
 
 
 class LatentClassFit(NamedTuple):
@@ -109,7 +104,7 @@ def latent_class_scores(
 
 def class_probabilities(coefficient: Floats, covariates: Floats) -> Floats:
     """Shape (n, G); p_g(x) of the multinomial logit."""
-    logs = covariates @ coefficient.T
+    logs = times(covariates[None], coefficient.T[None])[0]
     raised = np.exp(logs - logs.max(axis=1, keepdims=True))
     return np.asarray(raised / raised.sum(axis=1, keepdims=True))
 
@@ -126,5 +121,13 @@ def project_prevalences(posterior: ArrayLike, target: ArrayLike) -> tuple[Floats
 
 
 def latent_class_parameters(groups: int, categories: ArrayLike, covariates: int = 0) -> int:
-    """Free parameters: the logit (or the proportions) and a table a class."""
+    """Free parameters: the logit (or the proportions) and a table a class.
+
+    Parameters
+    ----------
+    categories
+        Shape (J,); number of categories of each column.
+    covariates
+        Number of covariates beside the constant.
+    """
     return (groups - 1) * (1 + covariates) + groups * int((np.asarray(categories) - 1).sum())

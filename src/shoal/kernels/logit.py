@@ -12,6 +12,13 @@ import numpy as np
 from shoal.kernels.arrays import Floats
 from shoal.kernels.tall import cross, times
 
+SLOPE_PRECISION = 1 / 2.5**2
+"""Of the normal prior of slopes on standardised covariates: a standard deviation of 2.5, the scale of the Cauchy
+prior that Gelman et al. (2008) recommend for logistic regression."""
+
+INTERCEPT_PRECISION = 1 / 10.0**2
+"""Of the prior of intercepts: a standard deviation of 10 (Gelman et al. 2008)."""
+
 STEPS = 100
 """Most Newton steps; about ten are usual."""
 

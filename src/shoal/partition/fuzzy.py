@@ -15,7 +15,7 @@ from shoal.errors import ConstraintError, ParameterError
 from shoal.groups import Partition, Progress
 from shoal.kernels.arrays import Floats, Ints, ints, seed_of
 from shoal.kernels.bounded_assignment import bounded_assignment
-from shoal.kernels.fuzzy import Rule, fuzzy_draw, fuzzy_fill, fuzzy_memberships, fuzzy_step
+from shoal.kernels.fuzzy import COINCIDENT, Rule, fuzzy_draw, fuzzy_fill, fuzzy_memberships, fuzzy_step
 from shoal.methods import family
 from shoal.partition.partitioner import Partitioner
 from shoal.records import Records, Variable, standardiser
@@ -32,9 +32,6 @@ OFF_RECORD = 0.01
 
 EXACT_DRAW = 4_000_000
 """Up to so many pairs of record and centre (32 MB) the balanced draw is solved exactly."""
-
-NEVER_ON = 1e-290
-"""A squared distance below this is that of a record on a centre (`native/fuzzy.cpp`)."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -218,7 +215,7 @@ def log_memberships(x: Floats, centres: Floats, rule: Rule, parameter: float) ->
         squares += (x[:, j : j + 1] - centres[:, j]) ** 2
     if rule == "entropy":
         return -parameter * squares
-    return np.asarray(-np.log(np.maximum(squares, NEVER_ON)) / (parameter - 1.0))
+    return np.asarray(-np.log(np.maximum(squares, COINCIDENT)) / (parameter - 1.0))
 
 
 def drawn_partition(

@@ -29,14 +29,11 @@ from shoal.methods import method
 from shoal.partition.grid import Groups, group_counts
 from shoal.partition.hard_assignment import hold_sizes
 from shoal.partition.partitioner import Partitioner, refuse_unless_k
-from shoal.partition.starts import Start, Starts, independent_columns
+from shoal.partition.starts import SHORT_RUN, Start, Starts, independent_columns
 from shoal.records import Records
 
 Model = Literal["EII", "VII", "EEI", "VEI", "EVI", "VVI", "EEE", "VEE", "EVE", "VVE", "EEV", "VEV", "EVV", "VVV"]
 Tails = Literal["normal", "t"]
-
-SHORT_RUN = 25
-"""EM steps each start gets before the best one goes on (Biernacki, Celeux & Govaert 2003, 'short runs')."""
 
 FIRST_DOF = 30.0
 """Where the degrees of freedom of t components begin: nearly normal."""
@@ -142,7 +139,7 @@ class GaussianMixture(Partitioner):
         x = np.ascontiguousarray(whole[:, kept])
         best, facts = self._select(x, counts, rng, progress)
         scores = mixture_scores(x, best.fit)
-        labels, repair = hold_sizes(scores, self.k, None)
+        labels, repair = hold_sizes(scores, self.k)
         names = tuple(records.targets[j] for j in kept)
         model = FittedMixture(columns=names, covariance_model=best.model, tails=best.tails, fit=best.fit)
         facts |= {"columns left out": left_out, "assignment": repair}

@@ -4,12 +4,11 @@ from typing import Any
 
 import numpy as np
 
-from shoal.groups import Progress
 from shoal.kernels.arrays import Floats, Ints
 from shoal.kernels.bounded_assignment import bounded_assignment
 
 
-def hold_sizes(score: Floats, k: int, progress: Progress) -> tuple[Ints, dict[str, Any]]:
+def hold_sizes(score: Floats, k: int) -> tuple[Ints, dict[str, Any]]:
     """Assign each record to its best group, subject to k records a group, and tell what that took.
 
     Parameters
@@ -21,7 +20,7 @@ def hold_sizes(score: Floats, k: int, progress: Progress) -> tuple[Ints, dict[st
     -------
     Shape (n,) and facts: how many groups were short, how many records moved, what it cost.
     """
-    labels = bounded_assignment(score, k, progress)
+    labels = bounded_assignment(score, k)
     free = score.argmax(axis=1)
     sizes = np.bincount(free, minlength=score.shape[1])
     moved = labels != free

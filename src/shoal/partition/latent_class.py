@@ -18,12 +18,9 @@ from shoal.methods import method
 from shoal.partition.grid import Groups, group_counts
 from shoal.partition.hard_assignment import hold_sizes
 from shoal.partition.partitioner import Partitioner, refuse_unless_k
-from shoal.partition.starts import independent_columns, kmeans
+from shoal.partition.starts import SHORT_RUN, independent_columns, kmeans
 from shoal.records import Records
 from shoal.replace.class_conditional import ClassModel
-
-SHORT_RUN = 25
-"""EM steps each start gets before the best one goes on (Biernacki, Celeux & Govaert 2003, 'short runs')."""
 
 SURE = 0.8
 """Posterior of a record's own class in a k-means start: not 1, so that EM can leave it quickly."""
@@ -200,7 +197,7 @@ class LatentClass(Partitioner):
         counts = group_counts(self.groups, self.k, len(records), self.method_name)
         search = search_of(self, records, records.targets, self.covariates, rng)
         fit = search.best(counts, rng, progress)
-        labels, repair = hold_sizes(search.scores(fit), self.k, None)
+        labels, repair = hold_sizes(search.scores(fit), self.k)
         groups = len(fit.prevalence)
         facts = {"groups": groups, **search.facts(fit, self.k), "assignment": repair}
         model = search.model(fit, groups, by_group=True)

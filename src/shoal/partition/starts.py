@@ -1,4 +1,4 @@
-"""First assignments for EM: model-based agglomeration and k-means."""
+"""First assignments for EM: model-based agglomeration and k-means, and how long each is tried."""
 
 from collections.abc import Iterator
 from typing import NamedTuple
@@ -9,9 +9,11 @@ from shoal.kernels.agglomeration import agglomeration, cut
 from shoal.kernels.arrays import Floats, Ints
 from shoal.kernels.mixture import Statistics, statistics_of
 
+SHORT_RUN = 25
+"""EM steps each start gets before the best one goes on (Biernacki, Celeux & Govaert 2003, 'short runs')."""
+
 LLOYD_STEPS = 50
 """k-means is only a start: it is stopped after this many steps if it has not settled."""
-
 
 COLLINEAR = 1e-10
 """A column is left out of the fit when so little of its variance is left, given the columns before it."""

@@ -8,7 +8,7 @@ import numpy as np
 from shoal.change import Change
 from shoal.groups import Partition, Progress
 from shoal.kernels.arrays import Floats, Ints, ints
-from shoal.kernels.logit import multinomial_logit
+from shoal.kernels.logit import INTERCEPT_PRECISION, SLOPE_PRECISION, multinomial_logit
 from shoal.kernels.tall import cross, times, triangular
 from shoal.methods import method
 from shoal.records import Records, Variable
@@ -16,13 +16,6 @@ from shoal.replace.frames import NEGLIGIBLE
 from shoal.replace.marginals import Margin, margin
 from shoal.replace.support import Support
 from shoal.replace.synthesis import Synthesiser, account, large_enough
-
-SLOPE_SCALE = 2.5
-"""Standard deviation of the prior of logistic slopes for standardised columns (Gelman et al. 2008, whose Cauchy
-prior has this scale)."""
-
-INTERCEPT_SCALE = 10.0
-"""The same for the intercept (Gelman et al. 2008)."""
 
 
 @method(
@@ -183,8 +176,8 @@ def _logistic(x: Floats, codes: Ints, at: Floats, draw: bool, rng: np.random.Gen
     present, y = np.unique(codes, return_inverse=True)
     if len(present) == 1:
         return np.full(len(at), present[0], dtype=np.int32)
-    precision = np.full(x.shape[1], SLOPE_SCALE**-2)
-    precision[0] = INTERCEPT_SCALE**-2
+    precision = np.full(x.shape[1], SLOPE_PRECISION)
+    precision[0] = INTERCEPT_PRECISION
     model = multinomial_logit(x, np.eye(len(present))[y], precision)
     chances = (model.drawn(rng) if draw else model).probabilities(at)
     edges = np.cumsum(chances, axis=1)

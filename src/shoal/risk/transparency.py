@@ -10,6 +10,7 @@ from shoal.errors import quoted
 from shoal.evidence import Finding, proportion_interval
 from shoal.groups import Partition
 from shoal.kernels.arrays import Floats, Longs
+from shoal.kernels.fuzzy import COINCIDENT
 from shoal.kernels.nearest import link
 from shoal.methods import method, nested
 from shoal.records import Records
@@ -17,9 +18,6 @@ from shoal.risk.measure import RiskMeasure
 
 ASSIGNED = 3000
 """Up to so many records the attacker who counts is run: his assignment grows with the cube of their number."""
-
-COINCIDENT = 1e-290
-"""Squared distances are taken as this at least before their logarithm."""
 
 
 @method("transparency-attack", title="Records found again by who knows how the table was made",
@@ -112,7 +110,7 @@ class TransparencyAttack(RiskMeasure):
         cost = np.zeros((len(x), len(centres)))
         for j in range(x.shape[1]):
             cost += (x[:, j : j + 1] - centres[:, j]) ** 2
-        if hasattr(self.knows, "m2"):
+        if getattr(self.knows, "rule", None) == "power":
             cost = np.log(np.maximum(cost, COINCIDENT))
         seats = np.repeat(np.arange(len(centres)), sizes)
         _, seat = linear_sum_assignment(cost[:, seats])
