@@ -227,7 +227,7 @@ def explore(
     context.result(frontier.as_mapping())
     for point in frontier.points:
         mark = "*" if point.name in frontier.pareto else " "
-        figures = [f"{v:.4g}" if v is not None else "none" for v in (point.risk, point.utility)]
+        figures = [f"{v:.4g}" if v is not None else "not measured" for v in (point.risk, point.utility)]
         context.say(f"{mark} {point.name:<40} {frontier.risk} {figures[0]:<10} {frontier.utility} {figures[1]:<10} "
                     f"{point.reason}".rstrip())
     context.say(f"\n{frontier.because}\nPage      {(out / 'frontier.html').resolve().as_uri()}")
@@ -256,7 +256,7 @@ def compare(context: _Context, releases: tuple[Path, ...], out: Path | None) -> 
     context.result({"releases": list(evidence), "rows": rows})
     table = Table("", *evidence)
     for row in rows:
-        cells = ["none" if cell is None else figure(cell) for cell in row["cells"]]
+        cells = [row["lacking"] if cell is None else figure(cell) for cell in row["cells"]]
         table.add_row(row["title"], *(f"[bold]{c}[/bold]" if i in row["best"] else c for i, c in enumerate(cells)))
     if not context.quiet and not context.as_json:
         Console(width=None if sys.stdout.isatty() else 160).print(table)

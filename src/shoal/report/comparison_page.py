@@ -7,7 +7,7 @@ from shoal.report.page import render
 
 
 def comparison(evidence: Mapping[str, Mapping[str, Any]]) -> list[dict[str, Any]]:
-    """One row a requirement or measure, one cell a release.
+    """One row a requirement or measure, requirements first, one cell a release.
 
     Parameters
     ----------
@@ -16,8 +16,9 @@ def comparison(evidence: Mapping[str, Mapping[str, Any]]) -> list[dict[str, Any]
 
     Returns
     -------
-    Rows with `title`, `better` (None for requirements), `cells` (a figure, or None where a release lacks it)
-    and `best` (positions of the best cells).
+    Rows with `title`, `better` (None for requirements), `cells` (a figure, or None where a release lacks it),
+    `lacking` (what such a gap means, in words: a gap is no evidence of safety) and `best` (positions of the
+    best cells).
     """
     rows: dict[tuple[str, str], dict[str, Any]] = {}
     for position, content in enumerate(evidence.values()):
@@ -32,12 +33,13 @@ def comparison(evidence: Mapping[str, Mapping[str, Any]]) -> list[dict[str, Any]
         if row["better"] is not None and known:
             best = min(known) if row["better"] == "lower" else max(known)
             row["best"] = [i for i, cell in enumerate(row["cells"]) if cell == best]
-    return list(rows.values())
+    return sorted(rows.values(), key=lambda row: row["better"] is not None)
 
 
 def _row(rows: dict[tuple[str, str], dict[str, Any]], key: tuple[str, str], title: str, better: str | None, n: int
          ) -> dict[str, Any]:
-    return rows.setdefault(key, {"title": title, "better": better, "cells": [None] * n, "best": []})
+    lacking = "not required" if key[0] == "requirement" else "not measured"
+    return rows.setdefault(key, {"title": title, "better": better, "cells": [None] * n, "lacking": lacking, "best": []})
 
 
 def comparison_page(evidence: Mapping[str, Mapping[str, Any]]) -> str:
