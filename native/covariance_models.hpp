@@ -283,7 +283,8 @@ void settle_orientation(const Scatters& s, Covariances& c, Shape shape_of, Objec
   }
 }
 
-inline void eve(const Scatters& s, Covariances& c) {
+// Turn D towards EVE's: it minimises sum_g |diag(D' W_g D)|^(1/d), the shapes having determinant one.
+inline void settle_by_shape(const Scatters& s, Covariances& c) {
   const double n = s.total();
   settle_orientation(
       s, c,
@@ -298,6 +299,11 @@ inline void eve(const Scatters& s, Covariances& c) {
         for (const auto& v : diag) sum += geometric_mean(v);
         return n * static_cast<double>(s.d) * std::log(sum / n);
       });
+}
+
+inline void eve(const Scatters& s, Covariances& c) {
+  settle_by_shape(s, c);
+  const double n = s.total();
   double volume = 0.0;
   std::vector<std::vector<double>> diag(s.groups);
   for (std::size_t g = 0; g < s.groups; ++g) {
@@ -311,20 +317,35 @@ inline void eve(const Scatters& s, Covariances& c) {
   }
 }
 
+// Covariances D A D' with A each group's own diagonal along the axes D.
+inline void along_axes(const Scatters& s, Covariances& c) {
+  for (std::size_t g = 0; g < s.groups; ++g) {
+    auto variances = rotated_diagonal(s.scatter[g], c.orientation, s.d);
+    for (double& v : variances) v /= s.weight[g];
+    c.matrix[g] = sandwich(c.orientation, variances);
+  }
+}
+
 inline void vve(const Scatters& s, Covariances& c) {
-  const auto shape_of = [&](const std::vector<double>& v, std::size_t g) {
-    auto shape = v;
-    for (double& a : shape) a /= s.weight[g];
-    return shape;
+  const auto variances_of = [&](const std::vector<double>& v, std::size_t g) {
+    auto variances = v;
+    for (double& a : variances) a /= s.weight[g];
+    return variances;
   };
-  settle_orientation(s, c, shape_of, [&](const std::vector<std::vector<double>>& diag) {
+  settle_orientation(s, c, variances_of, [&](const std::vector<std::vector<double>>& diag) {
     double sum = 0.0;
     for (std::size_t g = 0; g < s.groups; ++g)
       for (double v : diag[g]) sum += s.weight[g] * std::log(v / s.weight[g]);
     return sum;
   });
-  for (std::size_t g = 0; g < s.groups; ++g)
-    c.matrix[g] = sandwich(c.orientation, shape_of(rotated_diagonal(s.scatter[g], c.orientation, s.d), g));
+  along_axes(s, c);
+}
+
+// VVE along EVE's axes. These leave out that groups of different volume weigh differently in the likelihood, so
+// this is no maximum of it. It is what mclust 6.0.0 computes under the name VVE, and here for comparison only.
+inline void vve_along_eve(const Scatters& s, Covariances& c) {
+  settle_by_shape(s, c);
+  along_axes(s, c);
 }
 
 inline std::vector<Eigen> decomposed(const Scatters& s) {
@@ -383,11 +404,11 @@ struct CovarianceModel {
   void (*update)(const Scatters&, Covariances&);
 };
 
-inline constexpr std::array<CovarianceModel, 14> kCovarianceModels{{
+inline constexpr std::array<CovarianceModel, 15> kCovarianceModels{{
     {"EII", covariance::eii}, {"VII", covariance::vii}, {"EEI", covariance::eei}, {"VEI", covariance::vei},
     {"EVI", covariance::evi}, {"VVI", covariance::vvi}, {"EEE", covariance::eee}, {"VEE", covariance::vee},
     {"EVE", covariance::eve}, {"VVE", covariance::vve}, {"EEV", covariance::eev}, {"VEV", covariance::vev},
-    {"EVV", covariance::evv}, {"VVV", covariance::vvv},
+    {"EVV", covariance::evv}, {"VVV", covariance::vvv}, {"VVE along EVE", covariance::vve_along_eve},
 }};
 
 }  // namespace shoal

@@ -13,6 +13,10 @@ COVARIANCE_MODELS = (
 )
 """Volume, shape and orientation of the groups' covariances: Equal, Variable or Identity (Celeux & Govaert 1995)."""
 
+VVE_ALONG_EVE = "VVE along EVE"
+"""VVE with the axes that EVE would choose, which do not maximise VVE's likelihood: the fixed point that mclust 6.0.0
+reports as VVE. For comparison only; no method fits it."""
+
 SINGULAR = 1e-12
 """Least conditional variance of a column within a group; the data are standardised, so about its square is lost
 to rounding in a Cholesky factor."""
@@ -101,7 +105,7 @@ def mixture_em(
     start
         Statistics of a first assignment (of the records or of a sample of them).
     model
-        One of `COVARIANCE_MODELS`.
+        One of `COVARIANCE_MODELS`, or `VVE_ALONG_EVE`.
     dof
         Shape (G,); first degrees of freedom, infinity for a normal component; all normal if None.
     floor
