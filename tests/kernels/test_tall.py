@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from shoal.kernels.tall import cross, principal, times, triangular
+from shoal.kernels.tall import cross, independent, principal, times, triangular
 
 SIZES = st.sampled_from([1, 2, 5, 127, 128, 129, 256, 700, 5000])
 
@@ -58,3 +58,19 @@ def test_synthesis_gives_the_same_bytes_with_any_number_of_threads():
     }
     assert len(seen) == 1
     assert len(set(seen.pop().split())) == 5
+
+
+def test_which_columns_are_independent_by_hand():
+    x = np.array([[1.0, 2, 7, 0, 3], [2, 4, 7, 1, 5], [4, 8, 7, 0, 6], [7, 14, 7, 1, 10]])
+    assert independent(x, 1e-9).tolist() == [True, False, False, True, False]  # the last is 2 + first + fourth
+    assert independent(x[:, ::-1], 1e-9).tolist() == [True, True, False, False, False]
+    assert independent(x[:0], 1e-9).tolist() == [False] * 5
+    nearly = np.column_stack([x[:, 0], x[:, 0] + 1e-3 * x[:, 3]])
+    assert independent(nearly, 1e-9).tolist() == [True, True]
+    assert independent(nearly, 1e-6).tolist() == [True, False]
+
+
+def test_an_offset_makes_no_column_vary():
+    x = np.column_stack([np.full(5, 1e9 / 3), np.arange(5.0) + 1e9])
+    x[2, 0] = np.nextafter(x[2, 0], 0)
+    assert independent(x, 1e-9).tolist() == [False, True]

@@ -15,6 +15,9 @@ HEIGHT = 128
 ROOM = 1 << 21
 """Numbers of the blocks' products that are held at once."""
 
+CONSTANT = 1e-13
+"""A column whose standard deviation is below this share of its largest value varies by rounding only."""
+
 
 def cross(a: Floats, b: Floats) -> Floats:
     """A'B: (B, s, m) and (B, s, l) give (B, m, l)."""
@@ -64,6 +67,31 @@ def orthonormal(q: Floats, real: Bools) -> Floats:
     gram = cross(q, q) + np.eye(size) * ~real[:, None, :]
     root = np.linalg.inv(np.linalg.cholesky(gram)).swapaxes(1, 2)
     return times(q, root)
+
+
+def independent(a: Floats, negligible: float) -> Bools:
+    """Shape (m,); which columns of (s, m) vary and are no linear combination of those before them.
+
+    Parameters
+    ----------
+    negligible
+        A column is left out if its variance given the columns before is at most this share of its variance.
+    """
+    if not len(a):
+        return np.zeros(a.shape[1], dtype=bool)
+    about = a - a.mean(axis=0)
+    norms = np.sqrt((about**2).sum(axis=0))
+    kept: Bools = np.asarray(norms > CONSTANT * np.sqrt(len(a)) * np.abs(a).max(axis=0))
+    basis = np.empty((len(a), 0))
+    for j in np.flatnonzero(kept):
+        column = about[:, j] / norms[j]
+        for _ in range(2):  # once more, against rounding
+            column = column - times(basis[None], cross(basis[None], column[None, :, None]))[0, :, 0]
+        left = float((column**2).sum())
+        kept[j] = left > negligible
+        if kept[j]:
+            basis = np.column_stack([basis, column / np.sqrt(left)])
+    return kept
 
 
 def _blocks(a: Floats, height: int = HEIGHT) -> Floats:

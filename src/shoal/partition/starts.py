@@ -8,6 +8,7 @@ import numpy as np
 from shoal.kernels.agglomeration import agglomeration, cut
 from shoal.kernels.arrays import Floats, Ints
 from shoal.kernels.mixture import Statistics, statistics_of
+from shoal.kernels.tall import independent
 
 SHORT_RUN = 25
 """EM steps each start gets before the best one goes on (Biernacki, Celeux & Govaert 2003, 'short runs')."""
@@ -93,17 +94,4 @@ def _squared_distances(x: Floats, centres: Floats) -> Floats:
 
 def independent_columns(x: Floats) -> list[int]:
     """Columns in order, without those that are constant or linear in the ones before them."""
-    spread = x.std(axis=0)
-    varying = [j for j in range(x.shape[1]) if np.ptp(x[:, j]) > 0]
-    basis: list[Floats] = []
-    kept = []
-    for j in varying:
-        column = (x[:, j] - x[:, j].mean()) / (spread[j] * np.sqrt(len(x)))
-        for _ in range(2):  # once more, against rounding
-            for unit in basis:
-                column = column - (column @ unit) * unit
-        left = float(column @ column)
-        if left > COLLINEAR:
-            basis.append(column / np.sqrt(left))
-            kept.append(j)
-    return kept
+    return np.flatnonzero(independent(x, COLLINEAR)).tolist()

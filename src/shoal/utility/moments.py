@@ -1,17 +1,18 @@
 """Change of the moments up to order 4."""
 
-from typing import Annotated, Any, ClassVar, Literal
+from typing import Annotated, Any, Literal
 
 import numpy as np
 from annotated_types import Ge
 
-from shoal.compare import common
+from shoal.compare import NOTHING_CONTINUOUS, common
 from shoal.evidence import Finding
 from shoal.groups import Partition
 from shoal.kernels.arrays import Floats
 from shoal.kernels.tall import cross
 from shoal.methods import method
 from shoal.records import Records
+from shoal.utility.correlation_change import complete
 from shoal.utility.measure import UtilityMeasure
 
 BLOCK = 1 << 12
@@ -47,18 +48,15 @@ class Moments(UtilityMeasure):
     columns: tuple[str, ...] | None = None
     most: Annotated[int, Ge(1)] = 20
 
-    cheap: ClassVar[bool] = False
-
     def judge(
         self, original: Records, released: Records, partition: Partition | None, rng: np.random.Generator
     ) -> Finding:
         names = common(original, released, self.columns, "quasi-identifier", "confidential", continuous=True)
         if not names:
-            return self.cannot("The two tables have no continuous quasi-identifier or confidential column in common.")
+            return self.cannot(NOTHING_CONTINUOUS)
         if len(names) > self.most:
             return self.cannot(f"More than {self.most} continuous columns; name fewer in columns, or raise most.")
-        x, y = original.raw(names), released.raw(names)
-        x, y = (table[~np.isnan(table).any(axis=1)] for table in (x, y))
+        x, y = complete(original.raw(names)), complete(released.raw(names))
         if min(len(x), len(y)) < 2:
             return self.cannot("A table has fewer than two complete records.")
         spread = x.std(axis=0)

@@ -9,14 +9,18 @@ from shoal.compare import common
 from shoal.errors import quoted
 from shoal.evidence import Finding
 from shoal.groups import Partition
-from shoal.kernels.arrays import Bools, Floats
-from shoal.kernels.tall import cross, times, triangular
+from shoal.kernels.arrays import Floats
+from shoal.kernels.tall import independent, triangular
 from shoal.methods import method
 from shoal.records import Records
+from shoal.utility.correlation_change import complete
 from shoal.utility.measure import UtilityMeasure
 
 COLLINEAR = 1e-9
 """A column whose residual variance given the columns before is below this share of its variance is left out."""
+
+REACH = 1.96
+"""Half the length of a 95 % interval in standard errors."""
 
 
 @method(
@@ -49,18 +53,18 @@ class Regressions(UtilityMeasure):
         names = common(original, released, self.columns, "quasi-identifier", "confidential", continuous=True)
         if len(names) < 2:
             return self.cannot("Fewer than two continuous columns are in both tables, so there is no regression.")
-        x, y = original.raw(names), released.raw(names)
-        x, y = (table[~np.isnan(table).any(axis=1)] for table in (x, y))
+        x, y = complete(original.raw(names)), complete(released.raw(names))
         if min(len(x), len(y)) <= len(names):
             return self.cannot(f"Regressions among {len(names)} columns need more than {len(names)} complete records.")
-        chosen = independent_columns(x)
+        chosen = independent(x, COLLINEAR)
         left_out = [name for name, keep in zip(names, chosen) if not keep]
         width = int(chosen.sum())
         if width < 2:
             return self.cannot("Fewer than two columns are left that vary and are not combinations of the others.")
         x, y = x[:, chosen], y[:, chosen]
-        if not independent_columns(y).all():
-            gone = [n for n, keep in zip(np.array(names)[chosen], independent_columns(y)) if not keep]
+        single = independent(y, COLLINEAR)
+        if not single.all():
+            gone = [n for n, keep in zip(np.array(names)[chosen], single) if not keep]
             return self.cannot(
                 f"In the released table {quoted(gone)} became constant or a combination of the other columns, so "
                 f"its regressions have no single solution."
@@ -119,31 +123,11 @@ def all_regressions(x: Floats) -> Fits:
     return Fits(slopes=slopes[other], errors=errors[other])
 
 
-def independent_columns(x: Floats) -> Bools:
-    """Shape (d,); which columns vary and are no linear combination of those before them."""
-    if not len(x):
-        return np.zeros(x.shape[1], dtype=bool)
-    about = x - x.mean(axis=0)
-    norms = np.sqrt((about**2).sum(axis=0))
-    varies = norms > 1e-13 * np.sqrt(len(x)) * np.abs(x).max(axis=0)
-    basis = np.empty((len(x), 0))
-    kept: Bools = np.asarray(varies).copy()
-    for j in np.flatnonzero(varies):
-        column = about[:, j] / norms[j]
-        for _ in range(2):
-            column = column - times(basis[None], cross(basis[None], column[None, :, None]))[0, :, 0]
-        length = float(np.sqrt((column**2).sum()))
-        kept[j] = length**2 > COLLINEAR
-        if kept[j]:
-            basis = np.column_stack([basis, column / length])
-    return kept
-
-
 def interval_overlap(before: Fits, after: Fits) -> Floats:
     """Mean share of each 95 % interval that both have in common (Karr et al. 2006); 0 where they do not meet."""
-    low = np.maximum(before.slopes - 1.96 * before.errors, after.slopes - 1.96 * after.errors)
-    high = np.minimum(before.slopes + 1.96 * before.errors, after.slopes + 1.96 * after.errors)
+    low = np.maximum(before.slopes - REACH * before.errors, after.slopes - REACH * after.errors)
+    high = np.minimum(before.slopes + REACH * before.errors, after.slopes + REACH * after.errors)
     shared = np.maximum(high - low, 0.0)
-    lengths = [2 * 1.96 * fits.errors for fits in (before, after)]
+    lengths = [2 * REACH * fits.errors for fits in (before, after)]
     shares = [np.where(length > 0, shared / np.where(length > 0, length, 1.0), 1.0) for length in lengths]
     return np.asarray((shares[0] + shares[1]) / 2)
