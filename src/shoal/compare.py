@@ -13,6 +13,19 @@ from shoal.errors import DataError, plural, quoted
 from shoal.kernels.arrays import Floats, Longs
 from shoal.records import Records, Variable
 
+ROUNDING = 1e-9
+"""Relative differences up to this come from arithmetic, not from a change."""
+
+NOTHING_CONTINUOUS = "The two tables have no continuous quasi-identifier or confidential column in common."
+NOTHING_KNOWN = "The released table has no quasi-identifier, so there is nothing to link by."
+NOBODY = "The released table has no records, so there is no one to find."
+NO_HOLDOUT = "There is no holdout: records of the same population that the release does not use."
+UNPAIRED = (
+    "The released table does not say which original record each of its records came from "
+    "(the tables differ in length), so records cannot be compared one by one."
+)
+"""Why measures have no figure; the same words for all of them."""
+
 
 def counterparts(original: Records, released: Records) -> Longs | None:
     """Shape (n',); position in `original` of the record each released one came from.
@@ -30,15 +43,6 @@ def counterparts(original: Records, released: Records) -> Longs | None:
         return None
     place = order[np.minimum(np.searchsorted(original.rows[order], rows), len(order) - 1)]
     return place if np.array_equal(original.rows[place], rows) else None
-
-
-ROUNDING = 1e-9
-"""Relative differences up to this come from arithmetic, not from a change."""
-
-UNPAIRED = (
-    "The released table does not say which original record each of its records came from "
-    "(the tables differ in length), so records cannot be compared one by one."
-)
 
 
 def common(
@@ -70,6 +74,16 @@ def common(
 def comparable(original: Records, released: Records, names: Iterable[str]) -> tuple[str, ...]:
     """The columns that are numbers in both tables or categories in both."""
     return tuple(n for n in names if original[n].continuous == released[n].continuous)
+
+
+def codes_like(before: Variable, after: Variable) -> Longs:
+    """Shape (n',); a released column in the original's codes, -1 for missing and for labels the original lacks.
+
+    Labels are compared as text, since a file may give numbers back as text.
+    """
+    places = {str(category): i for i, category in enumerate(before.categories)}
+    codes = np.array([*(places.get(str(category), -1) for category in after.categories), -1], dtype=np.int64)
+    return np.asarray(codes[after.values])
 
 
 def moved_constant(before: Variable, after: Variable) -> bool:

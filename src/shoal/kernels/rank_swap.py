@@ -1,9 +1,16 @@
 """Partners for rank swapping."""
 
+from math import floor
+
 import numpy as np
 
 import shoal.kernels._native as _native
 from shoal.kernels.arrays import Longs, seed_of
+
+
+def window_of(p: float, n: int) -> int:
+    """The largest difference of two partners' ranks: p n rounded down, but for rounding (0.07 * 100 is 7)."""
+    return floor(p * n * (1 + 1e-12))
 
 
 def swap_partners(n: int, window: int, rng: np.random.Generator) -> Longs:

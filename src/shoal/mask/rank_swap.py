@@ -1,6 +1,5 @@
 """Rank swapping (Moore 1996): values change places with values of similar rank."""
 
-from math import floor
 from typing import Annotated, Any
 
 import numpy as np
@@ -11,7 +10,7 @@ from shoal.change import Change
 from shoal.errors import ParameterError
 from shoal.groups import Progress
 from shoal.kernels.arrays import Longs
-from shoal.kernels.rank_swap import swap_partners
+from shoal.kernels.rank_swap import swap_partners, window_of
 from shoal.mask.masking import Mask, strata
 from shoal.methods import method
 from shoal.records import Records, Variable
@@ -66,7 +65,7 @@ class RankSwap(Mask):
     def _swap(self, variable: Variable, known: Longs, values: NDArray[Any], rng: np.random.Generator) -> int:
         """Swap the values of some rows in place; the number of rows left without a partner."""
         n = len(known)
-        window = floor(self.p * n * (1 + 1e-12))  # so that 0.07 * 100 is 7
+        window = window_of(self.p, n)
         if n < 2:
             return n
         if window < 1:

@@ -8,14 +8,14 @@ from annotated_types import Ge, Gt
 from numpy.typing import NDArray
 from scipy.special import ndtri
 
-from shoal.compare import UNPAIRED, common, comparable, counterparts, embedded
+from shoal.compare import UNPAIRED, codes_like, common, comparable, counterparts, embedded
 from shoal.errors import MissingDependency, quoted
 from shoal.evidence import Finding, Interval, proportion_interval
 from shoal.groups import Partition
 from shoal.kernels.arrays import Bools, Floats, Longs
 from shoal.kernels.nearest import distinct, nearest_point
 from shoal.methods import method
-from shoal.records import Records, Variable
+from shoal.records import Records
 from shoal.risk.measure import RiskMeasure
 
 TREES = 50
@@ -102,7 +102,7 @@ class AttributeInference(RiskMeasure):
         self, name: str, original: Records, released: Records, place: Longs, attack: "_Attack"
     ) -> "_Result":
         before, after = original[name], released[name]
-        learned = after.values if before.continuous else _codes_like(before, after)
+        learned = after.values if before.continuous else codes_like(before, after)
         truth = before.values[place][attack.rows]
         reach = self.tolerance * float(before.values.std(ddof=1)) if before.continuous else 0.0
 
@@ -190,13 +190,6 @@ def _modes(values: NDArray[Any], group: Longs, count: int) -> Longs:
     order = np.lexsort((held, -times, held // width))
     first = np.searchsorted((held // width)[order], np.arange(count))
     return np.asarray(held[order[first]] % width - 1)
-
-
-def _codes_like(before: Variable, after: Variable) -> Longs:
-    """Codes of the released column in the original's categories; -1 for a label the original does not have."""
-    places = {category: i for i, category in enumerate(before.categories)}
-    codes = np.array([*(places.get(c, -1) for c in after.categories), -1], dtype=np.int64)
-    return np.asarray(codes[after.values])
 
 
 def _folds(units: Longs, folds: int, rng: np.random.Generator) -> Longs:

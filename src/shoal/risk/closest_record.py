@@ -4,7 +4,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from shoal.compare import common, comparable, counterparts, embedded
+from shoal.compare import NO_HOLDOUT, common, comparable, counterparts, embedded
 from shoal.evidence import Finding, proportion_interval
 from shoal.groups import Partition
 from shoal.kernels.nearest import TIE, nearest_distance
@@ -41,7 +41,7 @@ class ClosestRecord(RiskMeasure):
         self, original: Records, released: Records, partition: Partition | None, rng: np.random.Generator
     ) -> Finding:
         if self.holdout is None:
-            return self.cannot("There is no holdout: records of the same population that the release does not use.")
+            return self.cannot(NO_HOLDOUT)
         others = like(released, self.holdout)
         names = common(original, released, self.columns, "quasi-identifier", "confidential")
         names = comparable(original, others, comparable(original, released, common(others, released, names)))

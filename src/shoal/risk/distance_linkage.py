@@ -5,7 +5,7 @@ from typing import Annotated, ClassVar, Literal
 import numpy as np
 from annotated_types import Ge
 
-from shoal.compare import UNPAIRED, common, counterparts, embedded
+from shoal.compare import NOBODY, NOTHING_KNOWN, UNPAIRED, common, counterparts, embedded
 from shoal.errors import quoted
 from shoal.evidence import Finding, proportion_interval
 from shoal.groups import Partition
@@ -60,12 +60,12 @@ class DistanceLinkage(RiskMeasure):
     ) -> Finding:
         names = common(original, released, self.columns, "quasi-identifier")
         if not names:
-            return self.cannot("The released table has no quasi-identifier, so there is nothing to link by.")
+            return self.cannot(NOTHING_KNOWN)
         place = counterparts(original, released)
         if place is None:
             return self.cannot(UNPAIRED)
         if not len(released):
-            return self.cannot("The released table has no records, so there is no one to find.")
+            return self.cannot(NOBODY)
         x, y = embedded(original, released, names, place)
         if self.metric == "mahalanobis":
             x, y = _whitened(x, y)

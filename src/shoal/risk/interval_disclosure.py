@@ -5,7 +5,7 @@ from typing import Annotated, ClassVar, Literal
 import numpy as np
 from annotated_types import Gt, Le, MinLen
 
-from shoal.compare import ROUNDING, UNPAIRED, common, counterparts
+from shoal.compare import NOTHING_CONTINUOUS, ROUNDING, UNPAIRED, common, counterparts
 from shoal.evidence import Finding
 from shoal.groups import Partition
 from shoal.kernels.arrays import Bools, Floats
@@ -52,7 +52,7 @@ class IntervalDisclosure(RiskMeasure):
     ) -> Finding:
         names = common(original, released, self.columns, "quasi-identifier", "confidential", continuous=True)
         if not names:
-            return self.cannot("The two tables have no continuous quasi-identifier or confidential column in common.")
+            return self.cannot(NOTHING_CONTINUOUS)
         place = counterparts(original, released)
         if place is None:
             return self.cannot(UNPAIRED)

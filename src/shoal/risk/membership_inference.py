@@ -5,7 +5,7 @@ from typing import Any, ClassVar
 import numpy as np
 from scipy.special import ndtri
 
-from shoal.compare import common, comparable, counterparts, embedded
+from shoal.compare import NO_HOLDOUT, common, comparable, counterparts, embedded
 from shoal.evidence import Finding, Interval
 from shoal.groups import Partition
 from shoal.kernels.arrays import Floats
@@ -43,7 +43,7 @@ class MembershipInference(RiskMeasure):
         self, original: Records, released: Records, partition: Partition | None, rng: np.random.Generator
     ) -> Finding:
         if self.holdout is None:
-            return self.cannot("There is no holdout: records of the same population that the release does not use.")
+            return self.cannot(NO_HOLDOUT)
         others = like(released, self.holdout)
         names = common(original, released, self.columns, "quasi-identifier", "confidential")
         names = comparable(original, others, comparable(original, released, common(others, released, names)))

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from shoal.compare import NOBODY
 from shoal.kernels.arrays import Floats, Longs
 from shoal.records import Records
 
@@ -30,7 +31,7 @@ class PopulationClasses:
 def population_classes(released: Records, *, weights_needed: bool = True) -> PopulationClasses | str:
     """The classes, or the reason why there are none."""
     if not len(released):
-        return "The released table has no records, so there is no one to find."
+        return NOBODY
     if not released.quasi_identifiers:
         return "The released table has no quasi-identifier by which someone could be looked up."
     classes = released.classes(released.quasi_identifiers)

@@ -7,7 +7,7 @@ import numpy as np
 from annotated_types import Ge, Gt, Le
 from numpy.typing import NDArray
 
-from shoal.compare import UNPAIRED, common, counterparts
+from shoal.compare import NOTHING_KNOWN, UNPAIRED, common, counterparts
 from shoal.errors import quoted
 from shoal.evidence import Finding, proportion_interval
 from shoal.groups import Partition
@@ -76,7 +76,7 @@ class ProbabilisticLinkage(RiskMeasure):
     ) -> Finding:
         names = common(original, released, self.columns, "quasi-identifier")
         if not names:
-            return self.cannot("The released table has no quasi-identifier, so there is nothing to link by.")
+            return self.cannot(NOTHING_KNOWN)
         if len(names) > MOST_COLUMNS:
             return self.cannot(f"At most {MOST_COLUMNS} columns can be compared; there are {len(names)}.")
         place = counterparts(original, released)

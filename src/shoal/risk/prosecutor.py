@@ -5,6 +5,7 @@ from typing import Annotated, ClassVar
 import numpy as np
 from annotated_types import Gt, Le
 
+from shoal.compare import NOBODY
 from shoal.evidence import Finding
 from shoal.groups import Partition
 from shoal.methods import method
@@ -35,7 +36,7 @@ class Prosecutor(RiskMeasure):
         self, original: Records, released: Records, partition: Partition | None, rng: np.random.Generator
     ) -> Finding:
         if not len(released):
-            return self.cannot("The released table has no records, so there is no one to find.")
+            return self.cannot(NOBODY)
         if not released.quasi_identifiers:
             return self.cannot("The released table has no quasi-identifier by which someone could be looked up.")
         sizes = released.classes(released.quasi_identifiers).of_record

@@ -1,6 +1,5 @@
 """The attack on rank swapping by intersecting its windows (Nin, Herranz & Torra 2008)."""
 
-from math import floor
 from typing import Annotated, ClassVar
 
 import numpy as np
@@ -11,6 +10,7 @@ from shoal.errors import quoted
 from shoal.evidence import Finding, proportion_interval
 from shoal.groups import Partition
 from shoal.kernels.arrays import Longs
+from shoal.kernels.rank_swap import window_of
 from shoal.methods import method
 from shoal.records import Records
 from shoal.risk.measure import RiskMeasure
@@ -98,7 +98,7 @@ class RankSwapAttack(RiskMeasure):
 def _window(x: np.ndarray, y: np.ndarray, p: float) -> tuple[np.ndarray, np.ndarray]:
     """Lowest and highest released value within the window of each original value."""
     n = len(y)
-    reach = floor(p * n * (1 + 1e-12))
+    reach = window_of(p, n)
     ordered = np.sort(y)
     first: Longs = np.searchsorted(ordered, x, "left")
     last: Longs = np.searchsorted(ordered, x, "right") - 1

@@ -5,7 +5,7 @@ from typing import Annotated, Any, ClassVar
 
 import numpy as np
 
-from shoal.compare import UNPAIRED, common, counterparts, embedded
+from shoal.compare import NOBODY, NOTHING_KNOWN, UNPAIRED, common, counterparts, embedded
 from shoal.errors import quoted
 from shoal.evidence import Finding, proportion_interval
 from shoal.groups import Partition
@@ -57,12 +57,12 @@ class TransparencyAttack(RiskMeasure):
     ) -> Finding:
         names = common(original, released, self.columns, "quasi-identifier")
         if not names:
-            return self.cannot("The released table has no quasi-identifier, so there is nothing to attack.")
+            return self.cannot(NOTHING_KNOWN)
         place = counterparts(original, released)
         if place is None:
             return self.cannot(UNPAIRED)
         if not len(released):
-            return self.cannot("The released table has no records, so there is no one to find.")
+            return self.cannot(NOBODY)
         x, y = embedded(original, released, names)
         classes = released.classes(names)
         _, first = np.unique(classes.ids, return_index=True)

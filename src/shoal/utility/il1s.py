@@ -4,7 +4,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from shoal.compare import UNPAIRED, common, counterparts, moved_constant
+from shoal.compare import NOTHING_CONTINUOUS, UNPAIRED, common, counterparts, moved_constant
 from shoal.errors import quoted
 from shoal.evidence import Finding
 from shoal.groups import Partition
@@ -36,7 +36,7 @@ class IL1s(UtilityMeasure):
     ) -> Finding:
         names = common(original, released, self.columns, "quasi-identifier", "confidential", continuous=True)
         if not names:
-            return self.cannot("The two tables have no continuous quasi-identifier or confidential column in common.")
+            return self.cannot(NOTHING_CONTINUOUS)
         place = counterparts(original, released)
         if place is None:
             return self.cannot(UNPAIRED)

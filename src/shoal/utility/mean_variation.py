@@ -5,7 +5,7 @@ from typing import Annotated
 import numpy as np
 from annotated_types import Ge, Gt, Le
 
-from shoal.compare import UNPAIRED, common, counterparts
+from shoal.compare import NOTHING_CONTINUOUS, UNPAIRED, common, counterparts
 from shoal.evidence import Finding
 from shoal.groups import Partition
 from shoal.kernels.arrays import Floats
@@ -46,7 +46,7 @@ class MeanVariation(UtilityMeasure):
     ) -> Finding:
         names = common(original, released, self.columns, "quasi-identifier", "confidential", continuous=True)
         if not names:
-            return self.cannot("The two tables have no continuous quasi-identifier or confidential column in common.")
+            return self.cannot(NOTHING_CONTINUOUS)
         place = counterparts(original, released)
         if place is None:
             return self.cannot(UNPAIRED)

@@ -5,7 +5,7 @@ from typing import Annotated, ClassVar
 import numpy as np
 from annotated_types import Ge, Le, MinLen
 
-from shoal.compare import common, moved_constant
+from shoal.compare import NOTHING_CONTINUOUS, common, moved_constant
 from shoal.errors import quoted
 from shoal.evidence import Finding
 from shoal.groups import Partition
@@ -41,7 +41,7 @@ class Quantiles(UtilityMeasure):
     ) -> Finding:
         names = common(original, released, self.columns, "quasi-identifier", "confidential", continuous=True)
         if not names:
-            return self.cannot("The two tables have no continuous quasi-identifier or confidential column in common.")
+            return self.cannot(NOTHING_CONTINUOUS)
         changes: dict[str, list[float]] = {}
         failed = []
         for name in names:

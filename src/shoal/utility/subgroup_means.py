@@ -5,7 +5,7 @@ from typing import Annotated, ClassVar
 import numpy as np
 from annotated_types import Ge
 
-from shoal.compare import common
+from shoal.compare import codes_like, common
 from shoal.evidence import Finding
 from shoal.groups import Partition
 from shoal.kernels.arrays import Floats, Longs
@@ -43,7 +43,8 @@ class SubgroupMeans(UtilityMeasure):
         groups = [n for n in names if not original[n].continuous and not released[n].continuous]
         pairs, lost = [], 0
         for group in groups:
-            before, after = _shared(original[group], released[group])
+            before = original[group].values.astype(np.int64)
+            after = codes_like(original[group], released[group])
             sizes = np.bincount(before[before >= 0])
             chosen = np.flatnonzero(sizes >= self.smallest)
             lost += int((~np.isin(chosen, after)).sum())
@@ -72,13 +73,6 @@ class SubgroupMeans(UtilityMeasure):
 def _varies(variable: Variable) -> bool:
     known = variable.values[~variable.missing]
     return len(known) > 1 and bool(np.ptp(known) > 0)
-
-
-def _shared(before: Variable, after: Variable) -> tuple[Longs, Longs]:
-    """Both columns in the original's codes; -1 for missing and for labels the original does not have."""
-    places = {str(category): i for i, category in enumerate(before.categories)}
-    codes = np.array([*(places.get(str(c), -1) for c in after.categories), -1], dtype=np.int64)
-    return before.values.astype(np.int64), codes[after.values]
 
 
 def _scaled(x: Floats, y: Floats) -> tuple[Floats, Floats]:

@@ -7,7 +7,7 @@ from annotated_types import Ge
 from numpy.typing import NDArray
 from scipy.special import ndtri
 
-from shoal.compare import common, comparable, counterparts, embedded
+from shoal.compare import codes_like, common, comparable, counterparts, embedded
 from shoal.errors import MissingDependency
 from shoal.evidence import Finding, Interval
 from shoal.groups import Partition
@@ -106,9 +106,7 @@ def _targets(before: Variable, after: Variable) -> tuple[NDArray[Any], NDArray[A
     """The target in both tables: numbers, or the original's codes with -1 for what it does not have."""
     if before.continuous:
         return before.values, after.values
-    places = {str(category): i for i, category in enumerate(before.categories)}
-    codes = np.array([*(places.get(str(c), -1) for c in after.categories), -1], dtype=np.int64)
-    return before.values.astype(np.int64), codes[after.values]
+    return before.values.astype(np.int64), codes_like(before, after)
 
 
 def _present(values: NDArray[Any]) -> NDArray[np.bool_]:
