@@ -29,7 +29,7 @@ FLOORS = [
     ["plan"],
     ["change", "measure"],
     ["groups", "microdata", "compare", "set_partition"],
-    ["cells"],
+    ["bare", "cells"],
     ["evidence", "records"],
     ["schema"],
     ["hierarchy", "methods"],

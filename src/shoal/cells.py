@@ -26,6 +26,9 @@ BEYOND_INT64 = (nw.UInt64, nw.Int128, nw.UInt128)
 NO_CELLS = (nw.List, nw.Array, nw.Struct, nw.Binary, nw.Unknown)
 """What a cell of a table of records cannot hold."""
 
+UNCOMPARED = ("identifier", "other")
+"""Roles whose cells no guarantee compares."""
+
 SIMPLE = {str, int, float, bool, Decimal, date, datetime, time, timedelta}
 
 
@@ -35,6 +38,8 @@ SIMPLE = {str, int, float, bool, Decimal, date, datetime, time, timedelta}
 def encode(series: nw.Series[Any], column: Column, folder: Path) -> Variable:
     """A column in numbers as its description says, missing values still missing; hierarchies are read in `folder`."""
     _check_cells(series)
+    if column.role not in UNCOMPARED:
+        _check_exact(series)
     level = column.level or _default_level(series, column)
     common: dict[str, Any] = {"name": series.name, "role": column.role, "level": level, "weight": column.weight,
                               "scale": column.scale}
@@ -67,6 +72,25 @@ def _check_cells(series: nw.Series[Any]) -> None:
         )
 
 
+def _check_exact(series: nw.Series[Any]) -> None:
+    """Cells that differ must differ in numbers too, or what counts as equal would be written differently."""
+    dtype = series.dtype
+    known = series.drop_nulls()
+    if dtype == nw.Decimal and any(Decimal(repr(float(cell))) != cell for cell in known.unique().to_list()):
+        raise DataError(f"Column '{series.name}' has decimal numbers with more digits than a number holds exactly. "
+                        f"Round it to 15 digits, or make it text and nominal.")
+    if dtype == nw.Time:
+        finer = (known.cast(nw.Int64) % 1000 != 0).any()
+    elif isinstance(dtype, (nw.Datetime, nw.Duration)) and dtype.time_unit == "ns":
+        stamps = known.dt.timestamp("ns") if isinstance(dtype, nw.Datetime) else known.dt.total_nanoseconds()
+        finer = (stamps % 1000 != 0).any()
+    else:
+        return
+    if finer:
+        raise DataError(f"Column '{series.name}' has times finer than a microsecond, which are not told apart. "
+                        f"Round it to microseconds.")
+
+
 def _unit(dtype: Any) -> Unit | None:
     if dtype == nw.Date:
         return "date"
@@ -94,6 +118,9 @@ def _numbers(series: nw.Series[Any]) -> Floats:
         stamps = series.to_numpy().astype("datetime64[D]" if days else "datetime64[us]")
         values = stamps.astype(np.int64).astype(np.float64)
         values[np.isnat(stamps)] = np.nan
+        if np.nanmax(np.abs(values), initial=0.0) > EXACT_INTEGERS:
+            raise DataError(f"Column '{series.name}' has times more than 285 years from 1970, which are not exact as "
+                            f"numbers of microseconds. Set level: nominal, or make it a date.")
         return np.ascontiguousarray(values)
     if not dtype.is_numeric() and dtype != nw.Boolean:
         raise DataError(

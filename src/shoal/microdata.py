@@ -15,6 +15,7 @@ from typing import Any
 import narwhals.stable.v2 as nw
 import numpy as np
 
+from shoal.bare import bare
 from shoal.cells import decode, encode, no_negative_zero
 from shoal.errors import DataError, MissingDependency, SchemaError, plural, quoted
 from shoal.records import Records, Variable
@@ -129,6 +130,10 @@ class Microdata:
         described = {name: self.schema.columns[name] for name in kept}
         described |= {name: Column(role=records[name].role, level=records[name].level) for name in new}
         return replace(self, frame=frame, schema=Schema(columns=described))
+
+    def bare(self) -> "Microdata":
+        """The same table without what its frame carries beside the cells (see `shoal.bare`)."""
+        return replace(self, frame=bare(self.frame))
 
     def _decode(self, variable: Variable, base: nw.DataFrame[Any]) -> nw.Series[Any]:
         name = variable.name

@@ -35,6 +35,9 @@ Unit = Literal["date", "datetime", "duration"]
 MissingCells = Literal["equal", "wildcard", "nothing"]
 """What a missing cell matches: a missing cell, everything, or nothing (see `Records.matching`)."""
 
+ONE_NAN = np.float64(np.nan).view(np.int64)
+"""The bits of one not-a-number, for all there are; no number has them."""
+
 HUGE = 2.0**1020
 """Above this the difference of two values may overflow."""
 
@@ -93,7 +96,7 @@ class Variable:
         if not self.continuous:
             return self.values.astype(np.int64)
         bits = floats(self.values).view(np.int64).copy()
-        bits[self.missing] = np.iinfo(np.int64).min + 1  # one bit pattern for all the NaNs there are
+        bits[self.missing] = ONE_NAN
         return bits
 
     def codes(self) -> Ints:

@@ -88,7 +88,7 @@ def carry_out(
                         "Set missing: impute, category or keep for the columns that lack values.")
     run = Run(plan=plan, entropy=entropy, tell=tell, constraints=Constraints.parse(plan.constraints, before))
     records = run.finish(run.steps(run.check_input(before)))
-    finished = Microdata.finished(original.rebuild(records).native, plan.schema)
+    finished = Microdata.finished(original.rebuild(records).bare().native, plan.schema)
     return Outcome(plan=plan, entropy=entropy, tell=tell, run=run, original=original, before=before,
                  finished=finished, released=replace(finished.encoded, rows=records.rows))
 

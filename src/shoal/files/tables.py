@@ -227,6 +227,8 @@ def _equal(one: pl.Series, other: pl.Series) -> bool:
     if one.dtype.is_numeric() and (other.dtype.is_numeric() or other.null_count() == len(other)):
         numbers = [c.cast(pl.Float64).fill_null(float("nan")).to_numpy() for c in (one, other)]
         return bool(np.allclose(numbers[0], numbers[1], rtol=1e-12, atol=0.0, equal_nan=True))
+    if one.dtype == other.dtype and one.dtype.is_temporal():
+        return one.equals(other, check_names=False)
     if one.dtype.is_temporal() and other.dtype.is_temporal():
         return one.cast(pl.Datetime("us")).equals(other.cast(pl.Datetime("us")), check_names=False)
     texts = [c.cast(pl.String).fill_null("").str.to_lowercase() if c.dtype == pl.Boolean
