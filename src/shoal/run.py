@@ -163,7 +163,7 @@ class Run:
         if self.plan.constraints:
             change = self.constraints.repair(records)
             kept = self.constraints.round(change.records, decimals)
-            self.told.append({"step": "constraints", **change.facts, **_moments_moved(records, kept)})
+            self.told.append({"step": "constraints and rounding", **change.facts, **_moments_moved(records, kept)})
             records = kept
         records = records.without(set(self.plan.schema.names("identifier")) - self.plan.pseudonyms)
         rng = self.generator(len(self.plan.steps))
