@@ -232,3 +232,37 @@ def test_sensitive_anonymity_needs_both():
     frame = pd.DataFrame({"q": [1, 1, 2], "c": ["a", "b", "a"]})
     assert not shoal.PSensitivity(p=1, k=2).check(frame, confidential="c").holds
     assert shoal.PSensitivity(p=1, k=1).check(frame, confidential="c").holds
+
+
+def test_losses_are_free_under_beta_likeness():
+    # A tenth of 400 records are a; of the class of 20 one is: a loses half of its share, b gains .05 on .9.
+    frame = pd.DataFrame({"q": [0] * 20 + [1] * 380, "c": ["a"] + ["b"] * 19 + ["a"] * 39 + ["b"] * 341})
+    found = shoal.BetaLikeness(beta=1, enhanced=False).check(frame, confidential="c")
+    assert found.achieved == pytest.approx(0.05 / 0.9)
+
+
+def test_delta_itself_is_not_allowed():
+    # a is three of four in one class, one of four in the other, half of the table: ln(1/2) to one side.
+    frame = pd.DataFrame({"q": [0] * 4 + [1] * 4, "c": list("aaabbbba")})
+    assert not shoal.DeltaDisclosure(delta=math.log(2)).check(frame, confidential="c").holds
+    assert shoal.DeltaDisclosure(delta=np.nextafter(math.log(2), 1)).check(frame, confidential="c").holds
+
+
+@pytest.mark.parametrize("values", ["abc", "abcdef", "abcdefghijklmnopqrst"])
+def test_equal_shares_of_m_values_have_entropy_diversity_m(values):
+    frame = pd.DataFrame({"q": 1, "c": list(values)})  # exp(entropy) is 3 - 4e-16 for three values
+    assert shoal.LDiversity(l=len(values), kind="entropy").check(frame, confidential="c").holds
+
+
+def test_missing_is_as_far_from_every_category_as_two_can_be():
+    tree = Hierarchy.from_nested({"lung": ["flu", "cold"], "skin": ["rash"]})
+    frame = pd.DataFrame({"q": [1, 1, 2, 2], "ill": ["flu", None, "flu", "flu"]})
+    columns = {"q": "quasi-identifier", "ill": {"role": "confidential", "hierarchy": tree, "missing": "keep"}}
+    # A quarter of the table is missing, of one class half and of the other nothing: a quarter moves a whole height.
+    assert shoal.TCloseness(t=1).check(Microdata.of(frame, columns)).achieved == 0.25
+
+
+def test_boxes_part_no_equal_values():
+    levels = nested_boxes(np.array([[0.0], [0.0], [0.0], [1.0]]), np.array([2, 2, 2, 2]), 2)
+    assert [len(set(inside)) for inside in levels] == [2, 1]
+    assert levels[0][0] == levels[0][1] == levels[0][2] != levels[0][3]

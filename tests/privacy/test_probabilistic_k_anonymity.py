@@ -3,6 +3,7 @@ import polars as pl
 import pytest
 
 import shoal
+from shoal.evidence import proportion_interval
 from shoal.groups import Partition
 from shoal.kernels.mdav import mdav
 from shoal.records import Records
@@ -37,6 +38,8 @@ def test_permutation_and_normal_draws_hold(method):
     assert "Proved: every group holds at least 10 records." in found.sentence
     assert "Measured: " in found.sentence and "linkage" in found.details["measured"]["attacker"]
     assert found.details["measured"]["attackers tried"] == 5
+    wide = proportion_interval(found.details["measured"]["rate"] * 600, 600, 0.99)  # 95 % for five attackers together
+    assert found.details["measured"]["interval"] == [wide.low, wide.high]
     assert "a table cannot show it" in found.details["not shown"]
 
 
@@ -59,6 +62,24 @@ def test_a_column_released_as_it_was_is_found():
     assert found.achieved == 1
     assert "'x1', 'x2' were released unchanged" in found.sentence
     assert verdict(released, records, part, 10, known=("x0",)).details["columns known to the attacker"] == ["x0"]
+
+
+def test_a_column_released_as_it_was_does_not_hold_though_no_attack_succeeds():
+    # Half of everybody is 0, half is 1: whoever links by that finds one in twenty.
+    records = Records.from_array(np.tile([0.0, 1.0], 20))
+    found = verdict(records, records, Partition(labels=np.arange(40, dtype=np.int32) // 20), 10)
+    assert found.details["measured"]["interval"][0] < 0.1
+    assert not found.holds
+    assert found.achieved == 1
+
+
+def test_a_group_of_which_records_are_left_out_has_not_the_same_values():
+    records = Records.from_array(np.arange(6.0))
+    part = Partition(labels=np.array([0, 0, 0, 1, 1, 1], dtype=np.int32))
+    released = records.with_raw(["x0"], np.array([1.0, 0, 2, 4, 3, 5])[:, None])
+    same = "columns with the same values in every group"
+    assert verdict(released, records, part, 2).details["proved"][same] == ["x0"]
+    assert verdict(released.take(np.array([0, 1, 3, 4])), records, part, 2).details["proved"][same] == []
 
 
 def test_a_column_that_is_constant_in_every_group_may_stay():

@@ -72,6 +72,14 @@ def test_paired_interval_is_not_empty_where_all_agree():
     assert 0.85 < sure.interval.low < sure.interval.high <= 1
 
 
+def test_paired_interval_by_hand():
+    # Of four people two are found with the release only: 2.5 against 0.5 of 6, as Agresti & Min (2005) count.
+    found = _paired(np.array([True] * 4), np.array([True, True, False, False]))
+    assert found.difference == 0.5
+    half = 1.959964 * np.sqrt((3 / 6 - (2 / 6) ** 2) / 6)
+    assert (found.interval.low, found.interval.high) == (pytest.approx(2 / 6 - half), pytest.approx(2 / 6 + half))
+
+
 def test_paired_interval_covers():
     # 70 % right with, 50 % without, half of the people decided together; 95 % should cover the true difference.
     rng, hits = np.random.default_rng(2), 0

@@ -37,6 +37,15 @@ def test_planted_releases():
     assert noise[-1] < 0.05
 
 
+@pytest.mark.parametrize("direction", ["released to original", "original to released"])
+def test_order_and_omissions_do_not_matter(direction):
+    records = Records.from_array(X)
+    some = records.take(RNG.permutation(len(X))[:150])
+    found = DistanceLinkage(direction=direction).measure(records, some)
+    assert found.value == 1
+    assert found.details["candidates"] == (400 if direction == "released to original" else 150)
+
+
 def test_ties_share_the_probability():
     twice = np.vstack([X[:50], X[:50]])
     assert share(twice, twice) == pytest.approx(0.5)

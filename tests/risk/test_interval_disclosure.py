@@ -18,6 +18,16 @@ def test_by_hand():
     assert IntervalDisclosure(scale="rank", widths=(0.4,)).measure(y * 1.1, y).value == pytest.approx(4 / 5)
 
 
+def test_ranks_by_hand():
+    # 100 values, 29 % of their ranks are 29: the original at rank 50 + 29 lies inside, the one at rank 50 + 30 not.
+    released = np.arange(100.0)
+    for place, inside in ((79, 1), (80, 0), (21, 1), (20, 0)):
+        original = released.copy()
+        original[50] = place
+        found = IntervalDisclosure(scale="rank", widths=(0.29,)).measure(original, released)
+        assert found.value == pytest.approx((99 + inside) / 100)
+
+
 @pytest.mark.parametrize("scale", ["sd", "rank"])
 def test_planted(scale):
     judge = IntervalDisclosure(scale=scale)

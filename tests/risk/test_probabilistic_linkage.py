@@ -103,3 +103,11 @@ def test_intervals_agree_with_the_values_they_stand_for():
     found = ProbabilisticLinkage().measure(records(frame), records(recoded))
     assert found.value == 1  # a name is shared by two people, twenty years apart
     assert found.details["true agreement in matches"]["age"] > 1 - 1e-5
+
+
+def test_recoded_categories_agree_with_those_they_stand_for():
+    frame = pd.DataFrame({"town": [f"t{i // 10}" for i in range(40)], "name": [f"n{i % 20}" for i in range(40)]})
+    recoded = frame.assign(town=["north" if i < 20 else "south" for i in range(40)])
+    found = ProbabilisticLinkage().measure(records(frame), records(recoded))
+    assert found.value == 1  # a name is shared by one person in the north and one in the south
+    assert found.details["true agreement in matches"]["town"] > 1 - 1e-5

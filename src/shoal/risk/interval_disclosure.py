@@ -9,6 +9,7 @@ from shoal.compare import NOTHING_CONTINUOUS, ROUNDING, UNPAIRED, common, counte
 from shoal.evidence import Finding
 from shoal.groups import Partition
 from shoal.kernels.arrays import Bools, Floats
+from shoal.kernels.rank_swap import window_of
 from shoal.methods import method
 from shoal.records import Records
 from shoal.risk.measure import RiskMeasure
@@ -93,7 +94,7 @@ def _by_rank(x: Floats, y: Floats, width: float) -> Bools:
     inside: Bools = np.zeros(len(x), dtype=bool)
     if not len(ordered):
         return inside
-    reach = int(width * len(ordered))
+    reach = window_of(width, len(ordered))
     known = ~np.isnan(y)
     low = np.searchsorted(ordered, y[known], "left") - reach
     high = np.searchsorted(ordered, y[known], "right") - 1 + reach

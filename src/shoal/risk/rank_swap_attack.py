@@ -102,5 +102,4 @@ def _window(x: np.ndarray, y: np.ndarray, p: float) -> tuple[np.ndarray, np.ndar
     ordered = np.sort(y)
     first: Longs = np.searchsorted(ordered, x, "left")
     last: Longs = np.searchsorted(ordered, x, "right") - 1
-    last = np.maximum(last, first - 1)
     return ordered[np.clip(first - reach, 0, n - 1)], ordered[np.clip(last + reach, 0, n - 1)]
