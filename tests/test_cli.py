@@ -50,7 +50,8 @@ def test_protect_then_audit_then_a_forged_cell(run: Run, files: Path) -> None:
     assert status == 0
     assert "proved    3-anonymity" in out
     released = files / "out" / "release" / "data.csv"
-    status, out, _ = run("audit", released, "--plan", files / "plan.yaml", "--original", files / "in.csv")
+    status, out, _ = run("audit", released, "--plan", files / "plan.yaml", "--original", files / "in.csv",
+                         "--private", files / "out" / "private")
     assert (status, "proved   3-anonymity" in out) == (0, True)
     frame = pl.read_csv(released)
     frame.with_columns(a=pl.when(pl.int_range(pl.len()) == 0).then(99.0).otherwise("a")).write_csv(released)

@@ -128,7 +128,7 @@ def test_a_time_zone_and_a_duration_survive_a_centroid(kind: str) -> None:
 @pytest.mark.parametrize("ending", ["sav", "dta", "xpt"])
 def test_truth_values_can_be_released_in_statistical_formats(ending: str, tmp_path: Path) -> None:
     pytest.importorskip("pyreadstat")
-    release = protect(table([True, False] * 30), {"x": "other"}, output={"format": ending})
+    release = protect(table([True, False] * 30), {"x": "other"}, output={"format": ending, "shuffle": False})
     path = release.write(tmp_path / "out") / "release" / f"data.{ending}"
     assert shoal.read(path)["x"].cast(pl.Boolean).to_list() == [True, False] * 30
 
@@ -253,7 +253,6 @@ def test_an_audit_refutes_a_table_that_still_names_people() -> None:
             "requirements": [{"privacy": "k-anonymity", "k": 3}]}
     assert not shoal.audit(frame, plan).holds
     assert shoal.audit(frame.drop("name"), plan).holds
-    assert shoal.audit(frame, {**plan, "steps": [{"mask": "pseudonymise"}]}).holds
 
 
 def test_a_link_to_a_release_is_followed_and_stays_a_link(tmp_path: Path) -> None:

@@ -37,4 +37,5 @@ def _bare_column(series: nw.Series[Any]) -> nw.Series[Any]:
     elif isinstance(series.dtype, nw.Enum):
         held = set(series.drop_nulls().unique().to_list())
         return series.cast(nw.Enum([c for c in series.cat.get_categories().to_list() if c in held]))
-    return nw.from_native(native, series_only=True).alias(series.name)
+    kept: nw.Series[Any] = nw.from_native(native, series_only=True)
+    return kept.alias(series.name)

@@ -87,11 +87,12 @@ def demo(context: _Context, out: Path, n: int, seed: int) -> None:
       shoal demo --records 5000 --out demo
     """
     from shoal.hospital import PLAN, example
+    from shoal.release import is_release
 
     context.say(f"Making {n:,} discharges of an invented hospital (no real person stands behind any value) ...")
     with _progress(context) as stage:
         release = shoal.protect(example("hospital", n=n, seed=seed), PLAN, seed=seed, stage=stage)
-        release.write(out, overwrite=_is_release(out))
+        release.write(out, overwrite=is_release(out))
     _summary(context, release, out)
 
 
@@ -151,7 +152,7 @@ def protect(
     frontier = _json_of(exploration / "frontier.json", "exploration") if exploration else None
     with _progress(context) as stage:
         release = shoal.protect(table.frame, plan, seed=seed, stage=stage, source=source)
-        release.write(out, overwrite=overwrite and _is_release(out), labels=table, frontier=frontier)
+        release.write(out, overwrite=overwrite, labels=table, frontier=frontier)
     _summary(context, release, out)
 
 
@@ -159,23 +160,30 @@ def protect(
 @click.argument("released", type=FILE)
 @click.option("--plan", "plan_file", type=FILE, required=True, help="Plan file whose requirements are to be proved.")
 @click.option("--original", type=FILE, help="The table it was made from, to measure risk and loss as well.")
+@click.option("--private", type=FILE, help="Private folder of the release: pairs its records with the original's.")
 @_reading
 @pass_context
 def audit(
-    context: _Context, released: Path, plan_file: Path, original: Path | None, delimiter: str | None,
-    encoding: str | None,
+    context: _Context, released: Path, plan_file: Path, original: Path | None, private: Path | None,
+    delimiter: str | None, encoding: str | None,
 ) -> None:
     """Prove or refute a plan's requirements on any released file, whoever made it.
 
     \b
-    Example:
-      shoal audit release-1/release/data.csv --plan plan.yaml --original people.csv
+    Examples:
+      shoal audit release-1/release/data.csv --plan plan.yaml
+      shoal audit release-1/release/data.csv --plan plan.yaml --original people.csv --private release-1/private
+
+    \b
+    Exit status: 3 if a requirement is refuted, or if the plan names none.
     """
     from shoal.files.tables import read_table
 
-    table = read_table(released, delimiter=delimiter, encoding=encoding)
+    plan = shoal.Plan.read(plan_file)
+    compared = plan.schema.names("quasi-identifier")
+    table = read_table(released, delimiter=delimiter, encoding=encoding, apart=compared)
     before = read_table(original, delimiter=delimiter, encoding=encoding).frame if original else None
-    evidence = shoal.audit(table.frame, shoal.Plan.read(plan_file), original=before)
+    evidence = shoal.audit(table.frame, plan, original=before, private=private)
     context.result(evidence.as_mapping() | {"holds": evidence.holds})
     for verdict in evidence.verdicts:
         context.say(f"{'proved ' if verdict.holds else 'REFUTED'}  {verdict.requirement}: {verdict.sentence}")
@@ -210,10 +218,11 @@ def explore(
     from shoal.files.tables import read_table
     from shoal.frontier import explore as run
     from shoal.frontier import write
+    from shoal.release import is_release
 
     plan = shoal.Plan.read(plan_file)
     _check_writable(out)
-    if _is_release(out):
+    if is_release(out):
         raise FileError(f"Output '{out}' is a release; an exploration needs a directory of its own. Name another.")
     table = read_table(data, delimiter=delimiter, encoding=encoding)
     with _progress(context) as stage:
@@ -361,11 +370,6 @@ def _finding(finding: Any) -> str:
     return f"{finding.title}: {finding.value:.4g}{interval}"
 
 
-def _is_release(out: Path) -> bool:
-    """Whether a directory is a release that may be replaced; anything else is left alone."""
-    return out.is_dir() and {p.name for p in out.iterdir()} == {"release", "private"}
-
-
 def _check_writable(out: Path) -> None:
     """Say that a directory cannot be written before hours of work, not after."""
     from os import W_OK, access
@@ -378,7 +382,9 @@ def _check_writable(out: Path) -> None:
 def _check_free(out: Path, *, overwrite: bool) -> None:
     if not out.is_dir() or not any(out.iterdir()):
         return
-    if not _is_release(out):
+    from shoal.release import is_release
+
+    if not is_release(out):
         raise FileError(f"Output '{out}' holds something that is no release, which is never replaced. "
                         f"Name another directory.")
     if not overwrite:

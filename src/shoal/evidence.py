@@ -114,8 +114,8 @@ class Evidence:
 
     @property
     def holds(self) -> bool:
-        """True only where every requirement was proved."""
-        return all(verdict.holds for verdict in self.verdicts)
+        """True only where something was required, and all of it was proved."""
+        return bool(self.verdicts) and all(verdict.holds for verdict in self.verdicts)
 
     def as_mapping(self) -> dict[str, Any]:
         """For evidence.json: everything public, nothing about single records."""

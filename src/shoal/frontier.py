@@ -335,7 +335,7 @@ def _try(table: Any, plan: Plan, seed: int) -> dict[str, Any]:
         return {"holds": False, "reason": str(refusal), "figures": {}, "better": {}}
     failed = " ".join(v.sentence for v in evidence.verdicts if not v.holds)
     return {
-        "holds": evidence.holds,
+        "holds": all(verdict.holds for verdict in evidence.verdicts),
         "reason": failed,
         "figures": {f.measure: f.value for f in evidence.findings},
         "better": {f.measure: f.better for f in evidence.findings},

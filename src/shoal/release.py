@@ -24,6 +24,7 @@ from shoal.groups import Partition
 from shoal.kernels.arrays import Longs
 from shoal.microdata import Microdata
 from shoal.plan import Plan
+from shoal.records import Records
 from shoal.report.dossier import Dossier
 from shoal.report.page import private_page, public_page, unchanged
 from shoal.run import Outcome, Stage, carry_out, measured
@@ -70,7 +71,7 @@ class Release:
         Parameters
         ----------
         directory
-            Must not exist, be empty, or be overwritten on request.
+            Must not exist or be empty; a release that it holds is overwritten on request, and nothing else is.
         labels
             The table that came in, for its column and value labels.
         frontier
@@ -82,6 +83,9 @@ class Release:
             If a requirement does not hold on the file as written.
         """
         target = Path(directory)
+        if target.is_dir() and any(target.iterdir()) and not is_release(target):
+            raise FileError(f"Output '{target}' holds something that is no release, which is never replaced. "
+                            f"Name another directory.")
         with atomic_directory(target, overwrite=overwrite) as temporary:
             public, private = temporary / "release", temporary / "private"
             public.mkdir()
@@ -117,7 +121,7 @@ class Release:
         (folder / "report.html").write_text(page, encoding="utf-8")
 
     def _prove_file(self, path: Path) -> None:
-        back = read_table(path).frame
+        back = read_table(path, apart=self.plan.schema.names("quasi-identifier")).frame
         finished = Microdata.finished(back, self.plan.schema)
         _require([model.judge(replace(finished.encoded, rows=self.rows), None, self.partition)
                   for model in self.plan.requirements if not model.needs_original])
@@ -164,6 +168,11 @@ class Release:
             pl.DataFrame({"row": self.rows, **by_record}).write_parquet(folder / "risk.parquet")
         for path in folder.iterdir():
             path.chmod(0o600)
+
+
+def is_release(directory: Path) -> bool:
+    """Whether a directory is a release that may be replaced; anything else is left alone."""
+    return directory.is_dir() and {p.name for p in directory.iterdir()} == {"release", "private"}
 
 
 def protect(
@@ -227,43 +236,81 @@ def assess(
 
 
 def audit(
-    table: Any, plan: Plan | Mapping[str, Any] | str | Path, *, original: Any = None, seed: int = 0
+    table: Any, plan: Plan | Mapping[str, Any] | str | Path, *, original: Any = None,
+    private: str | Path | None = None, seed: int = 0,
 ) -> Evidence:
     """Prove or refute a plan's requirements on a released table, whoever made it.
 
     Parameters
     ----------
     table
-        The released table.
+        The released table, or the path of its file. A file is read so that cells that it writes differently
+        stay different.
     plan
         Only its columns, requirements, measures and constraints matter.
     original
-        The table the release was made from, with the same records in the same order; risk and loss are
-        measured only where it is given.
+        The table the release was made from; risk and loss are measured only where it is given.
+    private
+        The private folder of the release, which says what original record each released one came from and how
+        records were grouped. Without it both tables must hold the same records in the same order, and the plan
+        must say so: `output: {shuffle: false}`.
     seed
         For measures that sample.
+
+    Raises
+    ------
+    DataError
+        If the table has no records, for then everything would hold.
+    InputError
+        If a table, the plan or the private folder cannot be used.
     """
     plan = Plan.of(plan)
+    if isinstance(table, (str, Path)):
+        table = read_table(table, apart=plan.schema.names("quasi-identifier")).frame
     released = Microdata.finished(table, plan.schema).encoded
-    before = None
+    if not len(released):
+        raise DataError("The released table has no records, so nothing can be proved on it. Check the file.")
+    partition, before = None, None
+    if private is not None:
+        released, partition = _as_recorded(released, Path(private))
     if original is not None:
         before = Microdata.of(original, plan.schema, plan.folder).records
-    verdicts = [model.judge(released, before, None) for model in plan.requirements]
+        if private is None:
+            _check_paired(before, released, plan)
+    verdicts = [model.judge(released, before, partition) for model in plan.requirements]
     verdicts += Constraints.parse(plan.constraints, released, released=True).check(released)
-    if left := [name for name in released.names("identifier") if name not in plan.pseudonyms]:
+    if left := [name for name in released.names("identifier") if not plan.coded(released[name])]:
         verdicts.append(Verdict(
             requirement="no identifiers", holds=False, required=0, achieved=len(left),
             sentence=f"The table still has {plural(len(left), 'identifier')}: {quoted(left)}. Take them out.",
         ))
     findings: tuple[Finding, ...] = ()
     if before is not None:
-        if len(before) != len(released):
-            raise DataError(
-                f"The original has {len(before):,} records and the release {len(released):,}; records can only be "
-                f"compared where both have the same, in the same order. Leave out the original."
-            )
-        findings = measured(plan, before, released, None, seed, lambda text, fraction: None)
+        findings = measured(plan, before, released, partition, seed, lambda text, fraction: None)
     return Evidence(verdicts=tuple(verdicts), findings=findings)
+
+
+def _as_recorded(released: Records, private: Path) -> tuple[Records, Partition | None]:
+    """The released records with the rows they came from, and their groups."""
+    path = private / "partition.parquet"
+    told = read_table(path).frame
+    if "row" not in told.columns or len(told) != len(released):
+        raise FileError(f"'{path}' does not belong to the released table, which has {len(released):,} records.")
+    groups = Partition.of(told["group"].to_numpy()) if "group" in told.columns else None
+    return replace(released, rows=told["row"].to_numpy().astype(np.int64)), groups
+
+
+def _check_paired(original: Records, released: Records, plan: Plan) -> None:
+    if plan.output.shuffle:
+        raise DataError(
+            "The plan releases records in random order, so they cannot be compared with the original's one by one. "
+            "Give the private folder of the release, or set output: {shuffle: false} if the order was kept."
+        )
+    if len(original) != len(released):
+        raise DataError(
+            f"The original has {len(original):,} records and the release {len(released):,}; records can only be "
+            f"compared where both have the same, in the same order. Leave out the original, or give the private folder."
+        )
 
 
 def _require(verdicts: list[Verdict]) -> list[Verdict]:

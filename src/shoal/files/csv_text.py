@@ -2,6 +2,7 @@
 
 import csv
 import re
+from collections.abc import Collection
 from dataclasses import dataclass
 from io import BytesIO
 from pathlib import Path
@@ -33,7 +34,7 @@ class Dialect:
 
 
 def read_csv(
-    path: Path, delimiter: str | None = None, encoding: str | None = None
+    path: Path, delimiter: str | None = None, encoding: str | None = None, apart: Collection[str] = ()
 ) -> tuple[pl.DataFrame, Dialect]:
     """Read a CSV file with a header row.
 
@@ -72,7 +73,8 @@ def read_csv(
             f"File '{path}' is not a {Dialect(delimiter=delimiter, encoding=encoding)} table "
             f"({type(error).__name__}). Name its delimiter, or mend rows with more or fewer cells than the header."
         ) from None
-    return frame.with_columns(_typed(column) for column in frame), Dialect(delimiter=delimiter, encoding=encoding)
+    typed = [_kept_apart(column) if column.name in apart else _typed(column) for column in frame]
+    return frame.with_columns(typed), Dialect(delimiter=delimiter, encoding=encoding)
 
 
 def _decode(raw: bytes, encoding: str | None, path: Path) -> tuple[str, str]:
@@ -90,6 +92,11 @@ def _likely_encodings(raw: bytes) -> list[str]:
     if raw.startswith((b"\xff\xfe", b"\xfe\xff")):
         return ["utf-16"]
     return ["utf-8-sig"] if NOT_IN_WINDOWS_1252 & set(raw) else ["utf-8-sig", "windows-1252"]
+
+
+def _kept_apart(column: pl.Series) -> pl.Series:
+    typed = _typed(column)
+    return typed if typed.n_unique() == column.n_unique() else column
 
 
 def _typed(column: pl.Series) -> pl.Series:

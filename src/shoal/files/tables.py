@@ -1,6 +1,6 @@
 """Read and write tables by the ending of their name."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 from datetime import time
 from io import BytesIO
@@ -42,8 +42,17 @@ def read(path: str | Path, *, delimiter: str | None = None, encoding: str | None
     return read_table(path, delimiter=delimiter, encoding=encoding).frame
 
 
-def read_table(path: str | Path, *, delimiter: str | None = None, encoding: str | None = None) -> Table:
+def read_table(
+    path: str | Path, *, delimiter: str | None = None, encoding: str | None = None,
+    apart: Collection[str] | None = None,
+) -> Table:
     """Read CSV, Parquet, Excel, SPSS, Stata or SAS by the ending of the name.
+
+    Parameters
+    ----------
+    apart
+        To read a table that is to be judged: columns whose cells must differ wherever the file writes them
+        differently (34 and 34.0, two codes for missing). A file with a second table is then refused.
 
     Raises
     ------
@@ -57,11 +66,11 @@ def read_table(path: str | Path, *, delimiter: str | None = None, encoding: str 
         raise FileError(f"There is no file '{path}'. Check the path.")
     ending = path.suffix.lower().lstrip(".")
     if ending in ("csv", "tsv", "txt", ""):
-        frame, dialect = read_csv(path, delimiter or ("\t" if ending == "tsv" else None), encoding)
+        frame, dialect = read_csv(path, delimiter or ("\t" if ending == "tsv" else None), encoding, apart or ())
         table = Table(frame=frame, described=str(dialect))
     elif ending in READERS:
         try:
-            table = READERS[ending](path)
+            table = READERS[ending](path, apart is not None)
         except (OSError, ValueError, pl.exceptions.PolarsError) as error:
             if isinstance(error, (FileError, DataError, MissingDependency)):
                 raise
@@ -73,34 +82,47 @@ def read_table(path: str | Path, *, delimiter: str | None = None, encoding: str 
     return table
 
 
-def _read_parquet(path: Path) -> Table:
+def _read_parquet(path: Path, judged: bool) -> Table:
     return Table(frame=pl.read_parquet(path), described="Parquet")
 
 
-def _read_excel(path: Path) -> Table:
+def _read_excel(path: Path, judged: bool) -> Table:
     fastexcel = _needs("fastexcel", "Excel")
     try:
-        return Table(frame=pl.read_excel(path), described="Excel, first sheet")
+        sheets = fastexcel.read_excel(path).sheet_names
+        if judged and len(sheets) > 1:
+            raise FileError(f"File '{path}' has {len(sheets)} sheets, of which only one could be judged. "
+                            f"Put each into a file of its own.")
+        frame = pl.read_excel(path, infer_schema_length=None)  # a type that fits all cells, or some would be lost
+        return Table(frame=frame, described="Excel, first sheet")
     except fastexcel.FastExcelError as error:
         raise FileError(f"File '{path}' is no readable Excel file ({type(error).__name__}).") from None
 
 
-def _read_statistical(path: Path) -> Table:
+def _read_statistical(path: Path, judged: bool) -> Table:
     pyreadstat = _needs("pyreadstat", "SPSS, Stata and SAS")
     readers = {"sav": "read_sav", "zsav": "read_sav", "por": "read_por", "dta": "read_dta", "xpt": "read_xport",
                "sas7bdat": "read_sas7bdat"}
     ending = path.suffix.lower().lstrip(".")
     try:
-        data, meta = getattr(pyreadstat, readers[ending])(str(path), output_format="dict")
+        kept = {"user_missing": True} if judged and ending in ("sav", "zsav", "dta", "sas7bdat") else {}
+        data, meta = getattr(pyreadstat, readers[ending])(str(path), output_format="dict", **kept)
     except pyreadstat.ReadstatError as error:
         raise FileError(f"File '{path}' is no readable {ending} file ({type(error).__name__}).") from None
-    frame = pl.DataFrame({name: _whole(pl.Series(name, list(values))) for name, values in data.items()})
+    frame = pl.DataFrame({name: _whole(_series(name, list(values))) for name, values in data.items()})
     return Table(
         frame=frame,
         described={"sav": "SPSS", "zsav": "SPSS", "por": "SPSS", "dta": "Stata"}.get(ending, "SAS"),
         labels={name: label for name, label in meta.column_names_to_labels.items() if label},
         value_labels=meta.variable_value_labels,
     )
+
+
+def _series(name: str, cells: list[Any]) -> pl.Series:
+    """A column; numbers among which letters say why a number is missing become text."""
+    if any(isinstance(cell, str) for cell in cells) and any(isinstance(cell, (int, float)) for cell in cells):
+        cells = [None if cell is None or cell != cell else str(cell) for cell in cells]
+    return pl.Series(name, cells)
 
 
 def _whole(column: pl.Series) -> pl.Series:
@@ -115,7 +137,7 @@ def _whole(column: pl.Series) -> pl.Series:
     return column
 
 
-READERS: dict[str, Callable[[Path], Table]] = {
+READERS: dict[str, Callable[[Path, bool], Table]] = {
     "parquet": _read_parquet,
     "xlsx": _read_excel,
     "xls": _read_excel,

@@ -27,6 +27,10 @@ class Mask(ABC):
     def apply(self, records: Records, rng: np.random.Generator, progress: Progress = None) -> Change:
         """Mask `records.targets`; all other columns stay as they are."""
 
+    def coded(self, identifier: Variable) -> bool:
+        """Whether an identifier of a released table can be what this method leaves of one."""
+        return False
+
     def continuous(self, records: Records) -> tuple[Variable, ...]:
         """The targets, refused unless all of them are continuous."""
         return tuple(self._of_level(records[name], True) for name in records.targets)

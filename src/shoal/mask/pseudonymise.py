@@ -2,6 +2,7 @@
 
 import hmac
 import os
+import re
 import stat
 from dataclasses import replace
 from hashlib import sha256
@@ -72,6 +73,9 @@ class Pseudonymise(Mask):
         changed = [self._coded(variable, key) for variable in self.categorical(records)]
         return Change(records=records.with_variables(*changed),
                       facts={"codes": {v.name: len(v.categories) for v in changed}, "digits": self.length})
+
+    def coded(self, identifier: Variable) -> bool:
+        return all(c is None or re.fullmatch(f"[0-9a-f]{{{self.length}}}", str(c)) for c in identifier.categories)
 
     def _secret(self, rng: np.random.Generator) -> bytes:
         if self.key is not None:

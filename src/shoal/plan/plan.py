@@ -26,6 +26,7 @@ from shoal.errors import InputError, PlanError, quoted, unknown
 from shoal.methods import build, registered, spec_of
 from shoal.plan.steps import FORMATS, MaskStep, Output, PartitionStep
 from shoal.plan.yaml import dump_yaml, load_yaml, plain
+from shoal.records import Variable
 from shoal.schema import Column, Schema
 
 Policy = Literal["refuse", "report", "repair"]
@@ -96,8 +97,17 @@ class Plan:
     @property
     def pseudonyms(self) -> set[str]:
         """Identifiers that a step replaces by pseudonyms or takes out itself; all others are taken out at the end."""
-        steps = [s for s in self.steps if isinstance(s, MaskStep) and "identifier" in s.method.default_roles]
-        return {name for step in steps for name in step.columns or self.schema.names(*step.method.default_roles)}
+        return {name for _, names in self._for_identifiers() for name in names}
+
+    def _for_identifiers(self) -> Iterator[tuple[MaskStep, tuple[str, ...]]]:
+        for step in self.steps:
+            if isinstance(step, MaskStep) and "identifier" in step.method.default_roles:
+                yield step, step.columns or self.schema.names(*step.method.default_roles)
+
+    def coded(self, identifier: Variable) -> bool:
+        """Whether an identifier of a released table can be what a step of the plan leaves of it."""
+        return any(identifier.name in names and step.method.coded(identifier)
+                   for step, names in self._for_identifiers())
 
     def as_mapping(self) -> dict[str, Any]:
         """The sections from which `Plan.of` makes the same plan again; defaults are spelled out."""

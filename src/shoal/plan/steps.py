@@ -79,13 +79,14 @@ class Output:
     format
         One of csv, parquet, xlsx, sav (SPSS), dta (Stata), xpt (SAS transport).
     shuffle
-        Write the records in random order, so that their order tells nothing.
+        Release the records in random order, so that their order tells nothing. Otherwise they stand in the order
+        of the original, and whoever knows that order (of admission, of the alphabet) finds people by it.
     guard_formulas
         In CSV and Excel, put an apostrophe before text that a spreadsheet would run as a formula.
     """
 
     format: str = "csv"
-    shuffle: bool = False
+    shuffle: bool = True
     guard_formulas: bool = False
 
     def as_mapping(self) -> dict[str, Any]:

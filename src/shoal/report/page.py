@@ -72,7 +72,7 @@ def _page(
         dossier=dossier,
         private=private,
         holds=all(verdict.holds for verdict in dossier.verdicts),
-        promised=bool(dossier.verdicts),
+        promised=bool(dossier.plan.requirements),
         risks=[(f, _before(dossier, f), source) for f, room, source in measured if room == "risk"],
         losses=[(f, source) for f, room, source in measured if room == "utility"],
         unmeasured=[f for f in dossier.findings if f.value is None],
