@@ -44,6 +44,29 @@ def test_link_equals_looking_at_every_pair(monkeypatch, few_pairs, block):
     check()
 
 
+@pytest.mark.parametrize("few_pairs", [0, 10**9], ids=["tree", "blocks"])
+def test_nearest_point_is_the_lowest_of_the_nearest(monkeypatch, few_pairs):
+    monkeypatch.setattr(nearest, "FEW_PAIRS", few_pairs)
+    monkeypatch.setattr(nearest, "TREE_DIMENSIONS", 99)
+
+    @given(pairs())
+    def check(case):
+        x, y, _ = case
+        points = np.unique(x, axis=0)
+        assert nearest.nearest_point(points, y).tolist() == naive.nearest_point(points, y).tolist()
+
+    check()
+
+
+def test_an_outlier_costs_no_digits_of_the_others():
+    # About a mean of 1e7 the product x.y has no digits left for differences of a thousandth.
+    rng = np.random.default_rng(3)
+    points, asked = rng.normal(size=(40, 3)) / 1000, rng.normal(size=(40, 3)) / 1000
+    points[0] = 4e8
+    assert nearest.nearest_point(points, asked).tolist() == naive.nearest_point(points, asked).tolist()
+    np.testing.assert_allclose(nearest.nearest_distance(points, asked), naive.nearest_distance(points, asked))
+
+
 def test_an_offset_of_1e8_changes_no_distance():
     rng = np.random.default_rng(1)
     x, y = rng.integers(0, 50, (80, 3)) / 4, rng.integers(0, 50, (80, 3)) / 4

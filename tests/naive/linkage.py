@@ -17,3 +17,10 @@ def link(x, y, truth):
 def nearest_distance(x, y):
     """Distance of each row of y to the nearest row of x."""
     return np.array([np.sqrt(((x - point) ** 2).sum(axis=1)).min() for point in y])
+
+
+def nearest_point(points, y):
+    """Row of the nearest point of each row of y, the lowest of those within rounding of the least distance."""
+    distances = np.sqrt(((y[:, None] - points[None]) ** 2).sum(axis=2))
+    least = distances.min(axis=1, keepdims=True)
+    return (distances <= least + 1e-9 * (1 + least)).argmax(axis=1)

@@ -48,6 +48,15 @@ def test_sse_by_hand():
     assert SSE(figure="normalised").measure([1.0, 2, 3], [1.0, 1, 3]).value == pytest.approx(1 / 12)
 
 
+def test_weights_of_columns_count_in_the_loss_and_not_in_the_normalised_error():
+    roles = {"a": {"role": "quasi-identifier", "weight": 4.0}, "b": "quasi-identifier"}
+    before = Microdata.of(pd.DataFrame({"a": [1.0, 2, 3], "b": [1.0, 2, 3]}), roles).records
+    after = Microdata.of(pd.DataFrame({"a": [1.0, 1, 3], "b": [1.0, 2, 3]}), roles).records
+    found = SSE().measure(before, after)
+    assert found.details["SSE"] == pytest.approx(4)  # one error of 1 in a column that counts four times
+    assert found.details["normalised SSE"] == pytest.approx((1 / 2) ** 2 / 6)  # three records, two columns
+
+
 def test_sse_of_the_mean_is_one_hundred_and_of_a_partition_its_own_loss():
     part = Partition(labels=np.arange(200) // 4)
     z = Records.from_array(X).matrix()

@@ -123,6 +123,8 @@ def test_contingency_by_hand():
 def test_contingency_cuts_numbers_at_the_originals_quantiles():
     x = np.arange(100.0)[:, None]
     assert Contingency(bins=4).measure(x, x + 25).value == pytest.approx(0.25)
+    # The median of 0, 0, 0, 1 is 0, which belongs to the lower half: one of four records changes halves.
+    assert Contingency(bins=2).measure([0.0, 0, 0, 1], [0.0, 0, 1, 1]).value == 0.25
     assert Contingency(bins=0).measure(x, x).value is None
     holes = Records.from_array(x)
     emptied = holes.with_variables(holes["x0"].with_values(np.where(x[:, 0] < 10, np.nan, x[:, 0])))

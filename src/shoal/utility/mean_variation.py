@@ -96,11 +96,13 @@ def _labels(
 
 
 def _statistics(x: Floats, changed: list[int], pairs: list[tuple[int, int]]) -> Floats:
-    """Means, variances, third and fourth central moments, covariances; the last four about the sample's mean."""
+    """Means, variances, third and fourth central moments, covariances; the last four about the sample's mean.
+
+    Divided by n: a factor of n / (n - 1) would cancel in every relative change.
+    """
     middle = x.mean(axis=0)
     about = x - middle
     own = about[:, changed]
     powers = [(own**order).mean(axis=0) for order in (2, 3, 4)]
-    scale = len(x) / (len(x) - 1)
-    crossed = [float((about[:, a] * about[:, b]).mean()) * scale for a, b in pairs]
-    return np.concatenate([middle[changed], powers[0] * scale, *powers[1:], crossed])
+    crossed = [float((about[:, a] * about[:, b]).mean()) for a, b in pairs]
+    return np.concatenate([middle[changed], *powers, crossed])
