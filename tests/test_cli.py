@@ -1,6 +1,10 @@
 """The command line: one clear line for every mistake, documented exit statuses, nothing half written."""
 
 import json
+import os
+import re
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -52,11 +56,11 @@ def test_protect_then_audit_then_a_forged_cell(run: Run, files: Path) -> None:
     released = files / "out" / "release" / "data.csv"
     status, out, _ = run("audit", released, "--plan", files / "plan.yaml", "--original", files / "in.csv",
                          "--private", files / "out" / "private")
-    assert (status, "proved   3-anonymity" in out) == (0, True)
+    assert (status, "proved    3-anonymity" in out) == (0, True)
     frame = pl.read_csv(released)
     frame.with_columns(a=pl.when(pl.int_range(pl.len()) == 0).then(99.0).otherwise("a")).write_csv(released)
     status, out, _ = run("audit", released, "--plan", files / "plan.yaml")
-    assert (status, "REFUTED  3-anonymity" in out) == (3, True)
+    assert (status, "REFUTED   3-anonymity" in out) == (3, True)
 
 
 def test_json_for_programs(run: Run, files: Path) -> None:
@@ -195,3 +199,41 @@ def test_what_is_no_release_is_not_overwritten_even_on_request(run: Run, files: 
     status, out, err = protect(run, files, "--overwrite")
     assert (status, out, "holds something that is no release" in err) == (2, "", True)
     assert (files / "out" / "letter").read_text() == "kept"
+
+
+@pytest.mark.parametrize(("form", "room"), [("csv", 9000), ("parquet", 5000), ("xlsx", 9000), ("sav", 9000),
+                                          ("dta", 9000), ("xpt", 90000)])
+def test_a_disk_that_takes_no_more(files: Path, form: str, room: int) -> None:
+    """Files of the process may not grow beyond `room` bytes, as on a full disk."""
+    n = 6_000
+    pl.DataFrame({"a": [i % 5 for i in range(n)], "b": [i % 4 for i in range(n)],
+                  "c": [1.5 * i for i in range(n)]}).write_csv(files / "in.csv")
+    (files / "plan.yaml").write_text(f"{PLAN}output: {{format: {form}}}\n")
+    program = f"""
+import resource, sys
+resource.setrlimit(resource.RLIMIT_FSIZE, ({room}, {room}))
+sys.argv = ["shoal", "protect", "in.csv", "--plan", "plan.yaml", "--out", "out"]
+from shoal.cli import main
+main()
+"""
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, env=environment, cwd=files,
+                          check=False)
+    assert done.returncode == 2
+    assert re.match(r"shoal: Output '.*/out/(release/data|private/\\w+)\.\w+' (cannot be|was not) written", done.stderr)
+    assert len(done.stderr.strip().splitlines()) == 1
+    assert sorted(p.name for p in files.iterdir()) == ["in.csv", "plan.yaml"]
+
+
+def test_output_that_cannot_be_named_or_printed(run: Run, files: Path) -> None:
+    status, _, err = run("protect", files / "in.csv", "--plan", files / "plan.yaml", "--out", files / ("x" * 300))
+    assert (status, len(err.splitlines())) == (2, 1)
+    assert "cannot be written" in err
+    if Path("/dev/full").exists():
+        environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+        with Path("/dev/full").open("w") as full:
+            done = subprocess.run([sys.executable, "-m", "shoal", "schema"], stdout=full, stderr=subprocess.PIPE,
+                                  text=True, env=environment, check=False)
+        assert done.returncode == 1
+        assert len(done.stderr.splitlines()) == 1
+        assert "No space left on device" in done.stderr

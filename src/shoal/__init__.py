@@ -10,13 +10,7 @@ Every registered method is a name of this package (`shoal.MDAV`, `shoal.KAnonymi
 """
 
 from importlib import import_module
-from importlib.metadata import PackageNotFoundError, version
 from typing import Any
-
-try:
-    __version__ = version("shoal")
-except PackageNotFoundError:  # run from a source tree that was never installed
-    __version__ = "0+source"
 
 _HOMES = {
     "protect": "release",
@@ -37,6 +31,8 @@ _HOMES = {
 
 def __getattr__(name: str) -> Any:
     """Names are looked up when first used, so that importing the package stays quick."""
+    if name == "__version__":
+        return _version()
     if name in _HOMES:
         return getattr(import_module(f"shoal.{_HOMES[name]}"), name)
     if not name.startswith("_"):
@@ -44,6 +40,15 @@ def __getattr__(name: str) -> Any:
             if entry.cls.__name__ == name:
                 return entry.cls
     raise AttributeError(f"module 'shoal' has no attribute '{name}'")
+
+
+def _version() -> str:
+    from importlib.metadata import PackageNotFoundError, version
+
+    try:
+        return version("shoal")
+    except PackageNotFoundError:  # run from a source tree that was never installed
+        return "0+source"
 
 
 def __dir__() -> list[str]:

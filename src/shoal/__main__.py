@@ -1,5 +1,36 @@
-"""`python -m shoal` is the command `shoal`."""
+"""The command `shoal`, and `python -m shoal`.
 
-from shoal.cli import main
+A Ctrl-C that arrives while libraries are being imported can end in a traceback, or be swallowed by an import that
+catches everything. Until the imports are done nothing has been written, so it ends the program there and then.
+"""
 
-main()
+import os
+import signal
+import sys
+from types import FrameType
+
+from shoal.errors import INTERRUPTED
+
+
+def main() -> None:
+    """Run a command, quiet about Ctrl-C from the first moment."""
+    if signal.getsignal(signal.SIGINT) is signal.default_int_handler:  # not where it is ignored, as under nohup
+        signal.signal(signal.SIGINT, _leave)
+    from shoal.cli import main as run
+
+    try:
+        run()
+    except SystemExit as end:
+        if end.code == INTERRUPTED:
+            sys.stdout.flush()
+            os._exit(INTERRUPTED)  # `python -m` would turn some interrupts into a death by signal
+        raise
+
+
+def _leave(signal_number: int, frame: FrameType | None) -> None:
+    os.write(2, b"Interrupted; nothing was changed.\n")
+    os._exit(INTERRUPTED)
+
+
+if __name__ == "__main__":
+    main()

@@ -7,6 +7,9 @@ numbers; it never holds a value of a cell.
 from collections.abc import Iterable
 from difflib import get_close_matches
 
+INTERRUPTED = 130
+"""Exit status after Ctrl-C; the others stand with the errors that they follow from."""
+
 
 class ShoalError(Exception):
     """Anything shoal refuses to do, said in one sentence."""

@@ -2,7 +2,7 @@
 
 import hashlib
 import platform
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from importlib.metadata import version
@@ -99,7 +99,6 @@ class Release:
         kept = set(frame.columns)
         table = Table(
             frame=frame,
-            described="",
             labels={n: c.label for n, c in self.plan.schema.columns.items() if c.label and n in kept}
             | ({n: text for n, text in labels.labels.items() if n in kept} if labels else {}),
             value_labels={n: v for n, v in labels.value_labels.items() if n in kept} if labels else {},
@@ -121,7 +120,7 @@ class Release:
         (folder / "report.html").write_text(page, encoding="utf-8")
 
     def _prove_file(self, path: Path) -> None:
-        back = read_table(path, apart=self.plan.schema.names("quasi-identifier")).frame
+        back = _read_back(path, len(self.rows), self.plan.schema.names("quasi-identifier"))
         finished = Microdata.finished(back, self.plan.schema)
         _require([model.judge(replace(finished.encoded, rows=self.rows), None, self.partition)
                   for model in self.plan.requirements if not model.needs_original])
@@ -158,14 +157,14 @@ class Release:
         groups = {"row": self.rows}
         if self.partition is not None:
             groups["group"] = self.partition.labels.astype(np.int64)
-        pl.DataFrame(groups).write_parquet(folder / "partition.parquet")
+        write_table(Table(frame=pl.DataFrame(groups)), folder / "partition.parquet")
         by_record = {
             f"{finding.measure}: {key}": np.asarray(values)
             for finding in self.evidence.findings for key, values in finding.private.items()
             if np.ndim(values) == 1 and len(values) == len(self.rows)
         }
         if by_record:
-            pl.DataFrame({"row": self.rows, **by_record}).write_parquet(folder / "risk.parquet")
+            write_table(Table(frame=pl.DataFrame({"row": self.rows, **by_record})), folder / "risk.parquet")
         for path in folder.iterdir():
             path.chmod(0o600)
 
@@ -173,6 +172,19 @@ class Release:
 def is_release(directory: Path) -> bool:
     """Whether a directory is a release that may be replaced; anything else is left alone."""
     return directory.is_dir() and {p.name for p in directory.iterdir()} == {"release", "private"}
+
+
+def _read_back(path: Path, n: int, apart: Collection[str]) -> pl.DataFrame:
+    """The cells of a file that has just been written; some libraries do not notice a full disk."""
+    try:
+        back = read_table(path, apart=apart).frame
+        held = f"{len(back):,}"
+    except FileError:
+        back, held = pl.DataFrame(), "none"
+    if len(back) != n:
+        raise FileError(f"Output '{path}' was not written whole ({held} of {plural(n, 'record')} can be read back). "
+                        f"Make room, or choose another place or format.")
+    return back
 
 
 def protect(

@@ -23,7 +23,7 @@ def atomic_file(path: Path, mode: int = 0o644) -> Iterator[Path]:
     try:
         handle, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
     except OSError as error:
-        raise FileError(f"Output '{path}' cannot be written ({error.strerror}). Choose another place.") from None
+        raise _unwritten(path, error) from None
     os.close(handle)
     temporary = Path(name)
     try:
@@ -32,6 +32,8 @@ def atomic_file(path: Path, mode: int = 0o644) -> Iterator[Path]:
         _sync(temporary)
         temporary.replace(path)
         _sync(path.parent)
+    except OSError as error:
+        raise _unwritten(path, error) from None
     finally:
         temporary.unlink(missing_ok=True)
 
@@ -54,7 +56,7 @@ def atomic_directory(path: Path, *, overwrite: bool = False) -> Iterator[Path]:
         path.parent.mkdir(parents=True, exist_ok=True)
         temporary = Path(tempfile.mkdtemp(prefix=f".{path.name}.", dir=path.parent))
     except OSError as error:
-        raise FileError(f"Output '{path}' cannot be written ({error.strerror}). Choose another directory.") from None
+        raise _unwritten(path, error) from None
     try:
         yield temporary
         for written in sorted(temporary.rglob("*")):
@@ -62,8 +64,17 @@ def atomic_directory(path: Path, *, overwrite: bool = False) -> Iterator[Path]:
         temporary.chmod(0o755)
         _put_in_place(temporary, path)
         _sync(path.parent)
+    except OSError as error:
+        raise _unwritten(path, error) from None
+    except FileError as error:  # of a file inside: name the place that the user knows
+        raise FileError(str(error).replace(str(temporary), str(path))) from None
     finally:
         shutil.rmtree(temporary, ignore_errors=True)  # after an exchange this is the old state
+
+
+def _unwritten(path: Path, error: OSError) -> FileError:
+    why = error.strerror or str(error).rpartition(": ")[2].partition(" (os error")[0]
+    return FileError(f"Output '{path}' cannot be written ({why}). Choose another place, or make room.")
 
 
 def _put_in_place(temporary: Path, path: Path) -> None:

@@ -32,7 +32,7 @@ class Table:
     """
 
     frame: pl.DataFrame
-    described: str
+    described: str = ""
     labels: Mapping[str, str] = field(default_factory=dict)
     value_labels: Mapping[str, Mapping[Any, str]] = field(default_factory=dict)
 
@@ -166,7 +166,9 @@ def write_table(table: Table, path: str | Path, *, guard_formulas: bool = False)
             named.replace(temporary)
         except InputError:
             raise
-        except (pl.exceptions.PolarsError, TypeError, ValueError):
+        except (pl.exceptions.PolarsError, TypeError, ValueError) as error:
+            if "(os error " in str(error):  # polars wraps what the system says
+                raise OSError(str(error)) from None
             kinds = ", ".join(sorted({str(c.dtype) for c in table.frame}))
             raise FileError(f"The format {ending} cannot hold a column of the table (its columns are of the types "
                             f"{kinds}). Choose parquet, or convert the column.") from None
@@ -184,7 +186,14 @@ def _write_parquet(table: Table, path: Path, guard: bool) -> None:
 
 def _write_excel(table: Table, path: Path, guard: bool) -> None:
     _needs("xlsxwriter", "Excel")
-    (guarded(table.frame) if guard else table.frame).write_excel(path, autofit=True)
+    from xlsxwriter.exceptions import FileCreateError
+
+    content = BytesIO()  # so that a full disk is met by us, and not by the library as it is taken down
+    try:
+        (guarded(table.frame) if guard else table.frame).write_excel(content, autofit=True)
+    except FileCreateError as error:
+        raise OSError(str(error).rpartition("] ")[2]) from None
+    path.write_bytes(content.getvalue())
 
 
 def _write_statistical(table: Table, path: Path, guard: bool) -> None:
@@ -204,6 +213,8 @@ def _write_statistical(table: Table, path: Path, guard: bool) -> None:
     try:
         _write_with(pyreadstat, frame, path, labels, dict(table.value_labels))
     except (pyreadstat.PyreadstatError, pyreadstat.ReadstatError) as error:
+        if "write" in str(error).lower():
+            raise OSError("the disk is full, or takes no more of the file") from None
         raise FileError(f"The format {ending} cannot hold the table ({type(error).__name__}); it takes short names "
                         f"of letters, digits and underscores. Rename the columns, or choose csv or parquet.") from None
 
