@@ -8,7 +8,7 @@ from shoal.partition.partitioner import Partitioner
 from shoal.records import Records
 
 
-@method("whole", title="The whole table as one group", source="")
+@method("whole", title="The whole table as one group", source="Domingo-Ferrer & Gonzalez-Nicolas (2010), k = n")
 class Whole(Partitioner):
     """One group of all records: what is replaced inside it is fully synthetic (k = n).
 
