@@ -101,11 +101,12 @@ class Partition:
         return self.sums((x - middle) * weights[:, None]) / totals + middle
 
     def sse(self, x: Floats, weights: Floats | None = None) -> float:
-        """Within-group sum of squared distances to the group's mean."""
+        """Within-group sum of squared distances to the group's mean; `x` of shape (n, d), or (n,) for one column."""
+        x = x.reshape(len(x), -1)
         squares = ((x - self.means(x, weights)[self.labels]) ** 2).sum(axis=1)
         return float((squares if weights is None else squares * weights).sum())
 
     def information_loss(self, x: Floats) -> float:
-        """IL = 100 SSE / SST in percent; 0 where all records are equal."""
+        """IL = 100 SSE / SST in percent; 0 where all records are equal. `x` as for `sse`."""
         total = float(((x - x.mean(axis=0)) ** 2).sum()) if len(x) else 0.0
         return 100.0 * self.sse(x) / total if total > 0 else 0.0

@@ -3,7 +3,7 @@
 import numpy as np
 
 
-def merge(x, labels, excess, k=1):
+def merge(x, labels, excess, k=1, partner="nearest"):
     """Algorithm 1; `excess(members)` is above 0 for a group that must grow."""
     groups = [list(np.flatnonzero(labels == g)) for g in range(max(labels) + 1)]
 
@@ -12,13 +12,29 @@ def merge(x, labels, excess, k=1):
 
     while len(groups) > 1 and max(map(need, groups)) > 0:
         worst = int(np.argmax([need(g) for g in groups]))
-        centres = np.array([x[g].mean(axis=0) for g in groups])
-        far = ((centres - centres[worst]) ** 2).sum(axis=1)
-        far[worst] = np.inf
-        other = int(np.argmin(far))
+        others = [g for g in range(len(groups)) if g != worst]
+        far = {g: ((x[groups[g]].mean(axis=0) - x[groups[worst]].mean(axis=0)) ** 2).sum() for g in others}
+        other = min(others, key=far.get)
+        if partner == "farthest" and excess(groups[worst]) > 0:
+            other = max(others, key=far.get)
+        if partner == "cheapest" and excess(groups[worst]) > 0:
+            prices = {g: price(x, groups[worst], groups[g], excess) for g in others}
+            other = min(others, key=prices.get) if min(prices.values()) < np.inf else other
         groups[worst] = groups[worst] + groups[other]
         del groups[other]
     return groups
+
+
+def price(x, g, h, excess):
+    """The rise of the loss by uniting two groups, over the excess that this settles."""
+    def loss(members):
+        return ((x[members] - x[members].mean(axis=0)) ** 2).sum()
+
+    def owed(members):
+        return len(members) * max(excess(members), 0)
+
+    settled = owed(g) + owed(h) - owed(g + h)
+    return (loss(g + h) - loss(g) - loss(h)) / settled if settled > 1e-12 * (owed(g) + owed(h)) else np.inf
 
 
 def k_anonymity_first(x, excess, k):

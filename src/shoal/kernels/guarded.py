@@ -2,7 +2,7 @@
 refine_tcloseness.cpp)."""
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 import shoal.kernels._native as _native
 from shoal.kernels.arrays import Floats, Ints, Progress, floats, ints
@@ -25,7 +25,13 @@ class Guard(NamedTuple):
     requirements: Sequence[Requirement]
 
 
-def merge_groups(x: Floats, guard: Guard, labels: Ints, k: int, progress: Progress = None) -> tuple[Ints, int]:
+Partner = Literal["nearest", "cheapest", "farthest"]
+PARTNERS: tuple[Partner, ...] = ("nearest", "cheapest", "farthest")
+
+
+def merge_groups(
+    x: Floats, guard: Guard, labels: Ints, k: int, progress: Progress = None, *, partner: Partner = "nearest"
+) -> tuple[Ints, int]:
     """Merge groups until each has `k` records and no excess, or a single one is left.
 
     Parameters
@@ -34,6 +40,9 @@ def merge_groups(x: Floats, guard: Guard, labels: Ints, k: int, progress: Progre
         Shape (n, d), finite.
     labels
         Shape (n,); the partition to start from.
+    partner
+        The group that one with an excess is merged with: that of the nearest centroid; the one that costs least
+        within-group sum of squares for the excess it settles; or that of the farthest centroid.
 
     Returns
     -------
@@ -45,7 +54,7 @@ def merge_groups(x: Floats, guard: Guard, labels: Ints, k: int, progress: Progre
     nearest. Ties go to the lowest group number.
     """
     merged, merges = _native.merge_groups(
-        floats(x), ints(guard.bins), list(guard.requirements), ints(labels), k, progress
+        floats(x), ints(guard.bins), list(guard.requirements), ints(labels), k, PARTNERS.index(partner), progress
     )
     return merged, merges
 
