@@ -152,3 +152,68 @@ def test_integer_categories_are_the_same_with_and_without_a_missing_cell(frame: 
     holed = Microdata.of(pl.DataFrame({"code": [*cells, None]}), roles).encoded["code"]
     assert whole.categories == holed.categories == (-999, 0, 7, 2**60)
     assert whole.values.tolist() == holed.values.tolist()[:-1] == [2, 0, 3, 2, 1]
+
+
+TEXT = ["b", None, "a", "", "a longer label than seven bytes", "b", "a"]
+
+
+@pytest.mark.parametrize("make", [
+    pl.Series, lambda t: pl.Series(t, dtype=pl.Categorical),
+    lambda t: pl.Series(t, dtype=pl.Enum(sorted({*t} - {None}))),
+    pd.Series, lambda t: pd.Series(t, dtype="object"), lambda t: pd.Series(t, dtype="category"),
+    lambda t: pd.Series(t, dtype="string[python]"), lambda t: pd.Series(t, dtype="string[pyarrow]"),
+    lambda t: pa.chunked_array([t[:2], t[2:]], pa.string()), lambda t: pa.chunked_array([t]).dictionary_encode(),
+])
+def test_text_in_every_dress_has_the_same_codes(make: Any) -> None:
+    column = make(TEXT)
+    kinds = {"polars": pl.DataFrame, "pandas": pd.DataFrame, "pyarrow": pa.table}
+    frame = kinds[type(column).__module__.split(".")[0]]({"c": column})
+    variable = Microdata.of(frame, {"c": {"role": "other"}}).encoded["c"]
+    assert variable.categories == ("", "a", "a longer label than seven bytes", "b")
+    assert variable.values.tolist() == [3, -1, 1, 0, 2, 3, 1]
+
+
+@pytest.mark.parametrize("dtype", ["int8", "int32", "int64", "uint16", "float32", "float64"])
+@pytest.mark.parametrize("kind", ["polars", "pandas", "pyarrow"])
+def test_numbers_in_every_width_have_the_same_classes(kind: str, dtype: str) -> None:
+    cells = np.array([3, 1, 3, 2, 1, 1], dtype=dtype)
+    frame = {"polars": pl.DataFrame, "pandas": pd.DataFrame, "pyarrow": pa.table}[kind]({"c": cells})
+    for level in ("continuous", "nominal"):
+        records = Microdata.of(frame, {"c": {"role": "quasi-identifier", "level": level}}).records
+        assert records.classes(["c"]).of_record.tolist() == [2, 3, 2, 1, 3, 3]
+        assert sorted(records.class_sizes(["c"]).tolist()) == [1, 2, 3]
+    assert records["c"].categories == (1, 2, 3)
+    continuous = Microdata.of(frame, {"c": "quasi-identifier"}).records["c"]
+    assert continuous.values.dtype == np.float64
+    assert not continuous.missing.any()
+
+
+def test_integers_with_missing_cells_in_every_kind() -> None:
+    tables = [pl.DataFrame({"c": [2, None, 1]}), pa.table({"c": [2, None, 1]}),
+              pd.DataFrame({"c": pd.array([2, None, 1], dtype="Int64")}), pd.DataFrame({"c": [2.0, None, 1.0]})]
+    for table in tables:
+        for level in ("continuous", "nominal"):
+            column = {"role": "quasi-identifier", "level": level, "missing": "keep"}
+            records = Microdata.of(table, {"c": column}).records
+            assert records["c"].missing.tolist() == [False, True, False]
+            assert records.class_sizes(["c"]).tolist() == [1, 1, 1]
+
+
+def test_zero_and_minus_zero_and_all_nans_as_written() -> None:
+    cells = np.array([0.0, -0.0, np.nan, np.nan, 0.5])
+    cells[3:4].view(np.int64)[:] ^= 1  # another NaN
+    for level, sizes in (("continuous", [1, 1, 1, 2]), ("nominal", [1, 1, 1, 2])):
+        column = {"role": "quasi-identifier", "level": level, "missing": "keep"}
+        assert sorted(Microdata.of(pl.DataFrame({"c": cells}), {"c": column}).records.class_sizes(["c"])) == sizes
+
+
+def test_a_column_of_several_types_is_refused_however_late_they_differ() -> None:
+    frame = pd.DataFrame({"c": pd.Series(["a"] * 200 + [1, True], dtype="object")})
+    with pytest.raises(DataError, match="Column 'c' holds string cells, or cells of several types"):
+        _ = Microdata.of(frame, {"c": "quasi-identifier"}).records
+
+
+def test_the_table_of_the_user_cannot_be_written_through_the_records() -> None:
+    frame = pl.DataFrame({"c": [1.5, 2.5]})
+    with pytest.raises(ValueError, match="read-only"):
+        Microdata.of(frame, {"c": "quasi-identifier"}).records["c"].values[0] = 9.0

@@ -12,10 +12,11 @@ from typing import Any
 
 import narwhals.stable.v2 as nw
 import numpy as np
+from numpy.typing import NDArray
 
 from shoal.errors import DataError, SchemaError, plural
-from shoal.kernels.arrays import Bools, Floats, Ints, ints, longs
-from shoal.kernels.classes import distinct
+from shoal.kernels.arrays import Bools, Floats, Ints, floats, ints, longs
+from shoal.kernels.classes import distinct, first_rows, renumber, text_codes
 from shoal.records import Unit, Variable
 from shoal.schema import Column, Level
 
@@ -36,20 +37,24 @@ SIMPLE = {str, int, float, bool, Decimal, date, datetime, time, timedelta}
 
 
 def encode(series: nw.Series[Any], column: Column, folder: Path) -> Variable:
-    """A column in numbers as its description says, missing values still missing; hierarchies are read in `folder`."""
-    _check_cells(series)
+    """A column in numbers as its description says, missing values still missing; hierarchies are read in `folder`.
+
+    Numbers that need no conversion are seen where they stand in the table, not copied.
+    """
+    dtype = series.dtype
+    _check_cells(series, dtype)
     if column.role not in UNCOMPARED:
-        _check_exact(series)
-    level = column.level or _default_level(series, column)
+        _check_exact(series, dtype)
+    level = column.level or _default_level(dtype, column)
     common: dict[str, Any] = {"name": series.name, "role": column.role, "level": level, "weight": column.weight,
                               "scale": column.scale}
     if level == "continuous":
-        values = _numbers(series)
+        values = _numbers(series, dtype)
         if column.role == "weight" and (wrong := int((values <= 0).sum())):
             raise DataError(f"The weight column '{series.name}' has {plural(wrong, 'weight')} of zero or less; a "
                             f"record stands for a positive number of persons. Correct them.")
-        return Variable(values=values, unit=_unit(series.dtype), **common)
-    codes, categories = _categories(series, column)
+        return Variable(values=values, unit=_unit(dtype), **common)
+    codes, categories = _categories(series, dtype, column)
     try:
         hierarchy = column.load_hierarchy([str(c) for c in categories if c is not None], folder)
     except SchemaError as error:
@@ -57,24 +62,30 @@ def encode(series: nw.Series[Any], column: Column, folder: Path) -> Variable:
     return Variable(values=codes, categories=categories, hierarchy=hierarchy, **common)
 
 
-def _check_cells(series: nw.Series[Any]) -> None:
+def _check_cells(series: nw.Series[Any], dtype: Any) -> None:
     """A frame's column of anything may hold cells of one simple type, and then only."""
-    dtype = series.dtype
+    if dtype.is_numeric() or dtype == nw.String:
+        return
     if dtype == nw.Object:
         types = {type(v) for v, gone in zip(series.to_list(), _missing(series)) if not gone}
         fits = not types or (len(types) == 1 and types <= SIMPLE)
     else:
         fits = dtype not in NO_CELLS or (dtype == nw.Unknown and bool(series.is_null().all()))
     if not fits:
-        raise DataError(
-            f"Column '{series.name}' holds {type(dtype).__name__.lower()} cells, or cells of several types; a column "
-            f"must hold numbers, text, dates or truth values. Convert it, or take it out of the table."
-        )
+        raise _unfit(series, dtype)
 
 
-def _check_exact(series: nw.Series[Any]) -> None:
+def _unfit(series: nw.Series[Any], dtype: Any) -> DataError:
+    return DataError(
+        f"Column '{series.name}' holds {type(dtype).__name__.lower()} cells, or cells of several types; a column "
+        f"must hold numbers, text, dates or truth values. Convert it, or take it out of the table."
+    )
+
+
+def _check_exact(series: nw.Series[Any], dtype: Any) -> None:
     """Cells that differ must differ in numbers too, or what counts as equal would be written differently."""
-    dtype = series.dtype
+    if dtype not in (nw.Decimal, nw.Time, nw.Datetime, nw.Duration):
+        return
     known = series.drop_nulls()
     if dtype == nw.Decimal and any(Decimal(repr(float(cell))) != cell for cell in known.unique().to_list()):
         raise DataError(f"Column '{series.name}' has decimal numbers with more digits than a number holds exactly. "
@@ -97,19 +108,55 @@ def _unit(dtype: Any) -> Unit | None:
     return "datetime" if dtype == nw.Datetime else "duration" if dtype == nw.Duration else None
 
 
-def _default_level(series: nw.Series[Any], column: Column) -> Level:
+def _default_level(dtype: Any, column: Column) -> Level:
     if column.role in ("identifier", "household", "stratum"):
         return "nominal"
     if column.order is not None:
         return "ordinal"
     if column.hierarchy is not None:
         return "nominal"
-    numeric = series.dtype.is_numeric() or series.dtype in (nw.Date, nw.Datetime, nw.Duration)
+    numeric = dtype.is_numeric() or dtype in (nw.Date, nw.Datetime, nw.Duration)
     return "continuous" if numeric else "nominal"
 
 
-def _numbers(series: nw.Series[Any]) -> Floats:
-    dtype = series.dtype
+def _plain(series: nw.Series[Any], dtype: Any) -> NDArray[Any] | None:
+    """The numbers of a column where NumPy can hold them as they are (NaN for missing); None otherwise."""
+    kinds = "iu" if dtype.is_integer() and dtype not in BEYOND_INT64 else "f" if dtype.is_float() else ""
+    if not kinds:
+        return None
+    values = series.to_native().to_numpy()
+    if values.dtype.kind not in kinds:
+        return None
+    values = np.ascontiguousarray(values).view()
+    values.flags.writeable = False
+    return values
+
+
+def _numbers(series: nw.Series[Any], dtype: Any) -> NDArray[Any]:
+    """Shape (n,); float64, or whole numbers as they are."""
+    values = _plain(series, dtype)
+    if values is None:
+        values = _converted(series, dtype)
+    if values.dtype.kind == "f":
+        if not np.isfinite(values).all() and (infinite := int(np.isinf(values).sum())):
+            raise DataError(
+                f"Column '{series.name}' has {plural(infinite, 'infinite value')}; numbers must be finite. "
+                f"Replace them before the release."
+            )
+        return floats(values)
+    if values.dtype.itemsize == 8 and len(values) and max(int(values.max()), -int(values.min())) > EXACT_INTEGERS:
+        raise _inexact(series)
+    return values
+
+
+def _inexact(series: nw.Series[Any]) -> DataError:
+    return DataError(
+        f"Column '{series.name}' has integers beyond 2^53, which are not exact as numbers. "
+        f"Set level: nominal, or rescale it."
+    )
+
+
+def _converted(series: nw.Series[Any], dtype: Any) -> Floats:
     if dtype.is_temporal():
         days = dtype == nw.Date
         if isinstance(dtype, nw.Datetime) and dtype.time_zone is not None:
@@ -130,18 +177,10 @@ def _numbers(series: nw.Series[Any]) -> Floats:
     if dtype.is_integer():
         largest = max((abs(int(v)) for v in (series.min(), series.max()) if v is not None), default=0)
         if largest > EXACT_INTEGERS:
-            raise DataError(
-                f"Column '{series.name}' has integers beyond 2^53, which are not exact as numbers. "
-                f"Set level: nominal, or rescale it."
-            )
+            raise _inexact(series)
     missing = _missing(series)
     values = np.array(series.cast(nw.Float64).fill_null(np.nan).to_numpy(), dtype=np.float64)
     values[missing] = np.nan
-    if infinite := int(np.isinf(values).sum()):
-        raise DataError(
-            f"Column '{series.name}' has {plural(infinite, 'infinite value')}; numbers must be finite. "
-            f"Replace them before the release."
-        )
     return values
 
 
@@ -152,32 +191,68 @@ def _missing(series: nw.Series[Any]) -> Bools:
     return np.asarray(mask.to_numpy(), dtype=bool)
 
 
-def _categories(series: nw.Series[Any], column: Column) -> tuple[Ints, tuple[Any, ...]]:
-    missing = _missing(series)
-    if series.dtype.is_integer() and series.dtype not in BEYOND_INT64 and column.order is None and not missing.any():
-        numbers, places = distinct(longs(series.to_numpy()))  # the same without a Python object a cell
-        return ints(places), tuple(numbers.tolist())
-    values = series.to_list()
-    written = repr if series.dtype.is_float() and column.order is None else _itself  # -0.0 is not written as 0.0
-    present = {written(v): v for v, gone in zip(values, missing) if not gone}
+def _categories(series: nw.Series[Any], dtype: Any, column: Column) -> tuple[Ints, tuple[Any, ...]]:
+    """Codes into the categories, -1 for missing, and the categories in their order."""
+    codes, present = _coded(series, dtype)
+    known = [c for c, cell in enumerate(present) if cell is not None]
     if column.order is not None:
         categories = tuple(column.order)
-        if absent := sum(v not in set(categories) for v in present.values()):
+        if absent := sum(present[c] not in set(categories) for c in known):
             raise DataError(
                 f"Column '{series.name}' has an order that leaves out {plural(absent, 'value')} of the data. "
                 f"Add them to order."
             )
-    elif series.dtype in (nw.Enum,) or (series.dtype == nw.Categorical and column.level == "ordinal"):
-        categories = tuple(c for c in series.cat.get_categories().to_list() if c in present)
+        rank = {category: i for i, category in enumerate(categories)}
+        place = [rank[cell] if cell is not None else -1 for cell in present]
     else:
-        categories = tuple(sorted(present.values(), key=lambda v: (type(v).__name__, v, str(v))))
-    codes = {written(category): i for i, category in enumerate(categories)}
-    found = [-1 if gone else codes[written(v)] for v, gone in zip(values, missing)]
-    return np.array(found, dtype=np.int32), categories
+        if dtype == nw.Enum or (dtype == nw.Categorical and column.level == "ordinal"):
+            rank = {category: i for i, category in enumerate(series.cat.get_categories().to_list())}
+            known.sort(key=lambda c: rank[present[c]])
+        else:
+            known.sort(key=lambda c: (type(present[c]).__name__, present[c], str(present[c])))
+        categories = tuple(present[c] for c in known)
+        place = [-1] * len(present)
+        for i, c in enumerate(known):
+            place[c] = i
+    renumber(codes, ints(place))
+    return codes, categories
 
 
-def _itself(value: Any) -> Any:
-    return value
+def _coded(series: nw.Series[Any], dtype: Any) -> tuple[Ints, list[Any]]:
+    """New codes into a list of cells that are all different, -1 or the code of a None for missing cells."""
+    values = _plain(series, dtype)
+    if values is not None and values.dtype.kind == "f":  # by their bits: -0.0 is not written as 0.0
+        held, codes, _ = distinct(np.where(np.isnan(values), np.nan, values).astype(np.float64).view(np.int64))
+        return codes, [None if np.isnan(v) else v for v in held.view(np.float64).tolist()]
+    if values is not None:
+        held, codes, _ = distinct(longs(values))
+        return codes, held.tolist()
+    if dtype in (nw.String, nw.Categorical, nw.Enum) and (found := _text(series, dtype)):
+        return found
+    numbers: dict[Any, int] = {}
+    cells = series.to_list()
+    missing = _missing(series)
+    codes = np.array([-1 if gone else numbers.setdefault((type(v), v), len(numbers))
+                      for v, gone in zip(cells, missing)], dtype=np.int32)
+    if len({kind for kind, _ in numbers}) > 1:
+        raise _unfit(series, dtype)
+    return codes, [value for _, value in numbers]
+
+
+def _text(series: nw.Series[Any], dtype: Any) -> tuple[Ints, list[Any]] | None:
+    """As `_coded`, from what the column's library has: codes of its own, or text in Arrow's layout."""
+    native = series.to_native()
+    if dtype != nw.String and series.implementation.is_pandas():
+        return native.cat.codes.to_numpy().astype(np.int32), native.cat.categories.tolist()
+    if dtype != nw.String and series.implementation.is_polars():
+        numbers = native.to_physical().to_numpy()  # with missing cells they are floats
+        held, codes, _ = distinct(longs(np.nan_to_num(numbers, nan=-1) if numbers.dtype.kind == "f" else numbers))
+        return codes, native[first_rows(longs(codes), len(held))].to_list()
+    in_arrow = not series.implementation.is_pandas() or getattr(native.dtype, "storage", None) == "pyarrow"
+    if not in_arrow or not hasattr(native, "__arrow_c_stream__"):
+        return None
+    found = text_codes(native.__arrow_c_stream__())
+    return found and (found[0], series[found[1]].to_list())
 
 
 # From numbers to cells
@@ -242,7 +317,7 @@ def _decode_numbers(variable: Variable, dtype: Any, backend: Any, decimals: int 
 def _decode_categories(variable: Variable, dtype: Any, backend: Any, known: tuple[Any, ...]) -> nw.Series[Any]:
     numbers = dtype is not None and dtype.is_integer() and all(type(c) is int for c in variable.categories)
     same_kind = dtype is not None and (numbers or set(variable.categories) <= {*known, None})
-    cells = [*variable.categories, None] if same_kind else [*map(_text, variable.categories), None]
+    cells = [*variable.categories, None] if same_kind else [*map(_as_text, variable.categories), None]
     values = [cells[code] for code in variable.values.tolist()]
     if not same_kind:
         return _series(variable.name, values, nw.String, backend)
@@ -251,7 +326,7 @@ def _decode_categories(variable: Variable, dtype: Any, backend: Any, known: tupl
     return series if series.dtype == dtype or nullable else series.cast(dtype)
 
 
-def _text(category: Any) -> str | None:
+def _as_text(category: Any) -> str | None:
     return None if category is None else str(category)
 
 

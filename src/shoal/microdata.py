@@ -6,7 +6,7 @@ numbers back into a frame of the kind that came in, with its index, column order
 """
 
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
@@ -87,7 +87,7 @@ class Microdata:
     def encoded(self) -> Records:
         """Every column in numbers, missing values still missing."""
         return Records.of(
-            encode(self.frame[name], column, self.folder)
+            encode(self.frame.get_column(name), column, self.folder)
             for name, column in ((n, self.schema.columns[n]) for n in self.frame.columns)
         )
 
@@ -147,7 +147,8 @@ class Microdata:
 
 
 def as_records(
-    x: Any, confidential: Any = None, standardise: Scale = "sd", roles: Mapping[str, Any] | None = None
+    x: Any, confidential: Any = None, standardise: Scale = "sd", roles: Mapping[str, Any] | None = None,
+    only: Collection[str] | None = None,
 ) -> Records:
     """Records from whatever a user has: Records, Microdata, an array, or any data frame.
 
@@ -160,6 +161,8 @@ def as_records(
         Column names of `x`, or an array of shape (n,) or (n, c), or a frame.
     standardise
         How distances standardise continuous columns.
+    only
+        The columns and roles that matter, where not all do: of a frame, no other column is turned into numbers.
     """
     if isinstance(x, Microdata):
         x = x.records
@@ -173,7 +176,12 @@ def as_records(
         name: {"role": "confidential" if name in named else "quasi-identifier", "scale": standardise}
         for name in frame.columns
     }
-    records = Microdata.of(x, {**described, **(roles or {})}).records
+    schema = Schema.of({**described, **(roles or {})})
+    if only is not None:
+        kept = {name: column for name, column in schema.columns.items() if name in only or column.role in only}
+        if kept:
+            frame, schema = frame.select(*kept), Schema(columns=kept)
+    records = Microdata.of(frame, schema).records
     return records if named else _add_confidential(records, confidential)
 
 
@@ -265,9 +273,9 @@ def _treat_missing(records: Records, schema: Schema) -> tuple[Records, dict[str,
     facts: dict[str, Any] = {}
     changed = []
     for variable in records.variables:
-        count = int(variable.missing.sum())
-        if not count:
+        if variable.complete:
             continue
+        count = int(variable.missing.sum())
         policy = schema.columns[variable.name].missing_policy
         facts[variable.name] = {"missing": count, "policy": policy}
         match policy:

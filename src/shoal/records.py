@@ -24,7 +24,7 @@ from numpy.typing import ArrayLike, NDArray
 from shoal.errors import DataError, plural, quoted
 from shoal.hierarchy import Hierarchy
 from shoal.kernels.arrays import Bools, Floats, Ints, Longs, floats, ints
-from shoal.kernels.classes import distinct
+from shoal.kernels.classes import class_sizes, classes, first_rows
 from shoal.kernels.suppression import wildcard_counts
 from shoal.schema import Level, Role, Scale
 
@@ -42,6 +42,21 @@ HUGE = 2.0**1020
 """Above this the difference of two values may overflow."""
 
 
+class _Values:
+    """The values of a variable: whole numbers of a continuous one are turned into float64 when first asked for."""
+
+    def __get__(self, variable: "Variable | None", owner: type) -> NDArray[Any]:
+        if variable is None:
+            raise AttributeError("A variable has no values by default.")
+        held = variable.__dict__
+        if "values" not in held:
+            held["values"] = floats(held["given"]) if variable.continuous else held["given"]
+        return held["values"]  # type: ignore[no-any-return]
+
+    def __set__(self, variable: "Variable", values: NDArray[Any]) -> None:
+        variable.__dict__["given"] = values
+
+
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Variable:
     """One column in numbers.
@@ -49,8 +64,8 @@ class Variable:
     Parameters
     ----------
     values
-        Shape (n,). Continuous: float64, NaN for missing. Ordinal and nominal: int32 codes into `categories`,
-        -1 for missing.
+        Shape (n,). Continuous: float64, NaN for missing; whole numbers given as such become float64 when they are
+        first asked for. Ordinal and nominal: int32 codes into `categories`, -1 for missing.
     categories
         The categories as they stand in the table; ordinal ones from lowest to highest.
     unit
@@ -61,7 +76,7 @@ class Variable:
     name: str
     role: Role
     level: Level
-    values: NDArray[Any]
+    values: _Values = _Values()
     categories: tuple[Any, ...] = ()
     hierarchy: Hierarchy | None = None
     scale: Scale = "sd"
@@ -69,7 +84,12 @@ class Variable:
     unit: Unit | None = None
 
     def __len__(self) -> int:
-        return len(self.values)
+        return len(self.given)
+
+    @property
+    def given(self) -> NDArray[Any]:
+        """Shape (n,); the values as they came: whole numbers stay whole."""
+        return self.__dict__["given"]  # type: ignore[no-any-return]
 
     @property
     def continuous(self) -> bool:
@@ -78,7 +98,16 @@ class Variable:
     @cached_property
     def missing(self) -> Bools:
         """Shape (n,)."""
-        return np.isnan(self.values) if self.continuous else np.asarray(self.values < 0)
+        if not self.continuous:
+            return np.asarray(self.given < 0)
+        return np.isnan(self.given) if self.given.dtype.kind == "f" else np.zeros(len(self), dtype=bool)
+
+    @property
+    def complete(self) -> bool:
+        """Whether no cell is missing."""
+        if not self.continuous:
+            return not len(self) or int(self.given.min()) >= 0
+        return self.given.dtype.kind != "f" or not np.isnan(self.given).any()
 
     def take(self, rows: Longs | Bools) -> "Variable":
         return replace(self, values=self.values[rows])
@@ -102,10 +131,10 @@ class Variable:
     def codes(self) -> Ints:
         """Shape (n,); equal codes from 0 exactly where cells are equal as written, -1 for missing cells."""
         if not self.continuous:
-            return ints(self.values)
-        codes = np.full(len(self.values), -1, dtype=np.int32)
+            return ints(self.given)
+        codes = np.full(len(self), -1, dtype=np.int32)
         known = ~self.missing
-        codes[known] = np.unique(self.identity()[known], return_inverse=True)[1]
+        codes[known] = classes([self.given[known]], int(known.sum()))[0]
         return codes
 
     def embedded(self) -> Floats:
@@ -331,21 +360,23 @@ class Records:
 
     def classes(self, names: Iterable[str]) -> Classes:
         """Equivalence classes over columns; no columns make one class of all records."""
-        ids = np.zeros(len(self), dtype=np.int64)
-        count = 1
-        for name in names:
-            values = self[name].identity()
-            low, high = (int(values.min()), int(values.max())) if len(values) else (0, 0)
-            if high - low >= 4 * len(values) + 16:
-                held, values = distinct(values)
-                low, high = 0, len(held) - 1
-            ids = ids * (high - low + 1) + (values - low)
-            count = count * (high - low + 1)
-            if count > 4 * len(ids) + 16:
-                held, ids = distinct(ids)
-                count = len(held)
-        held, ids = distinct(ids)
-        return Classes(ids=ids, sizes=np.bincount(ids, minlength=len(held)).astype(np.int64))
+        chosen = tuple(names)
+        if chosen not in self._classes:
+            ids, sizes = classes([self[name].given for name in chosen], len(self))
+            self._classes[chosen] = Classes(ids=ids, sizes=sizes)
+        return self._classes[chosen]
+
+    def class_sizes(self, names: Iterable[str]) -> Longs:
+        """Shape (C,); sizes of the equivalence classes over columns, where it does not matter who is in which."""
+        chosen = tuple(names)
+        if chosen in self._classes:
+            return self._classes[chosen].sizes
+        return class_sizes([self[name].given for name in chosen], len(self))
+
+    @cached_property
+    def _classes(self) -> dict[tuple[str, ...], Classes]:
+        """Classes found so far: most judges ask for those of the quasi-identifiers."""
+        return {}
 
     def matching(self, names: Iterable[str], missing: MissingCells = "equal") -> Longs:
         """Shape (n,); for each record the number of records it may stand for on some columns, itself included.
@@ -361,7 +392,7 @@ class Records:
         classes = self.classes(chosen)
         if missing == "equal" or not chosen:
             return classes.of_record
-        _, first = np.unique(classes.ids, return_index=True)
+        first = first_rows(classes.ids, len(classes.sizes))
         codes = np.column_stack([self[name].codes()[first] for name in chosen])
         counts = wildcard_counts(codes, classes.sizes, missing_counts=missing == "wildcard")
         return np.asarray(counts[classes.ids])

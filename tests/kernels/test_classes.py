@@ -1,23 +1,110 @@
 import numpy as np
+import polars as pl
+import pyarrow as pa
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from shoal.kernels.classes import distinct
+from shoal.kernels.classes import class_sizes, classes, distinct, first_rows, text_codes
 
 
 @given(arrays(np.int64, st.integers(0, 60), elements=st.one_of(st.integers(-3, 3), st.integers(-(2**63), 2**63 - 1))))
 def test_equals_numpy(values):
-    held, where = distinct(values)
-    expected, inverse = np.unique(values, return_inverse=True)
+    held, where, counts = distinct(values)
+    expected, inverse, often = np.unique(values, return_inverse=True, return_counts=True)
     assert held.tolist() == expected.tolist()
     assert where.tolist() == inverse.tolist()
+    assert counts.tolist() == often.tolist()
 
 
 @pytest.mark.parametrize("most", [10, 10_000, 2**60])
 def test_equals_numpy_beyond_the_first_table(most):
     values = np.random.default_rng(1).integers(-most, most, 20_000)
-    held, where = distinct(values)
-    expected, inverse = np.unique(values, return_inverse=True)
-    assert (held == expected).all() and (where == inverse).all()
+    held, where, counts = distinct(values)
+    expected, inverse, often = np.unique(values, return_inverse=True, return_counts=True)
+    assert (held == expected).all() and (where == inverse).all() and (counts == often).all()
+
+
+def numbers_of(*columns):
+    """Rows as tuples, floats by their bits and NaNs as one, numbered as they sort."""
+    def cell(value):
+        if not isinstance(value, float):
+            return value
+        return "nan" if np.isnan(value) else (value, np.signbit(value))
+    rows = [tuple(map(cell, row)) for row in zip(*(column.tolist() for column in columns))]
+    return [rows.index(row) for row in rows]
+
+
+ELEMENTS = {
+    np.int64: st.one_of(st.integers(-3, 3), st.integers(-(2**63), 2**63 - 1)),
+    np.int32: st.one_of(st.integers(-1, 3), st.integers(-(2**31), 2**31 - 1)),
+    np.int8: st.integers(-128, 127),
+    np.uint32: st.integers(0, 2**32 - 1),
+    np.float64: st.one_of(st.sampled_from([0.0, -0.0, np.nan, 1.0, -1.0, 2.0**30, np.inf, 1e300]),
+                          st.sampled_from([0.5, -2.0, 3.0])),
+}
+
+
+@settings(max_examples=60)
+@given(st.lists(st.lists(st.integers(0, 5), min_size=20, max_size=20), min_size=0, max_size=7), st.data())
+def test_two_rows_share_a_class_exactly_where_all_cells_agree(picks, data):
+    columns = []
+    for pick in picks:
+        kind = data.draw(st.sampled_from(sorted(ELEMENTS, key=str)))
+        pool = data.draw(st.lists(ELEMENTS[kind], min_size=6, max_size=6))
+        columns.append(np.array([pool[p] for p in pick], dtype=kind))
+    ids, sizes = classes(columns, 20)
+    expected = numbers_of(*columns) if columns else [0] * 20
+    assert [list(ids).index(i) for i in ids] == expected
+    assert sizes.tolist() == np.bincount(ids).tolist()
+    assert sorted(class_sizes(columns, 20).tolist()) == sorted(sizes.tolist())
+    assert first_rows(ids, len(sizes)).tolist() == [list(ids).index(c) for c in range(len(sizes))]
+
+
+@pytest.mark.parametrize("n", [0, 1, 5000])
+def test_classes_ascend_as_rows_do(n):
+    rng = np.random.default_rng(n)
+    columns = [rng.integers(-4, 4, n), rng.integers(0, 10**7, n) * 300, rng.integers(0, 3, n).astype(float)]
+    ids, sizes = classes(columns, n)
+    expected, inverse, counts = np.unique(np.column_stack(columns), axis=0, return_inverse=True, return_counts=True)
+    assert ids.tolist() == inverse.ravel().tolist()
+    assert sizes.tolist() == counts.tolist()
+
+
+def test_columns_with_too_many_bits_together():
+    rng = np.random.default_rng(3)
+    columns = [rng.integers(0, 2**30, 300)[rng.integers(0, 300, 2000)] for _ in range(5)]
+    ids, sizes = classes(columns, 2000)
+    assert len(sizes) == len(set(zip(*(c.tolist() for c in columns))))
+
+
+TEXTS = st.one_of(st.none(), st.text(max_size=9), st.sampled_from(
+    ["", "\0", "\0\0", "abcdefg", "abcdefgh", "abcdefg\0", "a longer text of one", "a longer text of two", "\xff" * 8]))
+
+
+@given(st.lists(TEXTS, max_size=40))
+def test_equal_codes_for_equal_texts(cells):
+    column = pl.Series(cells, dtype=pl.String)
+    arrow = pa.chunked_array([cells[:7], cells[7:]], pa.string())
+    for stream in (column, arrow, arrow.cast(pa.large_string()), arrow.dictionary_encode(), column.to_arrow()[3:],
+                   column.cast(pl.Categorical)):
+        chunked = stream if hasattr(stream, "__arrow_c_stream__") else pa.chunked_array([stream])
+        codes, first = text_codes(chunked.__arrow_c_stream__())
+        these = cells[3:] if chunked is not stream else cells
+        known = list(dict.fromkeys(cell for cell in these if cell is not None))
+        assert codes.tolist() == [-1 if cell is None else known.index(cell) for cell in these]
+        assert [these[row] for row in first] == known
+
+
+def test_many_texts():
+    rng = np.random.default_rng(1)
+    for texts in ([str(i) for i in rng.integers(0, 30_000, 60_000)], [f"record number {i}" for i in range(20_000)]):
+        codes, first = text_codes(pl.Series(texts).__arrow_c_stream__())
+        expected = {text: i for i, text in enumerate(dict.fromkeys(texts))}
+        assert codes.tolist() == [expected[text] for text in texts]
+        assert len(first) == len(expected)
+
+
+def test_a_stream_without_text():
+    assert text_codes(pl.Series([1, 2]).__arrow_c_stream__()) is None

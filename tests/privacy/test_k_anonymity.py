@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from shoal.errors import DataError
 from shoal.privacy.k_anonymity import KAnonymity
 
 
@@ -66,3 +67,11 @@ def test_a_planted_lie_is_caught(k: int) -> None:
     verdict = KAnonymity(k=k).check(ages)
     assert verdict.achieved == 1
     assert not verdict.holds
+
+
+def test_only_the_columns_that_matter_are_read():
+    frame = pl.DataFrame({"a": [1, 1, 2, 2], "odd": [[1], [2], [3], [4]], "pay": [1.0, None, 2.0, 3.0]})
+    assert KAnonymity(k=2, columns=("a",)).check(frame).achieved == 2
+    assert KAnonymity(k=2).check(frame.drop("odd"), confidential="pay").achieved == 2
+    with pytest.raises(DataError, match="There is no column 'b'"):
+        KAnonymity(k=2, columns=("b",)).check(frame.drop("odd", "pay"))

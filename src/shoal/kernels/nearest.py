@@ -50,14 +50,9 @@ class Distinct:
 def distinct(x: Floats) -> Distinct:
     """Merge equal rows (0 equals -0)."""
     x = x + 0.0
-    ids = np.zeros(len(x), dtype=np.int64)
-    for column in x.T:
-        values, codes = classes.distinct(np.ascontiguousarray(column).view(np.int64))
-        _, ids = classes.distinct(ids * len(values) + codes)
-    sizes = np.bincount(ids)
-    first = np.empty(len(sizes), dtype=np.int64)
-    first[ids[::-1]] = np.arange(len(x))[::-1]
-    return Distinct(points=np.ascontiguousarray(x[first]), of_row=ids, sizes=sizes.astype(np.int64))
+    ids, sizes = classes.classes(list(x.T), len(x))
+    first = classes.first_rows(ids, len(sizes))
+    return Distinct(points=np.ascontiguousarray(x[first]), of_row=ids, sizes=sizes)
 
 
 def uses_tree(n_points: int, n_queries: int, d: int) -> bool:

@@ -6,7 +6,7 @@ from itertools import combinations
 import numpy as np
 
 from shoal.kernels.arrays import Floats, Ints, Longs, ints
-from shoal.kernels.classes import distinct
+from shoal.kernels.classes import classes
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -37,15 +37,7 @@ class Task:
 
 def row_ids(codes: Ints) -> Longs:
     """Shape (n,); equal numbers exactly for equal rows, from 0 without a gap, in lexicographic order."""
-    ids, count = np.zeros(len(codes), dtype=np.int64), 1
-    for column in codes.T:
-        width = int(column.max(initial=-1)) + 2
-        if count * width > 2**62:
-            ids = distinct(ids)[1]
-            count = int(ids.max(initial=-1)) + 1
-        ids = ids * width + (column + 1)
-        count *= width
-    return distinct(ids)[1]
+    return classes(list(codes.T), len(codes))[0]
 
 
 def distinct_rows(codes: Ints) -> tuple[Ints, Longs, Longs]:

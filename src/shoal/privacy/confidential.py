@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from shoal.errors import DataError, plural
 from shoal.evidence import Verdict
 from shoal.kernels import emd
-from shoal.kernels.arrays import Bools, Floats, Ints, Longs, ints
+from shoal.kernels.arrays import Bools, Floats, Ints, Longs, ints, longs
 from shoal.kernels.classes import distinct
 from shoal.records import Classes, Records, Variable
 
@@ -74,18 +74,20 @@ def binned(variable: Variable, distance: Distance = "distinct") -> Bins:
     """
     if variable.level == "nominal" or distance == "equal":
         return _nominal(variable, distance)
-    bins = np.full(len(variable), -1, dtype=np.int32)
-    known = ~variable.missing
-    held, where = _distinct(variable, known)
-    bins[known] = where
-    counts = np.bincount(where, minlength=held).astype(np.int64)
-    return Bins(name=variable.name, bins=bins, counts=counts, nodes=np.empty((0, held), dtype=np.int32),
+    if variable.complete:
+        held, bins, counts = _distinct(variable.given)
+    else:
+        bins = np.full(len(variable), -1, dtype=np.int32)
+        held, bins[~variable.missing], counts = _distinct(variable.given[~variable.missing])
+    return Bins(name=variable.name, bins=ints(bins), counts=counts, nodes=np.empty((0, len(held)), dtype=np.int32),
                 spread=distance == "rank")
 
 
-def _distinct(variable: Variable, known: Bools) -> tuple[int, Longs]:
-    held, where = np.unique(variable.values[known], return_inverse=True)
-    return len(held), where
+def _distinct(values: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any], Longs]:
+    """Distinct values in ascending order, where each record's stands among them, how often each occurs."""
+    if values.dtype.kind == "f":  # 0 and -0 are one value here, and so are all NaNs
+        return np.unique(values, return_inverse=True, return_counts=True)
+    return distinct(longs(values))
 
 
 def _nominal(variable: Variable, distance: Distance) -> Bins:
@@ -94,22 +96,15 @@ def _nominal(variable: Variable, distance: Distance) -> Bins:
             f"Column '{variable.name}' has no hierarchy, which distance: hierarchical needs. "
             f"Give it one, or choose distance: equal."
         )
-    if variable.continuous:
-        held, leaves = np.unique(variable.values, return_inverse=True)  # NaN is one value, the last
-        categories: list[Any] = [None] * len(held)
-    else:
-        held, leaves = distinct(np.where(variable.missing, len(variable.categories), variable.values).astype(np.int64))
-        categories = [*variable.categories, None]
-        categories = [categories[code] for code in held]
+    held, bins, counts = _distinct(variable.given)
     nodes = np.zeros((1, len(held)), dtype=np.int32)
-    order = np.arange(len(held))
     if variable.hierarchy is not None and distance != "equal":
-        order, nodes = _leaf_order(variable, categories)
-    rank = np.empty(len(held), dtype=np.int32)
-    rank[order] = np.arange(len(held), dtype=np.int32)
-    bins = ints(rank[leaves])
-    return Bins(name=variable.name, bins=bins, counts=np.bincount(bins, minlength=len(held)).astype(np.int64),
-                nodes=nodes)
+        categories = [*variable.categories, None]  # code -1 is the last
+        order, nodes = _leaf_order(variable, [categories[code] for code in held])
+        rank = np.empty(len(held), dtype=np.int32)
+        rank[order] = np.arange(len(held), dtype=np.int32)
+        bins, counts = ints(rank[bins]), counts[order]
+    return Bins(name=variable.name, bins=ints(bins), counts=counts, nodes=nodes)
 
 
 def _leaf_order(variable: Variable, categories: list[Any]) -> tuple[NDArray[np.intp], Ints]:
@@ -155,8 +150,8 @@ class Held:
     def of(cls, bins: Bins, classes: Classes) -> "Held":
         m = bins.m + 1  # a missing value is a value, the last
         values = np.where(bins.bins < 0, bins.m, bins.bins).astype(np.int64)
-        cells, where = distinct(classes.ids * m + values)
-        return cls(classes=cells // m, values=cells % m, counts=np.bincount(where, minlength=len(cells)),
+        cells, _, counts = distinct(classes.ids * m + values)
+        return cls(classes=cells // m, values=cells % m, counts=counts,
                    totals=np.bincount(values, minlength=m))
 
     def largest(self, figure: Floats, count: int) -> Floats:

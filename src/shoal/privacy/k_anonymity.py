@@ -56,22 +56,30 @@ class KAnonymity(PrivacyModel):
     missing: MissingCells = "equal"
     unit: Literal["record", "household"] = "record"
 
+    @property
+    def reads(self) -> tuple[str, ...]:
+        return ("quasi-identifier",) if self.columns is None else self.columns
+
     def judge(
         self, released: Records, original: Records | None = None, partition: Partition | None = None
     ) -> Verdict:
         names = released.quasi_identifiers if self.columns is None else self.columns
         if self.unit == "household":
             return self._by_household(released, names)
-        matching = released.matching(names, self.missing)
-        smallest = int(matching.min()) if len(released) else None
+        sizes = released.class_sizes(names)
+        small = int((sizes < self.k).sum())
+        if self.missing == "equal":
+            smallest = int(sizes.min()) if len(released) else None
+            short = int(sizes[sizes < self.k].sum())
+        else:
+            matching = released.matching(names, self.missing)
+            smallest = int(matching.min()) if len(released) else None
+            short = int((matching < self.k).sum())
         holds = smallest is None or smallest >= self.k
-        short = int((matching < self.k).sum())
-        classes = released.classes(names)
-        small = int((classes.sizes < self.k).sum())
         if smallest is None:
             sentence = "The table has no records, so no one can be singled out."
         elif holds:
-            kind = f"{plural(len(classes.sizes), 'class')}, the smallest of {smallest:,}"
+            kind = f"{plural(len(sizes), 'class')}, the smallest of {smallest:,}"
             if self.missing != "equal":
                 kind = MEANING[self.missing]
             sentence = f"Every record shares its {self._what()} with at least {smallest - 1:,} others ({kind})."
@@ -87,9 +95,9 @@ class KAnonymity(PrivacyModel):
                 f"({MEANING[self.missing]})."
             )
         details: dict[str, Any] = {
-            "classes": len(classes.sizes),
+            "classes": len(sizes),
             "smallest class": smallest,
-            "mean class size": float(np.mean(classes.sizes)) if len(released) else None,
+            "mean class size": float(np.mean(sizes)) if len(released) else None,
             "classes too small": small,
             "records in classes too small": short,
         }

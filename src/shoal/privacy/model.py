@@ -17,6 +17,11 @@ class PrivacyModel(ABC):
     needs_original: ClassVar[bool] = False
     """Whether the model compares with the original, so that it cannot be proved on a released file alone."""
 
+    @property
+    def reads(self) -> tuple[str, ...]:
+        """The roles, or the columns, that a verdict depends on; those of a frame that it does not are left alone."""
+        return ("quasi-identifier", "confidential")
+
     @abstractmethod
     def judge(
         self, released: Records, original: Records | None = None, partition: Partition | None = None
@@ -44,5 +49,5 @@ class PrivacyModel(ABC):
 
         All columns of an array or frame count as quasi-identifiers, but for those that `confidential` names.
         """
-        before = None if original is None else as_records(original, confidential)
-        return self.judge(as_records(table, confidential), before, partition)
+        before = None if original is None else as_records(original, confidential, only=self.reads)
+        return self.judge(as_records(table, confidential, only=self.reads), before, partition)

@@ -110,7 +110,7 @@ def dis_score(score: Floats, pairs: int, fraction: float, d: int) -> Floats:
 
 def _codes(released: Records, names: tuple[str, ...]) -> Ints:
     """Shape (n, d); values as dense codes."""
-    return ints(np.column_stack([np.unique(released[n].identity(), return_inverse=True)[1] for n in names]))
+    return ints(np.column_stack([released.classes([n]).ids for n in names]))
 
 
 def _by_category(
