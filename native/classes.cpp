@@ -14,7 +14,6 @@
 // in C classes cost O(n + C log C).
 #include <algorithm>
 #include <cstring>
-#include <limits>
 #include <memory>
 
 #include "kernels.hpp"
@@ -23,6 +22,7 @@ namespace shoal {
 namespace {
 
 using Key = std::uint64_t;
+constexpr Key ONE_NAN = 0x7ff8000000000000;  // bits that no number has
 constexpr int KEY_BITS = 62;
 constexpr int COLUMN_BITS = 31;
 constexpr std::size_t BLOCK = 2048;  // rows whose keys are made at a time: 16 KB
@@ -212,7 +212,7 @@ std::unique_ptr<Digits> numbered(const std::int64_t* values, std::size_t n, bool
   std::vector<std::int32_t> numbers(n);
   for (std::size_t i = 0; i < n; ++i) {
     const bool nan = real && (values[i] & INT64_MAX) > 0x7ff0000000000000;
-    numbers[i] = numbering.number(static_cast<Key>(nan ? std::numeric_limits<std::int64_t>::min() + 1 : values[i]));
+    numbers[i] = numbering.number(nan ? ONE_NAN : static_cast<Key>(values[i]));
   }
   ascending(numbering, numbers, as_signed);
   return owned(std::move(numbers), numbering.keys().size());

@@ -42,7 +42,7 @@ ELEMENTS = {
     np.int8: st.integers(-128, 127),
     np.uint32: st.integers(0, 2**32 - 1),
     np.float64: st.one_of(st.sampled_from([0.0, -0.0, np.nan, 1.0, -1.0, 2.0**30, np.inf, 1e300]),
-                          st.sampled_from([0.5, -2.0, 3.0])),
+                          st.sampled_from([0.5, -2.0, 3.0, -5e-324])),
 }
 
 
