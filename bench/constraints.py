@@ -59,7 +59,8 @@ def row(data: Microdata, entry: Entry) -> str:
     total = ((before - before.mean(axis=0)) ** 2).sum()
     shown = []
     for constraints in ([], RULES):
-        plan = {"columns": columns(data.frame.columns), "steps": steps(entry), "constraints": constraints}
+        plan = {"columns": columns(data.frame.columns), "steps": steps(entry), "constraints": constraints,
+                "output": {"shuffle": False}}
         after = Microdata.of(shoal.protect(data, plan, seed=1).data, data.schema).encoded
         if len(after) < len(data):
             return "releases only some of the records"

@@ -1,17 +1,25 @@
 """Nothing leaves with a release but its cells, and cells that count as equal are written alike."""
 
 import datetime as dt
+import json
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from ruamel.yaml import YAML
 
 import shoal
-from shoal.errors import DataError, Refused
+from shoal.cli.unchanging import unchanging
+from shoal.errors import DataError, FileError, Refused
+from shoal.guess import plan_text
+from shoal.report.charts import shown
 
 K4 = [{"privacy": "k-anonymity", "k": 4}]
 RARE = "a rare disease"
@@ -111,3 +119,109 @@ def test_decimals_that_a_number_holds_and_times_of_a_day_pass(tmp_path: Path) ->
     back = pl.read_parquet(release.write(tmp_path / "out") / "release" / "data.parquet")
     assert back["b"].to_list() == [dt.time(1, 2)] * 4
     assert back["c"].to_list() == [dt.timedelta(hours=1)] * 4
+
+
+def test_a_picture_does_not_give_away_what_it_leaves_out() -> None:
+    """Shares add up to 1, so one small bin left out alone is told by the others."""
+    assert shown(np.array([50, 40, 3, 0, 7]), 5).tolist() == [True, True, False, False, False]
+    assert shown(np.array([50, 40, 3, 2]), 5).tolist() == [True, True, False, False]
+    assert shown(np.array([50, 40, 0]), 5).tolist() == [True, True, False]
+    assert shown(np.array([6, 4]), 5).tolist() == [False, False]
+
+
+@given(st.lists(st.integers(0, 12), min_size=1, max_size=8), st.integers(2, 6))
+@settings(max_examples=60, deadline=None)
+def test_what_a_picture_leaves_out_holds_enough_records_or_none(counts: list[int], threshold: int) -> None:
+    held = np.array(counts)
+    safe = shown(held, threshold)
+    assert all(count >= threshold for count in held[safe])
+    assert held[~safe].sum() == 0 or held[~safe].sum() >= threshold or not safe.any()
+
+
+def test_few_records_are_not_told_by_their_share_either(tmp_path: Path) -> None:
+    columns = {"a": "quasi-identifier", "ill": "quasi-identifier"}
+    release = protect(of_kind("polars"), columns, steps=[{"mask": "suppress-records", "k": 4, "limit": 0.1}])
+    page = (release.write(tmp_path / "out") / "release" / "report.html").read_text()
+    assert "<dt>records dropped</dt><dd>fewer than 5</dd>" in page
+    assert "<dt>share</dt><dd>less than 0.2381</dd>" in page
+
+
+def test_quantiles_in_thin_tails_are_not_told_by_column(tmp_path: Path) -> None:
+    frame = pl.DataFrame({"a": [1.0 * i for i in range(60)], "b": [2.0**i for i in range(60)]})
+    release = protect(frame, {"a": "quasi-identifier", "b": "confidential"}, steps=[{"partition": "mdav", "k": 5}])
+    told = next(f for f in release.evidence.findings if f.measure == "quantiles").details
+    # 59 * 0.05 = 2.95: between the third and the fourth smallest; 59 * 0.1 = 5.9: the sixth and the seventh
+    assert [v is None for v in told["signed change by column"]["a"]] == [True, False, False, False, False, False, True]
+    measures = json.loads((release.write(tmp_path / "out") / "release" / "evidence.json").read_text())["measures"]
+    exact = next(f for f in release.evidence.findings if f.measure == "sse").value
+    assert next(m for m in measures if m["measure"] == "sse")["value"] == float(f"{exact:.4g}") != exact
+
+
+def test_a_weight_released_as_it_was_is_named(tmp_path: Path) -> None:
+    frame = pl.DataFrame({"a": [1] * 8, "w": [1.5 * i + 1 for i in range(8)], "region": ["n", "s"] * 4})
+    release = protect(frame, {"a": "quasi-identifier", "w": "weight", "region": "stratum"})
+    out = release.write(tmp_path / "out") / "release"
+    assert json.loads((out / "evidence.json").read_text())["released unchanged"] == ["a", "w", "region"]
+
+
+EVIL = "<script>alert(1)</script>\x1b[2J\u202e"
+
+
+def test_names_and_labels_run_nowhere(tmp_path: Path) -> None:
+    frame = pl.DataFrame({EVIL: ["<img src=x onerror=alert(1)>", '"><svg onload=alert(1)>'] * 10, "a": [1] * 20})
+    columns = {EVIL: {"role": "quasi-identifier", "label": EVIL}, "a": "quasi-identifier"}
+    out = protect(frame, columns, steps=[{"mask": "pram", "columns": [EVIL]}]).write(tmp_path / "out")
+    for page in out.rglob("*.html"):
+        text = page.read_text()
+        assert "<script" not in text
+        assert "<img" not in text
+        assert "<svg onload" not in text
+        assert "default-src 'none'" in text
+
+
+def test_a_terminal_obeys_no_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+                                  ) -> None:
+    from shoal import cli
+
+    (tmp_path / "in.csv").write_text(f"a,{EVIL}\n" + "1,2\n" * 4, encoding="utf-8")
+    spelt = json.dumps(EVIL)
+    for plan in ("columns: {a: quasi-identifier}\n",
+                 f"columns: {{a: quasi-identifier, {spelt}: quasi-identifier}}\n"
+                 f"requirements: [{{privacy: k-anonymity, k: 4, columns: [{spelt}]}}]\n"):
+        (tmp_path / "plan.yaml").write_text(plan, encoding="utf-8")
+        monkeypatch.setattr("sys.argv", ["shoal", "protect", str(tmp_path / "in.csv"), "--plan",
+                                         str(tmp_path / "plan.yaml"), "--out", str(tmp_path / "out")])
+        with pytest.raises(SystemExit):
+            cli.main()
+        told = "".join(capsys.readouterr())
+        assert "alert" in told
+        assert "\x1b" not in told
+        assert "\u202e" not in told
+
+
+def test_a_guessed_plan_holds_what_the_names_say() -> None:
+    names = ["a\nb: identifier", 'c"d', "e\\f", EVIL, "#g", "h: i"]
+    frame = pl.DataFrame({name: [1, 2] for name in names})
+    text = plan_text(frame, "x\nsteps: [{mask: nothing}]\n.csv")
+    assert list(YAML().load(text)["columns"]) == names
+
+
+def test_a_formula_in_a_categorical_column_is_guarded(tmp_path: Path) -> None:
+    cells = pl.Series(["=1+1", "@x", "plain"] * 4)
+    frame = pl.DataFrame({"a": [1] * 12, "b": cells.cast(pl.Categorical), "c": cells.cast(pl.Enum(cells.unique()))})
+    release = protect(frame, {"a": "quasi-identifier", "b": "other", "c": "other"}, output={"guard_formulas": True})
+    text = (release.write(tmp_path / "out") / "release" / "data.csv").read_text()
+    assert ",=" not in text
+    assert ",@" not in text
+    assert ",'=1+1" in text
+    with pytest.raises(DataError, match="would run the names '=a'"):
+        protect(frame.rename({"b": "=a"}), {"a": "quasi-identifier", "=a": "other", "c": "other"},
+                output={"guard_formulas": True}).write(tmp_path / "other")
+
+
+def test_a_file_that_changes_while_it_is_read_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "in.csv"
+    path.write_text("a\n1\n")
+    assert unchanging(path, path.read_text)[0] == "a\n1\n"
+    with pytest.raises(FileError, match="was changed while it was read"):
+        unchanging(path, lambda: path.write_text("a\n2\n"))

@@ -62,7 +62,12 @@ class Refused(ShoalError):  # noqa: N818 - the word the house uses for a release
 
 def quoted(names: Iterable[object]) -> str:
     """Names as they stand in a sentence: 'a', 'b'."""
-    return ", ".join(f"'{' '.join(str(name).splitlines())}'" for name in names)
+    return ", ".join(f"'{printable(name)}'" for name in names)
+
+
+def printable(text: object, keep: str = "") -> str:
+    """A text without line breaks and signs that a terminal would obey; a name of a column could hold them."""
+    return "".join(sign if sign.isprintable() or sign in keep else " " for sign in str(text))
 
 
 def unknown(kind: str, name: object, known: Iterable[str]) -> str:
@@ -71,7 +76,7 @@ def unknown(kind: str, name: object, known: Iterable[str]) -> str:
     close = get_close_matches(str(name), names, n=1)
     hint = f" did you mean '{close[0]}'?" if close else ""
     end = ";" if hint else "."
-    return f"Unknown {kind} '{name}'{end}{hint} Known: {', '.join(names) or 'none'}."
+    return f"Unknown {kind} '{printable(name)}'{end}{hint} Known: {', '.join(names) or 'none'}."
 
 
 def plural(count: int, noun: str) -> str:

@@ -128,6 +128,19 @@ class Evidence:
         return cast(dict[str, Any], as_json(content))
 
 
+PUBLISHED_DIGITS = 4
+"""What a report shows of a measured figure."""
+
+
+def rounded(value: Any) -> Any:
+    """Figures as they may be published: all the digits of an exact sum over few records can betray one of them."""
+    if isinstance(value, Mapping):
+        return {key: rounded(below) for key, below in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [rounded(below) for below in value]
+    return float(f"{value:.{PUBLISHED_DIGITS}g}") if isinstance(value, float) and math.isfinite(value) else value
+
+
 def as_json(value: Any) -> Any:
     """What JSON knows; a figure that is not finite becomes null."""
     if isinstance(value, np.ndarray):

@@ -1,9 +1,12 @@
 """Guess a plan for a table, with a reason for each guess; a person corrects it."""
 
+import json
 import re
 from dataclasses import dataclass, replace
 
 import polars as pl
+
+from shoal.errors import printable
 
 DIRECT = re.compile(r"(^|_)(id|name|ssn|nhs|email|e_mail|phone|tel|passport|iban|address|patient)($|_|no|number)", re.I)
 QUASI = re.compile(
@@ -68,7 +71,7 @@ def plan_text(frame: pl.DataFrame, source: str) -> str:
     guesses = guess(frame)
     wide = max((len(_key(g.name)) for g in guesses), default=0)
     lines = [
-        f"# Guessed from {source} ({len(frame):,} records). Correct the roles before you trust a release:",
+        f"# Guessed from {printable(source)} ({len(frame):,} records). Correct the roles before you trust a release:",
         "# identifier, quasi-identifier, confidential, other, weight, household or stratum.",
         "columns:",
     ]
@@ -83,5 +86,4 @@ def plan_text(frame: pl.DataFrame, source: str) -> str:
 
 def _key(name: str) -> str:
     plain = re.fullmatch(r"[A-Za-z_][\w-]*", name) and name.lower() not in ("null", "true", "false", "yes", "no")
-    escaped = name.replace("\\", "\\\\").replace('"', '\\"')
-    return name if plain else f'"{escaped}"'
+    return name if plain else json.dumps(name, ensure_ascii=not name.isprintable())

@@ -15,7 +15,7 @@ import polars as pl
 import shoal
 from shoal.constraints import Constraints
 from shoal.errors import DataError, FileError, Refused, plural, quoted
-from shoal.evidence import RECORD_VERSION, Evidence, Finding, Verdict
+from shoal.evidence import RECORD_VERSION, Evidence, Finding, Verdict, rounded
 from shoal.files.atomic import atomic_directory
 from shoal.files.csv_text import guarded
 from shoal.files.json_text import write_json
@@ -109,8 +109,8 @@ class Release:
         write_json(folder / "codebook.json", self._codebook(table))
         written = {path.name: hashlib.sha256(path.read_bytes()).hexdigest()}
         write_json(folder / "evidence.json", {
-            **self.evidence.as_mapping(),
-            "risk of the original": {name: found.value for name, found in self.dossier.before.items()},
+            **{**(told := self.evidence.as_mapping()), "measures": rounded(told["measures"])},
+            "risk of the original": rounded({name: found.value for name, found in self.dossier.before.items()}),
             "released unchanged": unchanged(self.dossier),
             "plan": self.plan.as_yaml(public=True),
             "versions": dict(self.dossier.versions),

@@ -1,6 +1,5 @@
 """The commands, each of which loads, calls one public function, prints."""
 
-import hashlib
 import json
 import signal
 import threading
@@ -13,6 +12,7 @@ import click
 import shoal
 from shoal.cli.directories import check_free, check_writable
 from shoal.cli.terminal import Terminal
+from shoal.cli.unchanging import unchanging
 from shoal.errors import FileError
 
 FILE = click.Path(path_type=Path)
@@ -136,9 +136,9 @@ def protect(
     plan = shoal.Plan.read(plan_file)
     check_writable(out)
     check_free(out, overwrite=overwrite)
-    table = read_table(data, delimiter=delimiter, encoding=encoding)
+    table, digest = unchanging(data, lambda: read_table(data, delimiter=delimiter, encoding=encoding))
     terminal.say(f"Read {data.name}: {len(table.frame):,} records, {table.frame.width} columns ({table.described}).")
-    source = {"file": data.name, "sha256": hashlib.sha256(data.read_bytes()).hexdigest(), "read as": table.described}
+    source = {"file": data.name, "sha256": digest, "read as": table.described}
     frontier = _json_of(exploration / "frontier.json", "exploration") if exploration else None
     with terminal.progress() as stage:
         release = shoal.protect(table.frame, plan, seed=seed, stage=stage, source=source)

@@ -6,7 +6,7 @@ from pathlib import Path
 import click
 
 from shoal.cli.commands import cli
-from shoal.errors import INTERRUPTED, ShoalError
+from shoal.errors import INTERRUPTED, ShoalError, printable
 
 
 def main() -> None:
@@ -20,7 +20,7 @@ def main() -> None:
         error.show()
         sys.exit(error.exit_code)
     except ShoalError as error:
-        click.echo(f"shoal: {error}", err=True)
+        click.echo(printable(f"shoal: {error}", keep="\n"), err=True)
         sys.exit(error.exit_status)
     except OSError as error:
         named = f" '{error.filename}'" if error.filename else ""

@@ -11,6 +11,8 @@ from typing import Any
 
 import click
 
+from shoal.errors import printable
+
 QUIET_SECONDS = 1.0
 """Work that takes longer shows its progress."""
 WIDE = 160
@@ -27,12 +29,12 @@ class Terminal:
     def say(self, text: str) -> None:
         """For a person: silent under --quiet and --json."""
         if not self.quiet and not self.as_json:
-            click.echo(text)
+            click.echo(printable(text, keep="\n"))
 
     def note(self, text: str) -> None:
         """Something to look at, on standard error so that it never mixes with a result."""
         if not self.quiet:
-            click.echo(f"shoal: note: {text}", err=True)
+            click.echo(printable(f"shoal: note: {text}", keep="\n"), err=True)
 
     def result(self, content: dict[str, Any]) -> None:
         """For a program: printed under --json only."""
@@ -51,9 +53,9 @@ class Terminal:
 
         table = Table()
         for title in titles:
-            table.add_column(Text(title))
+            table.add_column(Text(printable(title)))
         for row, best in zip_longest(rows, bold, fillvalue=()):
-            table.add_row(*(Text(cell, style="bold" if i in best else "") for i, cell in enumerate(row)))
+            table.add_row(*(Text(printable(cell), style="bold" if i in best else "") for i, cell in enumerate(row)))
         Console(width=None if sys.stdout.isatty() else WIDE).print(table)
 
     @contextmanager

@@ -132,7 +132,10 @@ def guarded(frame: pl.DataFrame) -> pl.DataFrame:
     def safe(text: pl.Expr) -> pl.Expr:
         return pl.when(text.str.contains(FORMULA_STARTS)).then(pl.concat_str(pl.lit("'"), text)).otherwise(text)
 
-    return frame.with_columns(safe(pl.col(c.name)).alias(c.name) for c in frame if c.dtype == pl.String)
+    if wrong := [name for name in frame.columns if re.match(FORMULA_STARTS, name)]:
+        raise DataError(f"guard_formulas: a spreadsheet would run the names {quoted(wrong)} as formulas. Rename them.")
+    texts = [c.name for c in frame if c.dtype in (pl.String, pl.Categorical, pl.Enum)]
+    return frame.with_columns(safe(pl.col(name).cast(pl.String)).alias(name) for name in texts)
 
 
 def _unchanged(frame: pl.DataFrame) -> pl.DataFrame:

@@ -4,8 +4,9 @@ import re
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from shoal.kernels.arrays import Floats
+from shoal.kernels.arrays import Bools, Floats
 from shoal.records import Variable
 
 BINS = 24
@@ -81,9 +82,21 @@ def _histogram(before: Floats, after: Floats, threshold: int) -> list[dict[str, 
         counts, _ = np.histogram(inside, edges)
         rows += [
             {"table": name, "low": float(low), "high": float(high), "share": float(count / max(len(inside), 1))}
-            for low, high, count in zip(edges, edges[1:], counts) if count >= threshold
+            for low, high, count, safe in zip(edges, edges[1:], counts, shown(counts, threshold)) if safe
         ]
     return rows
+
+
+def shown(counts: NDArray[np.int64], threshold: int) -> Bools:
+    """Which bins may be shown: those of `threshold` records or more, and together they give away no smaller one.
+
+    Shares add up to 1, so what is left out adds up too: if that were fewer than `threshold` records, the smallest
+    bin that could be shown is left out as well (complementary suppression).
+    """
+    safe = counts >= threshold
+    if 0 < counts[~safe].sum() < threshold and safe.any():
+        safe[np.flatnonzero(safe)[np.argmin(counts[safe])]] = False
+    return safe
 
 
 def _edges(low: float, high: float) -> Floats:
@@ -101,11 +114,14 @@ def _bars(original: Variable, released: Variable, threshold: int) -> list[dict[s
     counts = [_counts(original), _counts(released)]
     named = dict.fromkeys([*counts[0], *counts[1]])  # in an order that no hash decides
     order = sorted(named, key=lambda c: -max(counts[0].get(c, 0), counts[1].get(c, 0)))
-    return [
-        {"table": name, "low": category, "share": count[category] / max(sum(count.values()), 1)}
-        for name, count in zip(("original", "released"), counts)
-        for category in order[:MOST_CATEGORIES] if count.get(category, 0) >= threshold
-    ]
+    rows = []
+    for name, count in zip(("original", "released"), counts):
+        held = [c for c in order if count.get(c, 0)]
+        safe = shown(np.array([count[c] for c in held], dtype=np.int64), threshold)
+        safe_ones = {category for category, fine in zip(held, safe) if fine}
+        rows += [{"table": name, "low": category, "share": count[category] / max(sum(count.values()), 1)}
+                 for category in order[:MOST_CATEGORIES] if category in safe_ones]
+    return rows
 
 
 def _counts(variable: Variable) -> dict[str, int]:

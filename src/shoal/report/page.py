@@ -23,6 +23,8 @@ DEFAULT_THRESHOLD = 5
 """Counts below this are not shown where the plan requires no k of its own."""
 SAID_ELSEWHERE = ("step", "loss", "lower_bound")
 """Facts of a step that its heading and its sentence on the loss hold already."""
+COUNTED = ("record", "cell", "household", "unit", "risk", "swapped", "dropped", "suppressed")
+"""Words by which a fact of a step is known to count records or their cells."""
 RISKIEST = 20
 """Records that the private page lists."""
 
@@ -80,7 +82,7 @@ def _page(
         columns=_columns(dossier, threshold),
         removed=[v.name for v in dossier.original.variables if v.name not in dossier.released],
         unchanged=unchanged(dossier),
-        steps=[_in_words(facts, threshold) for facts in dossier.steps],
+        steps=[_in_words(facts, threshold, len(dossier.original)) for facts in dossier.steps],
         threshold=threshold,
         plan_text=dossier.plan.as_yaml(public=not private),
         files=files,
@@ -151,7 +153,7 @@ def unchanged(dossier: Dossier) -> list[str]:
     at = np.array([place[int(row)] for row in dossier.released.rows], dtype=np.int64)
     same = []
     for variable in dossier.released.variables:
-        if variable.name not in dossier.original or variable.role in ("household", "stratum", "weight"):
+        if variable.name not in dossier.original or variable.role == "household":
             continue
         before = dossier.original[variable.name].take(at)
         if before.continuous != variable.continuous:
@@ -165,14 +167,16 @@ def _cells(variable: Variable) -> NDArray[Any]:
     return variable.values if variable.continuous else np.array([*map(str, variable.categories), ""])[variable.values]
 
 
-def _in_words(facts: Mapping[str, Any], threshold: int) -> tuple[str, list[tuple[str, str]]]:
-    """A step's name and its plain facts; small counts of records are not for the public."""
+def _in_words(facts: Mapping[str, Any], threshold: int, n: int) -> tuple[str, list[tuple[str, str]]]:
+    """A step's name and its plain facts; counts of a few records, and their shares of n, are not for the public."""
     simple = []
     for key, value in facts.items():
         if key in SAID_ELSEWHERE or isinstance(value, Mapping) or value is None:
             continue
-        few = isinstance(value, int) and not isinstance(value, bool) and "record" in key and 0 < value < threshold
-        simple.append((key, f"fewer than {threshold}" if few else figure(value)))
+        counts = isinstance(value, int) and not isinstance(value, bool) and any(word in key for word in COUNTED)
+        shares = isinstance(value, float) and key.startswith("share") and 0 < value * n < threshold * (1 - 1e-9)
+        few = f"fewer than {threshold}" if counts and 0 < value < threshold else ""
+        simple.append((key, f"less than {figure(threshold / n)}" if shares else few or figure(value)))
     return str(facts["step"]), simple
 
 

@@ -9,9 +9,13 @@ from shoal.compare import NOTHING_CONTINUOUS, common, moved_constant
 from shoal.errors import quoted
 from shoal.evidence import Finding
 from shoal.groups import Partition
+from shoal.kernels.arrays import Bools, Longs
 from shoal.methods import method
 from shoal.records import Records
 from shoal.utility.measure import UtilityMeasure
+
+FEWEST = 5
+"""Original records that a tail must hold for its quantile to be told by column: others are extreme values."""
 
 Probability = Annotated[float, Ge(0), Le(1)]
 
@@ -21,7 +25,9 @@ class Quantiles(UtilityMeasure):
     """Mean absolute change of quantiles, in original standard deviations, over columns and probabilities.
 
     Quantiles interpolate linearly between order statistics (Hyndman & Fan 1996, type 7); missing values are left
-    out. A column constant in the original has no scale: unchanged it counts 0, changed there is no figure.
+    out. A column constant in the original has no scale: unchanged it counts 0, changed there is no figure. By column
+    only those changes are told that show no extreme value: the tail of the original up to the quantile holds 5
+    records or more.
 
     Parameters
     ----------
@@ -43,6 +49,7 @@ class Quantiles(UtilityMeasure):
         if not names:
             return self.cannot(NOTHING_CONTINUOUS)
         changes: dict[str, list[float]] = {}
+        told: dict[str, Bools] = {}
         failed = []
         for name in names:
             x = original[name].values[~original[name].missing]
@@ -52,6 +59,7 @@ class Quantiles(UtilityMeasure):
                 continue
             middle = float(np.median(x))
             moved = np.quantile(y - middle, self.probabilities) - np.quantile(x - middle, self.probabilities)
+            told[name] = _tails(len(x), self.probabilities) >= FEWEST
             if np.ptp(x) > 0:
                 changes[name] = (moved / float((x - middle).std(ddof=1))).tolist()
             else:
@@ -65,5 +73,13 @@ class Quantiles(UtilityMeasure):
             value,
             f"Quantiles move by {value:.3g} standard deviations on average; most, by {means[worst]:.3g}, those of "
             f"'{worst}'.",
-            details={"probabilities": list(self.probabilities), "signed change by column": changes},
+            details={"probabilities": list(self.probabilities), "signed change by column": {
+                name: [v if safe else None for v, safe in zip(change, told[name])] for name, change in changes.items()
+            }},
         )
+
+
+def _tails(n: int, probabilities: tuple[float, ...]) -> Longs:
+    """How many records lie at or beyond the outer one of the two order statistics that a quantile is between."""
+    place = (n - 1) * np.asarray(probabilities)
+    return np.asarray(np.minimum(np.floor(place) + 1, n - np.ceil(place)), dtype=np.int64)
