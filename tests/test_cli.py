@@ -86,7 +86,7 @@ def edit(name: str, old: str, new: str) -> Callable[[Path], None]:
     (edit("in.csv", "\n3,", "\nx,"), "have"),
     (edit("in.csv", "\n3,", "\nInf,"), "Column 'a' has 1 infinite value"),
     (edit("in.csv", "\n3,", "\n,"), "Column 'a' has 1 missing value"),
-    (edit("in.csv", "a,b,c", "a,a,c"), "'a' occur more than once"),
+    (edit("in.csv", "a,b,c", "a,a,c"), "'a' occurs more than once"),
     (lambda files: (files / "in.csv").write_bytes(b""), "is empty"),
     (lambda files: (files / "in.csv").write_bytes(b"a,b,c\n\x81\x00,1,2\n"), "cannot be read as text"),
     (lambda files: (files / "in.csv").unlink(), "There is no file"),
@@ -237,3 +237,31 @@ def test_output_that_cannot_be_named_or_printed(run: Run, files: Path) -> None:
         assert done.returncode == 1
         assert len(done.stderr.splitlines()) == 1
         assert "No space left on device" in done.stderr
+
+
+def test_a_note_where_one_bad_cell_makes_a_column_text(run: Run, files: Path) -> None:
+    edit("in.csv", "\n3,", "\n3x,")(files)
+    status, out, err = protect(run, files)
+    assert status == 0
+    assert err.startswith("shoal: note: Column 'a' is read as text, because 1 of 12 cells is no number (the first in "
+                          "record 4).")
+    assert "3x" not in out + err
+    assert "Column 'a'" in run("init", files / "in.csv")[2]
+    edit("plan.yaml", "a: quasi-identifier", "a: {role: quasi-identifier, level: nominal}")(files)
+    assert protect(run, files, "--overwrite")[2] == ""  # whoever says the level knows
+
+
+def test_reading_options(run: Run, files: Path) -> None:
+    (files / "in.csv").write_text((files / "in.csv").read_text().replace(",", ";").replace(".", ","))
+    status, _, err = protect(run, files)
+    assert (status, "holds numbers with a comma" in err) == (0, True)
+    assert protect(run, files, "--overwrite", "--decimal", ",")[::2] == (0, "")
+    assert pl.read_csv(files / "out" / "release" / "data.csv")["c"].dtype == pl.Float64
+
+
+def test_columns_that_do_not_match_the_plan_are_told_both_ways(run: Run, files: Path) -> None:
+    edit("in.csv", "a,b,c", "a, b,c")(files)
+    status, _, err = protect(run, files)
+    assert status == 2
+    assert "Columns without a role: ' b'." in err
+    assert "The plan has 'b', which the table has not." in err

@@ -124,7 +124,7 @@ def test_median_is_imputed_and_written() -> None:
 def test_a_table_of_another_kind_and_repeated_names() -> None:
     with pytest.raises(DataError, match="must be a pandas, polars or pyarrow table or a DuckDB relation; got dict"):
         Microdata.of({"a": [1]}, {"a": "other"})
-    with pytest.raises(DataError, match="'a' occur more than once"):
+    with pytest.raises(DataError, match="'a' occurs more than once"):
         Microdata.of(pd.DataFrame([[1, 2]], columns=["a", "a"]), {"a": "other"})
 
 

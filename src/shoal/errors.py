@@ -60,9 +60,17 @@ class Refused(ShoalError):  # noqa: N818 - the word the house uses for a release
     exit_status = 3
 
 
+LONGEST_NAME = 60
+"""A longer name of a column is cut in a message: it may be cells that were read as a name."""
+
+
 def quoted(names: Iterable[object]) -> str:
     """Names as they stand in a sentence: 'a', 'b'."""
-    return ", ".join(f"'{printable(name)}'" for name in names)
+    return ", ".join(f"'{_cut(printable(name))}'" for name in names)
+
+
+def _cut(name: str) -> str:
+    return name if len(name) <= LONGEST_NAME else f"{name[:LONGEST_NAME]}..."
 
 
 def printable(text: object, keep: str = "") -> str:
@@ -77,6 +85,12 @@ def unknown(kind: str, name: object, known: Iterable[str]) -> str:
     hint = f" did you mean '{close[0]}'?" if close else ""
     end = ";" if hint else "."
     return f"Unknown {kind} '{printable(name)}'{end}{hint} Known: {', '.join(names) or 'none'}."
+
+
+def not_unique(names: Iterable[object]) -> str:
+    """The sentence for column names that occur more than once."""
+    found = list(names)
+    return f"Column names must differ; {quoted(found)} occur{'s' * (len(found) == 1)} more than once. Rename them."
 
 
 def plural(count: int, noun: str) -> str:

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 import polars as pl
 
-from shoal.errors import printable
+from shoal.errors import plural, printable
 
 DIRECT = re.compile(r"(^|_)(id|name|ssn|nhs|email|e_mail|phone|tel|passport|iban|address|patient)($|_|no|number)", re.I)
 QUASI = re.compile(
@@ -15,6 +15,8 @@ QUASI = re.compile(
 WEIGHT = re.compile(r"(^|_)(weight|wgt|wt)s?($|_)|sampling_weight", re.I)
 HOUSEHOLD = re.compile(r"household|(^|_)hh?id|hhld", re.I)
 FEW_CODES = 20
+CATEGORY = {"nominal": ", category", "continuous": ""}
+"""Missing values can be a category of their own where there are categories."""
 NO_OTHER = "no column stands out as known to others, so this measurement may be; make it confidential if not"
 
 
@@ -37,7 +39,10 @@ def guess(frame: pl.DataFrame) -> list[Guess]:
 
 
 def _guess(column: pl.Series) -> Guess:
-    n, distinct = len(column), column.n_unique()
+    n, missing = len(column), column.null_count()
+    distinct = column.n_unique() - (missing > 0)
+    if n and not distinct:
+        return Guess(name=column.name, role="other", level="nominal", reason="no value at all; leave the column out")
     numeric = column.dtype.is_numeric()
     level = "continuous" if column.dtype.is_temporal() or (numeric and distinct > FEW_CODES) else "nominal"
     role, reason = _role(column.name, n, distinct, numeric, column.dtype.is_temporal())
@@ -46,7 +51,9 @@ def _guess(column: pl.Series) -> Guess:
     if role == "weight":
         level = "continuous"
     if level == "nominal" and numeric and role not in ("identifier", "household"):
-        reason += f"; a number with only {distinct} different values looks like a code"
+        reason += f"; a number with only {plural(distinct, 'different value')} looks like a code"
+    if missing and role not in ("identifier", "other"):
+        reason += f"; {plural(missing, 'missing value')}: say missing: drop, impute{CATEGORY[level]} or keep"
     return Guess(name=column.name, role=role, level=level, reason=reason)
 
 
@@ -63,7 +70,8 @@ def _role(name: str, n: int, distinct: int, numeric: bool, temporal: bool) -> tu
         return "quasi-identifier", "an intruder may know this about a person"
     if numeric and distinct > FEW_CODES:
         return "confidential", "a measurement that an intruder wants to learn"
-    return "quasi-identifier", f"{distinct} different values that others may know; make it confidential if not"
+    return "quasi-identifier", (
+        f"{plural(distinct, 'different value')} that others may know; make it confidential if not")
 
 
 def plan_text(frame: pl.DataFrame, source: str) -> str:
@@ -86,4 +94,4 @@ def plan_text(frame: pl.DataFrame, source: str) -> str:
 
 def _key(name: str) -> str:
     plain = re.fullmatch(r"[A-Za-z_][\w-]*", name) and name.lower() not in ("null", "true", "false", "yes", "no")
-    return name if plain else json.dumps(name, ensure_ascii=not name.isprintable())
+    return name if plain else json.dumps(name, ensure_ascii=not name.isprintable())  # what JSON quotes YAML reads

@@ -17,7 +17,7 @@ import numpy as np
 
 from shoal.bare import bare
 from shoal.cells import decode, encode, no_negative_zero
-from shoal.errors import DataError, MissingDependency, SchemaError, plural, quoted
+from shoal.errors import DataError, MissingDependency, SchemaError, not_unique, plural, quoted
 from shoal.records import Records, Variable
 from shoal.schema import Column, Scale, Schema
 
@@ -242,7 +242,7 @@ def _eager(table: Any) -> tuple[nw.DataFrame[Any], bool]:
             raise MissingDependency("A DuckDB relation", "pyarrow", "test") from None
     repeated = _repeated(getattr(table, "column_names", getattr(table, "columns", ())))
     if repeated:
-        raise DataError(f"Column names must differ; {quoted(repeated)} occur more than once. Rename them.")
+        raise DataError(not_unique(repeated))
     names = list(getattr(table, "columns", ())) if type(table).__module__.startswith("pandas") else []
     if odd := [name for name in names if not isinstance(name, str)]:
         raise DataError(f"Column names must be text; {plural(len(odd), 'name')} of the table are not. "

@@ -141,9 +141,11 @@ class Schema(BaseModel):
     def check_covers(self, present: Iterable[str]) -> None:
         """Every column of the table is classified, and every classified column is in the table."""
         there = list(present)
+        absent = [name for name in self.columns if name not in there]
         if unclassified := [name for name in there if name not in self.columns]:
+            stray = f" The plan has {quoted(absent)}, which the table has not." if absent else ""
             raise SchemaError(
-                f"Columns without a role: {quoted(unclassified)}. Give each one of: {', '.join(ROLES)}."
+                f"Columns without a role: {quoted(unclassified)}. Give each one of: {', '.join(ROLES)}.{stray}"
             )
-        if absent := [name for name in self.columns if name not in there]:
+        if absent:
             raise SchemaError(f"The table has no column {quoted(absent)}; it has {quoted(there)}.")

@@ -1,6 +1,7 @@
 """Files: what is read is what was written, and codes stay codes."""
 
 import datetime as dt
+import gzip
 from pathlib import Path
 
 import numpy as np
@@ -54,8 +55,14 @@ def test_numbers_survive_a_round_trip_exactly(tmp_path_factory: pytest.TempPathF
 
 
 @pytest.mark.parametrize(("content", "error", "message"), [
-    ("", FileError, "is empty"), ("a,a\n1,2\n", DataError, "'a' occur more than once"),
-    (b"a\n\x81\xff\x00\n", FileError, "cannot be read as text"), ("a,b\n1,2,3\n", FileError, "not a comma-separated"),
+    ("", FileError, "is empty"), ("a,a\n1,2\n", DataError, "'a' occurs more than once"),
+    (b"a\n\x81\xff\x00\n", FileError, "cannot be read as text"), ("a,b\n1,2,3\n", FileError, "Record 1 of file"),
+    ("a,b\n1,2\n3\n", FileError, r"Record 2 of file .* \(line 3\) has 1 cell where the header has 2"),
+    ("a,b\n1,2\n\n3,\n", FileError, r"Record 2 of file .* \(line 3\) has 0 cells where the header has 2"),
+    ('a,b\n1,"x\n2,y\n', FileError, "quotation marks that do not pair, from record 1 on"),
+    ('a,"b\n1,2\n', FileError, "quotation marks in its header row that do not pair"),
+    ("a,\n1,2\n", DataError, "Column 2 of file .* has no name"),
+    (b"\x1f\x8b\x08broken", FileError, "no whole gzip file"),
 ])
 def test_bad_files_are_told_in_one_line(
     tmp_path: Path, content: str | bytes, error: type[Exception], message: str
@@ -63,6 +70,69 @@ def test_bad_files_are_told_in_one_line(
     with pytest.raises(error, match=message) as told:
         read(put(tmp_path, content))
     assert "\n" not in str(told.value)
+
+
+def test_stray_quotation_marks_and_broken_names_are_cells_like_others(tmp_path: Path) -> None:
+    frame = read(put(tmp_path, 'a,"b\nc"\n5" pipe,1\n"say ""no""",\n'))
+    assert frame.columns == ["a", "b\nc"]
+    assert frame.rows() == [('5" pipe', 1), ('say "no"', None)]
+    assert read(put(tmp_path, 'a,b",c\n1,2,3\n4,5,6\n')).rows() == [(1, 2, 3), (4, 5, 6)]
+
+
+def test_blank_lines_at_the_end_and_blanks_around_numbers(tmp_path: Path) -> None:
+    assert read(put(tmp_path, "a,b\n 1 ,x\n2, y\n\n\r\n")).rows() == [(1, "x"), (2, " y")]
+    assert read(put(tmp_path, "a\n1\n\n")).rows() == [(1,), (None,)]  # the one cell of the record is empty
+
+
+def test_compressed_text(tmp_path: Path) -> None:
+    assert read(put(tmp_path, gzip.compress(b"a\tb\n1\t2\n"), "t.tsv.gz")).rows() == [(1, 2)]
+    with pytest.raises(FileError, match="Unknown kind of file 'gz'"):
+        read(put(tmp_path, gzip.compress(b"x"), "t.sav.gz"))
+
+
+def test_decimal_commas(tmp_path: Path) -> None:
+    path = put(tmp_path, "a;b;c\n1,5;NA;x,y\n2;,25;z\n")
+    assert read_table(path, decimal=",").frame.rows() == [(1.5, None, "x,y"), (2.0, 0.25, "z")]
+    table = read_table(path)
+    assert table.frame["a"].dtype == pl.String
+    assert "Column 'a' holds numbers with a comma" in table.notes["a"]
+    with pytest.raises(FileError, match="decimal mark must be"):
+        read(path, decimal=";")
+
+
+def test_a_column_of_numbers_that_became_text_is_told_without_its_cells(tmp_path: Path) -> None:
+    path = put(tmp_path, "age,day,code\n31,03/04/2020,7a\n3z2,04/04/2020,7b\n33,05/04/2020,8\n,06/04/2020,9c\n35,,1\n")
+    with pytest.warns(UserWarning, match="is read as text") as told:
+        read(path)
+    sentences = [str(warning.message) for warning in told]
+    assert sentences == [
+        "Column 'age' is read as text, because 1 of 4 cells is no number (the first in record 2). Mend what is wrong, "
+        "leave missing values empty, or say level: nominal in the plan if these are codes.",
+        "Column 'day' looks like dates and is read as text, because only dates written YYYY-MM-DD are read as such.",
+    ]  # a column with more letters than numbers, as 'code', holds codes
+
+
+def test_what_is_no_file(tmp_path: Path) -> None:
+    with pytest.raises(FileError, match=r"is a directory\. Name a file"):
+        read(tmp_path)
+    with pytest.raises(FileError, match=r"'-' is no regular file. .*: save it first"):
+        read("-")
+    with pytest.raises(FileError, match="There is no encoding 'klingon'"):
+        read(put(tmp_path, "a\n1\n"), encoding="klingon")
+
+
+def test_sheets(tmp_path: Path) -> None:
+    xlsxwriter = pytest.importorskip("xlsxwriter")
+    path = tmp_path / "t.xlsx"
+    with xlsxwriter.Workbook(path) as book:
+        for name, cell in (("notes", "hello"), ("data", 7)):
+            sheet = book.add_worksheet(name)
+            sheet.write(0, 0, "a")
+            sheet.write(1, 0, cell)
+    assert read_table(path).notes[""].endswith("has 2 sheets: 'notes', 'data'; 'notes' is read.")
+    assert read_table(path, sheet="data").frame.rows() == [(7,)]
+    with pytest.raises(FileError, match="Unknown sheet 'dat'; did you mean 'data'"):
+        read(path, sheet="dat")
 
 
 @pytest.mark.parametrize("ending", ["parquet", "xlsx", "sav", "dta"])

@@ -3,6 +3,8 @@
 import json
 import signal
 import threading
+from collections.abc import Mapping
+from functools import wraps
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -13,9 +15,11 @@ import shoal
 from shoal.cli.directories import check_free, check_writable
 from shoal.cli.terminal import Terminal
 from shoal.cli.unchanging import unchanging
-from shoal.errors import FileError
+from shoal.errors import FileError, plural
 
 FILE = click.Path(path_type=Path)
+DOUBTED = ("quasi-identifier", "confidential", "other", "weight")
+"""Roles of columns whose level of measurement matters."""
 
 pass_terminal = click.make_pass_decorator(Terminal)
 
@@ -58,10 +62,40 @@ def cli(context: click.Context, quiet: bool, as_json: bool) -> None:
     context.obj = Terminal(quiet=quiet, as_json=as_json)
 
 
+READING = (
+    click.option("--delimiter", help="What separates cells in a text file; found out by default."),
+    click.option("--decimal", type=click.Choice([".", ","]), default=".", show_default=True,
+                 help="Decimal mark of a text file."),
+    click.option("--encoding", help="Encoding of a text file; found out by default."),
+    click.option("--sheet", help="Sheet of an Excel file; the first by default."),
+)
+
+
 def _reading(command: Any) -> Any:
-    delimiter = click.option("--delimiter", help="What separates cells in a text file; found out by default.")
-    encoding = click.option("--encoding", help="Encoding of a text file; found out by default.")
-    return delimiter(encoding(command))
+    """Give a command the options of reading, as one mapping."""
+
+    @wraps(command)
+    def with_reading(
+        *args: Any, delimiter: str | None, decimal: str, encoding: str | None, sheet: str | None, **others: Any
+    ) -> Any:
+        how = {"delimiter": delimiter, "decimal": decimal, "encoding": encoding, "sheet": sheet}
+        return command(*args, reading=how, **others)
+
+    for option in reversed(READING):
+        with_reading = option(with_reading)
+    return with_reading
+
+
+def _read(terminal: Terminal, path: Path, reading: Mapping[str, Any], plan: Any = None) -> Any:
+    """A table from a file, with a note for each column that may have been meant otherwise than the plan knows."""
+    from shoal.files.tables import read_table
+
+    table = read_table(path, **reading)
+    columns = plan.schema.columns if plan is not None else {}
+    for name, note in table.notes.items():
+        if name not in columns or (columns[name].level is None and columns[name].role in DOUBTED):
+            terminal.note(note)
+    return table
 
 
 @cli.command()
@@ -90,17 +124,16 @@ def demo(terminal: Terminal, out: Path, n: int, seed: int) -> None:
 @click.argument("file", type=FILE)
 @_reading
 @pass_terminal
-def init(terminal: Terminal, file: Path, delimiter: str | None, encoding: str | None) -> None:
+def init(terminal: Terminal, file: Path, reading: dict[str, Any]) -> None:
     """Guess a plan for FILE and print it; correct it before use.
 
     \b
     Example:
       shoal init people.csv > plan.yaml
     """
-    from shoal.files.tables import read_table
     from shoal.guess import guess, plan_text
 
-    frame = read_table(file, delimiter=delimiter, encoding=encoding).frame
+    frame = _read(terminal, file, reading).frame
     if terminal.as_json:
         terminal.result({g.name: {"role": g.role, "level": g.level, "reason": g.reason} for g in guess(frame)})
     else:
@@ -111,14 +144,14 @@ def init(terminal: Terminal, file: Path, delimiter: str | None, encoding: str | 
 @click.argument("data", type=FILE)
 @click.option("--plan", "plan_file", type=FILE, required=True, help="Plan file (YAML).")
 @click.option("--out", type=FILE, required=True, help="Directory to write; must not exist or be empty.")
-@click.option("--seed", type=int, help="Repeat a release; a secret. Drawn by the system by default.")
+@click.option("--seed", type=click.IntRange(0), help="Repeat a release; a secret. Drawn by the system by default.")
 @click.option("--overwrite", is_flag=True, help="Replace an earlier release in the directory.")
 @click.option("--exploration", type=FILE, help="Directory of the exploration that chose the plan, for the report.")
 @_reading
 @pass_terminal
 def protect(
     terminal: Terminal, data: Path, plan_file: Path, out: Path, seed: int | None, overwrite: bool,
-    exploration: Path | None, delimiter: str | None, encoding: str | None,
+    exploration: Path | None, reading: dict[str, Any],
 ) -> None:
     """Protect DATA as a plan says; write the release only if every requirement is proved.
 
@@ -131,14 +164,13 @@ def protect(
       shoal protect people.csv --plan plan.yaml --out release-1
       shoal --json protect people.sav --plan plan.yaml --out release-2 --overwrite
     """
-    from shoal.files.tables import read_table
-
     plan = shoal.Plan.read(plan_file)
     check_writable(out)
     check_free(out, overwrite=overwrite)
-    table, digest = unchanging(data, lambda: read_table(data, delimiter=delimiter, encoding=encoding))
-    terminal.say(f"Read {data.name}: {len(table.frame):,} records, {table.frame.width} columns ({table.described}).")
-    source = {"file": data.name, "sha256": digest, "read as": table.described}
+    table, digest = unchanging(data, lambda: _read(terminal, data, reading, plan))
+    terminal.say(f"Read {data.name}: {plural(len(table.frame), 'record')}, {plural(table.frame.width, 'column')} "
+                 f"({table.described}).")
+    source = {"file": data.name, "sha256": digest, "read as": table.described, "notes": list(table.notes.values())}
     frontier = _json_of(exploration / "frontier.json", "exploration") if exploration else None
     with terminal.progress() as stage:
         release = shoal.protect(table.frame, plan, seed=seed, stage=stage, source=source)
@@ -155,7 +187,7 @@ def protect(
 @pass_terminal
 def audit(
     terminal: Terminal, released: Path, plan_file: Path, original: Path | None, private: Path | None,
-    delimiter: str | None, encoding: str | None,
+    reading: dict[str, Any],
 ) -> None:
     """Prove or refute a plan's requirements on any released file, whoever made it.
 
@@ -171,8 +203,8 @@ def audit(
 
     plan = shoal.Plan.read(plan_file)
     compared = plan.schema.names("quasi-identifier")
-    table = read_table(released, delimiter=delimiter, encoding=encoding, apart=compared)
-    before = read_table(original, delimiter=delimiter, encoding=encoding).frame if original else None
+    table = read_table(released, **reading, apart=compared)
+    before = _read(terminal, original, reading, plan).frame if original else None
     evidence = shoal.audit(table.frame, plan, original=before, private=private)
     terminal.result(evidence.as_mapping() | {"holds": evidence.holds})
     for verdict in evidence.verdicts:
@@ -193,8 +225,8 @@ def audit(
 @_reading
 @pass_terminal
 def explore(
-    terminal: Terminal, data: Path, plan_file: Path, out: Path, seed: int, workers: int, delimiter: str | None,
-    encoding: str | None,
+    terminal: Terminal, data: Path, plan_file: Path, out: Path, seed: int, workers: int,
+    reading: dict[str, Any],
 ) -> None:
     """Try many methods and parameters on DATA and draw the frontier of risk and utility.
 
@@ -204,7 +236,6 @@ def explore(
     Example:
       shoal explore people.csv --plan ranges.yaml --out exploration --workers 2
     """
-    from shoal.files.tables import read_table
     from shoal.frontier import explore as run
     from shoal.frontier import write
     from shoal.release import is_release
@@ -213,7 +244,7 @@ def explore(
     check_writable(out)
     if is_release(out):
         raise FileError(f"Output '{out}' is a release; an exploration needs a directory of its own. Name another.")
-    table = read_table(data, delimiter=delimiter, encoding=encoding)
+    table = _read(terminal, data, reading, plan)
     with terminal.progress() as stage:
 
         def progress(done: int, total: int, name: str) -> None:

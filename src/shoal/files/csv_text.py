@@ -1,15 +1,18 @@
 """CSV: delimiter and encoding found out, codes kept as they are written, numbers exact both ways."""
 
+import codecs
 import csv
+import gzip
 import re
-from collections.abc import Collection
+import zlib
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
-from io import BytesIO
+from io import BytesIO, StringIO
 from pathlib import Path
 
 import polars as pl
 
-from shoal.errors import DataError, FileError, quoted
+from shoal.errors import DataError, FileError, not_unique, plural, quoted
 
 DELIMITERS = ",;\t|"
 NOT_IN_WINDOWS_1252 = frozenset(b"\x81\x8d\x8f\x90\x9d\x00")
@@ -17,8 +20,9 @@ MISSING_AMONG_NUMBERS = ("NA", "NaN", "nan", "NULL", "null", ".")
 NUMBER = r"^[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?$|^[+-]?[Ii]nf(inity)?$"
 WRITTEN_CODE = r"^[+-]?0\d"
 """Numbers do not start with a spare zero; such a column holds codes."""
+DECIMAL_COMMA = r"^[+-]?\d*,?\d+$"
+DATE = r"^\d{1,4}[./-]\d{1,2}[./-]\d{1,4}([ T]\d{1,2}:\d{2}.*)?$"
 FORMULA_STARTS = r"^[=+\-@\t\r]"
-SAMPLE = 1 << 16
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -34,58 +38,114 @@ class Dialect:
 
 
 def read_csv(
-    path: Path, delimiter: str | None = None, encoding: str | None = None, apart: Collection[str] = ()
+    path: Path, delimiter: str | None = None, encoding: str | None = None, decimal: str = ".",
+    apart: Collection[str] = (),
 ) -> tuple[pl.DataFrame, Dialect]:
-    """Read a CSV file with a header row.
+    """Read a CSV file with a header row, compressed by gzip or not.
 
     Columns become integers, floats or ISO dates only where every cell is one; numbers written with a leading
-    zero are codes and stay text.
+    zero are codes and stay text. Blank lines at the end count for nothing.
 
     Raises
     ------
     FileError
-        If the file is empty or its encoding cannot be told.
+        If the file is empty, its encoding cannot be told, or a record has more or fewer cells than the header.
     DataError
-        If a column name occurs twice.
+        If a column has no name, or the name of another.
     """
     if delimiter and (len(delimiter.encode()) > 1 or delimiter in '"\r\n'):
         raise FileError("A delimiter must be one plain character, as in --delimiter ';'; no quote and no line break.")
-    raw = path.read_bytes()
-    if not raw.strip():
-        raise FileError(f"File '{path}' is empty. A table needs a header row and records.")
-    text, encoding = _decode(raw, encoding, path)
+    if decimal not in (".", ","):
+        raise FileError(f"The decimal mark must be '.' or ','; got {decimal!r}.")
+    text, encoding = _decode(_content(path), encoding, path)
     if "\n" not in text:
         text = text.replace("\r", "\n")  # how old Macintosh programs end lines
-    header = text[: text.find("\n") if "\n" in text else None]
-    delimiter = delimiter or max(DELIMITERS, key=header.count)
-    names = next(csv.reader([header.rstrip("\r")], delimiter=delimiter))
-    numbers = [name for name in names if re.match(NUMBER, name.strip())]
-    if len(numbers) == len(names) or any("." in number for number in numbers):
-        raise FileError(f"File '{path}' has numbers where names of columns are expected. Put a header row first.")
-    if repeated := sorted({name for name in names if names.count(name) > 1}):
-        raise DataError(f"Column names must differ; {quoted(repeated)} occur more than once. Rename them.")
-    try:
-        frame = pl.read_csv(
-            BytesIO(text.encode()), separator=delimiter, infer_schema=False, null_values=[""]
-        )
-    except pl.exceptions.PolarsError as error:
-        raise FileError(
-            f"File '{path}' is not a {Dialect(delimiter=delimiter, encoding=encoding)} table "
-            f"({type(error).__name__}). Name its delimiter, or mend rows with more or fewer cells than the header."
-        ) from None
+    delimiter = delimiter or max(DELIMITERS, key=text.partition("\n")[0].count)
+    names = _names(text, delimiter, path)
+    if len(names) > 1:
+        text = text.rstrip("\r\n")
+    frame = _cells(text, names, delimiter, path)
+    if decimal == ",":
+        frame = frame.with_columns(_with_points(column) for column in frame)
     typed = [_kept_apart(column) if column.name in apart else _typed(column) for column in frame]
     return frame.with_columns(typed), Dialect(delimiter=delimiter, encoding=encoding)
+
+
+def _content(path: Path) -> bytes:
+    raw = path.read_bytes()
+    if raw.startswith(b"\x1f\x8b"):
+        try:
+            raw = gzip.decompress(raw)
+        except (OSError, EOFError, zlib.error):
+            raise FileError(f"File '{path}' is no whole gzip file. Compress it again.") from None
+    if not raw.strip():
+        raise FileError(f"File '{path}' is empty. A table needs a header row and records.")
+    return raw
+
+
+def _names(text: str, delimiter: str, path: Path) -> list[str]:
+    """The names of the header row."""
+    try:
+        names = next(csv.reader(StringIO(text, newline=""), delimiter=delimiter, strict=True))
+    except csv.Error:
+        raise FileError(f"File '{path}' has quotation marks in its header row that do not pair. Mend them.") from None
+    numbers = [name for name in names if re.match(NUMBER, name.strip())]
+    if names and (len(numbers) == len(names) or any("." in number for number in numbers)):
+        raise FileError(f"File '{path}' has numbers where names of columns are expected. Put a header row first.")
+    if "" in names or not names:
+        raise DataError(f"Column {names.index('') + 1 if names else 1} of file '{path}' has no name (R writes row "
+                        f"numbers into such a column). Name it in the header row, or take it out.")
+    if repeated := sorted({name for name in names if names.count(name) > 1}):
+        raise DataError(not_unique(repeated))
+    return names
+
+
+def _cells(text: str, names: list[str], delimiter: str, path: Path) -> pl.DataFrame:
+    """All cells as text, missing where they are empty; every record must be as wide as the header."""
+    try:
+        frame = pl.read_csv(BytesIO(text.encode()), separator=delimiter, infer_schema=False, null_values=[""])
+        suspect = frame.columns != names or (len(names) > 1 and (frame.is_empty() or frame[names[-1]].has_nulls()))
+    except pl.exceptions.PolarsError:
+        frame, suspect = pl.DataFrame(), True
+    if not suspect:
+        return frame
+    rows = list(_rows(text, len(names), delimiter, path))  # slower, and tells what is wrong where
+    if len(frame) == len(rows) and frame.columns == names:
+        return frame
+    columns = {name: [row[j] or None for row in rows] for j, name in enumerate(names)}
+    return pl.DataFrame(columns, schema=dict.fromkeys(names, pl.String))
+
+
+def _rows(text: str, width: int, delimiter: str, path: Path) -> Iterator[list[str]]:
+    """The records, each checked against the header's width."""
+    reader = csv.reader(StringIO(text, newline=""), delimiter=delimiter, strict=True)
+    number = 0
+    try:
+        for number, row in enumerate(reader):
+            row = row if row or width > 1 else [""]  # a blank line is an empty cell of a table with one column
+            if len(row) != width:
+                raise FileError(f"Record {number:,} of file '{path}' (line {reader.line_num:,}) has "
+                                f"{plural(len(row), 'cell')} where the header has {width}. Mend it, or name the "
+                                f"delimiter if it is not {delimiter!r}.")
+            if number:
+                yield row
+    except csv.Error:
+        raise FileError(f"File '{path}' has quotation marks that do not pair, from record {number + 1:,} on. "
+                        f"Mend them.") from None
 
 
 def _decode(raw: bytes, encoding: str | None, path: Path) -> tuple[str, str]:
     guesses = [encoding] if encoding else _likely_encodings(raw)
     for guess in guesses:
         try:
+            codecs.lookup(guess)
             return raw.decode(guess), guess
-        except (UnicodeDecodeError, LookupError):
+        except LookupError:
+            raise FileError(f"There is no encoding '{guess}'. Known are utf-8, utf-16, windows-1252, latin-1 and all "
+                            f"others that Python has.") from None
+        except UnicodeError:
             continue
-    tried = quoted(guesses) or "UTF-8, UTF-16, windows-1252"
-    raise FileError(f"File '{path}' cannot be read as text ({tried} tried). Name its encoding.")
+    raise FileError(f"File '{path}' cannot be read as text ({quoted(guesses)} tried). Name its encoding.")
 
 
 def _likely_encodings(raw: bytes) -> list[str]:
@@ -94,12 +154,44 @@ def _likely_encodings(raw: bytes) -> list[str]:
     return ["utf-8-sig"] if NOT_IN_WINDOWS_1252 & set(raw) else ["utf-8-sig", "windows-1252"]
 
 
+def doubts(frame: pl.DataFrame) -> dict[str, str]:
+    """For each column of text that may have been meant otherwise, one sentence that says so and what to do."""
+    found = {column.name: _doubt(column) for column in frame if column.dtype == pl.String}
+    return {name: f"Column '{name}' {doubt}" for name, doubt in found.items() if doubt}
+
+
+def _doubt(column: pl.Series) -> str:
+    known = column.drop_nulls()
+    numbers = known.str.contains(NUMBER)
+    others = len(known) - int(numbers.sum())
+    if 0 < others < len(known) / 2:
+        first = int((~column.str.contains(NUMBER).fill_null(True)).arg_true()[0]) + 1
+        return (f"is read as text, because {others:,} of {plural(len(known), 'cell')} "
+                f"{'is no number' if others == 1 else 'are no numbers'} (the first in record {first:,}). Mend what is "
+                f"wrong, leave missing values empty, or say level: nominal in the plan if these are codes.")
+    if len(known) and known.str.contains(",", literal=True).any() and known.str.contains(DECIMAL_COMMA).all():
+        return "holds numbers with a comma and is read as text. Read the file with decimal ',' if that is what it is."
+    if len(known) and known.str.contains(DATE).all():
+        return "looks like dates and is read as text, because only dates written YYYY-MM-DD are read as such."
+    return ""
+
+
 def _kept_apart(column: pl.Series) -> pl.Series:
     typed = _typed(column)
     return typed if typed.n_unique() == column.n_unique() else column
 
 
+def _with_points(column: pl.Series) -> pl.Series:
+    """A column of numbers with a decimal comma, or of marks for missing values, with points instead."""
+    known = column.drop_nulls()
+    numbers = known.str.contains(DECIMAL_COMMA) | known.str.contains(NUMBER) | known.is_in(MISSING_AMONG_NUMBERS)
+    return column.str.replace(",", ".", literal=True) if numbers.all() else column
+
+
 def _typed(column: pl.Series) -> pl.Series:
+    bare = column.str.strip_chars(" ")
+    if (bare.drop_nulls().str.contains(NUMBER) | bare.drop_nulls().is_in(MISSING_AMONG_NUMBERS)).all():
+        column = bare  # blanks around numbers mean nothing
     known = column.drop_nulls()
     numbers = known.str.contains(NUMBER)
     if len(known) and not numbers.all():
@@ -140,5 +232,3 @@ def guarded(frame: pl.DataFrame) -> pl.DataFrame:
 
 def _unchanged(frame: pl.DataFrame) -> pl.DataFrame:
     return frame
-
-

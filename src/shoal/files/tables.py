@@ -1,5 +1,7 @@
 """Read and write tables by the ending of their name."""
 
+import os
+import warnings
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 from datetime import time
@@ -10,9 +12,9 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from shoal.errors import DataError, FileError, InputError, MissingDependency, quoted, unknown
+from shoal.errors import DataError, FileError, InputError, MissingDependency, not_unique, quoted, unknown
 from shoal.files.atomic import atomic_file
-from shoal.files.csv_text import guarded, read_csv, write_csv
+from shoal.files.csv_text import doubts, guarded, read_csv, write_csv
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -29,27 +31,45 @@ class Table:
         Descriptions of columns.
     value_labels
         For a column, what its codes mean.
+    notes
+        For a column, or '' for the file, what a person should look at; no cell's value.
     """
 
     frame: pl.DataFrame
     described: str = ""
     labels: Mapping[str, str] = field(default_factory=dict)
     value_labels: Mapping[str, Mapping[Any, str]] = field(default_factory=dict)
+    notes: Mapping[str, str] = field(default_factory=dict)
 
 
-def read(path: str | Path, *, delimiter: str | None = None, encoding: str | None = None) -> pl.DataFrame:
-    """The cells of a file as a polars frame; see `read_table`."""
-    return read_table(path, delimiter=delimiter, encoding=encoding).frame
+def read(
+    path: str | Path, *, delimiter: str | None = None, encoding: str | None = None, decimal: str = ".",
+    sheet: str | None = None,
+) -> pl.DataFrame:
+    """The cells of a file as a polars frame; a warning names columns that may have been meant otherwise.
+
+    Parameters are those of `read_table`.
+    """
+    table = read_table(path, delimiter=delimiter, encoding=encoding, decimal=decimal, sheet=sheet)
+    for note in table.notes.values():
+        warnings.warn(note, stacklevel=2)
+    return table.frame
 
 
 def read_table(
-    path: str | Path, *, delimiter: str | None = None, encoding: str | None = None,
-    apart: Collection[str] | None = None,
+    path: str | Path, *, delimiter: str | None = None, encoding: str | None = None, decimal: str = ".",
+    sheet: str | None = None, apart: Collection[str] | None = None,
 ) -> Table:
     """Read CSV, Parquet, Excel, SPSS, Stata or SAS by the ending of the name.
 
     Parameters
     ----------
+    delimiter, encoding
+        Of a text file; found out where not given.
+    decimal
+        Decimal mark of a text file.
+    sheet
+        Of an Excel file; the first where not given.
     apart
         To read a table that is to be judged: columns whose cells must differ wherever the file writes them
         differently (34 and 34.0, two codes for missing). A file with a second table is then refused.
@@ -62,53 +82,82 @@ def read_table(
         If two columns have one name.
     """
     path = Path(path)
-    if not path.is_file():
-        raise FileError(f"There is no file '{path}'. Check the path.")
+    _check_file(path)
     ending = path.suffix.lower().lstrip(".")
-    if ending in ("csv", "tsv", "txt", ""):
-        frame, dialect = read_csv(path, delimiter or ("\t" if ending == "tsv" else None), encoding, apart or ())
-        table = Table(frame=frame, described=str(dialect))
+    text_ending = Path(path.stem).suffix.lower().lstrip(".") if ending == "gz" else ending
+    if text_ending in ("csv", "tsv", "txt", ""):
+        mark = delimiter or ("\t" if text_ending == "tsv" else None)
+        frame, dialect = read_csv(path, mark, encoding, decimal, apart or ())
+        table = Table(frame=frame, described=str(dialect), notes=doubts(frame))
     elif ending in READERS:
         try:
-            table = READERS[ending](path, apart is not None)
+            table = READERS[ending](path, Reading(judged=apart is not None, sheet=sheet))
         except (OSError, ValueError, pl.exceptions.PolarsError) as error:
             if isinstance(error, (FileError, DataError, MissingDependency)):
                 raise
-            raise FileError(f"File '{path}' is no readable {ending} file ({type(error).__name__}).") from None
+            raise FileError(f"File '{path}' is no readable {ending} file ({type(error).__name__}). Check that it is "
+                            f"whole.") from None
     else:
-        raise FileError(unknown("kind of file", ending, ["csv", "tsv", *READERS]))
+        raise FileError(unknown("kind of file", ending, ["csv", "csv.gz", "tsv", *READERS]))
     if repeated := sorted({n for n in table.frame.columns if table.frame.columns.count(n) > 1}):
-        raise DataError(f"Column names must differ; {quoted(repeated)} occur more than once. Rename them.")
+        raise DataError(not_unique(repeated))
     return table
 
 
-def _read_parquet(path: Path, judged: bool) -> Table:
+def _check_file(path: Path) -> None:
+    if path.is_dir():
+        raise FileError(f"'{path}' is a directory. Name a file.")
+    if str(path) == "-" or (path.exists() and not path.is_file()):
+        raise FileError(f"'{path}' is no regular file. Tables are read from files, not from a pipe: save it first.")
+    if not path.exists():
+        raise FileError(f"There is no file '{path}'. Check the path.")
+    if not os.access(path, os.R_OK):
+        raise FileError(f"File '{path}' may not be read. Ask for the permission.")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reading:
+    """How a file is read: as one to be judged, or not, and which of its sheets."""
+
+    judged: bool
+    sheet: str | None
+
+
+def _read_parquet(path: Path, how: Reading) -> Table:
     return Table(frame=pl.read_parquet(path), described="Parquet")
 
 
-def _read_excel(path: Path, judged: bool) -> Table:
+def _read_excel(path: Path, how: Reading) -> Table:
     fastexcel = _needs("fastexcel", "Excel")
     try:
         sheets = fastexcel.read_excel(path).sheet_names
-        if judged and len(sheets) > 1:
+        if how.judged and len(sheets) > 1:
             raise FileError(f"File '{path}' has {len(sheets)} sheets, of which only one could be judged. "
                             f"Put each into a file of its own.")
-        frame = pl.read_excel(path, infer_schema_length=None)  # a type that fits all cells, or some would be lost
-        return Table(frame=frame, described="Excel, first sheet")
+        sheet = how.sheet or sheets[0]
+        if sheet not in sheets:
+            raise FileError(f"File '{path}': {unknown('sheet', sheet, sheets)}")
+        # every cell counts for a column's type, or some would be lost
+        frame = pl.read_excel(path, sheet_name=sheet, infer_schema_length=None)
     except fastexcel.FastExcelError as error:
-        raise FileError(f"File '{path}' is no readable Excel file ({type(error).__name__}).") from None
+        raise FileError(f"File '{path}' is no readable Excel file ({type(error).__name__}). Check that it is "
+                        f"whole.") from None
+    others = f"File '{path}' has {len(sheets)} sheets: {quoted(sheets)}; '{sheet}' is read."
+    return Table(frame=frame, described=f"Excel, sheet '{sheet}'",
+                 notes=doubts(frame) | ({"": others} if len(sheets) > 1 and how.sheet is None else {}))
 
 
-def _read_statistical(path: Path, judged: bool) -> Table:
+def _read_statistical(path: Path, how: Reading) -> Table:
     pyreadstat = _needs("pyreadstat", "SPSS, Stata and SAS")
     readers = {"sav": "read_sav", "zsav": "read_sav", "por": "read_por", "dta": "read_dta", "xpt": "read_xport",
                "sas7bdat": "read_sas7bdat"}
     ending = path.suffix.lower().lstrip(".")
     try:
-        kept = {"user_missing": True} if judged and ending in ("sav", "zsav", "dta", "sas7bdat") else {}
+        kept = {"user_missing": True} if how.judged and ending in ("sav", "zsav", "dta", "sas7bdat") else {}
         data, meta = getattr(pyreadstat, readers[ending])(str(path), output_format="dict", **kept)
     except pyreadstat.ReadstatError as error:
-        raise FileError(f"File '{path}' is no readable {ending} file ({type(error).__name__}).") from None
+        raise FileError(f"File '{path}' is no readable {ending} file ({type(error).__name__}). Check that it is "
+                        f"whole.") from None
     frame = pl.DataFrame({name: _whole(_series(name, list(values))) for name, values in data.items()})
     return Table(
         frame=frame,
@@ -137,7 +186,7 @@ def _whole(column: pl.Series) -> pl.Series:
     return column
 
 
-READERS: dict[str, Callable[[Path, bool], Table]] = {
+READERS: dict[str, Callable[[Path, Reading], Table]] = {
     "parquet": _read_parquet,
     "xlsx": _read_excel,
     "xls": _read_excel,
