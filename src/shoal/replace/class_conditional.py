@@ -75,7 +75,8 @@ class ClassConditional(Replacement):
     Parameters
     ----------
     continuous
-        How continuous columns are replaced inside the groups.
+        How continuous columns are replaced inside the groups; by default by `normal`, with the group's mean and
+        covariance and within the observed range of the table.
     balanced
         Draw so that in every class each category of a column occurs as often as expected, up to one record,
         instead of independently.
@@ -92,7 +93,8 @@ class ClassConditional(Replacement):
     probability.
     """
 
-    continuous: Annotated[Replacement, nested("replace")] = field(default_factory=Normal)
+    continuous: Annotated[Replacement, nested("replace")] = field(
+        default_factory=lambda: Normal(support=("range",)))
     balanced: bool = True
     rare: Literal["report", "suppress"] = "report"
     rare_below: Annotated[int, Ge(1)] | None = None

@@ -92,7 +92,7 @@ class SequentialRegression(Synthesiser):
                 draws = column.margin.back(_linear(x, column.margin.there(values), at, self.draw_parameters, rng))
                 drawn[j][rows] = draws
                 new[j][rows] = column.support.project(
-                    draws[None, :, None], column.support.zeros(values[None, :, None]), last=True)[0, :, 0]
+                    draws[None, :, None], column.support.room(values[None, :, None]), last=True)[0, :, 0]
             else:
                 new[j][rows] = drawn[j][rows] = _logistic(x, values, at, self.draw_parameters, rng)
             place = column.predictor(rows)

@@ -5,11 +5,14 @@ zeros of an income column into small numbers. The remedies here are applied to s
 
 - `range`: values beyond the smallest or largest observed one are reflected at it (and cut off if that is not
   enough), so that an extreme is hardly ever released as it is, as cutting off alone would do;
+- `group-range`: the same with the smallest and largest values of the record's group. A group's normal draw then
+  does not reach into other groups; the group's range becomes a thing that the release tells about;
 - `non-negative`: columns without a negative value are reflected at 0;
 - `zeros`: every group has as many exact zeros in a column as the original group, at its smallest values;
-- `integers`: columns of whole numbers are rounded.
+- `integers`: columns of whole numbers are rounded;
+- `decimals`: every column is written as finely as its observed values of that size are.
 
-The bounds are those of the whole table, not of the group.
+Unless the rule is `group-range`, the bounds are those of the whole table.
 """
 
 from dataclasses import dataclass
@@ -18,8 +21,26 @@ from typing import Any, Literal
 import numpy as np
 
 from shoal.kernels.arrays import Bools, Floats, Longs
+from shoal.replace.decimals import Decimals
 
-Rule = Literal["range", "non-negative", "zeros", "integers"]
+Rule = Literal["range", "group-range", "non-negative", "zeros", "integers", "decimals"]
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Room:
+    """What the support leaves to a stack of groups.
+
+    Parameters
+    ----------
+    low, high
+        Shape (L,) or (B, 1, L); bounds.
+    zeros
+        Shape (B, L); number of exact zeros of each group's columns.
+    """
+
+    low: Floats
+    high: Floats
+    zeros: Longs
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -32,6 +53,8 @@ class Support:
         Shape (L,); smallest and largest observed values.
     whole, signless
         Shape (L,); columns of whole numbers, and columns without a negative value.
+    decimals
+        One a column if the rule is asked for, else none.
     rules
         The rules asked for.
     """
@@ -40,30 +63,47 @@ class Support:
     high: Floats
     whole: Bools
     signless: Bools
+    decimals: tuple[Decimals, ...]
     rules: tuple[Rule, ...]
 
     @classmethod
     def of(cls, x: Floats, rules: tuple[Rule, ...]) -> "Support":
         """The support of a table (n, L) with at least one record."""
+        decimals = tuple(Decimals.of(column) for column in x.T) if "decimals" in rules else ()
         return cls(low=x.min(axis=0), high=x.max(axis=0), whole=np.asarray((x == np.rint(x)).all(axis=0)),
-                   signless=np.asarray((x >= 0).all(axis=0)), rules=rules)
+                   signless=np.asarray((x >= 0).all(axis=0)), decimals=decimals, rules=rules)
 
-    def zeros(self, x: Floats) -> Longs:
-        """Shape (B, L); number of exact zeros of each group's columns."""
-        return np.asarray((x == 0).sum(axis=1))
+    def room(self, x: Floats) -> Room:
+        """The room of a stack of original groups (B, s, L)."""
+        own = "group-range" in self.rules
+        low, high = (x.min(axis=1, keepdims=True), x.max(axis=1, keepdims=True)) if own else (self.low, self.high)
+        return Room(low=low, high=high, zeros=np.asarray((x == 0).sum(axis=1)))
 
-    def project(self, x: Floats, zeros: Longs, *, last: bool) -> Floats:
-        """Columns (B, s, L) moved into the support; whole numbers only the last time, as rounding is no projection."""
-        if "range" in self.rules:
-            x = np.where(x < self.low, 2 * self.low - x, x)
-            x = np.clip(np.where(x > self.high, 2 * self.high - x, x), self.low, self.high)
+    def project(self, x: Floats, room: Room, *, last: bool) -> Floats:
+        """Columns (B, s, L) moved into the support; written as observed only the last time: rounding is no projection.
+        """
+        ranged = "range" in self.rules or "group-range" in self.rules
+        if ranged:
+            x = np.where(x < room.low, 2 * room.low - x, x)
+            x = np.clip(np.where(x > room.high, 2 * room.high - x, x), room.low, room.high)
         elif "non-negative" in self.rules:
             x = np.where(self.signless, np.abs(x), x)
         if last and "integers" in self.rules:
             x = np.where(self.whole, np.rint(x), x)
+        if last and self.decimals:
+            x = self._written(x, room if ranged else None)
         if "zeros" in self.rules:
-            x = self._with_zeros(x, zeros, last=last)
+            x = self._with_zeros(x, room.zeros, last=last)
         return x
+
+    def _written(self, x: Floats, room: Room | None) -> Floats:
+        bounds = (room.low, room.high) if room else (np.array(-np.inf), np.array(np.inf))
+        low, high = (np.broadcast_to(bound, (len(x), 1, x.shape[2])) for bound in bounds)
+        written = [
+            decimals.write(x[:, :, j], low[:, :, j], high[:, :, j], keep_sign="zeros" in self.rules)
+            for j, decimals in enumerate(self.decimals)
+        ]
+        return np.stack(written, axis=2)
 
     def _with_zeros(self, x: Floats, zeros: Longs, *, last: bool) -> Floats:
         place = np.argsort(np.argsort(np.abs(x), axis=1, kind="stable"), axis=1, kind="stable")

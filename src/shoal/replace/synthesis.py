@@ -153,17 +153,17 @@ def settle(values: Floats, x: Floats, y: Floats, support: Support, *, restore: b
     Alternates between the nearest table with the moments and the nearest one in the support; the support has the
     last word.
     """
-    zeros = support.zeros(x)
+    room = support.room(x)
     if restore:
         parts = split(x, y)
         inside = values
         for _ in range(ROUNDS):
             values = restored(inside, parts)
-            inside = support.project(values, zeros, last=False)
+            inside = support.project(values, room, last=False)
             if np.abs(inside - values).max() <= SETTLED * np.abs(parts.unit).max():
                 break
         values = inside
-    return support.project(values, zeros, last=True)
+    return support.project(values, room, last=True)
 
 
 def account(x: Floats, new: Floats, y: Floats, groups: Partition, names: tuple[str, ...]) -> dict[str, Any]:

@@ -1,0 +1,72 @@
+"""How finely the values of a column are written, by their order of magnitude.
+
+Measured values are written with about so many digits: .005 and 1.3 and 145, not 1.305 and 145.005. A synthetic column
+with other decimals, or with the same number of them everywhere, is told from the original at a glance. The order of
+magnitude of a value is floor(log10 |x|).
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from shoal.kernels.arrays import Floats, Longs
+
+MOST = 12
+"""Values that need more decimals than this are taken as unrounded."""
+
+SHARE = 0.95
+"""The decimals of an order of magnitude suffice for this share of its values: a few may be written more finely."""
+
+LEAST = 1e-300
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Decimals:
+    """Shape (m,) each; orders of magnitude that occur in a column, and the decimals values of that order have."""
+
+    orders: Longs
+    places: Longs
+
+    @classmethod
+    def of(cls, x: Floats) -> "Decimals":
+        """Decimals of a column (n,)."""
+        x = x[x != 0]
+        order, needed = _orders(x), _needed(x)
+        known = np.unique(order)
+        enough = [np.quantile(needed[order == e], SHARE, method="inverted_cdf") for e in known]
+        return cls(orders=known, places=np.array(enough, dtype=np.int64))
+
+    def write(self, x: Floats, low: Floats, high: Floats, *, keep_sign: bool) -> Floats:
+        """Values rounded as values of their size are in the column, to the next one inside [low, high].
+
+        An order that does not occur is written like the nearest one that does. With `keep_sign` nothing that is not
+        zero is rounded to zero.
+        """
+        if not len(self.orders):
+            return x
+        between = (self.orders[1:] + self.orders[:-1]) / 2
+        places = self.places[np.searchsorted(between, _orders(x))]
+        steps = np.rint(x * 10.0 ** np.minimum(places, MOST))
+        if keep_sign:
+            steps = np.where((steps == 0) & (x != 0), np.sign(x), steps)
+        steps = steps - (_written(steps, places) > high) + (_written(steps, places) < low)
+        new = _written(steps, places)
+        return np.asarray(np.where((places > MOST) | (new < low) | (new > high), x, new))
+
+
+def _written(steps: Floats, places: Longs) -> Floats:
+    """steps / 10^places: correctly rounded, so it is the number that one would type."""
+    return np.asarray(steps / 10.0 ** np.minimum(places, MOST))
+
+
+def _orders(x: Floats) -> Longs:
+    return np.floor(np.log10(np.maximum(np.abs(x), LEAST))).astype(np.int64)
+
+
+def _needed(x: Floats) -> Longs:
+    """Decimals that each value needs; MOST + 1 where it needs more than MOST."""
+    needed = np.full(len(x), MOST + 1)
+    for places in range(MOST, -1, -1):
+        scale = 10.0**places
+        needed[np.rint(x * scale) / scale == x] = places
+    return needed
