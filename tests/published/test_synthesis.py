@@ -12,6 +12,7 @@ import shoal
 from published.thyroid import BINARY, CONTINUOUS, thyroid
 from shoal.microdata import Microdata
 from shoal.records import Records
+from shoal.replace.decimals import Decimals
 
 
 def continuous_thyroid(shared):
@@ -52,8 +53,43 @@ def test_hybrid_is_the_hardest_to_tell_apart(shared):
 
 
 @pytest.mark.slow
+def test_local_synthesis_as_it_is_by_default_is_the_hardest_to_tell_apart_by_any_model(shared):
+    # On values Noise is the rival (11.8 against 10.1 in the long run), for the tree HybridMicro (349 against 235).
+    records = continuous_thyroid(shared)
+    mixture = shoal.LocalSynthesis(k=60).partition(records, seed=1)
+    micro, whole = shoal.MDAV(k=324).partition(records), shoal.Whole().partition(records)
+    ways = {
+        "Hybrid": lambda rng: shoal.ClassConditional().apply(records, mixture, rng),
+        "HybridMicro": lambda rng: shoal.Normal().apply(records, micro, rng),
+        "Noise": lambda rng: shoal.Noise(kind="kim", variance=0.15).apply(records, rng),
+        "Synthetic": lambda rng: shoal.SequentialRegression().apply(records, whole, rng),
+        "Micro": lambda rng: shoal.Centroid().apply(records, shoal.MDAV(k=20).partition(records), rng),
+    }
+    models = {
+        "ranks": (shoal.Propensity(order=3), 6),
+        "values": (shoal.Propensity(order=3, scale="raw"), 6),
+        "products": (shoal.Propensity(order=3, scale="raw", powers=False), 6),
+        "tree": (shoal.Propensity(model="cart", shuffles=2), 2),
+    }
+    plain = (np.array(-np.inf), np.array(np.inf))
+    written = [Decimals.of(column) for column in records.raw().T]
+    for name, (model, repeats) in models.items():
+        found = {}
+        for way, draw in ways.items():
+            new = [draw(np.random.default_rng(seed)).records for seed in range(1 if way == "Micro" else repeats)]
+            if name == "tree":
+                new = [r.with_raw(CONTINUOUS, np.column_stack([
+                    w.write(x, *plain, keep_sign=False) for w, x in zip(written, r.raw().T)])) for r in new]
+            found[way] = np.mean([judged(model, records, released).details["2N U_p"] for released in new])
+        assert min(found, key=found.get) == "Hybrid", (name, found)
+    change = ways["Hybrid"](np.random.default_rng(0))
+    assert max(change.facts["continuous"]["largest relative error inside a group"].values()) < 1e-9
+
+
+@pytest.mark.slow
 def test_mixed_hybrid_beats_sequential_regression_by_the_printed_factor(shared):
-    # Section 7: 121 against 690.55.
+    # Section 7: 121 against 690.55. On values of order 2 the baseline is hardly seen (about 157, not 690), and even an
+    # independent sample of the same law is only 4 times harder to tell apart: no model to find a factor of 5.7 by.
     names = (*CONTINUOUS, *BINARY)
     table = Microdata.of(pl.DataFrame(thyroid(shared)), dict.fromkeys(names, "quasi-identifier"))
     records = table.records.targeting(names)
@@ -61,8 +97,11 @@ def test_mixed_hybrid_beats_sequential_regression_by_the_printed_factor(shared):
     hybrid = shoal.ClassConditional().apply(records, part, np.random.default_rng(1)).records
     whole = shoal.Whole().partition(records)
     synthetic = shoal.SequentialRegression().apply(records, whole, np.random.default_rng(1)).records
-    ours, baseline = (judged(shoal.Propensity(order=2), records, new).value for new in (hybrid, synthetic))
-    assert baseline / ours > 690.55 / 121
+    for order, scale in ((2, "rank"), (3, "rank"), (3, "raw")):
+        model = shoal.Propensity(order=order, scale=scale)
+        assert judged(model, records, synthetic).value / judged(model, records, hybrid).value > 690.55 / 121
+    weak = judged(shoal.Propensity(order=2, scale="raw"), records, hybrid).details["an independent sample"]
+    assert weak["ratio"] < 1.5
 
 
 def test_mean_variation_of_eia(shared):

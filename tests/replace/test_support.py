@@ -117,9 +117,10 @@ def test_decimals_by_hand():
     assert decimals.write(values, **free).tolist() == [0.13, 3.3, -3.2, 10.0, 37.0, 468.0, 0.0, 0.0, 5012.0]
     assert decimals.write(np.array([0.001, -0.002]), **free | {"keep_sign": True}).tolist() == [0.01, -0.01]
     # the bounds are 2.04 and 2.1: 2.0 is outside, the next one inside is 2.1
-    assert decimals.write(np.array([2.041, 2.09]), np.array(2.04), np.array(2.1), keep_sign=False).tolist() == [2.1, 2.1]
+    low, high = np.array(2.04), np.array(2.1)
+    assert decimals.write(np.array([2.041, 2.09]), low, high, keep_sign=False).tolist() == [2.1, 2.1]
     # no written value fits between the bounds: as it is
-    assert decimals.write(np.array([2.05]), np.array(2.04), np.array(2.06), keep_sign=False).tolist() == [2.05]
+    assert decimals.write(np.array([2.05]), low, np.array(2.06), keep_sign=False).tolist() == [2.05]
 
 
 def test_unrounded_columns_stay_unrounded():
