@@ -190,6 +190,38 @@ def test_households_get_numbers_that_say_nothing() -> None:
     assert sizes[0] == sizes[1]
 
 
+def test_steps_that_are_alike_draw_numbers_of_their_own() -> None:
+    twins = people().with_columns(copy=pl.col("income"))
+    steps = [{"mask": "permute", "columns": [name]} for name in ("income", "copy")]
+    sections = plan(columns={**COLUMNS, "copy": "confidential"}, requirements=[], steps=steps)
+    released = shoal.protect(twins, sections, seed=1).data
+    assert released["income"].sort().equals(twins["income"].sort())
+    assert (released["income"] == released["copy"]).sum() < 10  # with the same numbers they would travel together
+
+
+def test_the_evidence_holds_a_verdict_on_every_constraint() -> None:
+    rules = ["age >= 0", "income >= 0"]
+    evidence = shoal.protect(people(), plan(constraints={"rules": rules}), seed=1).evidence
+    assert evidence.verdicts[0].requirement == "4-anonymity"
+    assert len(evidence.verdicts) == 1 + len(rules)
+
+
+def test_values_are_judged_as_they_are_written() -> None:
+    close = people().with_columns(age=pl.Series([30] * 20 + [60] * 20), income=pl.lit(1.0))
+    whisper = {"mask": "noise", "variance": 1e-6, "columns": ["age"]}
+    release = shoal.protect(close, plan(steps=[whisper], asked=20), seed=1)  # decimals: 0 rounds the noise away
+    assert release.evidence.verdicts[0].achieved == 20
+
+
+def test_the_partition_follows_records_that_are_shuffled() -> None:
+    release = shoal.protect(people(), plan(output={"shuffle": True}), seed=5)
+    assert release.partition is not None
+    assert not (np.diff(release.rows) > 0).all()
+    for group in range(release.partition.n_groups):
+        members = release.data.filter(pl.Series(release.partition.labels == group))
+        assert members.select("age", "income").n_unique() == 1
+
+
 def test_no_records_and_missing_policies() -> None:
     with pytest.raises(DataError, match="no records"):
         shoal.protect(people().head(0), plan())

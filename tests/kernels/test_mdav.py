@@ -75,6 +75,15 @@ def test_an_offset_of_1e8_changes_nothing():
     np.testing.assert_array_equal(mdav(x, 5), mdav(x + 1e8, 5))
 
 
+def test_a_mean_halfway_between_two_doubles_is_rounded_to_the_even_one():
+    # Found by search: with halves rounded down, rows 2 and 3 change places.
+    almost = 1 - 2.0**-53
+    x = np.array([[almost], [-1.0], [almost], [0.5]])
+    for engine in ENGINES:
+        assert mdav(x, 1, engine=engine).tolist() == naive_mdav(x, 1).tolist() == [1, 0, 3, 2]
+
+
+
 def test_no_rows_and_no_columns():
     assert mdav(np.empty((0, 3)), 2).shape == (0,)
     for engine in ENGINES:
