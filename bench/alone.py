@@ -1,4 +1,4 @@
-"""One call in a process of its own: its CPU seconds, the memory it added, a digest of what it returned."""
+"""What one call costs: CPU seconds here, or in a process of its own with the memory it added and a digest."""
 
 import hashlib
 import resource
@@ -6,10 +6,18 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
 CHILD = "--child"
+
+
+def timed(call: Callable[[], Any]) -> tuple[float, Any]:
+    """CPU seconds of one call in this process, and what it returned."""
+    start = time.process_time()
+    result = call()
+    return time.process_time() - start, result
 
 
 def in_child(script: str, *args: object) -> tuple[float, float, str]:
@@ -27,9 +35,7 @@ def child_arguments() -> list[str] | None:
 def measure(call: Callable[[], np.ndarray]) -> None:
     """In the child: print the three figures of one call."""
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    start = time.process_time()
-    result = call()
-    seconds = time.process_time() - start
+    seconds, result = timed(call)
     added = (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) / 1024
     print(seconds, added, hashlib.sha256(result.tobytes()).hexdigest())
 

@@ -7,10 +7,10 @@ NumPy is timed on a part of the records and its time scaled up, which is fair: b
 
 import argparse
 import resource
-import time
 
 import numpy as np
 
+from alone import timed
 from shoal.kernels.fuzzy import Rule, fuzzy_draw, fuzzy_step
 
 
@@ -44,22 +44,18 @@ def main() -> None:
     cases: list[tuple[Rule, float]] = [("power", 2.0), ("power", 1.3), ("entropy", 10.0)]
     for rule, parameter in cases:
         before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-        start = time.process_time()
-        fuzzy_step(x, centres, rule, parameter)
-        ours = time.process_time() - start
+        ours, _ = timed(lambda rule=rule, parameter=parameter: fuzzy_step(x, centres, rule, parameter))
         grown = (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) / 1024
-        start = time.process_time()
-        ours_part = fuzzy_step(part, centres, rule, parameter, simd=False)[0]
-        portable = (time.process_time() - start) * size.n / len(part)
-        start = time.process_time()
-        theirs_part = numpy_step(part, centres, rule, parameter)
-        theirs = (time.process_time() - start) * size.n / len(part)
+        seconds, (ours_part, _) = timed(
+            lambda rule=rule, parameter=parameter: fuzzy_step(part, centres, rule, parameter, simd=False))
+        portable = seconds * size.n / len(part)
+        seconds, theirs_part = timed(lambda rule=rule, parameter=parameter: numpy_step(part, centres, rule, parameter))
+        theirs = seconds * size.n / len(part)
         differ = np.abs(ours_part - theirs_part).max()
         print(f"   {rule:8s} {parameter:5.2f}  shoal {ours:6.1f}   without AVX2 {portable:6.1f}   NumPy {theirs:6.1f}"
               f"   ratio {theirs / ours:4.1f}   memory + {grown:.0f} MB   differ by {differ:.0e}")
-    start = time.process_time()
-    fuzzy_draw(x, centres, "power", 1.3, 1)
-    print(f"   draw             shoal {time.process_time() - start:6.1f}")
+    seconds, _ = timed(lambda: fuzzy_draw(x, centres, "power", 1.3, 1))
+    print(f"   draw             shoal {seconds:6.1f}")
 
 
 if __name__ == "__main__":

@@ -8,14 +8,12 @@ were not measured here. The other alternatives are: plain NumPy and pandas, writ
 """
 
 import sys
-import time
-from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 import pandas as pd
 
 import shoal
+from alone import timed
 from shoal.hierarchy import Hierarchy
 from shoal.kernels.suppression import wildcard_counts
 from shoal.mask.tables import distinct_rows
@@ -23,12 +21,6 @@ from shoal.records import Records, Variable
 
 SDCMICRO = {"rank swap, 1 000 000 x 5": 91.4, "suppress, 100 000 x 6, 28 000 classes": 844.7,
             "wildcard counts, 10 000 x 6": 6.17, "PRAM, 1 000 000, 10 categories": 9.89}
-
-
-def cpu(call: Callable[[], Any]) -> tuple[float, Any]:
-    start = time.process_time()
-    result = call()
-    return time.process_time() - start, result
 
 
 def line(task: str, ours: float, other: str, theirs: float, note: str = "") -> None:
@@ -70,12 +62,12 @@ def naive_rank_swap(x: np.ndarray, p: float, rng: np.random.Generator) -> np.nda
 def rank_swap() -> None:
     x = np.random.default_rng(0).normal(size=(1_000_000, 5))
     records, method = Records.from_array(x), shoal.RankSwap(p=0.05)
-    ours, _ = cpu(lambda: method.apply(records, np.random.default_rng(0)))
+    ours, _ = timed(lambda: method.apply(records, np.random.default_rng(0)))
     small = x[:20_000]
-    few, _ = cpu(lambda: method.apply(Records.from_array(small), np.random.default_rng(0)))
-    loop, _ = cpu(lambda: [naive_rank_swap(c, 0.05, np.random.default_rng(0)) for c in small.T])
+    few, _ = timed(lambda: method.apply(Records.from_array(small), np.random.default_rng(0)))
+    loop, _ = timed(lambda: [naive_rank_swap(c, 0.05, np.random.default_rng(0)) for c in small.T])
     line("rank swap, 20 000 x 5", few, "NumPy loop", loop)
-    line("rank swap, 1 000 000 x 5", ours, "sort alone", cpu(lambda: np.argsort(x, axis=0, kind="stable"))[0])
+    line("rank swap, 1 000 000 x 5", ours, "sort alone", timed(lambda: np.argsort(x, axis=0, kind="stable"))[0])
 
 
 def naive_suppress(codes: np.ndarray, k: int) -> tuple[np.ndarray, int]:
@@ -103,8 +95,8 @@ def suppress() -> None:
     for name, m, slope in ((hard, 7, 1.2), (harder, 9, 1.1)):
         codes = keys(100_000, m, slope)
         records = records_of(codes)
-        ours, change = cpu(lambda records=records: shoal.Suppress(k=3).apply(records, np.random.default_rng(0)))
-        theirs, (_, cells) = cpu(lambda codes=codes: naive_suppress(codes, 3))
+        ours, change = timed(lambda records=records: shoal.Suppress(k=3).apply(records, np.random.default_rng(0)))
+        theirs, (_, cells) = timed(lambda codes=codes: naive_suppress(codes, 3))
         (note,), ours_cells = change.facts["searches"].values(), change.facts["cells suppressed"]
         classes = len(distinct_rows(codes)[0])
         line(name, ours, "key by key", theirs, f"{note['records at risk']:,} at risk in {classes:,} classes; "
@@ -120,14 +112,14 @@ def wildcards() -> None:
     codes[np.random.default_rng(1).random(codes.shape) < 0.05] = -1
     for n in (10_000, 1_000_000):
         records = records_of(codes[:n])
-        ours, found = cpu(lambda records=records: records.matching(records.targets, "wildcard"))
+        ours, found = timed(lambda records=records: records.matching(records.targets, "wildcard"))
         if n == 10_000:
-            theirs, expected = cpu(lambda: naive_counts(codes[:10_000]))
+            theirs, expected = timed(lambda: naive_counts(codes[:10_000]))
             if not np.array_equal(found, expected):
                 raise SystemExit("the counts differ")
             line("wildcard counts, 10 000 x 6", ours, "NumPy, pairs", theirs)
         else:
-            classes, _ = cpu(lambda records=records: records.classes(records.targets))
+            classes, _ = timed(lambda records=records: records.classes(records.targets))
             line("wildcard counts, 1 000 000 x 6", ours, "classes only", classes)
 
 
@@ -135,10 +127,10 @@ def pram() -> None:
     codes = keys(1_000_000, 10, 0.5)[:, :1]
     records = records_of(codes)
     method = shoal.Pram(diagonal=0.8)
-    ours, _ = cpu(lambda: method.apply(records, np.random.default_rng(0)))
+    ours, _ = timed(lambda: method.apply(records, np.random.default_rng(0)))
     matrix = method.transition(records["k0"], np.bincount(codes[:, 0]).astype(float))
     rng = np.random.default_rng(0)
-    few, _ = cpu(lambda: [rng.choice(10, p=matrix[c]) for c in codes[:20_000, 0]])
+    few, _ = timed(lambda: [rng.choice(10, p=matrix[c]) for c in codes[:20_000, 0]])
     line("PRAM, 1 000 000, 10 categories", ours, "choice a cell", few * 50, "(alternative scaled up from 20 000)")
 
 
@@ -156,9 +148,9 @@ def generalise() -> None:
     records = shoal.Microdata.of(pd.DataFrame(frame), spec).records
     for recoding in ("full-domain", "local"):
         method = shoal.Generalise(k=5, suppression=0.02, recoding=recoding)
-        ours, change = cpu(lambda method=method: method.apply(records, np.random.default_rng(0)))
+        ours, change = timed(lambda method=method: method.apply(records, np.random.default_rng(0)))
         facts = change.facts
-        one, _ = cpu(lambda: records.classes(records.targets))
+        one, _ = timed(lambda: records.classes(records.targets))
         line(f"generalise, Adult-like, {recoding}", ours, "every node", one * facts["nodes"],
              f"loss {facts['loss']:.3f}; {facts['nodes looked at']:,} of {facts['nodes']:,} nodes "
              f"(alternative: one count of classes times all nodes)")

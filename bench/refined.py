@@ -7,12 +7,12 @@ seconds are of CPU. Without the files, skewed synthetic tables of the same size 
 """
 
 import argparse
-import time
 from pathlib import Path
 
 import numpy as np
 import polars as pl
 
+from alone import timed
 from shoal import MDAV, VMDAV, MuApprox, Refined
 from shoal.set_partition import groups_of, neighbour_bound, relaxation
 
@@ -28,12 +28,6 @@ def table(folder: Path, name: str) -> np.ndarray:
     return rng.lognormal(0, 1, (rows, 13)) @ rng.normal(size=(13, 13))
 
 
-def timed(run):
-    start = time.process_time()
-    result = run()
-    return result, time.process_time() - start
-
-
 def row(label: str, loss: float, base: float, seconds: float) -> None:
     print(f"  {label:<28} {loss:8.4f} {100 * (1 - loss / base):7.1f} % below MDAV {seconds:8.2f} s")
 
@@ -42,7 +36,7 @@ def bench(x: np.ndarray, name: str, k: int, budgets: list[int], finish: bool) ->
     z = (x - x.mean(axis=0)) / x.std(axis=0, ddof=1)
     percent = 100 / (z**2).sum()
     print(f"{name}: {len(x)} x {x.shape[1]}, k = {k}")
-    base, seconds = timed(lambda: MDAV(k=k).partition(x))
+    seconds, base = timed(lambda: MDAV(k=k).partition(x))
     row("MDAV", base.information_loss(z), base.information_loss(z), seconds)
     others = {"V-MDAV": VMDAV(k=k), "mu-Approx": MuApprox(k=k), "descent only": Refined(k=k, start="mdav", moves=0)}
     others |= {f"{moves} moves a record": Refined(k=k, start="mdav", moves=moves * len(x)) for moves in budgets}
@@ -50,12 +44,12 @@ def bench(x: np.ndarray, name: str, k: int, budgets: list[int], finish: bool) ->
         others |= {f"... and {how}": Refined(k=k, start="mdav", finish=how) for how in ("windows", "columns")
                    if how == "windows" or len(x) <= 1100}
     for label, method in others.items():
-        part, seconds = timed(lambda method=method: method.partition(x, seed=1))
+        seconds, part = timed(lambda method=method: method.partition(x, seed=1))
         row(label, part.information_loss(z), base.information_loss(z), seconds)
-    bound, seconds = timed(lambda: neighbour_bound(z, k))
+    seconds, bound = timed(lambda: neighbour_bound(z, k))
     row("lower bound, neighbours", percent * bound, base.information_loss(z), seconds)
     if finish and k <= 3 and len(x) <= 1100:
-        relaxed, seconds = timed(lambda: relaxation(z, k, groups_of(part.labels)))
+        seconds, relaxed = timed(lambda: relaxation(z, k, groups_of(part.labels)))
         row("lower bound, set partition", percent * relaxed.bound, base.information_loss(z), seconds)
 
 

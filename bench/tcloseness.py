@@ -8,13 +8,11 @@ model's check of the result beside the check of k-anonymity.
 
 import resource
 import sys
-import time
-from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 
 import shoal
+from alone import timed
 from shoal.records import Records, Variable
 from shoal.replace.centroid import Centroid
 
@@ -30,11 +28,6 @@ def table(n: int, seed: int = 1) -> Records:
     return Records.of([*columns, confidential], targets=[c.name for c in columns])
 
 
-def timed(call: Callable[[], Any]) -> tuple[Any, float]:
-    start = time.process_time()
-    return call(), time.process_time() - start
-
-
 def peak() -> float:
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
 
@@ -43,9 +36,9 @@ def main(n: int) -> None:
     records = table(n)
     print(f"{n:,} records, five quasi-identifiers")
     empty = peak()
-    plain, base = timed(lambda: shoal.MDAV(k=10).partition(records))
+    base, plain = timed(lambda: shoal.MDAV(k=10).partition(records))
     print(f"  {'MDAV':24s} {base:6.2f} CPU s")
-    part, seconds = timed(lambda: shoal.TClosenessFirst(k=10, t=0.1).partition(records))
+    seconds, part = timed(lambda: shoal.TClosenessFirst(k=10, t=0.1).partition(records))
     x = records.matrix()
     print(f"  {'t-closeness-first':24s} {seconds:6.2f} CPU s, {seconds / base:.2f} times MDAV; loss "
           f"{part.information_loss(x):.2f} % (MDAV, not t-close, {plain.information_loss(x):.2f} %); "
@@ -67,7 +60,7 @@ def main(n: int) -> None:
     }
     base = 0.0
     for name, model in models.items():
-        _, seconds = timed(lambda model=model: model.judge(records))
+        seconds, _ = timed(lambda model=model: model.judge(records))
         base = base or seconds
         print(f"  {name:24s} {seconds / (n / 1e6):6.2f} CPU s a million, {seconds / base:5.2f} times k-anonymity")
     print(f"  peak memory {peak():.2f} GiB")

@@ -93,7 +93,8 @@ def test_classes_under_equal_cost_no_less_than_the_optimum(rows, k, seed):
 def test_one_cell_serves_three_records():
     """Three records that differ in one key: blanking each takes 3 cells; one blank cell matches the other two."""
     after, facts = suppressed([[0, 0], [0, 1], [0, 2]], k=2)
-    assert (facts["cells suppressed"] == 1 and matching(after) == [2, 2, 3]) or sorted(matching(after)) == [2, 2, 3]
+    assert facts["cells suppressed"] == 1
+    assert sorted(matching(after)) == [2, 2, 3]
 
 
 def test_the_cheaper_key_is_blanked():
