@@ -18,6 +18,7 @@ from ruamel.yaml import YAML
 import shoal
 from shoal.cli.unchanging import unchanging
 from shoal.errors import DataError, FileError, Refused
+from shoal.files.tables import read_table
 from shoal.guess import plan_text
 from shoal.report.charts import shown
 
@@ -225,3 +226,38 @@ def test_a_file_that_changes_while_it_is_read_is_refused(tmp_path: Path) -> None
     assert unchanging(path, path.read_text)[0] == "a\n1\n"
     with pytest.raises(FileError, match="was changed while it was read"):
         unchanging(path, lambda: path.write_text("a\n2\n"))
+
+
+def test_a_label_of_a_code_that_nobody_has_any_more_is_not_released(tmp_path: Path) -> None:
+    pyreadstat = pytest.importorskip("pyreadstat")
+    labels = {1: "one", 2: "two", 3: RARE}
+    pyreadstat.write_sav(pd.DataFrame({"a": [1.0] * 4 + [2.0] * 4 + [3.0]}), str(tmp_path / "in.sav"),
+                         variable_value_labels={"a": labels})
+    table = read_table(tmp_path / "in.sav")
+    release = protect(table.frame, {"a": {"role": "quasi-identifier", "level": "nominal"}}, output={"format": "sav"},
+                      steps=[{"mask": "suppress-records", "k": 4, "limit": 0.5}])
+    out = release.write(tmp_path / "out", labels=table) / "release"
+    assert read_table(out / "data.sav").value_labels == {"a": {1.0: "one", 2.0: "two"}}
+    assert all(RARE.encode() not in path.read_bytes() for path in out.iterdir())
+
+
+@pytest.mark.parametrize("kind", ["polars", "pandas", "pyarrow"])
+def test_numbers_beyond_their_type_do_not_come_round(kind: str) -> None:
+    """Noise takes 8-bit integers beyond 127; cast back, they would return as negative numbers."""
+    frame = pl.DataFrame({"a": [1] * 40, "x": pl.Series([100 + i % 25 for i in range(40)], dtype=pl.Int8)})
+    given = {"polars": pl.DataFrame, "pandas": pl.DataFrame.to_pandas, "pyarrow": pl.DataFrame.to_arrow}[kind](frame)
+    release = protect(given, {"a": "quasi-identifier", "x": {"role": "confidential", "decimals": 0}},
+                      steps=[{"mask": "noise", "columns": ["x"], "variance": 50}])
+    cells = release.data["x"].to_pylist() if kind == "pyarrow" else release.data["x"].to_list()
+    assert max(cells) > 127
+    assert abs(np.mean(cells) - frame["x"].mean()) < 60
+
+
+def test_an_exploration_is_for_its_owner_only(tmp_path: Path) -> None:
+    from shoal.frontier import explore, write
+
+    frame = pl.DataFrame({"a": [float(i) for i in range(20)]})
+    plan = {"columns": {"a": "quasi-identifier"}, "requirements": K4, "explore": {"method": ["mdav"], "k": [4, 5]}}
+    folder = write(explore(frame, plan, tmp_path / "new" / "exploration"), tmp_path / "new" / "exploration")
+    assert folder.stat().st_mode & 0o077 == 0
+    assert all(path.stat().st_mode & 0o077 == 0 for path in folder.rglob("*") if path.is_file())

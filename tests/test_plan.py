@@ -106,3 +106,20 @@ def test_the_schema_knows_every_method() -> None:
              for key, room in (("steps", "partition"), ("requirements", "privacy"))
              for alternative in schema["properties"][key]["items"]["anyOf"] if room in alternative["properties"]}
     assert known == {entry.name for room in ("partition", "privacy") for entry in registered(room)}
+
+
+def test_a_name_as_a_number_and_as_text_is_one_column(tmp_path: Path) -> None:
+    path = tmp_path / "plan.yaml"
+    path.write_text('columns: {1: quasi-identifier, "1": other}\n')
+    with pytest.raises(PlanError, match="column '1' occurs more than once"):
+        Plan.read(path)
+
+
+def test_references_that_stand_for_more_than_a_memory_holds(tmp_path: Path) -> None:
+    letters = "abcdefghij"
+    lines = ["columns: {x: other}", "explore:", f"  a: &a [{', '.join('1' * 10)}]"]
+    lines += [f"  {new}: &{new} [{', '.join([f'*{old}'] * 10)}]" for old, new in zip(letters, letters[1:])]
+    path = tmp_path / "plan.yaml"
+    path.write_text("\n".join(lines))
+    with pytest.raises(PlanError, match="references written out"):
+        Plan.read(path)

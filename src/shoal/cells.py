@@ -306,12 +306,22 @@ def _decode_numbers(variable: Variable, dtype: Any, backend: Any, decimals: int 
     whole = bool((values[~missing] == np.floor(values[~missing])).all())
     if dtype is not None and dtype.is_integer() and whole:
         if not missing.any():
-            return _series(variable.name, values.astype(np.int64), nw.Int64, backend).cast(dtype)
+            whole_cells = _series(variable.name, values.astype(np.int64), nw.Int64, backend)
+            return whole_cells.cast(dtype) if _fits(values, dtype) else whole_cells
         return _series(variable.name, [None if np.isnan(v) else int(v) for v in values], nw.Int64, backend)
     if missing.any():
         return _series(variable.name, [None if np.isnan(v) else float(v) for v in values], nw.Float64, backend)
     out = _series(variable.name, values, nw.Float64, backend)
     return out.cast(dtype) if dtype is not None and dtype.is_float() else out
+
+
+def _fits(values: Floats, dtype: Any) -> bool:
+    """Whether whole numbers fit into a type of integers; noise can take them out of it."""
+    if dtype in BEYOND_INT64 or not len(values):
+        return True
+    name = type(dtype).__name__.lower() if not isinstance(dtype, type) else dtype.__name__.lower()
+    limits = np.iinfo(name)
+    return bool(values.min() >= limits.min and values.max() <= limits.max)
 
 
 def _decode_categories(variable: Variable, dtype: Any, backend: Any, known: tuple[Any, ...]) -> nw.Series[Any]:

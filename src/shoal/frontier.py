@@ -128,7 +128,8 @@ class Frontier:
 def write(frontier: Frontier, directory: str | Path) -> Path:
     """Write frontier.json, the page frontier.html, every candidate's plan, and the recommended one as plan.yaml."""
     folder = Path(directory)
-    (folder / "plans").mkdir(parents=True, exist_ok=True)
+    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    (folder / "plans").mkdir(exist_ok=True)
     for name, plan in frontier.plans.items():
         _put(folder / "plans" / f"{slug(name)}.yaml", plan.as_yaml())
     if frontier.recommended is not None:
@@ -144,7 +145,7 @@ def slug(name: str) -> str:
 
 
 def _put(path: Path, text: str) -> None:
-    with atomic_file(path) as temporary:
+    with atomic_file(path, 0o600) as temporary:
         temporary.write_text(text, encoding="utf-8")
 
 
@@ -260,7 +261,8 @@ def explore(
         entry(room, axis)
     original = Microdata.of(table, plan.schema, plan.folder)
     folder = Path(directory)
-    (folder / "points").mkdir(parents=True, exist_ok=True)
+    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    (folder / "points").mkdir(exist_ok=True)
     fingerprint = original.fingerprint()
     results: dict[str, dict[str, Any]] = {}
     todo = []

@@ -101,7 +101,8 @@ class Release:
             frame=frame,
             labels={n: c.label for n, c in self.plan.schema.columns.items() if c.label and n in kept}
             | ({n: text for n, text in labels.labels.items() if n in kept} if labels else {}),
-            value_labels={n: v for n, v in labels.value_labels.items() if n in kept} if labels else {},
+            value_labels={n: _occurring(frame[n], v) for n, v in labels.value_labels.items() if n in kept}
+            if labels else {},
         )
         path = folder / f"data.{self.plan.output.format}"
         write_table(table, path, guard_formulas=self.plan.output.guard_formulas)
@@ -167,6 +168,12 @@ class Release:
             write_table(Table(frame=pl.DataFrame({"row": self.rows, **by_record})), folder / "risk.parquet")
         for path in folder.iterdir():
             path.chmod(0o600)
+
+
+def _occurring(column: pl.Series, value_labels: Mapping[Any, str]) -> dict[Any, str]:
+    """Labels of the codes that were released; that of another could be of what one person had."""
+    held = set(column.drop_nulls().unique().to_list())
+    return {code: label for code, label in value_labels.items() if code in held}
 
 
 def is_release(directory: Path) -> bool:

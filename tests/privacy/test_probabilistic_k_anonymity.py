@@ -3,6 +3,7 @@ import polars as pl
 import pytest
 
 import shoal
+from shoal.errors import Refused
 from shoal.evidence import proportion_interval
 from shoal.groups import Partition
 from shoal.kernels.mdav import mdav
@@ -143,3 +144,14 @@ def test_frames():
     found = shoal.ProbabilisticKAnonymity(k=50).check(new, confidential="pay", original=frame, partition=part)
     assert found.holds
     assert found.details["columns known to the attacker"] == ["age"]
+
+
+def test_a_column_that_is_all_but_unchanged_links_though_few_records_refute_nothing():
+    """Three records measure next to nothing (Wilson's interval of 3 of 3 reaches down to 0.31), but all are found."""
+    frame = pl.DataFrame({"a": [1.0, 2.0, 4.0], "b": [5.0, 3.0, 8.0]})
+    plan = {"columns": dict.fromkeys("ab", "quasi-identifier"),
+            "steps": [{"partition": "whole", "replace": "permutation", "columns": ["a"]},
+                      {"mask": "noise", "columns": ["b"], "variance": 1e-12}],
+            "requirements": [{"privacy": "probabilistic-k-anonymity", "k": 2}]}
+    with pytest.raises(Refused, match="'b' was released unchanged, or so nearly that the nearest value gives it back"):
+        shoal.protect(frame, plan, seed=1)

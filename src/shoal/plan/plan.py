@@ -192,8 +192,10 @@ class _Reader:
         if not isinstance(columns, Mapping) or not columns:
             self._mistake(sections, "columns", "the section 'columns' must give every column a role.")
             return None
-        found = {}
+        found: dict[str, Column] = {}
         for name, spec in columns.items():
+            if str(name) in found:
+                self._mistake(columns, name, f"column '{name}' occurs more than once, as a number and as text.")
             try:
                 found[str(name)] = Column.model_validate(plain(spec))
             except ValidationError as error:

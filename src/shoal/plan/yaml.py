@@ -7,6 +7,9 @@ from typing import Any
 
 from shoal.errors import PlanError
 
+LARGEST = 1_000_000
+"""Entries of a plan, references (&, *) written out."""
+
 
 def plain(value: Any) -> Any:
     """Tuples and other containers as YAML and JSON know them."""
@@ -37,7 +40,9 @@ def load_yaml(path: str | Path) -> Any:
     from ruamel.yaml.error import YAMLError
 
     try:
-        return _yaml().load(Path(path).read_text(encoding="utf-8"))
+        content = _yaml().load(Path(path).read_text(encoding="utf-8"))
+        _check_size(content, path)
+        return content
     except (OSError, UnicodeDecodeError) as error:
         raise PlanError(f"Plan '{path}' cannot be read ({type(error).__name__}). Check the path.") from None
     except YAMLError as error:
@@ -45,6 +50,23 @@ def load_yaml(path: str | Path) -> Any:
         where = f", line {mark.line + 1}" if mark else ""
         problem = getattr(error, "problem", None) or "no valid YAML"
         raise PlanError(f"Plan '{path}'{where}: {problem}. Check indentation, colons and brackets.") from None
+
+
+def _check_size(content: Any, path: str | Path) -> None:
+    """References can make a few lines stand for more than any memory holds."""
+    sizes: dict[int, int] = {}
+
+    def size(value: Any) -> int:
+        if not isinstance(value, (Mapping, list)):
+            return 1
+        if id(value) not in sizes:
+            below = value.values() if isinstance(value, Mapping) else value
+            sizes[id(value)] = min(LARGEST + 1, 1 + sum(map(size, below)))
+        return sizes[id(value)]
+
+    if size(content) > LARGEST:
+        raise PlanError(f"Plan '{path}': with its references written out it has more than {LARGEST:,} entries. "
+                        f"Write out what is meant.")
 
 
 def dump_yaml(content: Any) -> str:

@@ -10,7 +10,7 @@ from shoal.compare import UNPAIRED, common, counterparts
 from shoal.errors import plural, quoted
 from shoal.evidence import Verdict, proportion_interval
 from shoal.groups import Partition
-from shoal.kernels.arrays import Longs
+from shoal.kernels.arrays import Floats, Longs
 from shoal.methods import method
 from shoal.privacy.model import PrivacyModel
 from shoal.records import Records
@@ -36,7 +36,8 @@ class ProbabilisticKAnonymity(PrivacyModel):
     everybody. No check of a table proves that, so the verdict keeps apart
 
     - what is proved on the table: every group of the partition holds at least k released records; no known column was
-      released as it was (unless it is constant in every group); and, where it is so, that a known column has the
+      released as it was, or so nearly that the nearest value of the original is every record's own (unless it is
+      constant in every group); and, where it is so, that a known column has the
       same values in every group as before, so that they were at most dealt out anew inside the group;
     - what is measured: how often the best of five attackers (distance-based linkage with two metrics in two directions,
       and probabilistic linkage) finds the right record, with its confidence interval.
@@ -107,8 +108,8 @@ class ProbabilisticKAnonymity(PrivacyModel):
         if proved.as_it_was:
             achieved = 1.0
             sentences.append(
-                f"{quoted(proved.as_it_was)} {'was' if len(proved.as_it_was) == 1 else 'were'} released unchanged, "
-                f"so whoever knows them links by them."
+                f"{quoted(proved.as_it_was)} {'was' if len(proved.as_it_was) == 1 else 'were'} released unchanged, or "
+                f"so nearly that the nearest value gives it back, so whoever knows them links by them."
             )
         if proved.dealt_out:
             sentences.append(f"Proved: inside every group {quoted(proved.dealt_out)} "
@@ -170,13 +171,24 @@ def _prove(
         if before.continuous != after.continuous or before.categories != after.categories:
             continue
         one, other = before.identity(), after.identity()
-        if np.array_equal(one, other):
+        kept = np.array_equal(one, other) or (before.continuous and _nearest_is_own(before.values, after.values))
+        if kept:
             if not _constant_in_groups(one, labels):
                 as_it_was.append(name)
         elif whole_groups and np.array_equal(one[np.lexsort((one, labels))], other[np.lexsort((other, labels))]):
             dealt_out.append(name)
     sizes = np.bincount(labels)
     return _Proved(smallest=int(sizes[sizes > 0].min()), as_it_was=tuple(as_it_was), dealt_out=tuple(dealt_out))
+
+
+def _nearest_is_own(before: Floats, after: Floats) -> bool:
+    """Whether every released value is nearer to its own original than to any other value of the column."""
+    if np.isnan(before).any() or np.isnan(after).any():
+        return False
+    held, own = np.unique(before, return_inverse=True)
+    far = np.concatenate([[-np.inf], held, [np.inf]])
+    apart = np.abs(after - before)
+    return bool(((apart < np.abs(after - far[own])) & (apart < np.abs(after - far[own + 2]))).all())
 
 
 def _constant_in_groups(values: Longs, labels: Longs) -> bool:
