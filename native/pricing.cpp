@@ -12,9 +12,16 @@
 // largest (the highest row among equals): every such group has exactly one such history, and a depth-first
 // walk over the histories meets each group once and misses none (reverse search, Avis & Fukuda 1996).
 //
+// That argument compares stars, which must not depend on the history that led to them: among duplicates stars are
+// equal, and a last bit would hide a group or list it twice. So weights are rounded to multiples of a power of two
+// so coarse that every sum of them is exact. They are rounded down, which keeps all groups below zero below zero;
+// whether a group is listed is decided by its unrounded cost.
+//
 // Branches are cut by a second bound: with D(S, v) the sum of v's squared distances to S, and the distances
 // of the newcomers to each other taken as 0, a completion R of S costs at least D(S)/m - u(S) + the sum of the
 // |R| least values of D(S, v)/m - u_v. A walk that is cut short by `limit` says so.
+#include <algorithm>
+#include <cmath>
 #include <limits>
 
 #include "groups.hpp"
@@ -39,14 +46,15 @@ class Walk {
   bool of_size(std::size_t m) {
     m_ = m;
     far_.assign(m + 1, std::vector<double>(cloud_.n()));
+    if (!weigh()) return true;
     const auto n = static_cast<Record>(cloud_.n());
     for (Record i = 0; i < n; ++i) {
       for (Record j = i + 1; j < n; ++j) {
-        const double w = pair(i, j);
+        const double w = weight(i, j);
         if (w >= 0) continue;
         group_ = {i, j};
         stars_ = {w, w};
-        if (!grow(square(i, j), price(i) + price(j))) return false;
+        if (!grow(square(i, j), price(i) + price(j), w)) return false;
       }
       watch_.tick(0);
     }
@@ -64,13 +72,37 @@ class Walk {
     return square_[static_cast<std::size_t>(i) * cloud_.n() + static_cast<std::size_t>(j)];
   }
   double price(Record i) const { return prices_[static_cast<std::size_t>(i)]; }
-  double pair(Record i, Record j) const {
-    return square(i, j) / static_cast<double>(m_) - (price(i) + price(j)) / static_cast<double>(m_ - 1);
+  double weight(Record i, Record j) const {
+    return weight_[static_cast<std::size_t>(i) * cloud_.n() + static_cast<std::size_t>(j)];
   }
 
-  // Walk on from the group at hand, given the sums of its squared distances and of its prices; false if the
-  // limit came first.
-  bool grow(double distances, double owned) {
+  // Weights w_ij for groups of m_ records, rounded down; false if none is below zero, so that no group is. A
+  // weight above the sum of all that a group could set against it may count as that sum: no group with such a
+  // pair is below zero either way, and the rounding need not be coarser for it.
+  bool weigh() {
+    const auto n = static_cast<Record>(cloud_.n());
+    const double m = static_cast<double>(m_);
+    weight_.resize(square_.size());
+    double least = 0.0;
+    for (Record i = 0; i < n; ++i) {
+      for (Record j = 0; j < n; ++j) {
+        const double w = square(i, j) / m - (price(i) + price(j)) / (m - 1);
+        weight_[static_cast<std::size_t>(i) * cloud_.n() + static_cast<std::size_t>(j)] = w;
+        if (i != j) least = std::min(least, w);
+      }
+    }
+    int of_cap = 0, of_pairs = 0;
+    std::frexp(-least * m * m, &of_cap);
+    std::frexp(m * m, &of_pairs);
+    of_cap = std::max(of_cap, -900);  // coarser for prices near underflow
+    const double cap = std::ldexp(1.0, of_cap), unit = std::ldexp(1.0, of_cap + of_pairs - 53);
+    for (double& w : weight_) w = std::floor(std::min(w, cap) / unit) * unit;
+    return least < 0;
+  }
+
+  // Walk on from the group at hand, given the sums of its squared distances, of its prices and of its weights;
+  // false if the limit came first.
+  bool grow(double distances, double owned, double total) {
     if (--left_ < 0) return false;
     const std::size_t t = group_.size(), n = cloud_.n();
     const double m = static_cast<double>(m_);
@@ -81,17 +113,17 @@ class Walk {
     measure(t);
     const std::vector<double>& far = far_[t];
     const double before_last = distances / m - owned + least_of_newcomers(far, m_ - t - 1);
-    const double total = distances / m - static_cast<double>(t - 1) * owned / (m - 1);
     for (std::size_t v = 0; v < n; ++v) {
       if (before_last + far[v] / m - prices_[v] >= -least_) continue;
-      const double star = far[v] / m - (static_cast<double>(t) * prices_[v] + owned) / (m - 1);
       const Record added = static_cast<Record>(v);
+      double star = 0.0;
+      for (const Record i : group_) star += weight(i, added);
       if (total + star >= 0 || !is_last(added, star)) continue;
       const std::vector<double> stars = stars_;
-      for (std::size_t r = 0; r < t; ++r) stars_[r] += pair(group_[r], added);
+      for (std::size_t r = 0; r < t; ++r) stars_[r] += weight(group_[r], added);
       group_.push_back(added);
       stars_.push_back(star);
-      const bool complete = grow(distances + far[v], owned + prices_[v]);
+      const bool complete = grow(distances + far[v], owned + prices_[v], total + star);
       group_.pop_back();
       stars_ = stars;
       if (!complete) return false;
@@ -126,7 +158,7 @@ class Walk {
   // Whether `v`, from outside the group, would be the member with the largest star, highest row among equals.
   bool is_last(Record v, double star) const {
     for (std::size_t r = 0; r < group_.size(); ++r) {
-      const double other = stars_[r] + pair(group_[r], v);
+      const double other = stars_[r] + weight(group_[r], v);
       if (other > star || (other == star && group_[r] > v)) return false;
     }
     return true;
@@ -149,6 +181,7 @@ class Walk {
   double least_;
   Watch& watch_;
   std::vector<double> square_;
+  std::vector<double> weight_;  // w_ij for groups of m_ records, rounded
   std::vector<double> short_;
   std::size_t m_ = 0;
   std::vector<std::vector<double>> far_;  // by size of the group

@@ -32,6 +32,17 @@ def test_the_list_of_groups_below_price_is_exhaustive(n, k, seed, kind):
         assert lowered <= loss_of(x, group) + 1e-9
 
 
+@settings(max_examples=40)
+@given(st.integers(2, 7), st.integers(2, 4), st.floats(0.1, 3), st.sampled_from([0.0, 0.3, 0.7]))
+def test_groups_that_nothing_tells_apart_are_listed_once_each(n, k, price, side):
+    """Duplicates (side 0) and the corners of a simplex: a group of m loses (m - 1) side^2, whoever is in it."""
+    found = groups_below_price(side * np.eye(n), np.full(n, price), k, least=1e-9, limit=10**7)
+    expected = {group for m in range(k, min(2 * k - 1, n) + 1) for group in combinations(range(n), m)
+                if (m - 1) * side**2 - m * price < -1e-9}
+    assert len(found.groups) == len(set(found.groups))
+    assert set(found.groups) == expected
+
+
 def test_a_list_that_is_cut_short_says_so():
     x = np.zeros((30, 1))
     assert not groups_below_price(x, np.ones(30), 3, least=1e-9, limit=100).complete
