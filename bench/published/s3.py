@@ -14,8 +14,8 @@ that is not positive semidefinite; it is clipped here, and the line says so.
 
 Under every setting a line tells how many of the twelve statistics vary less here than in print; for hybrid data also
 whether the printed figures can be: what sum of squares within groups (of columns with variance 1, after regression on
-Y) the printed variation of the two means needs, what our groups have, and what *any* partition into groups of k or more has at the
-least, before regression. With D = X' - X, a sample of m of n records has a mean of D with variance
+Y) the printed variation of the two means needs, what our groups have, and what *any* partition into groups of k or
+more has at the least, before regression. With D = X' - X, a sample of m of n records has a mean of D with variance
 (1 - m/n)/m S_D^2, and S_D^2 is twice the residual sum of squares over n - 1, as a random rotation makes X' and X
 uncorrelated given Y; so Delta(mean) is about .798 times its root over the mean.
 
