@@ -18,6 +18,7 @@ from ruamel.yaml import YAML
 import shoal
 from shoal.cli.unchanging import unchanging
 from shoal.errors import DataError, FileError, Refused
+from shoal.files.atomic import atomic_directory
 from shoal.files.tables import read_table
 from shoal.guess import plan_text
 from shoal.report.charts import shown
@@ -261,3 +262,25 @@ def test_an_exploration_is_for_its_owner_only(tmp_path: Path) -> None:
     folder = write(explore(frame, plan, tmp_path / "new" / "exploration"), tmp_path / "new" / "exploration")
     assert folder.stat().st_mode & 0o077 == 0
     assert all(path.stat().st_mode & 0o077 == 0 for path in folder.rglob("*") if path.is_file())
+
+
+@pytest.mark.parametrize("change", [
+    lambda data: data.insert(0, "name", ["ann", "bob", "cat", "dan"]), lambda data: data.update({"b": [9, 8, 7, 6]}),
+], ids=["a name put back", "cells"])
+def test_a_table_that_was_changed_after_its_proof_is_not_written(change: Any, tmp_path: Path) -> None:
+    frame = pd.DataFrame({"name": ["ann", "bob", "cat", "dan"], "a": [1] * 4, "b": [1, 2, 3, 4]})
+    release = protect(frame, {"name": "identifier", "a": "quasi-identifier", "b": "confidential"})
+    change(release.data)
+    with pytest.raises(DataError, match="changed after it was proved"):
+        release.write(tmp_path / "out")
+    assert not list(tmp_path.iterdir())
+
+
+def test_of_two_runs_into_one_directory_the_second_does_not_replace_the_first(tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    with pytest.raises(FileError, match="by another run meanwhile"), atomic_directory(out) as one:
+        (one / "second").touch()
+        with atomic_directory(out) as other:
+            (other / "first").touch()
+    assert [path.name for path in out.iterdir()] == ["first"]
+    assert [path.name for path in tmp_path.iterdir()] == ["out"]

@@ -53,6 +53,7 @@ class Release:
     plan: Plan = field(repr=False)
     dossier: Dossier = field(repr=False)
     rows: Longs = field(repr=False)
+    fingerprint: str = field(repr=False)
 
     @property
     def data(self) -> Any:
@@ -81,7 +82,12 @@ class Release:
         ------
         Refused
             If a requirement does not hold on the file as written.
+        DataError
+            If the table was changed since it was proved.
         """
+        if Microdata.finished(self.table.frame, self.plan.schema).fingerprint() != self.fingerprint:
+            raise DataError("The table was changed after it was proved, so the proofs do not hold for it. Take a copy of "
+                            "release.data to work on.")
         target = Path(directory)
         if target.is_dir() and any(target.iterdir()) and not is_release(target):
             raise FileError(f"Output '{target}' holds something that is no release, which is never replaced. "
@@ -240,7 +246,7 @@ def protect(
         missing=done.original.missing_facts,
     )
     return Release(table=done.finished, evidence=evidence, record=record, partition=done.partition, plan=done.plan,
-                   dossier=dossier, rows=done.released.rows)
+                   dossier=dossier, rows=done.released.rows, fingerprint=done.finished.fingerprint())
 
 
 def assess(

@@ -62,7 +62,7 @@ def atomic_directory(path: Path, *, overwrite: bool = False) -> Iterator[Path]:
         for written in sorted(temporary.rglob("*")):
             _sync(written)
         temporary.chmod(0o755)
-        _put_in_place(temporary, path)
+        _put_in_place(temporary, path, overwrite=overwrite)
         _sync(path.parent)
     except OSError as error:
         raise _unwritten(path, error) from None
@@ -77,11 +77,13 @@ def _unwritten(path: Path, error: OSError) -> FileError:
     return FileError(f"Output '{path}' cannot be written ({why}). Choose another place, or make room.")
 
 
-def _put_in_place(temporary: Path, path: Path) -> None:
+def _put_in_place(temporary: Path, path: Path, *, overwrite: bool) -> None:
     if path.is_dir() and not any(path.iterdir()):
         path.rmdir()
     if not path.exists():
         temporary.rename(path)
+    elif not overwrite:  # another run was here since we looked
+        raise FileError(f"Output '{path}' was written by another run meanwhile. Name another directory.")
     elif not _exchange(temporary, path):
         old = Path(tempfile.mkdtemp(prefix=f".{path.name}.old.", dir=path.parent))
         path.rename(old / path.name)
