@@ -86,8 +86,8 @@ class Release:
             If the table was changed since it was proved.
         """
         if Microdata.finished(self.table.frame, self.plan.schema).fingerprint() != self.fingerprint:
-            raise DataError("The table was changed after it was proved, so the proofs do not hold for it. Take a copy of "
-                            "release.data to work on.")
+            raise DataError("The table was changed after it was proved, so the proofs do not hold for it. Copy "
+                            "release.data to work on it.")
         target = Path(directory)
         if target.is_dir() and any(target.iterdir()) and not is_release(target):
             raise FileError(f"Output '{target}' holds something that is no release, which is never replaced. "
