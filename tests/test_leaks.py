@@ -21,7 +21,7 @@ from shoal.errors import DataError, FileError, Refused
 from shoal.files.atomic import atomic_directory
 from shoal.files.tables import read_table
 from shoal.guess import plan_text
-from shoal.report.charts import shown
+from shoal.report.charts import _histogram, shown
 
 K4 = [{"privacy": "k-anonymity", "k": 4}]
 RARE = "a rare disease"
@@ -121,6 +121,12 @@ def test_decimals_that_a_number_holds_and_times_of_a_day_pass(tmp_path: Path) ->
     back = pl.read_parquet(release.write(tmp_path / "out") / "release" / "data.parquet")
     assert back["b"].to_list() == [dt.time(1, 2)] * 4
     assert back["c"].to_list() == [dt.timedelta(hours=1)] * 4
+
+
+def test_no_axis_ends_at_one_record() -> None:
+    """Nineteen values at 0, one at 1000 and five around it: the axis ends at the mean of the five highest."""
+    held = np.array([0.0] * 19 + [10.0, 10.0, 10.0, 10.0, 1000.0])
+    assert max(row["high"] for row in _histogram(held, held, 5)) <= 210  # (4 * 10 + 1000) / 5 = 208
 
 
 def test_a_picture_does_not_give_away_what_it_leaves_out() -> None:

@@ -128,6 +128,17 @@ def test_a_table_of_another_kind_and_repeated_names() -> None:
         Microdata.of(pd.DataFrame([[1, 2]], columns=["a", "a"]), {"a": "other"})
 
 
+def test_the_fingerprint_tells_tables_apart_and_not_kinds_of_frame() -> None:
+    cells = {"sex": ["f", "m", "f"], "n": [1, 2, 3]}
+    roles = dict.fromkeys(cells, "quasi-identifier")
+    whole = Microdata.of(pl.DataFrame(cells), roles).fingerprint()
+    assert Microdata.of(pd.DataFrame(cells), roles).fingerprint() == whole
+    for changed in ({"sex": ["f", "w", "f"]}, {"sex": ["m", "f", "f"]}, {"n": [1, 2, 4]}):
+        assert Microdata.of(pl.DataFrame({**cells, **changed}), roles).fingerprint() != whole
+    renamed = pl.DataFrame(cells).rename({"n": "k"})
+    assert Microdata.of(renamed, dict.fromkeys(renamed.columns, "quasi-identifier")).fingerprint() != whole
+
+
 def test_negative_zero_is_not_released() -> None:
     table = Microdata.of(pl.DataFrame({"a": [0.5, -0.5]}), {"a": {"role": "quasi-identifier", "decimals": 0}})
     changed = table.records.with_variables(table.records["a"].with_values([-0.2, 0.2]))

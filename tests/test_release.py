@@ -167,6 +167,27 @@ def test_an_occupied_directory_is_left_alone(tmp_path: Path) -> None:
     assert files_of(tmp_path) == {"thesis.txt": b"mine"}
 
 
+def test_what_was_measured_about_single_records_stays_private(tmp_path: Path) -> None:
+    release = shoal.protect(people(), plan(), seed=1)
+    assert any(finding.private for finding in release.evidence.findings)
+    out = release.write(tmp_path / "out")
+    measures = json.loads((out / "release" / "evidence.json").read_text())["measures"]
+    assert measures
+    assert all("private" not in measure for measure in measures)
+
+
+def test_a_file_that_loses_a_column_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    release = shoal.protect(people(), plan(), seed=1)
+
+    def forgetful(table: Any, path: Path, **_: Any) -> None:
+        table.frame.with_columns(illness=pl.lit("a")).write_csv(path)
+
+    monkeypatch.setattr("shoal.release.write_table", forgetful)
+    with pytest.raises(FileError, match="csv does not keep 1 column as released: 'illness'"):
+        release.write(tmp_path / "out")
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_a_proof_that_fails_on_the_file_leaves_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     release = shoal.protect(people(), plan(), seed=1)
 

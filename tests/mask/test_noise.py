@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from scipy.stats import ks_2samp
+from scipy.stats import ks_2samp, kstest, truncnorm
 
 import shoal
 from shoal.errors import InputError
@@ -77,6 +77,14 @@ def test_restricted_stays_in_range(seed, variance):
     assert (y >= x.min(axis=0)).all() and (y <= x.max(axis=0)).all() and (y != x).any()
     z = masked(x, seed, kind="restricted", variance=variance, bounds={"x0": (0, 200)})
     assert (z[:, 0] >= 0).all() and (z[:, 0] <= 200).all()
+
+
+def test_restricted_noise_is_a_truncated_normal():
+    x = np.repeat([90.0, 110.0], 3000)[:, None]  # s = 10, so that the noise has a standard deviation of 200
+    y = masked(x, kind="restricted", variance=400, bounds={"x0": (0, 200)})[:3000, 0]
+    s = x.std(ddof=1)
+    law = truncnorm(-90 / (20 * s), 110 / (20 * s), loc=90, scale=20 * s)
+    assert kstest(y, law.cdf).pvalue > 1e-4
 
 
 def test_restricted_is_not_deterministic():

@@ -57,6 +57,12 @@ def test_key_file(tmp_path):
         coded(["a"], key_file=str(tmp_path / "none"))
 
 
+def test_two_people_never_share_a_code(monkeypatch):
+    monkeypatch.setattr(shoal.Pseudonymise, "_code", lambda self, identifier, key: "0" * self.length)
+    with pytest.raises(InputError, match="Column 'id': two identifiers would get the same code of 20 digits"):
+        coded(["ann", "bob"], key=KEY)
+
+
 def test_bad_input_refused():
     with pytest.raises(InputError, match="hexadecimal digits"):
         shoal.Pseudonymise(key="not hex")

@@ -145,6 +145,15 @@ def test_subsets_each_reach_their_k(seed, missing):
         assert shoal.KAnonymity(**subset, missing=missing).judge(records(after)).holds
 
 
+def test_a_limit_holds_for_all_subsets_together():
+    rows = np.random.default_rng(0).integers(0, 5, (100, 3)).tolist()
+    sets = [{"columns": ["k0", "k1"], "k": 5}, {"columns": ["k1", "k2"], "k": 5}]
+    free = suppressed(rows, k=None, subsets=sets, importance={"k0": 2, "k2": 2})[1]
+    assert free["by column"]["k1"] > 10  # without a limit the first subset and the second both take from k1
+    bound = suppressed(rows, k=None, subsets=sets, importance={"k0": 2, "k2": 2}, limits={"k1": 0.1})[1]
+    assert bound["by column"]["k1"] <= 10
+
+
 def test_inside_strata():
     rows, stratum = [[0, 0], [0, 0], [0, 0], [0, 1]], [0, 0, 1, 1]
     change = shoal.Suppress(k=2).apply(records(rows, stratum=stratum), np.random.default_rng(0))

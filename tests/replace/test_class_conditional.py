@@ -89,6 +89,8 @@ def test_rare_categories_are_reported_or_never_drawn():
     part = Partition(labels=np.arange(120) // 30)
     reported = ClassConditional().apply(data, part, np.random.default_rng(0))
     assert reported.facts["categories held by too few records"] == {"b": 2}  # "rare" 2 records, "w" some 12: both < 30
+    enough = ClassConditional(rare_below=2).apply(data, part, np.random.default_rng(0))
+    assert enough.facts["categories held by too few records"].get("b", 0) == 0  # two records are not fewer than 2
     strict = ClassConditional(rare="suppress", rare_below=5).apply(data, part, np.random.default_rng(0))
     assert strict.facts["categories held by too few records"] == {"b": 1}
     assert strict.facts["they are"] == "never drawn"
