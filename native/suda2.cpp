@@ -16,7 +16,6 @@
 // records still in groups, with no sorting of keys and no hashing.
 #include "kernels.hpp"
 #include "watch.hpp"
-#include <cmath>
 #include <unordered_map>
 
 namespace shoal {
@@ -34,9 +33,10 @@ struct Groups {
 class Suda {
  public:
   // `codes` holds one column after the other; column c has codes 0 .. cards[c] - 1.
-  Suda(const std::int32_t* codes, const std::int32_t* cards, std::size_t n, int columns, int most, Watch& watch)
-      : codes_(codes), cards_(cards), n_(n), columns_(columns), most_(most), watch_(watch), score(n, 0.0),
-        column_score(columns, 0.0), found(most, 0) {
+  Suda(const std::int32_t* codes, const std::int32_t* cards, std::size_t n, int columns, const double* weights, int most,
+       Watch& watch)
+      : codes_(codes), cards_(cards), n_(n), columns_(columns), most_(most), watch_(watch), weights_(weights),
+        score(n, 0.0), column_score(columns, 0.0), found(most, 0), smallest(n, 0) {
     std::int32_t widest = 1;
     for (int c = 0; c < columns; ++c) {
       first_.push_back(static_cast<std::int32_t>(category_score.size()));
@@ -44,8 +44,6 @@ class Suda {
       widest = std::max(widest, cards[c]);
     }
     count_.assign(widest, 0);
-    weight_.assign(most + 1, 1.0);
-    for (int s = 0; s <= most; ++s) weight_[s] = std::tgamma(columns - s + 1.0);
   }
 
   void run() {
@@ -110,11 +108,12 @@ class Suda {
       if (unique_.at(without)[row >> 6] >> (row & 63) & 1) return;  // not minimal
     }
     ++found[size - 1];
-    score[row] += weight_[size];
+    if (smallest[row] == 0 || size < smallest[row]) smallest[row] = size;
+    score[row] += weights_[size - 1];
     for (int c = 0; c < columns_; ++c) {
       if ((set >> c & 1) == 0) continue;
-      column_score[c] += weight_[size];
-      category_score[first_[c] + codes_[static_cast<std::size_t>(c) * n_ + row]] += weight_[size];
+      column_score[c] += weights_[size - 1];
+      category_score[first_[c] + codes_[static_cast<std::size_t>(c) * n_ + row]] += weights_[size - 1];
     }
   }
 
@@ -124,27 +123,30 @@ class Suda {
   int columns_, most_, root_ = 0;
   Watch& watch_;
   std::vector<std::int32_t> first_, count_, seen_;
-  std::vector<double> weight_;  // (columns - size)! by size
+  const double* weights_;  // of a set, by size from 1
   std::unordered_map<Set, Bits> unique_;
 
  public:
   std::vector<double> score, column_score, category_score;
   std::vector<std::int64_t> found;
+  std::vector<std::int32_t> smallest;  // size of a record's smallest set, 0 for none
 };
 
-auto suda2(IntMatrix codes, Ints cards, int most, nb::object progress) {
+auto suda2(IntMatrix codes, Ints cards, Vector weights, nb::object progress) {
   Watch watch(progress);
-  Suda suda(codes.data(), cards.data(), codes.shape(1), static_cast<int>(codes.shape(0)), most, watch);
+  Suda suda(codes.data(), cards.data(), codes.shape(1), static_cast<int>(codes.shape(0)), weights.data(),
+            static_cast<int>(weights.shape(0)), watch);
   {
     nb::gil_scoped_release unlock;
     suda.run();
   }
   return std::make_tuple(to_numpy(std::move(suda.score)), to_numpy(std::move(suda.column_score)),
-                         to_numpy(std::move(suda.category_score)), to_numpy(std::move(suda.found)));
+                         to_numpy(std::move(suda.category_score)), to_numpy(std::move(suda.found)),
+                         to_numpy(std::move(suda.smallest)));
 }
 
 const Kernel kernel([](nb::module_& m) {
-  m.def("suda2", &suda2, nb::arg("codes"), nb::arg("cards"), nb::arg("most"), nb::arg("progress").none());
+  m.def("suda2", &suda2, nb::arg("codes"), nb::arg("cards"), nb::arg("weights"), nb::arg("progress").none());
 });
 
 }  // namespace

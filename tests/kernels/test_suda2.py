@@ -28,6 +28,14 @@ def test_equals_trying_every_set(n, d, most, values, seed):
     np.testing.assert_array_equal(found.score, score)
     np.testing.assert_array_equal(found.by_column, by_column)
     np.testing.assert_array_equal(found.found, sizes)
+    weights = np.arange(d, 0, -1) / 4
+    weighted, smallest = np.zeros(n), np.zeros(n, dtype=int)
+    for row, columns in naive.minimal_sample_uniques(codes, most):
+        weighted[row] += weights[len(columns) - 1]
+        smallest[row] = min(smallest[row] or d, len(columns))
+    other = suda2(codes, most, weights=weights)
+    np.testing.assert_array_equal(other.score, weighted)
+    np.testing.assert_array_equal(other.smallest, smallest)
     for part in found.by_category:
         assert part.sum() in by_column
 

@@ -105,6 +105,16 @@ def test_suda2(table, printed, summary, fraction):
         assert ours == pytest.approx(row["contribution"], rel=1e-12)
 
 
+def test_suda2_by_supersets(table, printed):
+    # suda2(..., original_scores = FALSE, DisFraction = 0.01); theirs, as above, in single precision.
+    found = SUDA2(max_size=7, weight="supersets", sampling_fraction=0.01).measure(table, table)
+    np.testing.assert_allclose(found.private["score"], printed["suda_score_ihsn"], rtol=1e-12, atol=1e-15)
+    np.testing.assert_allclose(found.private["dis"], printed["suda_dis_ihsn"], atol=1e-7)
+    # The one record that is unique on all seven columns together, and on no fewer, scores 0 but is counted.
+    assert (printed["suda_score_ihsn"] > 0).sum() == 156
+    assert found.value == 157 / 4580
+
+
 @pytest.mark.parametrize("case", ["numeric_testdata_k3", "numeric_testdata_k10", "numeric_census_k5"])
 def test_interval_disclosure(shared, case):
     printed = json.loads((shared / "reference" / "sdcmicro" / "other_measures.json").read_text())[case]

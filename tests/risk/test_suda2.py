@@ -29,6 +29,14 @@ def test_by_hand():
     assert dict(categories["area"]) == pytest.approx({1: 200 / 3, -999: 100 / 3})
 
 
+def test_supersets_by_hand():
+    # d = 2: a set of one column has one larger set, and there are two sets of one column: 1/2; the full set scores 0.
+    found = measure(FRAME, weight="supersets")
+    assert found.private["score"].tolist() == [0, 0, 0, 1 / 2, 0]
+    assert found.value == 3 / 5
+    assert found.details["contribution of columns in percent"] == {"sex": 0, "area": 100}
+
+
 def test_dis():
     found = measure(FRAME, sampling_fraction=0.1)
     # d = 2: Q = 1.3; three scores of 1, so A = 3; one pair of records (f, 2), so P = 2.

@@ -1,17 +1,27 @@
 """SUDA2: special uniques (Elliot, Manning & Ford 2002; Manning, Haglin & Keane 2008)."""
 
-from typing import Annotated, Any, ClassVar
+from collections.abc import Callable
+from math import comb
+from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
 from annotated_types import Ge, Gt, Lt
 
 from shoal.evidence import Finding
 from shoal.groups import Partition
-from shoal.kernels.arrays import Floats, Ints, ints
-from shoal.kernels.suda2 import MOST_COLUMNS, suda2
+from shoal.kernels.arrays import Floats, Ints, floats, ints
+from shoal.kernels.suda2 import MOST_COLUMNS, factorials, suda2
 from shoal.methods import method
 from shoal.records import Records
 from shoal.risk.measure import RiskMeasure
+
+
+def supersets(d: int) -> Floats:
+    """Shape (d,); (2^(d - size) - 1) / C(d, size) for sets of 1 to d of d columns."""
+    return floats([(2 ** (d - size) - 1) / comb(d, size) for size in range(1, d + 1)])
+
+
+WEIGHTS: dict[str, Callable[[int], Floats]] = {"factorial": factorials, "supersets": supersets}
 
 
 @method("suda2", title="Special uniques (SUDA2)",
@@ -20,8 +30,15 @@ class SUDA2(RiskMeasure):
     """Share of records that are unique on a few quasi-identifiers, with scores that say how special they are.
 
     A minimal sample unique of a record is a set of columns on which it is unique while it is unique on no proper
-    subset. The record's score is the sum over them of (d - size)!, d the number of quasi-identifiers: the fewer
-    columns single it out, the riskier. The data intrusion simulation score
+    subset. The record's score is the sum over them of a weight, d the number of quasi-identifiers: the fewer columns
+    single it out, the riskier. The weight of a set is
+
+    - `factorial`, the score of the literature: (d - size)!;
+    - `supersets`: the number of larger sets of columns that contain it, over the number of sets of its size,
+      (2^(d - size) - 1) / C(d, size), which grows less steeply in d; a record unique on all columns only scores 0.
+      It is what sdcMicro computes under original_scores = FALSE.
+
+    The data intrusion simulation score
 
         DIS = 1 / (1 + P (1 - f) / (f A s^Q)),  Q = 1 + (8 - d) / 20,  A = sum over scored records of s^-Q
 
@@ -34,6 +51,8 @@ class SUDA2(RiskMeasure):
     ----------
     max_size
         Largest size of the sets of columns.
+    weight
+        What a set adds to the scores of the records that it singles out.
     sampling_fraction
         f; by default the number of records over the sum of the sampling weights. Without either there is no DIS.
     """
@@ -41,6 +60,7 @@ class SUDA2(RiskMeasure):
     limits: ClassVar[tuple[float, float]] = (0.0, 1.0)
 
     max_size: Annotated[int, Ge(1)] = 4
+    weight: Literal["factorial", "supersets"] = "factorial"
     sampling_fraction: Annotated[float, Gt(0), Lt(1)] | None = None
 
     def judge(
@@ -54,12 +74,12 @@ class SUDA2(RiskMeasure):
         if len(released) == 1:
             return self.cannot("A single record is unique without any column, so no column can single it out.")
         codes = _codes(released, names)
-        found = suda2(codes, self.max_size)
+        found = suda2(codes, self.max_size, weights=WEIGHTS[self.weight](len(names)))
         total = float(found.score.sum())
-        unique = float((found.score > 0).mean())
+        unique = float((found.smallest > 0).mean())
         dis, why = self._dis(released, found.score, len(names))
         details: dict[str, Any] = {
-            "max size": self.max_size,
+            "max size": self.max_size, "weight": self.weight,
             "minimal sample uniques by size": {str(s + 1): int(count) for s, count in enumerate(found.found)},
             "sum of scores": total, "highest score": float(found.score.max()),
             "contribution of columns in percent":
