@@ -119,7 +119,7 @@ class Release:
             **{**(told := self.evidence.as_mapping()), "measures": rounded(told["measures"])},
             "risk of the original": rounded({name: found.value for name, found in self.dossier.before.items()}),
             "released unchanged": unchanged(self.dossier),
-            "plan": self.plan.as_yaml(public=True),
+            "plan": self.dossier.public_plan,
             "versions": dict(self.dossier.versions),
             "sha256": written,
         })

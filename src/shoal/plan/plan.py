@@ -127,14 +127,9 @@ class Plan:
             **({"explore": dict(self.explore)} if self.explore else {}),
         }
 
-    def as_yaml(self, *, public: bool = False) -> str:
-        """The plan as a file; for the public without what its methods call secret, such as a key."""
-        sections = self.as_mapping()
-        for step, spec in zip(self.steps, sections["steps"]):
-            for name in step.method.secrets if public and isinstance(step, MaskStep) else ():
-                if spec.get(name) is not None:
-                    spec[name] = "withheld"
-        return dump_yaml(sections)
+    def as_yaml(self) -> str:
+        """The plan as a file."""
+        return dump_yaml(self.as_mapping())
 
 
 def _plain_hierarchy(column: Column) -> Any:

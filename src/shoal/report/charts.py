@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from shoal.hierarchy import number_label
 from shoal.kernels.arrays import Bools, Floats
 from shoal.records import Variable
 
@@ -14,15 +15,17 @@ PLACEHOLDERS = {"#010203": "before", "#040506": "after", "#070809": "ink", "#0a0
 """Colours that no one sees: each is exchanged for a class of the page's style, so both schemes work."""
 COLOURS = {name: colour for colour, name in PLACEHOLDERS.items()}
 MOST_CATEGORIES = 12
+NOT_RELEASED = "not in the release"
 MILLISECONDS = {"date": 86_400_000.0, "datetime": 1e-3}
 """From a column's own unit (days, microseconds) to the unit of a time axis."""
 
 
-def distribution(original: Variable, released: Variable, threshold: int) -> str | None:
+def distribution(original: Variable, released: Variable, threshold: int, *, public: bool) -> str | None:
     """Original against released as an SVG text; None where there is nothing that may be shown.
 
-    Counts below `threshold` are left out, and the axis ends at the mean of the `threshold` lowest and
-    highest values, so that no single record shapes the picture.
+    Counts below `threshold` are left out, and the next larger one where those left out could be told from the rest. The axis ends at the mean of the `threshold` lowest and highest values, so that
+    no single record shapes the picture. For the public, categories of the original that the release does not have
+    are one bar without their names.
     """
     if original.continuous and released.continuous:
         to_axis = MILLISECONDS.get(original.unit or "", 1.0)
@@ -32,7 +35,7 @@ def distribution(original: Variable, released: Variable, threshold: int) -> str 
                              "axis": {"title": None, "tickCount": 4, "labelOverlap": True}}
         extra = {"x2": {"field": "high"}}
     else:
-        rows = _bars(original, released, threshold)
+        rows = _bars(original, released, threshold, public)
         x, extra = {"field": "low", "type": "nominal", "sort": None,
                     "axis": {"title": None, "labelAngle": -40, "labelLimit": 90}}, {}
     if not rows:
@@ -110,12 +113,14 @@ def _edges(low: float, high: float) -> Floats:
     return np.asarray(np.arange(first, np.ceil(high / width) + 1) * width)
 
 
-def _bars(original: Variable, released: Variable, threshold: int) -> list[dict[str, Any]]:
-    counts = [_counts(original), _counts(released)]
-    named = dict.fromkeys([*counts[0], *counts[1]])  # in an order that no hash decides
-    order = sorted(named, key=lambda c: -max(counts[0].get(c, 0), counts[1].get(c, 0)))
+def _bars(original: Variable, released: Variable, threshold: int, public: bool) -> list[dict[str, Any]]:
+    before, after = _counts(original), _counts(released)
+    if public and (gone := [category for category in before if not after.get(category)]):
+        before[NOT_RELEASED] = before.get(NOT_RELEASED, 0) + sum(before.pop(category) for category in gone)
+    named = dict.fromkeys([*before, *after])  # in an order that no hash decides
+    order = sorted(named, key=lambda c: -max(before.get(c, 0), after.get(c, 0)))
     rows = []
-    for name, count in zip(("original", "released"), counts):
+    for name, count in (("original", before), ("released", after)):
         held = [c for c in order if count.get(c, 0)]
         safe = shown(np.array([count[c] for c in held], dtype=np.int64), threshold)
         safe_ones = {category for category, fine in zip(held, safe) if fine}
@@ -127,6 +132,6 @@ def _bars(original: Variable, released: Variable, threshold: int) -> list[dict[s
 def _counts(variable: Variable) -> dict[str, int]:
     if variable.continuous:
         values, found = np.unique(variable.values[~variable.missing], return_counts=True)
-        return {f"{value:g}": int(count) for value, count in zip(values, found)}
+        return {number_label(value): int(count) for value, count in zip(values.tolist(), found)}
     found = np.bincount(variable.values[~variable.missing], minlength=len(variable.categories))
     return {str(category): int(count) for category, count in zip(variable.categories, found)}

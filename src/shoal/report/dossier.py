@@ -2,10 +2,12 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 from shoal.evidence import Finding, Verdict
 from shoal.plan import Plan
+from shoal.plan.publication import public_yaml
 from shoal.records import Records
 
 
@@ -37,3 +39,8 @@ class Dossier:
     before: Mapping[str, Finding] = field(default_factory=dict)
     steps: tuple[Mapping[str, Any], ...] = ()
     missing: Mapping[str, Any] = field(default_factory=dict)
+
+    @cached_property
+    def public_plan(self) -> str:
+        """The plan without what only the original tells."""
+        return public_yaml(self.plan, self.original, self.released)

@@ -79,12 +79,12 @@ def _page(
         losses=[(f, source) for f, room, source in measured if room == "utility"],
         unmeasured=[f for f in dossier.findings if f.value is None],
         by_column=_by_column(dossier.findings),
-        columns=_columns(dossier, threshold),
+        columns=_columns(dossier, threshold, public=not private),
         removed=[v.name for v in dossier.original.variables if v.name not in dossier.released],
         unchanged=unchanged(dossier),
         steps=[_in_words(facts, threshold, len(dossier.original)) for facts in dossier.steps],
         threshold=threshold,
-        plan_text=dossier.plan.as_yaml(public=not private),
+        plan_text=dossier.plan.as_yaml() if private else dossier.public_plan,
         files=files,
         plot=frontier_plot(frontier) if frontier else None,
         frontier=frontier,
@@ -133,7 +133,7 @@ def _by_column(findings: Sequence[Finding]) -> dict[str, dict[str, float]]:
     return table
 
 
-def _columns(dossier: Dossier, threshold: int) -> list[dict[str, Any]]:
+def _columns(dossier: Dossier, threshold: int, public: bool) -> list[dict[str, Any]]:
     shown = []
     for variable in dossier.released.variables:
         if variable.name not in dossier.original or variable.role in ("identifier", "household"):
@@ -142,7 +142,7 @@ def _columns(dossier: Dossier, threshold: int) -> list[dict[str, Any]]:
         column = dossier.plan.schema.columns[variable.name]
         shown.append({
             "name": variable.name, "label": column.label or "", "role": variable.role, "level": before.level,
-            "chart": distribution(before, variable, max(threshold, 2)),
+            "chart": distribution(before, variable, max(threshold, 2), public=public),
         })
     return shown
 

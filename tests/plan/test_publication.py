@@ -1,0 +1,87 @@
+"""The plan that a release shows names no cell that the release does not hold."""
+
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+
+import shoal
+from shoal.files.tables import Table
+from shoal.microdata import Microdata
+from shoal.plan.publication import public_yaml
+
+FRAME = pl.DataFrame({
+    "name": [f"person-{i}" for i in range(12)],
+    "age": [34, 36, 35, 61, 63, 62, 45, 47, 46, 28, 27, 29],
+    "zip": ["10117", "10119", "10115", "20095", "20097", "20099", "50667", "50668", "50670", "80331", "80333", "80335"],
+    "job": ["baker"] * 6 + ["cooper"] * 5 + ["falconer"],
+    "income": [31250.5, 29990, 30480, 52310, 50870, 51640, 41120, 40090, 42230, 23410, 24560, 9876543.25],
+})
+CITIES = {"Berlin": FRAME["zip"][:3].to_list(), "Hamburg": FRAME["zip"][3:6].to_list(),
+          "Cologne": FRAME["zip"][6:9].to_list(), "Munich": FRAME["zip"][9:].to_list()}
+PLAN: dict[str, Any] = {
+    "columns": {
+        "name": "identifier", "age": "quasi-identifier", "income": "confidential",
+        "zip": {"role": "quasi-identifier", "level": "nominal", "hierarchy": {"nested": CITIES}},
+        "job": {"role": "confidential", "order": ["baker", "cooper", "falconer"], "label": "falconer or not"},
+    },
+    "steps": [
+        {"partition": "mdav", "k": 3},
+        {"mask": "recode", "columns": ["job"], "groups": {"craft": ["cooper", "falconer"]}},
+    ],
+    "requirements": [{"privacy": "k-anonymity", "k": 3}],
+}
+
+
+def published(plan: dict[str, Any], tmp_path: Path) -> tuple[Path, str]:
+    out = shoal.protect(FRAME, plan, seed=1).write(tmp_path / "out")
+    texts = [(out / "release" / name).read_text() for name in ("report.html", "evidence.json", "codebook.json")]
+    return out, "\n".join(texts)
+
+
+def test_cells_that_only_the_original_has_are_withheld(tmp_path: Path) -> None:
+    _, text = published(PLAN, tmp_path)
+    for cell in (*FRAME["zip"].to_list(), "cooper", "person-3"):
+        assert cell not in text
+    assert text.count("falconer") == text.count("falconer or not") > 0  # the column's label is for the public
+    for word in ("Berlin", "craft", "baker"):  # all of these are in the release
+        assert word in text
+
+
+def test_a_bound_at_the_extreme_cell_is_withheld() -> None:
+    plan = shoal.Plan.of({**PLAN, "steps": [{"mask": "top-code", "columns": ["income"], "value": 9876543.25}]})
+    original = Microdata.of(FRAME, plan.schema).records
+    kept = original["income"].values
+    released = original.with_variables(original["income"].with_values(kept.clip(max=52310)))
+    assert "9876543" not in public_yaml(plan, original, released)
+    assert "value: 9876543.25" in public_yaml(plan, original, original)  # the release shows it anyway
+
+
+def test_files_are_named_without_their_folders(tmp_path: Path) -> None:
+    folder = tmp_path / "Dr Mayer"
+    folder.mkdir()
+    rows = [";".join([zip_code, city, "*"]) for city, codes in CITIES.items() for zip_code in codes]
+    (folder / "cities.csv").write_text("\n".join(rows))
+    plan = {**PLAN, "steps": PLAN["steps"][:1]}
+    plan["columns"] = {**PLAN["columns"], "zip": {"role": "quasi-identifier", "level": "nominal",
+                                                  "hierarchy": str(folder / "cities.csv")}}
+    out, text = published(plan, tmp_path)
+    assert "cities.csv" in text
+    assert "Mayer" not in text
+    assert "Mayer" in (out / "private" / "record.json").read_text()
+
+
+@pytest.mark.parametrize(("step", "told"), [
+    ({"mask": "permute", "columns": ["age"]}, True),
+    ({"mask": "suppress-records", "k": 2, "limit": 0.5, "columns": ["job"]}, False),
+])
+def test_only_values_that_occur_keep_their_labels(tmp_path: Path, step: dict[str, Any], told: bool) -> None:
+    frame = FRAME.select("age", job=pl.Series([1] * 11 + [2]))
+    labels = Table(frame=frame, value_labels={"job": {1: "craftsman", 2: "falconer"}})
+    plan = {"columns": {"age": "confidential", "job": {"role": "quasi-identifier", "level": "nominal"}},
+            "steps": [step]}
+    out = shoal.protect(frame, plan, seed=1).write(tmp_path / "out", labels=labels)
+    text = (out / "release" / "codebook.json").read_text()
+    assert "craftsman" in text
+    assert ("falconer" in text) is told
