@@ -23,9 +23,10 @@ MILLISECONDS = {"date": 86_400_000.0, "datetime": 1e-3}
 def distribution(original: Variable, released: Variable, threshold: int, *, public: bool) -> str | None:
     """Original against released as an SVG text; None where there is nothing that may be shown.
 
-    Counts below `threshold` are left out, and the next larger one where those left out could be told from the rest. The axis ends at the mean of the `threshold` lowest and highest values, so that
-    no single record shapes the picture. For the public, categories of the original that the release does not have
-    are one bar without their names.
+    Counts below `threshold` are left out, and the smallest other one where those left out could be told from the
+    rest. The axis ends at the mean of the `threshold` lowest and highest values, so that no single record shapes the
+    picture. For the public, categories of the original that the release does not have are one bar without their
+    names.
     """
     if original.continuous and released.continuous:
         to_axis = MILLISECONDS.get(original.unit or "", 1.0)
