@@ -48,7 +48,8 @@ class KAnonymity(PrivacyModel):
         its own visible cells must agree with k - 1 complete records.
     unit
         What is counted: records, or households, because k records of one family hide nobody. Households need
-        the household column in the table, and classes in the plain sense (`missing: equal`).
+        the household column in the table, and classes in the plain sense (`missing: equal`). A missing household
+        may be one that its class has already, and counts for none.
     """
 
     k: Annotated[int, Ge(1)]
@@ -116,8 +117,9 @@ class KAnonymity(PrivacyModel):
                    if households is None else "Households can only be counted under missing: equal.")
             return Verdict(requirement=title, holds=False, required=self.k, achieved=None, sentence=why)
         ids = released.classes(names).ids
-        pairs = np.unique(np.column_stack([ids, households]), axis=0)
-        counts = np.bincount(pairs[:, 0]) if len(released) else np.empty(0, dtype=np.int64)
+        known = ~released[released.names("household")[0]].missing
+        pairs = np.unique(np.column_stack([ids, households])[known], axis=0)
+        counts = np.maximum(np.bincount(pairs[:, 0], minlength=int(ids.max()) + 1), 1) if len(released) else ids
         smallest = int(counts.min()) if len(counts) else None
         short = int((counts < self.k).sum())
         if smallest is None:

@@ -1,6 +1,7 @@
 """l-diversity (Machanavajjhala, Kifer, Gehrke & Venkitasubramaniam 2007)."""
 
 import math
+from dataclasses import replace
 from typing import Annotated, Literal
 
 import numpy as np
@@ -8,11 +9,11 @@ from annotated_types import Ge, Gt
 
 from shoal.evidence import Verdict
 from shoal.groups import Partition
-from shoal.kernels.arrays import Floats
+from shoal.kernels.arrays import Floats, ints
 from shoal.methods import method
-from shoal.privacy.confidential import Held, confidential_bins, verdict
+from shoal.privacy.confidential import Bins, Held, confidential_bins, verdict
 from shoal.privacy.model import PrivacyModel
-from shoal.records import Records
+from shoal.records import Classes, Records
 
 Kind = Literal["distinct", "entropy", "recursive"]
 
@@ -28,8 +29,9 @@ class LDiversity(PrivacyModel):
     - entropy: exp(-sum p ln p) >= l;
     - recursive: r_1 < c (r_l + r_(l+1) + ... + r_m), r the class's counts in descending order.
 
-    With several confidential columns each must be diverse, and the least figure counts. A missing value is a
-    value of its own.
+    With several confidential columns each must be diverse, and the least figure counts. A missing value adds no
+    diversity, or suppressing confidential cells would make a class diverse: it counts as the most frequent value
+    that its class has, which is the least diverse of all ways to fill it in.
 
     Parameters
     ----------
@@ -55,13 +57,29 @@ class LDiversity(PrivacyModel):
     ) -> Verdict:
         classes = released.classes(released.quasi_identifiers)
         figures = {
-            column.name: diversity(Held.of(column, classes), len(classes.sizes), self.kind, self.c)
+            column.name: diversity(least_diverse(released, column, classes), len(classes.sizes), self.kind, self.c)
             for column in confidential_bins(released, "equal")
         }
         required = math.ceil(self.l) if self.kind == "recursive" else self.l
         of_kind = f"recursive ({self.c:g}, {required:g})" if self.kind == "recursive" else f"{self.kind} {required:g}"
         return verdict(released, classes, figures, requirement=f"{of_kind}-diversity", required=required,
                        best="high", figure="diversity")
+
+
+def least_diverse(released: Records, column: Bins, classes: Classes) -> Held:
+    """How often every value occurs in every class, missing ones filled in with the most frequent one of the class."""
+    gone = released[column.name].missing
+    held = Held.of(column, classes)
+    if not gone.any():
+        return held
+    values = np.where(column.bins < 0, column.m, column.bins)
+    missing = int(values[gone][0])
+    most = np.full(len(classes.sizes), missing)
+    known = held.values != missing
+    order = np.argsort(held.counts[known], kind="stable")
+    most[held.classes[known][order]] = held.values[known][order]  # the last to be put in is the most frequent
+    filled = np.where(gone, most[classes.ids], values)
+    return Held.of(replace(column, bins=ints(filled)), classes)
 
 
 def diversity(held: Held, count: int, kind: Kind, c: float = 2.0) -> Floats:

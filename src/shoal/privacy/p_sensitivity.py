@@ -8,9 +8,9 @@ from annotated_types import Ge
 from shoal.evidence import Verdict
 from shoal.groups import Partition
 from shoal.methods import method
-from shoal.privacy.confidential import Held, confidential_bins, verdict
+from shoal.privacy.confidential import confidential_bins, verdict
 from shoal.privacy.k_anonymity import KAnonymity
-from shoal.privacy.l_diversity import diversity
+from shoal.privacy.l_diversity import diversity, least_diverse
 from shoal.privacy.model import PrivacyModel
 from shoal.records import Records
 
@@ -22,7 +22,7 @@ class PSensitivity(PrivacyModel):
     Parameters
     ----------
     p
-        Number of different values. A missing value is a value of its own.
+        Number of different values. A missing value is none.
     k
         Smallest class; 1 leaves it free.
     """
@@ -35,7 +35,7 @@ class PSensitivity(PrivacyModel):
     ) -> Verdict:
         classes = released.classes(released.quasi_identifiers)
         figures = {
-            column.name: diversity(Held.of(column, classes), len(classes.sizes), "distinct")
+            column.name: diversity(least_diverse(released, column, classes), len(classes.sizes), "distinct")
             for column in confidential_bins(released, "equal")
         }
         name = f"{self.p}-sensitive {self.k}-anonymity" if self.k > 1 else f"{self.p}-sensitivity"
