@@ -11,8 +11,12 @@
 //   column are dealt in pairs, one to each side, the way round that is nearer;
 // - the dissolution of a group into the groups of its members' neighbours.
 //
-// The search may pass through partitions that violate the requirement: an excess costs kSoft mean losses of a
-// record per unit at first and kHard at the end. A proposal is priced by its loss first (groups.hpp, O(d))
+// The search may pass through partitions that violate the requirement: an excess costs so many mean losses of a
+// record per unit at first, and kHard at the end. How much at first is decided by trial. Under a low price
+// (kSoft) records gather with their neighbours first and groups grow until they are well spread, which is best
+// where that takes few of them; under a high one (kFirm) the groups of the start keep their number and are
+// rearranged, which is best where large groups would lose nearly everything, as under several confidential
+// columns. One short search is made with each price, and the long one with the price that led lower. A proposal is priced by its loss first (groups.hpp, O(d))
 // and dismissed if even the best the requirement could do would not save it; only the others are priced in
 // full. In the last part of the budget only improvements count; before it, groups that are still over their
 // limit are brought under it by exchanges or, failing that, merged. The best partition without any violation
@@ -30,7 +34,9 @@ namespace {
 constexpr double kHot = 4.0;       // first temperature, in mean losses of a record, as in refine.cpp
 constexpr double kCold = 0.01;     // last temperature, same unit
 constexpr double kAmple = 1000;    // proposals a record for the whole range; with fewer the search begins cooler
-constexpr double kSoft = 3e1;      // price of an excess of 1 (EMD ranges over 0 .. 1), same unit
+constexpr double kSoft = 3e1;      // low price of an excess of 1 (EMD ranges over 0 .. 1), same unit
+constexpr double kFirm = 1e4;      // high price; from 300 to 30 000 results differ as between seeds
+constexpr double kTrial = 1.0 / 6; // share of the budget for a trial of each price
 constexpr double kHard = 1e5;      // at the end: an excess of 1e-5 then outweighs a record
 constexpr double kCompound = 0.01; // share of proposals that split a group, and of those that dissolve one
 constexpr double kRelocate = 0.25; // share of relocations among the simple proposals
@@ -43,50 +49,17 @@ class GuardedRefiner {
       : cloud_(cloud), groups_(groups), guard_(guard), near_(near), journal_(groups), k_(k), random_(seed) {}
 
   // Returns the loss of the best partition found that satisfies the requirement, infinity if none was.
-  double anneal(std::int64_t moves, double seconds, Watch& watch) {
-    open_all();
-    double now = groups_.loss(), best = std::numeric_limits<double>::infinity();
-    const double unit = now / static_cast<double>(cloud_.n());
-    std::vector<std::int32_t> kept = groups_.labels();
-    const auto keep_best = [&] {
-      if (over_ == 0 && now < best) best = now, kept = groups_.labels();
-    };
-    keep_best();
-    if (unit <= 0) return best;
-    const auto start = Clock::now();
-    const std::int64_t sweep = std::max<std::int64_t>(256, static_cast<std::int64_t>(cloud_.n()));
-    const double share = static_cast<double>(moves) / (kAmple * static_cast<double>(cloud_.n()));
-    Cooling cooling(std::clamp(share * kHot, kCold, kHot) * unit, kCold * unit);
-    double done = 0.0;
-    bool quenching = false;
-    for (made_ = 0;; ++made_) {
-      if (made_ % 256 == 0) {
-        const std::chrono::duration<double> gone = Clock::now() - start;
-        done = std::max(moves > 0 ? static_cast<double>(made_) / static_cast<double>(moves) : 1.0, gone.count() / seconds);
-        watch.tick(done);
-        const double cooled = std::min(done / kQuench, 1.0);
-        cooling.at(cooled);
-        reprice(unit * kSoft * std::pow(kHard / kSoft, std::min(cooled / kSettled, 1.0)));
-        if (done >= kQuench && !quenching) {
-          quenching = true;
-          repair(watch);
-          merge_over();
-          now = groups_.loss();
-          keep_best();
-        }
-      }
-      if (made_ % sweep == 0) {
-        now = groups_.loss();
-        keep_best();
-      }
-      if (done >= 1.0) break;
-      now += propose(!quenching ? cooling.allowance(random_) : 0.0);
-      if (quenching && made_ % 256 == 255) keep_best();
-    }
-    now = groups_.loss();
-    keep_best();
-    groups_.reset(kept);
-    return best;
+  double search(std::int64_t moves, double seconds, Watch& watch) {
+    unit_ = groups_.loss() / static_cast<double>(cloud_.n());
+    const auto trial = static_cast<std::int64_t>(kTrial * static_cast<double>(moves));
+    const std::vector<std::int32_t> start = groups_.labels();
+    const double soft = anneal({trial, kTrial * seconds, 0.0, kTrial}, kSoft, watch);
+    const std::vector<std::int32_t> softly = groups_.labels();
+    groups_.reset(start);
+    const double firm = anneal({trial, kTrial * seconds, kTrial, kTrial}, kFirm, watch);
+    if (soft <= firm) groups_.reset(softly);
+    const Span rest{moves - 2 * trial, (1 - 2 * kTrial) * seconds, 2 * kTrial, 1 - 2 * kTrial};
+    return anneal(rest, soft <= firm ? kSoft : kFirm, watch);
   }
 
   std::int64_t made() const { return made_; }
@@ -111,6 +84,58 @@ class GuardedRefiner {
   }
 
  private:
+  // A part of the budget, and where it lies in the whole.
+  struct Span {
+    std::int64_t moves;
+    double seconds, first, share;
+  };
+
+  double anneal(const Span& span, double price, Watch& watch) {
+    open_all();
+    double now = groups_.loss(), best = std::numeric_limits<double>::infinity();
+    std::vector<std::int32_t> kept = groups_.labels();
+    const auto keep_best = [&] {
+      if (over_ == 0 && now < best) best = now, kept = groups_.labels();
+    };
+    keep_best();
+    if (unit_ <= 0) return best;
+    const auto start = Clock::now();
+    const std::int64_t sweep = std::max<std::int64_t>(256, static_cast<std::int64_t>(cloud_.n()));
+    const double share = static_cast<double>(span.moves) / (kAmple * static_cast<double>(cloud_.n()));
+    Cooling cooling(std::clamp(share * kHot, kCold, kHot) * unit_, kCold * unit_);
+    double done = 0.0;
+    bool quenching = false;
+    for (std::int64_t made = 0;; ++made, ++made_) {
+      if (made % 256 == 0) {
+        const std::chrono::duration<double> gone = Clock::now() - start;
+        done = std::max(span.moves > 0 ? static_cast<double>(made) / static_cast<double>(span.moves) : 1.0,
+                        gone.count() / span.seconds);
+        watch.tick(span.first + span.share * std::min(done, 1.0));
+        const double cooled = std::min(done / kQuench, 1.0);
+        cooling.at(cooled);
+        reprice(unit_ * price * std::pow(kHard / price, std::min(cooled / kSettled, 1.0)));
+        if (done >= kQuench && !quenching) {
+          quenching = true;
+          repair(watch);
+          merge_over();
+          now = groups_.loss();
+          keep_best();
+        }
+      }
+      if (made % sweep == 0) {
+        now = groups_.loss();
+        keep_best();
+      }
+      if (done >= 1.0) break;
+      now += propose(!quenching ? cooling.allowance(random_) : 0.0);
+      if (quenching && made % 256 == 255) keep_best();
+    }
+    now = groups_.loss();
+    keep_best();
+    groups_.reset(kept);
+    return best;
+  }
+
   // Merge every group that is over its limit with the nearest one until it is not.
   void merge_over() {
     for (std::size_t g = 0; g < ledger_.size(); ++g) {
@@ -321,6 +346,7 @@ class GuardedRefiner {
   Journal journal_;
   std::size_t k_;
   Random random_;
+  double unit_ = 0;  // mean loss of a record at the start
   double price_ = 0;
   std::int64_t over_ = 0, made_ = 0;
   std::vector<Ledger> ledger_;
@@ -339,7 +365,7 @@ auto refine_tcloseness(Matrix x, IntMatrix bins, Requirements requirements, Ints
     Groups groups(cloud, out);
     Guard guard(bins, std::move(requirements));
     GuardedRefiner refiner(cloud, groups, guard, {near.data(), near.shape(1)}, k, seed);
-    held = std::isfinite(refiner.anneal(moves, seconds, watch));
+    held = std::isfinite(refiner.search(moves, seconds, watch));
     made = refiner.made();
     out = groups.labels();
   }

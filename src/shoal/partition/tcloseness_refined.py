@@ -30,7 +30,8 @@ class TClosenessRefined(TClose):
     Algorithm 3 (t-closeness-first) makes groups of one record of each stratum of the confidential column,
     which is more than t-closeness asks for. Its groups are the start; of them only k and t are kept, and the
     information loss is annealed under these two: exchanges and relocations of records, splits and
-    dissolutions of groups. A distance above t is allowed on the way at a price that rises to a prohibition.
+    dissolutions of groups. A distance above t is allowed on the way at a price that rises to a prohibition; two
+    first prices, a low and a high one, are tried with a sixth of the budget each, and the better one has the rest.
     Before, each stratum is dealt anew to the groups by optimal assignment, which keeps one record of each
     stratum in each group and is all that can be gained where t leaves no room.
 
