@@ -3,6 +3,7 @@
 Everything is written for the upper tail; bottom coding is top coding of the negated column.
 """
 
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Annotated, Any, ClassVar, Literal
 
@@ -10,13 +11,16 @@ import numpy as np
 from annotated_types import Ge, Gt, Lt
 
 from shoal.change import Change
-from shoal.errors import DataError, ParameterError, Refused
+from shoal.errors import DataError, ParameterError, Refused, quoted
 from shoal.groups import Progress
 from shoal.hierarchy import number_label
 from shoal.kernels.arrays import Bools, Floats
 from shoal.mask.masking import Mask
 from shoal.methods import family
 from shoal.records import Records, Variable
+
+Share = Annotated[float, Gt(0), Lt(1)]
+Count = Annotated[int, Ge(1)]
 
 
 @family
@@ -26,12 +30,12 @@ class TailCode(Mask):
     Parameters
     ----------
     value
-        The bound itself, in the column's units.
+        The bound itself, in the column's units; for several columns a bound each: `{age: 90, income: 1e5}`.
     quantile
-        The bound as a quantile of the column, in (0, 1); a value that occurs.
+        The bound as a quantile of the column, in (0, 1), or one each; a value that occurs.
     k
-        Alone: the tail is the smallest that holds k records. With a value or a quantile: a tail of fewer
-        than k records (but not none) is refused.
+        Alone: the tail is the smallest that holds k records, or so many in each column. With a value or a
+        quantile: a tail of fewer than k records (but not none) is refused.
     replace
         What tail values become: the bound, the tail's mean (which keeps the column's mean and total), or a
         label, which makes the column ordinal.
@@ -48,9 +52,9 @@ class TailCode(Mask):
     sign: ClassVar[float]
     side: ClassVar[str]
 
-    value: float | None = None
-    quantile: Annotated[float, Gt(0), Lt(1)] | None = None
-    k: Annotated[int, Ge(1)] | None = None
+    value: float | dict[str, float] | None = None
+    quantile: Share | dict[str, Share] | None = None
+    k: Count | dict[str, Count] | None = None
     replace: Literal["bound", "mean", "label"] = "bound"
     label: str | None = None
     together: bool = False
@@ -61,6 +65,8 @@ class TailCode(Mask):
             raise ParameterError(f"{self.method_name}: give only one of the parameters 'value' and 'quantile'.")
         if self.value is None and self.quantile is None and self.k is None:
             raise ParameterError(f"{self.method_name} needs one of the parameters 'value', 'quantile' and 'k'.")
+        if self.together and isinstance(self.k, dict):
+            raise ParameterError(f"{self.method_name}: with together, k must be one number, for there is one tail.")
         if self.label is not None and self.replace != "label":
             raise ParameterError(f"{self.method_name}: a label is given, so replace must be 'label'.")
         if self.together and self.replace == "bound":
@@ -71,33 +77,45 @@ class TailCode(Mask):
 
     def apply(self, records: Records, rng: np.random.Generator, progress: Progress = None) -> Change:
         variables = self.continuous(records)
+        self._check_names(records.targets)
         weights = self.weights(records, self.weighted)
         tails = [self._tail(v, weights) for v in variables]
         if self.together and variables:
             tails = [self._joint(variables, tails)] * len(variables)
         changed, facts = [], {}
         for variable, tail in zip(variables, tails):
-            held = int(tail.sum())
-            if self.k is not None and 0 < held < self.k:
+            held, k = int(tail.sum()), of_column(self.k, variable.name)
+            if k is not None and 0 < held < k:
                 raise Refused(
-                    f"{self.method_name}: the tail of column '{variable.name}' must hold at least {self.k} records; "
+                    f"{self.method_name}: the tail of column '{variable.name}' must hold at least {k} records; "
                     f"it holds {held}. Move the bound inwards, or give k alone."
                 )
             facts[variable.name] = {"records in the tail": held}
             changed.append(self._coded(variable, tail, weights) if held else variable)
         return Change(records=records.with_variables(*changed), facts={"by column": facts})
 
+    def _check_names(self, targets: Sequence[str]) -> None:
+        for parameter in ("value", "quantile", "k"):
+            given = getattr(self, parameter)
+            if isinstance(given, dict) and set(given) != set(targets):
+                stray = [name for name in given if name not in targets]
+                wrong = f"names {quoted(stray)}, not among" if stray else (
+                    f"leaves out {quoted(name for name in targets if name not in given)} of")
+                raise ParameterError(f"{self.method_name}: {parameter} must name each of the step's columns and no "
+                                     f"other; it {wrong} the columns {quoted(targets)}.")
+
     def _tail(self, variable: Variable, weights: Floats | None) -> Bools:
         """Shape (n,); the records at or beyond the bound."""
         ranked = self.sign * variable.values
         known = ~np.isnan(ranked)
-        if self.value is not None:
-            bound = self.sign * self.value
-        elif self.quantile is not None:
-            bound = self.sign * _quantile(variable.values[known], self.quantile,
+        value, quantile = of_column(self.value, variable.name), of_column(self.quantile, variable.name)
+        if value is not None:
+            bound = self.sign * value
+        elif quantile is not None:
+            bound = self.sign * _quantile(variable.values[known], quantile,
                                           None if weights is None else weights[known])
         else:
-            k = int(self.k or 1)
+            k = int(of_column(self.k, variable.name) or 1)
             if k > known.sum():
                 raise ParameterError(
                     f"{self.method_name}: k must be at most {int(known.sum())}, the number of values of column "
@@ -115,21 +133,25 @@ class TailCode(Mask):
             return np.asarray(np.logical_or.reduce(tails))
         ranked = np.column_stack([self.sign * v.values for v in variables])
         above = np.column_stack([_places_from_the_end(column) for column in ranked.T]).min(axis=1)
-        return np.asarray(above <= np.sort(above)[int(self.k or 1) - 1])
+        k = int(of_column(self.k, variables[0].name) or 1)
+        return np.asarray(above <= np.sort(above)[k - 1])
 
     def _coded(self, variable: Variable, tail: Bools, weights: Floats | None) -> Variable:
         inside = variable.values[tail]
+        value = of_column(self.value, variable.name)
+        edge = value if value is not None else float(self.sign * (self.sign * inside).min())
         if self.replace == "label":
-            return _labelled(variable, tail, self.label or f"{self.side} {self._innermost(inside)}", self.sign)
+            return _labelled(variable, tail, self.label or f"{self.side} {number_label(edge)}", self.sign)
         if self.replace == "mean":
             new = float(np.average(inside, weights=None if weights is None else weights[tail]))
         else:
-            new = self.value if self.value is not None else float(self.sign * (self.sign * inside).min())
+            new = edge
         return variable.with_values(np.where(tail, new, variable.values))
 
-    def _innermost(self, inside: Floats) -> str:
-        edge = self.value if self.value is not None else float(self.sign * (self.sign * inside).min())
-        return number_label(edge)
+
+def of_column(given: float | Mapping[str, float] | None, name: str) -> float | None:
+    """A parameter that is the same for all columns, or has a value for each."""
+    return given[name] if isinstance(given, Mapping) else given
 
 
 def _quantile(values: Floats, share: float, weights: Floats | None) -> float:
