@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from shoal.errors import DataError, SchemaError, plural
 from shoal.kernels.arrays import Bools, Floats, Ints, floats, ints, longs
 from shoal.kernels.classes import distinct, first_rows, renumber, text_codes
-from shoal.records import Unit, Variable
+from shoal.records import Unit, Variable, check_magnitude
 from shoal.schema import Column, Level
 
 EXACT_INTEGERS = 2**53
@@ -143,6 +143,7 @@ def _numbers(series: nw.Series[Any], dtype: Any) -> NDArray[Any]:
                 f"Column '{series.name}' has {plural(infinite, 'infinite value')}; numbers must be finite. "
                 f"Replace them before the release."
             )
+        check_magnitude(values, series.name)
         return floats(values)
     if values.dtype.itemsize == 8 and len(values) and max(int(values.max()), -int(values.min())) > EXACT_INTEGERS:
         raise _inexact(series)

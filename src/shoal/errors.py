@@ -27,6 +27,10 @@ class DataError(InputError):
     """The table does not satisfy what a step needs of it."""
 
 
+class WidthError(DataError):
+    """Distances between records would need more coordinates than are allowed."""
+
+
 class SchemaError(InputError):
     """The columns are not described, or not described consistently."""
 
@@ -97,5 +101,6 @@ def plural(count: int, noun: str) -> str:
     """'1 record', '3 records', '2 classes'."""
     if count == 1:
         return f"1 {noun}"
-    ending = "es" if noun.endswith("s") else "s"
-    return f"{count:,} {noun}{ending}"
+    if noun.endswith("y") and noun[-2] not in "aeou":
+        return f"{count:,} {noun[:-1]}ies"
+    return f"{count:,} {noun}{'es' if noun.endswith('s') else 's'}"

@@ -68,6 +68,11 @@ class Hierarchy:
         return len(self.paths[0]) - 1
 
     @property
+    def width(self) -> int:
+        """Coordinates of a point of `embedding`."""
+        return sum(len({path[level] for path in self.paths}) for level in range(self.height))
+
+    @property
     def leaves(self) -> tuple[str, ...]:
         return tuple(path[0] for path in self.paths)
 

@@ -6,6 +6,7 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 
+from shoal.errors import WidthError
 from shoal.evidence import Finding
 from shoal.groups import Partition
 from shoal.microdata import as_records
@@ -22,6 +23,15 @@ class Measure(ABC):
     better: ClassVar[Literal["lower", "higher"]] = "lower"
     cheap: ClassVar[bool] = False
     """Whether the figure is quick enough to stand in every report."""
+
+    def figure_or_reason(
+        self, original: Records, released: Records, partition: Partition | None, rng: np.random.Generator
+    ) -> Finding:
+        """As `judge`; no figure where it would take distances that do not fit into memory."""
+        try:
+            return self.judge(original, released, partition, rng)
+        except WidthError as error:
+            return self.cannot(str(error))
 
     @abstractmethod
     def judge(

@@ -21,7 +21,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from shoal.errors import DataError, plural, quoted
+from shoal.errors import DataError, WidthError, plural, quoted
 from shoal.hierarchy import Hierarchy
 from shoal.kernels.arrays import Bools, Floats, Ints, Longs, floats, ints
 from shoal.kernels.classes import class_sizes, classes, first_rows
@@ -37,6 +37,13 @@ MissingCells = Literal["equal", "wildcard", "nothing"]
 
 ONE_NAN = np.float64(np.nan).view(np.int64)
 """The bits of one not-a-number, for all there are; no number has them."""
+
+LARGEST, SMALLEST = 1e75, 1e-60
+"""Between these the largest number of a table's column must lie: measures take fourth powers of numbers, which beyond
+would not be finite, or would vanish for differences in the last place."""
+
+MOST_COORDINATES = 2**27
+"""Coordinates of all records together, in a space where their distance is taken: 1 GiB of them."""
 
 HUGE = 2.0**1020
 """Above this the difference of two values may overflow."""
@@ -137,6 +144,13 @@ class Variable:
         codes[known] = classes([self.given[known]], int(known.sum()))[0]
         return codes
 
+    @property
+    def width(self) -> int:
+        """Coordinates of the column in the space of distances: one a category, in each level of a hierarchy."""
+        if self.level != "nominal":
+            return 1
+        return len(self.categories) if self.hierarchy is None else self.hierarchy.width
+
     def embedded(self) -> Floats:
         """Shape (n, m); points whose squared distances are the column's part of a record's distance."""
         return self._embedder()(self)
@@ -147,6 +161,7 @@ class Variable:
 
     def _embedder(self) -> Callable[["Variable"], Floats]:
         """The embedding fixed by this column, to be applied to it or to a released version of it."""
+        check_room(self, max(len(self), len(self.categories)), self.width)
         root = np.sqrt(self.weight)
         if self.continuous:
             to_scale = standardiser(self.values, self.scale)
@@ -336,7 +351,10 @@ class Records:
 
     def matrix(self, names: Iterable[str] | None = None) -> Floats:
         """Shape (n, m); the standardised embedding of the targets, or of the columns named."""
-        columns = [self[name].embedded() for name in (self.targets if names is None else names)]
+        chosen = [self[name] for name in (self.targets if names is None else names)]
+        if chosen:
+            check_room(max(chosen, key=lambda v: v.width), len(self), sum(v.width for v in chosen))
+        columns = [variable.embedded() for variable in chosen]
         return np.ascontiguousarray(np.hstack(columns)) if columns else np.empty((len(self), 0))
 
     def matrix_like(self, original: "Records", names: Iterable[str]) -> Floats:
@@ -396,6 +414,30 @@ class Records:
         codes = np.column_stack([self[name].codes()[first] for name in chosen])
         counts = wildcard_counts(codes, classes.sizes, missing_counts=missing == "wildcard")
         return np.asarray(counts[classes.ids])
+
+
+def check_room(widest: Variable, n: int, width: int) -> None:
+    """Refuse a space of distances that would not fit into memory, before any of it is taken."""
+    if n * width > MOST_COORDINATES:
+        raise WidthError(
+            f"Column '{widest.name}' has {plural(len(widest.categories), 'category')}, and a distance takes one "
+            f"coordinate a category: {n * width:,} numbers for the table, where at most {MOST_COORDINATES:,} are "
+            f"allowed. Recode the column to fewer categories, form groups without it (by: ...), or give it another "
+            f"role."
+        )
+
+
+def check_magnitude(values: Floats, name: str) -> None:
+    """Refuse numbers so large or so small that powers of them leave the range of float64."""
+    size = np.abs(values[~np.isnan(values)])
+    largest = float(size.max(initial=0.0))
+    if largest > LARGEST:
+        count = plural(int((size > LARGEST).sum()), "number")
+        raise DataError(f"Column '{name}' has {count} beyond {LARGEST:g}, too large to compute with. "
+                        f"Count in a larger unit, or set level: nominal.")
+    if 0 < largest < SMALLEST:
+        raise DataError(f"Column '{name}' has no number as large as {SMALLEST:g}, and smaller ones are too small to "
+                        f"compute with. Count in a smaller unit, or set level: nominal.")
 
 
 def standardiser(values: Floats, scale: Scale) -> Callable[[Floats], Floats]:

@@ -58,7 +58,7 @@ class Outcome:
         self.tell("measuring the original", 0.0)
         measures = [e.cls() for e in registered("risk") if e.cls.cheap]
         rng = np.random.default_rng(np.random.SeedSequence(self.entropy, spawn_key=(1 << 21,)))
-        return {m.method_name: m.judge(self.before, self.before, None, rng) for m in measures}
+        return {m.method_name: m.figure_or_reason(self.before, self.before, None, rng) for m in measures}
 
     def findings(self) -> tuple[Finding, ...]:
         return measured(self.plan, self.before, self.released, self.partition, self.entropy, self.tell)
@@ -225,6 +225,6 @@ def measured(
     for number, measure in enumerate(measures):
         tell(f"measuring {measure.method_name}", number / len(measures))
         rng = np.random.default_rng(np.random.SeedSequence(entropy, spawn_key=(1 << 20, number)))
-        findings.append(measure.judge(before, released, partition, rng))
+        findings.append(measure.figure_or_reason(before, released, partition, rng))
     tell("judging", 1.0)
     return tuple(findings)

@@ -73,10 +73,13 @@ class Suppress(Mask):
     With `sacrifice` the fewest cells under `wildcard` are often k - 1 records blanked altogether, which then
     match everyone. The count is right and the protection is nominal; that is why it is not the default.
 
-    Under `wildcard`, suppression only ever adds matching pairs, so that subsets are treated one after the
-    other and stay satisfied. Under `nothing` the cheapest set of each record is found on its own, and the
-    result is optimal. Under `equal`, records at risk are collected into common patterns from several starts;
-    on small dense tables that is about a tenth above the optimum.
+    Subsets are treated one after the other, the largest first, and all of them hold at the end or the step is
+    refused. Under `wildcard`, suppression only ever adds matching pairs, so that they stay satisfied; otherwise
+    those that a later one has broken are treated again.
+
+    Under `nothing` the cheapest set of each record is found on its own, and the result is optimal. Under
+    `equal`, records at risk are collected into common patterns from several starts; on small dense tables that
+    is about a tenth above the optimum.
     """
 
     k: Annotated[int, Ge(1)] | None = None
@@ -106,11 +109,13 @@ class Suppress(Mask):
             before = np.column_stack([records[name].codes() for name in (*keys, *fixed)])
         codes = before.copy()
         subsets = [Subset(columns=keys, k=self.k)] if self.k is not None else list(self.subsets or ())
+        ordered = sorted(subsets, key=lambda s: -len(s["columns"]))
         searches = {
             f"k = {subset['k']} on {', '.join(subset['columns'])}":
             self._reach(codes, before, subset, keys, fixed, rng, progress)
-            for subset in sorted(subsets, key=lambda s: -len(s["columns"])) if len(records)
+            for subset in ordered if len(records)
         }
+        self._mend(codes, before, ordered, keys, fixed, rng, progress)
         blank = (codes < 0) & (before >= 0)
         for subset in subsets:
             self._prove(codes, subset, keys, fixed)
@@ -194,19 +199,38 @@ class Suppress(Mask):
         note = {"records at risk": at_risk, "cost of the greedy solution": found.first, "cost": found.last}
         return rows.tolist(), sets, note
 
+    def _mend(
+        self, codes: Ints, before: Ints, subsets: Sequence[Subset], keys: Sequence[str], fixed: Sequence[str],
+        rng: np.random.Generator, progress: Progress,
+    ) -> None:
+        """Treat again the subsets that cells blanked for later ones have broken, until none is broken.
+
+        Cells are only ever blanked, so this ends; what then still fails is refused by the proof.
+        """
+        gone = -1
+        while (codes < 0).sum() > gone and any(self._short(codes, s, keys, fixed) for s in subsets):
+            gone = int((codes < 0).sum())
+            for subset in subsets:
+                if self._short(codes, subset, keys, fixed):
+                    self._reach(codes, before, subset, keys, fixed, rng, progress)
+
     def _prove(self, codes: Ints, subset: Subset, keys: Sequence[str], fixed: Sequence[str]) -> None:
+        if (short := self._short(codes, subset, keys, fixed)) > 0:
+            raise Refused(
+                f"suppress: {plural(short, 'record')} cannot reach k = {subset['k']} within the limits and the "
+                f"columns to keep. Raise the limits, free a column, or recode first."
+            )
+
+    def _short(self, codes: Ints, subset: Subset, keys: Sequence[str], fixed: Sequence[str]) -> int:
+        """The number of records that do not share a subset with its k."""
         if not len(codes):
-            return
+            return 0
         chosen = [keys.index(name) for name in subset["columns"]] + list(range(len(keys), len(keys) + len(fixed)))
         table, _, counts = distinct_rows(codes[:, chosen])
         matching = counts
         if self.missing != "equal":
             matching = wildcard_counts(table, counts, missing_counts=self.missing == "wildcard")
-        if (short := int(counts[matching < subset["k"]].sum())) > 0:
-            raise Refused(
-                f"suppress: {plural(short, 'record')} cannot reach k = {subset['k']} within the limits and the "
-                f"columns to keep. Raise the limits, free a column, or recode first."
-            )
+        return int(counts[matching < subset["k"]].sum())
 
 
 def _usual_work(at_risk: int) -> float:
