@@ -10,6 +10,7 @@ from shoal.errors import ParameterError
 from shoal.methods import build, entry
 from shoal.partition.partitioner import Partitioner
 from shoal.records import Records
+from shoal.schema import Scale
 
 
 class Microaggregation(BaseEstimator):  # type: ignore[misc]
@@ -46,7 +47,7 @@ class Microaggregation(BaseEstimator):  # type: ignore[misc]
     """
 
     def __init__(
-        self, method: Any = "mdav", k: int = 3, replace: Any = "centroid", scale: str = "sd", random_state: Any = None
+        self, method: Any = "mdav", k: int = 3, replace: Any = "centroid", scale: Scale = "sd", random_state: Any = None
     ) -> None:
         self.method = method
         self.k = k
@@ -67,7 +68,7 @@ class Microaggregation(BaseEstimator):  # type: ignore[misc]
 
     def _fit(self, X: Any) -> tuple[Records, np.random.Generator]:
         x = validate_data(self, X, dtype=np.float64, ensure_min_samples=2)
-        records = Records.from_array(x, self.scale)  # type: ignore[arg-type]
+        records = Records.from_array(x, self.scale)
         rng = np.random.default_rng(_seed(self.random_state))
         self.partition_ = self._partitioner().partition(records, seed=rng)
         self.labels_ = np.array(self.partition_.labels)

@@ -58,7 +58,8 @@ class _Values:
         held = variable.__dict__
         if "values" not in held:
             held["values"] = floats(held["given"]) if variable.continuous else held["given"]
-        return held["values"]  # type: ignore[no-any-return]
+        values: NDArray[Any] = held["values"]
+        return values
 
     def __set__(self, variable: "Variable", values: NDArray[Any]) -> None:
         variable.__dict__["given"] = values
@@ -96,7 +97,8 @@ class Variable:
     @property
     def given(self) -> NDArray[Any]:
         """Shape (n,); the values as they came: whole numbers stay whole."""
-        return self.__dict__["given"]  # type: ignore[no-any-return]
+        given: NDArray[Any] = self.__dict__["given"]
+        return given
 
     @property
     def continuous(self) -> bool:

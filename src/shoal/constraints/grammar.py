@@ -35,6 +35,11 @@ TOKEN = re.compile(
     re.VERBOSE,
 )
 
+Kind = Literal["number", "name", "column", "text", "sign", "end"]
+KINDS: Mapping[str, Kind] = {"number": "number", "name": "name", "quoted": "column", "single": "text", "double": "text",
+                             "sign": "sign"}
+"""What each group of `TOKEN` is."""
+
 RELATIONS: Mapping[str, Relation] = {
     "==": "==", "=": "==", "!=": "!=", "<": "<", "<=": "<=", ">": ">", ">=": ">=",
 }
@@ -46,7 +51,7 @@ LARGEST_EXPONENT = 300
 class Token:
     """A piece of a rule; `position` counts characters from 1."""
 
-    kind: Literal["number", "name", "column", "text", "sign", "end"]
+    kind: Kind
     text: str
     position: int
 
@@ -123,8 +128,7 @@ class _Parser:
                 self.blank.fail(start + 1, f"{text[start]!r} is not part of the language of rules.")
             group = str(match.lastgroup)
             position = match.start(group) + 1 - (group in ("quoted", "single", "double"))
-            kind = {"quoted": "column", "single": "text", "double": "text"}.get(group, group)
-            tokens.append(Token(kind, match.group(group), position))  # type: ignore[arg-type]
+            tokens.append(Token(KINDS[group], match.group(group), position))
             place = match.end()
         return [*tokens, Token("end", "the end of the rule", len(text) + 1)]
 

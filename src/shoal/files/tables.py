@@ -181,7 +181,7 @@ def _whole(column: pl.Series) -> pl.Series:
     if column.dtype == pl.Float64:
         column = column.fill_nan(None)
         known = column.drop_nulls()
-        if len(known) and (known == known.floor()).all() and known.abs().max() < 2**53:  # type: ignore[operator]
+        if len(known) and (known == known.floor()).all() and (known.abs() < 2**53).all():
             return column.cast(pl.Int64)
     return column
 

@@ -26,17 +26,20 @@ def classes(columns: Sequence[NDArray[Any]], n: int) -> tuple[Longs, Longs]:
     Shape (n,) and (C,); class of each record, counted from 0 in the order of the values, column after column
     (floating-point ones in that of their bits where not all are whole), and the sizes of the classes.
     """
-    return _native.classes([_readable(column) for column in columns], n)  # type: ignore[no-any-return]
+    found: tuple[Longs, Longs] = _native.classes([_readable(column) for column in columns], n)
+    return found
 
 
 def class_sizes(columns: Sequence[NDArray[Any]], n: int) -> Longs:
     """The sizes that `classes` gives, in half the time."""
-    return _native.class_sizes([_readable(column) for column in columns], n)  # type: ignore[no-any-return]
+    sizes: Longs = _native.class_sizes([_readable(column) for column in columns], n)
+    return sizes
 
 
 def first_rows(ids: Longs, count: int) -> Longs:
     """Shape (count,); where each of the numbers 0 to count - 1 stands first among `ids`, which has them all."""
-    return _native.first_rows(longs(ids), count)  # type: ignore[no-any-return]
+    rows: Longs = _native.first_rows(longs(ids), count)
+    return rows
 
 
 def renumber(codes: Ints, table: Ints) -> None:
@@ -80,4 +83,5 @@ def text_codes(stream: object) -> tuple[Ints, Longs] | None:
     Shape (n,), codes from 0, -1 for missing cells; and the row where each code first appears. None where the
     stream holds something else than text or categories that are text.
     """
-    return _native.text_codes(stream)  # type: ignore[no-any-return]
+    found: tuple[Ints, Longs] | None = _native.text_codes(stream)
+    return found

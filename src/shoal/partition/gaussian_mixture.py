@@ -9,7 +9,7 @@ greatest posterior probability subject to k records a group, a transport problem
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import product
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, get_args
 
 import numpy as np
 from annotated_types import Ge, Gt, MinLen
@@ -18,7 +18,6 @@ from shoal.errors import DataError
 from shoal.groups import Partition, Progress
 from shoal.kernels.arrays import Floats
 from shoal.kernels.mixture import (
-    COVARIANCE_MODELS,
     SINGULAR,
     MixtureFit,
     mixture_em,
@@ -231,7 +230,8 @@ class Search:
         return self._candidate(fit, chosen.groups, chosen.model, chosen.tails, chosen.start, len(x))
 
     def _models(self) -> tuple[Model, ...]:
-        models: tuple[Model, ...] = COVARIANCE_MODELS if self.method.models == "all" else self.method.models  # type: ignore[assignment]
+        named = self.method.models
+        models = get_args(Model) if named == "all" else named
         if self.x.shape[1] > 1:
             return tuple(dict.fromkeys(models))
         return tuple({model[0]: model for model in reversed(models)}.values())[::-1]  # only volume is left to differ

@@ -160,10 +160,11 @@ def _sampled(
     if len(original) == len(released) > most:
         rows = np.sort(rng.choice(len(original), most, replace=False))
         return original.take(rows), released.take(rows)
-    return tuple(
-        table.take(np.sort(rng.choice(len(table), most, replace=False))) if len(table) > most else table
-        for table in (original, released)
-    )  # type: ignore[return-value]
+
+    def some(table: Records) -> Records:
+        return table.take(np.sort(rng.choice(len(table), most, replace=False))) if len(table) > most else table
+
+    return some(original), some(released)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
