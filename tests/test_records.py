@@ -6,7 +6,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
+import shoal
 from shoal.errors import DataError
+from shoal.groups import Partition
 from shoal.hierarchy import Hierarchy
 from shoal.records import Records, Variable, standardiser
 
@@ -100,3 +102,29 @@ def test_missing_columns_and_values_are_named_without_values() -> None:
         records["age"]
     with pytest.raises(DataError, match="has 1 value that is missing or infinite; numbers must be finite"):
         Records.from_array([1.0, np.inf])
+
+
+@pytest.mark.parametrize("array", [
+    np.array([["1"], ["1.0"]]), np.array([["a"], ["b"]], dtype=object), np.array([[1 + 1j], [1]]),
+    np.array([["2020-01-01"]], dtype="datetime64[ns]"),
+], ids=["text", "objects", "complex", "dates"])
+def test_an_array_of_anything_but_numbers_is_refused(array):
+    with pytest.raises(DataError, match="must hold numbers"):
+        Records.from_array(array)
+
+
+@pytest.mark.parametrize("dtype", [np.int64, object])
+def test_integers_that_would_become_one_are_refused(dtype):
+    """2^53 and 2^53 + 1 are one float64: as float64 these records are 4-anonymous."""
+    with pytest.raises(DataError, match="beyond 2"):
+        shoal.KAnonymity(k=4).check(np.array([[2**53 + i % 2] for i in range(4)], dtype=dtype))
+
+
+def test_an_array_of_python_numbers_is_taken():
+    assert Records.from_array(np.array([[1], [2.5]], dtype=object)).matrix(["x0"]).shape == (2, 1)
+
+
+@pytest.mark.parametrize("labels", [[2**32, 0], [0.9, 0.2], [0, np.nan]])
+def test_labels_that_would_join_another_group_are_refused(labels):
+    with pytest.raises(DataError, match="labels must"), np.errstate(invalid="ignore"):
+        Partition(labels=np.array(labels))

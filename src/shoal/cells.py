@@ -17,11 +17,8 @@ from numpy.typing import NDArray
 from shoal.errors import DataError, SchemaError, plural
 from shoal.kernels.arrays import Bools, Floats, Ints, floats, ints, longs
 from shoal.kernels.classes import distinct, first_rows, renumber, text_codes
-from shoal.records import Unit, Variable, check_magnitude
+from shoal.records import EXACT_INTEGERS, Unit, Variable, check_magnitude
 from shoal.schema import Column, Level
-
-EXACT_INTEGERS = 2**53
-"""Integers beyond this have no exact float64."""
 
 BEYOND_INT64 = (nw.UInt64, nw.Int128, nw.UInt128)
 NO_CELLS = (nw.List, nw.Array, nw.Struct, nw.Binary, nw.Unknown)

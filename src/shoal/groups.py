@@ -41,7 +41,10 @@ class Partition:
     model: Any = None
 
     def __post_init__(self) -> None:
-        labels = ints(self.labels)
+        given = np.asarray(self.labels)
+        labels = ints(given)
+        if labels.size and (labels != given).any():  # cut off or wrapped round, they would join other groups
+            raise DataError("labels must be whole numbers of 32 bits.")
         if labels.ndim != 1:
             raise DataError(f"labels must have one dimension; got {labels.ndim}.")
         if labels.size and (labels.min() < 0 or (np.bincount(labels) == 0).any()):

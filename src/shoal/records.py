@@ -16,6 +16,7 @@ standardisation is defined.
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from numbers import Integral, Real
 from typing import Any, Literal
 
 import numpy as np
@@ -44,6 +45,9 @@ would not be finite, or would vanish for differences in the last place."""
 
 MOST_COORDINATES = 2**27
 """Coordinates of all records together, in a space where their distance is taken: 1 GiB of them."""
+
+EXACT_INTEGERS = 2**53
+"""Integers beyond this have no exact float64."""
 
 HUGE = 2.0**1020
 """Above this the difference of two values may overflow."""
@@ -255,7 +259,7 @@ class Records:
     @classmethod
     def from_array(cls, x: ArrayLike, scale: Scale = "sd", names: Sequence[str] | None = None) -> "Records":
         """Continuous quasi-identifiers from an array of shape (n,) or (n, d); finite values only."""
-        values = np.asarray(x, dtype=np.float64)
+        values = _as_numbers(x)
         values = values[:, None] if values.ndim == 1 else values
         if values.ndim != 2:
             raise DataError(f"An array of records must have one or two dimensions; got {values.ndim}.")
@@ -440,6 +444,24 @@ def check_magnitude(values: Floats, name: str) -> None:
     if 0 < largest < SMALLEST:
         raise DataError(f"Column '{name}' has no number as large as {SMALLEST:g}, and smaller ones are too small to "
                         f"compute with. Count in a smaller unit, or set level: nominal.")
+
+
+def _as_numbers(x: ArrayLike) -> Floats:
+    """An array of any numbers as float64, refused where two that differ would become one."""
+    given = np.asarray(x)
+    if given.dtype.kind == "O" and all(isinstance(cell, Real) for cell in given.flat):
+        values = given.astype(np.float64)
+    elif given.dtype.kind in "biuf" or not given.size:
+        values = np.asarray(given, dtype=np.float64)
+    else:
+        raise DataError(f"An array of records must hold numbers; it holds {given.dtype.name}. Give a data frame for "
+                        f"text and dates.")
+    ends: list[Any] = list(given.flat) if given.dtype.kind == "O" else []
+    if given.dtype.kind in "iu" and given.size:
+        ends = [given.min(), given.max()]
+    if any(isinstance(end, Integral) and abs(int(end)) > EXACT_INTEGERS for end in ends):
+        raise DataError("The array has integers beyond 2^53, which are not exact as numbers. Rescale them.")
+    return values
 
 
 def standardiser(values: Floats, scale: Scale) -> Callable[[Floats], Floats]:
