@@ -154,7 +154,7 @@ def test_no_hash_decides_the_order_of_bars() -> None:
         return Variable(name="x", role="quasi-identifier", level="nominal", values=np.array(codes, dtype=np.int32),
                         categories=tuple(f"{role}{i}" for i in range(8)))
 
-    bars = _bars(letters(list(range(8)) * 5, "a"), letters(list(range(8)) * 5, "b"), 1)
+    bars = _bars(letters(list(range(8)) * 5, "a"), letters(list(range(8)) * 5, "b"), 1, public=False)
     assert [bar["low"] for bar in bars] == [f"a{i}" for i in range(8)] + [f"b{i}" for i in range(MOST_CATEGORIES - 8)]
 
 
