@@ -59,8 +59,7 @@ def test_text_far_down_a_sheet_is_not_lost(tmp_path: Path) -> None:
     path = workbook(tmp_path / "long.xlsx", [("a", "b"), *[(1, 1)] * 1500, *[(f"t{i}", 1) for i in range(4)]])
     with pytest.warns(UserWarning, match="4 of 1,504 cells are no numbers"):
         assert shoal.read(path)["a"].null_count() == 0
-    with pytest.warns(UserWarning, match="are no numbers"):
-        assert not shoal.audit(path, PLAN).holds
+    assert not shoal.audit(path, PLAN).holds
 
 
 def spss(path: Path) -> None:
