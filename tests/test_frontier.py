@@ -130,6 +130,37 @@ def test_killed_half_way_it_goes_on(tmp_path: Path) -> None:
     assert len(json.loads((out / "frontier.json").read_text())["points"]) == 20
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize(("sent", "status"), [(signal.SIGINT, 130), (signal.SIGKILL, -signal.SIGKILL)])
+def test_no_worker_outlives_an_exploration_that_was_stopped(tmp_path: Path, sent: signal.Signals, status: int) -> None:
+    data, ranges, out = tmp_path / "in.csv", tmp_path / "plan.yaml", tmp_path / "out"
+    table(400).write_csv(data)
+    ranges.write_text(Plan.of(plan(method={
+        "short": [{"partition": "mdav", "k": 3}],
+        "long": [{"partition": "refined", "start": "mdav", "k": [3, 4, 5], "seconds": 600}],
+    })).as_yaml())
+    command = [sys.executable, "-m", "shoal", "-q", "explore", str(data), "--plan", str(ranges), "--out", str(out),
+               "--workers", "2"]
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+    process = subprocess.Popen(command, env=environment, start_new_session=True, stderr=subprocess.PIPE)
+    while process.poll() is None and not list(out.glob("points/*.json")):
+        time.sleep(0.02)
+    process.send_signal(sent)
+    process.communicate(timeout=60)  # until the last process that holds the pipe has left
+    assert process.returncode == status
+    assert len(list(out.glob("points/*.json"))) == 1
+
+
+def test_the_methods_of_the_documentation_stand_for_whole_plans() -> None:
+    names = ["mdav", "refined", "microhybrid", "local-synthesis", "rank-swap", "noise"]
+    made = candidates(Plan.of(plan(method=names, k=[5], p=[0.1], variance=[0.1])))
+    assert [c.method for c in made] == names
+    steps = {c.method: c.plan.as_mapping()["steps"][0] for c in made}
+    assert steps["refined"]["start"]["method"] == "mdav"
+    assert steps["refined"]["k"] == 5
+    assert steps["local-synthesis"]["replace"]["method"] == "class-conditional"
+
+
 def test_workers_change_nothing(tmp_path: Path) -> None:
     alone = explore(table(), plan(), tmp_path / "one", seed=1, workers=1)
     together = explore(table(), plan(), tmp_path / "two", seed=1, workers=2)

@@ -3,7 +3,7 @@
 A plan's section `explore` names methods and ranges of parameters:
 
     explore:
-      method: [mdav, microhybrid, rank-swap, noise]
+      method: [mdav, refined, microhybrid, local-synthesis, rank-swap, noise]
       k: [3, 5, 10]
       p: [0.02, 0.1]
       variance: [0.05, 0.2]
@@ -18,14 +18,18 @@ an exploration that was interrupted goes on where it stopped.
 
 import hashlib
 import json
+import os
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
+from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
 from itertools import product
 from math import dist
 from multiprocessing import get_context
+from multiprocessing.connection import Connection
 from pathlib import Path
+from threading import Thread
 from typing import Any
 
 import shoal
@@ -41,9 +45,12 @@ DEFAULT_RISK = "distance-linkage"
 DEFAULT_UTILITY = "sse"
 RECIPES: Mapping[str, Sequence[Mapping[str, Any]]] = {
     "microhybrid": ({"partition": "mdav", "replace": {"method": "ipso", "small": "merge"}},),
+    "local-synthesis": ({"partition": "local-synthesis", "replace": "class-conditional"},),
+    "refined": ({"partition": "refined", "start": "mdav"},),
 }
-"""Methods that are compositions: k-microhybrid is a partition followed by IPSO (Domingo-Ferrer & Gonzalez-Nicolas
-2010, procedure 1)."""
+"""What a name stands for beyond a step with the method of that name: k-microhybrid is a partition followed by IPSO
+(Domingo-Ferrer & Gonzalez-Nicolas 2010, procedure 1), local synthesis draws inside its groups, and what is refined
+is a partition by MDAV."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -300,14 +307,18 @@ def _carried_out(
         for name, path, plan in jobs:
             yield name, path, _try(table, plan, seed)
         return
-    with ProcessPoolExecutor(workers, mp_context=get_context("spawn"), initializer=_remember,
-                             initargs=(table, seed)) as pool:
+    context = get_context("spawn")
+    lifeline, held = context.Pipe(duplex=False)
+    with held, ProcessPoolExecutor(workers, mp_context=context, initializer=_remember,
+                                   initargs=(table, seed, lifeline)) as pool:
         running = {pool.submit(_try_remembered, plan): (name, path) for name, path, plan in jobs}
         try:
             for future in as_completed(running):
                 yield *running[future], future.result()
-        finally:
+        except BaseException:  # interrupted: no candidate that is under way is waited for
             pool.shutdown(wait=False, cancel_futures=True)
+            held.close()
+            raise
 
 
 def _with_axes(plan: Plan, axes: tuple[str, str]) -> Plan:
@@ -321,8 +332,16 @@ _remembered: dict[str, Any] = {}
 """What a worker process was given once, so that the table is not sent with every job."""
 
 
-def _remember(table: Any, seed: int) -> None:
+def _remember(table: Any, seed: int, lifeline: Connection) -> None:
     _remembered.update(table=table, seed=seed)
+    Thread(target=_end_with, args=(lifeline,), daemon=True).start()
+
+
+def _end_with(lifeline: Connection) -> None:
+    """Leave at once when the process that explores is interrupted or gone: its end of the pipe closes then."""
+    with suppress(EOFError, OSError):
+        lifeline.recv_bytes()
+    os._exit(0)
 
 
 def _try_remembered(plan: Plan) -> dict[str, Any]:
