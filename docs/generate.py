@@ -7,6 +7,7 @@ from pathlib import Path
 
 import click
 
+import shoal
 from shoal.cli import cli
 from shoal.methods import Entry, registered
 
@@ -58,12 +59,27 @@ def commands_page() -> str:
     return "\n".join(parts)
 
 
-PAGES = {"methods.md": methods_page, "commands.md": commands_page}
+def stub() -> str:
+    """What the package offers, for editors and type checkers: at run time its names are looked up when used."""
+    homes = {name: f"shoal.{home}" for name, home in shoal._HOMES.items()}
+    homes |= {entry.cls.__name__: entry.cls.__module__ for entry in registered()}
+    names = sorted(homes, key=lambda name: (homes[name], name))
+    return "\n".join([
+        '"""Written by docs/generate.py: the names of the package and where they are made."""', "",
+        *(f"from {homes[name]} import {name} as {name}" for name in names), "", "__version__: str", "",
+    ])
+
+
+PAGES = {
+    REFERENCE / "methods.md": methods_page,
+    REFERENCE / "commands.md": commands_page,
+    Path(__file__).parents[1] / "src" / "shoal" / "__init__.pyi": stub,
+}
 
 
 def main() -> None:
-    for name, make in PAGES.items():
-        (REFERENCE / name).write_text(make(), encoding="utf-8")
+    for path, make in PAGES.items():
+        path.write_text(make(), encoding="utf-8")
 
 
 if __name__ == "__main__":

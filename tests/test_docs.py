@@ -28,6 +28,10 @@ def test_the_methods_page_is_up_to_date(project: Path, generate: ModuleType) -> 
     assert written == generate.methods_page(), "run python docs/generate.py"
 
 
+def test_the_stub_is_up_to_date(project: Path, generate: ModuleType) -> None:
+    assert (project / "src" / "shoal" / "__init__.pyi").read_text() == generate.stub(), "run python docs/generate.py"
+
+
 @pytest.mark.parametrize("name", sorted(cli.commands))
 def test_every_command_and_option_is_documented(project: Path, name: str) -> None:
     """Its layout is the library's, so words are compared and not lines."""

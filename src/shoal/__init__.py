@@ -39,7 +39,14 @@ def __getattr__(name: str) -> Any:
         for entry in import_module("shoal.methods").registered():
             if entry.cls.__name__ == name:
                 return entry.cls
-    raise AttributeError(f"module 'shoal' has no attribute '{name}'")
+    raise AttributeError(f"module 'shoal' has no attribute '{name}'{_nearest(name)}")
+
+
+def _nearest(name: str) -> str:
+    from difflib import get_close_matches
+
+    close = [] if name.startswith("_") else get_close_matches(name, __dir__(), n=1)
+    return f"; did you mean '{close[0]}'?" if close else ""
 
 
 def _version() -> str:

@@ -50,6 +50,9 @@ class Interval:
     high: float
     confidence: float = 0.95
 
+    def __str__(self) -> str:
+        return f" [{self.low:.4g}, {self.high:.4g}]"
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Finding:
@@ -116,6 +119,15 @@ class Evidence:
     def holds(self) -> bool:
         """True only where something was required, and all of it was proved."""
         return bool(self.verdicts) and all(verdict.holds for verdict in self.verdicts)
+
+    def lines(self) -> list[str]:
+        """For a reader: what was proved or refuted, each figure, and why others are lacking."""
+        told = [f"{'proved' if v.holds else 'REFUTED':9} {v.requirement}: {v.sentence}" for v in self.verdicts]
+        told += [f"measured  {f.title}: {f.value:.4g}{f.interval or ''}" for f in self.findings if f.value is not None]
+        return told + [f"no figure {f.title}: {f.reason}" for f in self.findings if f.value is None]
+
+    def __repr__(self) -> str:
+        return "\n".join(self.lines()) or "nothing required, nothing measured"
 
     def as_mapping(self) -> dict[str, Any]:
         """For evidence.json: everything public, nothing about single records."""

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from shoal.errors import DataError, ParameterError
+from shoal.errors import DataError, ParameterError, plural
 from shoal.kernels import arrays
 from shoal.kernels.arrays import Floats, Ints, Longs, ints
 
@@ -60,6 +60,10 @@ class Partition:
         order = np.empty(len(first), dtype=np.int32)
         order[np.argsort(first, kind="stable")] = np.arange(len(first), dtype=np.int32)
         return cls(labels=order[inverse], facts=facts)
+
+    def __repr__(self) -> str:
+        sizes = f" of {self.sizes.min():,} to {self.sizes.max():,}" if len(self) else ""
+        return f"Partition of {plural(len(self), 'record')} into {plural(self.n_groups, 'group')}{sizes}"
 
     def __len__(self) -> int:
         return len(self.labels)

@@ -71,6 +71,9 @@ class Microdata:
         columns = {name: _as_released(frame[name], described.columns[name]) for name in frame.columns}
         return cls(frame=frame, schema=Schema(columns=columns), duckdb=duckdb)
 
+    def __repr__(self) -> str:
+        return f"Microdata of {plural(len(self), 'record')} with the columns {quoted(self.frame.columns)}"
+
     def __len__(self) -> int:
         return len(self.frame)
 

@@ -95,6 +95,9 @@ class Variable:
     weight: float = 1.0
     unit: Unit | None = None
 
+    def __repr__(self) -> str:  # shows no cell, for it may stand in a traceback
+        return f"Variable '{self.name}' ({self.role}, {self.level}) of {plural(len(self), 'record')}"
+
     def __len__(self) -> int:
         return len(self.given)
 
@@ -277,6 +280,9 @@ class Records:
 
     def __len__(self) -> int:
         return len(self.rows)
+
+    def __repr__(self) -> str:
+        return f"Records: {plural(len(self), 'record')} with the columns {quoted(self.names())}"
 
     def __getitem__(self, name: str) -> Variable:
         for variable in self.variables:

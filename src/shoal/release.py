@@ -55,6 +55,10 @@ class Release:
     rows: Longs = field(repr=False)
     fingerprint: str = field(repr=False)
 
+    def __repr__(self) -> str:
+        n, columns = len(self.table), len(self.table.frame.columns)
+        return f"Release of {plural(n, 'record')} and {plural(columns, 'column')}\n{self.evidence!r}"
+
     @property
     def data(self) -> Any:
         """The protected table in the kind that came in."""

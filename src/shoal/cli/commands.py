@@ -207,11 +207,10 @@ def audit(
     before = _read(terminal, original, reading, plan).frame if original else None
     evidence = shoal.audit(table.frame, plan, original=before, private=private)
     terminal.result(evidence.as_mapping() | {"holds": evidence.holds})
-    for verdict in evidence.verdicts:
-        terminal.say(f"{'proved' if verdict.holds else 'REFUTED':9} {verdict.requirement}: {verdict.sentence}")
     if not evidence.verdicts:
         terminal.say("The plan names no requirement, so nothing was proved.")
-    terminal.findings(evidence.findings)
+    for line in evidence.lines():
+        terminal.say(line)
     if not evidence.holds:
         raise click.exceptions.Exit(3)
 

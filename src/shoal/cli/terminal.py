@@ -87,20 +87,8 @@ class Terminal:
         report = out / "release" / "report.html"
         self.result({"directory": str(out), "report": str(report), "seed": "in private/record.json",
                      **release.evidence.as_mapping()})
-        for verdict in release.evidence.verdicts:
-            self.say(f"proved    {verdict.requirement}: {verdict.sentence}")
-        self.findings(release.evidence.findings)
+        for line in release.evidence.lines():
+            self.say(line)
         self.say(f"\nRelease   {out / 'release'}   (may leave the building)")
         self.say(f"Private   {out / 'private'}   (may not)")
         self.say(f"Report    {report.resolve().as_uri()}")
-
-    def findings(self, findings: Sequence[Any]) -> None:
-        """Figures, then what could not be computed and why."""
-        for finding in findings:
-            if finding.value is not None:
-                between = finding.interval
-                interval = f" [{between.low:.4g}, {between.high:.4g}]" if between else ""
-                self.say(f"measured  {finding.title}: {finding.value:.4g}{interval}")
-        for finding in findings:
-            if finding.value is None:
-                self.say(f"no figure {finding.title}: {finding.reason}")

@@ -22,7 +22,7 @@ from typing import Any, Literal, get_args
 
 from pydantic import ValidationError
 
-from shoal.errors import InputError, PlanError, quoted, unknown
+from shoal.errors import InputError, PlanError, plural, quoted, unknown
 from shoal.methods import build, registered, spec_of
 from shoal.plan.steps import FORMATS, MaskStep, Output, PartitionStep
 from shoal.plan.yaml import dump_yaml, load_yaml, plain
@@ -73,6 +73,11 @@ class Plan:
     output: Output = field(default_factory=Output)
     explore: Mapping[str, Any] = field(default_factory=dict)
     folder: Path = field(default_factory=Path)
+
+    def __repr__(self) -> str:
+        steps = ", ".join(step.name for step in self.steps) or "none"
+        required = ", ".join(model.method_name for model in self.requirements) or "nothing"
+        return f"Plan for {plural(len(self.schema.columns), 'column')}; steps: {steps}; requires: {required}"
 
     @classmethod
     def of(cls, plan: "Plan | Mapping[str, Any] | str | Path") -> "Plan":
