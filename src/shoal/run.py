@@ -27,6 +27,9 @@ from shoal.records import Records
 EXACT = 1e-9
 """Relative change of a moment that is put down to rounding."""
 
+MEASURES, MEASURES_BEFORE = 1 << 20, 1 << 21
+"""Keys of the measures' random numbers, on the release and on the original, beyond the number of any step."""
+
 Stage = Callable[[str, float], None]
 """Called with what is being done and the fraction of it that is done."""
 
@@ -57,7 +60,7 @@ class Outcome:
         """The cheap measures of risk, taken on the original as if it were released."""
         self.tell("measuring the original", 0.0)
         measures = [e.cls() for e in registered("risk") if e.cls.cheap]
-        rng = np.random.default_rng(np.random.SeedSequence(self.entropy, spawn_key=(1 << 21,)))
+        rng = np.random.default_rng(np.random.SeedSequence(self.entropy, spawn_key=(MEASURES_BEFORE,)))
         return {m.method_name: m.figure_or_reason(self.before, self.before, None, rng) for m in measures}
 
     def findings(self) -> tuple[Finding, ...]:
@@ -90,7 +93,7 @@ def carry_out(
     records = run.finish(run.steps(run.check_input(before)))
     finished = Microdata.finished(original.rebuild(records).bare().native, plan.schema)
     return Outcome(plan=plan, entropy=entropy, tell=tell, run=run, original=original, before=before,
-                 finished=finished, released=replace(finished.encoded, rows=records.rows))
+                   finished=finished, released=replace(finished.encoded, rows=records.rows))
 
 
 class Run:
@@ -224,7 +227,7 @@ def measured(
     findings = []
     for number, measure in enumerate(measures):
         tell(f"measuring {measure.method_name}", number / len(measures))
-        rng = np.random.default_rng(np.random.SeedSequence(entropy, spawn_key=(1 << 20, number)))
+        rng = np.random.default_rng(np.random.SeedSequence(entropy, spawn_key=(MEASURES, number)))
         findings.append(measure.figure_or_reason(before, released, partition, rng))
     tell("judging", 1.0)
     return tuple(findings)

@@ -1,5 +1,5 @@
 """Edit constraints: rules that every record of a release must satisfy."""
 
-from shoal.constraints.constraints import Constraints, Policy
+from shoal.constraints.constraints import Constraints
 
-__all__ = ["Constraints", "Policy"]
+__all__ = ["Constraints"]

@@ -3,7 +3,6 @@
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Literal
 
 import numpy as np
 
@@ -16,13 +15,11 @@ from shoal.constraints.system import Domain, redundant, refuse_clashes
 from shoal.errors import ConstraintError, DataError, Refused, plural, quoted
 from shoal.evidence import Verdict
 from shoal.kernels.arrays import Bools, Floats, floats
+from shoal.plan.plan import Policy
 from shoal.records import Records
 
 SINGLE = 1e-6
 """Relative rounding of sums of single-precision numbers, 2^-24 = 6e-8 each, with room for a dozen terms."""
-
-Policy = Literal["refuse", "report", "repair"]
-"""What happens to a table that comes in with rules broken."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)

@@ -115,6 +115,11 @@ def satisfiable(rules: Sequence[Rule], asserted: Sequence[Literals], domain: Dom
 
 
 def smallest_clash(rules: Sequence[Rule], asserted: Sequence[Literals], domain: Domain) -> list[Rule]:
+    """Rules that cannot all hold beside what is asserted, as few as possible.
+
+    All choices of a size are tried while there are at most `TRIALS` of them; beyond, rules are left out one by one
+    until none of those that are left can be spared.
+    """
     for size in range(0, len(rules)):
         if math.comb(len(rules), size) > TRIALS:
             break

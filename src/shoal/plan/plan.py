@@ -30,6 +30,7 @@ from shoal.records import Variable
 from shoal.schema import Column, Schema
 
 Policy = Literal["refuse", "report", "repair"]
+"""What happens to a table that comes in with rules broken."""
 POLICIES: tuple[str, ...] = get_args(Policy)
 NOBODY = (
     "no column is a quasi-identifier, so every privacy requirement would hold emptily. "
