@@ -32,6 +32,7 @@ namespace shoal {
 namespace {
 
 constexpr double kHot = 4.0;       // first temperature, in mean losses of a record, as in refine.cpp
+constexpr double kWarm = 1.0;      // first temperature of a trial: closer to the start, where that is hard to better
 constexpr double kCold = 0.01;     // last temperature, same unit
 constexpr double kAmple = 1000;    // proposals a record for the whole range; with fewer the search begins cooler
 constexpr double kSoft = 3e1;      // low price of an excess of 1 (EMD ranges over 0 .. 1), same unit
@@ -53,12 +54,12 @@ class GuardedRefiner {
     unit_ = groups_.loss() / static_cast<double>(cloud_.n());
     const auto trial = static_cast<std::int64_t>(kTrial * static_cast<double>(moves));
     const std::vector<std::int32_t> start = groups_.labels();
-    const double soft = anneal({trial, kTrial * seconds, 0.0, kTrial}, kSoft, watch);
+    const double soft = anneal({trial, kTrial * seconds, 0.0, kTrial, kWarm}, kSoft, watch);
     const std::vector<std::int32_t> softly = groups_.labels();
     groups_.reset(start);
-    const double firm = anneal({trial, kTrial * seconds, kTrial, kTrial}, kFirm, watch);
+    const double firm = anneal({trial, kTrial * seconds, kTrial, kTrial, kWarm}, kFirm, watch);
     if (soft <= firm) groups_.reset(softly);
-    const Span rest{moves - 2 * trial, (1 - 2 * kTrial) * seconds, 2 * kTrial, 1 - 2 * kTrial};
+    const Span rest{moves - 2 * trial, (1 - 2 * kTrial) * seconds, 2 * kTrial, 1 - 2 * kTrial, kHot};
     return anneal(rest, soft <= firm ? kSoft : kFirm, watch);
   }
 
@@ -87,7 +88,7 @@ class GuardedRefiner {
   // A part of the budget, and where it lies in the whole.
   struct Span {
     std::int64_t moves;
-    double seconds, first, share;
+    double seconds, first, share, hot;
   };
 
   double anneal(const Span& span, double price, Watch& watch) {
@@ -102,7 +103,7 @@ class GuardedRefiner {
     const auto start = Clock::now();
     const std::int64_t sweep = std::max<std::int64_t>(256, static_cast<std::int64_t>(cloud_.n()));
     const double share = static_cast<double>(span.moves) / (kAmple * static_cast<double>(cloud_.n()));
-    Cooling cooling(std::clamp(share * kHot, kCold, kHot) * unit_, kCold * unit_);
+    Cooling cooling(std::clamp(share * kHot, kCold, span.hot) * unit_, kCold * unit_);
     double done = 0.0;
     bool quenching = false;
     for (std::int64_t made = 0;; ++made, ++made_) {

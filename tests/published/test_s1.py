@@ -88,7 +88,7 @@ def test_table_1_as_the_paper_writes_the_algorithm(shared, confidential):
 @pytest.mark.parametrize(("confidential", "t"), REFINED)
 def test_refinement_reaches_its_figures(shared, confidential, t):
     records = census(shared, confidential)
-    part = shoal.TClosenessRefined(k=2, t=t, moves=2_000_000).partition(records, seed=1)
+    part = shoal.TClosenessRefined(k=2, t=t).partition(records, seed=1)
     loss = part.information_loss(records.matrix())
     assert loss <= REFINED[confidential, t]
     assert loss < 0.92 * shoal.TClosenessFirst(k=2, t=t).partition(records).information_loss(records.matrix())

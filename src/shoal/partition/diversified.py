@@ -32,7 +32,7 @@ class Diversified(Guarded):
     start
         The partition to start from; MDAV with the same k by default.
     moves
-        Proposals to make; by default 5 000 a record, 20 million at most, unless seconds are given.
+        Proposals to make; by default 10 000 a record, 20 million at most, unless seconds are given.
     seconds
         Wall-clock time after which to stop.
     """
