@@ -8,6 +8,8 @@ from shoal.errors import PlanError
 from shoal.methods import registered
 from shoal.plan import Plan
 from shoal.plan.json_schema import json_schema
+from shoal.privacy.k_anonymity import KAnonymity
+from shoal.schema import Schema
 
 GOOD = """
 columns:
@@ -123,3 +125,8 @@ def test_references_that_stand_for_more_than_a_memory_holds(tmp_path: Path) -> N
     path.write_text("\n".join(lines))
     with pytest.raises(PlanError, match="references written out"):
         Plan.read(path)
+
+
+def test_a_plan_made_of_objects_holds_nothing_emptily_either() -> None:
+    with pytest.raises(PlanError, match="would hold emptily"):
+        Plan(schema=Schema.of({"a": "other"}), requirements=(KAnonymity(k=5),))

@@ -155,3 +155,11 @@ def test_a_column_that_is_all_but_unchanged_links_though_few_records_refute_noth
             "requirements": [{"privacy": "probabilistic-k-anonymity", "k": 2}]}
     with pytest.raises(Refused, match="'b' was released unchanged, or so nearly that the nearest value gives it back"):
         shoal.protect(frame, plan, seed=1)
+
+
+def test_a_requirement_on_fewer_columns_bears_them_in_its_name():
+    original = table(60)
+    partition = groups(original, 5)
+    released = protected(original, partition, shoal.Permutation())
+    assert verdict(released, original, partition, 5).requirement == "probabilistic 5-anonymity"
+    assert verdict(released, original, partition, 5, known=("x0",)).requirement == "probabilistic 5-anonymity on x0"

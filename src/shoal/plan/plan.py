@@ -75,6 +75,10 @@ class Plan:
     explore: Mapping[str, Any] = field(default_factory=dict)
     folder: Path = field(default_factory=Path)
 
+    def __post_init__(self) -> None:
+        if self.requirements and not self.schema.names("quasi-identifier"):
+            raise PlanError(f"requirements: {NOBODY}")
+
     def __repr__(self) -> str:
         steps = ", ".join(step.name for step in self.steps) or "none"
         required = ", ".join(model.method_name for model in self.requirements) or "nothing"

@@ -132,7 +132,8 @@ class ProbabilisticKAnonymity(PrivacyModel):
         })
 
     def _verdict(self, holds: bool, achieved: float | None, sentence: str, details: dict[str, Any]) -> Verdict:
-        return Verdict(requirement=f"probabilistic {self.k}-anonymity", holds=holds, required=self.k,
+        on = "" if self.known is None else f" on {', '.join(self.known)}"  # a weaker requirement says so
+        return Verdict(requirement=f"probabilistic {self.k}-anonymity{on}", holds=holds, required=self.k,
                        achieved=achieved, sentence=sentence, details=details)
 
     def _unknown(self, sentence: str) -> Verdict:
