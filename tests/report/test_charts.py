@@ -8,6 +8,7 @@ import pytest
 
 from shoal.records import Variable
 from shoal.report.charts import NOT_RELEASED, distribution
+from shoal.report.frontier_plot import frontier_plot
 
 
 def nominal(cells: list[Any]) -> Variable:
@@ -40,3 +41,12 @@ def test_numbers_of_the_original_are_not_named_beside_labels() -> None:
 def test_what_is_left_out_cannot_be_told_from_the_rest() -> None:
     # 59 of 60 shown would tell that one person is something else.
     assert distribution(nominal(["a"] * 59 + ["b"]), nominal(["a"] * 59 + ["b"]), 5, public=True) is None
+
+
+def test_a_frontier_on_which_nothing_can_be_recommended_is_drawn_all_the_same() -> None:
+    point = {"name": "mdav 'k'=5", "holds": False, "risk": 0.5, "utility": 2.0}
+    frontier = {"points": [point], "pareto": [], "risk": "distance-linkage", "utility": "sse",
+                "better": ["lower", "lower"], "recommended": None}
+    assert "<svg" in str(frontier_plot(frontier))
+    best = {**frontier, "points": [{**point, "holds": True}], "pareto": [point["name"]], "recommended": point["name"]}
+    assert "mdav" in str(frontier_plot(best))

@@ -96,7 +96,7 @@ def test_the_private_page_has_seed_and_rows(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(("value", "shown"), [
     (True, "yes"), (None, "not computed"), (1234567, "1,234,567"), (0.123456, "0.1235"), (123456.7, "123,457"),
-    (float("inf"), "any value"), ([1, 2.5], "1, 2.5"), ("text", "text"),
+    (-6.4e-17, "0"), (float("inf"), "any value"), ([1, 2.5], "1, 2.5"), ("text", "text"),
 ])
 def test_figures_as_a_reader_wants_them(value: Any, shown: str) -> None:
     assert figure(value) == shown

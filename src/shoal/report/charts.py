@@ -33,7 +33,8 @@ def distribution(original: Variable, released: Variable, threshold: int, *, publ
         rows = _histogram(original.values * to_axis, released.values * to_axis, threshold)
         kind = "temporal" if original.unit in MILLISECONDS else "quantitative"
         x: dict[str, Any] = {"field": "low", "bin": {"binned": True}, "type": kind,
-                             "axis": {"title": None, "tickCount": 4, "labelOverlap": True}}
+                             "axis": {"title": None, "tickCount": 4, "labelOverlap": "greedy",
+                                      "labelSeparation": 6}}
         extra = {"x2": {"field": "high"}}
     else:
         rows = _bars(original, released, threshold, public)

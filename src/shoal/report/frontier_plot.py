@@ -1,5 +1,6 @@
 """The frontier of risk and utility as a picture."""
 
+import json
 from collections.abc import Mapping
 from typing import Any
 
@@ -32,19 +33,21 @@ def frontier_plot(frontier: Mapping[str, Any]) -> str | None:
         "mark": {"type": "point", "filled": True, "opacity": 1},
         "encoding": {
             "x": x, "y": y,
-            "size": {"condition": {"test": f"datum.name === {frontier['recommended']!r}", "value": 150}, "value": 50},
+            "size": {"condition": {"test": f"datum.name === {json.dumps(frontier['recommended'])}", "value": 150},
+                     "value": 50},
             "color": {"field": "kind", "type": "nominal", "legend": None, "scale": {
                 "domain": ["frontier", "beaten", "refused"],
                 "range": [COLOURS["after"], COLOURS["before"], COLOURS["faint"]]}},
         },
     }
-    names = {
-        "data": {"values": on},
-        "mark": {"type": "text", "dx": 8, "dy": -7, "align": "left", "fontSize": 10, "color": COLOURS["ink"],
+    along = sorted(on, key=lambda p: p["risk"])
+    names = [{  # by turns above and below their points, for those of the frontier lie close together
+        "data": {"values": along[turn::2]},
+        "mark": {"type": "text", "dx": 8, "dy": dy, "align": "left", "fontSize": 10, "color": COLOURS["ink"],
                  "font": "sans-serif"},
         "encoding": {"x": x, "y": y, "text": {"field": "name"}},
-    }
-    return svg({"width": 620, "height": 360, "layer": [line, dots, names]})
+    } for turn, dy in enumerate((-8, 11)) if along[turn::2]]
+    return svg({"width": 620, "height": 360, "layer": [line, dots, *names]})
 
 
 def _kind(point: Mapping[str, Any], frontier: Mapping[str, Any]) -> str:

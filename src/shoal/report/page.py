@@ -25,6 +25,8 @@ SAID_ELSEWHERE = ("step", "loss", "lower_bound")
 """Facts of a step that its heading and its sentence on the loss hold already."""
 COUNTED = ("record", "cell", "household", "unit", "risk", "swapped", "dropped", "suppressed")
 """Words by which a fact of a step is known to count records or their cells."""
+ROUNDING = 1e-12
+"""Figures below this are what rounding leaves of nothing."""
 RISKIEST = 20
 """Records that the private page lists."""
 
@@ -201,6 +203,8 @@ def figure(value: Any) -> str:
     if isinstance(value, float):
         if np.isinf(value):
             return "any value"
+        if abs(value) < ROUNDING:
+            return "0"
         return f"{value:,.0f}" if abs(value) >= 10_000 else f"{value:.4g}"
     if isinstance(value, (list, tuple)):
         return ", ".join(figure(v) for v in value)
