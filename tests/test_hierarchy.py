@@ -1,8 +1,11 @@
 """Hierarchies: reading, checks, and the embedding of their path distance."""
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
+import pandas as pd
+import polars as pl
 import pytest
 
 from shoal.errors import SchemaError
@@ -58,3 +61,21 @@ def test_values_without_a_leaf_are_counted_and_not_shown() -> None:
     with pytest.raises(SchemaError, match="lacks 1 value of") as error:
         Hierarchy.from_nested(TREE).codes(["a", "secret"])
     assert "secret" not in str(error.value)
+    assert "shoal.Hierarchy.missing(values)" in str(error.value)
+
+
+@pytest.mark.parametrize("column", [
+    ["b", "new", None, "a", "other", "new", float("nan")],
+    pl.Series(["b", "new", None, "a", "other", "new"]),
+    pd.Series(["b", "new", None, "a", "other", "new"]),
+    pd.Series(["b", "new", pd.NA, "a", "other", "new"], dtype="string"),
+])
+def test_values_without_a_leaf_are_given_to_who_asks(column: Any) -> None:
+    assert Hierarchy.from_nested(TREE).missing(column) == ("new", "other")
+    assert Hierarchy.from_nested(TREE).missing(["a", "b"]) == ()
+
+
+def test_numbers_without_a_leaf_are_written_as_categories_are() -> None:
+    tree = Hierarchy.from_intervals([3, 12.5], [5, 10])
+    assert tree.missing(np.array([3.0, 4.0, 12.5, 0.25])) == ("4", "0.25")
+    assert tree.missing([3, 7]) == ("7",)

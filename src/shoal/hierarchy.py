@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Self
 
+import narwhals.stable.v2 as nw
 import numpy as np
 
 from shoal.errors import FileError, SchemaError, plural
@@ -111,13 +112,32 @@ class Hierarchy:
             )
         )
 
+    def missing(self, values: Iterable[Any]) -> tuple[str, ...]:
+        """Those of `values` that are no leaves, each once, in order of appearance; numbers as categories are written.
+
+        For whoever holds the data: the values stand in no message, log or report. Empty cells need no leaf and are
+        left out.
+
+        Parameters
+        ----------
+        values
+            A column of a data frame, or its cells.
+        """
+        column = nw.from_native(values, allow_series=True, pass_through=True)
+        if isinstance(column, nw.Series):
+            values = column.drop_nulls().to_list()
+        present = (value for value in values if value is not None and value == value)
+        labels = (number_label(float(v)) if isinstance(v, (int, float, np.number)) and not isinstance(v, bool) else str(v)
+                  for v in present)
+        return tuple(dict.fromkeys(label for label in labels if label not in self._row))
+
     def codes(self, categories: Sequence[str]) -> Ints:
         """The row in `paths` of each category; categories that are no leaves are an error with their number."""
-        missing = sum(category not in self._row for category in categories)
+        missing = self.missing(categories)
         if missing:
             raise SchemaError(
-                f"The hierarchy lacks {plural(missing, 'value')} of the data; "
-                f"add a row for each value."
+                f"The hierarchy lacks {plural(len(missing), 'value')} of the data; add a row for each value. "
+                f"shoal.Hierarchy.missing(values) gives them to you."
             )
         return np.array([self._row[category] for category in categories], dtype=np.int32)
 
