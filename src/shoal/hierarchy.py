@@ -126,9 +126,7 @@ class Hierarchy:
         column = nw.from_native(values, allow_series=True, pass_through=True)
         if isinstance(column, nw.Series):
             values = column.drop_nulls().to_list()
-        present = (value for value in values if value is not None and value == value)
-        labels = (number_label(float(v)) if isinstance(v, (int, float, np.number)) and not isinstance(v, bool) else str(v)
-                  for v in present)
+        labels = (_label(value) for value in values if value is not None and value == value)
         return tuple(dict.fromkeys(label for label in labels if label not in self._row))
 
     def codes(self, categories: Sequence[str]) -> Ints:
@@ -171,6 +169,11 @@ def _walk(node: Any, above: tuple[str, ...]) -> Iterable[tuple[str, ...]]:
 def _interval(value: float, width: float, origin: float) -> str:
     low = origin + np.floor((value - origin) / width) * width
     return f"[{number_label(low)}, {number_label(low + width)})"
+
+
+def _label(value: Any) -> str:
+    number = isinstance(value, (int, float, np.number)) and not isinstance(value, bool)
+    return number_label(float(value)) if number else str(value)
 
 
 def number_label(value: float) -> str:
