@@ -28,6 +28,16 @@ def test_the_methods_page_is_up_to_date(project: Path, generate: ModuleType) -> 
     assert written == generate.methods_page(), "run python docs/generate.py"
 
 
+def test_the_readme_shows_what_its_example_prints(
+    project: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    readme = (project / "README.md").read_text()
+    program, shown = (re.findall(rf"```{kind}\n(.*?)```", readme, re.S)[0] for kind in ("python", "text"))
+    exec(program, {})
+    assert capsys.readouterr().out.startswith(shown.removesuffix("...\n"))
+
+
 def test_the_stub_is_up_to_date(project: Path, generate: ModuleType) -> None:
     assert (project / "src" / "shoal" / "__init__.pyi").read_text() == generate.stub(), "run python docs/generate.py"
 

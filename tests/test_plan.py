@@ -65,7 +65,7 @@ def test_every_mistake_is_told_with_its_line(tmp_path: Path) -> None:
         Plan.read(write(tmp_path, BAD))
     told = str(error.value)
     for line, part in [
-        (3, "column 'age': role must be 'identifier'"), (4, "Unknown key 'desimals'; did you mean 'decimals'"),
+        (3, "column 'age': Unknown role '"), (4, "Unknown key 'desimals'; did you mean 'decimals'"),
         (6, "Unknown partition method 'mdaw'; did you mean 'mdav'"), (7, "k must be greater than or equal to 1; got 0"),
         (9, "Unknown section 'requirement'; did you mean 'requirements'"), (11, "Unknown format 'docx'"),
     ]:

@@ -98,14 +98,21 @@ class Partition:
         return np.add.reduceat(x[order], ends[:-1], axis=0) if len(self.labels) else x[:0]
 
     def means(self, x: Floats, weights: Floats | None = None) -> Floats:
-        """Shape (G, d); mean of the rows of `x` over each group, about the overall middle to keep digits."""
-        middle = x.mean(axis=0) if len(x) else 0.0
+        """Shape (G, d); mean of the rows of `x` over each group.
+
+        Taken about a member of the group, so that neither a huge offset costs digits nor equal values change.
+        """
+        if not len(self.labels):
+            return x[:0]
+        order, ends = self._order
+        first = x[order[ends[:-1]]]
+        about = x - first[self.labels]
         if weights is None:
-            return self.sums(x - middle) / self.sizes[:, None] + middle
+            return self.sums(about) / self.sizes[:, None] + first
         totals = self.sums(weights[:, None])
         if (totals <= 0).any():
             raise ParameterError("Weights must sum to more than 0 in every group.")
-        return self.sums((x - middle) * weights[:, None]) / totals + middle
+        return self.sums(about * weights[:, None]) / totals + first
 
     def sse(self, x: Floats, weights: Floats | None = None) -> float:
         """Within-group sum of squared distances to the group's mean; `x` of shape (n, d), or (n,) for one column."""

@@ -84,3 +84,12 @@ def test_weights_enter_when_asked() -> None:
     assert replaced(column("continuous", [0.0, 4.0]), [0, 0], Centroid(weighted=True), weight).values[0] == 1.0
     with pytest.raises(DataError, match="needs a column with the role weight"):
         replaced(column("continuous", [0.0, 4.0]), [0, 0], Centroid(weighted=True))
+
+
+def test_a_group_of_equal_values_keeps_them_to_the_last_bit():
+    """A mean taken about the middle of the table would turn zeros into 1e-16."""
+    x = np.array([[0.1, 1e8 + 0.1], [0.1, 1e8 + 0.1], [0.1, 1e8 + 0.1], [0.7, 3.0], [0.7, 3.0]])
+    weights = np.array([3.0, 0.1, 7.0, 1.0, 0.3])
+    part = Partition.of([0, 0, 0, 1, 1])
+    assert np.array_equal(part.means(x)[part.labels], x)
+    assert np.array_equal(part.means(x, weights)[part.labels], x)

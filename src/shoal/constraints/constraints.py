@@ -173,7 +173,8 @@ class Constraints:
         counts = {v.requirement: int(v.achieved or 0) for v in self.check(records) if not v.holds}
         if counts and policy == "refuse":
             told = " ".join(v.sentence for v in self.check(records) if not v.holds)
-            raise DataError(f"The table breaks its own rules: {told} Correct it, or set the policy repair or report.")
+            raise DataError(f"The table breaks its own rules: {told} Correct it, or say broken_rules: repair "
+                            f"(or report) under constraints.")
         change = self.repair(records, keep=()) if policy == "repair" and counts else Change(records=records)
         return Change(records=change.records, facts={"policy": policy, "broken": counts, **change.facts})
 

@@ -23,15 +23,19 @@ from typing import Any, Literal, get_args
 from pydantic import ValidationError
 
 from shoal.errors import InputError, PlanError, plural, quoted, unknown
-from shoal.methods import build, registered, spec_of
+from shoal.methods import build, spec_of
 from shoal.plan.steps import FORMATS, MaskStep, Output, PartitionStep
 from shoal.plan.yaml import dump_yaml, load_yaml, plain
 from shoal.records import Variable
-from shoal.schema import Column, Schema
+from shoal.schema import LEVELS, ROLES, Column, Schema
 
 Policy = Literal["refuse", "report", "repair"]
 """What happens to a table that comes in with rules broken."""
 POLICIES: tuple[str, ...] = get_args(Policy)
+CHOICES: Mapping[str, tuple[str, ...]] = {"role": ROLES, "level": LEVELS}
+"""Keys of a column that are answered with the nearest value there is."""
+EXAMPLES = {"partition": "mdav", "privacy": "k-anonymity", "risk": "distance-linkage"}
+"""A method of each room, to show how one is named."""
 NOBODY = (
     "no column is a quasi-identifier, so every privacy requirement would hold emptily. "
     "Give the columns that others may know the role quasi-identifier."
@@ -211,6 +215,7 @@ class _Reader:
                     known = list(Column.model_fields)
                     sentence = (
                         unknown("key", key, known) if problem["type"] == "extra_forbidden"
+                        else unknown(key, problem["input"], CHOICES[key]) if key in CHOICES
                         else f"{key or 'the column'} must be {rule}{came}."
                     )
                     self._mistake(columns, name, f"column '{name}': {sentence}")
@@ -302,7 +307,7 @@ class _Reader:
         for number, step in enumerate(steps):
             named = (*step.columns, *(step.by if isinstance(step, PartitionStep) else ()))
             for name in dict.fromkeys(named):
-                if name not in schema.columns:
+                if name not in schema.columns and name not in sections["columns"]:  # a wrong column is told once
                     sentence = unknown("column", name, schema.columns)
                     self._mistake(sections["steps"], number, f"steps {number + 1}: {sentence}")
 
@@ -310,7 +315,7 @@ class _Reader:
 def _one_room(item: Any, rooms: tuple[str, ...]) -> dict[str, Any]:
     if not isinstance(item, Mapping) or sum(room in item for room in rooms) != 1:
         raise PlanError(f"must be a mapping with exactly one of the keys {quoted(rooms)}, as in "
-                        f"{{{rooms[0]}: {registered(rooms[0])[0].name}}}.")
+                        f"{{{rooms[0]}: {EXAMPLES[rooms[0]]}}}.")
     return dict(item)
 
 

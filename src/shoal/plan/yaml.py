@@ -44,11 +44,12 @@ def load_yaml(path: str | Path) -> Any:
         _check_size(content, path)
         return content
     except (OSError, UnicodeDecodeError) as error:
-        raise PlanError(f"Plan '{path}' cannot be read ({type(error).__name__}). Check the path.") from None
+        why = getattr(error, "strerror", None) or "it is no UTF-8 text"
+        raise PlanError(f"Plan '{path}' cannot be read ({why}). Check the path.") from None
     except YAMLError as error:
         mark = getattr(error, "problem_mark", None)
         where = f", line {mark.line + 1}" if mark else ""
-        problem = getattr(error, "problem", None) or "no valid YAML"
+        problem = str(getattr(error, "problem", None) or "no valid YAML").partition(" with value")[0]
         raise PlanError(f"Plan '{path}'{where}: {problem}. Check indentation, colons and brackets.") from None
 
 
