@@ -83,6 +83,17 @@ class Split:
         """Shape (B,); d = s - 1 - rank Y."""
         return np.asarray(self.residual.shape[1] - 1 - self.rank)
 
+    def take(self, which: Longs) -> "Split":
+        """Some of the groups."""
+        return Split(fitted=self.fitted[which], residual=self.residual[which], unit=self.unit[which],
+                     basis=self.basis[which], rank=self.rank[which])
+
+    @property
+    def root(self) -> Floats:
+        """Shape (B, L, L); symmetric root of the residuals' cross products."""
+        _, values, axes = np.linalg.svd(factor(self.residual))
+        return np.asarray(axes.swapaxes(1, 2) @ (values[:, :, None] * axes))
+
     def off(self, x: Floats) -> Floats:
         """What is left of columns (B, s, L) after their projection on [1, Y]; projected twice to full precision."""
         for _ in range(2):
@@ -165,15 +176,12 @@ def span(residual: Floats) -> Floats:
     return principal(residual, NEGLIGIBLE)[0]
 
 
-def restored(x: Floats, parts: Split) -> Floats:
-    """The columns nearest to X (B, s, L) that have the moments of the split table.
+def restored(x: Floats, parts: Split, root: Floats) -> Floats:
+    """The columns nearest to X (B, s, L) that have the moments of the split table, whose root is given.
 
     Nearest in the sum of squares, columns weighted by their spread: the orthogonal Procrustes problem, solved by
     the polar factor of E S, where S is the root of the residuals' cross products (Schoenemann 1966).
     """
-    short = factor(parts.residual)
-    _, values, axes = np.linalg.svd(short)
-    root = axes.swapaxes(1, 2) @ (values[:, :, None] * axes)
     left, _, right, _ = principal(times(parts.off(parts.centred(x)), root), NEGLIGIBLE)
     return parts.join(times(parts.off(left), right @ root))
 

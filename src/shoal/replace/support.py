@@ -42,6 +42,11 @@ class Room:
     high: Floats
     zeros: Longs
 
+    def take(self, which: Longs) -> "Room":
+        """The room of some of the groups."""
+        low, high = (bound[which] if bound.ndim == 3 else bound for bound in (self.low, self.high))
+        return Room(low=low, high=high, zeros=self.zeros[which])
+
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Support:

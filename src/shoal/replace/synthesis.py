@@ -27,8 +27,11 @@ Small = Literal["refuse", "merge", "allow"]
 Draw = Callable[[Split, np.random.Generator], Floats]
 """New residuals of a stack of groups, in the units of the split."""
 
-ROUNDS = 200
+ROUNDS = 2000
 """Most alternations between the support and the moments."""
+
+PATIENCE = 100
+"""After so many rounds a group must be a tenth nearer to both than before, or it is left as it is."""
 
 UNCHANGED = 1e-9
 """A value that moved by less than this part of its column's standard deviation counts as unchanged."""
@@ -154,16 +157,25 @@ def settle(values: Floats, x: Floats, y: Floats, support: Support, *, restore: b
     last word.
     """
     room = support.room(x)
-    if restore:
-        parts = split(x, y)
-        inside = values
-        for _ in range(ROUNDS):
-            values = restored(inside, parts)
-            inside = support.project(values, room, last=False)
-            if np.abs(inside - values).max() <= SETTLED * np.abs(parts.unit).max():
-                break
-        values = inside
-    return support.project(values, room, last=True)
+    if not restore:
+        return support.project(values, room, last=True)
+    parts = split(x, y)
+    root = parts.root
+    inside = values.copy()
+    apart = np.arange(len(x))  # groups that have not settled
+    gap, least = np.full(len(x), np.inf), np.full(len(x), np.inf)
+    for number in range(1, ROUNDS + 1):
+        some = parts.take(apart)
+        exact = restored(inside[apart], some, root[apart])
+        inside[apart] = support.project(exact, room.take(apart), last=False)
+        gap[apart] = np.abs((inside[apart] - exact) / some.unit).max(axis=(1, 2))
+        apart = apart[gap[apart] > SETTLED]
+        if number % PATIENCE == 0:
+            apart = apart[gap[apart] < 0.9 * least[apart]]
+            least = gap.copy()
+        if not len(apart):
+            break
+    return support.project(inside, room, last=True)
 
 
 def account(x: Floats, new: Floats, y: Floats, groups: Partition, names: tuple[str, ...]) -> dict[str, Any]:
