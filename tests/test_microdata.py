@@ -228,3 +228,14 @@ def test_the_table_of_the_user_cannot_be_written_through_the_records() -> None:
     frame = pl.DataFrame({"c": [1.5, 2.5]})
     with pytest.raises(ValueError, match="read-only"):
         Microdata.of(frame, {"c": "quasi-identifier"}).records["c"].values[0] = 9.0
+
+
+def test_a_column_described_wrongly_is_a_schema_error():
+    table = pd.DataFrame({"age": [1, 2], "pay": [3, 4]})
+    with pytest.raises(SchemaError) as caught:
+        Microdata.of(table, {"age": {"role": "quasi", "levels": "ordinal"}, "pay": "confidential"})
+    message = str(caught.value)
+    assert message.startswith("Column 'age': Unknown role 'quasi'. Known: ")
+    assert "Column 'age': Unknown key 'levels'; did you mean 'level'?" in message
+    with pytest.raises(SchemaError, match=r"^At most one column may have the role 'weight'; got 'age', 'pay'\.$"):
+        Microdata.of(table, {"age": "weight", "pay": "weight"})

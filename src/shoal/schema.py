@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import Annotated, Any, Literal, Self, get_args
 
 from annotated_types import Ge, Gt, Le
-from pydantic import BaseModel, ConfigDict, field_validator, model_validator
+from pydantic import BaseModel, ConfigDict, ValidationError, field_validator, model_validator
 
-from shoal.errors import SchemaError, quoted
+from shoal.errors import SchemaError, quoted, unknown
 from shoal.hierarchy import Hierarchy
 
 Role = Literal["identifier", "quasi-identifier", "confidential", "other", "weight", "household", "stratum"]
@@ -20,6 +20,9 @@ Missing = Literal["refuse", "drop", "impute", "category", "keep"]
 
 ROLES: tuple[str, ...] = get_args(Role)
 LEVELS: tuple[str, ...] = get_args(Level)
+
+CHOICES: Mapping[str, tuple[str, ...]] = {"role": ROLES, "level": LEVELS}
+"""Keys of a column that are answered with the nearest value there is."""
 
 
 class Column(BaseModel):
@@ -107,6 +110,22 @@ class Column(BaseModel):
         return loaded
 
 
+def mistakes(name: str, error: ValidationError) -> list[str]:
+    """What is wrong with the description of one column, in sentences."""
+    sentences = []
+    for problem in error.errors():
+        key = ".".join(str(part) for part in problem["loc"])
+        rule = problem["msg"].removeprefix("Value error, ").removeprefix("Input should be ")
+        came = f"; got {problem['input']!r}" if not isinstance(problem["input"], Mapping) else ""
+        sentence = (
+            unknown("key", key, list(Column.model_fields)) if problem["type"] == "extra_forbidden"
+            else unknown(key, problem["input"], CHOICES[key]) if key in CHOICES
+            else f"{key or 'the column'} must be {rule}{came}."
+        )
+        sentences.append(f"column '{name}': {sentence}")
+    return sentences
+
+
 def _as_numbers(categories: Iterable[str]) -> list[float]:
     try:
         return sorted(float(category) for category in categories)
@@ -133,7 +152,19 @@ class Schema(BaseModel):
         """From `{name: role}` or `{name: {role: ..., level: ...}}`."""
         if isinstance(columns, Schema):
             return columns
-        return cls(columns={name: Column.model_validate(spec) for name, spec in columns.items()})
+        found, wrong = {}, []
+        for name, spec in columns.items():
+            try:
+                found[name] = Column.model_validate(spec)
+            except ValidationError as error:
+                wrong += mistakes(name, error)
+        if wrong:
+            raise SchemaError(" ".join(sentence[0].upper() + sentence[1:] for sentence in wrong))
+        try:
+            return cls(columns=found)
+        except ValidationError as error:
+            rule = error.errors()[0]["msg"].removeprefix("Value error, ")
+            raise SchemaError(f"{rule[0].upper()}{rule[1:]}.") from None
 
     def names(self, *roles: str) -> tuple[str, ...]:
         return tuple(name for name, column in self.columns.items() if column.role in roles)

@@ -27,13 +27,11 @@ from shoal.methods import build, spec_of
 from shoal.plan.steps import FORMATS, MaskStep, Output, PartitionStep
 from shoal.plan.yaml import dump_yaml, load_yaml, plain
 from shoal.records import Variable
-from shoal.schema import LEVELS, ROLES, Column, Schema
+from shoal.schema import Column, Schema, mistakes
 
 Policy = Literal["refuse", "report", "repair"]
 """What happens to a table that comes in with rules broken."""
 POLICIES: tuple[str, ...] = get_args(Policy)
-CHOICES: Mapping[str, tuple[str, ...]] = {"role": ROLES, "level": LEVELS}
-"""Keys of a column that are answered with the nearest value there is."""
 EXAMPLES = {"partition": "mdav", "privacy": "k-anonymity", "risk": "distance-linkage"}
 """A method of each room, to show how one is named."""
 NOBODY = (
@@ -208,17 +206,8 @@ class _Reader:
             try:
                 found[str(name)] = Column.model_validate(plain(spec))
             except ValidationError as error:
-                for problem in error.errors():
-                    key = ".".join(str(part) for part in problem["loc"])
-                    rule = problem["msg"].removeprefix("Value error, ").removeprefix("Input should be ")
-                    came = f"; got {problem['input']!r}" if not isinstance(problem["input"], Mapping) else ""
-                    known = list(Column.model_fields)
-                    sentence = (
-                        unknown("key", key, known) if problem["type"] == "extra_forbidden"
-                        else unknown(key, problem["input"], CHOICES[key]) if key in CHOICES
-                        else f"{key or 'the column'} must be {rule}{came}."
-                    )
-                    self._mistake(columns, name, f"column '{name}': {sentence}")
+                for sentence in mistakes(str(name), error):
+                    self._mistake(columns, name, sentence)
         try:
             return Schema(columns=found)
         except ValidationError as error:
