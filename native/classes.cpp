@@ -22,10 +22,10 @@ namespace shoal {
 namespace {
 
 using Key = std::uint64_t;
-constexpr Key ONE_NAN = 0x7ff8000000000000;  // bits that no number has
-constexpr int KEY_BITS = 62;
-constexpr int COLUMN_BITS = 31;
-constexpr std::size_t BLOCK = 2048;  // rows whose keys are made at a time: 16 KB
+constexpr Key kOneNan = 0x7ff8000000000000;  // bits that no number has
+constexpr int kKeyBits = 62;
+constexpr int kColumnBits = 31;
+constexpr std::size_t kBlock = 2048;  // rows whose keys are made at a time: 16 KB
 
 int width(Key key) {
   int bits = 0;
@@ -116,9 +116,9 @@ class Numbering {
 // Calls use(first row, number of rows, keys) for one block of rows after another.
 template <class Use>
 void blocks(const Group& group, std::size_t n, Use use) {
-  Key keys[BLOCK];
-  for (std::size_t begin = 0; begin < n; begin += BLOCK) {
-    const std::size_t end = std::min(n, begin + BLOCK);
+  Key keys[kBlock];
+  for (std::size_t begin = 0; begin < n; begin += kBlock) {
+    const std::size_t end = std::min(n, begin + kBlock);
     std::fill_n(keys, end - begin, Key{0});
     for (const auto& column : group) column->append(begin, end, keys);
     use(begin, end - begin, keys);
@@ -212,7 +212,7 @@ std::unique_ptr<Digits> numbered(const std::int64_t* values, std::size_t n, bool
   std::vector<std::int32_t> numbers(n);
   for (std::size_t i = 0; i < n; ++i) {
     const bool nan = real && (values[i] & INT64_MAX) > 0x7ff0000000000000;
-    numbers[i] = numbering.number(nan ? ONE_NAN : static_cast<Key>(values[i]));
+    numbers[i] = numbering.number(nan ? kOneNan : static_cast<Key>(values[i]));
   }
   ascending(numbering, numbers, as_signed);
   return owned(std::move(numbers), numbering.keys().size());
@@ -231,7 +231,7 @@ struct Range {
       all &= static_cast<Key>(values[i]);
     }
     bits = width(any ^ all);
-    if (bits <= 8 * static_cast<int>(sizeof(T)) - 2 && bits <= COLUMN_BITS) return;  // of one sign, and not spread far
+    if (bits <= 8 * static_cast<int>(sizeof(T)) - 2 && bits <= kColumnBits) return;  // of one sign, and not spread far
     const auto ends = std::minmax_element(values, values + n);
     low = static_cast<std::int64_t>(*ends.first);
     bits = width(static_cast<Key>(*ends.second) - static_cast<Key>(low));
@@ -241,7 +241,7 @@ struct Range {
 template <class T>
 std::unique_ptr<Digits> integers(const T* values, std::size_t n, std::vector<T>&& own = {}) {
   const Range<T> range(values, n);
-  if (range.bits <= COLUMN_BITS) return std::make_unique<Whole<T>>(values, range.low, range.bits, std::move(own));
+  if (range.bits <= kColumnBits) return std::make_unique<Whole<T>>(values, range.low, range.bits, std::move(own));
   const std::vector<std::int64_t> wide(values, values + n);
   return numbered(wide.data(), n, false);
 }
@@ -252,9 +252,9 @@ std::vector<std::int32_t> as_whole(const double* values, std::size_t n) {
   constexpr double shifter = 6755399441055744.0;
   constexpr Key shifter_bits = 0x4338000000000000;
   std::vector<std::int32_t> whole(n);
-  for (std::size_t begin = 0; begin < n; begin += BLOCK) {
+  for (std::size_t begin = 0; begin < n; begin += kBlock) {
     Key odd = 0;
-    for (std::size_t i = begin; i < std::min(n, begin + BLOCK); ++i) {
+    for (std::size_t i = begin; i < std::min(n, begin + kBlock); ++i) {
       const double shifted = values[i] + shifter, back = shifted - shifter;
       Key before, after, value;
       std::memcpy(&before, &values[i], 8);
@@ -297,7 +297,7 @@ Distinct grouped(const std::vector<Column>& columns, std::size_t n, std::vector<
   Group group;
   for (const auto& column : columns) {
     auto next = digits(column);
-    if (bits(group) + next->bits() > KEY_BITS) {
+    if (bits(group) + next->bits() > kKeyBits) {
       std::vector<std::int32_t> numbers;
       const std::size_t count = number(group, n, &numbers).keys.size();
       group.clear();
@@ -343,7 +343,7 @@ auto distinct(const Longs& values) {
     if (n) {
       const auto ends = std::minmax_element(values.data(), values.data() + n);
       const Key low = static_cast<Key>(*ends.first), gap = static_cast<Key>(*ends.second) - low;
-      if (width(gap) <= KEY_BITS) {
+      if (width(gap) <= kKeyBits) {
         Group group;
         group.push_back(std::make_unique<Whole<std::int64_t>>(values.data(), *ends.first, width(gap)));
         found = number(group, n, &inverse);

@@ -8,7 +8,7 @@
 // free (a share a) removes one free rank of the window, whose mean density is m, so the hazard h = a / m
 // solves exp(-h) = a = h m and m = (1 - exp(-h)) / h, hence h = ln 2 and m = 0.72. A draw therefore succeeds
 // after 1.4 picks on average. Only at the upper end, where the window is cut off by the last rank and empties,
-// does rejection get slow; after TRIES misses the free ranks of the (by then short) window are listed and one
+// does rejection get slow; after kTries misses the free ranks of the (by then short) window are listed and one
 // is drawn from the list. The whole costs O(n) after the caller's sort.
 #include "kernels.hpp"
 #include "random.hpp"
@@ -17,7 +17,7 @@
 namespace shoal {
 namespace {
 
-constexpr int TRIES = 64;  // at the steady density of 0.72 this many misses in a row have probability 1e-35
+constexpr int kTries = 64;  // at the steady density of 0.72 this many misses in a row have probability 1e-35
 
 class Pairing {
  public:
@@ -41,7 +41,7 @@ class Pairing {
     const std::int64_t last = i + window_ < n_ ? i + window_ : n_ - 1;
     const std::int64_t ahead = last - i;
     if (ahead == 0) return i;
-    for (int t = 0; t < TRIES; ++t) {
+    for (int t = 0; t < kTries; ++t) {
       const std::int64_t j = i + 1 + static_cast<std::int64_t>(random_.below(static_cast<std::uint64_t>(ahead)));
       if (partner_[j] < 0) return j;
     }

@@ -37,12 +37,12 @@
 namespace shoal {
 namespace {
 
-constexpr int ALL_SETS = 8;      // up to so many free keys every set of cells is a candidate;
-constexpr int LARGEST_SET = 3;   // beyond, sets of more than three only where nothing smaller serves a row
-constexpr int RUIN = 12;         // at most so many operations are taken out at once;
-constexpr std::size_t MOST_CELLS = 2000;  // looked at for what an insertion makes superfluous
-constexpr double WARMTH = 0.3;   // temperature at the start, in costs of the cheapest cell
-constexpr double WHIM = 0.5;     // and the rates of cells vary by up to this share from round to round
+constexpr int kAllSets = 8;     // up to so many free keys every set of cells is a candidate;
+constexpr int kLargestSet = 3;  // beyond, sets of more than three only where nothing smaller serves a row
+constexpr int kRuin = 12;        // at most so many operations are taken out at once;
+constexpr std::size_t kMostCells = 2000;  // looked at for what an insertion makes superfluous
+constexpr double kWarmth = 0.3;  // temperature at the start, in costs of the cheapest cell
+constexpr double kWhim = 0.5;    // and the rates of cells vary by up to this share from round to round
 
 struct Problem {
   const KeySpace& space;
@@ -93,7 +93,7 @@ class Cover {
     for (const double start = work_; work_ < start + work && !at_risk_.empty();) {
       done_ = (work_ - start) / work;
       watch_.tick(done_);
-      improve(least_cost() * WARMTH * (1 - done_));
+      improve(least_cost() * kWarmth * (1 - done_));
     }
     if (total_ > greedy_total) {
       for (const Operation& o : operations()) take_out(o);
@@ -132,14 +132,14 @@ class Cover {
     for (int j = 0; j < q; ++j)
       if (std::isfinite(p_.cost[j]) && p_.room[j] > 0) free |= Columns{1} << j;
     std::vector<Columns> sets;
-    const bool many = __builtin_popcount(free) > ALL_SETS;
+    const bool many = __builtin_popcount(free) > kAllSets;
     for (Columns set = free; set; set = (set - 1) & free) sets.push_back(set);
     std::stable_sort(sets.begin(), sets.end(),
                      [](Columns a, Columns b) { return __builtin_popcount(a) < __builtin_popcount(b); });
     served_.assign(at_risk_.size(), {});
     std::size_t unserved = at_risk_.size();
     for (const Columns set : sets) {
-      if (many && __builtin_popcount(set) > LARGEST_SET && unserved == 0) break;
+      if (many && __builtin_popcount(set) > kLargestSet && unserved == 0) break;
       cells_of_set(set, unserved);
     }
     cells_of_.assign(at_risk_.size(), {});
@@ -381,7 +381,7 @@ class Cover {
     const Member& one = members_[cell.first + static_cast<std::int64_t>(random_.below(cell.last - cell.first))];
     if (!one.allowed || left_[one.row] < 1 || !room_for(u, at_risk_[one.row])) return true;
     std::vector<std::int32_t> where;
-    for (auto m = cell.first; m < cell.last && where.size() < MOST_CELLS; ++m)
+    for (auto m = cell.first; m < cell.last && where.size() < kMostCells; ++m)
       where.insert(where.end(), cells_of_[members_[m].row].begin(), cells_of_[members_[m].row].end());
     add(u, at_risk_[one.row]);
     std::sort(where.begin(), where.end());
@@ -406,7 +406,7 @@ class Cover {
     for (const std::int32_t u : cells_of_[centre])
       for (const std::int64_t row : operations_at_[u]) near.push_back({u, row});
     if (near.empty()) return true;
-    const std::size_t few = std::min<std::size_t>(near.size(), 1 + random_.below(RUIN));
+    const std::size_t few = std::min<std::size_t>(near.size(), 1 + random_.below(kRuin));
     for (std::size_t i = 0; i < few; ++i) std::swap(near[i], near[i + random_.below(near.size() - i)]);
     near.resize(few);
     std::vector<std::int32_t> where;
@@ -431,7 +431,7 @@ class Cover {
   // A factor near 1 for each cell, the same throughout a round: makes repairs differ.
   double whim(std::int32_t u) const {
     if (salt_ == 0) return 1;
-    return 1 + WHIM * Random(salt_ ^ static_cast<std::uint64_t>(u)).uniform();
+    return 1 + kWhim * Random(salt_ ^ static_cast<std::uint64_t>(u)).uniform();
   }
 
   Problem p_;

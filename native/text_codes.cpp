@@ -74,8 +74,8 @@ std::uint64_t folded(std::uint64_t z) {
   return z ^ z >> 32;
 }
 
-constexpr std::size_t SHORT = 7;
-constexpr std::uint64_t LONG = std::uint64_t{255} << 56;
+constexpr std::size_t kShort = 7;
+constexpr std::uint64_t kLong = std::uint64_t{255} << 56;
 
 template <class T>
 std::uint64_t load(const char* data) {
@@ -94,10 +94,10 @@ std::uint64_t packed(Text text) {
 
 // Exactly the text where it is short; otherwise a hash with the length 255.
 std::uint64_t number_of(Text text) {
-  if (text.size <= SHORT) return packed(text) | static_cast<std::uint64_t>(text.size) << 56;
+  if (text.size <= kShort) return packed(text) | static_cast<std::uint64_t>(text.size) << 56;
   std::uint64_t hash = text.size;
   for (std::size_t at = 0; at + 8 < text.size; at += 8) hash = folded(hash ^ load<std::uint64_t>(text.data + at));
-  return folded(hash ^ load<std::uint64_t>(text.data + text.size - 8)) | LONG;
+  return folded(hash ^ load<std::uint64_t>(text.data + text.size - 8)) | kLong;
 }
 
 // Texts in order of first appearance. Their bytes belong to the stream's arrays, which outlive the dictionary.
@@ -134,7 +134,7 @@ class Dictionary {
     return &slots_[at];
   }
   bool holds(const Slot& slot, std::uint64_t number, Text text) const {
-    return slot.number == number && (number < LONG || same(texts_[static_cast<std::size_t>(slot.code)], text));
+    return slot.number == number && (number < kLong || same(texts_[static_cast<std::size_t>(slot.code)], text));
   }
   void grow() {
     std::vector<Slot> old = std::move(slots_);

@@ -242,7 +242,7 @@ def _eager(table: Any) -> tuple[nw.DataFrame[Any], bool]:
         try:
             return nw.from_native(table.pl(), eager_only=True), True
         except ImportError:
-            raise MissingDependency("A DuckDB relation", "pyarrow", "test") from None
+            raise MissingDependency("A DuckDB relation", "pyarrow", "duckdb") from None
     repeated = _repeated(getattr(table, "column_names", getattr(table, "columns", ())))
     if repeated:
         raise DataError(not_unique(repeated))

@@ -81,7 +81,7 @@ class ProbabilisticKAnonymity(PrivacyModel):
                           names)
 
     def _measured(self, original: Records, released: Records, names: tuple[str, ...]) -> dict[str, Any]:
-        """The most successful attacker."""
+        """The most successful attacker. Their samples are the same every time: no verdict depends on luck."""
         best: dict[str, Any] = {}
         attackers = _attackers(names)
         for label, attacker in attackers.items():
