@@ -441,10 +441,9 @@ def check_room(widest: Variable, n: int, width: int) -> None:
 
 def check_magnitude(values: Floats, name: str) -> None:
     """Refuse numbers so large or so small that powers of them leave the range of float64."""
-    size = np.abs(values[~np.isnan(values)])
-    largest = float(size.max(initial=0.0))
+    largest = max(float(np.fmax.reduce(values, initial=0.0)), -float(np.fmin.reduce(values, initial=0.0)))
     if largest > LARGEST:
-        count = plural(int((size > LARGEST).sum()), "number")
+        count = plural(int((np.abs(values) > LARGEST).sum()), "number")
         raise DataError(f"Column '{name}' has {count} beyond {LARGEST:g}, too large to compute with. "
                         f"Count in a larger unit, or set level: nominal.")
     if 0 < largest < SMALLEST:
