@@ -197,7 +197,9 @@ def test_sensitive_or_refused(records, k, p):
         with pytest.raises(Refused, match="p-sensitive: no partition satisfies"):
             method.partition(records, seed=1)
         return
-    assert shoal.PSensitivity(p=p, k=k).judge(released(records, method.partition(records, seed=1))).holds
+    part = method.partition(records, seed=1)
+    assert part.facts["p"] >= p and "l" not in part.facts
+    assert shoal.PSensitivity(p=p, k=k).judge(released(records, part)).holds
 
 
 def blobs(n=240, seed=1):

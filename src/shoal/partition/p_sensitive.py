@@ -1,11 +1,13 @@
 """Groups with p different confidential values, by exchanges, merging and refinement."""
 
-from typing import Annotated
+from typing import Annotated, Any
 
 from annotated_types import Ge
 
+from shoal.kernels.arrays import Ints, Longs
 from shoal.methods import method
 from shoal.partition.diversified import Diversified
+from shoal.partition.guarded import Demand
 from shoal.privacy.l_diversity import Kind
 
 
@@ -26,3 +28,6 @@ class PSensitive(Diversified):
     @property
     def diversity(self) -> tuple[Kind, float, float]:
         return "distinct", float(self.p), 1.0
+
+    def achieved(self, demand: Demand, labels: Ints | Longs) -> dict[str, Any]:
+        return {"p": super().achieved(demand, labels)["l"]}
