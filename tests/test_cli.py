@@ -14,6 +14,7 @@ import pytest
 
 import shoal
 from shoal import cli
+from shoal.cli.terminal import Terminal
 from shoal.methods import registered
 
 PLAN = """
@@ -265,3 +266,12 @@ def test_columns_that_do_not_match_the_plan_are_told_both_ways(run: Run, files: 
     assert status == 2
     assert "Columns without a role: ' b'." in err
     assert "The plan has 'b', which the table has not." in err
+
+
+def test_names_stay_whole_in_a_narrow_terminal(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("shoal.cli.terminal.WIDE", 40)
+    Terminal().table(["room", "method"], [["privacy and more words", "probabilistic-k-anonymity [bold]"]])
+    lines = [line.split("│")[2] for line in capsys.readouterr().out.splitlines() if "│" in line]
+    assert "".join(line.strip() for line in lines).replace(" ", "") == "probabilistic-k-anonymity[bold]"

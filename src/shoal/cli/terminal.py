@@ -53,7 +53,7 @@ class Terminal:
 
         table = Table()
         for title in titles:
-            table.add_column(Text(printable(title)))
+            table.add_column(Text(printable(title)), overflow="fold")  # a name that is cut cannot be used
         for row, best in zip_longest(rows, bold, fillvalue=()):
             table.add_row(*(Text(printable(cell), style="bold" if i in best else "") for i, cell in enumerate(row)))
         Console(width=None if sys.stdout.isatty() else WIDE).print(table)
