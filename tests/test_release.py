@@ -14,10 +14,12 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
+from pydantic import TypeAdapter
 
 import shoal
 from shoal.errors import DataError, FileError, Refused
 from shoal.hospital import PLAN
+from shoal.report.evidence_file import EvidenceFile, evidence_schema
 
 COLUMNS = {"age": {"role": "quasi-identifier", "decimals": 0}, "income": "quasi-identifier", "illness": "confidential",
            "name": "identifier"}
@@ -111,6 +113,22 @@ def test_what_the_report_says_stands_in_the_evidence_too(tmp_path: Path) -> None
     assert evidence["released unchanged"] == ["illness"]
     assert "partition: mdav" in evidence["plan"]
     assert evidence["sha256"]["data.csv"] == hashlib.sha256((out / "release" / "data.csv").read_bytes()).hexdigest()
+
+
+def test_the_evidence_obeys_its_schema_and_shows_what_the_page_shows(tmp_path: Path) -> None:
+    out = shoal.protect(people(), plan(measures=[{"utility": "sse"}]), seed=1).write(tmp_path / "out")
+    evidence = json.loads((out / "release" / "evidence.json").read_text())
+    TypeAdapter(EvidenceFile).validate_json(json.dumps(evidence), strict=True)
+    schema = evidence_schema()
+    assert set(schema["properties"]) == set(schema["required"]) == set(evidence)
+    assert schema["additionalProperties"] is False
+    assert evidence["records"] == len(people())
+    assert [column["name"] for column in evidence["columns"]] == ["age", "income", "illness"]
+    assert evidence["not released"] == ["name"]
+    assert evidence["steps"][0]["step"] == "mdav + centroid"
+    page = (out / "release" / "report.html").read_text()
+    for key, told in evidence["steps"][0]["facts"].items():
+        assert f"<dt>{key}</dt><dd>{told}</dd>" in page
 
 
 def test_the_same_seed_gives_the_same_bytes(tmp_path: Path) -> None:

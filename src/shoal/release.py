@@ -15,7 +15,7 @@ import polars as pl
 import shoal
 from shoal.constraints import Constraints
 from shoal.errors import DataError, FileError, Refused, plural, quoted
-from shoal.evidence import RECORD_VERSION, Evidence, Finding, Verdict, rounded
+from shoal.evidence import RECORD_VERSION, Evidence, Finding, Verdict
 from shoal.files.atomic import atomic_directory
 from shoal.files.csv_text import guarded
 from shoal.files.json_text import write_json
@@ -26,7 +26,8 @@ from shoal.microdata import Microdata
 from shoal.plan import Plan
 from shoal.records import Records
 from shoal.report.dossier import Dossier
-from shoal.report.page import private_page, public_page, unchanged
+from shoal.report.evidence_file import evidence_file
+from shoal.report.page import private_page, public_page
 from shoal.run import Outcome, Stage, carry_out, measured
 
 
@@ -119,14 +120,7 @@ class Release:
         self._prove_file(path)
         write_json(folder / "codebook.json", self._codebook(table))
         written = {path.name: hashlib.sha256(path.read_bytes()).hexdigest()}
-        write_json(folder / "evidence.json", {
-            **{**(told := self.evidence.as_mapping()), "measures": rounded(told["measures"])},
-            "risk of the original": rounded({name: found.value for name, found in self.dossier.before.items()}),
-            "released unchanged": unchanged(self.dossier),
-            "plan": self.dossier.public_plan,
-            "versions": dict(self.dossier.versions),
-            "sha256": written,
-        })
+        write_json(folder / "evidence.json", evidence_file(self.dossier, files=written, frontier=frontier))
         page = public_page(self.dossier, files=written, frontier=frontier)
         (folder / "report.html").write_text(page, encoding="utf-8")
 

@@ -12,7 +12,7 @@ import pytest
 
 import shoal
 from shoal.methods import registered
-from shoal.report.page import figure
+from shoal.report.content import figure
 
 COLUMNS = {"age": {"role": "quasi-identifier", "decimals": 2}, "income": "quasi-identifier", "illness": "confidential",
            "spend": "confidential", "name": "identifier"}

@@ -274,7 +274,7 @@ def compare(terminal: Terminal, releases: tuple[Path, ...], out: Path | None) ->
     """
     from shoal.files.atomic import atomic_file
     from shoal.report.comparison_page import comparison, comparison_page
-    from shoal.report.page import figure
+    from shoal.report.content import figure
 
     evidence = {str(f): _json_of(f / "release" / "evidence.json", "assessed release") for f in releases}
     rows = comparison(evidence)
@@ -294,16 +294,19 @@ def _json_of(path: Path, what: str) -> dict[str, Any]:
 
 
 @cli.command()
-def schema() -> None:
-    """Print the JSON schema of plan files, for editors that complete and check.
+@click.argument("file", required=False, default="plan", type=click.Choice(["plan", "evidence"]))
+def schema(file: str) -> None:
+    """Print the JSON schema of plan files (for editors that complete and check) or of evidence.json.
 
     \b
-    Example:
+    Examples:
       shoal schema > shoal-plan.schema.json
+      shoal schema evidence > shoal-evidence.schema.json
     """
     from shoal.plan.json_schema import json_schema
+    from shoal.report.evidence_file import evidence_schema
 
-    click.echo(json.dumps(json_schema(), indent=2, default=str))
+    click.echo(json.dumps(json_schema() if file == "plan" else evidence_schema(), indent=2, default=str))
 
 
 @cli.command()

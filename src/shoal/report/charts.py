@@ -1,6 +1,7 @@
 """Small charts for the report: binned counts only, drawn by Vega-Lite, coloured by the page's own style."""
 
 import re
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -20,41 +21,49 @@ MILLISECONDS = {"date": 86_400_000.0, "datetime": 1e-3}
 """From a column's own unit (days, microseconds) to the unit of a time axis."""
 
 
-def distribution(original: Variable, released: Variable, threshold: int, *, public: bool) -> str | None:
-    """Original against released as an SVG text; None where there is nothing that may be shown.
+def distribution(original: Variable, released: Variable, threshold: int, *, public: bool) -> dict[str, Any] | None:
+    """Shares of records in bins, original against released; None where there is nothing that may be shown.
 
     Counts below `threshold` are left out, and the smallest other one where those left out could be told from the
-    rest. The axis ends at the mean of the `threshold` lowest and highest values, so that no single record shapes the
-    picture. For the public, categories of the original that the release does not have are one bar without their
-    names.
+    rest. The outer bins end at the mean of the `threshold` lowest and highest values and hold everything beyond, so
+    that no single record shapes the picture. For the public, categories of the original that the release does not
+    have are one bar without their names.
+
+    Returns
+    -------
+    `scale` (quantitative, temporal with bins in milliseconds since 1970, or nominal) and `bins`, each with its
+    `table` (original or released), `low` and `high` or `category`, and `share`.
     """
     if original.continuous and released.continuous:
         to_axis = MILLISECONDS.get(original.unit or "", 1.0)
-        rows = _histogram(original.values * to_axis, released.values * to_axis, threshold)
-        kind = "temporal" if original.unit in MILLISECONDS else "quantitative"
-        x: dict[str, Any] = {"field": "low", "bin": {"binned": True}, "type": kind,
-                             "axis": {"title": None, "tickCount": 4, "labelOverlap": "greedy",
-                                      "labelSeparation": 6}}
-        extra = {"x2": {"field": "high"}}
+        scale = "temporal" if original.unit in MILLISECONDS else "quantitative"
+        bins = _histogram(original.values * to_axis, released.values * to_axis, threshold)
     else:
-        rows = _bars(original, released, threshold, public)
-        x, extra = {"field": "low", "type": "nominal", "sort": None,
-                    "axis": {"title": None, "labelAngle": -40, "labelLimit": 90}}, {}
-    if not rows:
-        return None
-    mark = {"type": "bar", "opacity": 0.62}
+        scale, bins = "nominal", _bars(original, released, threshold, public)
+    return {"scale": scale, "bins": bins} if bins else None
+
+
+def drawn(distribution: Mapping[str, Any]) -> str:
+    """A distribution as an SVG text."""
+    if distribution["scale"] == "nominal":
+        x: dict[str, Any] = {"field": "category", "type": "nominal", "sort": None,
+                             "axis": {"title": None, "labelAngle": -40, "labelLimit": 90}}
+        extra: dict[str, Any] = {}
+    else:
+        x = {"field": "low", "bin": {"binned": True}, "type": distribution["scale"],
+             "axis": {"title": None, "tickCount": 4, "labelOverlap": "greedy", "labelSeparation": 6}}
+        extra = {"x2": {"field": "high"}}
     colour = {"field": "table", "type": "nominal", "legend": None,
               "scale": {"domain": ["original", "released"], "range": [COLOURS["before"], COLOURS["after"]]}}
-    spec = {
-        "data": {"values": rows},
+    return svg({
+        "data": {"values": distribution["bins"]},
         "width": 250,
         "height": 110,
-        "mark": mark,
+        "mark": {"type": "bar", "opacity": 0.62},
         "encoding": {"x": x, **extra, "color": colour,
                      "y": {"field": "share", "type": "quantitative", "stack": None,
                            "axis": {"title": None, "format": "%", "tickCount": 3}}},
-    }
-    return svg(spec)
+    })
 
 
 def svg(spec: dict[str, Any]) -> str:
@@ -126,7 +135,7 @@ def _bars(original: Variable, released: Variable, threshold: int, public: bool) 
         held = [c for c in order if count.get(c, 0)]
         safe = shown(np.array([count[c] for c in held], dtype=np.int64), threshold)
         safe_ones = {category for category, fine in zip(held, safe) if fine}
-        rows += [{"table": name, "low": category, "share": count[category] / max(sum(count.values()), 1)}
+        rows += [{"table": name, "category": category, "share": count[category] / max(sum(count.values()), 1)}
                  for category in order[:MOST_CATEGORIES] if category in safe_ones]
     return rows
 
