@@ -86,7 +86,7 @@ def beside_pycanon() -> None:
     print(f"  {'':<26} {'shoal s':>9} {'pycanon s':>10} {'ratio':>7}   values")
 
     def row(name: str, ours: Callable[[], Any], theirs: Callable[[], Any], runs: int) -> None:
-        our_seconds, verdict = middle(ours)
+        our_seconds, verdict = middle(ours, 31)
         their_seconds, value = middle(theirs, runs)
         print(f"  {name:<26} {our_seconds:9.4f} {their_seconds:10.3f} {their_seconds / our_seconds:7.0f}   "
               f"{verdict.achieved:.9g}, {value:.9g}", flush=True)
