@@ -16,13 +16,15 @@
 // (kSoft) records gather with their neighbours first and groups grow until they are well spread, which is best
 // where that takes few of them; under a high one (kFirm) the groups of the start keep their number and are
 // rearranged, which is best where large groups would lose nearly everything, as under several confidential
-// columns. One short search is made with each price, and the long one with the price that led lower. A proposal is priced by its loss first (groups.hpp, O(d))
-// and dismissed if even the best the requirement could do would not save it; only the others are priced in
-// full. In the last part of the budget only improvements count; before it, groups that are still over their
+// columns. One short search is made with each price, and the long one with the price that led lower.
+//
+// A proposal is priced by its loss first (groups.hpp, O(d)) and dismissed if even the best the requirement could do
+// would not save it; only the others are priced in full. In the last part of the budget only improvements count; before it, groups that are still over their
 // limit are brought under it by exchanges or, failing that, merged. The best partition without any violation
 // is kept: the result is never worse than a start that satisfies the requirement.
 #include <chrono>
 #include <limits>
+#include <queue>
 #include <tuple>
 
 #include "guard.hpp"
@@ -43,6 +45,7 @@ constexpr double kCompound = 0.01; // share of proposals that split a group, and
 constexpr double kRelocate = 0.25; // share of relocations among the simple proposals
 constexpr double kSettled = 0.85;   // from this share of the cooling on the price is kHard
 constexpr double kQuench = 0.95;   // from this share of the budget on only improvements count
+constexpr double kLooks = 2e7;     // pairs of records that repair looks at beyond neighbours, a second or two
 
 class GuardedRefiner {
  public:
@@ -67,21 +70,39 @@ class GuardedRefiner {
 
   // Exchanges that bring groups under their limit, sizes unchanged; returns their number. The worst group is
   // taken first. Of the exchanges that settle it (or, if none does, of those that lower its excess most) the
-  // one that costs least is made; the other group may not come to exceed its own limit.
+  // one that costs least is made; the other group may not come to exceed its own limit. First a group's members
+  // are exchanged with their neighbours; where that does not settle it, with any record, or with every so-many-th
+  // where that would be more than kLooks pairs for all groups together. A group that nothing helps is left as it is.
   std::int64_t repair(Watch& watch) {
     open_all();
-    std::vector<char> hopeless(groups_.slots(), 0);
-    std::int64_t swaps = 0;
-    for (;;) {
-      Group worst = -1;
-      for (std::size_t g = 0; g < ledger_.size(); ++g)
-        if (ledger_[g].excess > 0 && !hopeless[g] && (worst < 0 || ledger_[g].excess > ledger(worst).excess))
-          worst = static_cast<Group>(g);
-      if (worst < 0) return swaps;
-      if (settle(worst, false) || settle(worst, true)) ++swaps;
-      else hopeless[static_cast<std::size_t>(worst)] = 1;
-      watch.tick(0.0);
+    std::priority_queue<std::pair<double, Group>> waiting;  // excess, and the group's number negated
+    double members = 0;
+    for (std::size_t g = 0; g < ledger_.size(); ++g) {
+      if (ledger_[g].excess <= 0) continue;
+      waiting.emplace(ledger_[g].excess, -static_cast<Group>(g));
+      members += static_cast<double>(ledger_[g].size());
     }
+    const auto step = static_cast<std::size_t>(std::ceil(members * static_cast<double>(cloud_.n()) / kLooks));
+    std::int64_t swaps = 0;
+    for (std::size_t tries = 0; !waiting.empty(); ++tries) {
+      const auto [excess, minus] = waiting.top();
+      waiting.pop();
+      const double now = ledger(-minus).excess;
+      if (now < excess) {  // an exchange with another group has helped it
+        if (now > 0) waiting.emplace(now, minus);
+        continue;
+      }
+      watch.tick(0.0);
+      const std::size_t first = tries % step;
+      const auto neighbour = [&](Record i, std::size_t r) { return near_.at(i, r); };
+      const auto anyone = [&](Record, std::size_t r) { return static_cast<Record>(first + r * step); };
+      if (!settle(-minus, neighbour, near_.width, true) &&
+          !settle(-minus, anyone, (cloud_.n() - first + step - 1) / step, false))
+        continue;
+      ++swaps;
+      if (ledger(-minus).excess > 0) waiting.emplace(ledger(-minus).excess, minus);
+    }
+    return swaps;
   }
 
  private:
@@ -161,13 +182,14 @@ class GuardedRefiner {
     return best;
   }
 
-  // One exchange of a member of `g` with a neighbour (or with `anyone`) of another group.
-  bool settle(Group g, bool anyone) {
+  // One exchange of a member i of `g` with one of the records other(i, 0 .. width - 1) that is of another group;
+  // `wholly`: only one that brings `g` under its limit.
+  template <class Other>
+  bool settle(Group g, const Other& other, std::size_t width, bool wholly) {
     std::tuple<double, double, Record, Record> best{ledger(g).excess, 0.0, -1, -1};
     for (const Record i : groups_.members(g)) {
-      const std::size_t width = anyone ? cloud_.n() : near_.width;
       for (std::size_t r = 0; r < width; ++r) {
-        const Record j = anyone ? static_cast<Record>(r) : near_.at(i, r);
+        const Record j = other(i, r);
         if (groups_.of(j) == g) continue;
         const double after = std::max(0.0, guard_.excess_after_swap(ledger(g), i, j));
         if (after >= ledger(g).excess || after > std::get<0>(best)) continue;
@@ -178,7 +200,7 @@ class GuardedRefiner {
       }
     }
     const auto [after, change, i, j] = best;
-    if (i < 0 || (!anyone && after > 0)) return false;
+    if (i < 0 || (wholly && after > 0)) return false;
     make_exchange(i, j);
     return true;
   }

@@ -4,8 +4,7 @@
 // further the group is from doing so. All requirements here have one property in common: the union of two
 // groups is no worse than the worse of the two (EMD is convex, entropy concave, and the published proofs for
 // distinct and recursive diversity), so merging groups leads to a partition that satisfies them whenever one
-// exists. Groups are given by the ascending list of their members' bins; a missing value (bin -1) counts as
-// a value of its own.
+// exists. Groups are given by the ascending list of their members' bins; a missing value is bin -1.
 #pragma once
 #include "emd.hpp"
 
@@ -37,18 +36,23 @@ class Close : public Requirement {
   double t_;
 };
 
-// l-diversity (Machanavajjhala et al. 2007) of one kind; the state is the excess in fixed point.
+// l-diversity (Machanavajjhala et al. 2007) of one kind; the state is the excess in fixed point. Missing values add
+// no diversity: they count as the group's most frequent value, the least diverse of all ways to fill them in. (The
+// union keeps the property above: filled in with one value, each part is as diverse as with its own, or more.)
 class Diverse : public Requirement {
  public:
   enum Kind { kDistinct = 0, kEntropy = 1, kRecursive = 2 };
   Diverse(int kind, double l, double c) : kind_(static_cast<Kind>(kind)), l_(l), c_(c) {}
 
   Wide state(const Bin* sorted, std::size_t c) const override {
+    const auto missing = static_cast<std::size_t>(std::lower_bound(sorted, sorted + c, 0) - sorted);
     std::vector<double> counts;
-    for (std::size_t i = 0, from = 0; i < c; from = i) {
+    for (std::size_t i = missing, from = missing; i < c; from = i) {
       while (i < c && sorted[i] == sorted[from]) ++i;
       counts.push_back(static_cast<double>(i - from));
     }
+    if (counts.empty()) counts.push_back(0);
+    *std::max_element(counts.begin(), counts.end()) += static_cast<double>(missing);
     return static_cast<Wide>(std::llround(lack(counts, static_cast<double>(c)) * kFixed));
   }
   Wide state_after_swap(const Bin* sorted, std::size_t c, Wide, std::size_t out, Bin in) const override {

@@ -10,15 +10,18 @@ from annotated_types import Ge, Gt
 
 from shoal.groups import Partition, Progress
 from shoal.kernels import emd
-from shoal.kernels.arrays import Ints, Longs
+from shoal.kernels.arrays import Ints, Longs, ints
 from shoal.methods import family, nested
 from shoal.partition.guarded import Demand, Guarded, near_lists
 from shoal.partition.mdav import MDAV
 from shoal.partition.partitioner import Partitioner
 from shoal.partition.tcloseness_refined import annealed, held_groups
-from shoal.privacy.confidential import Bins
+from shoal.privacy.confidential import confidential_bins
 from shoal.privacy.l_diversity import Kind
 from shoal.records import Records
+
+ROUNDING = 1e-5
+"""Millionths of a diversity that are forgiven when it is rounded down: excesses are computed in steps of 2^-40."""
 
 
 @family
@@ -47,14 +50,16 @@ class Diversified(Guarded):
     def diversity(self) -> tuple[Kind, float, float]:
         """Kind, l and c."""
 
-    def demand(self, columns: list[Bins]) -> Demand:
+    def demand(self, records: Records) -> Demand:
         kind, level, c = self.diversity
+        columns = [replace(column, bins=ints(np.where(records[column.name].missing, -1, column.bins)))
+                   for column in confidential_bins(records, "equal")]
         return Demand.of(columns, [emd.diverse(kind, level, c) for _ in columns])
 
     def achieved(self, demand: Demand, labels: Ints | Longs) -> dict[str, Any]:
         kind, level, c = self.diversity
         if kind != "recursive":
-            return {"l": float(level - demand.excess(labels).max())}
+            return {"l": float(np.floor((level - demand.excess(labels).max()) * 1e6 + ROUNDING) / 1e6)}
         while level > 0 and self._demand_of_level(demand, level).excess(labels).max() > 0:
             level -= 1
         return {"l": level}

@@ -87,7 +87,7 @@ class Guarded(Partitioner):
     by_household: ClassVar[bool] = False  # a household has no single confidential value
 
     @abstractmethod
-    def demand(self, columns: list[Bins]) -> Demand:
+    def demand(self, records: Records) -> Demand:
         """The requirement, stated for the confidential columns of the whole table."""
 
     @abstractmethod
@@ -124,15 +124,14 @@ class Guarded(Partitioner):
         return Partition(labels=labels, facts={"strata": facts, **self.achieved(demand, labels)})
 
     def _demand_of(self, records: Records) -> Demand:
-        columns = confidential_bins(records)
-        if not columns:
+        if not records.confidential:
             raise DataError(f"{self.method_name} needs a confidential column; give one the role confidential.")
-        return self.demand(columns)
+        return self.demand(records)
 
     def _check_reachable(self, demand: Demand, strata: Longs) -> None:
         if len(strata) and demand.excess(strata).max() > 0:
             where = "the table" if strata.max() == 0 else "a whole stratum"
-            reached = " and ".join(f"{name} {value:.6g}" for name, value in self.achieved(demand, strata).items())
+            reached = " and ".join(f"{name} {value:.10g}" for name, value in self.achieved(demand, strata).items())
             raise Refused(
                 f"{self.method_name}: no partition satisfies the requirement, since not even {where} as one "
                 f"group does. The best that can be reached: {reached}. Relax the requirement."
@@ -169,7 +168,8 @@ class TClose(Guarded):
     k: Annotated[int, Ge(1)]
     t: Annotated[float, Gt(0), Le(1)]
 
-    def demand(self, columns: list[Bins]) -> Demand:
+    def demand(self, records: Records) -> Demand:
+        columns = confidential_bins(records)
         return Demand.of(columns, [emd.close(column.table(), self.t) for column in columns])
 
     def achieved(self, demand: Demand, labels: Ints | Longs) -> dict[str, Any]:
