@@ -51,6 +51,33 @@ def test_every_rule_asked_for_holds(seed, rules, exact, marginals):
                 (x == 0) & (labels == g)[:, None]).sum(axis=0).tolist()
 
 
+@settings(max_examples=40)
+@given(st.integers(0, 2**32), st.sampled_from([0.0, 1.5, 4.0, -3.0]), st.lists(st.sampled_from(RULES), unique=True),
+       st.booleans(), st.sampled_from(["raw", "quantile"]))
+def test_as_many_zeros_as_before_whatever_the_draw(seed, value, rules, exact, marginals):
+    # Two values only, or heavy tails on one side of many zeros: quantiles and reflections give zeros of their own.
+    rng = np.random.default_rng(seed)
+    tail = rng.standard_cauchy(200) ** 2 * (-1) ** seed
+    other = value or (tail if rng.random() < 0.5 else np.rint(tail))
+    x = np.where(rng.random(200) < rng.random(), 0.0, other)[:, None]
+    labels = rng.permutation(np.arange(200) % 4)
+    method = shoal.Normal(support=(*{*rules, "zeros"},), exact=exact, marginals=marginals)
+    change = method.apply(Records.from_array(x), Partition(labels=labels), np.random.default_rng(seed))
+    new = change.records.raw()
+    np.testing.assert_array_equal(np.bincount(labels[new[:, 0] == 0], minlength=4),
+                                  np.bincount(labels[x[:, 0] == 0], minlength=4))
+    assert change.facts["values as released"]["largest change of a column's share of exact zeros"] == 0
+    if "group-range" in rules:
+        for g in range(4):
+            assert x[labels == g].min() <= new[labels == g].min() and new[labels == g].max() <= x[labels == g].max()
+
+
+def test_zeros_lost_are_told():
+    x = np.where(np.arange(100) % 4 == 0, 1.0, 0.0)[:, None] * np.arange(100)[:, None]  # zero: 76 of 100
+    change = shoal.Normal().apply(Records.from_array(x), Partition.of(np.zeros(100)), np.random.default_rng(0))
+    assert change.facts["values as released"]["largest change of a column's share of exact zeros"] == 0.76
+
+
 def test_what_the_support_costs_is_told():
     x = skewed(1)
     _, plain, _ = synthesise(x, shoal.Normal())

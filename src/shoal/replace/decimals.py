@@ -51,7 +51,8 @@ class Decimals:
             steps = np.where((steps == 0) & (x != 0), np.sign(x), steps)
         steps = steps - (_written(steps, places) > high) + (_written(steps, places) < low)
         new = _written(steps, places)
-        return np.asarray(np.where((places > MOST) | (new < low) | (new > high), x, new))
+        lost = keep_sign & (new == 0) & (x != 0)  # no step but 0 inside the bounds
+        return np.asarray(np.where((places > MOST) | (new < low) | (new > high) | lost, x, new))
 
 
 def _written(steps: Floats, places: Longs) -> Floats:

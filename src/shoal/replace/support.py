@@ -8,7 +8,8 @@ zeros of an income column into small numbers. The remedies here are applied to s
 - `group-range`: the same with the smallest and largest values of the record's group. A group's normal draw then
   does not reach into other groups; the group's range becomes a thing that the release tells about;
 - `non-negative`: columns without a negative value are reflected at 0;
-- `zeros`: every group has as many exact zeros in a column as the original group, at its smallest values;
+- `zeros`: every group has as many exact zeros in a column as the original group, at its smallest values; what else
+  comes out as 0 is moved off it, and rounding makes no zero;
 - `integers`: columns of whole numbers are rounded;
 - `decimals`: every column is written as finely as its observed values of that size are.
 
@@ -56,6 +57,10 @@ class Support:
     ----------
     low, high
         Shape (L,); smallest and largest observed values.
+    zeros
+        Shape (L,); shares of exact zeros.
+    least
+        Shape (L,); smallest observed magnitude but 0 (1 where there is none).
     whole, signless
         Shape (L,); columns of whole numbers, and columns without a negative value.
     decimals
@@ -66,6 +71,8 @@ class Support:
 
     low: Floats
     high: Floats
+    zeros: Floats
+    least: Floats
     whole: Bools
     signless: Bools
     decimals: tuple[Decimals, ...]
@@ -75,7 +82,9 @@ class Support:
     def of(cls, x: Floats, rules: tuple[Rule, ...]) -> "Support":
         """The support of a table (n, L) with at least one record."""
         decimals = tuple(Decimals.of(column) for column in x.T) if "decimals" in rules else ()
-        return cls(low=x.min(axis=0), high=x.max(axis=0), whole=np.asarray((x == np.rint(x)).all(axis=0)),
+        least = np.where(x == 0, np.inf, np.abs(x)).min(axis=0)
+        return cls(low=x.min(axis=0), high=x.max(axis=0), zeros=np.asarray((x == 0).mean(axis=0)),
+                   least=np.where(np.isfinite(least), least, 1.0), whole=np.asarray((x == np.rint(x)).all(axis=0)),
                    signless=np.asarray((x >= 0).all(axis=0)), decimals=decimals, rules=rules)
 
     def room(self, x: Floats) -> Room:
@@ -88,17 +97,22 @@ class Support:
         """Columns (B, s, L) moved into the support; written as observed only the last time: rounding is no projection.
         """
         ranged = "range" in self.rules or "group-range" in self.rules
+        counted = "zeros" in self.rules
         if ranged:
             x = np.where(x < room.low, 2 * room.low - x, x)
             x = np.clip(np.where(x > room.high, 2 * room.high - x, x), room.low, room.high)
         elif "non-negative" in self.rules:
             x = np.where(self.signless, np.abs(x), x)
+        if last and counted:
+            x = np.where(x == 0, np.where(room.high > 0, self.least, -self.least) / 2, x)
         if last and "integers" in self.rules:
-            x = np.where(self.whole, np.rint(x), x)
+            rounded = np.rint(x)
+            x = np.where(self.whole, np.where(counted & (rounded == 0), np.sign(x), rounded), x)
         if last and self.decimals:
             x = self._written(x, room if ranged else None)
-        if "zeros" in self.rules:
-            x = self._with_zeros(x, room.zeros, last=last)
+        if counted:
+            place = np.argsort(np.argsort(np.abs(x), axis=1, kind="stable"), axis=1, kind="stable")
+            x = np.where(place < room.zeros[:, None, :], 0.0, x)
         return x
 
     def _written(self, x: Floats, room: Room | None) -> Floats:
@@ -110,16 +124,9 @@ class Support:
         ]
         return np.stack(written, axis=2)
 
-    def _with_zeros(self, x: Floats, zeros: Longs, *, last: bool) -> Floats:
-        place = np.argsort(np.argsort(np.abs(x), axis=1, kind="stable"), axis=1, kind="stable")
-        zero = place < zeros[:, None, :]
-        if last and "integers" in self.rules:  # rounding must not add zeros either
-            one = np.where((self.high >= 1), 1.0, -1.0)
-            x = np.where(self.whole & (x == 0) & ~zero & (self.low <= one) & (one <= self.high), one, x)
-        return np.where(zero, 0.0, x)
-
     def violations(self, x: Floats) -> dict[str, Any]:
-        """Share of the values of a table (n, L) that lie outside each part of the support."""
+        """Share of the values of a table (n, L) that lie outside each part of the support, and how many zeros it lacks.
+        """
         below = x < 0
         return {
             "outside the observed range": float(((x < self.low) | (x > self.high)).mean()),
@@ -127,4 +134,6 @@ class Support:
                 float(below[:, self.signless].mean()) if self.signless.any() else 0.0,
             "fractions in a column of whole numbers":
                 float((x != np.rint(x))[:, self.whole].mean()) if self.whole.any() else 0.0,
+            "largest change of a column's share of exact zeros":
+                float(np.abs((x == 0).mean(axis=0) - self.zeros).max()),
         }
