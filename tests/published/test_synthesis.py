@@ -88,7 +88,7 @@ def test_local_synthesis_as_it_is_by_default_is_the_hardest_to_tell_apart_by_any
 
 @pytest.mark.slow
 def test_mixed_hybrid_beats_sequential_regression_by_the_printed_factor(shared):
-    # Section 7: 121 against 690.55. On values of order 2 the baseline is hardly seen (about 157, not 690), and even an
+    # Section 7: 121 against 690.55. On values of order 2 the baseline is hardly seen (about 152, not 690), and even an
     # independent sample of the same law is only 4 times harder to tell apart: no model to find a factor of 5.7 by.
     names = (*CONTINUOUS, *BINARY)
     table = Microdata.of(pl.DataFrame(thyroid(shared)), dict.fromkeys(names, "quasi-identifier"))

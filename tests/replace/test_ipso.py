@@ -227,8 +227,24 @@ def test_a_column_that_the_kept_ones_determine_is_reported():
     x = np.column_stack([3 * y[:, 0] + 1, y[:, 0] ** 2])
     new, facts = synthesise(x, y, np.zeros(30))
     np.testing.assert_array_equal(new[:, 0], x[:, 0])
-    told = facts["groups in which the kept columns determine a column, so that it is released as it is"]
-    assert told == {"x0": 1}
+    assert facts["groups in which a column was released as it is"] == {"x0": 1}
+    assert facts["records unchanged"] == 0
+
+
+def test_records_that_the_kept_columns_single_out_are_reported():
+    # In each group one record alone has another y: it fixes its own fitted value, so no residual is left to turn.
+    rng = np.random.default_rng(11)
+    x, labels = rng.normal(size=(60, 2)), np.arange(60) // 20
+    alone = np.arange(60) % 20 == 0
+    told = "records that the kept columns single out, released all but as they are"
+    new, facts = synthesise(x, alone[:, None] * 5.0, labels)
+    np.testing.assert_allclose(new[alone], x[alone], atol=1e-12)
+    assert facts["records unchanged"] == facts[told] == 3
+    new, facts = synthesise(x, alone[:, None] * 5.0 + 0.01 * rng.normal(size=(60, 1)), labels)  # nearly alone
+    assert np.abs(new - x)[alone].max() < 0.1 < 1 < np.abs(new - x)[~alone].max()
+    assert (facts["records unchanged"], facts[told]) == (0, 3)
+    _, facts = synthesise(x, rng.normal(size=(60, 1)), labels)
+    assert told not in facts
 
 
 def test_the_default_keeps_the_columns_that_are_not_replaced():
@@ -241,7 +257,7 @@ def test_the_default_keeps_the_columns_that_are_not_replaced():
     assert_same_moments(frame[["c"]].to_numpy(), new, y)
     assert np.abs(np.corrcoef(new[:, 0], frame["d"])[0, 1] - np.corrcoef(frame["c"], frame["d"])[0, 1]) > 1e-6
     assert change.records["d"] is records["d"]
-    with pytest.raises(shoal.errors.ParameterError, match="'c' are to be replaced"):
+    with pytest.raises(shoal.errors.ParameterError, match="stay, and not 'c', which the step replaces"):
         shoal.IPSO(given=("a", "c")).apply(records, Partition.of(np.zeros(50)), rng)
 
 

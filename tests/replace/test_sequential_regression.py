@@ -89,6 +89,21 @@ def test_kept_columns_predict_and_stay():
         np.corrcoef(records["bill"].values, records["age"].values)[0, 1], abs=0.02)
 
 
+def test_a_column_cannot_predict_itself():
+    # It would, perfectly, and so be released as it is.
+    with pytest.raises(shoal.errors.ParameterError, match="given must name columns that stay, and not 'age'"):
+        synthesise(mixed(50), given=("age",))
+
+
+def test_a_column_that_the_kept_ones_determine_is_reported():
+    a, b = np.random.default_rng(4).normal(size=(2, 100))
+    records = Records.from_array(np.column_stack([a, b, 2 * a + 1]), names=["a", "b", "twice"])
+    change = synthesise(records.targeting(["b", "twice"]), given=("a",))
+    np.testing.assert_allclose(change.records["twice"].values, 2 * a + 1, rtol=1e-12)
+    assert change.facts["groups in which a column was released as it is"] == {"twice": 1}
+    assert change.facts["records unchanged"] == 0
+
+
 def test_groups_too_small():
     x = np.random.default_rng(2).normal(size=(20, 3))
     with pytest.raises(shoal.errors.ParameterError, match="sequential-regression needs groups of 5 records"):

@@ -136,6 +136,12 @@ def dimensions(partition: Partition, y: Floats) -> Longs:
     return out
 
 
+def leverage(y: Floats) -> Floats:
+    """Shape (B, s); the diagonal of P: 1 for a record to which the regression on Y leaves no residual."""
+    basis, _ = _span(y)
+    return np.asarray((basis**2).sum(axis=2))
+
+
 def rotate(parts: Split, rng: np.random.Generator) -> Floats:
     """Residuals U O U'X with O Haar: the same cross products, orthogonal to [1, Y]; shape (B, s, L)."""
     residual = parts.residual

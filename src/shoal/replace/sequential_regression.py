@@ -15,7 +15,7 @@ from shoal.records import Records, Variable
 from shoal.replace.frames import NEGLIGIBLE
 from shoal.replace.marginals import Margin, margin
 from shoal.replace.support import Support
-from shoal.replace.synthesis import Synthesiser, account, large_enough
+from shoal.replace.synthesis import Synthesiser, account, kept, large_enough
 
 
 @method(
@@ -58,30 +58,31 @@ class SequentialRegression(Synthesiser):
         self, records: Records, partition: Partition, rng: np.random.Generator, progress: Progress = None
     ) -> Change:
         names = records.targets
-        records.complete((*names, *self.given), self.method_name)
+        given = kept(records, self.given, self.method_name)
+        records.complete((*names, *given), self.method_name)
         if not names or not len(records):
             return Change(records=records, facts={"groups": partition.n_groups})
         columns = [_Column.of(records[name], self) for name in names]
-        kept = [_Column.of(records[name], self) for name in self.given]
-        needs = _largest_linear(kept, columns) + 1
+        beside = [_Column.of(records[name], self) for name in given]
+        needs = _largest_linear(beside, columns) + 1
         groups = large_enough(partition, records.matrix(names), np.empty((len(records), 0)), needs, self.small,
                               self.method_name)
         new = [column.variable.values.copy() for column in columns]
         drawn = [column.variable.values.copy() for column in columns]
         for number, rows in enumerate(groups.members()):
-            self._group(rows, kept, columns, drawn, new, rng)
+            self._group(rows, beside, columns, drawn, new, rng)
             if progress is not None:
                 progress((number + 1) / groups.n_groups)
         changed = [column.variable.with_values(values) for column, values in zip(columns, new)]
         return Change(records=records.with_variables(*changed), facts=_facts(columns, drawn, new, partition, groups))
 
     def _group(
-        self, rows: Any, kept: "list[_Column]", columns: "list[_Column]", drawn: list[Any], new: list[Any],
+        self, rows: Any, beside: "list[_Column]", columns: "list[_Column]", drawn: list[Any], new: list[Any],
         rng: np.random.Generator,
     ) -> None:
         fitted = [np.ones((len(rows), 1))]
         applied = [np.ones((len(rows), 1))]
-        for column in kept:
+        for column in beside:
             place = column.predictor(rows)
             fitted.append(place(column.variable.values[rows]))
             applied.append(fitted[-1])
@@ -133,9 +134,9 @@ class _Column:
         return lambda x: ((there(x) - centre) / spread if spread else np.zeros(len(x)))[:, None]
 
 
-def _largest_linear(kept: list[_Column], columns: list[_Column]) -> int:
+def _largest_linear(beside: list[_Column], columns: list[_Column]) -> int:
     """Coefficients of the largest linear regression; 1 where no column is continuous."""
-    width, largest = 1 + sum(column.width for column in kept), 1
+    width, largest = 1 + sum(column.width for column in beside), 1
     for column in columns:
         if column.variable.continuous:
             largest = width

@@ -13,11 +13,21 @@ import numpy as np
 from shoal.change import Change
 from shoal.errors import ParameterError, plural, quoted
 from shoal.groups import Partition, Progress
-from shoal.kernels.arrays import Floats, Longs
+from shoal.kernels.arrays import Bools, Floats, Longs
 from shoal.kernels.tall import cross
 from shoal.methods import family
 from shoal.records import Records
-from shoal.replace.frames import LAST_DIGIT, NEGLIGIBLE, Split, dimensions, power_of_two, restored, split, stacks
+from shoal.replace.frames import (
+    LAST_DIGIT,
+    NEGLIGIBLE,
+    Split,
+    dimensions,
+    leverage,
+    power_of_two,
+    restored,
+    split,
+    stacks,
+)
 from shoal.replace.marginals import Marginals, margin
 from shoal.replace.replacement import Replacement
 from shoal.replace.support import Rule, Support
@@ -34,7 +44,14 @@ PATIENCE = 100
 """After so many rounds a group must be a tenth nearer to both than before, or it is left as it is."""
 
 UNCHANGED = 1e-9
-"""A value that moved by less than this part of its column's standard deviation counts as unchanged."""
+"""A value that moved by less than this part of its column's standard deviation in the group counts as unchanged."""
+
+ROUNDING = 1e-14
+"""So does one that moved by less than this part of the column's largest value in the group."""
+
+SINGLED_OUT = 0.99
+"""Leverage of a record from which on the kept columns leave it less than a tenth, the root of 1 - .99, of the residual
+that it might have."""
 
 SETTLED = 1e-12
 """Relative error of the moments below which the alternation ends."""
@@ -99,7 +116,7 @@ def kept(records: Records, given: tuple[str, ...] | None, name: str) -> tuple[st
     if given is not None:
         if both := [column for column in given if column in records.targets]:
             raise ParameterError(
-                f"{name}: given must name columns that stay; {quoted(both)} are to be replaced. "
+                f"{name}: given must name columns that stay, and not {quoted(both)}, which the step replaces. "
                 f"Take them out of given or of columns."
             )
         return given
@@ -179,32 +196,42 @@ def settle(values: Floats, x: Floats, y: Floats, support: Support, *, restore: b
 
 
 def account(x: Floats, new: Floats, y: Floats, groups: Partition, names: tuple[str, ...]) -> dict[str, Any]:
-    """How far the moments inside the groups and overall are from the original's, and what came out unchanged.
+    """How far the moments inside the groups and overall are from the original's, and what came out as it went in.
 
     Means are compared relative to the larger of the mean and the standard deviation, covariances relative to the
     product of the standard deviations.
     """
     worst = np.zeros(3)
-    determined: dict[str, int] = {}
+    kept_columns = np.zeros(len(names), dtype=np.int64)
+    kept_records = singled_out = 0
     for rows in stacks(groups, x.shape[1] + y.shape[1]):
         worst = np.maximum(worst, moment_errors(x[rows], new[rows], y[rows]))
-        parts = split(x[rows], y[rows])
-        fixed = (parts.residual == 0).all(axis=1) & (np.ptp(x[rows], axis=1) > 0)
-        for j in np.flatnonzero(fixed.any(axis=0)):
-            determined[names[j]] = determined.get(names[j], 0) + int(fixed[:, j].sum())
+        same = as_it_was(x[rows], new[rows])
+        kept_records += int(same.all(axis=2).sum())
+        kept_columns += (same.all(axis=1) & (np.ptp(x[rows], axis=1) > 0)).sum(axis=0)
+        if y.shape[1]:
+            singled_out += int((leverage(y[rows]) > SINGLED_OUT).sum())
     whole = moment_errors(x[None], new[None], y[None])
     labels = ("means", "covariances", "covariances with the kept columns")
     wide = labels if y.shape[1] else labels[:2]
-    unit = power_of_two(x[None])[0]
-    same = (np.abs(new - x) / unit <= UNCHANGED * (x / unit).std(axis=0)).all(axis=1)
     facts: dict[str, Any] = {
         "largest relative error inside a group": {label: float(worst[i]) for i, label in enumerate(wide)},
         "largest relative error overall": {label: float(whole[i]) for i, label in enumerate(wide)},
-        "records unchanged": int(same.sum()),
+        "records unchanged": kept_records,
     }
-    if determined:
-        facts["groups in which the kept columns determine a column, so that it is released as it is"] = determined
+    if kept_columns.any():
+        facts["groups in which a column was released as it is"] = {
+            name: int(count) for name, count in zip(names, kept_columns) if count}
+    if singled_out:
+        facts["records that the kept columns single out, released all but as they are"] = singled_out
     return facts
+
+
+def as_it_was(x: Floats, new: Floats) -> Bools:
+    """Shape (B, s, L); which values of a stack of groups came out as they went in."""
+    unit = power_of_two(x)
+    spread = (x / unit).std(axis=1, keepdims=True)
+    return np.asarray(np.abs(new - x) / unit <= np.maximum(UNCHANGED * spread, ROUNDING))
 
 
 def moment_errors(x: Floats, new: Floats, y: Floats) -> Floats:
