@@ -28,6 +28,9 @@ from shoal.errors import ParameterError, unknown
 
 ROOMS = ("partition", "replace", "mask", "privacy", "risk", "utility")
 
+LISTS = {"tuple_type": "a list", "too_short": "a list that is not empty"}
+"""What pydantic's kinds of errors about tuples are in the words of a plan."""
+
 C = TypeVar("C", bound=type[Any])
 
 
@@ -152,9 +155,14 @@ def _in_words(cls: type[Any], name: str, error: ValidationError) -> str:
         elif not key:  # parameters that do not go together
             rule = problem["msg"].removeprefix("Value error, ").removeprefix(f"{name}: ").rstrip(".")
             sentences.append(f"{name}: {rule}.")
-        else:
-            rule = problem["msg"].removeprefix("Value error, ").removeprefix("Input should be ").rstrip(".")
-            rules.setdefault(key.split(".")[0], ([], problem["input"]))[0].append(rule)
+        elif isinstance(of_method := problem.get("ctx", {}).get("error"), ParameterError):  # a method as a parameter
+            sentences.append(f"{name}: {key}: {of_method}")
+        elif problem["type"] != "too_short" or not problem["input"]:  # else its members are wrong, and told so
+            found, _ = rules.setdefault(key.split(".")[0], ([], problem["input"]))
+            rule = LISTS.get(problem["type"], problem["msg"])
+            rule = rule.removeprefix("Value error, ").removeprefix("Input should be ").rstrip(".")
+            if rule not in found:
+                found.append(rule)
     sentences += [f"{name}: {key} must be {' or '.join(found)}; got {got!r}." for key, (found, got) in rules.items()]
     return " ".join(sentences)
 

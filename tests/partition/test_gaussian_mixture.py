@@ -195,8 +195,12 @@ def test_bad_input_refused():
         GaussianMixture(k=5, groups="10..2")
     with pytest.raises(ParameterError, match="k must be"):
         GaussianMixture(k=0)
-    with pytest.raises(ParameterError, match="models"):
+    with pytest.raises(ParameterError, match=r"models must be 'all' or 'EII', .* or 'VVV'; got "):
         GaussianMixture(k=5, models=("XYZ",))
+    with pytest.raises(ParameterError, match="models must be 'all' or a list; got 'VVV'"):
+        GaussianMixture(k=5, models="VVV")
+    with pytest.raises(ParameterError, match=r"models must be 'all' or a list that is not empty; got \(\)"):
+        GaussianMixture(k=5, models=())
     with pytest.raises(DataError, match="needs continuous columns; 'b' is not"):
         GaussianMixture(k=1).partition(pd.DataFrame({"a": [1.0, 2.0, 3.0], "b": ["x", "y", "z"]}))
 
@@ -216,6 +220,12 @@ def test_kmeans_start():
     assert len({(a, b) for a, b in zip(labels, truth)}) == 3
     # More classes than distinct points: every class still gets a record.
     assert np.bincount(kmeans(np.zeros((5, 1)), 4, np.random.default_rng(0)), minlength=4).min() == 1
+
+
+def test_more_groups_than_the_hierarchy_has_records_begin_at_k_means():
+    x, _ = three_groups()
+    method = GaussianMixture(k=1, groups=12, models=("EII",), hierarchy_records=10, kmeans_starts=0)
+    assert method.partition(x, seed=1).facts["start"] == "k-means 1"
 
 
 def test_starts_are_never_singular():

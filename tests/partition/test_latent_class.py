@@ -136,9 +136,9 @@ def test_selection_on_a_sample():
 
 def test_bad_input_refused():
     frame, _ = survey(50)
-    with pytest.raises(DataError, match="latent-class needs categorical columns; 'z' are continuous"):
+    with pytest.raises(DataError, match="latent-class needs categorical columns, and not 'z'"):
         LatentClass(k=5, groups=2).partition(frame)
-    with pytest.raises(ParameterError, match="covariates must not be among the columns; 'q0' are"):
+    with pytest.raises(ParameterError, match="covariates must not be among the columns; take out 'q0'"):
         LatentClass(k=5, groups=2, covariates=("q0",)).partition(frame.drop(columns="z"))
     with pytest.raises(DataError, match="There is no column 'income'"):
         LatentClass(k=5, groups=2, covariates=("income",)).partition(frame.drop(columns="z"))

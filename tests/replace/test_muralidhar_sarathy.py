@@ -85,6 +85,12 @@ def test_eia_cannot_take_the_second_alpha_of_the_paper(shared):
     np.testing.assert_allclose(second_moments(new, y), second_moments(x, y), rtol=1e-9)
 
 
+@pytest.mark.parametrize("alpha", [2, -1.5, (0.5, 1.1)])
+def test_a_share_beyond_the_whole_is_refused_for_what_it_is(alpha):
+    with pytest.raises(shoal.errors.ParameterError, match=r"share of a column's own value, must lie in \[-1, 1\]"):
+        hybrid(*data(4), alpha)
+
+
 @pytest.mark.parametrize("alpha", [(0.1, 0.2, 0.3), ((0.1, 0.2),), ((0.1,), (0.2, 0.3)), float("nan")])
 def test_alpha_of_the_wrong_shape(alpha):
     with pytest.raises(shoal.errors.ParameterError, match="alpha must be one number, 2 numbers, or 2 rows"):

@@ -206,11 +206,11 @@ class LatentClass(Partitioner):
     def _check(self, records: Records) -> None:
         if wrong := [name for name in records.targets if records[name].continuous]:
             raise DataError(
-                f"latent-class needs categorical columns; {quoted(wrong)} are continuous. Name them as covariates, "
-                f"set their level to ordinal or nominal, or use local-synthesis."
+                f"latent-class needs categorical columns, and not {quoted(wrong)}. Name continuous columns as "
+                f"covariates, set their level to ordinal or nominal, or use local-synthesis."
             )
         if both := [name for name in self.covariates if name in records.targets]:
-            raise ParameterError(f"latent-class: covariates must not be among the columns; {quoted(both)} are.")
+            raise ParameterError(f"latent-class: covariates must not be among the columns; take out {quoted(both)}.")
         records.raw(self.covariates)  # refuses columns that are not continuous
         records.complete(self.covariates, self.method_name)
 

@@ -50,10 +50,10 @@ class Starts:
         return np.ascontiguousarray(np.linalg.solve(factor, (x - self.x.mean(axis=0)).T).T)
 
     def of(self, groups: int) -> Iterator[Start]:
-        """The hierarchical start, then those by k-means."""
+        """The hierarchical start, then those by k-means: at least one where the hierarchy has too few records."""
         if groups <= len(self.sample):
             yield self._start("hierarchical", self.sample, cut(self.merges, groups), groups)
-        for number in range(self.kmeans):
+        for number in range(self.kmeans or groups > len(self.sample)):
             labels = kmeans(self.x, groups, np.random.default_rng([self.seeds[number], groups]))
             yield self._start(f"k-means {number + 1}", self.x, labels, groups)
 

@@ -106,6 +106,8 @@ def _matrix(alpha: Alpha, columns: int) -> Floats:
         values = np.asarray(alpha, dtype=np.float64)
     except ValueError:  # rows of different lengths
         values = np.empty((0, 0))
+    if values.ndim < 2 and (np.abs(values) > 1).any():
+        raise ParameterError("muralidhar-sarathy: alpha, the share of a column's own value, must lie in [-1, 1].")
     if values.ndim == 0:
         values = np.full(columns, float(values))
     if values.ndim == 1:
