@@ -27,9 +27,14 @@
 namespace shoal {
 namespace {
 
+// The logit is fitted anew at each EM step, from where it was: a few Newton steps do.
 constexpr int kNewtonSteps = 8;
 constexpr int kHalvings = 30;
+constexpr double kLeastGain = 1e-9;  // Newton ends when its objective F rises by less than this times 1 + |F|
+
 constexpr int kFittingSteps = 2000;
+constexpr double kReached = 1e-10;  // a column mean this near to its target is there
+constexpr double kLeast = 1e-300;   // posteriors and prevalences stay above it, so that no class is lost for good
 
 struct Answers {
   const std::int32_t* code;      // (n, J)
@@ -98,16 +103,15 @@ std::vector<double> column_means(const std::vector<double>& z, std::size_t group
   return mean;
 }
 
-// The KL projection of z on column means t. True once every column mean is within 1e-10 of its target.
+// The KL projection of z on column means t; whether every column mean reached its target.
 bool project(std::vector<double>& z, const std::vector<double>& target) {
-  constexpr double kLeast = 1e-300;  // keeps a class that has lost every record within reach
   const std::size_t groups = target.size();
   for (double& v : z) v = std::max(v, kLeast);
   for (int step = 0; step < kFittingSteps; ++step) {
     const auto mean = column_means(z, groups);
     double worst = 0.0;
     for (std::size_t g = 0; g < groups; ++g) worst = std::max(worst, std::fabs(mean[g] - target[g]));
-    if (worst <= 1e-10) return true;
+    if (worst <= kReached) return true;
     for (std::size_t i = 0; i < z.size(); i += groups) {
       double sum = 0.0;
       for (std::size_t g = 0; g < groups; ++g) sum += (z[i + g] *= target[g] / mean[g]);
@@ -159,7 +163,7 @@ class Logit {
       c.coefficient = trial.coefficient;
       const double gain = better - value;
       value = better;
-      if (gain <= 1e-9 * (1.0 + std::fabs(value))) return;
+      if (gain <= kLeastGain * (1.0 + std::fabs(value))) return;
     }
   }
 
@@ -248,7 +252,7 @@ void maximise(const Answers& a, const Priors& priors, double floor, Fit& f) {
     Logit(a, f.z, priors, f.classes.groups).fit(f.classes);
   } else {
     for (std::size_t g = 0; g < f.classes.groups; ++g)
-      f.classes.coefficient[g] = std::log(std::max(f.prevalence[g], 1e-300));
+      f.classes.coefficient[g] = std::log(std::max(f.prevalence[g], kLeast));
   }
 }
 

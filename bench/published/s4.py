@@ -1,4 +1,4 @@
-"""Torra's worked example of constrained fuzzy microaggregation: our figures beside Tables 3 and 4.
+"""The worked example of Torra (2020) of constrained fuzzy microaggregation: our figures beside Tables 3 and 4.
 
     python bench/published/s4.py [--seeds 1000]
 

@@ -1,4 +1,4 @@
-"""Torra's worked example of constrained fuzzy microaggregation (Tables 1, 3 and 4).
+"""The worked example of Torra (2020) of constrained fuzzy microaggregation (Tables 1, 3 and 4).
 
 The last of the 12 records, (13, 100, 125.56), breaks the constraint v3 = 1.16 v1 + 1.07 v2 by -3.48. The printed
 centres of the original satisfy it, and they are reproduced with 16 in place of 13 (within .37, the value of m not

@@ -1,6 +1,6 @@
 """EM for mixtures of multivariate normal and t distributions (`native/mixture.cpp`)."""
 
-from typing import NamedTuple
+from typing import Literal, NamedTuple, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -8,10 +8,12 @@ from numpy.typing import ArrayLike
 import shoal.kernels._native as _native
 from shoal.kernels.arrays import Floats, Ints, Progress, floats
 
-COVARIANCE_MODELS = (
-    "EII", "VII", "EEI", "VEI", "EVI", "VVI", "EEE", "VEE", "EVE", "VVE", "EEV", "VEV", "EVV", "VVV",
-)
+CovarianceModel = Literal[
+    "EII", "VII", "EEI", "VEI", "EVI", "VVI", "EEE", "VEE", "EVE", "VVE", "EEV", "VEV", "EVV", "VVV"
+]
 """Volume, shape and orientation of the groups' covariances: Equal, Variable or Identity (Celeux & Govaert 1995)."""
+
+COVARIANCE_MODELS: tuple[CovarianceModel, ...] = get_args(CovarianceModel)
 
 VVE_ALONG_EVE = "VVE along EVE"
 """VVE with the axes that EVE would choose, which do not maximise VVE's likelihood: the fixed point that mclust 6.0.0

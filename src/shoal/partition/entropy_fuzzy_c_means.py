@@ -1,4 +1,4 @@
-"""Fuzzy microaggregation by entropy fuzzy c-means, plain and constrained (Miyamoto & Mukaidono 1997; Torra 2017)."""
+"""Fuzzy microaggregation by entropy fuzzy c-means, plain and constrained (Miyamoto & Mukaidono 1997; Torra 2020)."""
 
 from typing import Annotated
 
@@ -8,7 +8,7 @@ from shoal.methods import method
 from shoal.partition.fuzzy import FuzzyPartitioner
 
 
-@method("entropy-fuzzy-c-means", title="Entropy fuzzy c-means", source="Miyamoto & Mukaidono (1997); Torra (2017)")
+@method("entropy-fuzzy-c-means", title="Entropy fuzzy c-means", source="Miyamoto & Mukaidono (1997); Torra (2020)")
 class EntropyFuzzyCMeans(FuzzyPartitioner):
     """Records draw one of c centres at random, with probabilities exp(-lambda |x - v|^2), normalised.
 

@@ -1,4 +1,4 @@
-"""Fuzzy microaggregation by fuzzy c-means, plain and constrained (Bezdek 1981; Torra 2017)."""
+"""Fuzzy microaggregation by fuzzy c-means, plain and constrained (Bezdek 1981; Torra 2017, 2020)."""
 
 from typing import Annotated
 
@@ -8,14 +8,14 @@ from shoal.methods import method
 from shoal.partition.fuzzy import FuzzyPartitioner
 
 
-@method("fuzzy-c-means", title="Fuzzy c-means", source="Bezdek (1981); Torra (2017)")
+@method("fuzzy-c-means", title="Fuzzy c-means", source="Bezdek (1981); Torra (2017, 2020)")
 class FuzzyCMeans(FuzzyPartitioner):
     """Records draw one of c centres at random, with probabilities that fall with their distance.
 
     The centres minimise sum_k sum_i u_ki^m |x_k - v_i|^2 over memberships with sum_i u_ki = 1. With
     `constraints` they do so among the centres that satisfy them: each centre is the weighted mean, moved to the
     nearest point that does, at every step. Then the memberships are computed anew with m2, and each record draws
-    a centre with them (Algorithm 1 of Torra 2017). Release the centres with `replace: fuzzy-centre`.
+    a centre with them (Torra 2020, Algorithm 1, after Torra 2017). Release the centres with `replace: fuzzy-centre`.
 
     Parameters
     ----------
@@ -25,7 +25,8 @@ class FuzzyCMeans(FuzzyPartitioner):
 
     Notes
     -----
-    The default m1 is about that of Torra's worked example, as far as its printed centres tell (1.32 fits best).
+    The default m1 is about that of the worked example of Torra (2020), as far as its printed centres tell: 1.32 fits
+    best.
 
     Differs from the paper: that all centres at the mean are an optimum for large m (Proposition 2) holds where
     lambda < 1/2 - 1/(2m), lambda the largest eigenvalue of the mean of z z'/|z|^2, z the difference of a record

@@ -9,7 +9,7 @@ greatest posterior probability subject to k records a group, a transport problem
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import product
-from typing import Annotated, Any, Literal, get_args
+from typing import Annotated, Any, Literal
 
 import numpy as np
 from annotated_types import Ge, Gt, MinLen
@@ -18,7 +18,9 @@ from shoal.errors import DataError
 from shoal.groups import Partition, Progress
 from shoal.kernels.arrays import Floats
 from shoal.kernels.mixture import (
+    COVARIANCE_MODELS,
     SINGULAR,
+    CovarianceModel,
     MixtureFit,
     mixture_em,
     mixture_scores,
@@ -31,7 +33,6 @@ from shoal.partition.partitioner import Partitioner, refuse_unless_k
 from shoal.partition.starts import SHORT_RUN, Start, Starts, independent_columns
 from shoal.records import Records
 
-Model = Literal["EII", "VII", "EEI", "VEI", "EVI", "VVI", "EEE", "VEE", "EVE", "VVE", "EEV", "VEV", "EVV", "VVV"]
 Tails = Literal["normal", "t"]
 
 FIRST_DOF = 30.0
@@ -57,7 +58,7 @@ class Candidate:
 
     bic: float
     groups: int
-    model: Model
+    model: CovarianceModel
     tails: Tails
     start: str
     fit: MixtureFit
@@ -116,7 +117,7 @@ class GaussianMixture(Partitioner):
 
     k: Annotated[int, Ge(1)]
     groups: Groups = "2..10"
-    models: Literal["all"] | Annotated[tuple[Model, ...], MinLen(1)] = "all"
+    models: Literal["all"] | Annotated[tuple[CovarianceModel, ...], MinLen(1)] = "all"
     tails: Literal["normal", "t", "both"] = "normal"
     kmeans_starts: Annotated[int, Ge(0)] = 2
     hierarchy_records: Annotated[int, Ge(10)] = 2000
@@ -229,14 +230,14 @@ class Search:
             return None
         return self._candidate(fit, chosen.groups, chosen.model, chosen.tails, chosen.start, len(x))
 
-    def _models(self) -> tuple[Model, ...]:
+    def _models(self) -> tuple[CovarianceModel, ...]:
         named = self.method.models
-        models = get_args(Model) if named == "all" else named
+        models = COVARIANCE_MODELS if named == "all" else named
         if self.x.shape[1] > 1:
             return tuple(dict.fromkeys(models))
         return tuple({model[0]: model for model in reversed(models)}.values())[::-1]  # only volume is left to differ
 
-    def _fit(self, starts: list[Start], groups: int, model: Model, tails: Tails) -> Candidate | None:
+    def _fit(self, starts: list[Start], groups: int, model: CovarianceModel, tails: Tails) -> Candidate | None:
         """The best of the short runs, run to convergence."""
         dof = np.full(groups, FIRST_DOF if tails == "t" else np.inf)
         common: dict[str, Any] = {"model": model, "tolerance": self.method.tolerance, **self.options}
@@ -257,7 +258,7 @@ class Search:
         return None
 
     def _candidate(
-        self, fit: MixtureFit, groups: int, model: Model, tails: Tails, start: str, n: int
+        self, fit: MixtureFit, groups: int, model: CovarianceModel, tails: Tails, start: str, n: int
     ) -> Candidate:
         count = _parameters(model, tails, groups, self.x.shape[1])
         return Candidate(2 * fit.loglik - count * float(np.log(n)), groups, model, tails, start, fit)

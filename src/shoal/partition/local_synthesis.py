@@ -6,8 +6,9 @@ import numpy as np
 from annotated_types import Ge, Gt, MinLen
 
 from shoal.groups import Partition, Progress
+from shoal.kernels.mixture import CovarianceModel
 from shoal.methods import method
-from shoal.partition.gaussian_mixture import GaussianMixture, Model
+from shoal.partition.gaussian_mixture import GaussianMixture
 from shoal.partition.grid import Groups, group_counts
 from shoal.partition.latent_class import LatentClass, search_of
 from shoal.partition.partitioner import Partitioner
@@ -50,7 +51,7 @@ class LocalSynthesis(Partitioner):
 
     k: Annotated[int, Ge(1)]
     groups: Groups = "2..10"
-    models: Literal["all"] | Annotated[tuple[Model, ...], MinLen(1)] = "all"
+    models: Literal["all"] | Annotated[tuple[CovarianceModel, ...], MinLen(1)] = "all"
     tails: Literal["normal", "t", "both"] = "normal"
     classes: Groups | None = None
     starts: Annotated[int, Ge(1)] = 10

@@ -88,9 +88,10 @@ class ClassConditional(Replacement):
 
     Notes
     -----
-    The released records of a group are draws that depend on the group's records only through its mean and
-    covariance and through the classes' parameters, each estimated from at least k records' worth of posterior
-    probability.
+    With the default for `continuous` the released records of a group are draws that depend on the group's records
+    only through its mean and covariance, through the range of the table, whose ends are single records' values, and
+    through the classes' parameters. Of these the tables of categories are means over at least k records' worth of
+    posterior probability wherever the prevalences reached k/n, as the partition's facts tell.
     """
 
     continuous: Annotated[Replacement, nested("replace")] = field(

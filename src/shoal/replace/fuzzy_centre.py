@@ -28,9 +28,9 @@ class Centres:
     columns: Mapping[str, NDArray[Any]]
 
 
-@method("fuzzy-centre", title="Centre of the fuzzy cluster", source="Torra (2017)")
+@method("fuzzy-centre", title="Centre of the fuzzy cluster", source="Torra (2017, 2020)")
 class FuzzyCentre(Replacement):
-    """Every record gets the centre that it drew, as step 3 of Torra's Algorithm 1 has it.
+    """Every record gets the centre that it drew, as step 3 of Algorithm 1 of Torra (2020) has it.
 
     The centre is that of the fuzzy clustering, in which every record of the table has a part; it satisfies the
     constraints that the clustering was given. (The mean of the records that drew it, which `centroid` would
