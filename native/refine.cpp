@@ -34,6 +34,7 @@ constexpr double kHot = 10.0;       // first temperature, in units of the mean l
 constexpr double kCold = 0.004;     // last temperature, same units
 constexpr double kCompound = 0.02;  // share of proposals that dissolve a group, and of those that form one
 constexpr double kNoise = 1e-12;    // changes below this share of a record's mean loss are not worth a step
+constexpr double kAnnealed = 0.95;  // share of the time after which annealing gives way to a last descent
 
 // How far the work has got: in moves, in seconds, or whichever ends first.
 class Budget {
@@ -95,8 +96,12 @@ class Refiner {
       const double least = kNoise * now / static_cast<double>(cloud_.n());
       bool improved = false;
       for (Record i = 0; i < static_cast<Record>(cloud_.n()); ++i) {
+        if ((i & 255) == 0) {
+          const double done = budget.share(0);
+          if (done >= 1.0) return;
+          watch_.tick(done);
+        }
         improved |= improve(i, least);
-        if ((i & 255) == 0) watch_.tick(budget.share(0));
       }
       if (!improved) return;
       before = std::exchange(now, groups_.loss());
@@ -265,17 +270,17 @@ auto refine(Matrix x, Vector weights, Ints labels, IntMatrix near, std::int64_t 
   std::int64_t made = 0;
   {
     nb::gil_scoped_release free_lock;
-    const Budget budget(moves, seconds), unlimited(1, std::numeric_limits<double>::infinity());
+    const Budget budget(moves, kAnnealed * seconds), time(1, seconds);
     const Cloud cloud(x.data(), weights.data(), x.shape(0), x.shape(1));
     Groups groups(cloud, {labels.data(), labels.data() + labels.shape(0)});
     Refiner refiner(cloud, groups, {near.data(), near.shape(1)}, static_cast<std::size_t>(k), seed, watch);
     losses.push_back(cloud.in_units(groups.loss()));
     refiner.split_large();
-    refiner.descend(std::isfinite(seconds) ? budget : unlimited);
+    refiner.descend(time);
     losses.push_back(cloud.in_units(groups.loss()));
     made = refiner.anneal(budget, collection);
     refiner.split_large();
-    refiner.descend(unlimited);
+    refiner.descend(time);
     collection.add(groups);
     losses.push_back(cloud.in_units(groups.loss()));
     found = groups.labels();

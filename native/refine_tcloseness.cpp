@@ -72,8 +72,10 @@ class GuardedRefiner {
   // taken first. Of the exchanges that settle it (or, if none does, of those that lower its excess most) the
   // one that costs least is made; the other group may not come to exceed its own limit. First a group's members
   // are exchanged with their neighbours; where that does not settle it, with any record, or with every so-many-th
-  // where that would be more than kLooks pairs for all groups together. A group that nothing helps is left as it is.
-  std::int64_t repair(Watch& watch) {
+  // where that would be more than kLooks pairs for all groups together. A group that nothing helps is left as it
+  // is, and so are all that are over their limit still when the time is up.
+  std::int64_t repair(Watch& watch, double seconds = std::numeric_limits<double>::infinity()) {
+    const auto start = Clock::now();
     open_all();
     std::priority_queue<std::pair<double, Group>> waiting;  // excess, and the group's number negated
     double members = 0;
@@ -84,7 +86,7 @@ class GuardedRefiner {
     }
     const auto step = static_cast<std::size_t>(std::ceil(members * static_cast<double>(cloud_.n()) / kLooks));
     std::int64_t swaps = 0;
-    for (std::size_t tries = 0; !waiting.empty(); ++tries) {
+    for (std::size_t tries = 0; !waiting.empty() && since(start) < seconds; ++tries) {
       const auto [excess, minus] = waiting.top();
       waiting.pop();
       const double now = ledger(-minus).excess;
@@ -106,6 +108,9 @@ class GuardedRefiner {
   }
 
  private:
+  using Clock = std::chrono::steady_clock;
+  static double since(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
+
   // A part of the budget, and where it lies in the whole.
   struct Span {
     std::int64_t moves;
@@ -129,16 +134,16 @@ class GuardedRefiner {
     bool quenching = false;
     for (std::int64_t made = 0;; ++made, ++made_) {
       if (made % 256 == 0) {
-        const std::chrono::duration<double> gone = Clock::now() - start;
+        const double gone = since(start);
         done = std::max(span.moves > 0 ? static_cast<double>(made) / static_cast<double>(span.moves) : 1.0,
-                        gone.count() / span.seconds);
+                        gone / span.seconds);
         watch.tick(span.first + span.share * std::min(done, 1.0));
         const double cooled = std::min(done / kQuench, 1.0);
         cooling.at(cooled);
         reprice(unit_ * price * std::pow(kHard / price, std::min(cooled / kSettled, 1.0)));
         if (done >= kQuench && !quenching) {
           quenching = true;
-          repair(watch);
+          repair(watch, span.seconds - gone);
           merge_over();
           now = groups_.loss();
           keep_best();
@@ -204,8 +209,6 @@ class GuardedRefiner {
     make_exchange(i, j);
     return true;
   }
-
-  using Clock = std::chrono::steady_clock;
 
   void open_all() {
     ledger_.assign(groups_.slots(), {});

@@ -1,5 +1,6 @@
 """A partition: which record belongs to which group."""
 
+import time
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -20,6 +21,11 @@ def part_of(progress: Progress, first: float, share: float) -> Progress:
     if progress is None:
         return None
     return lambda done: progress(first + share * done)
+
+
+def left_until(end: float | None, share: float = 1.0) -> float | None:
+    """A share of the seconds left until `end` on the monotonic clock, at least 0; None without an end."""
+    return None if end is None else max(end - time.monotonic(), 0.0) * share
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)

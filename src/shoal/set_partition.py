@@ -20,6 +20,7 @@ stays short; prices whose list the kernel had to cut short yield no bound at all
 rounds, the bound is proven; rounding is covered by `SLACK`.
 """
 
+import time
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -98,7 +99,7 @@ class Relaxation:
 
 def relaxation(
     x: Floats, k: int, columns: Iterable[Group], *, rounds: int = 100, precision: float = 1e-4,
-    progress: Progress = None,
+    seconds: float | None = None, progress: Progress = None,
 ) -> Relaxation:
     """Bound the loss by the linear relaxation of the set partition.
 
@@ -113,7 +114,10 @@ def relaxation(
         Most programs to solve.
     precision
         Stop when the bound is within this share of the program's optimum.
+    seconds
+        Begin no round after this time; the bound then depends on the machine.
     """
+    begun = time.monotonic()
     known = {group: loss_of(x, group) for group in columns}
     best = _neighbour_prices(x, k)
     value, step = np.inf, FIRST_STEP
@@ -124,6 +128,8 @@ def relaxation(
         groups, costs = list(known), np.array(list(known.values()))
         value, prices = _restricted(groups, costs, len(x))
         if value - best.sum() <= precision * value or step < 1e-3:
+            break
+        if seconds is not None and time.monotonic() - begun > seconds:
             break
         asked = best + step * (prices - best)
         below = groups_below_price(x, asked, k, least=least, limit=LIST_LIMIT)

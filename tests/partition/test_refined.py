@@ -58,6 +58,15 @@ def test_budgets():
     assert loss(timed, x) < loss(start, x)
     np.testing.assert_array_equal(annealed.labels, again.labels)
     assert annealed.facts["moves"] == 300_000
+    both = shoal.Refined(start="mdav", k=3, moves=0, seconds=600).partition(x, seed=1)
+    np.testing.assert_array_equal(both.labels, descended.labels)
+
+
+@pytest.mark.parametrize("finish", ["none", "windows", "columns"])
+def test_hardly_any_time(finish):
+    x = np.random.default_rng(2).normal(size=(300, 4))
+    part = shoal.Refined(start="mdav", k=3, seconds=1e-9, finish=finish).partition(x, seed=1)
+    assert part.k >= 3 and loss(part, x) <= loss(shoal.MDAV(k=3).partition(x), x)
 
 
 def test_any_start_named_or_made():
@@ -75,6 +84,10 @@ def test_parameters_that_contradict_each_other():
     assert shoal.Refined(k=5, start=shoal.MDAV(k=3)).start == shoal.MDAV(k=5)
     with pytest.raises(ParameterError, match="k must not exceed the group size that its start promises, 1; got 5"):
         shoal.Refined(k=5, start="whole")
+    with pytest.raises(ParameterError, match=r"^refined: start: Unknown partition method 'mdaw'; did you mean"):
+        shoal.Refined(start="mdaw", k=5)
+    with pytest.raises(ParameterError, match=r"^refined: start: mdav: k must be greater than or equal to 1; got 0\.$"):
+        shoal.Refined(start={"method": "mdav", "k": 0})
     with pytest.raises(ParameterError, match="an exact finish knows no weights"):
         shoal.Refined(start="mdav", k=5, weighted=True, finish="windows")
 

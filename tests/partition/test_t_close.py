@@ -235,6 +235,16 @@ def test_refinement_is_better_and_repeats():
         assert refined.facts["sse"] == pytest.approx(refined.sse(z))
 
 
+def test_hardly_any_time_still_gives_groups_that_hold():
+    x, pay = blobs()
+    for method in (shoal.TClosenessRefined(k=3, t=0.03, seconds=1e-9), shoal.LDiverse(k=3, l=3, seconds=1e-9)):
+        part = method.partition(x, confidential=np.round(pay), seed=1)
+        assert part.k >= 3
+        released = pd.DataFrame({"group": part.labels, "pay": np.round(pay)})
+        judge = shoal.TCloseness(t=0.03) if "t" in part.facts else shoal.LDiversity(l=3)
+        assert judge.check(released, confidential="pay").holds
+
+
 def test_no_moves_still_reassign_the_strata():
     x, pay = blobs()
     z = Records.from_array(x).matrix()

@@ -1,5 +1,6 @@
 """What the partitions share that make groups diverse: exchanges, merging and refinement."""
 
+import time
 from abc import abstractmethod
 from collections.abc import Mapping
 from dataclasses import replace
@@ -8,7 +9,7 @@ from typing import Annotated, Any
 import numpy as np
 from annotated_types import Ge, Gt
 
-from shoal.groups import Partition, Progress
+from shoal.groups import Partition, Progress, left_until
 from shoal.kernels import emd
 from shoal.kernels.arrays import Ints, Longs, ints
 from shoal.methods import family, nested
@@ -71,10 +72,11 @@ class Diversified(Guarded):
     def divide(
         self, records: Records, demand: Demand, rng: np.random.Generator, progress: Progress
     ) -> tuple[Ints, Mapping[str, Any]]:
+        end = None if self.seconds is None else time.monotonic() + self.seconds
         x, near = records.matrix(), near_lists(records.matrix())
         start = (self.start or MDAV(k=self.k)).assign(records, rng, None)
         held = held_groups(x, demand, start.labels, near, self.k)
-        found = annealed(x, demand.guard, held, near, self.k, rng, self.moves, self.seconds, progress)
+        found = annealed(x, demand.guard, held, near, self.k, rng, self.moves, left_until(end), progress)
         return found.labels, {"start": {"groups": start.n_groups, **start.facts},
                               "sse at the start": Partition.of(held).sse(x),
                               "sse": Partition.of(found.labels).sse(x), "moves": found.moves}

@@ -10,7 +10,7 @@ from annotated_types import Ge, Gt
 from pydantic import AllowInfNan, BeforeValidator, ValidationInfo
 
 from shoal.errors import DataError, ParameterError
-from shoal.groups import Partition, Progress, part_of
+from shoal.groups import Partition, Progress, left_until, part_of
 from shoal.kernels.arrays import Floats, Ints, seed_of
 from shoal.kernels.neighbours import candidates
 from shoal.kernels.refine import partition_loss, refine
@@ -128,7 +128,7 @@ class Refined(Partitioner):
         return self.start.smallest if self.k is None else self.k
 
     def assign(self, records: Records, rng: np.random.Generator, progress: Progress) -> Partition:
-        begun = time.monotonic()
+        end = None if self.seconds is None else time.monotonic() + self.seconds
         k, x, weights = self.smallest, records.matrix(), self._weights(records)
         if self.finish == "columns" and len(x) > MOST_RECORDS:
             raise ParameterError(
@@ -136,10 +136,9 @@ class Refined(Partitioner):
                 f"Set finish: windows."
             )
         start = self.start.assign(records, rng, part_of(progress, 0.0, 0.1))
-        labels, facts = self._search(x, weights, start.labels, rng, progress)
+        labels, facts = self._search(x, weights, start.labels, end, rng, progress)
         if self.finish != "none" and k > 1 and len(x) >= 2 * k and x.shape[1]:
-            left = None if self.seconds is None else self.seconds - (time.monotonic() - begun)
-            labels = self._finish(x, labels, facts.pop("groups met"), left, progress)
+            labels = self._finish(x, labels, facts.pop("groups met"), end, progress)
         return self._better(x, weights, start, labels, facts)
 
     def _weights(self, records: Records) -> Floats | None:
@@ -150,7 +149,8 @@ class Refined(Partitioner):
         return records.weights
 
     def _search(
-        self, x: Floats, weights: Floats | None, labels: Ints, rng: np.random.Generator, progress: Progress
+        self, x: Floats, weights: Floats | None, labels: Ints, end: float | None, rng: np.random.Generator,
+        progress: Progress,
     ) -> tuple[Ints, dict[str, Any]]:
         """Descent and annealing."""
         seed, moves = seed_of(rng), self.moves
@@ -159,8 +159,8 @@ class Refined(Partitioner):
             moves = min(MOVES_PER_RECORD * len(x) * runs, MOST_MOVES)
         if len(x) < 2 or not x.shape[1]:
             return labels, {"moves": 0, "groups met": []}
-        seconds = None if self.seconds is None else self.seconds / (1 if self.finish == "none" else 2 * runs)
         near = candidates(x, max(CANDIDATES, 2 * self.smallest), progress=part_of(progress, 0.1, 0.1))
+        seconds = left_until(end, 1.0 if self.finish == "none" else 0.5 / runs)
         found = [
             refine(
                 x, weights, labels, near, self.smallest, seed=seed ^ run, seconds=seconds,
@@ -175,14 +175,13 @@ class Refined(Partitioner):
         moves = sum(one.moves for one in found)
         return best.labels, {"moves": moves, "loss after descent": best.descended, "groups met": met}
 
-    def _finish(self, x: Floats, labels: Ints, met: list[Ints], left: float | None, progress: Progress) -> Ints:
+    def _finish(self, x: Floats, labels: Ints, met: list[Ints], end: float | None, progress: Progress) -> Ints:
         if self.finish == "windows":
-            end = None if left is None else time.monotonic() + left
             for sweep in range(SWEEPS):
                 part = part_of(progress, 0.8 + 0.2 * sweep / SWEEPS, 0.2 / SWEEPS)
                 labels = _by_windows(x, labels, self.smallest, end, part)
             return labels
-        return _by_columns(x, labels, self.smallest, met, left, part_of(progress, 0.8, 0.2))
+        return _by_columns(x, labels, self.smallest, met, end, part_of(progress, 0.8, 0.2))
 
     def _better(
         self, x: Floats, weights: Floats | None, start: Partition, labels: Ints, facts: dict[str, Any]
@@ -220,10 +219,11 @@ def _by_windows(x: Floats, labels: Ints, k: int, end: float | None, progress: Pr
     return labels_of([group for group in groups if group], len(x))
 
 
-def _by_columns(x: Floats, labels: Ints, k: int, met: list[Ints], left: float | None, progress: Progress) -> Ints:
+def _by_columns(x: Floats, labels: Ints, k: int, met: list[Ints], end: float | None, progress: Progress) -> Ints:
     """The best partition from all groups met and those that column generation adds."""
     columns = [*groups_of(labels), *(tuple(group.tolist()) for group in met if k <= len(group) < 2 * k)]
-    relaxed = relaxation(x, k, columns, progress=progress)
+    relaxed = relaxation(x, k, columns, seconds=left_until(end, 0.5), progress=progress)
+    left = left_until(end)
     if left is not None and left < 1.0:
         return labels
     seconds = FINISH_SECONDS if left is None else left

@@ -1,5 +1,6 @@
 """Refinement of t-close partitions: as little information lost as k and t allow."""
 
+import time
 from collections.abc import Mapping
 from typing import Annotated, Any
 
@@ -7,7 +8,7 @@ import numpy as np
 from annotated_types import Ge, Gt
 from numpy.typing import NDArray
 
-from shoal.groups import Partition, Progress
+from shoal.groups import Partition, Progress, left_until
 from shoal.kernels.arrays import Floats, Ints, ints, seed_of
 from shoal.kernels.guarded import Guard, Refinement, merge_groups, refine, repair
 from shoal.methods import method
@@ -52,13 +53,14 @@ class TClosenessRefined(TClose):
     def divide(
         self, records: Records, demand: Demand, rng: np.random.Generator, progress: Progress
     ) -> tuple[Ints, Mapping[str, Any]]:
+        end = None if self.seconds is None else time.monotonic() + self.seconds
         x, near = records.matrix(), near_lists(records.matrix())
         first, count = first_groups(records, demand, self.k, self.t, None)
-        starts = [first, assigned(x, first, strata_of(demand.bins, count))]
+        starts = [first, assigned(x, first, strata_of(demand.bins, count), left_until(end, 0.5))]
         held = [held_groups(x, demand, start, near, self.k) for start in starts]
         losses = [Partition.of(labels).sse(x) for labels in held]
         start = held[int(np.argmin(losses))]
-        found = annealed(x, demand.guard, start, near, self.k, rng, self.moves, self.seconds, progress)
+        found = annealed(x, demand.guard, start, near, self.k, rng, self.moves, left_until(end), progress)
         return found.labels, {"sse of algorithm 3": losses[0], "sse at the start": min(losses),
                               "sse": Partition.of(found.labels).sse(x), "moves": found.moves}
 
@@ -80,12 +82,13 @@ def held_groups(x: Floats, demand: Demand, labels: Ints, near: Ints, k: int) -> 
     return merge_groups(x, demand.guard, Partition.of(labels).labels, k)[0]
 
 
-def assigned(x: Floats, labels: Ints, strata: Ints) -> Ints:
+def assigned(x: Floats, labels: Ints, strata: Ints, seconds: float | None = None) -> Ints:
     """Deal the records of each stratum anew to the places that the stratum has in the groups.
 
     Stratum by stratum the squared distances to the groups' other members are minimised by optimal assignment,
-    until no stratum gains.
+    until no stratum gains or the time is up.
     """
+    end = np.inf if seconds is None else time.monotonic() + seconds
     members = [np.flatnonzero(strata == s) for s in range(int(strata.max()) + 1)]
     if max(map(len, members)) > MOST_ASSIGNED:
         return labels
@@ -93,6 +96,8 @@ def assigned(x: Floats, labels: Ints, strata: Ints) -> Ints:
     best, gained = Partition.of(labels).sse(x), True
     while gained:
         for rows in members:
+            if time.monotonic() > end:
+                return ints(labels)
             labels[rows] = labels[rows][_dealt(x, labels, rows)]
         now = Partition.of(labels).sse(x)
         gained, best = now < best * (1 - 1e-9), now
