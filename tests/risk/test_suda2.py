@@ -35,6 +35,7 @@ def test_supersets_by_hand():
     assert found.private["score"].tolist() == [0, 0, 0, 1 / 2, 0]
     assert found.value == 3 / 5
     assert found.details["contribution of columns in percent"] == {"sex": 0, "area": 100}
+    assert found.private["contribution of categories in percent"] == {"sex": [], "area": [(-999, 100)]}
 
 
 def test_dis():

@@ -6,6 +6,7 @@ from shoal.errors import ParameterError
 from shoal.microdata import Microdata
 from shoal.risk.population_uniques import MODELS, PopulationUniques, pitman, poisson_gamma, slide_negative_binomial
 from shoal.risk.sample_uniques import SampleUniques
+from shoal.risk.suda2 import SUDA2
 
 POPULATION = 60_000
 
@@ -51,9 +52,27 @@ def test_each_model_recovers_its_own_population():
         assert model(thinned(sizes, 0.3, rng), float(sizes.sum())) == pytest.approx(truth, rel=0.1)
 
 
-@pytest.mark.parametrize("model", MODELS.values())
-def test_a_census_has_its_own_uniques(model):
-    assert model(np.array([1, 1, 2, 4]), 8.0) == 2 / 8
+def test_a_census_has_its_own_uniques():
+    records = table(["a", "b", *"cc", *"dddd"])
+    found = PopulationUniques(population=8).measure(records, records)
+    assert found.value == 2 / 8
+    assert set(found.details["models"].values()) == {2 / 8}
+
+
+def test_nobody_is_unique_in_the_population_who_is_not_unique_in_the_sample():
+    """Pitman's formula alone would say 0.37 % of these 200 classes of five."""
+    sizes = np.full(200, 5)
+    assert pitman(sizes, 20_000.0) == pytest.approx(0.0037, abs=1e-4)
+    records = table(np.repeat(np.arange(200), sizes).astype(str))
+    assert PopulationUniques(population=20_000).measure(records, records).value == 0
+
+
+def test_where_a_weight_is_missing_the_population_is_not_known():
+    frame = pd.DataFrame({"key": ["a", "b", "c"], "w": [100.0, 100.0, None]})
+    records = Microdata.of(frame, {"key": "quasi-identifier", "w": {"role": "weight", "missing": "keep"}}).records
+    assert "present and above 0" in PopulationUniques().measure(records, records).reason
+    assert "present and above 0" in SUDA2().measure(records, records).details["no DIS"]
+    assert PopulationUniques(population=300).measure(records, records).value is not None
 
 
 @pytest.mark.parametrize("model", MODELS.values())

@@ -35,14 +35,21 @@ def population_classes(released: Records, *, weights_needed: bool = True) -> Pop
     if not released.quasi_identifiers:
         return "The released table has no quasi-identifier by which someone could be looked up."
     classes = released.classes(released.quasi_identifiers)
-    weights = released.weights
-    if weights is None:
-        if weights_needed:
-            return "The table has no sampling weight, so class sizes in the population are not known."
-        population = classes.sizes.astype(np.float64)
-    elif not (np.isfinite(weights) & (weights > 0)).all():
-        return "Sampling weights must be present and above 0 for every record."
-    else:
+    weights = sampling_weights(released)
+    if isinstance(weights, str):
+        return weights
+    population = classes.sizes.astype(np.float64)
+    if weights is not None:
         summed = np.bincount(classes.ids, weights=weights, minlength=len(classes.sizes))
         population = np.maximum(summed, classes.sizes)
+    elif weights_needed:
+        return "The table has no sampling weight, so class sizes in the population are not known."
     return PopulationClasses(ids=classes.ids, sizes=classes.sizes, population=population)
+
+
+def sampling_weights(released: Records) -> Floats | str | None:
+    """Shape (n,); the sampling weights, None where there are none, or the reason why they cannot be used."""
+    weights = released.weights
+    if weights is None or (np.isfinite(weights) & (weights > 0)).all():
+        return weights
+    return "Sampling weights must be present and above 0 for every record."

@@ -25,6 +25,7 @@ from shoal.kernels.arrays import Floats
 from shoal.methods import method
 from shoal.records import Records
 from shoal.risk.measure import RiskMeasure
+from shoal.risk.population import sampling_weights
 
 
 @method("population-uniques", title="Records unique in the population",
@@ -33,7 +34,9 @@ class PopulationUniques(RiskMeasure):
     """Estimated share of records whose combination of quasi-identifiers nobody else in the population has.
 
     Three super-population models are fitted to the class sizes; the highest of their estimates is the value and
-    all of them stand in the details, since models can differ much where the sample is small.
+    all of them stand in the details, since models can differ much where the sample is small. Whoever is unique in the
+    population is unique in the sample, so no estimate exceeds the share of sample uniques; where the sample is the
+    whole population, it is that share.
 
     Parameters
     ----------
@@ -52,15 +55,21 @@ class PopulationUniques(RiskMeasure):
         n = len(released)
         if not n or not released.quasi_identifiers:
             return self.cannot("The released table has no records or no quasi-identifier.")
-        weights = released.weights
-        if self.population is None and weights is None:
+        weights = sampling_weights(released) if self.population is None else None
+        if isinstance(weights, str):
+            return self.cannot(weights)
+        if weights is not None:
+            size = float(weights.sum())
+        elif self.population is not None:
+            size = float(self.population)
+        else:
             return self.cannot("Neither the size of the population nor sampling weights are known.")
-        size = float(weights.sum()) if self.population is None and weights is not None else float(self.population or 0)
-        if not size >= n:
+        if size < n:
             return self.cannot("The population must have at least as many people as the table has records.")
         sizes = released.classes(released.quasi_identifiers).sizes
-        fitted = {name: model(sizes, size) for name, model in MODELS.items()}
-        shares = {name: min(share, 1.0) for name, share in fitted.items() if share is not None}  # 1 up to rounding
+        here = float((sizes == 1).sum() / n)
+        fitted = {name: model(sizes, size) if size > n else here for name, model in MODELS.items()}
+        shares = {name: min(share, here) for name, share in fitted.items() if share is not None}
         if not shares:
             return self.cannot("None of the super-population models could be fitted to the class sizes.")
         low, high = min(shares.values()), max(shares.values())
@@ -69,16 +78,14 @@ class PopulationUniques(RiskMeasure):
             f"Between {100 * low:.3g} and {100 * high:.3g} % of the records are estimated to be the only one of "
             f"their kind in the population, depending on the model.",
             details={"models": shares, "models that could not be fitted": sorted(set(MODELS) - set(shares)),
-                     "sampling fraction": n / size, "sample uniques": float((sizes == 1).sum() / n)},
+                     "sampling fraction": n / size, "sample uniques": here},
         )
 
 
 def poisson_gamma(sizes: np.ndarray, population: float) -> float | None:
-    """Estimated share of population uniques; None where the likelihood has no maximum."""
+    """Estimated share of uniques in a population larger than the sample; None where the likelihood has no maximum."""
     counts, times = np.unique(sizes, return_counts=True)
     fraction = sizes.sum() / population
-    if fraction == 1:
-        return float((sizes == 1).sum() / population)
 
     def loss(v: Floats) -> float:
         shape, odds = np.exp(v)
@@ -96,8 +103,6 @@ def slide_negative_binomial(sizes: np.ndarray, population: float) -> float | Non
     """As `poisson_gamma`. A class of F people shows f of them: one of its first, the others thinned likewise."""
     counts, times = np.unique(sizes, return_counts=True)
     fraction = sizes.sum() / population
-    if fraction == 1:
-        return float((sizes == 1).sum() / population)
 
     def loss(v: Floats) -> float:
         shape, odds = np.exp(v)
@@ -118,8 +123,6 @@ def pitman(sizes: np.ndarray, population: float) -> float | None:
     """As `poisson_gamma`."""
     counts, times = np.unique(sizes, return_counts=True)
     n, classes = int(sizes.sum()), len(sizes)
-    if n == population:
-        return float((sizes == 1).sum() / population)
     order = np.arange(1, classes)
 
     def parameters(v: Floats) -> tuple[float, float]:

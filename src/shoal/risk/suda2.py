@@ -14,6 +14,7 @@ from shoal.kernels.suda2 import MOST_COLUMNS, factorials, suda2
 from shoal.methods import method
 from shoal.records import Records
 from shoal.risk.measure import RiskMeasure
+from shoal.risk.population import sampling_weights
 
 
 def supersets(d: int) -> Floats:
@@ -99,11 +100,13 @@ class SUDA2(RiskMeasure):
     def _dis(self, released: Records, score: Floats, d: int) -> tuple[Floats | None, str]:
         fraction = self.sampling_fraction
         if fraction is None:
-            weights = released.weights
+            weights = sampling_weights(released)
             if weights is None:
                 return None, "DIS needs a sampling fraction or a column with the role weight."
-            fraction = len(released) / float(weights.sum()) if weights.sum() > 0 else np.nan
-            if not 0 < fraction < 1:
+            if isinstance(weights, str):
+                return None, weights
+            fraction = len(released) / float(weights.sum())
+            if fraction >= 1:
                 return None, "The weights do not give a sampling fraction between 0 and 1."
         pairs = int((released.classes(released.quasi_identifiers).of_record == 2).sum())
         return dis_score(score, pairs, fraction, d), ""
@@ -136,7 +139,8 @@ def _codes(released: Records, names: tuple[str, ...]) -> Ints:
 def _by_category(
     released: Records, names: tuple[str, ...], codes: Ints, parts: tuple[Floats, ...]
 ) -> dict[str, list[tuple[Any, float]]]:
-    """For each column its categories (as they stand in the table) with their part of all scores, largest first."""
+    """For each column its categories (as they stand in the table), largest first, with the percentage that sets with
+    the column and that value there are of all scores that sets with the column account for."""
     out = {}
     for j, name in enumerate(names):
         variable = released[name]
@@ -146,7 +150,7 @@ def _by_category(
             else variable.categories[variable.values[i]]
             for i in first
         ]
-        whole = max(float(parts[j].sum()), 1.0)
+        whole = float(parts[j].sum())
         pairs = [(value, 100 * float(part) / whole) for value, part in zip(values, parts[j]) if part > 0]
         out[name] = sorted(pairs, key=lambda pair: -pair[1])
     return out
