@@ -1,6 +1,7 @@
 """From a table to a proved release, or to nothing at all."""
 
 import hashlib
+import html
 import json
 import os
 import signal
@@ -109,10 +110,32 @@ def test_what_the_report_says_stands_in_the_evidence_too(tmp_path: Path) -> None
     evidence = json.loads((out / "release" / "evidence.json").read_text())
     assert evidence["version"] == 1
     assert evidence["requirements"][0]["holds"] is True
-    assert evidence["risk of the original"]["prosecutor"] == 1.0
+    assert {m["measure"]: m["original"] for m in evidence["measures"]}["prosecutor"] == 1.0
     assert evidence["released unchanged"] == ["illness"]
     assert "partition: mdav" in evidence["plan"]
     assert evidence["sha256"]["data.csv"] == hashlib.sha256((out / "release" / "data.csv").read_bytes()).hexdigest()
+
+
+def test_a_figure_tells_its_parameters_and_the_original_is_measured_with_the_same(tmp_path: Path) -> None:
+    measures = [{"risk": "prosecutor", "threshold": 0.5}, {"utility": "propensity", "order": 1, "powers": False},
+                {"utility": "propensity", "scale": "raw", "columns": ["age", "income"]},
+                {"risk": "distance-linkage", "columns": ["age"]}]
+    out = shoal.protect(people(), plan(measures=measures), seed=1).write(tmp_path / "out")
+    evidence = json.loads((out / "release" / "evidence.json").read_text())
+    told = {m["title"]: m for m in evidence["measures"]}
+    assert {"Prosecutor risk (threshold 0.5)", "Propensity score utility (order 1; powers no)", "Marketer risk",
+            "Propensity score utility (scale raw; columns age, income)"} <= told.keys()
+    linked = told["Records found again by distance (columns age)"]
+    before = shoal.Microdata.of(people(), COLUMNS)
+    assert linked["original"] == pytest.approx(shoal.DistanceLinkage(columns=("age",)).measure(before, before).value)
+    page = (out / "release" / "report.html").read_text()
+    assert all(title in html.unescape(page) for title in told)
+
+
+def test_tables_and_paths_stand_in_no_title() -> None:
+    x = np.arange(6.0)
+    assert shoal.ClosestRecord(holdout=x, columns=("x0",)).measure(x, x).title.endswith("holdout (columns x0)")
+    assert shoal.Intersection(others=("/secret/path.csv",)).heading == shoal.Intersection.title
 
 
 def test_the_evidence_obeys_its_schema_and_shows_what_the_page_shows(tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 import math
 from abc import ABC, abstractmethod
+from dataclasses import fields
 from typing import Any, ClassVar, Literal
 
 import numpy as np
@@ -62,16 +63,31 @@ class Measure(ABC):
         before, after = as_records(original, confidential), as_records(released, confidential)
         return self.judge(before, after, partition, np.random.default_rng(seed))
 
+    @property
+    def heading(self) -> str:
+        """The title, with the parameters that were chosen; tables and methods among them are left out."""
+        plain = [f for f in fields(self) if "Any" not in str(f.type)]  # type: ignore[arg-type]
+        chosen = [f"{f.name.replace('_', ' ')} {_in_words(getattr(self, f.name))}" for f in plain
+                  if getattr(self, f.name) != f.default]
+        return f"{self.title} ({'; '.join(chosen)})" if chosen else self.title
+
     def finding(self, value: float, sentence: str, **more: Any) -> Finding:
         """The figure, under the measure's own name, limits and direction; not a number is not a figure."""
         if math.isnan(value):
             return self.cannot("The figure is not a number on these tables.")
         more = {"limits": self.limits, "better": self.better, **more}
-        return Finding(measure=self.method_name, title=self.title, value=float(value), sentence=sentence, **more)
+        return Finding(measure=self.method_name, title=self.heading, value=float(value), sentence=sentence, **more)
 
     def cannot(self, reason: str, **details: Any) -> Finding:
         """No figure, and why."""
         return Finding(
-            measure=self.method_name, title=self.title, value=None, reason=reason,
+            measure=self.method_name, title=self.heading, value=None, reason=reason,
             limits=self.limits, better=self.better, details=details,
         )
+
+
+def _in_words(value: Any) -> str:
+    """A parameter for a reader."""
+    if isinstance(value, tuple):
+        return ", ".join(f"{part:g}" if isinstance(part, float) else str(part) for part in value)
+    return {True: "yes", False: "no"}[value] if isinstance(value, bool) else str(value)

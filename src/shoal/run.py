@@ -19,6 +19,7 @@ from shoal.errors import DataError, ParameterError
 from shoal.evidence import Finding, Verdict
 from shoal.groups import Partition
 from shoal.kernels.arrays import Longs
+from shoal.measure import Measure
 from shoal.methods import registered
 from shoal.microdata import Microdata
 from shoal.plan import MaskStep, PartitionStep, Plan
@@ -56,12 +57,12 @@ class Outcome:
         models = [model.judge(self.released, self.before, self.partition) for model in self.plan.requirements]
         return models + self.run.constraints.check(self.released)
 
-    def risk_before(self) -> dict[str, Finding]:
+    def risk_before(self) -> tuple[Finding, ...]:
         """The cheap measures of risk, taken on the original as if it were released."""
         self.tell("measuring the original", 0.0)
-        measures = [e.cls() for e in registered("risk") if e.cls.cheap]
         rng = np.random.default_rng(np.random.SeedSequence(self.entropy, spawn_key=(MEASURES_BEFORE,)))
-        return {m.method_name: m.figure_or_reason(self.before, self.before, None, rng) for m in measures}
+        return tuple(m.figure_or_reason(self.before, self.before, None, rng)
+                     for m in _measures(self.plan) if m.room == "risk" and m.cheap)
 
     def findings(self) -> tuple[Finding, ...]:
         return measured(self.plan, self.before, self.released, self.partition, self.entropy, self.tell)
@@ -220,10 +221,8 @@ def _renumbered(variable: Any, rng: np.random.Generator) -> Any:
 def measured(
     plan: Plan, before: Records, released: Records, partition: Partition | None, entropy: int, tell: Stage
 ) -> tuple[Finding, ...]:
-    """All cheap measures and those that the plan names, each with random numbers of its own."""
-    measures = [e.cls() for room in ("risk", "utility") for e in registered(room) if e.cls.cheap]
-    named = {m.method_name for m in plan.measures}
-    measures = [m for m in measures if m.method_name not in named] + list(plan.measures)
+    """What the measures say of a release, each with random numbers of its own."""
+    measures = _measures(plan)
     findings = []
     for number, measure in enumerate(measures):
         tell(f"measuring {measure.method_name}", number / len(measures))
@@ -231,3 +230,10 @@ def measured(
         findings.append(measure.figure_or_reason(before, released, partition, rng))
     tell("judging", 1.0)
     return tuple(findings)
+
+
+def _measures(plan: Plan) -> list[Measure]:
+    """All cheap measures and those that the plan names."""
+    cheap = [e.cls() for room in ("risk", "utility") for e in registered(room) if e.cls.cheap]
+    named = {m.method_name for m in plan.measures}
+    return [m for m in cheap if m.method_name not in named] + list(plan.measures)

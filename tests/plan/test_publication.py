@@ -1,5 +1,6 @@
 """The plan that a release shows names no cell that the release does not hold."""
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -9,7 +10,7 @@ import pytest
 import shoal
 from shoal.files.tables import Table
 from shoal.microdata import Microdata
-from shoal.plan.publication import public_yaml
+from shoal.plan.publication import hidden_cells, public_rule, public_yaml
 
 FRAME = pl.DataFrame({
     "name": [f"person-{i}" for i in range(12)],
@@ -54,8 +55,27 @@ def test_a_bound_at_the_extreme_cell_is_withheld() -> None:
     original = Microdata.of(FRAME, plan.schema).records
     kept = original["income"].values
     released = original.with_variables(original["income"].with_values(kept.clip(max=52310)))
-    assert "9876543" not in public_yaml(plan, original, released)
-    assert "value: 9876543.25" in public_yaml(plan, original, original)  # the release shows it anyway
+    assert "9876543" not in public_yaml(plan, hidden_cells(plan, original, released))
+    assert "value: 9876543.25" in public_yaml(plan, hidden_cells(plan, original, original))  # the release shows it
+
+
+def test_a_rule_with_a_cell_is_proved_without_telling_it(tmp_path: Path) -> None:
+    rules = ["income <= 9876543.250", "age >= 0"]
+    top = {"mask": "top-code", "columns": ["income"], "value": 52310}
+    out, text = published({**PLAN, "steps": [*PLAN["steps"], top], "constraints": rules}, tmp_path)
+    evidence = json.loads((out / "release" / "evidence.json").read_text())
+    assert {found["requirement"] for found in evidence["requirements"]} >= {"income <= withheld", "age >= 0"}
+    assert "9876543" not in text
+    assert "income <= 9876543.250" in (out / "private" / "report.html").read_text().replace("&lt;", "<")
+
+
+@pytest.mark.parametrize(("rule", "told"), [
+    ("x1 <= 1", "x1 <= withheld"), ("`1` + 1.0 * x == 10", "`1` + withheld * x == 10"), ("a == '1 b'", "a == '1 b'"),
+    ("a == '1' -> b in ('2', \"1\")", "a == withheld -> b in ('2', withheld)"),
+    ("a.1 > 1e0 and a < 11", "a.1 > withheld and a < 11"),
+])
+def test_what_of_a_rule_is_a_cell(rule: str, told: str) -> None:
+    assert public_rule(rule, {"1"}) == told
 
 
 def test_files_are_named_without_their_folders(tmp_path: Path) -> None:

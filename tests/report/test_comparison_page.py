@@ -19,6 +19,14 @@ def test_requirements_come_first_and_the_best_figures_are_marked():
     ]
 
 
+def test_figures_with_other_parameters_are_not_compared():
+    rows = comparison({"a": PLAIN, "b": {"requirements": [], "measures": [
+        FIGURE | {"value": 0.5}, FIGURE | {"title": "SUDA risk (max size 2)", "value": 0.125}]}})
+
+    assert [(row["title"], row["cells"], row["best"]) for row in rows[1:]] == [
+        ("SUDA risk", [0.25, 0.5], [0]), ("Correct", [0.5, None], [0]), ("SUDA risk (max size 2)", [None, 0.125], [1])]
+
+
 def test_a_gap_says_what_it_is_and_never_reads_as_no_risk():
     page = comparison_page({"a": PLAIN, "b": OTHER})
 

@@ -2,16 +2,19 @@
 
 A plan can name what it hides: a category in an order, in a hierarchy or in groups of a recoding may be the only
 trace of a person whom the release no longer shows. What stands in the plan and is a cell of the original, but of
-no released column, is withheld; so is what a method calls secret, such as a key. Of files only the names are told,
-not where they lie.
+no released column, is withheld, from rules and what was proved of them too; so is what a method calls secret, such as
+a key. Of files only the names are told, not where they lie.
 """
 
+import re
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from pathlib import PureWindowsPath
 from typing import Any
 
 import numpy as np
 
+from shoal.evidence import Verdict
 from shoal.plan.plan import Plan
 from shoal.plan.steps import MaskStep
 from shoal.plan.yaml import dump_yaml, plain
@@ -26,27 +29,45 @@ FILES = ("holdout", "others", "key_file")
 """Parameters that can hold paths."""
 
 
-def public_yaml(plan: Plan, original: Records, released: Records) -> str:
-    """The plan as a file without what only the original tells.
+LITERAL = re.compile(r"""`[^`]+`|'(?P<single>[^']*)'|"(?P<double>[^"]*)"
+                     |(?<![\w.])(?P<number>(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)""", re.VERBOSE)
+"""A number or a text in a rule; or a column's name, which may hold either."""
 
-    Parameters
-    ----------
-    original, released
-        The tables whose cells are compared.
-    """
+
+def public_yaml(plan: Plan, hidden: set[str]) -> str:
+    """The plan as a file without what only the original tells (`hidden_cells`)."""
     sections = plain(plan.as_mapping())
     for step, spec in zip(plan.steps, sections["steps"]):
         for name in step.method.secrets if isinstance(step, MaskStep) else ():
             if spec.get(name) is not None:
                 spec[name] = WITHHELD
-    hidden = _hidden(sections, original, released)
     for place in _places(sections):
         for key in place.keys() & {*CELLS, *FILES}:
             if key in FILES or (key == "hierarchy" and isinstance(place[key], str)):
                 place[key] = _without_folders(place[key])
             elif key != "label" or "role" not in place:  # the label of a column describes it
                 place[key] = _without(place[key], hidden)
+    if rules := sections.get("constraints"):
+        rules["rules"] = [public_rule(rule, hidden) for rule in rules["rules"]]
     return dump_yaml(sections)
+
+
+def public_verdict(verdict: Verdict, hidden: set[str]) -> Verdict:
+    """What was proved of a rule, without the numbers and texts in it that only the original tells."""
+    rule = public_rule(verdict.requirement, hidden)
+    return replace(verdict, requirement=rule, sentence=verdict.sentence.replace(repr(verdict.requirement), repr(rule)))
+
+
+def public_rule(rule: str, hidden: set[str]) -> str:
+    """A rule without the numbers and texts that only the original tells."""
+    return LITERAL.sub(lambda found: WITHHELD if _literal(found) in hidden else found[0], rule)
+
+
+def _literal(found: re.Match[str]) -> str | None:
+    """The number or text that stands in a rule, None for a column's name."""
+    if found.lastgroup is None:
+        return None
+    return _text(float(found["number"])) if found.lastgroup == "number" else found[found.lastgroup]
 
 
 def _places(sections: Any) -> Iterator[dict[str, Any]]:
@@ -55,9 +76,11 @@ def _places(sections: Any) -> Iterator[dict[str, Any]]:
         yield from sections.get(name, ())
 
 
-def _hidden(sections: Any, original: Records, released: Records) -> set[str]:
+def hidden_cells(plan: Plan, original: Records, released: Records) -> set[str]:
     """Cells in the plan that no released column has: categories, and the extremes of columns of numbers."""
+    sections = plain(plan.as_mapping())
     texts = {text for place in _places(sections) for key in CELLS if key in place for text in _scalars(place[key])}
+    texts |= {text for rule in plan.constraints for found in LITERAL.finditer(rule) if (text := _literal(found))}
     cells: set[str] = set()
     for variable in original.variables:
         if not variable.continuous:

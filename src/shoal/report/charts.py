@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from shoal.evidence import rounded
 from shoal.hierarchy import number_label
 from shoal.kernels.arrays import Bools, Floats
 from shoal.records import Variable
@@ -25,8 +26,8 @@ def distribution(original: Variable, released: Variable, threshold: int, *, publ
     """Shares of records in bins, original against released; None where there is nothing that may be shown.
 
     Counts below `threshold` are left out, and the smallest other one where those left out could be told from the
-    rest. The outer bins end at the mean of the `threshold` lowest and highest values and hold everything beyond, so
-    that no single record shapes the picture. For the public, categories of the original that the release does not
+    rest. The outer bins are those of the `threshold`-th lowest and highest value and hold everything beyond, so that
+    no few records shape the picture. For the public, categories of the original that the release does not
     have are one bar without their names.
 
     Returns
@@ -89,13 +90,13 @@ def _histogram(before: Floats, after: Floats, threshold: int) -> list[dict[str, 
     known = np.sort(before[~np.isnan(before)])
     if len(known) < 2 * threshold:
         return []
-    edges = _edges(float(known[:threshold].mean()), float(known[-threshold:].mean()))
+    edges = _edges(float(known[threshold - 1]), float(known[-threshold]))
     rows = []
     for name, values in (("original", before), ("released", after)):
         inside = np.clip(values[~np.isnan(values)], edges[0], edges[-1])
         counts, _ = np.histogram(inside, edges)
         rows += [
-            {"table": name, "low": float(low), "high": float(high), "share": float(count / max(len(inside), 1))}
+            {"table": name, "low": float(low), "high": float(high), "share": rounded(count / max(len(inside), 1))}
             for low, high, count, safe in zip(edges, edges[1:], counts, shown(counts, threshold)) if safe
         ]
     return rows
@@ -121,7 +122,9 @@ def _edges(low: float, high: float) -> Floats:
     power = 10.0 ** np.floor(np.log10(raw))
     width = next(step * power for step in (1, 2, 2.5, 5, 10) if step * power >= raw)
     first = np.floor(low / width)
-    return np.asarray(np.arange(first, np.ceil(high / width) + 1) * width)
+    edges = np.arange(first, np.ceil(high / width) + 1) * width
+    digits = 1 - int(np.floor(np.log10(width)))
+    return np.array([round(float(edge), digits) for edge in edges])  # without what arithmetic adds
 
 
 def _bars(original: Variable, released: Variable, threshold: int, public: bool) -> list[dict[str, Any]]:
@@ -135,7 +138,7 @@ def _bars(original: Variable, released: Variable, threshold: int, public: bool) 
         held = [c for c in order if count.get(c, 0)]
         safe = shown(np.array([count[c] for c in held], dtype=np.int64), threshold)
         safe_ones = {category for category, fine in zip(held, safe) if fine}
-        rows += [{"table": name, "category": category, "share": count[category] / max(sum(count.values()), 1)}
+        rows += [{"table": name, "category": category, "share": rounded(count[category] / max(sum(count.values()), 1))}
                  for category in order[:MOST_CATEGORIES] if category in safe_ones]
     return rows
 

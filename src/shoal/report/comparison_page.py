@@ -26,7 +26,7 @@ def comparison(evidence: Mapping[str, Mapping[str, Any]]) -> list[dict[str, Any]
             row = _row(rows, ("requirement", verdict["requirement"]), verdict["requirement"], None, len(evidence))
             row["cells"][position] = verdict["achieved"]
         for figure in content["measures"]:
-            row = _row(rows, ("measure", figure["measure"]), figure["title"], figure["better"], len(evidence))
+            row = _row(rows, ("measure", figure["title"]), figure["title"], figure["better"], len(evidence))
             row["cells"][position] = figure["value"]
     for row in rows.values():
         known = [cell for cell in row["cells"] if cell is not None]

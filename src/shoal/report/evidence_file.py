@@ -36,11 +36,15 @@ class Estimate(TypedDict):
 
 @with_config(CLOSED)
 class Figure(TypedDict):
-    """A figure of risk or loss; null with a reason where it could not be computed."""
+    """A figure of risk or loss; null with a reason where it could not be computed.
+
+    `original` is a risk's figure on the original table as if it were released; null where it was not taken.
+    """
 
     measure: str
     title: str
     value: float | None
+    original: float | None
     limits: tuple[float, float | None]
     better: Literal["lower", "higher"]
     sentence: str
@@ -115,7 +119,6 @@ EvidenceFile = TypedDict("EvidenceFile", {
     "records": int,
     "requirements": list[Requirement],
     "measures": list[Figure],
-    "risk of the original": dict[str, float | None],
     "columns": list[ReleasedColumn],
     "released unchanged": list[str],
     "not released": list[str],
@@ -140,16 +143,16 @@ def evidence_file(
     frontier
         The content of frontier.json, if the plan was chosen by an exploration.
     """
-    told = Evidence(verdicts=dossier.verdicts, findings=dossier.findings).as_mapping()
+    told = Evidence(verdicts=dossier.public_verdicts, findings=dossier.findings).as_mapping()
     threshold = threshold_of(dossier)
     steps = [in_words(facts, threshold, len(dossier.original)) for facts in dossier.steps]
     return cast(dict[str, Any], as_json({
         "version": RECORD_VERSION,
         "records": len(dossier.released),
         "requirements": told["requirements"],
-        "measures": rounded(told["measures"]),
-        "risk of the original": rounded({name: found.value for name, found in dossier.before.items()}),
-        "columns": rounded(columns_of(dossier, threshold, public=True)),
+        "measures": rounded([{**figure, "original": dossier.figure_before(figure["title"])}
+                             for figure in told["measures"]]),
+        "columns": columns_of(dossier, threshold, public=True),
         "released unchanged": unchanged(dossier),
         "not released": removed(dossier),
         "steps": [{"step": name, "facts": dict(facts)} for name, facts in steps],

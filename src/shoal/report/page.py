@@ -66,9 +66,9 @@ def _page(
         "page.html",
         dossier=dossier,
         private=private,
-        holds=all(verdict.holds for verdict in dossier.verdicts),
+        verdicts=dossier.verdicts if private else dossier.public_verdicts,
         promised=bool(dossier.plan.requirements),
-        risks=[(f, _before(dossier, f), source) for f, room, source in measured if room == "risk"],
+        risks=[(f, dossier.figure_before(f.title), source) for f, room, source in measured if room == "risk"],
         losses=[(f, source) for f, room, source in measured if room == "utility"],
         unmeasured=[f for f in dossier.findings if f.value is None],
         by_column=_by_column(dossier.findings),
@@ -98,11 +98,6 @@ def render(template: str, **content: Any) -> str:
 def _with_source(findings: Sequence[Finding]) -> list[tuple[Finding, str, str]]:
     homes = {e.name: (e.room, e.source) for room in ("risk", "utility") for e in registered(room)}
     return [(finding, *homes[finding.measure]) for finding in findings]
-
-
-def _before(dossier: Dossier, finding: Finding) -> float | None:
-    found = dossier.before.get(finding.measure)
-    return None if found is None else found.value
 
 
 def _by_column(findings: Sequence[Finding]) -> dict[str, dict[str, float]]:
