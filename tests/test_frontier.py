@@ -45,13 +45,52 @@ def test_own_steps_with_lists_as_ranges() -> None:
     assert len(candidates(Plan.of(plan(method=steps)))) == 4
 
 
+def test_no_two_candidates_have_one_name(tmp_path: Path) -> None:
+    """By the last k alone, 3 then 2 and 5 then 2 were one candidate with the figures of either."""
+    steps = [{"partition": "mdav", "columns": [name], "k": ks} for name, ks in (("a", [3, 5]), ("b", [2, 4]))]
+    found = explore(table(), plan(method={"twice": steps}), tmp_path)
+    assert [p.name for p in found.points] == [f"twice k1={first} k2={second}" for first in (3, 5) for second in (2, 4)]
+    assert len({(p.risk, p.utility) for p in found.points}) == 4
+    assert [c.name for c in candidates(Plan.of(plan(method=["mdav", "mdav"], k=[3, 3])))] == ["mdav k=3"]
+
+
+def test_a_plan_that_was_written_finds_its_hierarchy(tmp_path: Path) -> None:
+    (tmp_path / "c.csv").write_text("x;*\ny;*\n")
+    (tmp_path / "plan.yaml").write_text(
+        "columns: {a: quasi-identifier, c: {role: quasi-identifier, level: nominal, hierarchy: c.csv}}\n"
+        "explore: {method: [mdav], k: [2, 3], utility: propensity}\n")
+    frame = table().select("a", c=pl.Series(["x", "y"] * 30))
+    found = explore(frame, tmp_path / "plan.yaml", tmp_path / "out")
+    write(found, tmp_path / "out")
+    for one in found.points:
+        again = shoal.assess(frame, tmp_path / "out" / "plans" / f"{frontier.slug(one.name)}.yaml", seed=0)
+        figures = {f.measure: f.value for f in again.findings}
+        assert (figures["distance-linkage"], figures["propensity"]) == (one.risk, one.utility)
+    before = set((tmp_path / "out" / "points").iterdir())
+    (tmp_path / "c.csv").write_text("x;z;*\ny;z;*\n")
+    explore(frame, tmp_path / "plan.yaml", tmp_path / "out")
+    assert len(set((tmp_path / "out" / "points").iterdir()) - before) == 2  # another hierarchy, other figures
+
+
+def test_what_was_recommended_before_is_no_recommendation(tmp_path: Path) -> None:
+    write(explore(table(), plan(method=["mdav"], k=[3]), tmp_path), tmp_path)
+    asked = {**plan(method=["mdav"], k=[3]), "requirements": [{"privacy": "k-anonymity", "k": 5}]}
+    write(explore(table(), asked, tmp_path), tmp_path)
+    assert not (tmp_path / "plan.yaml").exists()
+
+
 @pytest.mark.parametrize(("explored", "message"), [
     ({"k": [3]}, "needs the key 'method'"), ({"method": ["mdaw"]}, "Unknown method 'mdaw'; did you mean 'mdav'"),
     ({"method": ["mdav"], "k": [3], "variance": [0.1]}, "none of the methods has the parameter 'variance'"),
+    ({"method": ["mdav"], "k": []}, "the range of 'k' is empty"),
+    ({"method": ["mdav"], "risk": {"method": "suda2"}}, "risk must be the name of a measure"),
+    ({"method": ["mdav"], "utility": "propensity"}, "measures names more than once"),
+    ({"method": {"A b": [{"partition": "mdav", "k": 3}], "a-b": [{"partition": "mdav", "k": 5}]}}, "one file name"),
 ])
 def test_what_cannot_be_explored(explored: dict[str, Any], message: str) -> None:
+    measures = [{"utility": "propensity"}, {"utility": "propensity", "model": "cart"}]
     with pytest.raises(PlanError, match=message):
-        candidates(Plan.of(plan(**explored)))
+        candidates(Plan.of({**plan(**explored), "measures": measures}))
 
 
 def point(name: str, risk: float | None, utility: float | None, *, holds: bool = True) -> Point:
@@ -69,6 +108,22 @@ def test_the_frontier_by_definition() -> None:
         assert bool(twins & found) == (not beaten)
     higher = [point("x", 0.1, 5.0), point("y", 0.1, 7.0), point("refused", 0.0, 9.0, holds=False), point("z", None, 1)]
     assert frontier._pareto(higher, ("lower", "higher")) == ("y",)
+
+
+@pytest.mark.parametrize(("points", "recommended", "because"), [
+    ([point("x", 0.1, 5.0, holds=False)], None, "No candidate satisfies every requirement"),
+    ([point("x", 0.1, None), point("y", 0.1, 1, holds=False)], None, "No candidate that satisfies every"),
+    ([point("x", 0.1, 5.0), point("y", 0.0, 0.0, holds=False)], "x", "'x' is the only candidate that satisfies"),
+    ([point("x", 0.1, 5.0), point("y", 0.1, 6.0)], "x", "'x' is at least as good on both axes as every other"),
+    ([point("x", 0.2, 5.0), point("y", 0.1, 6.0)], "y", "of equally near ones it has the better r"),
+    ([point("x", 0.4, 5.0), point("y", 0.2, 5.5), point("z", 0.1, 7.0)], "y", "3 candidates on the frontier, 'y' is"),
+])
+def test_the_reason_of_a_recommendation_is_true(points: list[Point], recommended: str | None, because: str) -> None:
+    pareto = frontier._pareto(points, ("lower", "lower"))
+    name, reason = frontier._recommend(points, pareto, ("lower", "lower"), ("r", "u"))
+    assert name == recommended
+    assert because in reason
+    assert ("equally near" in reason) == ("equally near" in because)
 
 
 def test_every_point_is_made_again_from_its_plan(tmp_path: Path) -> None:

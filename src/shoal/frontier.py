@@ -38,6 +38,7 @@ from shoal.files.atomic import atomic_file
 from shoal.methods import entry, registered
 from shoal.microdata import Microdata
 from shoal.plan import Plan
+from shoal.plan.yaml import dump_yaml
 from shoal.release import assess
 from shoal.report.frontier_page import frontier_page
 
@@ -60,7 +61,7 @@ class Candidate:
     Parameters
     ----------
     name
-        The method and its parameters, as in `mdav k=5`.
+        The method and what of the ranges was chosen, as in `mdav k=5`; no two candidates have the same.
     method
         The method's name alone.
     plan
@@ -109,9 +110,10 @@ class Frontier:
     points
         All candidates, in the order of the plan.
     pareto
-        Names of those than which no other is better on one axis and no worse on the other, by risk.
+        Names of those than which no other is better on one axis and no worse on the other, by risk; only candidates
+        that satisfy the requirements and have both figures take part. Of equal ones the first.
     recommended
-        Name of the one to take, None if no candidate satisfies the requirements; `because` says why.
+        Name of the one to take, None if no candidate takes part; `because` says why.
     """
 
     points: tuple[Point, ...]
@@ -138,9 +140,11 @@ def write(frontier: Frontier, directory: str | Path) -> Path:
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     (folder / "plans").mkdir(exist_ok=True)
     for name, plan in frontier.plans.items():
-        _put(folder / "plans" / f"{slug(name)}.yaml", plan.as_yaml())
-    if frontier.recommended is not None:
-        _put(folder / "plan.yaml", frontier.plans[frontier.recommended].as_yaml())
+        _put_plan(folder / "plans" / f"{slug(name)}.yaml", plan)
+    if frontier.recommended is None:
+        (folder / "plan.yaml").unlink(missing_ok=True)  # one that was recommended before
+    else:
+        _put_plan(folder / "plan.yaml", frontier.plans[frontier.recommended])
     _put(folder / "frontier.json", json.dumps(frontier.as_mapping(), indent=2) + "\n")
     _put(folder / "frontier.html", frontier_page(frontier.as_mapping()))
     return folder
@@ -149,6 +153,15 @@ def write(frontier: Frontier, directory: str | Path) -> Path:
 def slug(name: str) -> str:
     """A candidate's name as a file name: `mdav k=5` is `mdav-k-5`."""
     return re.sub(r"[^a-z0-9.]+", "-", name.lower()).strip("-")
+
+
+def _put_plan(path: Path, plan: Plan) -> None:
+    """The plan as a file that finds its hierarchies from where it lies."""
+    sections = plan.as_mapping()
+    for column in sections["columns"].values():
+        if isinstance(column.get("hierarchy"), str):
+            column["hierarchy"] = os.path.relpath(plan.folder / column["hierarchy"], path.parent)
+    _put(path, dump_yaml(sections))
 
 
 def _put(path: Path, text: str) -> None:
@@ -174,19 +187,25 @@ def candidates(plan: Plan) -> list[Candidate]:
     for axis in ("risk", "utility"):
         spec.pop(axis, None)
     ranges = {key: value if isinstance(value, list) else [value] for key, value in spec.items()}
+    if empty := [key for key, choices in ranges.items() if not choices]:
+        raise PlanError(f"explore: the range of '{empty[0]}' is empty. Give it values, or take it out.")
     named = methods.items() if isinstance(methods, Mapping) else [(name, None) for name in methods]
+    axes = _axes(plan)
     used: set[str] = set()
-    found = []
+    found: dict[str, Candidate] = {}
     for name, steps in named:
-        for chosen, made in _combinations(str(name), steps, ranges, used):
-            shown = " ".join(f"{key}={value}" for key, value in chosen.items())
+        for shown, made in _combinations(str(name), steps, ranges, used):
             mapping = {**plan.as_mapping(), "steps": [*_before(plan), *made]}
             mapping.pop("explore", None)
-            found.append(Candidate(name=f"{name} {shown}".strip(), method=str(name),
-                                   plan=replace(Plan.of(mapping), folder=plan.folder)))
+            candidate = Candidate(name=f"{name} {shown}".strip(), method=str(name),
+                                  plan=_with_axes(replace(Plan.of(mapping), folder=plan.folder), axes))
+            twin = found.setdefault(slug(candidate.name), candidate)
+            if twin.plan.as_mapping() != candidate.plan.as_mapping():
+                raise PlanError(f"explore: '{twin.name}' and '{candidate.name}' are two candidates whose plans would "
+                                f"have one file name. Rename one.")
     if idle := sorted(set(ranges) - used):
         raise PlanError(f"explore: none of the methods has the parameter '{idle[0]}'. Take the range out.")
-    return found
+    return list(found.values())
 
 
 def _before(plan: Plan) -> list[dict[str, Any]]:
@@ -194,9 +213,32 @@ def _before(plan: Plan) -> list[dict[str, Any]]:
     return [step.as_mapping() for step in plan.steps]
 
 
+def _axes(plan: Plan) -> tuple[str, str]:
+    """The names of the two measures that candidates are compared by."""
+    axes = []
+    for room, default in (("risk", DEFAULT_RISK), ("utility", DEFAULT_UTILITY)):
+        name = plan.explore.get(room, default)
+        if not isinstance(name, str):
+            raise PlanError(f"explore: {room} must be the name of a measure; name one with parameters in the section "
+                            f"measures as well.")
+        entry(room, name)
+        if sum(m.method_name == name for m in plan.measures) > 1:
+            raise PlanError(f"explore: {room} is '{name}', which measures names more than once. Leave one of them.")
+        axes.append(name)
+    return axes[0], axes[1]
+
+
+def _with_axes(plan: Plan, axes: tuple[str, str]) -> Plan:
+    """The plan with the two measures that were asked for among those that every release with it takes."""
+    have = {m.method_name for m in plan.measures}
+    asked = [entry(room, name).cls for room, name in zip(("risk", "utility"), axes) if name not in have]
+    return replace(plan, measures=(*plan.measures, *(cls() for cls in asked if not cls.cheap)))
+
+
 def _combinations(
     name: str, steps: Any, ranges: Mapping[str, list[Any]], used: set[str]
-) -> Iterator[tuple[dict[str, Any], list[dict[str, Any]]]]:
+) -> Iterator[tuple[str, list[dict[str, Any]]]]:
+    """What was chosen, as a text, and the steps that it makes."""
     if steps is not None and not (isinstance(steps, (list, tuple)) and all(isinstance(s, Mapping) for s in steps)):
         raise PlanError(f"explore: '{name}' must be a list of steps, as in [{{partition: mdav, k: [3, 5]}}].")
     given = [dict(step) for step in steps] if steps is not None else _steps_of(name)
@@ -212,12 +254,14 @@ def _combinations(
             elif key not in step and key in ranges:
                 open_places.append((number, key, ranges[key]))
                 used.add(key)
+    keys = [key for _, key, _ in open_places]
     for values in product(*(choices for _, _, choices in open_places)):
         made = [dict(step) for step in given]
-        chosen = {}
+        chosen = []
         for (number, key, _), value in zip(open_places, values):
-            made[number][key] = chosen[key] = value
-        yield chosen, made
+            made[number][key] = value
+            chosen.append(f"{key}={value}" if keys.count(key) == 1 else f"{key}{number + 1}={value}")
+        yield " ".join(chosen), made
 
 
 def _takes_lists(room: str, name: str, key: str) -> bool:
@@ -262,15 +306,12 @@ def explore(
         Called with how many are done, how many there are, and the name of the last.
     """
     plan = Plan.of(plan)
-    tries = candidates(plan)
-    axes = str(plan.explore.get("risk", DEFAULT_RISK)), str(plan.explore.get("utility", DEFAULT_UTILITY))
-    for room, axis in zip(("risk", "utility"), axes):
-        entry(room, axis)
+    tries, axes = candidates(plan), _axes(plan)
     original = Microdata.of(table, plan.schema, plan.folder)
     folder = Path(directory)
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     (folder / "points").mkdir(exist_ok=True)
-    fingerprint = original.fingerprint()
+    fingerprint = [original.fingerprint(), *_beside(original, plan)]
     results: dict[str, dict[str, Any]] = {}
     todo = []
     for candidate in tries:
@@ -281,7 +322,7 @@ def explore(
             todo.append((candidate, path))
     tell = progress or (lambda done, total, name: None)
     tell(len(results), len(tries), "")
-    for name, path, result in _carried_out(todo, table, axes, seed, workers):
+    for name, path, result in _carried_out(todo, table, seed, workers):
         with atomic_file(path, 0o600) as temporary:
             temporary.write_text(json.dumps(result))
         results[name] = result
@@ -300,9 +341,9 @@ def _direction(results: Iterable[Mapping[str, Any]], axis: str) -> str:
 
 
 def _carried_out(
-    todo: Sequence[tuple[Candidate, Path]], table: Any, axes: tuple[str, str], seed: int, workers: int
+    todo: Sequence[tuple[Candidate, Path]], table: Any, seed: int, workers: int
 ) -> Iterator[tuple[str, Path, dict[str, Any]]]:
-    jobs = [(c.name, path, _with_axes(c.plan, axes)) for c, path in todo]
+    jobs = [(c.name, path, c.plan) for c, path in todo]
     if workers <= 1 or len(jobs) <= 1:
         for name, path, plan in jobs:
             yield name, path, _try(table, plan, seed)
@@ -319,13 +360,6 @@ def _carried_out(
             pool.shutdown(wait=False, cancel_futures=True)
             held.close()
             raise
-
-
-def _with_axes(plan: Plan, axes: tuple[str, str]) -> Plan:
-    """The plan with the two measures that were asked for among those it takes."""
-    have = {m.method_name for m in plan.measures}
-    asked = [entry(room, name).cls() for room, name in zip(("risk", "utility"), axes) if name not in have]
-    return replace(plan, measures=(*plan.measures, *asked))
 
 
 _remembered: dict[str, Any] = {}
@@ -355,15 +389,29 @@ def _try(table: Any, plan: Plan, seed: int) -> dict[str, Any]:
     except ShoalError as refusal:
         return {"holds": False, "reason": str(refusal), "figures": {}, "better": {}}
     failed = " ".join(v.sentence for v in evidence.verdicts if not v.holds)
+    figures: dict[str, float | None] = {}
+    for finding in evidence.findings:
+        figures[finding.title if finding.measure in figures else finding.measure] = finding.value
     return {
         "holds": all(verdict.holds for verdict in evidence.verdicts),
         "reason": failed,
-        "figures": {f.measure: f.value for f in evidence.findings},
+        "figures": figures,
         "better": {f.measure: f.better for f in evidence.findings},
     }
 
 
-def _key(candidate: Candidate, axes: tuple[str, str], seed: int, fingerprint: str) -> str:
+def _beside(original: Microdata, plan: Plan) -> Iterator[str]:
+    """What the files hold that the plan names: hierarchies, and the further tables of measures."""
+    for variable in original.encoded.variables:
+        if variable.hierarchy is not None:
+            yield repr(variable.hierarchy.paths)
+    for measure in plan.measures:
+        for value in (getattr(measure, "holdout", None), *getattr(measure, "others", ())):
+            if isinstance(value, (str, Path)):
+                yield hashlib.sha256(Path(value).read_bytes()).hexdigest() if Path(value).is_file() else ""
+
+
+def _key(candidate: Candidate, axes: tuple[str, str], seed: int, fingerprint: Sequence[str]) -> str:
     content = [candidate.plan.as_mapping(), axes, seed, fingerprint, shoal.__version__]
     return hashlib.sha256(json.dumps(content, sort_keys=True, default=str).encode()).hexdigest()[:24]
 
@@ -397,18 +445,24 @@ def _pareto(points: Sequence[Point], better: Sequence[str]) -> tuple[str, ...]:
 def _recommend(
     points: Sequence[Point], pareto: Sequence[str], better: Sequence[str], axes: tuple[str, str]
 ) -> tuple[str | None, str]:
-    """The point of the frontier nearest to the corner where both are best, axes scaled to the frontier."""
-    on = [p for p in points if p.name in pareto]
-    if not on:
-        return None, "No candidate satisfies every requirement, so none can be recommended."
-    if len(on) == 1:
-        return on[0].name, f"'{on[0].name}' is at least as good as every other candidate on both axes."
+    """The point of the frontier nearest to the corner where both are best, axes scaled to the frontier; of equally
+    near ones that with the better risk."""
+    if not pareto:
+        lacking = "that satisfies every requirement has both figures" if any(
+            p.holds for p in points) else "satisfies every requirement"
+        return None, f"No candidate {lacking}, so none can be recommended."
+    if len(pareto) == 1:
+        others = sum(p.comparable for p in points) > 1
+        least = "at least as good on both axes as every other" if others else "the only"
+        return pareto[0], f"'{pareto[0]}' is {least} candidate that satisfies every requirement and has both figures."
+    on = [next(p for p in points if p.name == name) for name in pareto]
     places = [_signed(p, better) for p in on]
     low = [min(axis) for axis in zip(*places)]
-    width = [max(max(axis) - least, 1e-300) for axis, least in zip(zip(*places), low)]
-    scaled = [[(v - least) / w for v, least, w in zip(place, low, width)] for place in places]
-    best = min(range(len(on)), key=lambda i: dist(scaled[i], [0.0, 0.0]))
-    return on[best].name, (
-        f"Of the {len(on)} candidates that no other beats on both axes, '{on[best].name}' is nearest to the best of "
-        f"both ({axes[0]} {on[best].risk:.4g}, {axes[1]} {on[best].utility:.4g})."
+    width = [max(axis) - least for axis, least in zip(zip(*places), low)]
+    away = [dist([(v - least) / w for v, least, w in zip(place, low, width)], [0.0, 0.0]) for place in places]
+    best = on[away.index(min(away))]
+    tied = f"; of equally near ones it has the better {axes[0]}" if away.count(min(away)) > 1 else ""
+    return best.name, (
+        f"Of the {len(on)} candidates on the frontier, '{best.name}' is nearest to the best of both "
+        f"({axes[0]} {best.risk:.4g}, {axes[1]} {best.utility:.4g}), each axis scaled to the frontier's range{tied}."
     )
