@@ -200,9 +200,12 @@ def test_no_worker_outlives_an_exploration_that_was_stopped(tmp_path: Path, sent
     process = subprocess.Popen(command, env=environment, start_new_session=True, stderr=subprocess.PIPE)
     while process.poll() is None and not list(out.glob("points/*.json")):
         time.sleep(0.02)
-    process.send_signal(sent)
-    process.communicate(timeout=60)  # until the last process that holds the pipe has left
+    os.killpg(process.pid, sent) if sent == signal.SIGINT else process.kill()  # a terminal tells the workers too
+    _, told = process.communicate(timeout=60)  # until the last process that holds the pipe has left
     assert process.returncode == status
+    if sent == signal.SIGINT:  # and nothing of semaphores that were left behind
+        assert told.decode() == (
+            "Interrupted; finished candidates are kept, and the same command goes on from there.\n")
     assert len(list(out.glob("points/*.json"))) == 1
 
 

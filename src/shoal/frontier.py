@@ -20,9 +20,10 @@ import hashlib
 import json
 import os
 import re
+import signal
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, replace
 from itertools import product
 from math import dist
@@ -352,14 +353,28 @@ def _carried_out(
     lifeline, held = context.Pipe(duplex=False)
     with held, ProcessPoolExecutor(workers, mp_context=context, initializer=_remember,
                                    initargs=(table, seed, lifeline)) as pool:
-        running = {pool.submit(_try_remembered, plan): (name, path) for name, path, plan in jobs}
         try:
+            with _deaf_to_interrupts():
+                running = {pool.submit(_try_remembered, plan): (name, path) for name, path, plan in jobs}
             for future in as_completed(running):
                 yield *running[future], future.result()
         except BaseException:  # interrupted: no candidate that is under way is waited for
-            pool.shutdown(wait=False, cancel_futures=True)
-            held.close()
+            held.close()  # at which the workers leave
+            pool.shutdown(cancel_futures=True)
             raise
+
+
+@contextmanager
+def _deaf_to_interrupts() -> Iterator[None]:
+    """Processes that start meanwhile never hear of a Ctrl-C, and print nothing about it; here it comes afterwards."""
+    if not hasattr(signal, "pthread_sigmask"):  # as on Windows
+        yield
+        return
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 _remembered: dict[str, Any] = {}

@@ -15,7 +15,7 @@ import shoal
 from shoal.cli.directories import check_free, check_writable
 from shoal.cli.terminal import Terminal
 from shoal.cli.unchanging import unchanging
-from shoal.errors import FileError, plural
+from shoal.errors import INTERRUPTED, FileError, plural
 
 FILE = click.Path(path_type=Path)
 DOUBTED = ("quasi-identifier", "confidential", "other", "weight")
@@ -250,7 +250,11 @@ def explore(
             if stage is not None:
                 stage(f"{done} of {total} {name}", done / max(total, 1))
 
-        frontier = run(table.frame, plan, out, seed=seed, workers=workers, progress=progress)
+        try:
+            frontier = run(table.frame, plan, out, seed=seed, workers=workers, progress=progress)
+        except KeyboardInterrupt:
+            click.echo("Interrupted; finished candidates are kept, and the same command goes on from there.", err=True)
+            raise click.exceptions.Exit(INTERRUPTED) from None
     write(frontier, out)
     terminal.result(frontier.as_mapping())
     for point in frontier.points:
