@@ -1,5 +1,6 @@
 """Hierarchies: reading, checks, and the embedding of their path distance."""
 
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -44,6 +45,21 @@ def test_intervals_nest() -> None:
     assert Hierarchy.from_intervals([3, 12], [5, 10]).paths == (
         ("3", "[0, 5)", "[0, 10)", "*"), ("12", "[10, 15)", "[10, 20)", "*"),
     )
+
+
+def test_intervals_of_decimals_hold_their_lower_end():
+    """In binary, 0.3 / 0.1 is a little less than 3 and 3 x 0.1 a little more than 0.3."""
+    hierarchy = Hierarchy.from_intervals([i / 10 for i in range(-10, 30)], [0.1, 0.3, 1.2])
+    for leaf, small, middle, large, _ in hierarchy.paths:
+        for label, width in ((small, 0.1), (middle, 0.3), (large, 1.2)):
+            low, high = (Decimal(end) for end in label[1:-1].split(", "))
+            assert low <= Decimal(leaf) < high and high - low == Decimal(str(width))
+
+
+def test_a_tree_without_leaves_is_refused():
+    for tree in ({}, {"a": []}, []):
+        with pytest.raises(SchemaError, match="A hierarchy needs at least one leaf; got none"):
+            Hierarchy.from_nested(tree)
 
 
 @pytest.mark.parametrize(("paths", "message"), [

@@ -20,6 +20,9 @@ import numpy as np
 from shoal.errors import FileError, SchemaError, plural
 from shoal.kernels.arrays import Floats, Ints
 
+ROUNDING = 1e-12
+"""Share of a ratio by which rounding may have moved it off a whole number."""
+
 
 @dataclass(frozen=True, slots=True)
 class Hierarchy:
@@ -47,10 +50,9 @@ class Hierarchy:
             object.__setattr__(self, "paths", tuple((*path, "*") for path in self.paths))
         object.__setattr__(self, "_row", {path[0]: i for i, path in enumerate(self.paths)})
         if len(self._row) < len(self.paths):
-            raise SchemaError(
-                f"A hierarchy must list every leaf once; {plural(len(self.paths) - len(self._row), 'row')} "
-                f"repeat a leaf."
-            )
+            again = len(self.paths) - len(self._row)
+            repeat = "repeats" if again == 1 else "repeat"
+            raise SchemaError(f"A hierarchy must list every leaf once; {plural(again, 'row')} {repeat} a leaf.")
         self._check_tree()
 
     def _check_tree(self) -> None:
@@ -95,7 +97,7 @@ class Hierarchy:
         Branches of unequal depth are padded by repeating the leaf.
         """
         paths = list(_walk(tree, (root,)))
-        height = max(map(len, paths))
+        height = max(map(len, paths), default=0)
         return cls(tuple((*[path[0]] * (height - len(path)), *path) for path in paths))
 
     @classmethod
@@ -104,7 +106,7 @@ class Hierarchy:
         if not isinstance(widths, (list, tuple)) or not all(isinstance(w, (int, float)) and w > 0 for w in widths):
             raise SchemaError("Interval widths must be a list of numbers above 0.")
         for small, large in zip(widths, widths[1:]):
-            if large % small:
+            if _whole(large / small) is None:
                 raise SchemaError(f"Interval widths must be multiples of each other; got {small} and {large}.")
         return cls(
             tuple(
@@ -167,8 +169,20 @@ def _walk(node: Any, above: tuple[str, ...]) -> Iterable[tuple[str, ...]]:
 
 
 def _interval(value: float, width: float, origin: float) -> str:
-    low = origin + np.floor((value - origin) / width) * width
-    return f"[{number_label(low)}, {number_label(low + width)})"
+    steps = (value - origin) / width
+    number = _whole(steps)
+    low = int(np.floor(steps)) if number is None else number
+    return f"[{_edge(origin + low * width)}, {_edge(origin + (low + 1) * width)})"
+
+
+def _whole(ratio: float) -> int | None:
+    """The whole number that a ratio of decimals stands for: 0.3 / 0.1 is 2.9999999999999996."""
+    return round(ratio) if abs(ratio - round(ratio)) <= ROUNDING * abs(ratio) else None
+
+
+def _edge(value: float) -> str:
+    """An interval's end, without the digits that rounding adds: 3 x 0.1 is 0.30000000000000004."""
+    return number_label(value if float(value).is_integer() else float(f"{value:.15g}"))
 
 
 def _label(value: Any) -> str:
