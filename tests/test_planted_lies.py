@@ -134,6 +134,50 @@ def test_the_private_folder_lets_a_requirement_on_groups_be_audited(tmp_path: Pa
     assert shoal.audit(path, plan, original=people(), private=out / "private").holds
 
 
+def wide(n: int = 300) -> pl.DataFrame:
+    rng = np.random.default_rng(3)
+    return pl.DataFrame({"a": rng.normal(size=n), "b": rng.normal(size=n), "c": rng.normal(size=n)})
+
+
+def permuted(k: int, *columns: str) -> dict[str, Any]:
+    groups = {"partition": "mdav", "k": k} if k < 300 else {"partition": "whole"}
+    return {**groups, "columns": list(columns), "replace": "permutation"}
+
+
+HIDDEN = [
+    ([permuted(20, "a", "b")], 20),
+    ([permuted(2, "a"), permuted(300, "b")], 2),    # the last step's group of everybody hides nobody's a
+    ([permuted(300, "b"), permuted(2, "a")], 2),
+    ([permuted(20, "a"), permuted(20, "b")], None),  # hidden from who knows both: who shares both groups
+    ([permuted(20, "a", "b"), permuted(2, "c")], 20),  # c is not known to the attacker
+    ([permuted(300, "a"), {"mask": "noise", "columns": ["b"], "variance": 0.5}], 1),  # noise hides nobody
+    ([permuted(300, "a", "b"), {"mask": "noise", "columns": ["b"], "variance": 0.5}], 300),
+]
+"""Steps, and how many share all groups of the columns a and b that the attacker knows; None: far fewer than 20."""
+
+
+@pytest.mark.parametrize(("steps", "smallest"), HIDDEN)
+def test_the_groups_that_count_are_those_of_every_column_the_attacker_knows(
+    steps: list[dict[str, Any]], smallest: int | None, tmp_path: Path
+) -> None:
+    plan = {"columns": {"a": "quasi-identifier", "b": "quasi-identifier", "c": "confidential"}, "steps": steps,
+            "requirements": [{"privacy": "probabilistic-k-anonymity", "k": 1}]}
+    release = shoal.protect(wide(), plan, seed=1)
+    out = release.write(tmp_path / "out")
+    audited = shoal.audit(out / "release" / "data.csv", plan, original=wide(), private=out / "private")
+    proved = [evidence.verdicts[0].details["proved"]["smallest group"] for evidence in (release.evidence, audited)]
+    assert proved[0] == proved[1]
+    assert proved[0] == smallest if smallest else proved[0] <= 3
+
+
+def test_a_constant_column_tells_nothing_whatever_made_it_constant() -> None:
+    frame = wide().with_columns(b=pl.Series(["u", "v"] * 150))
+    plan = {"columns": {"a": "quasi-identifier", "b": "quasi-identifier", "c": "confidential"},
+            "steps": [permuted(20, "a"), {"mask": "recode", "columns": ["b"], "groups": {"any": ["u", "v"]}}],
+            "requirements": [{"privacy": "probabilistic-k-anonymity", "k": 20}]}
+    assert shoal.protect(frame, plan, seed=1).evidence.verdicts[0].achieved == 20
+
+
 def test_names_are_no_pseudonyms() -> None:
     frame = pl.DataFrame({"a": [1] * 4, "b": ["ann", "bob", "cat", "dan"]})
     plan = {**PLAN, "columns": {"a": "quasi-identifier", "b": "identifier"}}

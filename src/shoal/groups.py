@@ -1,7 +1,7 @@
 """A partition: which record belongs to which group."""
 
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike
 from shoal.errors import DataError, ParameterError, plural
 from shoal.kernels import arrays
 from shoal.kernels.arrays import Floats, Ints, Longs, ints
+from shoal.kernels.classes import classes
 
 Progress = arrays.Progress
 
@@ -26,6 +27,13 @@ def part_of(progress: Progress, first: float, share: float) -> Progress:
 def left_until(end: float | None, share: float = 1.0) -> float | None:
     """A share of the seconds left until `end` on the monotonic clock, at least 0; None without an end."""
     return None if end is None else max(end - time.monotonic(), 0.0) * share
+
+
+def meet(parts: "Sequence[Partition]") -> "Partition":
+    """The groups of records that share a group in every one of some partitions of the same records."""
+    if len(parts) == 1:
+        return parts[0]
+    return Partition.of(classes([part.labels for part in parts], len(parts[0]))[0])
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)

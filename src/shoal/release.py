@@ -28,7 +28,10 @@ from shoal.records import Records
 from shoal.report.dossier import Dossier
 from shoal.report.evidence_file import evidence_file
 from shoal.report.page import private_page, public_page
-from shoal.run import Outcome, Stage, carry_out, measured
+from shoal.run import Outcome, Stage, carry_out, judged, measured
+
+OF = "group of "
+"""What comes before a column's name where its groups are written."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -45,12 +48,15 @@ class Release:
         What is needed to make the release again: versions, plan, seed, figures of every step; private.
     partition
         The groups of the last partition step, by row of the release; private. None if there was none.
+    hidden
+        For each column that a step changed, the groups inside which it was replaced; private.
     """
 
     table: Microdata
     evidence: Evidence
     record: Mapping[str, Any] = field(repr=False)
     partition: Partition | None
+    hidden: Mapping[str, Partition] = field(repr=False)
     plan: Plan = field(repr=False)
     dossier: Dossier = field(repr=False)
     rows: Longs = field(repr=False)
@@ -162,6 +168,7 @@ class Release:
         groups = {"row": self.rows}
         if self.partition is not None:
             groups["group"] = self.partition.labels.astype(np.int64)
+        groups |= {OF + name: part.labels.astype(np.int64) for name, part in self.hidden.items()}
         write_table(Table(frame=pl.DataFrame(groups)), folder / "partition.parquet")
         by_record = {
             f"{finding.measure}: {key}": np.asarray(values)
@@ -243,8 +250,8 @@ def protect(
         before=done.risk_before(),
         missing=done.original.missing_facts,
     )
-    return Release(table=done.finished, evidence=evidence, record=record, partition=done.partition, plan=done.plan,
-                   dossier=dossier, rows=done.released.rows, fingerprint=done.finished.fingerprint())
+    return Release(table=done.finished, evidence=evidence, record=record, partition=done.partition, hidden=done.hidden,
+                   plan=done.plan, dossier=dossier, rows=done.released.rows, fingerprint=done.finished.fingerprint())
 
 
 def assess(
@@ -294,13 +301,14 @@ def audit(
     if not len(released):
         raise DataError("The released table has no records, so nothing can be proved on it. Check the file.")
     partition, before = None, None
+    hidden: Mapping[str, Partition] = {}
     if private is not None:
-        released, partition = _as_recorded(released, Path(private))
+        released, partition, hidden = _as_recorded(released, Path(private))
     if original is not None:
         before = Microdata.of(original, plan.schema, plan.folder).records
         if private is None:
             _check_paired(before, released, plan)
-    verdicts = [model.judge(released, before, partition) for model in plan.requirements]
+    verdicts = judged(plan, released, before, partition, hidden)
     verdicts += Constraints.parse(plan.constraints, released, released=True).check(released)
     if left := [name for name in released.names("identifier") if not plan.coded(released[name])]:
         verdicts.append(Verdict(
@@ -313,14 +321,15 @@ def audit(
     return Evidence(verdicts=tuple(verdicts), findings=findings)
 
 
-def _as_recorded(released: Records, private: Path) -> tuple[Records, Partition | None]:
-    """The released records with the rows they came from, and their groups."""
+def _as_recorded(released: Records, private: Path) -> tuple[Records, Partition | None, dict[str, Partition]]:
+    """The released records with the rows they came from, their last groups, and those of each changed column."""
     path = private / "partition.parquet"
     told = read_table(path).frame
     if "row" not in told.columns or len(told) != len(released):
         raise FileError(f"'{path}' does not belong to the released table, which has {len(released):,} records.")
-    groups = Partition.of(told["group"].to_numpy()) if "group" in told.columns else None
-    return replace(released, rows=told["row"].to_numpy().astype(np.int64)), groups
+    groups = {name: Partition.of(told[name].to_numpy()) for name in told.columns if name != "row"}
+    hidden = {name.removeprefix(OF): part for name, part in groups.items() if name.startswith(OF)}
+    return replace(released, rows=told["row"].to_numpy().astype(np.int64)), groups.get("group"), hidden
 
 
 def _check_paired(original: Records, released: Records, plan: Plan) -> None:

@@ -9,7 +9,7 @@ import secrets
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import numpy as np
 
@@ -17,13 +17,15 @@ from shoal.change import Change
 from shoal.constraints import Constraints
 from shoal.errors import DataError, ParameterError
 from shoal.evidence import Finding, Verdict
-from shoal.groups import Partition
+from shoal.groups import Partition, meet
 from shoal.kernels.arrays import Longs
 from shoal.measure import Measure
 from shoal.methods import registered
 from shoal.microdata import Microdata
 from shoal.plan import MaskStep, PartitionStep, Plan
+from shoal.privacy.model import PrivacyModel
 from shoal.records import Records
+from shoal.schema import Role
 
 EXACT = 1e-9
 """Relative change of a moment that is put down to rounding."""
@@ -52,9 +54,13 @@ class Outcome:
     def partition(self) -> Partition | None:
         return self.run.partition(self.released.rows)
 
+    @property
+    def hidden(self) -> dict[str, Partition]:
+        return self.run.hidden(self.released.rows)
+
     def verdicts(self) -> list[Verdict]:
         self.tell("proving", 0.0)
-        models = [model.judge(self.released, self.before, self.partition) for model in self.plan.requirements]
+        models = judged(self.plan, self.released, self.before, self.partition, self.hidden)
         return models + self.run.constraints.check(self.released)
 
     def risk_before(self) -> tuple[Finding, ...]:
@@ -106,7 +112,8 @@ class Run:
         self.tell = tell
         self.constraints = constraints
         self.told: list[dict[str, Any]] = []
-        self.groups: tuple[Partition, Longs] | None = None
+        self.groups: list[tuple[tuple[str, ...], Partition, Longs]] = []
+        self.masked: set[str] = set()
 
     def generator(self, number: int) -> np.random.Generator:
         return np.random.default_rng(np.random.SeedSequence(self.entropy, spawn_key=(number,)))
@@ -138,6 +145,7 @@ class Run:
         change: Change
         if isinstance(step, MaskStep):
             change = step.method.apply(records.targeting(columns), rng, progress)
+            self.masked |= set(columns)
             self._note(step, columns, change.facts)
             return change.records
         by = step.by or columns
@@ -145,7 +153,7 @@ class Run:
             records.targeting(by), seed=rng, small_strata=step.small_strata, progress=progress
         )
         change = step.replace.apply(records.targeting(columns), part, rng, progress)
-        self.groups = part, records.rows
+        self.groups.append((columns, part, records.rows))
         loss = part.facts.get("loss", part.information_loss(records.matrix(by)))
         facts = {"groups": part.n_groups, "smallest group": part.k, "largest group": int(part.sizes.max()),
                  "information loss in percent": _loss(loss, part.facts.get("lower_bound")), **part.facts,
@@ -177,14 +185,59 @@ class Run:
 
     def partition(self, rows: Longs) -> Partition | None:
         """The last partition, for the records that are still there, in their order."""
-        if self.groups is None:
-            return None
-        part, at = self.groups
-        if len(rows) == len(at) and (rows == at).all():
-            return part
-        place = np.full(int(at.max()) + 1, -1)
-        place[at] = np.arange(len(at))
-        return Partition.of(part.labels[place[rows]])
+        return _of_rows(*self.groups[-1][1:], rows) if self.groups else None
+
+    def hidden(self, rows: Longs) -> dict[str, Partition]:
+        """For each column that a step changed, the groups inside which it was replaced, as above.
+
+        Those of a column that several steps replaced are the records that stayed together in all of them; those of a
+        column that masks alone changed are of one record each.
+        """
+        inside: dict[str, list[Partition]] = {}
+        for columns, part, at in self.groups:
+            here = _of_rows(part, at, rows)
+            for name in columns:
+                inside.setdefault(name, []).append(here)
+        alone = Partition(labels=np.arange(len(rows), dtype=np.int32))
+        return dict.fromkeys(sorted(self.masked), alone) | {name: meet(parts) for name, parts in inside.items()}
+
+
+def _of_rows(part: Partition, at: Longs, rows: Longs) -> Partition:
+    """A partition of the records `at`, for those of them that are left, in their order."""
+    if len(rows) == len(at) and (rows == at).all():
+        return part
+    place = np.full(int(at.max()) + 1, -1)
+    place[at] = np.arange(len(at))
+    return Partition.of(part.labels[place[rows]])
+
+
+def judged(
+    plan: Plan, released: Records, before: Records | None, partition: Partition | None, hidden: Mapping[str, Partition]
+) -> list[Verdict]:
+    """What becomes of the plan's requirements; parameters as in `hiding`."""
+    return [model.judge(released, before, hiding(model, released, partition, hidden)) for model in plan.requirements]
+
+
+def hiding(
+    model: PrivacyModel, released: Records, partition: Partition | None, hidden: Mapping[str, Partition]
+) -> Partition | None:
+    """The groups in which records are hidden from who knows the columns that a requirement is about.
+
+    If several steps changed these columns, each in groups of its own, only records that share a group in all of them
+    are hidden in each other. A column that is constant in the release tells nothing, whatever changed it.
+
+    Parameters
+    ----------
+    partition
+        The groups of the last partition step, which stand if no step changed any of the columns.
+    hidden
+        As from `Run.hidden`.
+    """
+    roles = get_args(Role)
+    about = [name for read in model.reads for name in (released.names(read) if read in roles else (read,))]
+    parts = {id(hidden[name]): hidden[name] for name in about
+             if name in hidden and name in released.names() and np.ptp(released[name].codes()) > 0}
+    return meet(list(parts.values())) if parts else partition
 
 
 def _moments_moved(before: Records, after: Records) -> dict[str, Any]:

@@ -35,10 +35,11 @@ class ProbabilisticKAnonymity(PrivacyModel):
     The definition is about every attacker who knows the released table, the method and the quasi-identifiers of
     everybody. No check of a table proves that, so the verdict keeps apart
 
-    - what is proved on the table: every group of the partition holds at least k released records; no known column was
-      released as it was, or so nearly that the nearest value of the original is every record's own (unless it is
-      constant in every group); and, where it is so, that a known column has the
-      same values in every group as before, so that they were at most dealt out anew inside the group;
+    - what is proved on the table: every group of the partition holds at least k released records (where several steps
+      replaced known columns, a group are the records that share one in all of these steps, and a known column that
+      only a mask changed hides nobody); no known column was released as it was, or so nearly that the nearest value of
+      the original is every record's own (unless it is constant in every group); and, where it is so, that a known
+      column has the same values in every group as before, so that they were at most dealt out anew inside the group;
     - what is measured: how often the best of five attackers (distance-based linkage with two metrics in two directions,
       and probabilistic linkage) finds the right record, with its confidence interval.
 
@@ -60,6 +61,10 @@ class ProbabilisticKAnonymity(PrivacyModel):
 
     k: Annotated[int, Ge(1)]
     known: tuple[str, ...] | None = None
+
+    @property
+    def reads(self) -> tuple[str, ...]:
+        return ("quasi-identifier",) if self.known is None else self.known
 
     def judge(
         self, released: Records, original: Records | None = None, partition: Partition | None = None
@@ -167,6 +172,8 @@ def _prove(
 ) -> _Proved:
     as_it_was, dealt_out = [], []
     whole_groups = len(place) == len(original)
+    sizes = np.bincount(labels)
+    smallest = int(sizes[sizes > 0].min())
     for name in names:
         before, after = original[name].take(place), released[name]
         if before.continuous != after.continuous or before.categories != after.categories:
@@ -174,12 +181,11 @@ def _prove(
         one, other = before.identity(), after.identity()
         kept = np.array_equal(one, other) or (before.continuous and _nearest_is_own(before.values, after.values))
         if kept:
-            if not _constant_in_groups(one, labels):
+            if smallest == 1 or not _constant_in_groups(one, labels):
                 as_it_was.append(name)
         elif whole_groups and np.array_equal(one[np.lexsort((one, labels))], other[np.lexsort((other, labels))]):
             dealt_out.append(name)
-    sizes = np.bincount(labels)
-    return _Proved(smallest=int(sizes[sizes > 0].min()), as_it_was=tuple(as_it_was), dealt_out=tuple(dealt_out))
+    return _Proved(smallest=smallest, as_it_was=tuple(as_it_was), dealt_out=tuple(dealt_out))
 
 
 def _nearest_is_own(before: Floats, after: Floats) -> bool:
