@@ -148,6 +148,7 @@ HIDDEN = [
     ([permuted(20, "a", "b")], 20),
     ([permuted(2, "a"), permuted(300, "b")], 2),    # the last step's group of everybody hides nobody's a
     ([permuted(300, "b"), permuted(2, "a")], 2),
+    ([permuted(20, "a", "b"), permuted(300, "a", "b")], 20),
     ([permuted(20, "a"), permuted(20, "b")], None),  # hidden from who knows both: who shares both groups
     ([permuted(20, "a", "b"), permuted(2, "c")], 20),  # c is not known to the attacker
     ([permuted(300, "a"), {"mask": "noise", "columns": ["b"], "variance": 0.5}], 1),  # noise hides nobody

@@ -93,7 +93,7 @@ def test_rare_categories_are_reported_or_never_drawn():
     assert enough.facts["categories held by too few records"].get("b", 0) == 0  # two records are not fewer than 2
     strict = ClassConditional(rare="suppress", rare_below=5).apply(data, part, np.random.default_rng(0))
     assert strict.facts["categories held by too few records"] == {"b": 1}
-    assert strict.facts["they are"] == "never drawn"
+    assert strict.facts["these categories were"] == "never drawn"
     code = data["b"].categories.index("rare")
     assert (strict.records["b"].values != code).all()
     with pytest.raises(DataError, match="column 'a' has only categories held by fewer records than rare_below"):

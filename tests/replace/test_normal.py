@@ -53,6 +53,13 @@ def test_free_draws_have_the_moments_in_expectation_only():
     assert means.std(axis=0).min() > 0.1 * spread.min()
 
 
+def test_free_draws_of_small_groups_have_the_covariance_of_n_minus_1():
+    # 4000 groups of the same 6 values: the mean variance has standard error sqrt(2 / (5 * 4000)) = 1 %; over n: 5/6.
+    x = np.random.default_rng(5).exponential(size=(6, 1))
+    new, _ = synthesise(np.tile(x, (4000, 1)), np.arange(24_000) // 6, exact=False)
+    assert new.reshape(4000, 6).var(axis=1, ddof=1).mean() == pytest.approx(x.var(ddof=1), rel=0.04)
+
+
 def test_normal_draws_are_normal():
     from scipy.stats import kstest
 

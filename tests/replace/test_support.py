@@ -146,6 +146,9 @@ def test_decimals_by_hand():
     # the bounds are 2.04 and 2.1: 2.0 is outside, the next one inside is 2.1
     low, high = np.array(2.04), np.array(2.1)
     assert decimals.write(np.array([2.041, 2.09]), low, high, keep_sign=False).tolist() == [2.1, 2.1]
+    # .1 is beyond the upper bound and 0 is no zero of its own
+    tenths = Decimals.of(np.array([0.1, 0.5]))
+    assert tenths.write(np.array([0.05]), np.array(0.0), np.array(0.07), keep_sign=True).tolist() == [0.05]
     # no written value fits between the bounds: as it is
     assert decimals.write(np.array([2.05]), low, np.array(2.06), keep_sign=False).tolist() == [2.05]
 

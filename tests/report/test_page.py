@@ -83,6 +83,16 @@ def test_the_verdict_comes_first_and_what_was_not_measured_is_said(tmp_path: Pat
     assert "What was not measured, and why" in page
 
 
+@pytest.mark.parametrize("replace", ["normal", {"method": "class-conditional", "continuous": "normal"}])
+def test_what_a_synthesis_kept_is_on_the_page(tmp_path: Path, replace: Any) -> None:
+    steps = [{"partition": "mdav", "k": 12, "columns": ["income", "spend"], "replace": replace}]
+    release = shoal.protect(people(60), {"columns": COLUMNS, "steps": steps}, seed=1)
+    page = (release.write(tmp_path / "out") / "release" / "report.html").read_text()
+    for label in ("largest relative error inside a group: covariances", "largest relative error overall: means",
+                  "values as drawn: outside the observed range", "values as released: outside the observed range"):
+        assert label in page
+
+
 def test_without_a_requirement_the_page_says_so(tmp_path: Path) -> None:
     release = shoal.protect(people(30), {"columns": COLUMNS}, seed=1)
     assert "Nothing was promised" in (release.write(tmp_path / "out") / "release" / "report.html").read_text()

@@ -123,9 +123,10 @@ class ClassConditional(Replacement):
                 values[rows] = _draw(table, drawn, self.balanced, rng)
         changed = [records[name].with_values(new[name]) for name in categorical]
         few = {name: int(codes.size) for name, codes in rare.items() if codes.size}
+        fate = {"report": "drawn all the same", "suppress": "never drawn"}[self.rare]
         facts |= {
             "categories held by too few records": few,
-            "they are": {"report": "drawn all the same", "suppress": "never drawn"}[self.rare] if few else None,
+            "these categories were": fate if few else None,
             "largest change of a category's share": _largest_change(records, changed),
         }
         return Change(records=released.with_variables(*changed), facts=facts)

@@ -1,6 +1,6 @@
 """What a report says of the tables and the steps, before it is drawn on a page or written as JSON."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import numpy as np
@@ -14,6 +14,10 @@ DEFAULT_THRESHOLD = 5
 """Counts below this are not shown where the plan requires no k of its own."""
 SAID_ELSEWHERE = ("step", "loss", "lower_bound")
 """Facts of a step that its heading and its sentence on the loss hold already."""
+FIGURES = (
+    "largest relative error inside a group", "largest relative error overall", "values as drawn", "values as released",
+)
+"""Facts of a synthesis that hold several figures each, none of them a cell's: what exactness and support it kept."""
 COUNTED = ("record", "cell", "household", "unit", "risk", "swapped", "dropped", "suppressed")
 """Words by which a fact of a step is known to count records or their cells."""
 ROUNDING = 1e-12
@@ -69,14 +73,23 @@ def _cells(variable: Variable) -> NDArray[Any]:
 def in_words(facts: Mapping[str, Any], threshold: int, n: int) -> tuple[str, list[tuple[str, str]]]:
     """A step's name and its plain facts; counts of a few records, and their shares of n, are not for the public."""
     simple = []
-    for key, value in facts.items():
-        if key in SAID_ELSEWHERE or isinstance(value, Mapping) or value is None:
-            continue
+    for key, value in _plain(facts):
         counts = isinstance(value, int) and not isinstance(value, bool) and any(word in key for word in COUNTED)
         shares = isinstance(value, float) and key.startswith("share") and 0 < value * n < threshold * (1 - 1e-9)
         few = f"fewer than {threshold}" if counts and 0 < value < threshold else ""
         simple.append((key, f"less than {figure(threshold / n)}" if shares else few or figure(value)))
     return str(facts["step"]), simple
+
+
+def _plain(facts: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
+    """Facts that are one value, and the figures of a synthesis, also of one inside another method's facts."""
+    for key, value in facts.items():
+        if key in FIGURES:
+            yield from ((f"{key}: {part}", error) for part, error in value.items())
+        elif isinstance(value, Mapping):
+            yield from ((label, error) for label, error in _plain(value) if label.startswith(FIGURES))
+        elif key not in SAID_ELSEWHERE and value is not None:
+            yield key, value
 
 
 def figure(value: Any) -> str:
