@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import shoal
-from shoal.errors import ParameterError
+from shoal.errors import DataError, ParameterError
 from shoal.partition.mdav import MDAV
 
 
@@ -59,6 +59,17 @@ def test_k_counts_households() -> None:
     homes = np.array(frame["home"])
     assert all(len(set(homes[rows])) >= 2 for rows in part.members())
     assert all(len(set(part.labels[homes == home])) == 1 for home in "abcd")
+
+
+def test_a_household_in_two_strata_is_refused() -> None:
+    frame = pl.DataFrame({"x": range(8), "home": [1, 1, 2, 2, 3, 3, 4, 4], "region": list("nnnsssss")})
+    columns = {"x": "quasi-identifier", "home": "household", "region": "stratum"}
+    with pytest.raises(DataError, match=r"^1 household has members in more than one stratum"):
+        MDAV(k=1).partition(shoal.Microdata.of(frame, columns))
+    joined = frame.with_columns(region=pl.Series(list("nnssssss")))  # one household in the north
+    with pytest.raises(ParameterError, match=r"stratum 1 has 1 household\); got 2\. Lower k, or set small_strata"):
+        MDAV(k=2).partition(shoal.Microdata.of(joined, columns))
+    assert MDAV(k=2).partition(shoal.Microdata.of(joined, columns), small_strata="merge").sizes.tolist() == [4, 4]
 
 
 def test_bad_parameters() -> None:

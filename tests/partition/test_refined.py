@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 import shoal
 from naive.refine import best_loss
 from shoal.errors import ParameterError
+from shoal.kernels.refine import partition_loss
 from shoal.microdata import Microdata
 
 
@@ -101,6 +102,21 @@ def test_weights_enter_the_loss_when_asked():
     assert part.sse(x, w) == pytest.approx(best_loss(x, 2, w), rel=1e-9)
     with pytest.raises(shoal.errors.DataError, match="weighted needs a column with the role weight"):
         shoal.Refined(start="mdav", k=2, weighted=True).partition(x)
+
+
+def test_households_weigh_what_their_members_do():
+    rng = np.random.default_rng(5)
+    frame = pl.DataFrame({"a": rng.normal(size=20), "b": rng.normal(size=20), "w": rng.choice([1.0, 9.0], 20),
+                          "home": [0] * 3 + [1] * 5 + [i // 2 for i in range(4, 16)]})
+    columns = {"a": "quasi-identifier", "b": "quasi-identifier", "w": "weight", "home": "household"}
+    table = Microdata.of(frame, columns).records
+    x, w, homes = table.matrix(), table.weights, table.households
+    total = np.array([w[homes == h].sum() for h in range(homes.max() + 1)])
+    means = np.array([w[homes == h] @ x[homes == h] / total[h] for h in range(homes.max() + 1)])
+    part = shoal.Refined(start="mdav", k=2, weighted=True).partition(table, seed=1)
+    of_home = part.labels[[np.flatnonzero(homes == h)[0] for h in range(len(total))]]
+    assert (of_home[homes] == part.labels).all()
+    assert partition_loss(means, total, of_home) == pytest.approx(best_loss(means, 2, total), rel=1e-9)
 
 
 def test_a_table_of_one_group():

@@ -7,9 +7,9 @@ import numpy as np
 
 from shoal.errors import DataError, ParameterError, Refused, plural
 from shoal.groups import Partition, Progress
-from shoal.kernels.arrays import Longs
+from shoal.kernels.arrays import Longs, ints
 from shoal.microdata import as_records
-from shoal.records import Records
+from shoal.records import Records, Variable
 from shoal.schema import Scale
 from shoal.set_partition import neighbour_bound
 
@@ -78,7 +78,9 @@ class Partitioner(ABC):
         if strata is None:
             part = self._units(records, rng, progress, "the table")
         else:
-            part = self._by_stratum(records, _merged(strata, self.smallest, small_strata), rng, progress)
+            if small_strata == "merge":
+                strata = _merged(strata, _units_of(strata, records.households), self.smallest)
+            part = self._by_stratum(records, strata, rng, progress)
         return self._with_bound(part, records)
 
     def _with_bound(self, part: Partition, records: Records) -> Partition:
@@ -98,6 +100,8 @@ class Partitioner(ABC):
     def _by_stratum(
         self, records: Records, strata: Longs, rng: np.random.Generator, progress: Progress
     ) -> Partition:
+        if records.households is not None:
+            _whole_households(records.households, strata)
         labels = np.empty(len(records), dtype=np.int32)
         facts: dict[str, Any] = {}
         models: dict[int, Any] = {}
@@ -125,7 +129,8 @@ class Partitioner(ABC):
                 f"Give the household column the role other, or choose another method."
             )
         self._check_size(int(households.max()) + 1 if len(households) else 0, where, "household")
-        part = self.assign(_household_means(records, households), rng, progress)
+        weighted = bool(getattr(self, "weighted", False))
+        part = self.assign(_household_means(records, households, weighted), rng, progress)
         return Partition(labels=part.labels[households], facts={**part.facts, "unit": "household"})
 
     def _check_size(self, n: int, where: str, unit: str) -> None:
@@ -136,11 +141,15 @@ class Partitioner(ABC):
             )
 
 
-def _merged(strata: Longs, k: int, policy: SmallStrata) -> Longs:
-    """Strata with those under k merged with their neighbour in order, if the policy says so."""
-    if policy == "refuse":
-        return strata
-    sizes = np.bincount(strata)
+def _units_of(strata: Longs, households: Longs | None) -> Longs:
+    """Shape (number of strata,); how many records, or households, each stratum holds."""
+    if households is None:
+        return np.bincount(strata)
+    return np.bincount(np.unique(np.column_stack([strata, households]), axis=0)[:, 0])
+
+
+def _merged(strata: Longs, sizes: Longs, k: int) -> Longs:
+    """Strata with those under k merged with their neighbour in order."""
     new, room, number = np.empty(len(sizes), dtype=np.int64), 0, 0
     for s, size in enumerate(sizes):
         new[s] = number
@@ -152,12 +161,25 @@ def _merged(strata: Longs, k: int, policy: SmallStrata) -> Longs:
     return new[strata]
 
 
-def _household_means(records: Records, households: Longs) -> Records:
-    """One record a household: the mean of its members in the standardised embedding."""
-    x = records.matrix()
-    sizes = np.bincount(households)
-    means = np.column_stack([np.bincount(households, weights=column) / sizes for column in x.T])
-    return Records.from_array(means, "none")
+def _whole_households(households: Longs, strata: Longs) -> None:
+    """Refuse households that groups within strata would tear apart."""
+    homes = np.unique(np.column_stack([households, strata]), axis=0)[:, 0]
+    if torn := int((np.bincount(homes) > 1).sum()):
+        raise DataError(
+            f"{plural(torn, 'household')} {'has' if torn == 1 else 'have'} members in more than one stratum, so that "
+            f"they cannot stay in one group. Correct the stratum column, or give it another role."
+        )
+
+
+def _household_means(records: Records, households: Longs, weighted: bool) -> Records:
+    """One record a household: the mean of its members in the standardised embedding; if weighted, by their weights,
+    with the sum of these as its own."""
+    homes, weights = Partition(labels=ints(households)), records.weights if weighted else None
+    means = Records.from_array(homes.means(records.matrix(), weights), "none")
+    if weights is None:
+        return means
+    total = homes.sums(weights[:, None])[:, 0]
+    return means.with_variables(Variable(name="weight", role="weight", level="continuous", values=total))
 
 
 def refuse_unless_k(part: Partition, k: int, name: str) -> Partition:
