@@ -185,6 +185,19 @@ def test_explore_and_compare(run: Run, files: Path) -> None:
     assert len(json.loads(out)["rows"][0]["cells"]) == 2
     assert "side by side" in (files / "page.html").read_text()
     assert run("compare", files)[0] == 2
+    assert run("compare", files / "out3", files / "out4")[2] == ""
+    record = files / "out4" / "private" / "record.json"
+    told = json.loads(record.read_text())
+    record.write_text(json.dumps({**told, "input": {**told["input"], "sha256": "0", "sha256 of cells": "0"}}))
+    assert "tables with different cells" in run("compare", files / "out3", files / "out4")[2]
+    record.write_text(json.dumps({**told, "input": {**told["input"], "records": 7}}))
+    status, _, err = run("compare", files / "out3", files / "out4")
+    assert status == 2
+    assert "are releases of different tables: the one has" in err
+    (files / "out4" / "release" / "evidence.json").write_text("{}")
+    status, _, err = run("compare", files / "out3", files / "out4")
+    assert status == 2
+    assert "cannot be read as the record of an assessed release" in err
 
 
 def test_an_exploration_does_not_write_into_a_release(run: Run, files: Path) -> None:

@@ -3,7 +3,7 @@
 import json
 import signal
 import threading
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping, Sequence
 from functools import wraps
 from importlib import import_module
 from pathlib import Path
@@ -15,7 +15,7 @@ import shoal
 from shoal.cli.directories import check_free, check_writable
 from shoal.cli.terminal import Terminal
 from shoal.cli.unchanging import unchanging
-from shoal.errors import INTERRUPTED, FileError, plural
+from shoal.errors import INTERRUPTED, FileError, plural, quoted
 
 FILE = click.Path(path_type=Path)
 DOUBTED = ("quasi-identifier", "confidential", "other", "weight")
@@ -164,6 +164,8 @@ def protect(
       shoal protect people.csv --plan plan.yaml --out release-1
       shoal --json protect people.sav --plan plan.yaml --out release-2 --overwrite
     """
+    from shoal.report.evidence_file import Exploration
+
     plan = shoal.Plan.read(plan_file)
     check_writable(out)
     check_free(out, overwrite=overwrite)
@@ -171,7 +173,9 @@ def protect(
     terminal.say(f"Read {data.name}: {plural(len(table.frame), 'record')}, {plural(table.frame.width, 'column')} "
                  f"({table.described}).")
     source = {"file": data.name, "sha256": digest, "read as": table.described, "notes": list(table.notes.values())}
-    frontier = _json_of(exploration / "frontier.json", "exploration") if exploration else None
+    frontier = None
+    if exploration:
+        frontier = _json_of(exploration / "frontier.json", "exploration", Exploration.__annotations__)
     with terminal.progress() as stage:
         release = shoal.protect(table.frame, plan, seed=seed, stage=stage, source=source)
         release.write(out, overwrite=overwrite, labels=table, frontier=frontier)
@@ -270,7 +274,7 @@ def explore(
 @click.option("--out", type=FILE, help="Write the comparison as a page.")
 @pass_terminal
 def compare(terminal: Terminal, releases: tuple[Path, ...], out: Path | None) -> None:
-    """Set several releases side by side: what was proved, risk and loss.
+    """Set several releases of one table side by side: what was proved, risk and loss.
 
     \b
     Example:
@@ -280,7 +284,9 @@ def compare(terminal: Terminal, releases: tuple[Path, ...], out: Path | None) ->
     from shoal.report.comparison_page import comparison, comparison_page
     from shoal.report.content import figure
 
-    evidence = {str(f): _json_of(f / "release" / "evidence.json", "assessed release") for f in releases}
+    evidence = {str(f): _json_of(f / "release" / "evidence.json", "assessed release", ("requirements", "measures"))
+                for f in releases}
+    _check_one_table(terminal, [f for f in releases if (f / "private" / "record.json").is_file()])
     rows = comparison(evidence)
     terminal.result({"releases": list(evidence), "rows": rows})
     cells = [[row["title"], *(row["lacking"] if c is None else figure(c) for c in row["cells"])] for row in rows]
@@ -290,9 +296,30 @@ def compare(terminal: Terminal, releases: tuple[Path, ...], out: Path | None) ->
             temporary.write_text(comparison_page(evidence), encoding="utf-8")
 
 
-def _json_of(path: Path, what: str) -> dict[str, Any]:
+def _check_one_table(terminal: Terminal, releases: Sequence[Path]) -> None:
+    """Refuse releases of tables that differ in shape; where only cells may differ, say so."""
+    records = {str(f): _json_of(f / "private" / "record.json", "release", ("input", "plan")) for f in releases}
+    shapes = {name: (record["input"]["records"], set(record["plan"]["columns"])) for name, record in records.items()}
+    for name, (n, columns) in shapes.items():
+        first, (m, others) = next(iter(shapes.items()))
+        if (n, columns) != (m, others):
+            what = f"the one has {plural(m, 'record')}, the other {n:,}" if n != m else (
+                f"only one has the columns {quoted(sorted(columns ^ others))}")
+            raise FileError(f"'{first}' and '{name}' are releases of different tables: {what}. Figures of different "
+                            f"tables say nothing side by side; compare releases of one table.")
+    digests = [{record["input"].get(key) for key in ("sha256 of cells", "sha256")} - {None}
+               for record in records.values()]
+    if digests and any(digests[0].isdisjoint(others) for others in digests):
+        terminal.note("The releases were made from tables with different cells, or described otherwise. Figures say "
+                      "something side by side only where the tables are the same.")
+
+
+def _json_of(path: Path, what: str, keys: Collection[str]) -> dict[str, Any]:
     try:
-        return dict(json.loads(path.read_text(encoding="utf-8")))
+        content = json.loads(path.read_text(encoding="utf-8"))
+        if not isinstance(content, dict) or not set(keys) <= content.keys():
+            raise ValueError
+        return content
     except (OSError, ValueError):
         raise FileError(f"'{path}' cannot be read as the record of an {what}. Check the directory.") from None
 
