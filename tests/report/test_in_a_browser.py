@@ -1,15 +1,19 @@
 """The pages in a real browser: no request, no error, no sideways scrolling, readable in both colour schemes."""
 
+import json
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+import polars as pl
 import pytest
 
 import shoal
 from shoal.frontier import explore, write
 from shoal.hospital import PLAN
+from shoal.report.comparison_page import comparison_page
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
 pytestmark = [
@@ -37,12 +41,19 @@ def pages(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     out = shoal.protect(table, PLAN, seed=1).write(folder / "out")
     ranges = {"columns": PLAN["columns"], "explore": {"method": ["mdav"], "k": [3, 6, 9]}}
     write(explore(table, ranges, folder / "explored"), folder / "explored")
-    return {"report": out / "release" / "report.html", "frontier": folder / "explored" / "frontier.html"}
+    wide = {f"{'unbroken' * 6}{j}": np.random.default_rng(j).normal(size=60) for j in range(20)}
+    roles = dict.fromkeys(wide, "confidential") | {next(iter(wide)): "quasi-identifier"}
+    wider = shoal.protect(pl.DataFrame(wide), {"columns": roles}, seed=1).write(folder / "wide")
+    compared = {f"a release with a long name {i}": json.loads((out / "release" / "evidence.json").read_text())
+                for i in range(4)}
+    (folder / "comparison.html").write_text(comparison_page(compared))
+    return {"report": out / "release" / "report.html", "frontier": folder / "explored" / "frontier.html",
+            "wide": wider / "release" / "report.html", "comparison": folder / "comparison.html"}
 
 
 @pytest.mark.parametrize("width", [360, 800, 1200])
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.parametrize("name", ["report", "frontier"])
+@pytest.mark.parametrize("name", ["report", "frontier", "wide", "comparison"])
 def test_page(browser: Any, pages: dict[str, Path], name: str, scheme: str, width: int) -> None:
     context = browser.new_context(viewport={"width": width, "height": 900}, color_scheme=scheme)
     page = context.new_page()
@@ -55,8 +66,12 @@ def test_page(browser: Any, pages: dict[str, Path], name: str, scheme: str, widt
     assert told == []
     assert asked == [pages[name].as_uri()]
     assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth")
-    assert contrast(page.evaluate(
-        "[getComputedStyle(document.body).color, getComputedStyle(document.body).backgroundColor]")) >= 4.5
+    assert page.evaluate("[...document.querySelectorAll('th, td')].every(c => c.scrollWidth <= c.clientWidth + 1)")
+    paper = page.evaluate("getComputedStyle(document.body).backgroundColor")
+    assert contrast([page.evaluate("getComputedStyle(document.body).color"), paper]) >= 4.5
+    for colour in ("before", "after", "soft"):  # those of marks
+        page.evaluate(f"document.body.style.color = 'var(--{colour})'")
+        assert contrast([page.evaluate("getComputedStyle(document.body).color"), paper]) >= 3
     context.close()
 
 

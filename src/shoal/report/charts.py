@@ -13,7 +13,7 @@ from shoal.kernels.arrays import Bools, Floats
 from shoal.records import Variable
 
 BINS = 24
-PLACEHOLDERS = {"#010203": "before", "#040506": "after", "#070809": "ink", "#0a0b0c": "faint"}
+PLACEHOLDERS = {"#010203": "before", "#040506": "after", "#070809": "ink", "#0a0b0c": "faint", "#0d0e0f": "soft"}
 """Colours that no one sees: each is exchanged for a class of the page's style, so both schemes work."""
 COLOURS = {name: colour for colour, name in PLACEHOLDERS.items()}
 MOST_CATEGORIES = 12

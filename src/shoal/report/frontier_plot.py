@@ -7,6 +7,9 @@ from typing import Any
 from shoal.methods import entry
 from shoal.report.charts import COLOURS, svg
 
+MARGIN = 16
+"""Points between the outermost marks and the ends of the axis."""
+
 
 def frontier_plot(frontier: Mapping[str, Any]) -> str | None:
     """Risk against utility of every candidate as an SVG text; None where no candidate has both figures.
@@ -22,7 +25,8 @@ def frontier_plot(frontier: Mapping[str, Any]) -> str | None:
     on = [p for p in points if p["name"] in frontier["pareto"]]
     titles = {axis: entry(axis, frontier[axis]).title for axis in ("risk", "utility")}
     x = {"field": "risk", "type": "quantitative",
-         "axis": {"title": _axis(titles["risk"], frontier["better"][0]), "tickCount": 6}}
+         "axis": {"title": _axis(titles["risk"], frontier["better"][0]), "tickCount": 6},
+         "scale": {"zero": False, "padding": MARGIN}}
     y = {"field": "utility", "type": "quantitative", "axis": {"title": _axis(titles["utility"], frontier["better"][1])},
          "scale": {"type": "sqrt" if min(p["utility"] for p in points) >= 0 else "linear"}}
     line = {"data": {"values": on}, "mark": {"type": "line", "color": COLOURS["after"]},
@@ -37,16 +41,18 @@ def frontier_plot(frontier: Mapping[str, Any]) -> str | None:
                      "value": 50},
             "color": {"field": "kind", "type": "nominal", "legend": None, "scale": {
                 "domain": ["frontier", "beaten", "refused"],
-                "range": [COLOURS["after"], COLOURS["before"], COLOURS["faint"]]}},
+                "range": [COLOURS["after"], COLOURS["before"], COLOURS["soft"]]}},
+            "shape": {"condition": {"test": "datum.kind === 'refused'", "value": "cross"}, "value": "circle"},
         },
     }
     along = sorted(on, key=lambda p: p["risk"])
-    names = [{  # by turns above and below their points, for those of the frontier lie close together
-        "data": {"values": along[turn::2]},
+    above, below = along[:-1:2] + along[-1:], along[1:-1:2]  # by turns, for points of the frontier lie close together
+    names = [{
+        "data": {"values": named},
         "mark": {"type": "text", "dx": 8, "dy": dy, "align": "left", "fontSize": 10, "color": COLOURS["ink"],
                  "font": "sans-serif"},
         "encoding": {"x": x, "y": y, "text": {"field": "name"}},
-    } for turn, dy in enumerate((-8, 11)) if along[turn::2]]
+    } for named, dy in ((above, -8), (below, 11)) if named]
     return svg({"width": 620, "height": 360, "layer": [line, dots, *names]})
 
 
