@@ -9,14 +9,14 @@ from typing import Annotated, Any
 import numpy as np
 from annotated_types import Ge, Gt
 
-from shoal.groups import Partition, Progress, left_until
+from shoal.groups import Partition, Progress, left_until, part_of
 from shoal.kernels import emd
 from shoal.kernels.arrays import Ints, Longs, ints
 from shoal.methods import family, nested
 from shoal.partition.guarded import Demand, Guarded, near_lists
 from shoal.partition.mdav import MDAV
 from shoal.partition.partitioner import Partitioner
-from shoal.partition.tcloseness_refined import annealed, held_groups
+from shoal.partition.tcloseness_refined import START, annealed, held_groups
 from shoal.privacy.confidential import confidential_bins
 from shoal.privacy.l_diversity import Kind
 from shoal.records import Records
@@ -74,9 +74,10 @@ class Diversified(Guarded):
     ) -> tuple[Ints, Mapping[str, Any]]:
         end = None if self.seconds is None else time.monotonic() + self.seconds
         x, near = records.matrix(), near_lists(records.matrix())
-        start = (self.start or MDAV(k=self.k)).assign(records, rng, None)
+        start = (self.start or MDAV(k=self.k)).assign(records, rng, part_of(progress, 0.0, START))
         held = held_groups(x, demand, start.labels, near, self.k)
-        found = annealed(x, demand.guard, held, near, self.k, rng, self.moves, left_until(end), progress)
+        rest = part_of(progress, START, 1 - START)
+        found = annealed(x, demand.guard, held, near, self.k, rng, self.moves, left_until(end), rest)
         return found.labels, {"start": {"groups": start.n_groups, **start.facts},
                               "sse at the start": Partition.of(held).sse(x),
                               "sse": Partition.of(found.labels).sse(x), "moves": found.moves}

@@ -17,7 +17,7 @@ from annotated_types import Ge, Gt, Le
 from numpy.typing import NDArray
 
 from shoal.errors import DataError, Refused
-from shoal.groups import Partition, Progress
+from shoal.groups import Partition, Progress, part_of
 from shoal.kernels import emd
 from shoal.kernels.arrays import Floats, Ints, Longs
 from shoal.kernels.guarded import Guard, merge_groups
@@ -114,10 +114,12 @@ class Guarded(Partitioner):
             self._check_size(int(size), f"stratum {number + 1}", "record")
         demand = self._demand_of(records)
         self._check_reachable(demand, strata)
-        labels, facts, count = np.empty(len(records), dtype=np.int32), {}, 0
+        labels, facts, count, done = np.empty(len(records), dtype=np.int32), {}, 0, 0
         for number in range(int(strata.max()) + 1 if len(strata) else 0):
             rows = np.flatnonzero(strata == number)
-            part = self._settled(records.take(rows), demand.take(rows), rng, progress)
+            share = part_of(progress, done / len(strata), len(rows) / len(strata))
+            part = self._settled(records.take(rows), demand.take(rows), rng, share)
+            done += len(rows)
             labels[rows] = part.labels + count
             count += part.n_groups
             facts[f"stratum {number + 1}"] = dict(part.facts)

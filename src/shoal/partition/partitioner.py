@@ -6,7 +6,7 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 
 from shoal.errors import DataError, ParameterError, Refused, plural
-from shoal.groups import Partition, Progress
+from shoal.groups import Partition, Progress, part_of
 from shoal.kernels.arrays import Longs, ints
 from shoal.microdata import as_records
 from shoal.records import Records, Variable
@@ -105,10 +105,12 @@ class Partitioner(ABC):
         labels = np.empty(len(records), dtype=np.int32)
         facts: dict[str, Any] = {}
         models: dict[int, Any] = {}
-        count = 0
+        count = done = 0
         for number in range(int(strata.max()) + 1 if len(strata) else 0):
             rows = np.flatnonzero(strata == number)
-            part = self._units(records.take(rows), rng, progress, f"stratum {number + 1}")
+            share = part_of(progress, done / len(strata), len(rows) / len(strata))
+            part = self._units(records.take(rows), rng, share, f"stratum {number + 1}")
+            done += len(rows)
             labels[rows] = part.labels + count
             count += part.n_groups
             facts[f"stratum {number + 1}"] = dict(part.facts)

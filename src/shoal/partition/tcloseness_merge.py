@@ -5,7 +5,7 @@ from typing import Annotated, Any
 
 import numpy as np
 
-from shoal.groups import Progress
+from shoal.groups import Progress, part_of
 from shoal.kernels.arrays import Ints
 from shoal.kernels.guarded import Partner, merge_groups
 from shoal.methods import method, nested
@@ -47,8 +47,8 @@ class TClosenessMerge(TClose):
     def divide(
         self, records: Records, demand: Demand, rng: np.random.Generator, progress: Progress
     ) -> tuple[Ints, Mapping[str, Any]]:
-        start = (self.start or MDAV(k=self.k)).assign(records, rng, None)
+        start = (self.start or MDAV(k=self.k)).assign(records, rng, part_of(progress, 0.0, 0.5))
         labels, merges = merge_groups(
-            records.matrix(), demand.guard, start.labels, self.k, progress, partner=self.partner
+            records.matrix(), demand.guard, start.labels, self.k, part_of(progress, 0.5, 0.5), partner=self.partner
         )
         return labels, {"start": {"groups": start.n_groups, **start.facts}, "groups merged": merges}

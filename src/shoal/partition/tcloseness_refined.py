@@ -8,7 +8,7 @@ import numpy as np
 from annotated_types import Ge, Gt
 from numpy.typing import NDArray
 
-from shoal.groups import Partition, Progress, left_until
+from shoal.groups import Partition, Progress, left_until, part_of
 from shoal.kernels.arrays import Floats, Ints, ints, seed_of
 from shoal.kernels.guarded import Guard, Refinement, merge_groups, refine, repair
 from shoal.methods import method
@@ -18,6 +18,9 @@ from shoal.records import Records
 
 MOVES_PER_RECORD, MOST_MOVES = 10_000, 20_000_000
 """Default budget: on Census 3 to 5 s, with results that differ by under 1 % between seeds."""
+
+START = 0.1
+"""Share of the progress that is told of while the start is made."""
 
 MOST_ASSIGNED = 1_000
 """Strata of more records are not reassigned: the assignment's cost grows with the cube."""
@@ -55,12 +58,13 @@ class TClosenessRefined(TClose):
     ) -> tuple[Ints, Mapping[str, Any]]:
         end = None if self.seconds is None else time.monotonic() + self.seconds
         x, near = records.matrix(), near_lists(records.matrix())
-        first, count = first_groups(records, demand, self.k, self.t, None)
+        first, count = first_groups(records, demand, self.k, self.t, part_of(progress, 0.0, START))
         starts = [first, assigned(x, first, strata_of(demand.bins, count), left_until(end, 0.5))]
         held = [held_groups(x, demand, start, near, self.k) for start in starts]
         losses = [Partition.of(labels).sse(x) for labels in held]
         start = held[int(np.argmin(losses))]
-        found = annealed(x, demand.guard, start, near, self.k, rng, self.moves, left_until(end), progress)
+        rest = part_of(progress, START, 1 - START)
+        found = annealed(x, demand.guard, start, near, self.k, rng, self.moves, left_until(end), rest)
         return found.labels, {"sse of algorithm 3": losses[0], "sse at the start": min(losses),
                               "sse": Partition.of(found.labels).sse(x), "moves": found.moves}
 
