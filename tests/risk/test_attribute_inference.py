@@ -97,3 +97,9 @@ def test_not_computable():
     assert AttributeInference().measure(bare, bare).value is None
     few = table.take(np.arange(3))
     assert "fewer than 5" in AttributeInference().measure(few, few).reason
+
+
+def test_a_secret_of_one_number_is_predicted_by_everyone():
+    secret = np.full(N, 0.1)  # the mean of which is not 0.1 to the last bit
+    found = AttributeInference(model="forest", sample=50).measure(records(secret=secret), records(secret=secret))
+    assert found.details["by column"]["s"]["baseline"] == found.details["by column"]["s"]["with the release"] == 1

@@ -79,3 +79,22 @@ def test_what_cannot_be_computed():
     finding = shoal.Moments(order=3).measure(symmetric, symmetric + 1)
     assert finding.value is None
     assert "Every moment of order 3 is 0" in finding.reason
+
+
+def test_a_column_of_one_number_has_no_moments_but_those_of_rounding():
+    """The mean of twelve times 0.3 is not 0.3 to the last bit: about it, moments changed by 1e66 percent."""
+    rng = np.random.default_rng(5)
+    x = np.column_stack([np.full(12, 0.3), rng.lognormal(size=12)])
+    y = np.column_stack([rng.normal(size=12), x[:, 1] * 1.1])
+    assert np.full(12, 0.3).std() > 0
+    found = shoal.Moments().measure(x, y)
+    assert found.value == pytest.approx(1.1**4 - 1)
+    assert found.details["constant columns"] == ["x0"]
+    assert "constant" in shoal.Moments().measure(x[:, :1], y[:, :1]).reason
+    varied = shoal.MeanVariation(share=1.0, samples=2).measure(x, y).details["mean over samples"]
+    assert max(varied.values()) < 1e3
+    assert "variance of x0" not in varied
+    assert "no scale" in shoal.LowerBound(k=3).measure(x[:, :1], x[:, :1]).reason
+    for value in (0.1, 0.3, 7.7):  # the sums of a table without inequality round to either side of 0
+        equal = np.full((12, 1), value)
+        assert 0 <= shoal.Gini().measure(equal, equal).details["original and released"]["x0"][0] < 1e-15

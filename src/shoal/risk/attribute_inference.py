@@ -8,7 +8,7 @@ from annotated_types import Ge, Gt
 from numpy.typing import NDArray
 from scipy.special import ndtri
 
-from shoal.compare import UNPAIRED, codes_like, common, comparable, counterparts, embedded
+from shoal.compare import ROUNDING, UNPAIRED, codes_like, common, comparable, counterparts, embedded
 from shoal.errors import MissingDependency, quoted
 from shoal.evidence import Finding, Interval, proportion_interval
 from shoal.groups import Partition
@@ -104,7 +104,7 @@ class AttributeInference(RiskMeasure):
         before, after = original[name], released[name]
         learned = after.values if before.continuous else codes_like(before, after)
         truth = before.values[place][attack.rows]
-        reach = self.tolerance * float(before.values.std(ddof=1)) if before.continuous else 0.0
+        reach = self.tolerance * float(before.values.std(ddof=1)) + ROUNDING * np.abs(truth) if before.continuous else 0
 
         def right(guess: NDArray[Any]) -> Bools:
             return np.asarray(np.abs(guess - truth) <= reach)

@@ -29,7 +29,7 @@ def gini(values: Floats, weights: Floats | None = None) -> float | None:
     order = np.argsort(values, kind="stable")
     x, w = values[order], w[order]
     cumulated = np.cumsum(w)
-    return float((w * x * (2 * cumulated - w)).sum() / (cumulated[-1] * total) - 1)
+    return max(float((w * x * (2 * cumulated - w)).sum() / (cumulated[-1] * total) - 1), 0.0)  # rounding of equals
 
 
 @method("gini", title="Change of the Gini coefficient", source="Gini (1912)")

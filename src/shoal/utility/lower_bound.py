@@ -50,9 +50,9 @@ class LowerBound(UtilityMeasure):
         if incomplete := [name for name in names if original[name].missing.any()]:
             return self.cannot(f"Columns with missing values have no distances: {', '.join(incomplete)}.")
         x = original.matrix(names)
-        spread = float(((x - x.mean(axis=0)) ** 2).sum()) if x.size else 0.0
-        if spread == 0:
+        if not x.size or not np.ptp(x, axis=0).any():
             return self.cannot("All records are equal, so the loss has no scale.")
+        spread = float(((x - x.mean(axis=0)) ** 2).sum())
         if self.kind == "set-partition" and len(x) > MOST_RECORDS:
             return self.cannot(f"The set-partition bound takes up to {MOST_RECORDS} records; set kind: neighbours.")
         bound = 100 * self._bound(x, k, partition if paired else None) / spread

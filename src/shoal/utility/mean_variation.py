@@ -101,7 +101,7 @@ def _statistics(x: Floats, changed: list[int], pairs: list[tuple[int, int]]) -> 
     Divided by n: a factor of n / (n - 1) would cancel in every relative change.
     """
     middle = x.mean(axis=0)
-    about = x - middle
+    about = np.where(np.ptp(x, axis=0) > 0, x - middle, 0.0)  # no rounding where all are equal
     own = about[:, changed]
     powers = [(own**order).mean(axis=0) for order in (2, 3, 4)]
     crossed = [float((about[:, a] * about[:, b]).mean()) for a, b in pairs]

@@ -27,9 +27,10 @@ class Moments(UtilityMeasure):
     """Mean relative change |m' - m| / |m| of all moments of one order, mixed ones included.
 
     The figure is that of `order`; the others, from means to order 4, stand in the details, with their medians:
-    a moment near 0 makes the mean large. With a partition also what a normal distribution in every group predicts,
-    whose mean and covariance are the group's (Oganian & Domingo-Ferrer 2017, equations 7 to 9): the part of the change
-    that comes from groups which are not normal.
+    a moment near 0 makes the mean large. Columns that are constant in the original are left out, and listed. With a
+    partition also what a normal distribution in every group predicts, whose mean and covariance are the group's
+    (Oganian & Domingo-Ferrer 2017, equations 7 to 9): the part of the change that comes from groups which are not
+    normal.
 
     Parameters
     ----------
@@ -59,11 +60,11 @@ class Moments(UtilityMeasure):
         x, y = complete(original.raw(names)), complete(released.raw(names))
         if min(len(x), len(y)) < 2:
             return self.cannot("A table has fewer than two complete records.")
-        spread = x.std(axis=0)
-        if not (spread > 0).any():
+        varies = np.ptp(x, axis=0) > 0
+        if not varies.any():
             return self.cannot("Every column is constant in the original, so there are no moments to compare.")
-        varies = spread > 0
-        x, y, spread = x[:, varies], y[:, varies], spread[varies]
+        x, y = x[:, varies], y[:, varies]
+        spread = x.std(axis=0)
         middle = x.mean(axis=0)
         central = self.about == "mean"
         before = product_moments((x - middle if central else x) / spread)
@@ -74,6 +75,7 @@ class Moments(UtilityMeasure):
             "mean relative change": {f"order {o}": _figure(np.nanmean, change) for o, change in changes.items()},
             "median relative change": {f"order {o}": _figure(np.nanmedian, change) for o, change in changes.items()},
             "moments": {f"order {o}": int(np.isfinite(change).sum()) for o, change in changes.items()},
+            "constant columns": [name for name, v in zip(names, varies) if not v],
         }
         if partition is not None and (predicted := self._predicted(original, names, varies, partition)) is not None:
             details["predicted by normal groups"] = {
