@@ -74,3 +74,12 @@ def test_refused():
         with pytest.raises(ParameterError, match="interval-disclosure: widths"):
             IntervalDisclosure(widths=widths)
     assert IntervalDisclosure().measure(X, X[:10]).value is None
+
+
+def test_the_curve_by_definition():
+    rng = np.random.default_rng(4)
+    x, y = rng.normal(size=(300, 2)), rng.normal(size=(300, 2))
+    curve = IntervalDisclosure().measure(x, y).details["curve"]
+    for width, share in curve.items():
+        assert share == np.mean(np.abs(x - y) <= float(width) * y.std(axis=0, ddof=1))
+    assert len(set(curve.values())) == 10

@@ -111,3 +111,10 @@ def test_recoded_categories_agree_with_those_they_stand_for():
     found = ProbabilisticLinkage().measure(records(frame), records(recoded))
     assert found.value == 1  # a name is shared by one person in the north and one in the south
     assert found.details["true agreement in matches"]["town"] > 1 - 1e-5
+
+
+def test_the_weight_of_a_pattern_is_its_log_likelihood_ratio():
+    # Two columns; bit 0 of a pattern is agreement on the first.
+    found = weights(np.array([0.9, 0.8]), np.array([0.1, 0.5]))
+    expected = [np.log(0.1 / 0.9 * 0.2 / 0.5), np.log(9 * 0.2 / 0.5), np.log(0.1 / 0.9 * 1.6), np.log(9 * 1.6)]
+    np.testing.assert_allclose(found, expected)

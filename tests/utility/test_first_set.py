@@ -10,6 +10,7 @@ from shoal.groups import Partition
 from shoal.microdata import Microdata
 from shoal.records import Records
 from shoal.utility.correlation_change import CorrelationChange
+from shoal.utility.eigenvalues import Eigenvalues
 from shoal.utility.il1s import IL1s
 from shoal.utility.sse import SSE
 from shoal.utility.univariate_change import UnivariateChange
@@ -167,3 +168,10 @@ def test_the_mean_of_a_constant_column_is_no_change():
     grouped[:, 1] = np.nextafter(0.1, 1)
     for measure in ALL[:3]:
         assert measure.measure(constant, grouped).value > 0
+
+
+def test_eigenvalues_by_hand():
+    # A correlation of r has the eigenvalues 1 + r and 1 - r: from r = 0.6 to r = 0 they go from 1.6 and 0.4 to 1.
+    x = np.array([[1.0, 1], [1, 1], [1, 1], [1, 1], [-1, -1], [-1, -1], [-1, -1], [-1, -1], [1, -1], [-1, 1]])
+    y = np.array([[1.0, 1], [1, -1], [-1, 1], [-1, -1]])
+    assert Eigenvalues().measure(x, y).value == pytest.approx(0.6 / 1.6 + 0.6 / 0.4)
