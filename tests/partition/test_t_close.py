@@ -11,10 +11,11 @@ import shoal
 from naive import emd as naive
 from naive import tcloseness as twins
 from shoal.errors import DataError, ParameterError, Refused
+from shoal.groups import Partition
 from shoal.kernels import emd
-from shoal.kernels.guarded import PARTNERS, k_anonymity_first, merge_groups
+from shoal.kernels.guarded import PARTNERS, k_anonymity_first, merge_groups, refine
 from shoal.microdata import Microdata
-from shoal.partition.guarded import Demand
+from shoal.partition.guarded import Demand, near_lists
 from shoal.partition.tcloseness_first import strata_needed, strata_of
 from shoal.privacy.confidential import confidential_bins
 from shoal.records import Records, Variable
@@ -169,6 +170,26 @@ def test_the_cheapest_partner_settles_more_for_less():
     x, single = np.array([[0.0], [-1.0], [1.1], [-2.0]]), np.arange(4, dtype=np.int32)
     assert len(set(merge_groups(x, demand.guard, single, 1)[0])) == 1
     assert merge_groups(x, demand.guard, single, 1, partner="cheapest")[0].tolist() == [0, 1, 0, 1]
+
+
+def test_of_groups_equally_near_the_lowest_is_the_partner():
+    """Pay 1 is the only one over 0.4 (at 2/3), and lies in the middle between the two others."""
+    pay = Variable(name="pay", role="confidential", level="continuous", values=np.array([2.0, 1.0, 2.0]))
+    columns = confidential_bins(Records.of([pay]))
+    guard = Demand.of(columns, [emd.close(columns[0].table(), 0.4)]).guard
+    merged, merges = merge_groups(np.array([[1.0], [0.0], [-1.0]]), guard, np.arange(3, dtype=np.int32), 1)
+    assert merges == 1 and merged[0] == merged[1] != merged[2]
+
+
+def test_refinement_itself_never_goes_below_k():
+    """Whoever calls it merges what is too small, which would hide it."""
+    x, pay = blobs(60)
+    columns = confidential_bins(Records.of([Variable(name="pay", role="confidential", level="continuous", values=pay)]))
+    guard = Demand.of(columns, [emd.close(columns[0].table(), 0.3)]).guard
+    start = shoal.TClosenessFirst(k=3, t=0.3).partition(x, confidential=pay).labels
+    for seed in range(5):
+        found = refine(x, guard, start, near_lists(x), 3, seed=seed, moves=20_000)
+        assert found.held and Partition.of(found.labels).k >= 3
 
 
 @pytest.mark.parametrize("how", ["sse", "information_loss"])
