@@ -1,5 +1,4 @@
 import numpy as np
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -28,34 +27,27 @@ def pairs(draw):
     return x, change, rng.permutation(n)[: draw(st.integers(1, n))]
 
 
-@pytest.mark.parametrize("few_pairs", [0, 10**9], ids=["tree", "blocks"])
-@pytest.mark.parametrize("block", [7, 10**6])
-def test_link_equals_looking_at_every_pair(monkeypatch, few_pairs, block):
-    monkeypatch.setattr(nearest, "FEW_PAIRS", few_pairs)
-    monkeypatch.setattr(nearest, "TREE_DIMENSIONS", 99)
-    monkeypatch.setattr(nearest, "BLOCK", block)
-
-    @given(pairs())
-    def check(case):
-        x, y, truth = case
-        np.testing.assert_allclose(nearest.link(x, y[truth], truth), naive.link(x, y[truth], truth), rtol=1e-12)
-        np.testing.assert_allclose(nearest.nearest_distance(x, y), naive.nearest_distance(x, y), atol=1e-12)
-
-    check()
+@given(pairs())
+def test_link_equals_looking_at_every_pair(case):
+    x, y, truth = case
+    np.testing.assert_allclose(nearest.link(x, y[truth], truth), naive.link(x, y[truth], truth), rtol=1e-12)
+    np.testing.assert_allclose(nearest.nearest_distance(x, y), naive.nearest_distance(x, y), atol=1e-12)
 
 
-@pytest.mark.parametrize("few_pairs", [0, 10**9], ids=["tree", "blocks"])
-def test_nearest_point_is_the_lowest_of_the_nearest(monkeypatch, few_pairs):
-    monkeypatch.setattr(nearest, "FEW_PAIRS", few_pairs)
-    monkeypatch.setattr(nearest, "TREE_DIMENSIONS", 99)
+@given(pairs(), st.integers(0, 3000))
+def test_a_limit_leaves_out_the_last_rows_and_changes_no_other(case, most):
+    x, y, truth = case
+    some, all_ = nearest.link(x, y[truth], truth, most), nearest.link(x, y[truth], truth)
+    assert 1 <= len(some) <= len(truth)
+    assert some.tolist() == all_[: len(some)].tolist()
+    assert len(nearest.link(x, y[truth], truth, 0)) == len(truth) or len({*map(tuple, y[truth] + 0.0)}) > 1
 
-    @given(pairs())
-    def check(case):
-        x, y, _ = case
-        points = np.unique(x, axis=0)
-        assert nearest.nearest_point(points, y).tolist() == naive.nearest_point(points, y).tolist()
 
-    check()
+@given(pairs())
+def test_nearest_point_is_the_lowest_of_the_nearest(case):
+    x, y, _ = case
+    points = np.unique(x, axis=0)
+    assert nearest.nearest_point(points, y).tolist() == naive.nearest_point(points, y).tolist()
 
 
 def test_an_outlier_costs_no_digits_of_the_others():

@@ -10,16 +10,13 @@ from shoal.errors import quoted
 from shoal.evidence import Finding, proportion_interval
 from shoal.groups import Partition
 from shoal.kernels.arrays import Floats
-from shoal.kernels.nearest import distinct, link, uses_tree
+from shoal.kernels.nearest import NO_LIMIT, link
 from shoal.methods import method
 from shoal.records import Records
 from shoal.risk.measure import RiskMeasure
 
-EFFORT = 200_000_000_000
-"""Pairs times dimensions that a minute can look at; above it, where the tree does not help, records are sampled."""
-
-OVERHEAD = 20
-"""What a pair costs beyond its dimensions, in dimensions (bench/judgement.py)."""
+EFFORT = 100_000_000_000
+"""Values that a minute can look at (bench/judgement.py)."""
 
 
 @method("distance-linkage", title="Records found again by distance",
@@ -43,8 +40,8 @@ class DistanceLinkage(RiskMeasure):
     direction
         Who is looked up where.
     sample
-        Attack so many records, drawn at random; by default all, unless the columns embed in many dimensions and
-        the pairs exceed what a minute can look at.
+        Attack so many records, drawn at random; by default as many as a minute allows, which is all but in large
+        tables of many columns.
     """
 
     limits: ClassVar[tuple[float, float]] = (0.0, 1.0)
@@ -72,8 +69,9 @@ class DistanceLinkage(RiskMeasure):
         truth = place
         if self.direction == "original to released":
             x, y, truth = y, x[place], np.arange(len(y))
-        rows = self._attacked(x, y, rng)
-        chances = link(x, y[rows], truth[rows])
+        rows = rng.permutation(len(y))[: self.sample]
+        chances = link(x, y[rows], truth[rows], EFFORT if self.sample is None else NO_LIMIT)
+        rows = rows[: len(chances)]
         hits, trials = float(chances.sum()), len(rows)
         interval = proportion_interval(hits, trials)
         return self.finding(
@@ -85,18 +83,6 @@ class DistanceLinkage(RiskMeasure):
                      "columns": list(names), "metric": self.metric, "direction": self.direction},
             private={"rows": released.rows[rows], "probability": chances},
         )
-
-    def _attacked(self, x: Floats, y: Floats, rng: np.random.Generator) -> np.ndarray:
-        wanted = len(y)
-        if self.sample is not None:
-            wanted = self.sample
-        elif len(x) * len(y) * (most := x.shape[1] + OVERHEAD) > EFFORT:
-            points, asks = len(distinct(x).points), len(distinct(y).points)
-            if not uses_tree(points, asks, x.shape[1]) and points * asks * most > EFFORT:
-                wanted = max(1_000, EFFORT // (points * most))
-        if wanted >= len(y):
-            return np.arange(len(y))
-        return np.sort(rng.choice(len(y), wanted, replace=False))
 
 
 def _whitened(x: Floats, y: Floats) -> tuple[Floats, Floats]:
