@@ -1,11 +1,10 @@
-// A kd-tree of bounding boxes over rows of numbers, for searches that look at few of them.
+// A kd-tree of bounding boxes over points, for searches that look at few of them.
 //
-// A node splits at the median of its widest column down to leaves of kLeaf rows, which are stored side by side in
-// the order of the tree. A search walks into the nearer child first and skips a box that is as far as the limit,
-// which the caller lowers while it looks at leaves. Distances to boxes and to rows are summed in the same order,
-// every operation is correctly rounded and rounding is monotone, so the computed distance of a box never exceeds
-// that of a row inside it: nothing is skipped wrongly. In high dimension all boxes are near, and the walk is an
-// exhaustive search with a small surcharge.
+// A node splits at about the median of its widest column down to leaves of one block (scans.hpp): 32 points, column
+// by column, whose distances to a query are found at one go. A search walks first to where the query lies and skips
+// a box that is as far as the limit, which the caller lowers while it looks at leaves. Box and point distances are
+// sums of the same terms in another order; kRounding covers the difference, so nothing is skipped wrongly. In high
+// dimension all boxes are near, and the walk is an exhaustive search with a small surcharge.
 #pragma once
 #include <algorithm>
 #include <cstddef>
@@ -14,119 +13,128 @@
 #include <numeric>
 #include <vector>
 
+#include "scans.hpp"
+
 namespace shoal {
 inline namespace boxes {
-
-// Squared distance of two rows whose width is a multiple of four. Four running sums in a fixed order: vector code
-// without reordering by the compiler.
-inline double squared_distance(const double* a, const double* b, std::size_t width) {
-  double s0 = 0, s1 = 0, s2 = 0, s3 = 0;
-  for (std::size_t j = 0; j < width; j += 4) {
-    const double e0 = a[j] - b[j], e1 = a[j + 1] - b[j + 1];
-    const double e2 = a[j + 2] - b[j + 2], e3 = a[j + 3] - b[j + 3];
-    s0 += e0 * e0;
-    s1 += e1 * e1;
-    s2 += e2 * e2;
-    s3 += e3 * e3;
-  }
-  return (s0 + s2) + (s1 + s3);
-}
 
 class BoxTree {
  public:
   static constexpr std::size_t kNowhere = std::numeric_limits<std::size_t>::max();
 
-  // `rows` (n x width, width a multiple of four) is copied.
-  BoxTree(const double* rows, std::size_t n, std::size_t width) : width_(width), order_(n) {
+  // Point i begins at points + i * stride, and has d values.
+  BoxTree(const double* points, std::size_t n, std::size_t d, std::size_t stride)
+      : points_(points), d_(d), stride_(stride), scans_(scans(true)), order_(n) {
     std::iota(order_.begin(), order_.end(), 0);
-    build(rows, 0, n);
-    rows_.reserve(n * width);
-    for (const auto i : order_) {
-      const double* from = rows + static_cast<std::size_t>(i) * width;
-      rows_.insert(rows_.end(), from, from + width);
-    }
+    build(0, n);
+    blocks_.assign((n + kBlock - 1) / kBlock * kBlock * d, 0.0);
+    for (std::size_t place = 0; place < n; ++place)
+      for (std::size_t j = 0; j < d; ++j)
+        blocks_[place / kBlock * kBlock * d + j * kBlock + place % kBlock] = value(order_[place], j);
   }
 
-  std::size_t width() const { return width_; }
-  // The number of the row at each place of the tree, and the row itself.
+  // The number of the point at each place of the tree.
   const std::vector<std::int32_t>& order() const { return order_; }
-  const double* row(std::size_t place) const { return rows_.data() + place * width_; }
 
-  // Calls scan(first, last) for ranges of places, near ones first, until no box is nearer to q than `limit` (a
-  // squared distance), which `scan` may lower. Of two boxes equally near the one with the place `home` comes first.
-  template <class Scan>
-  void search(const double* q, std::size_t home, const double& limit, Scan scan) const {
-    visit(0, q, home, limit, scan);
+  // Calls take(place, square) for the points of one leaf after another, near ones first, until no box is nearer to q
+  // than `limit` (a squared distance), which `take` may lower; points as far as the limit are left out. A query that
+  // lies between two boxes goes to the one with the place `home` first.
+  template <class Take>
+  void search(const double* q, std::size_t home, const double& limit, Take take) {
+    looked_at_ = 0;
+    visit(0, q, home, limit, take);
   }
+
+  // Points whose distance the last search has found.
+  std::size_t looked_at() const { return looked_at_; }
 
  private:
-  static constexpr std::size_t kLeaf = 16;
+  static constexpr double kRounding = 1 + 1e-12;
 
   struct Node {
     std::size_t first, last;          // range of places
     std::size_t left = 0, right = 0;  // children, 0 in a leaf
+    std::size_t column = 0;           // that parts them, at the value `split`
+    double split = 0.0;
   };
 
-  std::size_t build(const double* rows, std::size_t first, std::size_t last) {
-    const std::size_t self = nodes_.size(), w = width_;
+  double value(std::int32_t i, std::size_t j) const { return points_[static_cast<std::size_t>(i) * stride_ + j]; }
+
+  std::size_t build(std::size_t first, std::size_t last) {
+    const std::size_t self = nodes_.size();
     nodes_.push_back({first, last});
-    std::vector<double> low(w, std::numeric_limits<double>::infinity()), high(w, -low[0]);
-    const auto value = [&](std::int32_t i, std::size_t j) { return rows[static_cast<std::size_t>(i) * w + j]; };
-    for (std::size_t place = first; place < last; ++place)
-      for (std::size_t j = 0; j < w; ++j) {
-        low[j] = std::min(low[j], value(order_[place], j));
-        high[j] = std::max(high[j], value(order_[place], j));
-      }
-    std::size_t widest = 0;
-    for (std::size_t j = 0; j < w; ++j)
-      if (high[j] - low[j] > high[widest] - low[widest]) widest = j;
-    boxes_.insert(boxes_.end(), low.begin(), low.end());
-    boxes_.insert(boxes_.end(), high.begin(), high.end());
-    if (last - first <= kLeaf) return self;
-    const std::size_t middle = first + (last - first) / 2;
+    const std::size_t widest = add_box(first, last);
+    if (last - first <= kBlock) return self;
+    const std::size_t middle = first + ((last - first - 1) / kBlock + 1) / 2 * kBlock;
     const auto start = order_.begin();
     std::nth_element(start + static_cast<std::ptrdiff_t>(first), start + static_cast<std::ptrdiff_t>(middle),
                      start + static_cast<std::ptrdiff_t>(last), [&](std::int32_t a, std::int32_t b) {
                        const double x = value(a, widest), y = value(b, widest);
                        return x < y || (x == y && a < b);
                      });
-    const std::size_t left = build(rows, first, middle), right = build(rows, middle, last);
+    nodes_[self].column = widest;
+    nodes_[self].split = value(order_[middle], widest);
+    const std::size_t left = build(first, middle), right = build(middle, last);
     nodes_[self].left = left;
     nodes_[self].right = right;
     return self;
   }
 
-  // Squared distance to a node's box, summed as squared_distance sums.
-  double to_box(const double* q, std::size_t node) const {
-    const double* low = boxes_.data() + node * 2 * width_;
-    const double* high = low + width_;
-    double s[4] = {0, 0, 0, 0};
-    for (std::size_t j = 0; j < width_; j += 4)
-      for (std::size_t l = 0; l < 4; ++l) {
-        const double out = std::max(std::max(low[j + l] - q[j + l], q[j + l] - high[j + l]), 0.0);
-        s[l] += out * out;
+  // Returns the column in which the box is widest.
+  std::size_t add_box(std::size_t first, std::size_t last) {
+    std::vector<double> low(d_, std::numeric_limits<double>::infinity()), high(d_, -low[0]);
+    for (std::size_t place = first; place < last; ++place)
+      for (std::size_t j = 0; j < d_; ++j) {
+        low[j] = std::min(low[j], value(order_[place], j));
+        high[j] = std::max(high[j], value(order_[place], j));
       }
-    return (s[0] + s[2]) + (s[1] + s[3]);
+    std::size_t widest = 0;
+    for (std::size_t j = 0; j < d_; ++j)
+      if (high[j] - low[j] > high[widest] - low[widest]) widest = j;
+    boxes_.insert(boxes_.end(), low.begin(), low.end());
+    boxes_.insert(boxes_.end(), high.begin(), high.end());
+    return widest;
   }
 
-  template <class Scan>
-  void visit(std::size_t node, const double* q, std::size_t home, const double& limit, Scan& scan) const {
-    const Node& here = nodes_[node];
-    if (here.right == 0) return scan(here.first, here.last);
-    std::size_t near = here.left, far = here.right;
-    double near_d = to_box(q, near), far_d = to_box(q, far);
-    if (far_d < near_d || (far_d == near_d && home >= nodes_[far].first && home < nodes_[far].last)) {
-      std::swap(near, far);
-      std::swap(near_d, far_d);
+  bool near(std::size_t node, const double* q, double limit) const {
+    const double* low = boxes_.data() + node * 2 * d_;
+    const double* high = low + d_;
+    double square = 0.0;
+    for (std::size_t j = 0; j < d_; ++j) {
+      const double out = std::max(std::max(low[j] - q[j], q[j] - high[j]), 0.0);
+      square += out * out;
+      if (square >= limit * kRounding) return false;
     }
-    if (near_d < limit) visit(near, q, home, limit, scan);
-    if (far_d < limit) visit(far, q, home, limit, scan);
+    return true;
   }
 
-  std::size_t width_;
+  template <class Take>
+  void visit(std::size_t node, const double* q, std::size_t home, const double& limit, Take& take) {
+    const Node& here = nodes_[node];
+    if (here.right == 0) return scan(here, q, limit, take);
+    const double side = q[here.column] - here.split;
+    const bool right = side > 0 || (side == 0 && home >= nodes_[here.right].first);
+    const std::size_t first = right ? here.right : here.left, then = right ? here.left : here.right;
+    if (near(first, q, limit)) visit(first, q, home, limit, take);
+    if (near(then, q, limit)) visit(then, q, home, limit, take);
+  }
+
+  template <class Take>
+  void scan(const Node& leaf, const double* q, const double& limit, Take& take) {
+    double squares[kBlock];
+    scans_.exact_distances(blocks_.data() + leaf.first * d_, q, d_, squares);
+    for (std::size_t i = 0; i < leaf.last - leaf.first; ++i)
+      if (squares[i] < limit) take(leaf.first + i, squares[i]);
+    looked_at_ += leaf.last - leaf.first;
+  }
+
+  const double* points_;
+  std::size_t d_, stride_;
+  const Scans& scans_;
   std::vector<std::int32_t> order_;
   std::vector<Node> nodes_;
-  std::vector<double> boxes_, rows_;
+  std::vector<double> boxes_, blocks_;
+  std::size_t looked_at_ = 0;
 };
 
 }  // namespace boxes

@@ -13,19 +13,15 @@ namespace {
 using Found = std::vector<std::pair<double, Record>>;
 
 // The nearest others of the record at a place of the tree, into `found` (room for m + 1), nearest first.
-void search(const BoxTree& tree, std::size_t at, std::size_t m, Found& found) {
+void search(BoxTree& tree, const Cloud& cloud, std::size_t at, std::size_t m, Found& found) {
   found.clear();
   double limit = std::numeric_limits<double>::infinity();
-  tree.search(tree.row(at), at, limit, [&](std::size_t first, std::size_t last) {
-    for (std::size_t place = first; place < last; ++place) {
-      if (place == at) continue;
-      const double d = squared_distance(tree.row(at), tree.row(place), tree.width());
-      if (d >= limit) continue;
-      if (found.size() == m) found.pop_back();
-      const std::pair<double, Record> entry(d, tree.order()[place]);
-      found.insert(std::upper_bound(found.begin(), found.end(), entry), entry);
-      if (found.size() == m) limit = found.back().first;
-    }
+  tree.search(cloud.row(tree.order()[at]), at, limit, [&](std::size_t place, double square) {
+    if (place == at) return;
+    if (found.size() == m) found.pop_back();
+    const std::pair<double, Record> entry(square, tree.order()[place]);
+    found.insert(std::upper_bound(found.begin(), found.end(), entry), entry);
+    if (found.size() == m) limit = found.back().first;
   });
 }
 
@@ -37,12 +33,12 @@ auto neighbours(Matrix x, std::int64_t m, nb::object progress) {
   {
     nb::gil_scoped_release free_lock;
     const Cloud cloud(x.data(), nullptr, n, x.shape(1));
-    const BoxTree tree(cloud.row(0), n, cloud.width());
+    BoxTree tree(cloud.row(0), n, x.shape(1), cloud.width());
     Found found;
     found.reserve(width + 1);
     for (std::size_t at = 0; at < n; ++at) {
       if ((at & 15) == 0) watch.tick(static_cast<double>(at) / static_cast<double>(n));
-      search(tree, at, width, found);
+      search(tree, cloud, at, width, found);
       const std::size_t base = static_cast<std::size_t>(tree.order()[at]) * width;
       for (std::size_t r = 0; r < width; ++r) {
         square[base + r] = cloud.in_units(found[r].first);

@@ -1,4 +1,5 @@
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -9,7 +10,7 @@ from naive import linkage as naive
 @st.composite
 def pairs(draw):
     """A table and a changed version: grids (ties), duplicates, constants, offsets."""
-    n, d = draw(st.integers(1, 60)), draw(st.sampled_from([1, 2, 4, 15]))
+    n, d = draw(st.integers(1, 150)), draw(st.sampled_from([1, 2, 4, 15]))
     rng = np.random.default_rng(draw(st.integers(0, 2**32)))
     x = {
         "normal": lambda: rng.normal(size=(n, d)),
@@ -27,11 +28,31 @@ def pairs(draw):
     return x, change, rng.permutation(n)[: draw(st.integers(1, n))]
 
 
-@given(pairs())
-def test_link_equals_looking_at_every_pair(case):
-    x, y, truth = case
-    np.testing.assert_allclose(nearest.link(x, y[truth], truth), naive.link(x, y[truth], truth), rtol=1e-12)
-    np.testing.assert_allclose(nearest.nearest_distance(x, y), naive.nearest_distance(x, y), atol=1e-12)
+ENGINES = pytest.mark.parametrize("pair", [1e-9, 1e9], ids=["blocks", "tree"])
+
+
+@ENGINES
+@pytest.mark.parametrize("block", [7, 10**6])
+def test_link_equals_looking_at_every_pair(monkeypatch, pair, block):
+    monkeypatch.setattr(nearest, "PAIR", pair)
+    monkeypatch.setattr(nearest, "BLOCK", block)
+
+    @given(pairs())
+    def check(case):
+        x, y, truth = case
+        np.testing.assert_allclose(nearest.link(x, y[truth], truth), naive.link(x, y[truth], truth), rtol=1e-12)
+        np.testing.assert_allclose(nearest.nearest_distance(x, y), naive.nearest_distance(x, y), atol=1e-12)
+
+    check()
+
+
+def test_engines_change_over_unseen(monkeypatch):
+    # In 30 dimensions nothing is near: the tree gives up after its trial, and looking at all pairs goes on.
+    rng = np.random.default_rng(2)
+    x, y = rng.normal(size=(300, 30)), rng.normal(size=(200, 30))
+    mixed = nearest.nearest_distance(x, y)
+    monkeypatch.setattr(nearest, "PAIR", 1e9)
+    np.testing.assert_allclose(mixed, nearest.nearest_distance(x, y), rtol=1e-12)
 
 
 @given(pairs(), st.integers(0, 3000))
@@ -43,11 +64,17 @@ def test_a_limit_leaves_out_the_last_rows_and_changes_no_other(case, most):
     assert len(nearest.link(x, y[truth], truth, 0)) == len(truth) or len({*map(tuple, y[truth] + 0.0)}) > 1
 
 
-@given(pairs())
-def test_nearest_point_is_the_lowest_of_the_nearest(case):
-    x, y, _ = case
-    points = np.unique(x, axis=0)
-    assert nearest.nearest_point(points, y).tolist() == naive.nearest_point(points, y).tolist()
+@ENGINES
+def test_nearest_point_is_the_lowest_of_the_nearest(monkeypatch, pair):
+    monkeypatch.setattr(nearest, "PAIR", pair)
+
+    @given(pairs())
+    def check(case):
+        x, y, _ = case
+        points = np.unique(x, axis=0)
+        assert nearest.nearest_point(points, y).tolist() == naive.nearest_point(points, y).tolist()
+
+    check()
 
 
 def test_an_outlier_costs_no_digits_of_the_others():

@@ -1,9 +1,14 @@
 """Exact nearest neighbours of one set of points in another, ties counted, never n x n in memory.
 
-Points that coincide are merged first: ties cost nothing then, and a released table has many. The rest is a walk
-over a tree of boxes (native/nearest.cpp).
+Points that coincide are merged first: ties cost nothing then, and a released table has many.
+
+Two engines. A tree of boxes (native/nearest.cpp) looks at few points where boxes part them, which they do in few
+dimensions and wherever the nearest point is near. Where it would look at more than a share of all, every pair is looked
+at instead, in blocks: the matrix product |x|^2/2 - x.y ranks candidates at the speed of the processor but has lost
+digits, so all candidates within its error bound are decided again by the sum of squared differences.
 """
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -14,8 +19,14 @@ from shoal.kernels.arrays import Floats, Longs
 TIE = 1e-9
 """Distances within TIE (1 + d) of the smallest distance d tie with it: they differ by rounding only."""
 
-NO_LIMIT = 2**63
-"""More values than anyone can look at."""
+PAIR = 0.4
+"""What a pair in a block costs, in points that the tree looks at (bench/judgement.py)."""
+
+BLOCK = 2_000_000
+"""Pairs in memory at a time (16 MB of float64)."""
+
+NO_LIMIT = 2**62
+"""More points than anyone can look at."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -70,7 +81,7 @@ def link(x: Floats, y: Floats, truth: Longs, most: int = NO_LIMIT) -> Floats:
     truth
         Shape (m,); row of `x` that each row of `y` belongs to.
     most
-        Values to look at, about; what the first rows of `y` need is looked at in any case.
+        Points to look at, about; what the first rows of `y` need is looked at in any case.
 
     Returns
     -------
@@ -86,12 +97,45 @@ def link(x: Floats, y: Floats, truth: Longs, most: int = NO_LIMIT) -> Floats:
     place[order] = np.arange(len(order))
     asked = place[queries.of_row[:answered]]
     own = np.sqrt(((y[:answered] - x[truth[:answered]]) ** 2).sum(axis=1))
-    hit = own <= near[asked] + TIE * (1.0 + near[asked])
+    hit = own <= _reach(near[asked])
     return np.where(hit, 1.0 / tied[asked], 0.0)
 
 
+def _reach(nearest: Floats) -> Floats:
+    return nearest + TIE * (1.0 + nearest)
+
+
 def _nearest(points: Distinct, queries: Floats, most: int = NO_LIMIT) -> tuple[Floats, Longs, Longs]:
-    """For each query, or the first ones: the smallest distance, the rows that tie there, the lowest point among them."""
-    found: tuple[Floats, Longs, Longs] = _native.nearest(
-        points.points, points.sizes, np.ascontiguousarray(queries), TIE, most)
-    return found
+    """Smallest distance, rows that tie there and lowest point among them, for each query or the first ones."""
+    each = PAIR * len(points.points)
+    *found, looked = _native.nearest(
+        points.points, points.sizes, np.ascontiguousarray(queries), TIE, most, math.ceil(each))
+    done = len(found[0])
+    rest = queries[done : done + max(0, int((most - looked) / each))]
+    if len(rest):
+        found = [np.concatenate(both) for both in zip(found, _by_blocks(points.points, points.sizes, rest))]
+    return found[0], found[1], found[2]
+
+
+def _by_blocks(points: Floats, sizes: Longs, queries: Floats) -> tuple[Floats, Longs, Longs]:
+    """As `_nearest`, by looking at all pairs."""
+    middle = points.mean(axis=0)
+    x, y = points - middle, queries - middle
+    half, squares = (x * x).sum(axis=1) / 2, (y * y).sum(axis=1)
+    # Each product and sum of d + 2 terms errs by less than (d + 4) eps times the sizes of the factors.
+    slack = (x.shape[1] + 4) * np.finfo(float).eps * (2 * half.max() + squares)
+    nearest, tied, lowest = np.empty(len(y)), np.empty(len(y), dtype=np.int64), np.empty(len(y), dtype=np.int64)
+    step = max(1, BLOCK // len(x))
+    for start in range(0, len(y), step):
+        part = slice(start, start + step)
+        score = half - y[part] @ x.T
+        least = score.min(axis=1)
+        reach = _reach(np.sqrt(np.maximum(2 * least + squares[part] + 2 * slack[part], 0.0)))
+        who, which = np.nonzero(score <= ((reach**2 - squares[part]) / 2 + slack[part])[:, None])
+        exact = np.sqrt(((queries[part][who] - points[which]) ** 2).sum(axis=1))
+        starts = np.searchsorted(who, np.arange(len(least)))
+        nearest[part] = np.minimum.reduceat(exact, starts)
+        ties = exact <= _reach(nearest[part])[who]
+        tied[part] = np.add.reduceat(np.where(ties, sizes[which], 0), starts)
+        lowest[part] = np.minimum.reduceat(np.where(ties, which, len(x)), starts)
+    return nearest, tied, lowest

@@ -15,8 +15,11 @@ from shoal.methods import method
 from shoal.records import Records
 from shoal.risk.measure import RiskMeasure
 
-EFFORT = 100_000_000_000
-"""Values that a minute can look at (bench/judgement.py)."""
+EFFORT = 300_000_000_000
+"""Points times (dimensions + OVERHEAD) that a minute can look at (bench/judgement.py)."""
+
+OVERHEAD = 50
+"""What a point costs beyond its dimensions, in dimensions."""
 
 
 @method("distance-linkage", title="Records found again by distance",
@@ -70,8 +73,10 @@ class DistanceLinkage(RiskMeasure):
         if self.direction == "original to released":
             x, y, truth = y, x[place], np.arange(len(y))
         rows = rng.permutation(len(y))[: self.sample]
-        chances = link(x, y[rows], truth[rows], EFFORT if self.sample is None else NO_LIMIT)
-        rows = rows[: len(chances)]
+        allowed = EFFORT // (x.shape[1] + OVERHEAD) if self.sample is None else NO_LIMIT
+        chances = link(x, y[rows], truth[rows], allowed)
+        in_order = np.argsort(rows[: len(chances)])
+        rows, chances = rows[in_order], chances[in_order]
         hits, trials = float(chances.sum()), len(rows)
         interval = proportion_interval(hits, trials)
         return self.finding(
