@@ -22,7 +22,7 @@ class BoxTree {
  public:
   static constexpr std::size_t kNowhere = std::numeric_limits<std::size_t>::max();
 
-  // Point i begins at points + i * stride, and has d values.
+  // Point i begins at points + i * stride, and has d values; with none, there is one block of points at most.
   BoxTree(const double* points, std::size_t n, std::size_t d, std::size_t stride)
       : points_(points), d_(d), stride_(stride), scans_(scans(true)), order_(n) {
     std::iota(order_.begin(), order_.end(), 0);
@@ -82,7 +82,8 @@ class BoxTree {
 
   // Returns the column in which the box is widest.
   std::size_t add_box(std::size_t first, std::size_t last) {
-    std::vector<double> low(d_, std::numeric_limits<double>::infinity()), high(d_, -low[0]);
+    constexpr double endless = std::numeric_limits<double>::infinity();
+    std::vector<double> low(d_, endless), high(d_, -endless);
     for (std::size_t place = first; place < last; ++place)
       for (std::size_t j = 0; j < d_; ++j) {
         low[j] = std::min(low[j], value(order_[place], j));

@@ -96,3 +96,11 @@ def test_distinct():
     found = nearest.distinct(np.array([[0.0, 1], [2, 2], [-0.0, 1]]))
     assert found.sizes[found.of_row].tolist() == [2, 1, 2]
     assert len(found.points) == 2
+
+
+@ENGINES
+def test_where_nothing_is_known_everybody_ties(monkeypatch, pair):
+    monkeypatch.setattr(nearest, "PAIR", pair)
+    nothing = np.empty((40, 0))
+    assert nearest.link(nothing, nothing, np.arange(40)).tolist() == [1 / 40] * 40
+    assert not nearest.nearest_distance(nothing, nothing).any()
