@@ -180,8 +180,8 @@ class Variable:
         def place_codes(other: Variable) -> Floats:
             known = np.array([place(category) for category in other.categories], dtype=np.float64)
             known = known.reshape(len(other.categories), points.shape[1])
-            known = np.vstack([known, np.full((1, points.shape[1]), np.nan)])  # code -1: missing has no place
-            return np.asarray(root * known[other.values])
+            known = root * np.vstack([known, np.full((1, points.shape[1]), np.nan)])  # code -1: missing has no place
+            return np.asarray(known[other.values])
 
         return place_codes
 

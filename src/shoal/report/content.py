@@ -52,8 +52,8 @@ def removed(dossier: Dossier) -> list[str]:
 
 def unchanged(dossier: Dossier) -> list[str]:
     """Columns whose cells are those of the original; whoever knows them can find the record by them."""
-    place = {int(row): i for i, row in enumerate(dossier.original.rows)}
-    at = np.array([place[int(row)] for row in dossier.released.rows], dtype=np.int64)
+    order = np.argsort(dossier.original.rows)
+    at = order[np.searchsorted(dossier.original.rows, dossier.released.rows, sorter=order)]
     same = []
     for variable in dossier.released.variables:
         if variable.name not in dossier.original or variable.role == "household":
