@@ -207,6 +207,20 @@ def test_an_exploration_does_not_write_into_a_release(run: Run, files: Path) -> 
     assert sorted(p.name for p in (files / "out").iterdir()) == ["private", "release"]
 
 
+def test_a_report_shows_only_the_exploration_that_its_plan_is_of(run: Run, files: Path) -> None:
+    (files / "ranges.yaml").write_text(PLAN.replace("steps: [{partition: mdav, k: 3}]",
+                                                    "explore: {method: [mdav], k: [3, 4]}"))
+    assert run("explore", files / "in.csv", "--plan", files / "ranges.yaml", "--out", files / "tried")[0] == 0
+    tried = ("--exploration", files / "tried")
+    assert protect(run, files, *tried)[0] == 0
+    assert "mdav k=4" in (files / "out" / "release" / "report.html").read_text()
+    (files / "plan.yaml").write_text(PLAN.replace("k: 3", "k: 6"))
+    status, _, err = protect(run, files, "--overwrite", *tried)
+    assert (status, "has the steps of this plan" in err) == (2, True)
+    status, _, err = protect(run, files, "--overwrite", "--exploration", files)
+    assert (status, "cannot be read as the record of an exploration" in err) == (2, True)
+
+
 def test_what_is_no_release_is_not_overwritten_even_on_request(run: Run, files: Path) -> None:
     (files / "out").mkdir()
     (files / "out" / "letter").write_text("kept")

@@ -164,8 +164,6 @@ def protect(
       shoal protect people.csv --plan plan.yaml --out release-1
       shoal --json protect people.sav --plan plan.yaml --out release-2 --overwrite
     """
-    from shoal.report.evidence_file import Exploration
-
     plan = shoal.Plan.read(plan_file)
     check_writable(out)
     check_free(out, overwrite=overwrite)
@@ -173,9 +171,7 @@ def protect(
     terminal.say(f"Read {data.name}: {plural(len(table.frame), 'record')}, {plural(table.frame.width, 'column')} "
                  f"({table.described}).")
     source = {"file": data.name, "sha256": digest, "read as": table.described, "notes": list(table.notes.values())}
-    frontier = None
-    if exploration:
-        frontier = _json_of(exploration / "frontier.json", "exploration", Exploration.__annotations__)
+    frontier = _explored(exploration, plan) if exploration else None
     with terminal.progress() as stage:
         release = shoal.protect(table.frame, plan, seed=seed, stage=stage, source=source)
         release.write(out, overwrite=overwrite, labels=table, frontier=frontier)
@@ -312,6 +308,18 @@ def _check_one_table(terminal: Terminal, releases: Sequence[Path]) -> None:
     if digests and any(digests[0].isdisjoint(others) for others in digests):
         terminal.note("The releases were made from tables with different cells, or described otherwise. Figures say "
                       "something side by side only where the tables are the same.")
+
+
+def _explored(folder: Path, plan: shoal.Plan) -> dict[str, Any]:
+    """The exploration in a directory, if the plan's steps are those of one of its candidates."""
+    from shoal.report.evidence_file import Exploration
+
+    content = _json_of(folder / "frontier.json", "exploration", Exploration.__annotations__)
+    steps = plan.as_mapping()["steps"]
+    if not any(shoal.Plan.read(path).as_mapping()["steps"] == steps for path in (folder / "plans").glob("*.yaml")):
+        raise FileError(f"No candidate of the exploration '{folder}' has the steps of this plan. Name the exploration "
+                        f"that chose it, or leave it out.")
+    return content
 
 
 def _json_of(path: Path, what: str, keys: Collection[str]) -> dict[str, Any]:
