@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from shoal.methods import entry
-from shoal.report.frontier_plot import frontier_plot
+from shoal.report.frontier_plot import along_frontier, frontier_plot
 from shoal.report.page import render
 
 
@@ -21,5 +21,6 @@ def frontier_page(frontier: Mapping[str, Any]) -> str:
         frontier=frontier,
         titles={axis: entry(axis, frontier[axis]).title for axis in ("risk", "utility")},
         plot=frontier_plot(frontier),
-        points=sorted(frontier["points"], key=lambda p: (p["name"] not in frontier["pareto"], p["name"])),
+        on=along_frontier(frontier),
+        others=[p for p in frontier["points"] if p["name"] not in frontier["pareto"]],
     )

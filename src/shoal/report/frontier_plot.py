@@ -1,4 +1,4 @@
-"""The frontier of risk and utility as a picture."""
+"""The frontier of risk and utility as a picture; its marks are numbered, for names would lie over each other."""
 
 import json
 from collections.abc import Mapping
@@ -9,6 +9,11 @@ from shoal.report.charts import COLOURS, svg
 
 MARGIN = 16
 """Points between the outermost marks and the ends of the axis."""
+
+
+def along_frontier(frontier: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    """The candidates on the frontier in the order of their numbers: as risk rises."""
+    return sorted((p for p in frontier["points"] if p["name"] in frontier["pareto"]), key=lambda p: p["risk"])
 
 
 def frontier_plot(frontier: Mapping[str, Any]) -> str | None:
@@ -22,7 +27,7 @@ def frontier_plot(frontier: Mapping[str, Any]) -> str | None:
     points = [p for p in frontier["points"] if p["risk"] is not None and p["utility"] is not None]
     if not points:
         return None
-    on = [p for p in points if p["name"] in frontier["pareto"]]
+    on = along_frontier(frontier)
     titles = {axis: entry(axis, frontier[axis]).title for axis in ("risk", "utility")}
     x = {"field": "risk", "type": "quantitative",
          "axis": {"title": _axis(titles["risk"], frontier["better"][0]), "tickCount": 6},
@@ -31,7 +36,8 @@ def frontier_plot(frontier: Mapping[str, Any]) -> str | None:
          "scale": {"type": "sqrt" if min(p["utility"] for p in points) >= 0 else "linear"}}
     line = {"data": {"values": on}, "mark": {"type": "line", "color": COLOURS["after"]},
             "encoding": {"x": x, "y": y, "order": {"field": "risk"}}}
-    marks = [{**p, "kind": _kind(p, frontier)} for p in points]
+    marks = [{**p, "kind": "beaten" if p["holds"] else "refused"} for p in points if p not in on] + [
+        {**p, "kind": "frontier"} for p in on]  # those drawn last lie on top
     dots = {
         "data": {"values": marks},
         "mark": {"type": "point", "filled": True, "opacity": 1},
@@ -45,21 +51,13 @@ def frontier_plot(frontier: Mapping[str, Any]) -> str | None:
             "shape": {"condition": {"test": "datum.kind === 'refused'", "value": "cross"}, "value": "circle"},
         },
     }
-    along = sorted(on, key=lambda p: p["risk"])
-    above, below = along[:-1:2] + along[-1:], along[1:-1:2]  # by turns, for points of the frontier lie close together
-    names = [{
-        "data": {"values": named},
-        "mark": {"type": "text", "dx": 8, "dy": dy, "align": "left", "fontSize": 10, "color": COLOURS["ink"],
-                 "font": "sans-serif"},
-        "encoding": {"x": x, "y": y, "text": {"field": "name"}},
-    } for named, dy in ((above, -8), (below, 11)) if named]
-    return svg({"width": 620, "height": 360, "layer": [line, dots, *names]})
-
-
-def _kind(point: Mapping[str, Any], frontier: Mapping[str, Any]) -> str:
-    if not point["holds"]:
-        return "refused"
-    return "frontier" if point["name"] in frontier["pareto"] else "beaten"
+    numbered = [{**p, "number": str(number)} for number, p in enumerate(on, 1)]
+    numbers = [{
+        "data": {"values": by_turns},
+        "mark": {"type": "text", "dx": dx, "dy": dy, "fontSize": 11, "color": COLOURS["ink"], "font": "sans-serif"},
+        "encoding": {"x": x, "y": y, "text": {"field": "number"}},
+    } for by_turns, dx, dy in ((numbered[::2], 6, -11), (numbered[1::2], -6, 13)) if by_turns]
+    return svg({"width": 620, "height": 360, "layer": [line, dots, *numbers]})
 
 
 def _axis(title: str, better: str) -> str:

@@ -16,7 +16,7 @@ from shoal.methods import registered
 from shoal.report.charts import drawn
 from shoal.report.content import columns_of, figure, in_words, removed, threshold_of, unchanged
 from shoal.report.dossier import Dossier
-from shoal.report.frontier_plot import frontier_plot
+from shoal.report.frontier_plot import along_frontier, frontier_plot
 
 RISKIEST = 20
 """Records that the private page lists."""
@@ -80,6 +80,7 @@ def _page(
         plan_text=dossier.plan.as_yaml() if private else dossier.public_plan,
         files=files,
         plot=frontier_plot(frontier) if frontier else None,
+        along=along_frontier(frontier) if frontier else [],
         frontier=frontier,
         glossary=GLOSSARY,
     )
