@@ -19,11 +19,26 @@ from shoal.errors import InputError, Refused
 from shoal.methods import MISSING, Entry, registered
 from shoal.microdata import Microdata
 
-RULES = ["room + drugs + procedures == charge", "room >= 0", "drugs >= 0", "procedures >= 0",
-         "discharge >= admission", "0 <= age <= 110"]
+RULES = [
+    "room + drugs + procedures == charge",
+    "room >= 0",
+    "drugs >= 0",
+    "procedures >= 0",
+    "discharge >= admission",
+    "0 <= age <= 110",
+]
 MONEY = ["charge", "room", "drugs", "procedures"]
-REQUIRED: dict[str, Any] = {"k": 12, "t": 0.3, "p": 0.1, "l": 2, "n": 20, "epsilon": 1.0, "variance": 0.1, "share": 0.1,
-                            "bounds": {c: [0, 30000] for c in MONEY}}
+REQUIRED: dict[str, Any] = {
+    "k": 12,
+    "t": 0.3,
+    "p": 0.1,
+    "l": 2,
+    "n": 20,
+    "epsilon": 1.0,
+    "variance": 0.1,
+    "share": 0.1,
+    "bounds": {c: [0, 30000] for c in MONEY},
+}
 """Parameters without a default; groups are large enough for every synthesiser to draw from."""
 
 
@@ -36,13 +51,19 @@ def table(n: int) -> Microdata:
 
 def columns(names: list[str]) -> dict[str, Any]:
     known = ("age", "charge", "admission")
-    return {c: {"role": "quasi-identifier" if c in known else "confidential",
-                **({"decimals": 0} if c in (*MONEY, "age") else {})} for c in names}
+    return {
+        c: {
+            "role": "quasi-identifier" if c in known else "confidential",
+            **({"decimals": 0} if c in (*MONEY, "age") else {}),
+        }
+        for c in names
+    }
 
 
 def steps(entry: Entry) -> list[dict[str, Any]]:
-    given = {p: REQUIRED[p] for p, default in entry.parameters.items()
-             if p in REQUIRED and (default is MISSING or p == "k")}
+    given = {
+        p: REQUIRED[p] for p, default in entry.parameters.items() if p in REQUIRED and (default is MISSING or p == "k")
+    }
     if entry.room == "partition":
         replace = "fuzzy-centre" if "fuzzy" in entry.name else "centroid"
         chosen = ["charge"] if entry.name == "univariate" else ["age", "charge", "admission"]
@@ -59,8 +80,12 @@ def row(data: Microdata, entry: Entry) -> str:
     total = ((before - before.mean(axis=0)) ** 2).sum()
     shown = []
     for constraints in ([], RULES):
-        plan = {"columns": columns(data.frame.columns), "steps": steps(entry), "constraints": constraints,
-                "output": {"shuffle": False}}
+        plan = {
+            "columns": columns(data.frame.columns),
+            "steps": steps(entry),
+            "constraints": constraints,
+            "output": {"shuffle": False},
+        }
         after = Microdata.of(shoal.protect(data, plan, seed=1).data, data.schema).encoded
         if len(after) < len(data):
             return "releases only some of the records"

@@ -47,13 +47,16 @@ def main() -> None:
         ours, _ = timed(lambda rule=rule, parameter=parameter: fuzzy_step(x, centres, rule, parameter))
         grown = (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) / 1024
         seconds, (ours_part, _) = timed(
-            lambda rule=rule, parameter=parameter: fuzzy_step(part, centres, rule, parameter, simd=False))
+            lambda rule=rule, parameter=parameter: fuzzy_step(part, centres, rule, parameter, simd=False)
+        )
         portable = seconds * size.n / len(part)
         seconds, theirs_part = timed(lambda rule=rule, parameter=parameter: numpy_step(part, centres, rule, parameter))
         theirs = seconds * size.n / len(part)
         differ = np.abs(ours_part - theirs_part).max()
-        print(f"   {rule:8s} {parameter:5.2f}  shoal {ours:6.1f}   without AVX2 {portable:6.1f}   NumPy {theirs:6.1f}"
-              f"   ratio {theirs / ours:4.1f}   memory + {grown:.0f} MB   differ by {differ:.0e}")
+        print(
+            f"   {rule:8s} {parameter:5.2f}  shoal {ours:6.1f}   without AVX2 {portable:6.1f}   NumPy {theirs:6.1f}"
+            f"   ratio {theirs / ours:4.1f}   memory + {grown:.0f} MB   differ by {differ:.0e}"
+        )
     seconds, _ = timed(lambda: fuzzy_draw(x, centres, "power", 1.3, 1))
     print(f"   draw             shoal {seconds:6.1f}")
 

@@ -56,8 +56,10 @@ def main() -> None:
     ours(records, np.zeros(n, dtype=np.int32))
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
-    print(f"{n:>9,}: here {fast:.2f}, work memory {peak / (n * 4 * 8):.1f} times the table; O alone would take "
-          f"{8 * n * n / 1e12:,.1f} terabytes")
+    print(
+        f"{n:>9,}: here {fast:.2f}, work memory {peak / (n * 4 * 8):.1f} times the table; O alone would take "
+        f"{8 * n * n / 1e12:,.1f} terabytes"
+    )
     print(f"\n{n:,} records in groups of ten, CPU seconds")
     fast = ours(records, np.arange(n, dtype=np.int32) // 10)
     some, x, y = min(n, 20_000), records.raw(), records.raw(GIVEN)

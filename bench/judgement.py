@@ -33,8 +33,14 @@ KEYS = {"sex": 2, "area": 5, "job": 8, "school": 6, "age": 10, "size": 12}
 def table(n: int, cards: dict[str, int]) -> pl.DataFrame:
     rng = np.random.default_rng(1)
     keys = {name: rng.integers(0, count, n) for name, count in cards.items()}
-    return pl.DataFrame({**keys, "illness": rng.choice(list("abcde"), n), "days": rng.integers(0, 100, n),
-                         "weight": rng.uniform(1, 20, n)})
+    return pl.DataFrame(
+        {
+            **keys,
+            "illness": rng.choice(list("abcde"), n),
+            "days": rng.integers(0, 100, n),
+            "weight": rng.uniform(1, 20, n),
+        }
+    )
 
 
 def roles(cards: dict[str, int]) -> dict[str, Any]:
@@ -88,19 +94,34 @@ def beside_pycanon() -> None:
     def row(name: str, ours: Callable[[], Any], theirs: Callable[[], Any], runs: int) -> None:
         our_seconds, verdict = middle(ours, 31)
         their_seconds, value = middle(theirs, runs)
-        print(f"  {name:<26} {our_seconds:9.4f} {their_seconds:10.3f} {their_seconds / our_seconds:7.0f}   "
-              f"{verdict.achieved:.9g}, {value:.9g}", flush=True)
+        print(
+            f"  {name:<26} {our_seconds:9.4f} {their_seconds:10.3f} {their_seconds / our_seconds:7.0f}   "
+            f"{verdict.achieved:.9g}, {value:.9g}",
+            flush=True,
+        )
 
     for name, dtype in (("integers", pl.Int64), ("floats", pl.Float64), ("categories", pl.Categorical), ("text", None)):
         cast = frame.with_columns(pl.col(keys).cast(pl.String)) if dtype in (None, pl.Categorical) else frame
         dressed = (cast if dtype is None else cast.with_columns(pl.col(keys).cast(dtype))).to_pandas()
         alone = dressed[keys]
-        row(f"k-anonymity, {name}", lambda alone=alone: KAnonymity(k=2).check(alone),
-            lambda dressed=dressed: anonymity.k_anonymity(dressed, keys), 7)
-    row("l-diversity, integers", lambda: LDiversity(l=2).check(pandas, confidential=secret),
-        lambda: anonymity.l_diversity(pandas, keys, secret), 3)
-    row("t-closeness, integers", lambda: TCloseness(t=0.2).check(pandas, confidential=secret),
-        lambda: anonymity.t_closeness(pandas, keys, secret), 1)
+        row(
+            f"k-anonymity, {name}",
+            lambda alone=alone: KAnonymity(k=2).check(alone),
+            lambda dressed=dressed: anonymity.k_anonymity(dressed, keys),
+            7,
+        )
+    row(
+        "l-diversity, integers",
+        lambda: LDiversity(l=2).check(pandas, confidential=secret),
+        lambda: anonymity.l_diversity(pandas, keys, secret),
+        3,
+    )
+    row(
+        "t-closeness, integers",
+        lambda: TCloseness(t=0.2).check(pandas, confidential=secret),
+        lambda: anonymity.t_closeness(pandas, keys, secret),
+        1,
+    )
 
 
 def suda() -> None:

@@ -19,8 +19,12 @@ from shoal.kernels.suppression import wildcard_counts
 from shoal.mask.tables import distinct_rows
 from shoal.records import Records, Variable
 
-SDCMICRO = {"rank swap, 1 000 000 x 5": 91.4, "suppress, 100 000 x 6, 28 000 classes": 844.7,
-            "wildcard counts, 10 000 x 6": 6.17, "PRAM, 1 000 000, 10 categories": 9.89}
+SDCMICRO = {
+    "rank swap, 1 000 000 x 5": 91.4,
+    "suppress, 100 000 x 6, 28 000 classes": 844.7,
+    "wildcard counts, 10 000 x 6": 6.17,
+    "PRAM, 1 000 000, 10 categories": 9.89,
+}
 
 
 def line(task: str, ours: float, other: str, theirs: float, note: str = "") -> None:
@@ -37,9 +41,19 @@ def keys(n: int, m: int, slope: float, seed: int = 0) -> np.ndarray:
 
 def records_of(codes: np.ndarray) -> Records:
     m = int(codes.max()) + 1
-    return Records.of([Variable(name=f"k{j}", role="quasi-identifier", level="nominal", categories=tuple(range(m)),
-                                values=np.ascontiguousarray(codes[:, j])) for j in range(codes.shape[1])],
-                      [f"k{j}" for j in range(codes.shape[1])])
+    return Records.of(
+        [
+            Variable(
+                name=f"k{j}",
+                role="quasi-identifier",
+                level="nominal",
+                categories=tuple(range(m)),
+                values=np.ascontiguousarray(codes[:, j]),
+            )
+            for j in range(codes.shape[1])
+        ],
+        [f"k{j}" for j in range(codes.shape[1])],
+    )
 
 
 def naive_rank_swap(x: np.ndarray, p: float, rng: np.random.Generator) -> np.ndarray:
@@ -99,8 +113,13 @@ def suppress() -> None:
         theirs, (_, cells) = timed(lambda codes=codes: naive_suppress(codes, 3))
         (note,), ours_cells = change.facts["searches"].values(), change.facts["cells suppressed"]
         classes = len(distinct_rows(codes)[0])
-        line(name, ours, "key by key", theirs, f"{note['records at risk']:,} at risk in {classes:,} classes; "
-             f"{ours_cells:,} cells against {cells:,}")
+        line(
+            name,
+            ours,
+            "key by key",
+            theirs,
+            f"{note['records at risk']:,} at risk in {classes:,} classes; {ours_cells:,} cells against {cells:,}",
+        )
 
 
 def naive_counts(codes: np.ndarray) -> np.ndarray:
@@ -151,9 +170,14 @@ def generalise() -> None:
         ours, change = timed(lambda method=method: method.apply(records, np.random.default_rng(0)))
         facts = change.facts
         one, _ = timed(lambda: records.classes(records.targets))
-        line(f"generalise, Adult-like, {recoding}", ours, "every node", one * facts["nodes"],
-             f"loss {facts['loss']:.3f}; {facts['nodes looked at']:,} of {facts['nodes']:,} nodes "
-             f"(alternative: one count of classes times all nodes)")
+        line(
+            f"generalise, Adult-like, {recoding}",
+            ours,
+            "every node",
+            one * facts["nodes"],
+            f"loss {facts['loss']:.3f}; {facts['nodes looked at']:,} of {facts['nodes']:,} nodes "
+            f"(alternative: one count of classes times all nodes)",
+        )
 
 
 TASKS = {"rank-swap": rank_swap, "suppress": suppress, "wildcards": wildcards, "pram": pram, "generalise": generalise}

@@ -31,8 +31,10 @@ def table(n: int, d: int, skewed: bool) -> np.ndarray:
 
 
 def compare(sizes: list[str], k: int, skewed: bool, skip_brute: bool) -> None:
-    print(f"{'records':>9} {'columns':>7} {'k':>4} | {'brute s':>8} {'tree s':>7} {'ratio':>6} | "
-          f"{'no AVX2 s':>9} | {'auto s':>7} {'MB added':>8} {'x input':>7}")
+    print(
+        f"{'records':>9} {'columns':>7} {'k':>4} | {'brute s':>8} {'tree s':>7} {'ratio':>6} | "
+        f"{'no AVX2 s':>9} | {'auto s':>7} {'MB added':>8} {'x input':>7}"
+    )
     for size in sizes:
         n, d = map(int, size.split("x"))
         seconds, added, digest = in_child(__file__, n, d, k, "tree", True, skewed)
@@ -45,8 +47,11 @@ def compare(sizes: list[str], k: int, skewed: bool, skip_brute: bool) -> None:
             digests.add(brute_digest)
             brute, ratio = f"{brute_seconds:.2f}", f"{brute_seconds / seconds:.1f}"
         agree(digests, size)
-        print(f"{n:>9} {d:>7} {k:>4} | {brute:>8} {seconds:>7.2f} {ratio:>6} | {plain:>9.2f} | "
-              f"{auto:>7.2f} {added:>8.0f} {added * 2**20 / (8 * n * d):>7.1f}", flush=True)
+        print(
+            f"{n:>9} {d:>7} {k:>4} | {brute:>8} {seconds:>7.2f} {ratio:>6} | {plain:>9.2f} | "
+            f"{auto:>7.2f} {added:>8.0f} {added * 2**20 / (8 * n * d):>7.1f}",
+            flush=True,
+        )
 
 
 def crossover() -> None:
@@ -68,8 +73,10 @@ def crossover() -> None:
 
 
 def blocks(sizes: list[str], k: int) -> None:
-    print(f"{'records':>9} {'columns':>7} {'k':>4} {'data':>9} | {'exact s':>8} {'in blocks s':>11} {'ratio':>6} | "
-          f"{'blocks':>6} {'SSE over exact':>14}")
+    print(
+        f"{'records':>9} {'columns':>7} {'k':>4} {'data':>9} | {'exact s':>8} {'in blocks s':>11} {'ratio':>6} | "
+        f"{'blocks':>6} {'SSE over exact':>14}"
+    )
     for size in sizes:
         n, d = map(int, size.split("x"))
         for skewed in (False, True):
@@ -80,9 +87,12 @@ def blocks(sizes: list[str], k: int) -> None:
             middle = time.process_time()
             part = MDAV(k=k, block_size=50_000).partition(z, standardise="none")
             seconds = middle - start, time.process_time() - middle
-            print(f"{n:>9} {d:>7} {k:>4} {'lognormal' if skewed else 'normal':>9} | {seconds[0]:>8.1f} "
-                  f"{seconds[1]:>11.1f} {seconds[0] / seconds[1]:>6.1f} | {part.facts['blocks']:>6} "
-                  f"{part.sse(z) / exact.sse(z) - 1:>14.1%}", flush=True)
+            print(
+                f"{n:>9} {d:>7} {k:>4} {'lognormal' if skewed else 'normal':>9} | {seconds[0]:>8.1f} "
+                f"{seconds[1]:>11.1f} {seconds[0] / seconds[1]:>6.1f} | {part.facts['blocks']:>6} "
+                f"{part.sse(z) / exact.sse(z) - 1:>14.1%}",
+                flush=True,
+            )
 
 
 def main() -> None:

@@ -77,9 +77,7 @@ def main(n: int) -> None:
             for steps in (1, 1 + STEPS):
                 run(steps)
                 marks.append((time.perf_counter(), time.process_time()))
-            wall, cpu = (
-                ((marks[2][c] - marks[1][c]) - (marks[1][c] - marks[0][c])) / STEPS for c in (0, 1)
-            )
+            wall, cpu = (((marks[2][c] - marks[1][c]) - (marks[1][c] - marks[0][c])) / STEPS for c in (0, 1))
             best = (min(best[0], wall), min(best[1], cpu))
         return best
 

@@ -49,8 +49,10 @@ def main() -> None:
     parser.add_argument("sizes", nargs="*", default=SIZES, help="records x columns, as in 100000x5")
     parser.add_argument("--k", type=int, default=5)
     args = parser.parse_args()
-    print(f"{'records':>9} {'columns':>7} {'k':>4} | {'definition s':>12} {'brute s':>8} {'tree s':>7} | "
-          f"{'mu-Approx s':>11} {'MB added':>8} {'MDAV s':>7}")
+    print(
+        f"{'records':>9} {'columns':>7} {'k':>4} | {'definition s':>12} {'brute s':>8} {'tree s':>7} | "
+        f"{'mu-Approx s':>11} {'MB added':>8} {'MDAV s':>7}"
+    )
     for size in args.sizes:
         n, d = map(int, size.split("x"))
         seconds = dict.fromkeys(CALLS, "")
@@ -65,8 +67,11 @@ def main() -> None:
             elif call != "mdav":
                 digests.add(digest)
         agree(digests, size)
-        print(f"{n:>9} {d:>7} {args.k:>4} | {seconds['definition']:>12} {seconds['brute']:>8} {seconds['tree']:>7} | "
-              f"{seconds['whole']:>11} {memory:>8.0f} {seconds['mdav']:>7}", flush=True)
+        print(
+            f"{n:>9} {d:>7} {args.k:>4} | {seconds['definition']:>12} {seconds['brute']:>8} {seconds['tree']:>7} | "
+            f"{seconds['whole']:>11} {memory:>8.0f} {seconds['mdav']:>7}",
+            flush=True,
+        )
 
 
 if __name__ == "__main__":

@@ -41,8 +41,11 @@ def bench(x: np.ndarray, name: str, k: int, budgets: list[int], finish: bool) ->
     others = {"V-MDAV": VMDAV(k=k), "mu-Approx": MuApprox(k=k), "descent only": Refined(k=k, start="mdav", moves=0)}
     others |= {f"{moves} moves a record": Refined(k=k, start="mdav", moves=moves * len(x)) for moves in budgets}
     if finish and k <= 3:
-        others |= {f"... and {how}": Refined(k=k, start="mdav", finish=how) for how in ("windows", "columns")
-                   if how == "windows" or len(x) <= 1100}
+        others |= {
+            f"... and {how}": Refined(k=k, start="mdav", finish=how)
+            for how in ("windows", "columns")
+            if how == "windows" or len(x) <= 1100
+        }
     for label, method in others.items():
         seconds, part = timed(lambda method=method: method.partition(x, seed=1))
         row(label, part.information_loss(z), base.information_loss(z), seconds)

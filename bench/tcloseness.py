@@ -21,8 +21,9 @@ def table(n: int, seed: int = 1) -> Records:
     """Normal quasi-identifiers, one of them correlated with a confidential income of its own a record."""
     rng = np.random.default_rng(seed)
     place = rng.normal(size=(n, 5))
-    columns = [Variable(name=f"q{j}", role="quasi-identifier", level="continuous", values=place[:, j].copy())
-               for j in range(5)]
+    columns = [
+        Variable(name=f"q{j}", role="quasi-identifier", level="continuous", values=place[:, j].copy()) for j in range(5)
+    ]
     income = np.exp(9 + 0.7 * place[:, 0] + 0.7 * rng.normal(size=n))
     confidential = Variable(name="income", role="confidential", level="continuous", values=income)
     return Records.of([*columns, confidential], targets=[c.name for c in columns])
@@ -40,9 +41,11 @@ def main(n: int) -> None:
     print(f"  {'MDAV':24s} {base:6.2f} CPU s")
     seconds, part = timed(lambda: shoal.TClosenessFirst(k=10, t=0.1).partition(records))
     x = records.matrix()
-    print(f"  {'t-closeness-first':24s} {seconds:6.2f} CPU s, {seconds / base:.2f} times MDAV; loss "
-          f"{part.information_loss(x):.2f} % (MDAV, not t-close, {plain.information_loss(x):.2f} %); "
-          f"peak memory {peak():.2f} GiB ({empty:.2f} before)")
+    print(
+        f"  {'t-closeness-first':24s} {seconds:6.2f} CPU s, {seconds / base:.2f} times MDAV; loss "
+        f"{part.information_loss(x):.2f} % (MDAV, not t-close, {plain.information_loss(x):.2f} %); "
+        f"peak memory {peak():.2f} GiB ({empty:.2f} before)"
+    )
     print(f"  {'':24s} {dict(part.facts)}")
     records = Centroid().apply(records, part, np.random.default_rng(1)).records
     models = {

@@ -38,8 +38,10 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("cases", nargs="*", default=CASES, help="records x columns x strata, as in 50000x5x10")
     cases = parser.parse_args().cases
-    print(f"{'records':>9} {'columns':>7} {'strata':>6} | {'brute s':>8} {'tree s':>7} {'ratio':>6} | "
-          f"{'auto s':>7} {'MB added':>8} {'x input':>7}")
+    print(
+        f"{'records':>9} {'columns':>7} {'strata':>6} | {'brute s':>8} {'tree s':>7} {'ratio':>6} | "
+        f"{'auto s':>7} {'MB added':>8} {'x input':>7}"
+    )
     for case in cases:
         n, d, k = map(int, case.split("x"))
         seconds, _, digest = in_child(__file__, n, d, k, "tree")
@@ -50,8 +52,11 @@ def main() -> None:
             digests.add(brute_digest)
             brute, ratio = f"{brute_seconds:.2f}", f"{brute_seconds / seconds:.1f}"
         agree(digests, case)
-        print(f"{n:>9} {d:>7} {k:>6} | {brute:>8} {seconds:>7.2f} {ratio:>6} | "
-              f"{auto:>7.2f} {added:>8.0f} {added * 2**20 / (8 * n * d):>7.1f}", flush=True)
+        print(
+            f"{n:>9} {d:>7} {k:>6} | {brute:>8} {seconds:>7.2f} {ratio:>6} | "
+            f"{auto:>7.2f} {added:>8.0f} {added * 2**20 / (8 * n * d):>7.1f}",
+            flush=True,
+        )
 
 
 if __name__ == "__main__":

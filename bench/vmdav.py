@@ -30,8 +30,10 @@ def main() -> None:
     parser.add_argument("sizes", nargs="*", default=SIZES, help="records x columns, as in 100000x5")
     parser.add_argument("--k", type=int, default=5)
     args = parser.parse_args()
-    print(f"{'records':>9} {'columns':>7} {'k':>4} {'gamma':>5} | {'brute s':>8} {'tree s':>7} {'ratio':>6} | "
-          f"{'MB added':>8} {'x input':>7}")
+    print(
+        f"{'records':>9} {'columns':>7} {'k':>4} {'gamma':>5} | {'brute s':>8} {'tree s':>7} {'ratio':>6} | "
+        f"{'MB added':>8} {'x input':>7}"
+    )
     for size in args.sizes:
         n, d = map(int, size.split("x"))
         for gamma in GAMMAS:
@@ -41,8 +43,11 @@ def main() -> None:
                 brute_seconds, _, brute_digest = in_child(__file__, n, d, args.k, gamma, "brute")
                 agree({digest, brute_digest}, size)
                 brute, ratio = f"{brute_seconds:.2f}", f"{brute_seconds / seconds:.1f}"
-            print(f"{n:>9} {d:>7} {args.k:>4} {gamma:>5} | {brute:>8} {seconds:>7.2f} {ratio:>6} | "
-                  f"{added:>8.0f} {added * 2**20 / (8 * n * d):>7.1f}", flush=True)
+            print(
+                f"{n:>9} {d:>7} {args.k:>4} {gamma:>5} | {brute:>8} {seconds:>7.2f} {ratio:>6} | "
+                f"{added:>8.0f} {added * 2**20 / (8 * n * d):>7.1f}",
+                flush=True,
+            )
 
 
 if __name__ == "__main__":

@@ -49,7 +49,10 @@ def commands_page() -> str:
         "130 interrupted.\n",
     ]
     context = click.Context(
-        cli, info_name="shoal", max_content_width=100, terminal_width=100,
+        cli,
+        info_name="shoal",
+        max_content_width=100,
+        terminal_width=100,
         help_option_names=cli.context_settings["help_option_names"],
     )
     parts.append(f"```text\n{cli.get_help(context)}\n```\n")
@@ -64,10 +67,16 @@ def stub() -> str:
     homes = {name: f"shoal.{home}" for name, home in shoal._HOMES.items()}
     homes |= {entry.cls.__name__: entry.cls.__module__ for entry in registered()}
     names = sorted(homes, key=lambda name: (homes[name], name))
-    return "\n".join([
-        '"""Written by docs/generate.py: the names of the package and where they are made."""', "",
-        *(f"from {homes[name]} import {name} as {name}" for name in names), "", "__version__: str", "",
-    ])
+    return "\n".join(
+        [
+            '"""Written by docs/generate.py: the names of the package and where they are made."""',
+            "",
+            *(f"from {homes[name]} import {name} as {name}" for name in names),
+            "",
+            "__version__: str",
+            "",
+        ]
+    )
 
 
 PAGES = {

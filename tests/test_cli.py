@@ -55,8 +55,16 @@ def test_protect_then_audit_then_a_forged_cell(run: Run, files: Path) -> None:
     assert status == 0
     assert "proved    3-anonymity" in out
     released = files / "out" / "release" / "data.csv"
-    status, out, _ = run("audit", released, "--plan", files / "plan.yaml", "--original", files / "in.csv",
-                         "--private", files / "out" / "private")
+    status, out, _ = run(
+        "audit",
+        released,
+        "--plan",
+        files / "plan.yaml",
+        "--original",
+        files / "in.csv",
+        "--private",
+        files / "out" / "private",
+    )
     assert (status, "proved    3-anonymity" in out) == (0, True)
     frame = pl.read_csv(released)
     frame.with_columns(a=pl.when(pl.int_range(pl.len()) == 0).then(99.0).otherwise("a")).write_csv(released)
@@ -79,21 +87,24 @@ def edit(name: str, old: str, new: str) -> Callable[[Path], None]:
     return lambda files: (files / name).write_text((files / name).read_text().replace(old, new)) and None
 
 
-@pytest.mark.parametrize(("damage", "message"), [
-    (edit("plan.yaml", "c: confidential", "c: confidential, d: other"), "The table has no column 'd'"),
-    (edit("plan.yaml", "mdav, k: 3", "mdav, k: 13"), "k must be an integer in [1, 12] (the table has 12 records)"),
-    (edit("plan.yaml", "mdav", "mdaw"), "Unknown partition method 'mdaw'; did you mean 'mdav'"),
-    (edit("plan.yaml", "a: quasi-identifier", "a: {role: quasi-identifier, level: continuous}"), None),
-    (edit("in.csv", "\n3,", "\nx,"), "have"),
-    (edit("in.csv", "\n3,", "\nInf,"), "Column 'a' has 1 infinite value"),
-    (edit("in.csv", "\n3,", "\n,"), "Column 'a' has 1 missing value"),
-    (edit("in.csv", "a,b,c", "a,a,c"), "'a' occurs more than once"),
-    (lambda files: (files / "in.csv").write_bytes(b""), "is empty"),
-    (lambda files: (files / "in.csv").write_bytes(b"a,b,c\n\x81\x00,1,2\n"), "cannot be read as text"),
-    (lambda files: (files / "in.csv").unlink(), "There is no file"),
-    (lambda files: (files / "plan.yaml").unlink(), "cannot be read"),
-    (lambda files: (files / "out").write_text("in the way"), "cannot be written"),
-])
+@pytest.mark.parametrize(
+    ("damage", "message"),
+    [
+        (edit("plan.yaml", "c: confidential", "c: confidential, d: other"), "The table has no column 'd'"),
+        (edit("plan.yaml", "mdav, k: 3", "mdav, k: 13"), "k must be an integer in [1, 12] (the table has 12 records)"),
+        (edit("plan.yaml", "mdav", "mdaw"), "Unknown partition method 'mdaw'; did you mean 'mdav'"),
+        (edit("plan.yaml", "a: quasi-identifier", "a: {role: quasi-identifier, level: continuous}"), None),
+        (edit("in.csv", "\n3,", "\nx,"), "have"),
+        (edit("in.csv", "\n3,", "\nInf,"), "Column 'a' has 1 infinite value"),
+        (edit("in.csv", "\n3,", "\n,"), "Column 'a' has 1 missing value"),
+        (edit("in.csv", "a,b,c", "a,a,c"), "'a' occurs more than once"),
+        (lambda files: (files / "in.csv").write_bytes(b""), "is empty"),
+        (lambda files: (files / "in.csv").write_bytes(b"a,b,c\n\x81\x00,1,2\n"), "cannot be read as text"),
+        (lambda files: (files / "in.csv").unlink(), "There is no file"),
+        (lambda files: (files / "plan.yaml").unlink(), "cannot be read"),
+        (lambda files: (files / "out").write_text("in the way"), "cannot be written"),
+    ],
+)
 def test_bad_input_is_one_clear_message_and_no_output(
     run: Run, files: Path, damage: Callable[[Path], None], message: str | None
 ) -> None:
@@ -208,8 +219,9 @@ def test_an_exploration_does_not_write_into_a_release(run: Run, files: Path) -> 
 
 
 def test_a_report_shows_only_the_exploration_that_its_plan_is_of(run: Run, files: Path) -> None:
-    (files / "ranges.yaml").write_text(PLAN.replace("steps: [{partition: mdav, k: 3}]",
-                                                    "explore: {method: [mdav], k: [3, 4]}"))
+    (files / "ranges.yaml").write_text(
+        PLAN.replace("steps: [{partition: mdav, k: 3}]", "explore: {method: [mdav], k: [3, 4]}")
+    )
     assert run("explore", files / "in.csv", "--plan", files / "ranges.yaml", "--out", files / "tried")[0] == 0
     tried = ("--exploration", files / "tried")
     assert protect(run, files, *tried)[0] == 0
@@ -229,13 +241,15 @@ def test_what_is_no_release_is_not_overwritten_even_on_request(run: Run, files: 
     assert (files / "out" / "letter").read_text() == "kept"
 
 
-@pytest.mark.parametrize(("form", "room"), [("csv", 9000), ("parquet", 5000), ("xlsx", 9000), ("sav", 9000),
-                                          ("dta", 9000), ("xpt", 90000)])
+@pytest.mark.parametrize(
+    ("form", "room"), [("csv", 9000), ("parquet", 5000), ("xlsx", 9000), ("sav", 9000), ("dta", 9000), ("xpt", 90000)]
+)
 def test_a_disk_that_takes_no_more(files: Path, form: str, room: int) -> None:
     """Files of the process may not grow beyond `room` bytes, as on a full disk."""
     n = 6_000
-    pl.DataFrame({"a": [i % 5 for i in range(n)], "b": [i % 4 for i in range(n)],
-                  "c": [1.5 * i for i in range(n)]}).write_csv(files / "in.csv")
+    pl.DataFrame(
+        {"a": [i % 5 for i in range(n)], "b": [i % 4 for i in range(n)], "c": [1.5 * i for i in range(n)]}
+    ).write_csv(files / "in.csv")
     (files / "plan.yaml").write_text(f"{PLAN}output: {{format: {form}}}\n")
     program = f"""
 import resource, sys
@@ -245,8 +259,9 @@ from shoal.cli import main
 main()
 """
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, env=environment, cwd=files,
-                          check=False)
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, env=environment, cwd=files, check=False
+    )
     assert done.returncode == 2
     assert re.match(r"shoal: Output '.*/out/(release/data|private/\\w+)\.\w+' (cannot be|was not) written", done.stderr)
     assert len(done.stderr.strip().splitlines()) == 1
@@ -260,8 +275,14 @@ def test_output_that_cannot_be_named_or_printed(run: Run, files: Path) -> None:
     if Path("/dev/full").exists():
         environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
         with Path("/dev/full").open("w") as full:
-            done = subprocess.run([sys.executable, "-m", "shoal", "schema"], stdout=full, stderr=subprocess.PIPE,
-                                  text=True, env=environment, check=False)
+            done = subprocess.run(
+                [sys.executable, "-m", "shoal", "schema"],
+                stdout=full,
+                stderr=subprocess.PIPE,
+                text=True,
+                env=environment,
+                check=False,
+            )
         assert done.returncode == 1
         assert len(done.stderr.splitlines()) == 1
         assert "No space left on device" in done.stderr
@@ -271,8 +292,9 @@ def test_a_note_where_one_bad_cell_makes_a_column_text(run: Run, files: Path) ->
     edit("in.csv", "\n3,", "\n3x,")(files)
     status, out, err = protect(run, files)
     assert status == 0
-    assert err.startswith("shoal: note: Column 'a' is read as text, because 1 of 12 cells is no number (the first in "
-                          "record 4).")
+    assert err.startswith(
+        "shoal: note: Column 'a' is read as text, because 1 of 12 cells is no number (the first in record 4)."
+    )
     assert "3x" not in out + err
     assert "Column 'a'" in run("init", files / "in.csv")[2]
     edit("plan.yaml", "a: quasi-identifier", "a: {role: quasi-identifier, level: nominal}")(files)

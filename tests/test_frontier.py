@@ -34,14 +34,24 @@ def plan(**explored: Any) -> dict[str, Any]:
 
 def test_ranges_go_to_the_methods_that_have_the_parameter() -> None:
     made = candidates(Plan.of(plan(method=["mdav", "noise", "microhybrid"], k=[2, 5], variance=[0.1, 0.2])))
-    assert [c.name for c in made] == ["mdav k=2", "mdav k=5", "noise variance=0.1", "noise variance=0.2",
-                                      "microhybrid k=2", "microhybrid k=5"]
+    assert [c.name for c in made] == [
+        "mdav k=2",
+        "mdav k=5",
+        "noise variance=0.1",
+        "noise variance=0.2",
+        "microhybrid k=2",
+        "microhybrid k=5",
+    ]
     assert made[1].plan.steps[0].method.k == 5
 
 
 def test_own_steps_with_lists_as_ranges() -> None:
-    steps = {"two steps": [{"partition": "mdav", "k": [3, 4], "columns": ["a"]}, {"mask": "rank-swap", "p": [0.1, 0.2],
-                                                                                "columns": ["b"]}]}
+    steps = {
+        "two steps": [
+            {"partition": "mdav", "k": [3, 4], "columns": ["a"]},
+            {"mask": "rank-swap", "p": [0.1, 0.2], "columns": ["b"]},
+        ]
+    }
     assert len(candidates(Plan.of(plan(method=steps)))) == 4
 
 
@@ -58,7 +68,8 @@ def test_a_plan_that_was_written_finds_its_hierarchy(tmp_path: Path) -> None:
     (tmp_path / "c.csv").write_text("x;*\ny;*\n")
     (tmp_path / "plan.yaml").write_text(
         "columns: {a: quasi-identifier, c: {role: quasi-identifier, level: nominal, hierarchy: c.csv}}\n"
-        "explore: {method: [mdav], k: [2, 3], utility: propensity}\n")
+        "explore: {method: [mdav], k: [2, 3], utility: propensity}\n"
+    )
     frame = table().select("a", c=pl.Series(["x", "y"] * 30))
     found = explore(frame, tmp_path / "plan.yaml", tmp_path / "out")
     write(found, tmp_path / "out")
@@ -79,14 +90,18 @@ def test_what_was_recommended_before_is_no_recommendation(tmp_path: Path) -> Non
     assert not (tmp_path / "plan.yaml").exists()
 
 
-@pytest.mark.parametrize(("explored", "message"), [
-    ({"k": [3]}, "needs the key 'method'"), ({"method": ["mdaw"]}, "Unknown method 'mdaw'; did you mean 'mdav'"),
-    ({"method": ["mdav"], "k": [3], "variance": [0.1]}, "none of the methods has the parameter 'variance'"),
-    ({"method": ["mdav"], "k": []}, "the range of 'k' is empty"),
-    ({"method": ["mdav"], "risk": {"method": "suda2"}}, "risk must be the name of a measure"),
-    ({"method": ["mdav"], "utility": "propensity"}, "measures names more than once"),
-    ({"method": {"A b": [{"partition": "mdav", "k": 3}], "a-b": [{"partition": "mdav", "k": 5}]}}, "one file name"),
-])
+@pytest.mark.parametrize(
+    ("explored", "message"),
+    [
+        ({"k": [3]}, "needs the key 'method'"),
+        ({"method": ["mdaw"]}, "Unknown method 'mdaw'; did you mean 'mdav'"),
+        ({"method": ["mdav"], "k": [3], "variance": [0.1]}, "none of the methods has the parameter 'variance'"),
+        ({"method": ["mdav"], "k": []}, "the range of 'k' is empty"),
+        ({"method": ["mdav"], "risk": {"method": "suda2"}}, "risk must be the name of a measure"),
+        ({"method": ["mdav"], "utility": "propensity"}, "measures names more than once"),
+        ({"method": {"A b": [{"partition": "mdav", "k": 3}], "a-b": [{"partition": "mdav", "k": 5}]}}, "one file name"),
+    ],
+)
 def test_what_cannot_be_explored(explored: dict[str, Any], message: str) -> None:
     measures = [{"utility": "propensity"}, {"utility": "propensity", "model": "cart"}]
     with pytest.raises(PlanError, match=message):
@@ -102,22 +117,33 @@ def test_the_frontier_by_definition() -> None:
     points = [point(str(i), *map(float, rng.integers(0, 8, 2))) for i in range(30)]
     found = set(frontier._pareto(points, ("lower", "lower")))
     for one in points:
-        beaten = any(o.risk <= one.risk and o.utility <= one.utility  # type: ignore[operator]
-                     and (o.risk, o.utility) != (one.risk, one.utility) for o in points)
+        beaten = any(
+            o.risk <= one.risk
+            and o.utility <= one.utility  # type: ignore[operator]
+            and (o.risk, o.utility) != (one.risk, one.utility)
+            for o in points
+        )
         twins = {o.name for o in points if (o.risk, o.utility) == (one.risk, one.utility)}
         assert bool(twins & found) == (not beaten)
     higher = [point("x", 0.1, 5.0), point("y", 0.1, 7.0), point("refused", 0.0, 9.0, holds=False), point("z", None, 1)]
     assert frontier._pareto(higher, ("lower", "higher")) == ("y",)
 
 
-@pytest.mark.parametrize(("points", "recommended", "because"), [
-    ([point("x", 0.1, 5.0, holds=False)], None, "No candidate satisfies every requirement"),
-    ([point("x", 0.1, None), point("y", 0.1, 1, holds=False)], None, "No candidate that satisfies every"),
-    ([point("x", 0.1, 5.0), point("y", 0.0, 0.0, holds=False)], "x", "'x' is the only candidate that satisfies"),
-    ([point("x", 0.1, 5.0), point("y", 0.1, 6.0)], "x", "'x' is at least as good on both axes as every other"),
-    ([point("x", 0.2, 5.0), point("y", 0.1, 6.0)], "y", "of equally near ones it has the better r"),
-    ([point("x", 0.4, 5.0), point("y", 0.2, 5.5), point("z", 0.1, 7.0)], "y", "3 candidates on the frontier, 'y' is"),
-])
+@pytest.mark.parametrize(
+    ("points", "recommended", "because"),
+    [
+        ([point("x", 0.1, 5.0, holds=False)], None, "No candidate satisfies every requirement"),
+        ([point("x", 0.1, None), point("y", 0.1, 1, holds=False)], None, "No candidate that satisfies every"),
+        ([point("x", 0.1, 5.0), point("y", 0.0, 0.0, holds=False)], "x", "'x' is the only candidate that satisfies"),
+        ([point("x", 0.1, 5.0), point("y", 0.1, 6.0)], "x", "'x' is at least as good on both axes as every other"),
+        ([point("x", 0.2, 5.0), point("y", 0.1, 6.0)], "y", "of equally near ones it has the better r"),
+        (
+            [point("x", 0.4, 5.0), point("y", 0.2, 5.5), point("z", 0.1, 7.0)],
+            "y",
+            "3 candidates on the frontier, 'y' is",
+        ),
+    ],
+)
 def test_the_reason_of_a_recommendation_is_true(points: list[Point], recommended: str | None, because: str) -> None:
     pareto = frontier._pareto(points, ("lower", "lower"))
     name, reason = frontier._recommend(points, pareto, ("lower", "lower"), ("r", "u"))
@@ -190,12 +216,30 @@ def test_killed_half_way_it_goes_on(tmp_path: Path) -> None:
 def test_no_worker_outlives_an_exploration_that_was_stopped(tmp_path: Path, sent: signal.Signals, status: int) -> None:
     data, ranges, out = tmp_path / "in.csv", tmp_path / "plan.yaml", tmp_path / "out"
     table(400).write_csv(data)
-    ranges.write_text(Plan.of(plan(method={
-        "short": [{"partition": "mdav", "k": 3}],
-        "long": [{"partition": "refined", "start": "mdav", "k": [3, 4, 5], "seconds": 600}],
-    })).as_yaml())
-    command = [sys.executable, "-m", "shoal", "-q", "explore", str(data), "--plan", str(ranges), "--out", str(out),
-               "--workers", "2"]
+    ranges.write_text(
+        Plan.of(
+            plan(
+                method={
+                    "short": [{"partition": "mdav", "k": 3}],
+                    "long": [{"partition": "refined", "start": "mdav", "k": [3, 4, 5], "seconds": 600}],
+                }
+            )
+        ).as_yaml()
+    )
+    command = [
+        sys.executable,
+        "-m",
+        "shoal",
+        "-q",
+        "explore",
+        str(data),
+        "--plan",
+        str(ranges),
+        "--out",
+        str(out),
+        "--workers",
+        "2",
+    ]
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
     process = subprocess.Popen(command, env=environment, start_new_session=True, stderr=subprocess.PIPE)
     while process.poll() is None and not list(out.glob("points/*.json")):
@@ -205,7 +249,8 @@ def test_no_worker_outlives_an_exploration_that_was_stopped(tmp_path: Path, sent
     assert process.returncode == status
     if sent == signal.SIGINT:  # and nothing of semaphores that were left behind
         assert told.decode() == (
-            "Interrupted; finished candidates are kept, and the same command goes on from there.\n")
+            "Interrupted; finished candidates are kept, and the same command goes on from there.\n"
+        )
     assert len(list(out.glob("points/*.json"))) == 1
 
 
@@ -225,10 +270,16 @@ def test_workers_change_nothing(tmp_path: Path) -> None:
     assert alone.points == together.points
 
 
-@pytest.mark.parametrize(("method", "rule"), [
-    (3, "list of names"), ("mdav", "list of names"), ([{"partition": "mdav"}], "list of names"),
-    ({"mine": {"k": [3]}}, "'mine' must be a list of steps"), ({"mine": ["mdav"]}, "'mine' must be a list of steps"),
-])
+@pytest.mark.parametrize(
+    ("method", "rule"),
+    [
+        (3, "list of names"),
+        ("mdav", "list of names"),
+        ([{"partition": "mdav"}], "list of names"),
+        ({"mine": {"k": [3]}}, "'mine' must be a list of steps"),
+        ({"mine": ["mdav"]}, "'mine' must be a list of steps"),
+    ],
+)
 def test_a_section_that_names_no_methods_says_what_it_must_hold(method: Any, rule: str) -> None:
     with pytest.raises(PlanError, match=rule):
         candidates(Plan.of(plan(method=method)))

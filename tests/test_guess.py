@@ -11,16 +11,25 @@ from shoal.plan import Plan
 
 def test_roles_of_typical_columns() -> None:
     n = 60
-    frame = pl.DataFrame({
-        "patient_id": [f"x{i}" for i in range(n)], "age": range(n), "zip": [f"0{i % 9}" for i in range(n)],
-        "income": [i * 1.5 for i in range(n)], "sampling_weight": [1.0 + i for i in range(n)],
-        "comment": [f"text {i}" for i in range(n)], "code": [i % 3 for i in range(n)],
-    })
+    frame = pl.DataFrame(
+        {
+            "patient_id": [f"x{i}" for i in range(n)],
+            "age": range(n),
+            "zip": [f"0{i % 9}" for i in range(n)],
+            "income": [i * 1.5 for i in range(n)],
+            "sampling_weight": [1.0 + i for i in range(n)],
+            "comment": [f"text {i}" for i in range(n)],
+            "code": [i % 3 for i in range(n)],
+        }
+    )
     found = {g.name: (g.role, g.level) for g in guess(frame)}
     assert found == {
-        "patient_id": ("identifier", "nominal"), "age": ("quasi-identifier", "continuous"),
-        "zip": ("quasi-identifier", "nominal"), "income": ("confidential", "continuous"),
-        "sampling_weight": ("weight", "continuous"), "comment": ("identifier", "nominal"),
+        "patient_id": ("identifier", "nominal"),
+        "age": ("quasi-identifier", "continuous"),
+        "zip": ("quasi-identifier", "nominal"),
+        "income": ("confidential", "continuous"),
+        "sampling_weight": ("weight", "continuous"),
+        "comment": ("identifier", "nominal"),
         "code": ("quasi-identifier", "nominal"),
     }
     assert all(g.reason for g in guess(frame))
@@ -32,8 +41,9 @@ def test_measurements_alone_are_taken_for_quasi_identifiers() -> None:
 
 
 def test_the_text_is_a_plan_even_for_awkward_names(tmp_path: Path) -> None:
-    frame = pl.DataFrame({"no": [1, 2], "a b": ["x", "y"], 'quo"te': [1.0, 2.0], "# hash": [1, 2],
-                          "two\nlines": [1, 2]})
+    frame = pl.DataFrame(
+        {"no": [1, 2], "a b": ["x", "y"], 'quo"te': [1.0, 2.0], "# hash": [1, 2], "two\nlines": [1, 2]}
+    )
     (tmp_path / "plan.yaml").write_text(plan_text(frame, "t.csv"))
     assert list(Plan.read(tmp_path / "plan.yaml").schema.columns) == frame.columns
 

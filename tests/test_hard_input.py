@@ -44,8 +44,10 @@ def test_zeros_of_both_signs_are_one_value_as_written(tmp_path: Path) -> None:
 
 
 def test_an_audit_tells_negative_zero_from_zero() -> None:
-    plan = {"columns": {"x": {"role": "quasi-identifier", "level": "nominal"}},
-            "requirements": [{"privacy": "k-anonymity", "k": 3}]}
+    plan = {
+        "columns": {"x": {"role": "quasi-identifier", "level": "nominal"}},
+        "requirements": [{"privacy": "k-anonymity", "k": 3}],
+    }
     assert shoal.audit(pl.DataFrame({"x": [0.0, 0.0, 0.0]}), plan).holds
     assert not shoal.audit(pl.DataFrame({"x": [0.0, 0.0, -0.0]}), plan).holds
 
@@ -78,10 +80,16 @@ def test_only_a_pseudonym_keeps_an_identifier_in_the_table(mask: str) -> None:
     assert not set(keyed.data["x"]) & set(names)
 
 
-@pytest.mark.parametrize("cells", [
-    pl.Series([{"a": i} for i in range(N)]), pl.Series([[i] for i in range(N)]), pl.Series([b"a"] * N),
-    pl.Series([object()] * N, dtype=pl.Object),
-], ids=["struct", "list", "binary", "object"])
+@pytest.mark.parametrize(
+    "cells",
+    [
+        pl.Series([{"a": i} for i in range(N)]),
+        pl.Series([[i] for i in range(N)]),
+        pl.Series([b"a"] * N),
+        pl.Series([object()] * N, dtype=pl.Object),
+    ],
+    ids=["struct", "list", "binary", "object"],
+)
 @pytest.mark.parametrize("role", ["quasi-identifier", "other", "identifier"])
 def test_cells_that_are_no_values_are_named_with_their_column(cells: pl.Series, role: str) -> None:
     with pytest.raises(DataError, match=r"Column 'x' holds .* cells"):
@@ -102,11 +110,18 @@ def test_a_frame_of_mixed_objects_is_refused_and_one_of_one_kind_taken() -> None
 DAYS = pl.Series([dt.datetime(2000, 1, 1) + dt.timedelta(days=int(i)) for i in AGE])
 
 
-@pytest.mark.parametrize("cells", [
-    DAYS, DAYS.dt.replace_time_zone("Europe/Madrid"), DAYS.cast(pl.Datetime("ns")),
-    pl.Series([dt.time(int(i) % 24) for i in AGE]), pl.Series(AGE.tolist(), dtype=pl.Int128),
-    pl.Series(AGE / 7, dtype=pl.Float32),
-], ids=["datetime", "zone", "nanoseconds", "time", "int128", "float32"])
+@pytest.mark.parametrize(
+    "cells",
+    [
+        DAYS,
+        DAYS.dt.replace_time_zone("Europe/Madrid"),
+        DAYS.cast(pl.Datetime("ns")),
+        pl.Series([dt.time(int(i) % 24) for i in AGE]),
+        pl.Series(AGE.tolist(), dtype=pl.Int128),
+        pl.Series(AGE / 7, dtype=pl.Float32),
+    ],
+    ids=["datetime", "zone", "nanoseconds", "time", "int128", "float32"],
+)
 @pytest.mark.parametrize("level", [None, "nominal"])
 def test_every_kind_of_value_can_be_released_as_csv(cells: pl.Series, level: str | None, tmp_path: Path) -> None:
     rows = written(protect(table(cells), {"x": {"role": "quasi-identifier", "level": level}}), tmp_path)
@@ -151,8 +166,13 @@ def test_a_spreadsheet_that_cannot_hold_a_time_zone_says_so(tmp_path: Path) -> N
 
 def test_no_hash_decides_the_order_of_bars() -> None:
     def letters(codes: list[int], role: str) -> Variable:
-        return Variable(name="x", role="quasi-identifier", level="nominal", values=np.array(codes, dtype=np.int32),
-                        categories=tuple(f"{role}{i}" for i in range(8)))
+        return Variable(
+            name="x",
+            role="quasi-identifier",
+            level="nominal",
+            values=np.array(codes, dtype=np.int32),
+            categories=tuple(f"{role}{i}" for i in range(8)),
+        )
 
     bars = _bars(letters(list(range(8)) * 5, "a"), letters(list(range(8)) * 5, "b"), 1, public=False)
     shown = [f"a{i}" for i in range(8)] + [f"b{i}" for i in range(MOST_CATEGORIES - 8)]
@@ -166,10 +186,13 @@ def test_a_format_that_cannot_hold_a_column_says_so(tmp_path: Path) -> None:
     assert not list(tmp_path.iterdir())
 
 
-@pytest.mark.parametrize(("unit", "rule"), [
-    (5e-324, "has no number as large as 1e-60, and smaller ones are too small"),
-    (1e300, "has 59 numbers beyond 1e\\+75, too large"),
-])
+@pytest.mark.parametrize(
+    ("unit", "rule"),
+    [
+        (5e-324, "has no number as large as 1e-60, and smaller ones are too small"),
+        (1e300, "has 59 numbers beyond 1e\\+75, too large"),
+    ],
+)
 def test_numbers_whose_powers_leave_the_range_are_refused(unit: float, rule: str) -> None:
     with pytest.raises(InputError, match=f"^Column 'x' {rule} to compute with. Count in a"):
         protect(table([unit * i for i in range(N)]), {"x": "other"})
@@ -200,8 +223,9 @@ def test_a_measure_that_would_need_too_many_coordinates_gives_no_figure() -> Non
     frame = pl.DataFrame({"code": [f"c{i}" for i in range(n)], "age": np.arange(n) % 50})
     columns = {"code": "quasi-identifier", "age": "quasi-identifier"}
     steps = [{"mask": "recode", "columns": ["code"], "rare": 2, "other": "any"}, *STEPS]
-    evidence = shoal.protect(frame, {"columns": columns, "steps": steps, "measures": [{"risk": "distance-linkage"}]},
-                             seed=1).evidence
+    evidence = shoal.protect(
+        frame, {"columns": columns, "steps": steps, "measures": [{"risk": "distance-linkage"}]}, seed=1
+    ).evidence
     linkage = next(f for f in evidence.findings if f.measure == "distance-linkage")
     assert linkage.value is None
     assert "Column 'code' has 20,000 categories" in linkage.reason
@@ -216,12 +240,15 @@ def test_a_hierarchy_object_can_be_run_again_from_the_record() -> None:
     assert again.record["plan"] == release.record["plan"]
 
 
-@pytest.mark.parametrize(("hierarchy", "rule"), [
-    ({"nested": 3}, "mappings, with lists"),
-    ({"nested": {"all": ["m"]}}, "lacks 1 value of the data"),
-    ({"intervals": [5]}, "for numbers"),
-    ({"paths": 3}, "list of paths"),
-])
+@pytest.mark.parametrize(
+    ("hierarchy", "rule"),
+    [
+        ({"nested": 3}, "mappings, with lists"),
+        ({"nested": {"all": ["m"]}}, "lacks 1 value of the data"),
+        ({"intervals": [5]}, "for numbers"),
+        ({"paths": 3}, "list of paths"),
+    ],
+)
 def test_a_hierarchy_that_does_not_fit_is_named_with_its_column(hierarchy: Any, rule: str) -> None:
     with pytest.raises(SchemaError, match=rule) as caught:
         protect(table(["m", "f"] * 30), {"x": {"role": "quasi-identifier", "hierarchy": hierarchy}})
@@ -288,8 +315,10 @@ def test_a_delimiter_is_one_character(tmp_path: Path) -> None:
 
 def test_an_audit_refutes_a_table_that_still_names_people() -> None:
     frame = pl.DataFrame({"a": [1, 1, 1], "name": ["ann", "bob", "cat"]})
-    plan = {"columns": {"a": "quasi-identifier", "name": "identifier"},
-            "requirements": [{"privacy": "k-anonymity", "k": 3}]}
+    plan = {
+        "columns": {"a": "quasi-identifier", "name": "identifier"},
+        "requirements": [{"privacy": "k-anonymity", "k": 3}],
+    }
     assert not shoal.audit(frame, plan).holds
     assert shoal.audit(frame.drop("name"), plan).holds
 

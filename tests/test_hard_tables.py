@@ -20,17 +20,26 @@ def table(n: int, kind: str) -> Records:
     number = {"constant": np.full(n, 3.0), "missing": np.full(n, np.nan)}.get(kind, RNG.lognormal(size=n))
     wage = {"constant": np.full(n, 1e8), "missing": np.full(n, np.nan)}.get(kind, RNG.lognormal(10, 1, n))
     letter = {"constant": np.zeros(n, dtype=np.int32), "missing": np.full(n, -1, dtype=np.int32)}.get(
-        kind, RNG.integers(0, 3, n).astype(np.int32))
-    return Records.of([
-        Variable(name="age", role="quasi-identifier", level="continuous", values=number),
-        Variable(name="area", role="quasi-identifier", level="nominal", values=letter, categories=("a", "b", "c")),
-        Variable(name="wage", role="confidential", level="continuous", values=wage),
-        Variable(name="ill", role="confidential", level="nominal", values=letter[::-1].copy(),
-                 categories=("a", "b", "c")),
-        Variable(name="w", role="weight", level="continuous", values=np.full(n, 2.5)),
-        Variable(name="home", role="household", level="nominal", values=np.arange(n, dtype=np.int32) // 2,
-                 categories=tuple(range(n // 2 + 1))),
-    ])
+        kind, RNG.integers(0, 3, n).astype(np.int32)
+    )
+    return Records.of(
+        [
+            Variable(name="age", role="quasi-identifier", level="continuous", values=number),
+            Variable(name="area", role="quasi-identifier", level="nominal", values=letter, categories=("a", "b", "c")),
+            Variable(name="wage", role="confidential", level="continuous", values=wage),
+            Variable(
+                name="ill", role="confidential", level="nominal", values=letter[::-1].copy(), categories=("a", "b", "c")
+            ),
+            Variable(name="w", role="weight", level="continuous", values=np.full(n, 2.5)),
+            Variable(
+                name="home",
+                role="household",
+                level="nominal",
+                values=np.arange(n, dtype=np.int32) // 2,
+                categories=tuple(range(n // 2 + 1)),
+            ),
+        ]
+    )
 
 
 PAIRS = {

@@ -18,7 +18,9 @@ TREE = {"north": {"coast": ["a", "b"], "hills": ["c"]}, "south": {"plain": ["d"]
 def test_nested_mapping_gives_paths_to_a_common_root() -> None:
     hierarchy = Hierarchy.from_nested(TREE)
     assert hierarchy.paths == (
-        ("a", "coast", "north", "*"), ("b", "coast", "north", "*"), ("c", "hills", "north", "*"),
+        ("a", "coast", "north", "*"),
+        ("b", "coast", "north", "*"),
+        ("c", "hills", "north", "*"),
         ("d", "plain", "south", "*"),
     )
     assert hierarchy.height == 3
@@ -29,9 +31,9 @@ def test_embedding_reproduces_the_path_distance() -> None:
     x = hierarchy.embedding()
     distance = np.sqrt(((x[:, None] - x[None]) ** 2).sum(axis=2))
     # by hand: a-b meet at level 1 of 3, a-c at level 2, a-d at the root
-    assert distance == pytest.approx(np.array([
-        [0, 1 / 3, 2 / 3, 1], [1 / 3, 0, 2 / 3, 1], [2 / 3, 2 / 3, 0, 1], [1, 1, 1, 0],
-    ]))
+    assert distance == pytest.approx(
+        np.array([[0, 1 / 3, 2 / 3, 1], [1 / 3, 0, 2 / 3, 1], [2 / 3, 2 / 3, 0, 1], [1, 1, 1, 0]])
+    )
 
 
 @pytest.mark.parametrize("mark", [";", ","])
@@ -43,7 +45,8 @@ def test_arx_style_file(tmp_path: Path, mark: str) -> None:
 
 def test_intervals_nest() -> None:
     assert Hierarchy.from_intervals([3, 12], [5, 10]).paths == (
-        ("3", "[0, 5)", "[0, 10)", "*"), ("12", "[10, 15)", "[10, 20)", "*"),
+        ("3", "[0, 5)", "[0, 10)", "*"),
+        ("12", "[10, 15)", "[10, 20)", "*"),
     )
 
 
@@ -62,12 +65,15 @@ def test_a_tree_without_leaves_is_refused():
             Hierarchy.from_nested(tree)
 
 
-@pytest.mark.parametrize(("paths", "message"), [
-    ((), "at least one leaf"),
-    ((("a", "*"), ("b", "x", "*")), "same number of levels"),
-    ((("a", "*"), ("a", "*")), "list every leaf once"),
-    ((("a", "x", "p", "*"), ("b", "x", "q", "*")), "must be a tree"),
-])
+@pytest.mark.parametrize(
+    ("paths", "message"),
+    [
+        ((), "at least one leaf"),
+        ((("a", "*"), ("b", "x", "*")), "same number of levels"),
+        ((("a", "*"), ("a", "*")), "list every leaf once"),
+        ((("a", "x", "p", "*"), ("b", "x", "q", "*")), "must be a tree"),
+    ],
+)
 def test_what_is_no_tree_is_refused(paths: tuple[tuple[str, ...], ...], message: str) -> None:
     with pytest.raises(SchemaError, match=message):
         Hierarchy(paths)
@@ -80,12 +86,15 @@ def test_values_without_a_leaf_are_counted_and_not_shown() -> None:
     assert "shoal.Hierarchy.missing(values)" in str(error.value)
 
 
-@pytest.mark.parametrize("column", [
-    ["b", "new", None, "a", "other", "new", float("nan")],
-    pl.Series(["b", "new", None, "a", "other", "new"]),
-    pd.Series(["b", "new", None, "a", "other", "new"]),
-    pd.Series(["b", "new", pd.NA, "a", "other", "new"], dtype="string"),
-])
+@pytest.mark.parametrize(
+    "column",
+    [
+        ["b", "new", None, "a", "other", "new", float("nan")],
+        pl.Series(["b", "new", None, "a", "other", "new"]),
+        pd.Series(["b", "new", None, "a", "other", "new"]),
+        pd.Series(["b", "new", pd.NA, "a", "other", "new"], dtype="string"),
+    ],
+)
 def test_values_without_a_leaf_are_given_to_who_asks(column: Any) -> None:
     assert Hierarchy.from_nested(TREE).missing(column) == ("new", "other")
     assert Hierarchy.from_nested(TREE).missing(["a", "b"]) == ()

@@ -6,14 +6,27 @@ import sys
 
 import pytest
 
-HEAVY = ("pandas", "pyarrow", "sklearn", "scipy.stats", "scipy.optimize", "scipy.spatial", "vl_convert",
-         "jinja2", "rich", "duckdb")
+HEAVY = (
+    "pandas",
+    "pyarrow",
+    "sklearn",
+    "scipy.stats",
+    "scipy.optimize",
+    "scipy.spatial",
+    "vl_convert",
+    "jinja2",
+    "rich",
+    "duckdb",
+)
 
 
-@pytest.mark.parametrize(("code", "barred"), [
-    ("import shoal", (*HEAVY, "numpy", "polars", "narwhals", "pydantic")),
-    ("import shoal.methods; shoal.methods.load()", HEAVY),
-])
+@pytest.mark.parametrize(
+    ("code", "barred"),
+    [
+        ("import shoal", (*HEAVY, "numpy", "polars", "narwhals", "pydantic")),
+        ("import shoal.methods; shoal.methods.load()", HEAVY),
+    ],
+)
 def test_what_an_import_does_not_load(code: str, barred: tuple[str, ...]) -> None:
     program = f"{code}\nimport sys\nprint(*[name for name in {barred!r} if name in sys.modules])"
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}

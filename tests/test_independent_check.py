@@ -48,8 +48,9 @@ def tables(draw: st.DrawFn) -> pl.DataFrame:
     n = draw(st.integers(1, 4)) * draw(st.integers(3, 5))
     found = {f"q{j}": draw(columns(n)) for j in range(draw(st.integers(1, 2)))}
     ill = st.sampled_from([1.0, 2.5, 7.0]) if draw(st.booleans()) else st.sampled_from(["flu", "gout", "none"])
-    return pl.DataFrame({**found, "ill": draw(st.lists(ill, min_size=n, max_size=n)),
-                         "name": [f"{NAME} {i}" for i in range(n)]})
+    return pl.DataFrame(
+        {**found, "ill": draw(st.lists(ill, min_size=n, max_size=n)), "name": [f"{NAME} {i}" for i in range(n)]}
+    )
 
 
 @st.composite
@@ -57,13 +58,22 @@ def plans(draw: st.DrawFn, names: list[str]) -> dict[str, Any]:
     level = st.sampled_from([None, "nominal"])
     keys = {name: {"role": "quasi-identifier", "missing": "keep", "level": draw(level)} for name in names}
     k = draw(st.integers(2, 3))
-    step = st.sampled_from([{"mask": "suppress", "k": k, "missing": "equal"}, {"partition": "mdav", "k": k},
-                            {"mask": "suppress-records", "k": k, "limit": 0.9}])
+    step = st.sampled_from(
+        [
+            {"mask": "suppress", "k": k, "missing": "equal"},
+            {"partition": "mdav", "k": k},
+            {"mask": "suppress-records", "k": k, "limit": 0.9},
+        ]
+    )
     wanted = st.sampled_from([{"privacy": "l-diversity", "l": 2}, {"privacy": "t-closeness", "t": 0.4}])
     asked = [{"privacy": "k-anonymity", "k": k}, *draw(st.lists(wanted, max_size=2, unique_by=str))]
     endings = st.sampled_from(["csv", "csv", "parquet", "xlsx", "sav", "dta"])
-    return {"columns": {**keys, "ill": "confidential", "name": "identifier"}, "requirements": asked,
-            "steps": draw(st.lists(step, max_size=1)), "output": {"format": draw(endings)}}
+    return {
+        "columns": {**keys, "ill": "confidential", "name": "identifier"},
+        "requirements": asked,
+        "steps": draw(st.lists(step, max_size=1)),
+        "output": {"format": draw(endings)},
+    }
 
 
 def rows_of(path: Path) -> list[dict[str, str]]:
@@ -134,8 +144,9 @@ def _number(cell: str) -> float:
 
 @given(st.data())
 @FEW_TRIALS
-def test_a_release_keeps_its_promises_or_there_is_none(tmp_path_factory: pytest.TempPathFactory, data: st.DataObject
-                                                       ) -> None:
+def test_a_release_keeps_its_promises_or_there_is_none(
+    tmp_path_factory: pytest.TempPathFactory, data: st.DataObject
+) -> None:
     table = data.draw(tables())
     plan = data.draw(plans([name for name in table.columns if name.startswith("q")]))
     out = tmp_path_factory.mktemp("any") / "out"
@@ -159,8 +170,11 @@ def test_the_check_itself_can_fail(tmp_path: Path) -> None:
     path = tmp_path / "data.csv"
     path.write_text("q0,ill\n1,flu\n1,gout\n1.0,flu\n1.0,gout\n2,flu\n2,flu\n")
     columns = {"q0": {"role": "quasi-identifier"}, "ill": "confidential"}
-    for asked in ({"privacy": "k-anonymity", "k": 3}, {"privacy": "l-diversity", "l": 2},
-                  {"privacy": "t-closeness", "t": 0.1}):
+    for asked in (
+        {"privacy": "k-anonymity", "k": 3},
+        {"privacy": "l-diversity", "l": 2},
+        {"privacy": "t-closeness", "t": 0.1},
+    ):
         with pytest.raises(AssertionError):
             check(rows_of(path), {"columns": columns, "requirements": [asked]})
         assert not shoal.audit(path, {"columns": columns, "requirements": [asked]}).holds

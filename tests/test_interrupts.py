@@ -30,8 +30,9 @@ def ended(module: str, folder: Path, *, ignored: bool = False) -> subprocess.Com
     return subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, env=environment, check=False)
 
 
-@pytest.mark.parametrize("module", ["click", "shoal.cli.commands", "polars", "shoal.release", "shoal.partition.mdav",
-                                    "shoal.hospital"])
+@pytest.mark.parametrize(
+    "module", ["click", "shoal.cli.commands", "polars", "shoal.release", "shoal.partition.mdav", "shoal.hospital"]
+)
 def test_while_libraries_are_imported(module: str, tmp_path: Path) -> None:
     done = ended(module, tmp_path)
     assert (done.returncode, done.stdout) == (130, "")

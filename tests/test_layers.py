@@ -53,7 +53,8 @@ def imports(path: Path) -> list[str]:
 
 
 @pytest.mark.parametrize(
-    "path", [p for p in sorted(PACKAGE.rglob("*.py")) if p != PACKAGE / "__init__.py"],
+    "path",
+    [p for p in sorted(PACKAGE.rglob("*.py")) if p != PACKAGE / "__init__.py"],
     ids=lambda p: str(p.relative_to(PACKAGE)),
 )
 def test_imports_point_downwards(path: Path) -> None:

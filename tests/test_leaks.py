@@ -48,8 +48,12 @@ def of_kind(kind: str) -> Any:
 @pytest.mark.parametrize("kind", ["enum", "categorical", "pandas", "pyarrow"])
 @pytest.mark.parametrize("ending", ["csv", "parquet"])
 def test_a_category_of_which_no_cell_is_left_is_nowhere_in_the_release(kind: str, ending: str, tmp_path: Path) -> None:
-    release = protect(of_kind(kind), {"a": "quasi-identifier", "ill": "quasi-identifier"}, output={"format": ending},
-                      steps=[{"mask": "suppress-records", "k": 4, "limit": 0.1}])
+    release = protect(
+        of_kind(kind),
+        {"a": "quasi-identifier", "ill": "quasi-identifier"},
+        output={"format": ending},
+        steps=[{"mask": "suppress-records", "k": 4, "limit": 0.1}],
+    )
     assert len(release.data) == 20
     for path in (release.write(tmp_path / "out") / "release").iterdir():
         assert RARE.encode() not in path.read_bytes(), path.name
@@ -97,14 +101,18 @@ def test_no_number_counts_as_missing(values: list[float | None]) -> None:
 FINE = pl.Series([10**18 + i for i in range(4)])
 
 
-@pytest.mark.parametrize(("cells", "rule"), [
-    (pl.Series([Decimal("1") + i * Decimal("1e-18") for i in range(4)]), "more digits"),
-    (FINE.cast(pl.Datetime("ns")), "finer than a microsecond"),
-    (FINE.cast(pl.Datetime("ns", "UTC")), "finer than a microsecond"),
-    (FINE.cast(pl.Duration("ns")), "finer than a microsecond"),
-    (pl.Series([10**12 + i for i in range(4)]).cast(pl.Time), "finer than a microsecond"),
-    (pl.Series([250 * 10**15 + i for i in range(4)]).cast(pl.Datetime("us")), "285 years"),
-], ids=["decimal", "datetime", "zone", "duration", "time", "far"])
+@pytest.mark.parametrize(
+    ("cells", "rule"),
+    [
+        (pl.Series([Decimal("1") + i * Decimal("1e-18") for i in range(4)]), "more digits"),
+        (FINE.cast(pl.Datetime("ns")), "finer than a microsecond"),
+        (FINE.cast(pl.Datetime("ns", "UTC")), "finer than a microsecond"),
+        (FINE.cast(pl.Duration("ns")), "finer than a microsecond"),
+        (pl.Series([10**12 + i for i in range(4)]).cast(pl.Time), "finer than a microsecond"),
+        (pl.Series([250 * 10**15 + i for i in range(4)]).cast(pl.Datetime("us")), "285 years"),
+    ],
+    ids=["decimal", "datetime", "zone", "duration", "time", "far"],
+)
 @pytest.mark.parametrize("kind", ["polars", "pandas", "pyarrow"])
 def test_cells_that_differ_beyond_what_is_compared_are_refused(cells: pl.Series, rule: str, kind: str) -> None:
     """Every one of these four records has a cell of its own; in float64 or microseconds they are all equal."""
@@ -189,18 +197,31 @@ def test_names_and_labels_run_nowhere(tmp_path: Path) -> None:
         assert "default-src 'none'" in text
 
 
-def test_a_terminal_obeys_no_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-                                  ) -> None:
+def test_a_terminal_obeys_no_name(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     from shoal import cli
 
     (tmp_path / "in.csv").write_text(f"a,{EVIL}\n" + "1,2\n" * 4, encoding="utf-8")
     spelt = json.dumps(EVIL)
-    for plan in ("columns: {a: quasi-identifier}\n",
-                 f"columns: {{a: quasi-identifier, {spelt}: quasi-identifier}}\n"
-                 f"requirements: [{{privacy: k-anonymity, k: 4, columns: [{spelt}]}}]\n"):
+    for plan in (
+        "columns: {a: quasi-identifier}\n",
+        f"columns: {{a: quasi-identifier, {spelt}: quasi-identifier}}\n"
+        f"requirements: [{{privacy: k-anonymity, k: 4, columns: [{spelt}]}}]\n",
+    ):
         (tmp_path / "plan.yaml").write_text(plan, encoding="utf-8")
-        monkeypatch.setattr("sys.argv", ["shoal", "protect", str(tmp_path / "in.csv"), "--plan",
-                                         str(tmp_path / "plan.yaml"), "--out", str(tmp_path / "out")])
+        monkeypatch.setattr(
+            "sys.argv",
+            [
+                "shoal",
+                "protect",
+                str(tmp_path / "in.csv"),
+                "--plan",
+                str(tmp_path / "plan.yaml"),
+                "--out",
+                str(tmp_path / "out"),
+            ],
+        )
         with pytest.raises(SystemExit):
             cli.main()
         told = "".join(capsys.readouterr())
@@ -225,8 +246,11 @@ def test_a_formula_in_a_categorical_column_is_guarded(tmp_path: Path) -> None:
     assert ",@" not in text
     assert ",'=1+1" in text
     with pytest.raises(DataError, match="would run the names '=a'"):
-        protect(frame.rename({"b": "=a"}), {"a": "quasi-identifier", "=a": "other", "c": "other"},
-                output={"guard_formulas": True}).write(tmp_path / "other")
+        protect(
+            frame.rename({"b": "=a"}),
+            {"a": "quasi-identifier", "=a": "other", "c": "other"},
+            output={"guard_formulas": True},
+        ).write(tmp_path / "other")
 
 
 def test_a_file_that_changes_while_it_is_read_is_refused(tmp_path: Path) -> None:
@@ -240,11 +264,18 @@ def test_a_file_that_changes_while_it_is_read_is_refused(tmp_path: Path) -> None
 def test_a_label_of_a_code_that_nobody_has_any_more_is_not_released(tmp_path: Path) -> None:
     pyreadstat = pytest.importorskip("pyreadstat")
     labels = {1: "one", 2: "two", 3: RARE}
-    pyreadstat.write_sav(pd.DataFrame({"a": [1.0] * 4 + [2.0] * 4 + [3.0]}), str(tmp_path / "in.sav"),
-                         variable_value_labels={"a": labels})
+    pyreadstat.write_sav(
+        pd.DataFrame({"a": [1.0] * 4 + [2.0] * 4 + [3.0]}),
+        str(tmp_path / "in.sav"),
+        variable_value_labels={"a": labels},
+    )
     table = read_table(tmp_path / "in.sav")
-    release = protect(table.frame, {"a": {"role": "quasi-identifier", "level": "nominal"}}, output={"format": "sav"},
-                      steps=[{"mask": "suppress-records", "k": 4, "limit": 0.5}])
+    release = protect(
+        table.frame,
+        {"a": {"role": "quasi-identifier", "level": "nominal"}},
+        output={"format": "sav"},
+        steps=[{"mask": "suppress-records", "k": 4, "limit": 0.5}],
+    )
     out = release.write(tmp_path / "out", labels=table) / "release"
     assert read_table(out / "data.sav").value_labels == {"a": {1.0: "one", 2.0: "two"}}
     assert all(RARE.encode() not in path.read_bytes() for path in out.iterdir())
@@ -255,8 +286,11 @@ def test_numbers_beyond_their_type_do_not_come_round(kind: str) -> None:
     """Noise takes 8-bit integers beyond 127; cast back, they would return as negative numbers."""
     frame = pl.DataFrame({"a": [1] * 40, "x": pl.Series([100 + i % 25 for i in range(40)], dtype=pl.Int8)})
     given = {"polars": pl.DataFrame, "pandas": pl.DataFrame.to_pandas, "pyarrow": pl.DataFrame.to_arrow}[kind](frame)
-    release = protect(given, {"a": "quasi-identifier", "x": {"role": "confidential", "decimals": 0}},
-                      steps=[{"mask": "noise", "columns": ["x"], "variance": 50}])
+    release = protect(
+        given,
+        {"a": "quasi-identifier", "x": {"role": "confidential", "decimals": 0}},
+        steps=[{"mask": "noise", "columns": ["x"], "variance": 50}],
+    )
     cells = release.data["x"].to_pylist() if kind == "pyarrow" else release.data["x"].to_list()
     assert max(cells) > 127
     assert abs(np.mean(cells) - frame["x"].mean()) < 60
@@ -272,9 +306,11 @@ def test_an_exploration_is_for_its_owner_only(tmp_path: Path) -> None:
     assert all(path.stat().st_mode & 0o077 == 0 for path in folder.rglob("*") if path.is_file())
 
 
-@pytest.mark.parametrize("change", [
-    lambda data: data.insert(0, "name", ["ann", "bob", "cat", "dan"]), lambda data: data.update({"b": [9, 8, 7, 6]}),
-], ids=["a name put back", "cells"])
+@pytest.mark.parametrize(
+    "change",
+    [lambda data: data.insert(0, "name", ["ann", "bob", "cat", "dan"]), lambda data: data.update({"b": [9, 8, 7, 6]})],
+    ids=["a name put back", "cells"],
+)
 def test_a_table_that_was_changed_after_its_proof_is_not_written(change: Any, tmp_path: Path) -> None:
     frame = pd.DataFrame({"name": ["ann", "bob", "cat", "dan"], "a": [1] * 4, "b": [1, 2, 3, 4]})
     release = protect(frame, {"name": "identifier", "a": "quasi-identifier", "b": "confidential"})

@@ -21,8 +21,12 @@ COLUMNS: dict[str, list[Any]] = {
     "income": [10.5, 20.0, 30.0, 40.0, 50.0, 60.0],
     "day": [dt.date(2025, 1, d) for d in (1, 2, 3, 10, 11, 12)],
 }
-SCHEMA = {"age": {"role": "quasi-identifier", "decimals": 0}, "sex": "quasi-identifier", "income": "confidential",
-          "day": "quasi-identifier"}
+SCHEMA = {
+    "age": {"role": "quasi-identifier", "decimals": 0},
+    "sex": "quasi-identifier",
+    "income": "confidential",
+    "day": "quasi-identifier",
+}
 TWO = Partition.of([0, 0, 0, 1, 1, 1])
 
 
@@ -90,27 +94,36 @@ def test_unclassified_and_absent_columns() -> None:
         Microdata.of(frame, {"a": "other", "b": "other", "c": "other"})
 
 
-@pytest.mark.parametrize(("column", "spec", "message"), [
-    (["x", "y", "z"], {"level": "continuous"}, "Column 'a' holds text but its level is continuous"),
-    ([1.0, float("inf"), 2.0], {}, "Column 'a' has 1 infinite value;"),
-    ([1.0, None, 2.0], {}, "Column 'a' has 1 missing value; a column with the role quasi-identifier"),
-    ([1.0, float("nan"), None], {}, "Column 'a' has 2 missing values"),
-    ([1, 2**60, 3], {}, "integers beyond 2\\^53"),
-    (["x", "y", "z"], {"order": ["x", "y"]}, "leaves out 1 value of the data"),
-    (["x", None, "z"], {"level": "ordinal", "missing": "category"}, "missing: category is for nominal"),
-])
+@pytest.mark.parametrize(
+    ("column", "spec", "message"),
+    [
+        (["x", "y", "z"], {"level": "continuous"}, "Column 'a' holds text but its level is continuous"),
+        ([1.0, float("inf"), 2.0], {}, "Column 'a' has 1 infinite value;"),
+        ([1.0, None, 2.0], {}, "Column 'a' has 1 missing value; a column with the role quasi-identifier"),
+        ([1.0, float("nan"), None], {}, "Column 'a' has 2 missing values"),
+        ([1, 2**60, 3], {}, "integers beyond 2\\^53"),
+        (["x", "y", "z"], {"order": ["x", "y"]}, "leaves out 1 value of the data"),
+        (["x", None, "z"], {"level": "ordinal", "missing": "category"}, "missing: category is for nominal"),
+    ],
+)
 def test_bad_cells_are_named_by_column_and_count(column: list[Any], spec: dict[str, Any], message: str) -> None:
     with pytest.raises(DataError, match=message):
         _ = Microdata.of(pl.DataFrame({"a": column}), {"a": {"role": "quasi-identifier", **spec}}).records
 
 
-@pytest.mark.parametrize(("policy", "values", "categories"), [
-    ("drop", [0, 1, 0], ("x", "y")), ("impute", [0, 1, 0, 0], ("x", "y")), ("category", [0, 1, 2, 0], ("x", "y", None)),
-    ("keep", [0, 1, -1, 0], ("x", "y")),
-])
+@pytest.mark.parametrize(
+    ("policy", "values", "categories"),
+    [
+        ("drop", [0, 1, 0], ("x", "y")),
+        ("impute", [0, 1, 0, 0], ("x", "y")),
+        ("category", [0, 1, 2, 0], ("x", "y", None)),
+        ("keep", [0, 1, -1, 0], ("x", "y")),
+    ],
+)
 def test_policies_for_missing_values(policy: str, values: list[int], categories: tuple[Any, ...]) -> None:
-    table = Microdata.of(pl.DataFrame({"a": ["x", "y", None, "x"]}),
-                         {"a": {"role": "quasi-identifier", "missing": policy}})
+    table = Microdata.of(
+        pl.DataFrame({"a": ["x", "y", None, "x"]}), {"a": {"role": "quasi-identifier", "missing": policy}}
+    )
     assert table.records["a"].values.tolist() == values
     assert table.records["a"].categories == categories
     assert table.missing_facts["a"] == {"missing": 1, "policy": policy}
@@ -168,13 +181,21 @@ def test_integer_categories_are_the_same_with_and_without_a_missing_cell(frame: 
 TEXT = ["b", None, "a", "", "a longer label than seven bytes", "b", "a"]
 
 
-@pytest.mark.parametrize("make", [
-    pl.Series, lambda t: pl.Series(t, dtype=pl.Categorical),
-    lambda t: pl.Series(t, dtype=pl.Enum(sorted({*t} - {None}))),
-    pd.Series, lambda t: pd.Series(t, dtype="object"), lambda t: pd.Series(t, dtype="category"),
-    lambda t: pd.Series(t, dtype="string[python]"), lambda t: pd.Series(t, dtype="string[pyarrow]"),
-    lambda t: pa.chunked_array([t[:2], t[2:]], pa.string()), lambda t: pa.chunked_array([t]).dictionary_encode(),
-])
+@pytest.mark.parametrize(
+    "make",
+    [
+        pl.Series,
+        lambda t: pl.Series(t, dtype=pl.Categorical),
+        lambda t: pl.Series(t, dtype=pl.Enum(sorted({*t} - {None}))),
+        pd.Series,
+        lambda t: pd.Series(t, dtype="object"),
+        lambda t: pd.Series(t, dtype="category"),
+        lambda t: pd.Series(t, dtype="string[python]"),
+        lambda t: pd.Series(t, dtype="string[pyarrow]"),
+        lambda t: pa.chunked_array([t[:2], t[2:]], pa.string()),
+        lambda t: pa.chunked_array([t]).dictionary_encode(),
+    ],
+)
 def test_text_in_every_dress_has_the_same_codes(make: Any) -> None:
     column = make(TEXT)
     kinds = {"polars": pl.DataFrame, "pandas": pd.DataFrame, "pyarrow": pa.table}
@@ -200,8 +221,12 @@ def test_numbers_in_every_width_have_the_same_classes(kind: str, dtype: str) -> 
 
 
 def test_integers_with_missing_cells_in_every_kind() -> None:
-    tables = [pl.DataFrame({"c": [2, None, 1]}), pa.table({"c": [2, None, 1]}),
-              pd.DataFrame({"c": pd.array([2, None, 1], dtype="Int64")}), pd.DataFrame({"c": [2.0, None, 1.0]})]
+    tables = [
+        pl.DataFrame({"c": [2, None, 1]}),
+        pa.table({"c": [2, None, 1]}),
+        pd.DataFrame({"c": pd.array([2, None, 1], dtype="Int64")}),
+        pd.DataFrame({"c": [2.0, None, 1.0]}),
+    ]
     for table in tables:
         for level in ("continuous", "nominal"):
             column = {"role": "quasi-identifier", "level": level, "missing": "keep"}

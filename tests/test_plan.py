@@ -65,9 +65,12 @@ def test_every_mistake_is_told_with_its_line(tmp_path: Path) -> None:
         Plan.read(write(tmp_path, BAD))
     told = str(error.value)
     for line, part in [
-        (3, "column 'age': Unknown role '"), (4, "Unknown key 'desimals'; did you mean 'decimals'"),
-        (6, "Unknown partition method 'mdaw'; did you mean 'mdav'"), (7, "k must be greater than or equal to 1; got 0"),
-        (9, "Unknown section 'requirement'; did you mean 'requirements'"), (11, "Unknown format 'docx'"),
+        (3, "column 'age': Unknown role '"),
+        (4, "Unknown key 'desimals'; did you mean 'decimals'"),
+        (6, "Unknown partition method 'mdaw'; did you mean 'mdav'"),
+        (7, "k must be greater than or equal to 1; got 0"),
+        (9, "Unknown section 'requirement'; did you mean 'requirements'"),
+        (11, "Unknown format 'docx'"),
     ]:
         assert any(f"line {line}:" in row and part in row for row in told.splitlines()), (line, told)
 
@@ -78,15 +81,23 @@ def test_unknown_columns_of_a_step(tmp_path: Path) -> None:
         Plan.read(write(tmp_path, text))
 
 
-@pytest.mark.parametrize(("text", "message"), [
-    ("columns: [", "line 1"), ("- a", "a plan is a mapping"), ("steps: []", "must give every column a role"),
-    ("columns: {a: other}\nsteps: 3", "'steps' must be a list"),
-    ("columns: {a: other}\nsteps: [{k: 5}]", "exactly one of the keys 'partition', 'mask'"),
-    ("columns: {a: confidential}\nrequirements: [{privacy: k-anonymity, k: 3}]", "would hold emptily"),
-    ("columns: {a: confidential}\nsteps: [{partition: mdav, k: 3}]", "steps 1: it names no columns"),
-    ("columns: {a: other}\nconstraints: {rule: [a >= 0]}", "Unknown key of constraints 'rule'; did you mean 'rules'"),
-    ("columns: {a: weight, b: weight}", "at most one column may have the role 'weight'"),
-])
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("columns: [", "line 1"),
+        ("- a", "a plan is a mapping"),
+        ("steps: []", "must give every column a role"),
+        ("columns: {a: other}\nsteps: 3", "'steps' must be a list"),
+        ("columns: {a: other}\nsteps: [{k: 5}]", "exactly one of the keys 'partition', 'mask'"),
+        ("columns: {a: confidential}\nrequirements: [{privacy: k-anonymity, k: 3}]", "would hold emptily"),
+        ("columns: {a: confidential}\nsteps: [{partition: mdav, k: 3}]", "steps 1: it names no columns"),
+        (
+            "columns: {a: other}\nconstraints: {rule: [a >= 0]}",
+            "Unknown key of constraints 'rule'; did you mean 'rules'",
+        ),
+        ("columns: {a: weight, b: weight}", "at most one column may have the role 'weight'"),
+    ],
+)
 def test_what_is_no_plan(tmp_path: Path, text: str, message: str) -> None:
     with pytest.raises(PlanError, match=message):
         Plan.read(write(tmp_path, text))
@@ -104,9 +115,12 @@ def test_yaml_1_2_keeps_codes_and_words(tmp_path: Path) -> None:
 
 def test_the_schema_knows_every_method() -> None:
     schema = json_schema()
-    known = {alternative["properties"][room]["const"]
-             for key, room in (("steps", "partition"), ("requirements", "privacy"))
-             for alternative in schema["properties"][key]["items"]["anyOf"] if room in alternative["properties"]}
+    known = {
+        alternative["properties"][room]["const"]
+        for key, room in (("steps", "partition"), ("requirements", "privacy"))
+        for alternative in schema["properties"][key]["items"]["anyOf"]
+        if room in alternative["properties"]
+    }
     assert known == {entry.name for room in ("partition", "privacy") for entry in registered(room)}
 
 

@@ -17,10 +17,17 @@ PLAN = {"columns": {"a": "quasi-identifier", "b": "other"}, "requirements": [{"p
 SAME = "1,1\n" * 4
 
 
-@pytest.mark.parametrize("cells", [
-    ("34", "34.0", "34.00", "3.4e1"), ("0", "-0", "+0", "0"), ("0.1", ".1", "0.10000000000000001", "0.1"),
-    ("", "NA", "NaN", "."), ("7", "7", "7", "7.0"),
-], ids=["digits", "signs", "tails", "missing", "point"])
+@pytest.mark.parametrize(
+    "cells",
+    [
+        ("34", "34.0", "34.00", "3.4e1"),
+        ("0", "-0", "+0", "0"),
+        ("0.1", ".1", "0.10000000000000001", "0.1"),
+        ("", "NA", "NaN", "."),
+        ("7", "7", "7", "7.0"),
+    ],
+    ids=["digits", "signs", "tails", "missing", "point"],
+)
 def test_cells_that_are_written_differently_are_different(cells: tuple[str, ...], tmp_path: Path) -> None:
     path = tmp_path / "theirs.csv"
     path.write_text(f"a,b\n{SAME}" + "".join(f"{cell},1\n" for cell in cells), encoding="utf-8")
@@ -33,8 +40,10 @@ def test_cells_that_are_written_differently_are_different(cells: tuple[str, ...]
 def test_the_spelling_of_a_confidential_value_is_no_diversity(tmp_path: Path) -> None:
     path = tmp_path / "theirs.csv"
     path.write_text("a,b\n1,7\n1,7.0\n1,7.00\n1,+7\n", encoding="utf-8")
-    plan = {"columns": {"a": "quasi-identifier", "b": {"role": "confidential", "level": "nominal"}},
-            "requirements": [{"privacy": "l-diversity", "l": 2}]}
+    plan = {
+        "columns": {"a": "quasi-identifier", "b": {"role": "confidential", "level": "nominal"}},
+        "requirements": [{"privacy": "l-diversity", "l": 2}],
+    }
     assert not shoal.audit(path, plan).holds
 
 
@@ -92,8 +101,12 @@ def people(n: int = 40) -> pl.DataFrame:
 
 
 def protected(folder: Path, **output: Any) -> Path:
-    plan = {**PLAN, "columns": {"a": "quasi-identifier", "b": "confidential"}, "output": output,
-            "steps": [{"partition": "mdav", "k": 4}]}
+    plan = {
+        **PLAN,
+        "columns": {"a": "quasi-identifier", "b": "confidential"},
+        "output": output,
+        "steps": [{"partition": "mdav", "k": 4}],
+    }
     return shoal.protect(people(), plan, seed=1).write(folder)
 
 
@@ -118,8 +131,9 @@ def test_risk_is_not_measured_between_records_of_different_people(tmp_path: Path
     paired = shoal.audit(path, plan, original=people(), private=out / "private")
     kept = protected(tmp_path / "kept", shuffle=False) / "release" / "data.csv"
     ordered = shoal.audit(kept, {**plan, "output": {"shuffle": False}}, original=people())
-    figures = [{f.measure: f.value for f in e.findings if f.measure in ("distance-linkage", "sse")}
-               for e in (paired, ordered)]
+    figures = [
+        {f.measure: f.value for f in e.findings if f.measure in ("distance-linkage", "sse")} for e in (paired, ordered)
+    ]
     assert figures[0] == pytest.approx(figures[1])
     with pytest.raises(FileError, match="does not belong"):
         shoal.audit(people().head(12), plan, original=people(), private=out / "private")
@@ -146,7 +160,7 @@ def permuted(k: int, *columns: str) -> dict[str, Any]:
 
 HIDDEN = [
     ([permuted(20, "a", "b")], 20),
-    ([permuted(2, "a"), permuted(300, "b")], 2),    # the last step's group of everybody hides nobody's a
+    ([permuted(2, "a"), permuted(300, "b")], 2),  # the last step's group of everybody hides nobody's a
     ([permuted(300, "b"), permuted(2, "a")], 2),
     ([permuted(20, "a", "b"), permuted(300, "a", "b")], 20),
     ([permuted(20, "a"), permuted(20, "b")], None),  # hidden from who knows both: who shares both groups
@@ -161,8 +175,11 @@ HIDDEN = [
 def test_the_groups_that_count_are_those_of_every_column_the_attacker_knows(
     steps: list[dict[str, Any]], smallest: int | None, tmp_path: Path
 ) -> None:
-    plan = {"columns": {"a": "quasi-identifier", "b": "quasi-identifier", "c": "confidential"}, "steps": steps,
-            "requirements": [{"privacy": "probabilistic-k-anonymity", "k": 1}]}
+    plan = {
+        "columns": {"a": "quasi-identifier", "b": "quasi-identifier", "c": "confidential"},
+        "steps": steps,
+        "requirements": [{"privacy": "probabilistic-k-anonymity", "k": 1}],
+    }
     release = shoal.protect(wide(), plan, seed=1)
     out = release.write(tmp_path / "out")
     audited = shoal.audit(out / "release" / "data.csv", plan, original=wide(), private=out / "private")
@@ -173,9 +190,11 @@ def test_the_groups_that_count_are_those_of_every_column_the_attacker_knows(
 
 def test_a_constant_column_tells_nothing_whatever_made_it_constant() -> None:
     frame = wide().with_columns(b=pl.Series(["u", "v"] * 150))
-    plan = {"columns": {"a": "quasi-identifier", "b": "quasi-identifier", "c": "confidential"},
-            "steps": [permuted(20, "a"), {"mask": "recode", "columns": ["b"], "groups": {"any": ["u", "v"]}}],
-            "requirements": [{"privacy": "probabilistic-k-anonymity", "k": 20}]}
+    plan = {
+        "columns": {"a": "quasi-identifier", "b": "quasi-identifier", "c": "confidential"},
+        "steps": [permuted(20, "a"), {"mask": "recode", "columns": ["b"], "groups": {"any": ["u", "v"]}}],
+        "requirements": [{"privacy": "probabilistic-k-anonymity", "k": 20}],
+    }
     assert shoal.protect(frame, plan, seed=1).evidence.verdicts[0].achieved == 20
 
 

@@ -23,10 +23,15 @@ def test_continuous_columns_are_standardised_by_mean_and_n_minus_1_deviation() -
     assert variable("a", [1, 2, 3]).embedded()[:, 0] == pytest.approx([-1, 0, 1])
 
 
-@pytest.mark.parametrize(("scale", "expected"), [
-    ("range", [0.0, 0.25, 1.0]), ("rank", [0.0, 0.5, 1.0]), ("none", [0.0, 1.0, 4.0]),
-    ("mad", [-1 / 1.4826, 0.0, 3 / 1.4826]),
-])
+@pytest.mark.parametrize(
+    ("scale", "expected"),
+    [
+        ("range", [0.0, 0.25, 1.0]),
+        ("rank", [0.0, 0.5, 1.0]),
+        ("none", [0.0, 1.0, 4.0]),
+        ("mad", [-1 / 1.4826, 0.0, 3 / 1.4826]),
+    ],
+)
 def test_other_scales(scale: str, expected: list[float]) -> None:
     out = standardiser(np.array([0.0, 1.0, 4.0]), scale)(np.array([0.0, 1.0, 4.0]))  # type: ignore[arg-type]
     assert np.diff(out) == pytest.approx(np.diff(expected), rel=1e-4)
@@ -55,11 +60,14 @@ def test_a_constant_column_has_no_distance() -> None:
 
 def test_mixed_distance_by_hand() -> None:
     tree = Hierarchy.from_nested({"n": {"c": ["a", "b"]}, "s": {"p": ["d"]}})
-    records = Records.of([
-        variable("ordinal", [0, 2, 1], level="ordinal", categories=("low", "mid", "high")),
-        variable("nominal", [0, 1, 1], level="nominal", categories=("x", "y")),
-        variable("tree", [0, 1, 2], level="nominal", categories=("a", "b", "d"), hierarchy=tree, weight=4.0),
-    ], targets=["ordinal", "nominal", "tree"])
+    records = Records.of(
+        [
+            variable("ordinal", [0, 2, 1], level="ordinal", categories=("low", "mid", "high")),
+            variable("nominal", [0, 1, 1], level="nominal", categories=("x", "y")),
+            variable("tree", [0, 1, 2], level="nominal", categories=("a", "b", "d"), hierarchy=tree, weight=4.0),
+        ],
+        targets=["ordinal", "nominal", "tree"],
+    )
     x = records.matrix()
     squared = ((x[0] - x[1]) ** 2).sum(), ((x[1] - x[2]) ** 2).sum()
     # rows 0, 1: ordinal 1, nominal 1, tree 4 (1/3)^2; rows 1, 2: ordinal (1/2)^2, nominal 0, tree 4
@@ -104,10 +112,16 @@ def test_missing_columns_and_values_are_named_without_values() -> None:
         Records.from_array([1.0, np.inf])
 
 
-@pytest.mark.parametrize("array", [
-    np.array([["1"], ["1.0"]]), np.array([["a"], ["b"]], dtype=object), np.array([[1 + 1j], [1]]),
-    np.array([["2020-01-01"]], dtype="datetime64[ns]"),
-], ids=["text", "objects", "complex", "dates"])
+@pytest.mark.parametrize(
+    "array",
+    [
+        np.array([["1"], ["1.0"]]),
+        np.array([["a"], ["b"]], dtype=object),
+        np.array([[1 + 1j], [1]]),
+        np.array([["2020-01-01"]], dtype="datetime64[ns]"),
+    ],
+    ids=["text", "objects", "complex", "dates"],
+)
 def test_an_array_of_anything_but_numbers_is_refused(array):
     with pytest.raises(DataError, match="must hold numbers"):
         Records.from_array(array)

@@ -22,21 +22,33 @@ from shoal.errors import DataError, FileError, Refused
 from shoal.hospital import PLAN
 from shoal.report.evidence_file import EvidenceFile, evidence_schema
 
-COLUMNS = {"age": {"role": "quasi-identifier", "decimals": 0}, "income": "quasi-identifier", "illness": "confidential",
-           "name": "identifier"}
+COLUMNS = {
+    "age": {"role": "quasi-identifier", "decimals": 0},
+    "income": "quasi-identifier",
+    "illness": "confidential",
+    "name": "identifier",
+}
 
 
 def people(n: int = 40, seed: int = 3) -> pl.DataFrame:
     rng = np.random.default_rng(seed)
-    return pl.DataFrame({
-        "age": rng.integers(18, 90, n), "income": np.round(rng.lognormal(10, 1, n), 2),
-        "illness": rng.choice(["a", "b", "c"], n), "name": [f"Wxyz{i:03d}" for i in range(n)],
-    })
+    return pl.DataFrame(
+        {
+            "age": rng.integers(18, 90, n),
+            "income": np.round(rng.lognormal(10, 1, n), 2),
+            "illness": rng.choice(["a", "b", "c"], n),
+            "name": [f"Wxyz{i:03d}" for i in range(n)],
+        }
+    )
 
 
 def plan(k: int = 4, asked: int | None = None, **sections: Any) -> dict[str, Any]:
-    return {"columns": COLUMNS, "steps": [{"partition": "mdav", "k": k}],
-            "requirements": [{"privacy": "k-anonymity", "k": asked or k}], **sections}
+    return {
+        "columns": COLUMNS,
+        "steps": [{"partition": "mdav", "k": k}],
+        "requirements": [{"privacy": "k-anonymity", "k": asked or k}],
+        **sections,
+    }
 
 
 def files_of(folder: Path) -> dict[str, bytes]:
@@ -72,8 +84,12 @@ def test_exact_methods_say_which_promises_survive_the_constraints() -> None:
     synthesis = {"partition": "mdav", "k": 10, "by": ["age"], "columns": ["income", "double"]}
     told = []
     for rule in ("double == 2*income", "income >= 20000"):
-        sections = plan(columns=columns, requirements=[], steps=[{**synthesis, "replace": "normal"}],
-                        constraints={"rules": [rule], "broken_rules": "report"})
+        sections = plan(
+            columns=columns,
+            requirements=[],
+            steps=[{**synthesis, "replace": "normal"}],
+            constraints={"rules": [rule], "broken_rules": "report"},
+        )
         told.append(shoal.protect(table, sections, seed=3).record["steps"][-1])
     assert told[0]["exact means survive"]  # a collinear pair stays collinear, so nothing had to be moved
     assert not told[1]["exact means survive"]  # truncation moves a mean, and the record says so
@@ -94,7 +110,11 @@ def test_the_directory_and_who_may_read_it(tmp_path: Path) -> None:
     out = shoal.protect(people(), plan(), seed=1).write(tmp_path / "out")
     assert {"partition.parquet", "record.json", "report.html"} <= {p.name for p in (out / "private").iterdir()}
     assert sorted(p.name for p in (out / "release").iterdir()) == [
-        "codebook.json", "data.csv", "evidence.json", "report.html"]
+        "codebook.json",
+        "data.csv",
+        "evidence.json",
+        "report.html",
+    ]
     for path in (out / "private").iterdir():
         assert stat.S_IMODE(path.stat().st_mode) == 0o600
     assert stat.S_IMODE((out / "private").stat().st_mode) == 0o700
@@ -117,14 +137,21 @@ def test_what_the_report_says_stands_in_the_evidence_too(tmp_path: Path) -> None
 
 
 def test_a_figure_tells_its_parameters_and_the_original_is_measured_with_the_same(tmp_path: Path) -> None:
-    measures = [{"risk": "prosecutor", "threshold": 0.5}, {"utility": "propensity", "order": 1, "powers": False},
-                {"utility": "propensity", "scale": "raw", "columns": ["age", "income"]},
-                {"risk": "distance-linkage", "columns": ["age"]}]
+    measures = [
+        {"risk": "prosecutor", "threshold": 0.5},
+        {"utility": "propensity", "order": 1, "powers": False},
+        {"utility": "propensity", "scale": "raw", "columns": ["age", "income"]},
+        {"risk": "distance-linkage", "columns": ["age"]},
+    ]
     out = shoal.protect(people(), plan(measures=measures), seed=1).write(tmp_path / "out")
     evidence = json.loads((out / "release" / "evidence.json").read_text())
     told = {m["title"]: m for m in evidence["measures"]}
-    assert {"Prosecutor risk (threshold 0.5)", "Propensity score utility (order 1; powers no)", "Marketer risk",
-            "Propensity score utility (scale raw; columns age, income)"} <= told.keys()
+    assert {
+        "Prosecutor risk (threshold 0.5)",
+        "Propensity score utility (order 1; powers no)",
+        "Marketer risk",
+        "Propensity score utility (scale raw; columns age, income)",
+    } <= told.keys()
     linked = told["Records found again by distance (columns age)"]
     before = shoal.Microdata.of(people(), COLUMNS)
     assert linked["original"] == pytest.approx(shoal.DistanceLinkage(columns=("age",)).measure(before, before).value)
@@ -193,8 +220,9 @@ def test_every_format_is_proved_on_the_file(tmp_path: Path, ending: str) -> None
 
 def test_audit_catches_a_planted_lie(tmp_path: Path) -> None:
     released = shoal.protect(people(), plan(), seed=1).data
-    forged = released.with_columns(pl.when(pl.int_range(pl.len()) == 7).then(pl.col("age") + 1).otherwise(pl.col("age"))
-                                   .alias("age"))
+    forged = released.with_columns(
+        pl.when(pl.int_range(pl.len()) == 7).then(pl.col("age") + 1).otherwise(pl.col("age")).alias("age")
+    )
     verdict = shoal.audit(forged, plan()).verdicts[0]
     assert not verdict.holds
     assert verdict.achieved == 1
@@ -302,8 +330,21 @@ def test_an_interrupted_run_leaves_the_old_state_or_the_new(tmp_path: Path) -> N
     data, yaml, out = tmp_path / "in.csv", tmp_path / "plan.yaml", tmp_path / "out"
     people(3000).write_csv(data)
     yaml.write_text(shoal.Plan.of(plan()).as_yaml())
-    command = [sys.executable, "-m", "shoal", "-q", "protect", str(data), "--plan", str(yaml), "--out", str(out),
-               "--seed", "1", "--overwrite"]
+    command = [
+        sys.executable,
+        "-m",
+        "shoal",
+        "-q",
+        "protect",
+        str(data),
+        "--plan",
+        str(yaml),
+        "--out",
+        str(out),
+        "--seed",
+        "1",
+        "--overwrite",
+    ]
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
     began = time.monotonic()
     subprocess.run(command, check=True, env=environment)

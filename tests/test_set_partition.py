@@ -14,13 +14,17 @@ from shoal.set_partition import best_in_window, cheapest, groups_of, loss_of, ne
 @given(st.integers(4, 12), st.integers(2, 3), st.integers(0, 2**32), st.sampled_from(["normal", "grid", "outlier"]))
 def test_the_list_of_groups_below_price_is_exhaustive(n, k, seed, kind):
     rng = np.random.default_rng(seed)
-    x = {"normal": rng.normal(size=(n, 2)), "grid": rng.integers(0, 3, (n, 2)) * 1.0,
-         "outlier": rng.normal(size=(n, 2)) * np.where(np.arange(n) == 0, 50, 1)[:, None]}[kind]
+    x = {
+        "normal": rng.normal(size=(n, 2)),
+        "grid": rng.integers(0, 3, (n, 2)) * 1.0,
+        "outlier": rng.normal(size=(n, 2)) * np.where(np.arange(n) == 0, 50, 1)[:, None],
+    }[kind]
     prices = rng.normal(0.3, 1, n) * rng.choice([0.3, 1, 3])
     found = groups_below_price(x, prices, k, least=1e-9, limit=10**7)
     expected = {
         group: loss_of(x, group) - prices[list(group)].sum()
-        for m in range(k, min(2 * k - 1, n) + 1) for group in combinations(range(n), m)
+        for m in range(k, min(2 * k - 1, n) + 1)
+        for group in combinations(range(n), m)
     }
     expected = {group: cost for group, cost in expected.items() if cost < -1e-9}
     assert found.complete
@@ -37,8 +41,12 @@ def test_the_list_of_groups_below_price_is_exhaustive(n, k, seed, kind):
 def test_groups_that_nothing_tells_apart_are_listed_once_each(n, k, price, side):
     """Duplicates (side 0) and the corners of a simplex: a group of m loses (m - 1) side^2, whoever is in it."""
     found = groups_below_price(side * np.eye(n), np.full(n, price), k, least=1e-9, limit=10**7)
-    expected = {group for m in range(k, min(2 * k - 1, n) + 1) for group in combinations(range(n), m)
-                if (m - 1) * side**2 - m * price < -1e-9}
+    expected = {
+        group
+        for m in range(k, min(2 * k - 1, n) + 1)
+        for group in combinations(range(n), m)
+        if (m - 1) * side**2 - m * price < -1e-9
+    }
     assert len(found.groups) == len(set(found.groups))
     assert set(found.groups) == expected
 

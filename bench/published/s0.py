@@ -42,8 +42,10 @@ sys.path.insert(0, str(ROOT / "tests" / "published"))
 from thyroid import BINARY, CONTINUOUS, thyroid  # noqa: E402
 
 PRINTED = {
-    "Hybrid": (23.07, 0.6, 0.35, 0.6, 1.6), "HybridMicro": (106.70, 0.7, 0.3, 1.9, 5.1),
-    "Noise": (301.11, 4.6, 1.44, 1.1, 2.5), "Synthetic": (565.56, 12.53, 3.05, 17.0, 33.7),
+    "Hybrid": (23.07, 0.6, 0.35, 0.6, 1.6),
+    "HybridMicro": (106.70, 0.7, 0.3, 1.9, 5.1),
+    "Noise": (301.11, 4.6, 1.44, 1.1, 2.5),
+    "Synthetic": (565.56, 12.53, 3.05, 17.0, 33.7),
     "Micro": (276.11, 8.94, 2.41, 1.4, 1.6),
 }
 """2N U_p (Table 1); per cent change of coefficients, standard errors (Table 2), moments of order 3 and 4 (Table 3)."""
@@ -56,7 +58,8 @@ MODELS = {
 
 MIXED = {
     f"{scale}, order {order}": shoal.Propensity(order=order, scale=scale)
-    for scale in ("rank", "raw") for order in (2, 3)
+    for scale in ("rank", "raw")
+    for order in (2, 3)
 }
 """With all products of a continuous and a binary column and of two binary ones. Main effects alone tell nothing."""
 
@@ -84,7 +87,9 @@ class Methods:
         }
         draws = (shoal.Normal(), shoal.Normal(), shoal.ClassConditional(), shoal.Normal(support=("group-range",)))
         self.replacements = {
-            **dict(zip(HYBRIDS, draws)), "HybridMicro": shoal.Normal(), "Synthetic": shoal.SequentialRegression(),
+            **dict(zip(HYBRIDS, draws)),
+            "HybridMicro": shoal.Normal(),
+            "Synthetic": shoal.SequentialRegression(),
             "Micro": shoal.Centroid(),
         }
 
@@ -103,8 +108,10 @@ def figures(before: Records, after: Records) -> dict[str, float]:
     regressions = shoal.Regressions().judge(before, after, None, rng)
     if regressions.value is None:
         raise SystemExit(regressions.reason)
-    found |= {"coefficients": 100 * regressions.details["mean"]["coefficients"],
-              "standard errors": 100 * regressions.details["mean"]["standard errors"]}
+    found |= {
+        "coefficients": 100 * regressions.details["mean"]["coefficients"],
+        "standard errors": 100 * regressions.details["mean"]["standard errors"],
+    }
     for about in ("mean", "zero"):
         moments = shoal.Moments(about=about).judge(before, after, None, rng).details
         for order in ("order 3", "order 4"):
@@ -116,8 +123,12 @@ def figures(before: Records, after: Records) -> dict[str, float]:
 def written(before: Records, after: Records) -> Records:
     """Released values with the decimals that original ones of that size have."""
     free = (np.array(-np.inf), np.array(np.inf))
-    return after.with_raw(CONTINUOUS, np.column_stack([
-        Decimals.of(x).write(new, *free, keep_sign=False) for x, new in zip(before.raw().T, after.raw().T)]))
+    return after.with_raw(
+        CONTINUOUS,
+        np.column_stack(
+            [Decimals.of(x).write(new, *free, keep_sign=False) for x, new in zip(before.raw().T, after.raw().T)]
+        ),
+    )
 
 
 def main() -> None:
@@ -145,13 +156,18 @@ def main() -> None:
     print("Table 1: 2N U_p, mean over realisations and its standard error")
     print(f"{'':16}{'printed':>9}" + "".join(f"{model:>20}" for model in models))
     for name in rows:
-        print(f"{name:16}{printed_of(name, 0):>9}" + "".join(
-            f"{table[name][model]:13.2f} +-{errors[name][model]:5.2f}" for model in models))
-    null = MODELS["rank, order 3"].judge(
-        records, methods.released(HYBRIDS[0], 0), None, np.random.default_rng(0)).details
+        print(
+            f"{name:16}{printed_of(name, 0):>9}"
+            + "".join(f"{table[name][model]:13.2f} +-{errors[name][model]:5.2f}" for model in models)
+        )
+    null = (
+        MODELS["rank, order 3"].judge(records, methods.released(HYBRIDS[0], 0), None, np.random.default_rng(0)).details
+    )
     q, n = null["coefficients"], null["records compared"]
-    print(f"with nothing to tell (q = {q}, {n} records stacked): {(q - 1) / 8:.1f} for synthesis from the true model, "
-          f"{(q - 1) / 4:.1f} for an independent sample\n")
+    print(
+        f"with nothing to tell (q = {q}, {n} records stacked): {(q - 1) / 8:.1f} for synthesis from the true model, "
+        f"{(q - 1) / 4:.1f} for an independent sample\n"
+    )
     print("Table 2: mean change in per cent, printed / ours")
     for name in rows:
         pairs = zip((printed_of(name, 1), printed_of(name, 2)), ("coefficients", "standard errors"))
@@ -160,17 +176,25 @@ def main() -> None:
     for name in rows:
         cells = f"{name:16}"
         for place, order in enumerate(("order 3", "order 4")):
-            ours = ["{:.3g} ({:.3g})".format(*(table[name][f"{order} about {about}, {kind}"]
-                                             for kind in ("mean", "median"))) for about in ("zero", "mean")]
+            ours = [
+                "{:.3g} ({:.3g})".format(
+                    *(table[name][f"{order} about {about}, {kind}"] for kind in ("mean", "median"))
+                )
+                for about in ("zero", "mean")
+            ]
             cells += f"{order + ':':>11}{printed_of(name, 3 + place):>6};{ours[0]:>14};{ours[1]:>14}"
         print(cells)
-    others = rows[len(HYBRIDS):]
+    others = rows[len(HYBRIDS) :]
     print("\nTable 1: is Hybrid the hardest to tell from the original? (lowest of the other four)")
     for model in models:
         rival = min(others, key=lambda name: table[name][model])
-        print(f"  {model:18}{rival} {table[rival][model]:.1f}; " + "; ".join(
-            f"{name} {table[name][model]:.1f}, {'yes' if table[name][model] < table[rival][model] else 'no'}"
-            for name in HYBRIDS))
+        print(
+            f"  {model:18}{rival} {table[rival][model]:.1f}; "
+            + "; ".join(
+                f"{name} {table[name][model]:.1f}, {'yes' if table[name][model] < table[rival][model] else 'no'}"
+                for name in HYBRIDS
+            )
+        )
     if arguments.mixed_repeats:
         mixed(columns, arguments.mixed_repeats)
 
@@ -178,8 +202,10 @@ def main() -> None:
 def summary(found: list[dict[str, float]]) -> tuple[dict[str, float], dict[str, float]]:
     """Means over realisations and their standard errors (0 for a single one)."""
     values = {key: np.array([f[key] for f in found]) for key in found[0]}
-    return ({key: float(v.mean()) for key, v in values.items()},
-            {key: float(v.std(ddof=1) / np.sqrt(len(v))) if len(v) > 1 else 0.0 for key, v in values.items()})
+    return (
+        {key: float(v.mean()) for key, v in values.items()},
+        {key: float(v.std(ddof=1) / np.sqrt(len(v))) if len(v) > 1 else 0.0 for key, v in values.items()},
+    )
 
 
 def printed_of(name: str, place: int) -> str:
@@ -194,36 +220,51 @@ def mixed(columns: dict[str, np.ndarray], repeats: int) -> None:
     table = Microdata.of(pl.DataFrame(columns), dict.fromkeys(names, "quasi-identifier"))
     records = table.records.targeting(names)
     settings = {
-        "Hybrid, paper": (shoal.LocalSynthesis(k=60, groups=6, models=("VVV",)),
-                          shoal.ClassConditional(continuous=shoal.Normal())),
+        "Hybrid, paper": (
+            shoal.LocalSynthesis(k=60, groups=6, models=("VVV",)),
+            shoal.ClassConditional(continuous=shoal.Normal()),
+        ),
         "Hybrid, default": (shoal.LocalSynthesis(k=60), shoal.ClassConditional()),
         "Hybrid, 16": (shoal.LocalSynthesis(k=60, classes=16), shoal.ClassConditional()),
         "Synthetic": (shoal.Whole(), shoal.SequentialRegression()),
     }
     rng = np.random.default_rng(0)
-    print(f"\nSection 7, {len(names)} columns: 2N U_p, mean over {repeats} realisations and its standard error; "
-          "'Hybrid, 16' has 16 latent classes, the default as many as groups (9)")
+    print(
+        f"\nSection 7, {len(names)} columns: 2N U_p, mean over {repeats} realisations and its standard error; "
+        "'Hybrid, 16' has 16 latent classes, the default as many as groups (9)"
+    )
     print(f"{'':16}{'printed':>9}" + "".join(f"{model:>20}" for model in MIXED))
     table = {}
     for name, (partitioner, replacement) in settings.items():
         part = partitioner.partition(records, seed=1)
         new = [replacement.apply(records, part, np.random.default_rng(seed)).records for seed in range(repeats)]
-        table[name], error = summary([
-            {key: model.judge(records, after, None, rng).details["2N U_p"] for key, model in MIXED.items()}
-            for after in new])
+        table[name], error = summary(
+            [
+                {key: model.judge(records, after, None, rng).details["2N U_p"] for key, model in MIXED.items()}
+                for after in new
+            ]
+        )
         printed = PRINTED_MIXED.get(name.removesuffix(", paper"))
-        print(f"{name:16}{f'{printed:.2f}' if printed else '':>9}" + "".join(
-            f"{table[name][key]:13.2f} +-{error[key]:5.2f}" for key in MIXED))
+        print(
+            f"{name:16}{f'{printed:.2f}' if printed else '':>9}"
+            + "".join(f"{table[name][key]:13.2f} +-{error[key]:5.2f}" for key in MIXED)
+        )
     q = {key: model.judge(records, records, None, rng).details["coefficients"] for key, model in MIXED.items()}
     for law, divisor in (("true law", 8), ("new sample", 4)):
         print(f"{law:25}" + "".join(f"{(q[key] - 1) / divisor:20.1f}" for key in MIXED))
     factor = PRINTED_MIXED["Synthetic"] / PRINTED_MIXED["Hybrid"]
     for name in list(settings)[:-1]:
-        print(f"Synthetic over {name}: printed {factor:.2f}; ours " + ", ".join(
-            f"{key} {table['Synthetic'][key] / table[name][key]:.1f}" for key in MIXED))
-    print("Synthetic over a table from the true law, over a new sample: " + ", ".join(
-        f"{key} {table['Synthetic'][key] * 8 / (q[key] - 1):.1f}, {table['Synthetic'][key] * 4 / (q[key] - 1):.1f}"
-        for key in MIXED))
+        print(
+            f"Synthetic over {name}: printed {factor:.2f}; ours "
+            + ", ".join(f"{key} {table['Synthetic'][key] / table[name][key]:.1f}" for key in MIXED)
+        )
+    print(
+        "Synthetic over a table from the true law, over a new sample: "
+        + ", ".join(
+            f"{key} {table['Synthetic'][key] * 8 / (q[key] - 1):.1f}, {table['Synthetic'][key] * 4 / (q[key] - 1):.1f}"
+            for key in MIXED
+        )
+    )
 
 
 if __name__ == "__main__":

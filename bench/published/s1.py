@@ -83,8 +83,12 @@ Cell = tuple[int, float, str]
 
 
 def partitions(number: int, records: dict[str, Records], **options: str) -> dict[Cell, shoal.Partition]:
-    return {(k, t, name): ALGORITHMS[number](k=k, t=t, **options).partition(records[name])
-            for k in KS for t in TS for name in COLUMNS}
+    return {
+        (k, t, name): ALGORITHMS[number](k=k, t=t, **options).partition(records[name])
+        for k in KS
+        for t in TS
+        for name in COLUMNS
+    }
 
 
 def averages(parts: dict[Cell, shoal.Partition]) -> dict[Cell, float]:
@@ -101,8 +105,13 @@ def out_of_order(smaller: dict[Cell, float], larger: dict[Cell, float]) -> list[
 
 def rising(average: dict[Cell, float]) -> list[tuple[Cell, float]]:
     """Cells, with the next t, from which on the average size rises with t."""
-    return [((k, t, name), u) for k in KS for name in COLUMNS for t, u in zip(TS, TS[1:])
-            if average[k, u, name] > average[k, t, name]]
+    return [
+        ((k, t, name), u)
+        for k in KS
+        for name in COLUMNS
+        for t, u in zip(TS, TS[1:])
+        if average[k, u, name] > average[k, t, name]
+    ]
 
 
 def print_table(number: int, parts: dict[Cell, shoal.Partition], how: str = "") -> None:
@@ -127,8 +136,10 @@ def print_order(what: str, average: dict[int, dict[Cell, float]]) -> None:
 
     print(f"\n{what}: cells of {len(average[3])} that break the order of average sizes, or the fall with t")
     for less, more in ((3, 2), (2, 1)):
-        cells = [f"{named(c)} ({average[less][c]:.2f} > {average[more][c]:.2f})"
-                 for c in out_of_order(average[less], average[more])]
+        cells = [
+            f"{named(c)} ({average[less][c]:.2f} > {average[more][c]:.2f})"
+            for c in out_of_order(average[less], average[more])
+        ]
         print(f"  algorithm {less} <= algorithm {more}: {'; '.join(cells) or 'all hold'}")
     for number, values in average.items():
         cells = [f"{named(c)} to {u} ({values[c]:.1f} to {values[c[0], u, c[2]]:.1f})" for c, u in rising(values)]
@@ -143,8 +154,9 @@ def print_tables(records: dict[str, Records]) -> None:
         parts = {a: partitions(a, records, partner=partner) for a in (1, 2)}
         for number in parts:
             print_table(number, parts[number], f", merging with the {partner} group")
-        print_order(f"Ours, merging with the {partner} group",
-                    {**{a: averages(parts[a]) for a in parts}, 3: averages(first)})
+        print_order(
+            f"Ours, merging with the {partner} group", {**{a: averages(parts[a]) for a in parts}, 3: averages(first)}
+        )
 
 
 def normalised_sse(part: shoal.Partition, raw: np.ndarray) -> float:
@@ -162,8 +174,11 @@ def print_losses(records: dict[str, Records]) -> None:
             seconds = time.process_time() - start
             x = records[name].matrix()
             losses = [ALGORITHMS[a](k=2, t=t).partition(records[name]).information_loss(x) for a in ALGORITHMS]
-            print(f"  {column:7s} t = {t:.2f}  algorithms 1, 2, 3: " + " ".join(f"{loss:6.2f}" for loss in losses)
-                  + f"   refined {refined.information_loss(x):6.2f} ({refined.n_groups} groups, {seconds:.1f} CPU s)")
+            print(
+                f"  {column:7s} t = {t:.2f}  algorithms 1, 2, 3: "
+                + " ".join(f"{loss:6.2f}" for loss in losses)
+                + f"   refined {refined.information_loss(x):6.2f} ({refined.n_groups} groups, {seconds:.1f} CPU s)"
+            )
 
 
 def figures(records: dict[str, Records]) -> dict[str, object]:
@@ -181,21 +196,40 @@ def figures(records: dict[str, Records]) -> dict[str, object]:
     raw = records["MCD"].raw()
     surface = [
         {"k": k, "t": t, "SSE": normalised_sse(cls(k=k, t=t).partition(records["MCD"]), raw), "how": names[a]}
-        for a, cls in ALGORITHMS.items() for k in (2, 5, 10, 15, 20, 25, 30) for t in FIGURE_TS[::2]
+        for a, cls in ALGORITHMS.items()
+        for k in (2, 5, 10, 15, 20, 25, 30)
+        for t in FIGURE_TS[::2]
     ]
-    axis = {"x": {"field": "t", "type": "quantitative"},
-            "y": {"field": "SSE", "type": "quantitative", "title": "normalised SSE"}}
+    axis = {
+        "x": {"field": "t", "type": "quantitative"},
+        "y": {"field": "SSE", "type": "quantitative", "title": "normalised SSE"},
+    }
     return {
-        "$schema": "https://vega.github.io/schema/vega-lite/v5.json", "background": "white",
+        "$schema": "https://vega.github.io/schema/vega-lite/v5.json",
+        "background": "white",
         "vconcat": [
-            {"title": "Figure 6: k = 2", "data": {"values": rows},
-             "facet": {"column": {"field": "data", "title": None}},
-             "spec": {"width": 330, "height": 240, "mark": {"type": "line", "point": True}, "encoding": {
-                 **axis, "color": {"field": "how", "title": None}}}},
-            {"title": "Figure 7: MCD (FICA)", "data": {"values": surface},
-             "facet": {"column": {"field": "how", "title": None}},
-             "spec": {"width": 210, "height": 240, "mark": {"type": "line"}, "encoding": {
-                 **axis, "color": {"field": "k", "type": "ordinal", "scale": {"scheme": "viridis"}}}}},
+            {
+                "title": "Figure 6: k = 2",
+                "data": {"values": rows},
+                "facet": {"column": {"field": "data", "title": None}},
+                "spec": {
+                    "width": 330,
+                    "height": 240,
+                    "mark": {"type": "line", "point": True},
+                    "encoding": {**axis, "color": {"field": "how", "title": None}},
+                },
+            },
+            {
+                "title": "Figure 7: MCD (FICA)",
+                "data": {"values": surface},
+                "facet": {"column": {"field": "how", "title": None}},
+                "spec": {
+                    "width": 210,
+                    "height": 240,
+                    "mark": {"type": "line"},
+                    "encoding": {**axis, "color": {"field": "k", "type": "ordinal", "scale": {"scheme": "viridis"}}},
+                },
+            },
         ],
         "resolve": {"scale": {"color": "independent"}},
     }

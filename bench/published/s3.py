@@ -133,12 +133,24 @@ def delta(records: Records, new: Records, study: Study, seed: int) -> tuple[np.n
     """Mean variation of the twelve statistics, and the same with medians over the samples."""
     finding = shoal.MeanVariation().judge(records, new, None, np.random.default_rng(seed))
     (a, b), (u, v) = study.x, study.y
-    labels = [f"mean of {a}", f"mean of {b}", f"variance of {a}", f"variance of {b}",
-              f"covariance of {a} and {u}", f"covariance of {b} and {u}",
-              f"covariance of {a} and {v}", f"covariance of {b} and {v}",
-              f"third moment of {a}", f"fourth moment of {a}", f"third moment of {b}", f"fourth moment of {b}"]
-    return tuple(np.array([finding.details[kind][label] for label in labels])
-                 for kind in ("mean over samples", "median over samples"))
+    labels = [
+        f"mean of {a}",
+        f"mean of {b}",
+        f"variance of {a}",
+        f"variance of {b}",
+        f"covariance of {a} and {u}",
+        f"covariance of {b} and {u}",
+        f"covariance of {a} and {v}",
+        f"covariance of {b} and {v}",
+        f"third moment of {a}",
+        f"fourth moment of {a}",
+        f"third moment of {b}",
+        f"fourth moment of {b}",
+    ]
+    return tuple(
+        np.array([finding.details[kind][label] for label in labels])
+        for kind in ("mean over samples", "median over samples")
+    )
 
 
 FRACTION = 0.1
@@ -177,8 +189,10 @@ def least_squares_within(records: Records, study: Study, k: int) -> float:
 
 def run(study: Study, folder: Path, repeats: int) -> None:
     records = load(study, folder)
-    print(f"\n{study.file}: X = {', '.join(study.x)} given Y = {', '.join(study.y)}; {len(records):,} records; "
-          f"links made at random are right for {100 / len(records):.2f} %")
+    print(
+        f"\n{study.file}: X = {', '.join(study.x)} given Y = {', '.join(study.y)}; {len(records):,} records; "
+        f"links made at random are right for {100 / len(records):.2f} %"
+    )
     print(f"{'':9}{'':9}{'match %':>9}" + "".join(f"{row:>8}" for row in ROWS))
     ours = {}
     for setting, (printed_matches, printed) in study.printed.items():
@@ -191,10 +205,12 @@ def run(study: Study, folder: Path, repeats: int) -> None:
         if setting not in ALPHAS:
             plain = shoal.Centroid().apply(records, part, np.random.default_rng(0)).records
             k = int(setting.removeprefix("k = "))
-            told += (f"; squares within groups: printed needs {needed_squares(records, study, printed):.2f}, "
-                     f"ours {residual_squares(records, part, study):.2f}, any groups before regression "
-                     f"{least_squares_within(records, study, k):.2f} or more; matches of plain microaggregation: "
-                     f"printed {study.plain.get(k, float('nan')):.2f} %, ours {matches(records, plain, study):.2f} %")
+            told += (
+                f"; squares within groups: printed needs {needed_squares(records, study, printed):.2f}, "
+                f"ours {residual_squares(records, part, study):.2f}, any groups before regression "
+                f"{least_squares_within(records, study, k):.2f} or more; matches of plain microaggregation: "
+                f"printed {study.plain.get(k, float('nan')):.2f} %, ours {matches(records, plain, study):.2f} %"
+            )
         print(told)
     comparable(records, study, ours, repeats)
 
@@ -222,8 +238,11 @@ def comparable(records: Records, study: Study, ours: dict, repeats: int) -> None
         k = min(hybrids, key=lambda k: abs(hybrids[k][0] - ours[alpha][0]))
         ratio = ours[alpha][2] / hybrids[k][2]
         print(f"{alpha:9}{'':9}{ours[alpha][0]:9.2f}")
-        print(f"{'':4}k = {k:<10}{hybrids[k][0]:9.2f}" + "".join(f"{value:8.2f}" for value in ratio)
-              + f"  MS varies more in {int((ratio > 1).sum())} of 12")
+        print(
+            f"{'':4}k = {k:<10}{hybrids[k][0]:9.2f}"
+            + "".join(f"{value:8.2f}" for value in ratio)
+            + f"  MS varies more in {int((ratio > 1).sum())} of 12"
+        )
 
 
 def line(setting: str, whose: str, found: float | None, values) -> str:

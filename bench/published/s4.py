@@ -17,16 +17,32 @@ from shoal.partition.fuzzy import _onto, system_of
 from shoal.records import Records
 
 RULE = "v3 == 1.16*v1 + 1.07*v2"
-DATA = np.array([
-    (15, 23, 42.01), (12, 43, 59.93), (64, 229, 319.27), (12, 45, 62.07), (28, 39, 74.21), (71, 102, 191.50),
-    (23, 64, 95.16), (25, 102, 138.14), (48, 230, 301.78), (32, 50, 90.62), (90, 200, 318.40), (16, 100, 125.56),
-])
+DATA = np.array(
+    [
+        (15, 23, 42.01),
+        (12, 43, 59.93),
+        (64, 229, 319.27),
+        (12, 45, 62.07),
+        (28, 39, 74.21),
+        (71, 102, 191.50),
+        (23, 64, 95.16),
+        (25, 102, 138.14),
+        (48, 230, 301.78),
+        (32, 50, 90.62),
+        (90, 200, 318.40),
+        (16, 100, 125.56),
+    ]
+)
 """Table 1, with 16 in place of 13 in the last record, which breaks the rule as printed."""
 
-PRINTED = np.array([
-    (13.44075, 37.16236, 55.35500), (67.32890, 219.64071, 313.11708), (27.59963, 52.64698, 88.34783),
-    (37.11288, 101.71213, 151.88292),
-])
+PRINTED = np.array(
+    [
+        (13.44075, 37.16236, 55.35500),
+        (67.32890, 219.64071, 313.11708),
+        (27.59963, 52.64698, 88.34783),
+        (37.11288, 101.71213, 151.88292),
+    ]
+)
 TABLE_4 = {
     0.5: [(1.3756566, 0.75078064, 0.7468825, 1.5393139), (1.0395613, 0.74021727, 0.6681398, 1.2164527)],
     1.0: [(0.3256416, 0.8439299, 0.97180617, 1.1729174), (0.3251812, 0.6870117, 0.57486784, 0.95232975)],
@@ -68,9 +84,11 @@ def table_4(m: float, original: np.ndarray, seeds: int) -> float:
                 if rules:
                     worst = max(worst, float(np.abs(found @ [1.16, 1.07, -1.0]).max()))
         for kind, name in enumerate(("plain", "constrained")):
-            print(f"   N(0, {sd}) {name:12s} mean {np.array2string(away[kind].mean(axis=0), precision=3)} "
-                  f"all {away[kind].mean():.3f}  median {np.array2string(np.median(away[kind], axis=0), precision=3)}"
-                  f"  printed {np.array2string(np.array(printed[kind]), precision=3)}")
+            print(
+                f"   N(0, {sd}) {name:12s} mean {np.array2string(away[kind].mean(axis=0), precision=3)} "
+                f"all {away[kind].mean():.3f}  median {np.array2string(np.median(away[kind], axis=0), precision=3)}"
+                f"  printed {np.array2string(np.array(printed[kind]), precision=3)}"
+            )
         nearer = (away[1] < away[0]).mean(axis=0)
         print(f"             constrained is nearer in {np.array2string(nearer, precision=3)} of the draws")
     return worst

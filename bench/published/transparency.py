@@ -46,10 +46,18 @@ def attacked(records: Records, method: Any, seeds: int) -> dict[str, Any]:
         x, y = records.matrix(), released.matrix_like(records, records.targets)
         finding = shoal.TransparencyAttack(knows=method).measure(records, released)
         named = finding.details["classes named rightly, by attack"]
-        figures.append((
-            100 * ((x - y) ** 2).sum() / ((x - x.mean(axis=0)) ** 2).sum(), finding.value, finding.interval.low,
-            finding.interval.high, named["nearest"], named["counting"], named["replay"], part.k,
-        ))
+        figures.append(
+            (
+                100 * ((x - y) ** 2).sum() / ((x - x.mean(axis=0)) ** 2).sum(),
+                finding.value,
+                finding.interval.low,
+                finding.interval.high,
+                named["nearest"],
+                named["counting"],
+                named["replay"],
+                part.k,
+            )
+        )
     names = ("loss", "found", "low", "high", "nearest", "counting", "replay", "smallest")
     return dict(zip(names, np.mean(figures, axis=0).tolist()))
 
@@ -58,32 +66,67 @@ def plot(rows: list[dict[str, Any]], path: Path) -> None:
     """Loss against success: MDAV as a line over k, the fuzzy methods as points with their intervals."""
     import vl_convert
 
-    x = {"field": "loss", "type": "quantitative", "title": "information loss, % of variance",
-         "scale": {"domain": [0, 55]}}
-    y = {"field": "found", "type": "quantitative", "title": "records found by the attacker, %",
-         "scale": {"type": "log", "domain": [1.5, 40]}, "axis": {"values": [2, 3, 5, 10, 20, 33]}}
-    tone = {"field": "k", "type": "nominal", "title": "fuzzy, k =",
-            "scale": {"range": ["#c8553d", "#7a4988", "#2e8b57"]}}
-    shape = {"field": "kind", "type": "nominal", "title": "method", "scale": {
-        "domain": ["FCM", "EFCM", "FCM, plain draw"], "range": ["circle", "square", "triangle-up"]}}
+    x = {
+        "field": "loss",
+        "type": "quantitative",
+        "title": "information loss, % of variance",
+        "scale": {"domain": [0, 55]},
+    }
+    y = {
+        "field": "found",
+        "type": "quantitative",
+        "title": "records found by the attacker, %",
+        "scale": {"type": "log", "domain": [1.5, 40]},
+        "axis": {"values": [2, 3, 5, 10, 20, 33]},
+    }
+    tone = {
+        "field": "k",
+        "type": "nominal",
+        "title": "fuzzy, k =",
+        "scale": {"range": ["#c8553d", "#7a4988", "#2e8b57"]},
+    }
+    shape = {
+        "field": "kind",
+        "type": "nominal",
+        "title": "method",
+        "scale": {"domain": ["FCM", "EFCM", "FCM, plain draw"], "range": ["circle", "square", "triangle-up"]},
+    }
     crisp = {"filter": "datum.kind == 'MDAV'"}
     fuzzy = {"filter": "datum.kind != 'MDAV' && datum.kind != 'other' && datum.loss <= 55"}
     layers = [
-        {"transform": [crisp], "mark": {"type": "line", "color": "#1b6ca8", "point": {"color": "#1b6ca8"}},
-         "encoding": {"x": x, "y": y}},
-        {"transform": [crisp], "mark": {"type": "text", "dx": -6, "dy": 12, "align": "right", "color": "#1b6ca8"},
-         "encoding": {"x": x, "y": y, "text": {"field": "label"}}},
-        {"transform": [fuzzy], "mark": {"type": "rule", "opacity": 0.6},
-         "encoding": {"x": x, "y": {**y, "field": "low"}, "y2": {"field": "high"}, "color": tone}},
-        {"transform": [fuzzy], "mark": {"type": "point", "filled": True, "size": 70, "opacity": 1},
-         "encoding": {"x": x, "y": y, "color": tone, "shape": shape}},
-        {"transform": [fuzzy], "mark": {"type": "text", "align": "left", "dx": 7, "dy": -6, "fontSize": 10},
-         "encoding": {"x": x, "y": y, "text": {"field": "label"}, "color": tone}},
+        {
+            "transform": [crisp],
+            "mark": {"type": "line", "color": "#1b6ca8", "point": {"color": "#1b6ca8"}},
+            "encoding": {"x": x, "y": y},
+        },
+        {
+            "transform": [crisp],
+            "mark": {"type": "text", "dx": -6, "dy": 12, "align": "right", "color": "#1b6ca8"},
+            "encoding": {"x": x, "y": y, "text": {"field": "label"}},
+        },
+        {
+            "transform": [fuzzy],
+            "mark": {"type": "rule", "opacity": 0.6},
+            "encoding": {"x": x, "y": {**y, "field": "low"}, "y2": {"field": "high"}, "color": tone},
+        },
+        {
+            "transform": [fuzzy],
+            "mark": {"type": "point", "filled": True, "size": 70, "opacity": 1},
+            "encoding": {"x": x, "y": y, "color": tone, "shape": shape},
+        },
+        {
+            "transform": [fuzzy],
+            "mark": {"type": "text", "align": "left", "dx": 7, "dy": -6, "fontSize": 10},
+            "encoding": {"x": x, "y": y, "text": {"field": "label"}, "color": tone},
+        },
     ]
     specification = {
-        "$schema": "https://vega.github.io/schema/vega-lite/v5.json", "background": "white",
-        "width": 560, "height": 380,
-        "data": {"values": rows}, "layer": layers,
+        "$schema": "https://vega.github.io/schema/vega-lite/v5.json",
+        "background": "white",
+        "width": 560,
+        "height": 380,
+        "data": {"values": rows},
+        "layer": layers,
         "config": {"view": {"stroke": None}, "axis": {"gridColor": "#eee"}, "font": "sans-serif"},
     }
     path.write_text(vl_convert.vegalite_to_svg(json.dumps(specification)) + "\n", encoding="utf-8")
@@ -109,15 +152,19 @@ def main() -> None:
     rows = []
     for k in (3, 5, 10, 20, 40):
         print(f"\nCensus, k = {k}; 1/k = {100 / k:.1f} %")
-        print(f"{'method':28s} {'loss %':>7s} {'found %':>8s} {'95 % interval':>14s}   class named by: "
-              f"{'nearest':>8s} {'counting':>8s} {'replay':>7s}  smallest group")
+        print(
+            f"{'method':28s} {'loss %':>7s} {'found %':>8s} {'95 % interval':>14s}   class named by: "
+            f"{'nearest':>8s} {'counting':>8s} {'replay':>7s}  smallest group"
+        )
         for name, method in methods(k).items() if k <= 10 else [("MDAV", shoal.MDAV(k=k))]:
             row = attacked(records, method, options.seeds)
             found = {key: 100 * row[key] for key in ("found", "low", "high")}
             rows.append({"k": k, "loss": row["loss"], **found, **described(name, k)})
-            print(f"{name:28s} {row['loss']:7.2f} {found['found']:8.2f} {found['low']:6.2f} - {found['high']:5.2f}"
-                  f"                   {100 * row['nearest']:8.1f} {100 * row['counting']:8.1f}"
-                  f" {100 * row['replay']:7.1f}  {row['smallest']:.1f}")
+            print(
+                f"{name:28s} {row['loss']:7.2f} {found['found']:8.2f} {found['low']:6.2f} - {found['high']:5.2f}"
+                f"                   {100 * row['nearest']:8.1f} {100 * row['counting']:8.1f}"
+                f" {100 * row['replay']:7.1f}  {row['smallest']:.1f}"
+            )
     if options.plot:
         plot(rows, options.plot)
         print(f"\nwritten to {options.plot}")

@@ -43,13 +43,20 @@ def encode(series: nw.Series[Any], column: Column, folder: Path) -> Variable:
     if column.role not in UNCOMPARED:
         _check_exact(series, dtype)
     level = column.level or _default_level(dtype, column)
-    common: dict[str, Any] = {"name": series.name, "role": column.role, "level": level, "weight": column.weight,
-                              "scale": column.scale}
+    common: dict[str, Any] = {
+        "name": series.name,
+        "role": column.role,
+        "level": level,
+        "weight": column.weight,
+        "scale": column.scale,
+    }
     if level == "continuous":
         values = _numbers(series, dtype)
         if column.role == "weight" and (wrong := int((values <= 0).sum())):
-            raise DataError(f"The weight column '{series.name}' has {plural(wrong, 'weight')} of zero or less; a "
-                            f"record stands for a positive number of persons. Correct them.")
+            raise DataError(
+                f"The weight column '{series.name}' has {plural(wrong, 'weight')} of zero or less; a "
+                f"record stands for a positive number of persons. Correct them."
+            )
         return Variable(values=values, unit=_unit(dtype), **common)
     codes, categories = _categories(series, dtype, column)
     try:
@@ -85,8 +92,10 @@ def _check_exact(series: nw.Series[Any], dtype: Any) -> None:
         return
     known = series.drop_nulls()
     if dtype == nw.Decimal and any(Decimal(repr(float(cell))) != cell for cell in known.unique().to_list()):
-        raise DataError(f"Column '{series.name}' has decimal numbers with more digits than a number holds exactly. "
-                        f"Round it to 15 digits, or make it text and nominal.")
+        raise DataError(
+            f"Column '{series.name}' has decimal numbers with more digits than a number holds exactly. "
+            f"Round it to 15 digits, or make it text and nominal."
+        )
     if dtype == nw.Time:
         finer = (known.cast(nw.Int64) % 1000 != 0).any()
     elif isinstance(dtype, (nw.Datetime, nw.Duration)) and dtype.time_unit == "ns":
@@ -95,8 +104,10 @@ def _check_exact(series: nw.Series[Any], dtype: Any) -> None:
     else:
         return
     if finer:
-        raise DataError(f"Column '{series.name}' has times finer than a microsecond, which are not told apart. "
-                        f"Round it to microseconds.")
+        raise DataError(
+            f"Column '{series.name}' has times finer than a microsecond, which are not told apart. "
+            f"Round it to microseconds."
+        )
 
 
 def _unit(dtype: Any) -> Unit | None:
@@ -164,8 +175,10 @@ def _converted(series: nw.Series[Any], dtype: Any) -> Floats:
         values = stamps.astype(np.int64).astype(np.float64)
         values[np.isnat(stamps)] = np.nan
         if np.nanmax(np.abs(values), initial=0.0) > EXACT_INTEGERS:
-            raise DataError(f"Column '{series.name}' has times more than 285 years from 1970, which are not exact as "
-                            f"numbers of microseconds. Set level: nominal, or make it a date.")
+            raise DataError(
+                f"Column '{series.name}' has times more than 285 years from 1970, which are not exact as "
+                f"numbers of microseconds. Set level: nominal, or make it a date."
+            )
         return np.ascontiguousarray(values)
     if not dtype.is_numeric() and dtype != nw.Boolean:
         raise DataError(
@@ -230,8 +243,10 @@ def _coded(series: nw.Series[Any], dtype: Any) -> tuple[Ints, list[Any]]:
     numbers: dict[Any, int] = {}
     cells = series.to_list()
     missing = _missing(series)
-    codes = np.array([-1 if gone else numbers.setdefault((type(v), v), len(numbers))
-                      for v, gone in zip(cells, missing)], dtype=np.int32)
+    codes = np.array(
+        [-1 if gone else numbers.setdefault((type(v), v), len(numbers)) for v, gone in zip(cells, missing)],
+        dtype=np.int32,
+    )
     if len({kind for kind, _ in numbers}) > 1:
         raise _unfit(series, dtype)
     return codes, [value for _, value in numbers]
@@ -293,8 +308,9 @@ def _decode_numbers(variable: Variable, dtype: Any, backend: Any, decimals: int 
         unit = "D" if dtype == nw.Date else "us"
         whole_numbers = np.where(missing, 0, np.round(values)).astype(np.int64)
         if dtype == nw.Duration:
-            spans = [None if gone else timedelta(microseconds=span)
-                     for gone, span in zip(missing, whole_numbers.tolist())]
+            spans = [
+                None if gone else timedelta(microseconds=span) for gone, span in zip(missing, whole_numbers.tolist())
+            ]
             return _series(variable.name, spans, nw.Duration("us"), backend).cast(dtype)
         stamps = whole_numbers.astype(f"datetime64[{unit}]")
         cells = [None if gone else stamp for gone, stamp in zip(missing, stamps.astype("datetime64[us]").tolist())]

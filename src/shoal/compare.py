@@ -114,8 +114,10 @@ def embedded(
     pairs = [_embedded_column(original[name], released[name], place) for name in chosen]
     if not pairs:
         return np.empty((len(original), 0)), np.empty((len(released), 0))
-    return (np.ascontiguousarray(np.hstack([x for x, _ in pairs])),
-            np.ascontiguousarray(np.hstack([y for _, y in pairs])))
+    return (
+        np.ascontiguousarray(np.hstack([x for x, _ in pairs])),
+        np.ascontiguousarray(np.hstack([y for _, y in pairs])),
+    )
 
 
 def _embedded_column(before: Variable, after: Variable, place: Longs | None) -> tuple[Floats, Floats]:

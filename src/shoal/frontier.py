@@ -129,8 +129,13 @@ class Frontier:
     def as_mapping(self) -> dict[str, Any]:
         """For frontier.json."""
         return {
-            "version": 1, "risk": self.risk, "utility": self.utility, "better": list(self.better),
-            "pareto": list(self.pareto), "recommended": self.recommended, "because": self.because,
+            "version": 1,
+            "risk": self.risk,
+            "utility": self.utility,
+            "better": list(self.better),
+            "pareto": list(self.pareto),
+            "recommended": self.recommended,
+            "because": self.because,
             "points": [asdict(p) for p in self.points],
         }
 
@@ -183,8 +188,10 @@ def candidates(plan: Plan) -> list[Candidate]:
     if not methods:
         raise PlanError("explore needs the key 'method' with at least one method, as in method: [mdav, rank-swap].")
     if not isinstance(methods, (list, tuple, Mapping)) or not all(isinstance(name, str) for name in methods):
-        raise PlanError("explore: method must be a list of names, as in [mdav, rank-swap], or a mapping from names "
-                        "to lists of steps.")
+        raise PlanError(
+            "explore: method must be a list of names, as in [mdav, rank-swap], or a mapping from names "
+            "to lists of steps."
+        )
     for axis in ("risk", "utility"):
         spec.pop(axis, None)
     ranges = {key: value if isinstance(value, list) else [value] for key, value in spec.items()}
@@ -198,12 +205,17 @@ def candidates(plan: Plan) -> list[Candidate]:
         for shown, made in _combinations(str(name), steps, ranges, used):
             mapping = {**plan.as_mapping(), "steps": [*_before(plan), *made]}
             mapping.pop("explore", None)
-            candidate = Candidate(name=f"{name} {shown}".strip(), method=str(name),
-                                  plan=_with_axes(replace(Plan.of(mapping), folder=plan.folder), axes))
+            candidate = Candidate(
+                name=f"{name} {shown}".strip(),
+                method=str(name),
+                plan=_with_axes(replace(Plan.of(mapping), folder=plan.folder), axes),
+            )
             twin = found.setdefault(slug(candidate.name), candidate)
             if twin.plan.as_mapping() != candidate.plan.as_mapping():
-                raise PlanError(f"explore: '{twin.name}' and '{candidate.name}' are two candidates whose plans would "
-                                f"have one file name. Rename one.")
+                raise PlanError(
+                    f"explore: '{twin.name}' and '{candidate.name}' are two candidates whose plans would "
+                    f"have one file name. Rename one."
+                )
     if idle := sorted(set(ranges) - used):
         raise PlanError(f"explore: none of the methods has the parameter '{idle[0]}'. Take the range out.")
     return list(found.values())
@@ -220,8 +232,10 @@ def _axes(plan: Plan) -> tuple[str, str]:
     for room, default in (("risk", DEFAULT_RISK), ("utility", DEFAULT_UTILITY)):
         name = plan.explore.get(room, default)
         if not isinstance(name, str):
-            raise PlanError(f"explore: {room} must be the name of a measure; name one with parameters in the section "
-                            f"measures as well.")
+            raise PlanError(
+                f"explore: {room} must be the name of a measure; name one with parameters in the section "
+                f"measures as well."
+            )
         entry(room, name)
         if sum(m.method_name == name for m in plan.measures) > 1:
             raise PlanError(f"explore: {room} is '{name}', which measures names more than once. Leave one of them.")
@@ -332,8 +346,16 @@ def explore(
     points = tuple(_point(c, results[c.name], axes) for c in tries)
     pareto = _pareto(points, better)
     recommended, because = _recommend(points, pareto, better, axes)
-    return Frontier(points=points, risk=axes[0], utility=axes[1], better=better, pareto=pareto,
-                    recommended=recommended, because=because, plans={c.name: c.plan for c in tries})
+    return Frontier(
+        points=points,
+        risk=axes[0],
+        utility=axes[1],
+        better=better,
+        pareto=pareto,
+        recommended=recommended,
+        because=because,
+        plans={c.name: c.plan for c in tries},
+    )
 
 
 def _direction(results: Iterable[Mapping[str, Any]], axis: str) -> str:
@@ -351,8 +373,12 @@ def _carried_out(
         return
     context = get_context("spawn")
     lifeline, held = context.Pipe(duplex=False)
-    with held, ProcessPoolExecutor(workers, mp_context=context, initializer=_remember,
-                                   initargs=(table, seed, lifeline)) as pool:
+    with (
+        held,
+        ProcessPoolExecutor(
+            workers, mp_context=context, initializer=_remember, initargs=(table, seed, lifeline)
+        ) as pool,
+    ):
         try:
             with _deaf_to_interrupts():
                 running = {pool.submit(_try_remembered, plan): (name, path) for name, path, plan in jobs}
@@ -436,8 +462,15 @@ def _point(candidate: Candidate, result: Mapping[str, Any], axes: tuple[str, str
     reason = result["reason"]
     if not reason and (risk is None or utility is None):
         reason = f"{axes[0] if risk is None else axes[1]} could not be computed"
-    return Point(name=candidate.name, method=candidate.method, risk=risk, utility=utility, holds=result["holds"],
-                 reason=reason, figures=result["figures"])
+    return Point(
+        name=candidate.name,
+        method=candidate.method,
+        risk=risk,
+        utility=utility,
+        holds=result["holds"],
+        reason=reason,
+        figures=result["figures"],
+    )
 
 
 def _signed(point: Point, better: Sequence[str]) -> tuple[float, float]:
@@ -463,8 +496,11 @@ def _recommend(
     """The point of the frontier nearest to the corner where both are best, axes scaled to the frontier; of equally
     near ones that with the better risk."""
     if not pareto:
-        lacking = "that satisfies every requirement has both figures" if any(
-            p.holds for p in points) else "satisfies every requirement"
+        lacking = (
+            "that satisfies every requirement has both figures"
+            if any(p.holds for p in points)
+            else "satisfies every requirement"
+        )
         return None, f"No candidate {lacking}, so none can be recommended."
     if len(pareto) == 1:
         others = sum(p.comparable for p in points) > 1

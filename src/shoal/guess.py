@@ -11,7 +11,9 @@ from shoal.errors import plural, printable
 DIRECT = re.compile(r"(^|_)(id|name|ssn|nhs|email|e_mail|phone|tel|passport|iban|address|patient)($|_|no|number)", re.I)
 QUASI = re.compile(
     r"age|birth|dob|sex|gender|zip|post(al)?_?code|area|region|county|municip|city|date|admission|"
-    r"marit|educ|occup|nation|race|ethni|relat", re.I)
+    r"marit|educ|occup|nation|race|ethni|relat",
+    re.I,
+)
 WEIGHT = re.compile(r"(^|_)(weight|wgt|wt)s?($|_)|sampling_weight", re.I)
 HOUSEHOLD = re.compile(r"household|(^|_)hh?id|hhld", re.I)
 FEW_CODES = 20
@@ -71,7 +73,8 @@ def _role(name: str, n: int, distinct: int, numeric: bool, temporal: bool) -> tu
     if numeric and distinct > FEW_CODES:
         return "confidential", "a measurement that an intruder wants to learn"
     return "quasi-identifier", (
-        f"{plural(distinct, 'different value')} that others may know; make it confidential if not")
+        f"{plural(distinct, 'different value')} that others may know; make it confidential if not"
+    )
 
 
 def plan_text(frame: pl.DataFrame, source: str) -> str:
@@ -86,10 +89,17 @@ def plan_text(frame: pl.DataFrame, source: str) -> str:
     for g in guesses:
         body = f"{_key(g.name) + ':':<{wide + 1}} {{role: {g.role}, level: {g.level}}}"
         lines.append(f"  {body:<{wide + 52}} # {g.reason}")
-    return "\n".join([
-        *lines, "steps:", "  - {partition: mdav, k: 5, replace: centroid}", "requirements:",
-        "  - {privacy: k-anonymity, k: 5}", "output: {format: csv}", "",
-    ])
+    return "\n".join(
+        [
+            *lines,
+            "steps:",
+            "  - {partition: mdav, k: 5, replace: centroid}",
+            "requirements:",
+            "  - {privacy: k-anonymity, k: 5}",
+            "output: {format: csv}",
+            "",
+        ]
+    )
 
 
 def _key(name: str) -> str:

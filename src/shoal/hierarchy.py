@@ -109,9 +109,7 @@ class Hierarchy:
             if _whole(large / small) is None:
                 raise SchemaError(f"Interval widths must be multiples of each other; got {small} and {large}.")
         return cls(
-            tuple(
-                (number_label(leaf), *(_interval(leaf, width, origin) for width in widths), "*") for leaf in leaves
-            )
+            tuple((number_label(leaf), *(_interval(leaf, width, origin) for width in widths), "*") for leaf in leaves)
         )
 
     def missing(self, values: Iterable[Any]) -> tuple[str, ...]:

@@ -8,8 +8,11 @@ import polars as pl
 from shoal.errors import ParameterError, unknown
 
 DIAGNOSES = {
-    "circulatory": {"ischaemic": ["angina", "infarction"], "rhythm": ["flutter", "block"],
-                    "failure": ["heart failure"]},
+    "circulatory": {
+        "ischaemic": ["angina", "infarction"],
+        "rhythm": ["flutter", "block"],
+        "failure": ["heart failure"],
+    },
     "respiratory": {"infection": ["pneumonia", "bronchitis"], "obstruction": ["asthma", "copd"]},
     "digestive": {"biliary": ["gallstones", "cholangitis"], "bowel": ["appendicitis", "hernia"]},
     "injury": {"fracture": ["hip", "wrist"], "head": ["concussion"]},

@@ -36,11 +36,7 @@ class Measure(ABC):
 
     @abstractmethod
     def judge(
-        self,
-        original: Records,
-        released: Records,
-        partition: Partition | None,
-        rng: np.random.Generator,
+        self, original: Records, released: Records, partition: Partition | None, rng: np.random.Generator
     ) -> Finding:
         """The figure for records of the same people in the same order.
 
@@ -67,8 +63,11 @@ class Measure(ABC):
     def heading(self) -> str:
         """The title, with the parameters that were chosen; tables and methods among them are left out."""
         plain = [f for f in fields(self) if "Any" not in str(f.type)]  # type: ignore[arg-type]
-        chosen = [f"{f.name.replace('_', ' ')} {_in_words(getattr(self, f.name))}" for f in plain
-                  if getattr(self, f.name) != f.default]
+        chosen = [
+            f"{f.name.replace('_', ' ')} {_in_words(getattr(self, f.name))}"
+            for f in plain
+            if getattr(self, f.name) != f.default
+        ]
         return f"{self.title} ({'; '.join(chosen)})" if chosen else self.title
 
     def finding(self, value: float, sentence: str, **more: Any) -> Finding:
@@ -81,8 +80,13 @@ class Measure(ABC):
     def cannot(self, reason: str, **details: Any) -> Finding:
         """No figure, and why."""
         return Finding(
-            measure=self.method_name, title=self.heading, value=None, reason=reason,
-            limits=self.limits, better=self.better, details=details,
+            measure=self.method_name,
+            title=self.heading,
+            value=None,
+            reason=reason,
+            limits=self.limits,
+            better=self.better,
+            details=details,
         )
 
 

@@ -48,8 +48,7 @@ class Entry:
     def parameters(self) -> dict[str, Any]:
         """Parameter names with their defaults; `dataclasses.MISSING` marks a required one."""
         return {
-            f.name: f.default_factory() if f.default_factory is not MISSING else f.default
-            for f in fields(self.cls)
+            f.name: f.default_factory() if f.default_factory is not MISSING else f.default for f in fields(self.cls)
         }
 
     def json_schema(self) -> dict[str, Any]:

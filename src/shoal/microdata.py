@@ -150,7 +150,10 @@ class Microdata:
 
 
 def as_records(
-    x: Any, confidential: Any = None, standardise: Scale = "sd", roles: Mapping[str, Any] | None = None,
+    x: Any,
+    confidential: Any = None,
+    standardise: Scale = "sd",
+    roles: Mapping[str, Any] | None = None,
     only: Collection[str] | None = None,
 ) -> Records:
     """Records from whatever a user has: Records, Microdata, an array, or any data frame.
@@ -231,8 +234,13 @@ def _bare(name: str, values: Any) -> Variable:
             raise DataError(f"Column '{name}' has missing or infinite values; remove or impute them first.")
         return Variable(name=name, role="confidential", level="continuous", values=values.astype(np.float64))
     categories, codes = np.unique(values.astype(str), return_inverse=True)
-    return Variable(name=name, role="confidential", level="nominal", values=codes.astype(np.int32),
-                    categories=tuple(categories.tolist()))
+    return Variable(
+        name=name,
+        role="confidential",
+        level="nominal",
+        values=codes.astype(np.int32),
+        categories=tuple(categories.tolist()),
+    )
 
 
 def _eager(table: Any) -> tuple[nw.DataFrame[Any], bool]:
@@ -248,14 +256,15 @@ def _eager(table: Any) -> tuple[nw.DataFrame[Any], bool]:
         raise DataError(not_unique(repeated))
     names = list(getattr(table, "columns", ())) if type(table).__module__.startswith("pandas") else []
     if odd := [name for name in names if not isinstance(name, str)]:
-        raise DataError(f"Column names must be text; {plural(len(odd), 'name')} of the table are not. "
-                        f"Rename them, as with frame.columns = frame.columns.astype(str).")
+        raise DataError(
+            f"Column names must be text; {plural(len(odd), 'name')} of the table are not. "
+            f"Rename them, as with frame.columns = frame.columns.astype(str)."
+        )
     try:
         return nw.from_native(table, eager_only=True), False
     except TypeError:
         raise DataError(
-            f"A table must be a pandas, polars or pyarrow table or a DuckDB relation; "
-            f"got {type(table).__name__}."
+            f"A table must be a pandas, polars or pyarrow table or a DuckDB relation; got {type(table).__name__}."
         ) from None
 
 

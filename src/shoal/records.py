@@ -201,8 +201,11 @@ class Variable:
             if category in rows:
                 return np.asarray(points[rows[category]])
             if self.hierarchy is not None:
-                below = [i for i, c in enumerate(self.categories)
-                         if str(category) in self.hierarchy.paths[self.hierarchy.codes([str(c)])[0]]]
+                below = [
+                    i
+                    for i, c in enumerate(self.categories)
+                    if str(category) in self.hierarchy.paths[self.hierarchy.codes([str(c)])[0]]
+                ]
                 if below:
                     return np.asarray(points[below].mean(axis=0))
             return np.asarray(middle)
@@ -268,13 +271,22 @@ class Records:
             raise DataError(f"An array of records must have one or two dimensions; got {values.ndim}.")
         if not np.isfinite(values).all():
             count = int((~np.isfinite(values)).sum())
-            raise DataError(f"The array has {plural(count, 'value')} that {'is' if count == 1 else 'are'} missing or "
-                            f"infinite; numbers must be finite. Remove or impute them first.")
+            raise DataError(
+                f"The array has {plural(count, 'value')} that {'is' if count == 1 else 'are'} missing or "
+                f"infinite; numbers must be finite. Remove or impute them first."
+            )
         labels = names or [f"x{j}" for j in range(values.shape[1])]
         return cls.of(
-            (Variable(name=name, role="quasi-identifier", level="continuous",
-                      values=np.ascontiguousarray(values[:, j]), scale=scale)
-             for j, name in enumerate(labels)),
+            (
+                Variable(
+                    name=name,
+                    role="quasi-identifier",
+                    level="continuous",
+                    values=np.ascontiguousarray(values[:, j]),
+                    scale=scale,
+                )
+                for j, name in enumerate(labels)
+            ),
             targets=labels,
         )
 
@@ -444,11 +456,15 @@ def check_magnitude(values: Floats, name: str) -> None:
     largest = max(float(np.fmax.reduce(values, initial=0.0)), -float(np.fmin.reduce(values, initial=0.0)))
     if largest > LARGEST:
         count = plural(int((np.abs(values) > LARGEST).sum()), "number")
-        raise DataError(f"Column '{name}' has {count} beyond {LARGEST:g}, too large to compute with. "
-                        f"Count in a larger unit, or set level: nominal.")
+        raise DataError(
+            f"Column '{name}' has {count} beyond {LARGEST:g}, too large to compute with. "
+            f"Count in a larger unit, or set level: nominal."
+        )
     if 0 < largest < SMALLEST:
-        raise DataError(f"Column '{name}' has no number as large as {SMALLEST:g}, and smaller ones are too small to "
-                        f"compute with. Count in a smaller unit, or set level: nominal.")
+        raise DataError(
+            f"Column '{name}' has no number as large as {SMALLEST:g}, and smaller ones are too small to "
+            f"compute with. Count in a smaller unit, or set level: nominal."
+        )
 
 
 def _as_numbers(x: ArrayLike) -> Floats:
@@ -459,8 +475,9 @@ def _as_numbers(x: ArrayLike) -> Floats:
     elif given.dtype.kind in "biuf" or not given.size:
         values = np.asarray(given, dtype=np.float64)
     else:
-        raise DataError(f"An array of records must hold numbers; it holds {given.dtype.name}. Give a data frame for "
-                        f"text and dates.")
+        raise DataError(
+            f"An array of records must hold numbers; it holds {given.dtype.name}. Give a data frame for text and dates."
+        )
     ends: list[Any] = list(given.flat) if given.dtype.kind == "O" else []
     if given.dtype.kind in "iu" and given.size:
         ends = [given.min(), given.max()]
@@ -481,8 +498,9 @@ def standardiser(values: Floats, scale: Scale) -> Callable[[Floats], Floats]:
     if scale == "rank":
         ordered = np.sort(known)
         return lambda x: (
-            np.searchsorted(ordered, x, "left") + np.searchsorted(ordered, x, "right") - 1
-        ) / (2.0 * max(len(ordered) - 1, 1))
+            (np.searchsorted(ordered, x, "left") + np.searchsorted(ordered, x, "right") - 1)
+            / (2.0 * max(len(ordered) - 1, 1))
+        )
     room = -2 if np.abs(known).max() > HUGE else 0  # so that the difference of two values is finite
     middle = float(np.median(np.ldexp(known, room)))
     largest = float(np.abs(np.ldexp(known, room) - middle).max())

@@ -72,7 +72,11 @@ class Release:
         return self.table.native
 
     def write(
-        self, directory: str | Path, *, overwrite: bool = False, labels: Table | None = None,
+        self,
+        directory: str | Path,
+        *,
+        overwrite: bool = False,
+        labels: Table | None = None,
         frontier: Mapping[str, Any] | None = None,
     ) -> Path:
         """Write `release/`, which may leave the building, and `private/`, which may not.
@@ -97,12 +101,16 @@ class Release:
             If the table was changed since it was proved.
         """
         if Microdata.finished(self.table.frame, self.plan.schema).fingerprint() != self.fingerprint:
-            raise DataError("The table was changed after it was proved, so the proofs do not hold for it. Copy "
-                            "release.data to work on it.")
+            raise DataError(
+                "The table was changed after it was proved, so the proofs do not hold for it. Copy "
+                "release.data to work on it."
+            )
         target = Path(directory)
         if target.is_dir() and any(target.iterdir()) and not is_release(target):
-            raise FileError(f"Output '{target}' holds something that is no release, which is never replaced. "
-                            f"Name another directory.")
+            raise FileError(
+                f"Output '{target}' holds something that is no release, which is never replaced. "
+                f"Name another directory."
+            )
         with atomic_directory(target, overwrite=overwrite) as temporary:
             public, private = temporary / "release", temporary / "private"
             public.mkdir()
@@ -119,7 +127,8 @@ class Release:
             labels={n: c.label for n, c in self.plan.schema.columns.items() if c.label and n in kept}
             | ({n: text for n, text in labels.labels.items() if n in kept} if labels else {}),
             value_labels={n: _occurring(frame[n], v) for n, v in labels.value_labels.items() if n in kept}
-            if labels else {},
+            if labels
+            else {},
         )
         path = folder / f"data.{self.plan.output.format}"
         write_table(table, path, guard_formulas=self.plan.output.guard_formulas)
@@ -133,11 +142,18 @@ class Release:
     def _prove_file(self, path: Path) -> None:
         back = _read_back(path, len(self.rows), self.plan.schema.names("quasi-identifier"))
         finished = Microdata.finished(back, self.plan.schema)
-        _require([model.judge(replace(finished.encoded, rows=self.rows), None, self.partition)
-                  for model in self.plan.requirements if not model.needs_original])
+        _require(
+            [
+                model.judge(replace(finished.encoded, rows=self.rows), None, self.partition)
+                for model in self.plan.requirements
+                if not model.needs_original
+            ]
+        )
         if lost := lost_columns(self._as_written(), back):
-            raise FileError(f"The format {path.suffix[1:]} does not keep {plural(len(lost), 'column')} as released: "
-                            f"{quoted(lost)}. Choose parquet{', or csv' * (path.suffix != '.csv')}.")
+            raise FileError(
+                f"The format {path.suffix[1:]} does not keep {plural(len(lost), 'column')} as released: "
+                f"{quoted(lost)}. Choose parquet{', or csv' * (path.suffix != '.csv')}."
+            )
 
     def _as_written(self) -> pl.DataFrame:
         frame = self.table.frame.to_polars()
@@ -172,7 +188,8 @@ class Release:
         write_table(Table(frame=pl.DataFrame(groups)), folder / "partition.parquet")
         by_record = {
             f"{finding.measure}: {key}": np.asarray(values)
-            for finding in self.evidence.findings for key, values in finding.private.items()
+            for finding in self.evidence.findings
+            for key, values in finding.private.items()
             if np.ndim(values) == 1 and len(values) == len(self.rows)
         }
         if by_record:
@@ -200,8 +217,10 @@ def _read_back(path: Path, n: int, apart: Collection[str]) -> pl.DataFrame:
     except FileError:
         back, held = pl.DataFrame(), "none"
     if len(back) != n:
-        raise FileError(f"Output '{path}' was not written whole ({held} of {plural(n, 'record')} can be read back). "
-                        f"Make room, or choose another place or format.")
+        raise FileError(
+            f"Output '{path}' was not written whole ({held} of {plural(n, 'record')} can be read back). "
+            f"Make room, or choose another place or format."
+        )
     return back
 
 
@@ -245,13 +264,28 @@ def protect(
     evidence = Evidence(verdicts=tuple(verdicts), findings=done.findings())
     record = _record(done, source, evidence)
     dossier = Dossier(
-        plan=done.plan, verdicts=evidence.verdicts, findings=evidence.findings, original=done.before,
-        released=done.released, versions=record["versions"], steps=tuple(done.run.told), seed=done.entropy,
+        plan=done.plan,
+        verdicts=evidence.verdicts,
+        findings=evidence.findings,
+        original=done.before,
+        released=done.released,
+        versions=record["versions"],
+        steps=tuple(done.run.told),
+        seed=done.entropy,
         before=done.risk_before(),
         missing=done.original.missing_facts,
     )
-    return Release(table=done.finished, evidence=evidence, record=record, partition=done.partition, hidden=done.hidden,
-                   plan=done.plan, dossier=dossier, rows=done.released.rows, fingerprint=done.finished.fingerprint())
+    return Release(
+        table=done.finished,
+        evidence=evidence,
+        record=record,
+        partition=done.partition,
+        hidden=done.hidden,
+        plan=done.plan,
+        dossier=dossier,
+        rows=done.released.rows,
+        fingerprint=done.finished.fingerprint(),
+    )
 
 
 def assess(
@@ -266,8 +300,12 @@ def assess(
 
 
 def audit(
-    table: Any, plan: Plan | Mapping[str, Any] | str | Path, *, original: Any = None,
-    private: str | Path | None = None, seed: int = 0,
+    table: Any,
+    plan: Plan | Mapping[str, Any] | str | Path,
+    *,
+    original: Any = None,
+    private: str | Path | None = None,
+    seed: int = 0,
 ) -> Evidence:
     """Prove or refute a plan's requirements on a released table, whoever made it.
 
@@ -311,10 +349,15 @@ def audit(
     verdicts = judged(plan, released, before, partition, hidden)
     verdicts += Constraints.parse(plan.constraints, released, released=True).check(released)
     if left := [name for name in released.names("identifier") if not plan.coded(released[name])]:
-        verdicts.append(Verdict(
-            requirement="no identifiers", holds=False, required=0, achieved=len(left),
-            sentence=f"The table still has {plural(len(left), 'identifier')}: {quoted(left)}. Take them out.",
-        ))
+        verdicts.append(
+            Verdict(
+                requirement="no identifiers",
+                holds=False,
+                required=0,
+                achieved=len(left),
+                sentence=f"The table still has {plural(len(left), 'identifier')}: {quoted(left)}. Take them out.",
+            )
+        )
     findings: tuple[Finding, ...] = ()
     if before is not None:
         findings = measured(plan, before, released, partition, seed, lambda text, fraction: None)
@@ -349,9 +392,11 @@ def _require(verdicts: list[Verdict]) -> list[Verdict]:
     failed = [verdict for verdict in verdicts if not verdict.holds]
     if failed:
         raise Refused(
-            "Nothing was released. " + " ".join(
+            "Nothing was released. "
+            + " ".join(
                 f"{v.requirement} does not hold (required {v.required:g}, achieved "
-                f"{'nothing' if v.achieved is None else format(v.achieved, 'g')}): {v.sentence}" for v in failed
+                f"{'nothing' if v.achieved is None else format(v.achieved, 'g')}): {v.sentence}"
+                for v in failed
             )
         )
     return verdicts
@@ -362,8 +407,11 @@ def _record(done: Outcome, source: Mapping[str, Any] | None, evidence: Evidence)
     original = done.original
     return {
         "version": RECORD_VERSION,
-        "versions": {"shoal": shoal.__version__, "python": platform.python_version(),
-                     **{name: version(name) for name in packages}},
+        "versions": {
+            "shoal": shoal.__version__,
+            "python": platform.python_version(),
+            **{name: version(name) for name in packages},
+        },
         "input": {"records": len(original), "sha256 of cells": original.fingerprint(), **(source or {})},
         "missing values": original.missing_facts,
         "plan": done.plan.as_mapping(),

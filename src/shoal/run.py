@@ -67,8 +67,11 @@ class Outcome:
         """The cheap measures of risk, taken on the original as if it were released."""
         self.tell("measuring the original", 0.0)
         rng = np.random.default_rng(np.random.SeedSequence(self.entropy, spawn_key=(MEASURES_BEFORE,)))
-        return tuple(m.figure_or_reason(self.before, self.before, None, rng)
-                     for m in _measures(self.plan) if m.room == "risk" and m.cheap)
+        return tuple(
+            m.figure_or_reason(self.before, self.before, None, rng)
+            for m in _measures(self.plan)
+            if m.room == "risk" and m.cheap
+        )
 
     def findings(self) -> tuple[Finding, ...]:
         return measured(self.plan, self.before, self.released, self.partition, self.entropy, self.tell)
@@ -94,13 +97,23 @@ def carry_out(
     entropy = secrets.randbits(128) if seed is None else int(seed)
     before = original.records
     if not len(before):
-        raise DataError("No record is left after those with missing values were dropped. "
-                        "Set missing: impute, category or keep for the columns that lack values.")
+        raise DataError(
+            "No record is left after those with missing values were dropped. "
+            "Set missing: impute, category or keep for the columns that lack values."
+        )
     run = Run(plan=plan, entropy=entropy, tell=tell, constraints=Constraints.parse(plan.constraints, before))
     records = run.finish(run.steps(run.check_input(before)))
     finished = Microdata.finished(original.rebuild(records).bare().native, plan.schema)
-    return Outcome(plan=plan, entropy=entropy, tell=tell, run=run, original=original, before=before,
-                   finished=finished, released=replace(finished.encoded, rows=records.rows))
+    return Outcome(
+        plan=plan,
+        entropy=entropy,
+        tell=tell,
+        run=run,
+        original=original,
+        before=before,
+        finished=finished,
+        released=replace(finished.encoded, rows=records.rows),
+    )
 
 
 class Run:
@@ -149,15 +162,19 @@ class Run:
             self._note(step, columns, change.facts)
             return change.records
         by = step.by or columns
-        part = step.method.partition(
-            records.targeting(by), seed=rng, small_strata=step.small_strata, progress=progress
-        )
+        part = step.method.partition(records.targeting(by), seed=rng, small_strata=step.small_strata, progress=progress)
         change = step.replace.apply(records.targeting(columns), part, rng, progress)
         self.groups.append((columns, part, records.rows))
         loss = part.facts.get("loss", part.information_loss(records.matrix(by)))
-        facts = {"groups": part.n_groups, "smallest group": part.k, "largest group": int(part.sizes.max()),
-                 "information loss in percent": _loss(loss, part.facts.get("lower_bound")), **part.facts,
-                 **change.facts, "loss": loss}
+        facts = {
+            "groups": part.n_groups,
+            "smallest group": part.k,
+            "largest group": int(part.sizes.max()),
+            "information loss in percent": _loss(loss, part.facts.get("lower_bound")),
+            **part.facts,
+            **change.facts,
+            "loss": loss,
+        }
         self._note(step, columns, facts)
         return change.records
 
@@ -235,8 +252,11 @@ def hiding(
     """
     roles = get_args(Role)
     about = [name for read in model.reads for name in (released.names(read) if read in roles else (read,))]
-    parts = {id(hidden[name]): hidden[name] for name in about
-             if name in hidden and name in released.names() and np.ptp(released[name].codes()) > 0}
+    parts = {
+        id(hidden[name]): hidden[name]
+        for name in about
+        if name in hidden and name in released.names() and np.ptp(released[name].codes()) > 0
+    }
     return meet(list(parts.values())) if parts else partition
 
 

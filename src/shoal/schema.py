@@ -118,8 +118,10 @@ def mistakes(name: str, error: ValidationError) -> list[str]:
         rule = problem["msg"].removeprefix("Value error, ").removeprefix("Input should be ")
         came = f"; got {problem['input']!r}" if not isinstance(problem["input"], Mapping) else ""
         sentence = (
-            unknown("key", key, list(Column.model_fields)) if problem["type"] == "extra_forbidden"
-            else unknown(key, problem["input"], CHOICES[key]) if key in CHOICES
+            unknown("key", key, list(Column.model_fields))
+            if problem["type"] == "extra_forbidden"
+            else unknown(key, problem["input"], CHOICES[key])
+            if key in CHOICES
             else f"{key or 'the column'} must be {rule}{came}."
         )
         sentences.append(f"column '{name}': {sentence}")

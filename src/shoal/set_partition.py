@@ -98,8 +98,14 @@ class Relaxation:
 
 
 def relaxation(
-    x: Floats, k: int, columns: Iterable[Group], *, rounds: int = 100, precision: float = 1e-4,
-    seconds: float | None = None, progress: Progress = None,
+    x: Floats,
+    k: int,
+    columns: Iterable[Group],
+    *,
+    rounds: int = 100,
+    precision: float = 1e-4,
+    seconds: float | None = None,
+    progress: Progress = None,
 ) -> Relaxation:
     """Bound the loss by the linear relaxation of the set partition.
 
@@ -196,8 +202,11 @@ def cheapest(
     scale = float(costs.mean()) or 1.0
     limits = {"node_limit": nodes, "mip_rel_gap": 1e-6} | ({} if seconds is None else {"time_limit": seconds})
     found = milp(
-        costs / scale, integrality=np.ones(len(groups)), bounds=Bounds(0, 1),
-        constraints=LinearConstraint(_covering(groups, n), 1, 1), options=limits,
+        costs / scale,
+        integrality=np.ones(len(groups)),
+        bounds=Bounds(0, 1),
+        constraints=LinearConstraint(_covering(groups, n), 1, 1),
+        options=limits,
     )
     if found.x is None:
         return None

@@ -21,15 +21,17 @@ def bill(*rows: tuple[float, float, float], **options: object) -> Records:
 
 def stays() -> Microdata:
     day = dt.date(2024, 3, 1)
-    frame = pl.DataFrame({
-        "sex": ["male", "female"] * 10,
-        "pregnant": [0, 1] * 10,
-        "grade": ["low", "mid", "high", "mid"] * 5,
-        "admission": [day + dt.timedelta(i) for i in range(20)],
-        "discharge": [day + dt.timedelta(i + i % 4) for i in range(20)],
-        "seen": [dt.datetime(2024, 3, 1, 12) + dt.timedelta(i) for i in range(20)],
-        "los": [i % 4 for i in range(20)],
-    })
+    frame = pl.DataFrame(
+        {
+            "sex": ["male", "female"] * 10,
+            "pregnant": [0, 1] * 10,
+            "grade": ["low", "mid", "high", "mid"] * 5,
+            "admission": [day + dt.timedelta(i) for i in range(20)],
+            "discharge": [day + dt.timedelta(i + i % 4) for i in range(20)],
+            "seen": [dt.datetime(2024, 3, 1, 12) + dt.timedelta(i) for i in range(20)],
+            "los": [i % 4 for i in range(20)],
+        }
+    )
     roles: dict[str, object] = dict.fromkeys(frame.columns, "confidential")
     roles["grade"] = {"role": "confidential", "level": "ordinal", "order": ["low", "mid", "high"]}
     return Microdata.of(frame, roles)
@@ -163,8 +165,10 @@ def test_classes_survive_rules_that_tie_quasi_identifiers_to_other_columns() -> 
     parts = rng.gamma(2, 50, (60, 2)).round()
     charge = np.repeat(parts.sum(axis=1).reshape(12, 5).mean(axis=1), 5) - 160.0  # some below 0
     columns = [Variable(name="charge", role="quasi-identifier", level="continuous", values=charge)]
-    columns += [Variable(name=n, role="confidential", level="continuous", values=parts[:, j])
-                for j, n in enumerate(("room", "drugs"))]
+    columns += [
+        Variable(name=n, role="confidential", level="continuous", values=parts[:, j])
+        for j, n in enumerate(("room", "drugs"))
+    ]
     table = Records.of(columns)
     rules = Constraints.parse(["charge == room + drugs", "room >= 0", "drugs >= 0"], table)
     change = rules.repair(table)
@@ -236,9 +240,11 @@ CLASHES = {
         "No record can obey rule 1 ('gross <= 1'), rule 2 ('tax >= 2'), rule 3 ('net + tax == gross') and "
         "rule 4 ('net >= 0') together. Change or drop one of them.",
     ),
-    "two equalities": (["net + tax == 1", "2*net == 5 - 2*tax"],
-                       "No record can obey rule 1 ('net + tax == 1') and rule 2 ('2*net == 5 - 2*tax') together. "
-                       "Change or drop one of them."),
+    "two equalities": (
+        ["net + tax == 1", "2*net == 5 - 2*tax"],
+        "No record can obey rule 1 ('net + tax == 1') and rule 2 ('2*net == 5 - 2*tax') together. "
+        "Change or drop one of them.",
+    ),
     "one rule": (["5 <= net <= 4"], "No record can obey rule 1 ('5 <= net <= 4'). Change or drop it."),
     "under a condition": (
         ["net > 10 -> tax == 0", "net > 5 -> tax >= 1"],
@@ -284,15 +290,14 @@ def test_a_rule_that_cannot_be_used_is_answered_with_its_place_and_what_to_do(ru
 ALONE = "is categorical; compare a categorical column alone with a level, as in sex == 'male'."
 
 WRONG_STAYS = {
-    "sex == 'mal' -> pregnant == 0":
-        "position 8: unknown level 'mal' of column 'sex'; did you mean 'male'? It has 2 levels.",
+    "sex == 'mal' -> pregnant == 0": "position 8: unknown level 'mal' of column 'sex'; did you mean 'male'? It has 2 levels.",
     "sex >= 'male'": "position 5: 'sex' is nominal and has no order; use == or in.",
     "sex == grade": f"position 5: 'sex' {ALONE}",
     "sex + 1 == 2": f"position 9: 'sex' {ALONE}",
     "admission == 3": "position 11: 'admission': a date is no plain number; compare a date with a date (discharge >= "
-                      "admission, admission >= '2020-01-01') or a difference of dates with a number.",
+    "admission, admission >= '2020-01-01') or a difference of dates with a number.",
     "seen >= admission": "position 6: columns 'seen', 'admission' mix dates (in days) with times (in microseconds); "
-                         "make them one kind.",
+    "make them one kind.",
 }
 
 
@@ -305,8 +310,13 @@ def test_levels_measurement_and_units_are_checked(rule: str) -> None:
 
 def test_a_level_that_few_records_hold_is_not_told() -> None:
     values = np.array([0] * 10 + [1] * 3, dtype=np.int32)
-    table = Records.of([Variable(name="illness", role="confidential", level="nominal", values=values,
-                                 categories=("influenza", "kuru"))])
+    table = Records.of(
+        [
+            Variable(
+                name="illness", role="confidential", level="nominal", values=values, categories=("influenza", "kuru")
+            )
+        ]
+    )
     with pytest.raises(ConstraintError, match="did you mean 'influenza'"):
         Constraints.parse(["illness == 'influensa'"], table)
     with pytest.raises(ConstraintError, match=r"unknown level 'kuri' of column 'illness'\. It has 2 levels\.$"):
@@ -316,8 +326,9 @@ def test_a_level_that_few_records_hold_is_not_told() -> None:
 def test_a_rule_whose_column_is_gone_or_recoded_is_not_proved() -> None:
     table = bill((1, 2, 3), (2, 2, 4))
     rules = Constraints.parse(BILL, table)
-    bands = Variable(name="tax", role="quasi-identifier", level="nominal", values=np.zeros(2, dtype=np.int32),
-                     categories=("0-5",))
+    bands = Variable(
+        name="tax", role="quasi-identifier", level="nominal", values=np.zeros(2, dtype=np.int32), categories=("0-5",)
+    )
     for changed in (table.without(["tax"]), table.with_variables(bands)):
         verdicts = rules.check(changed)
         assert [v.holds for v in verdicts] == [False, False]
@@ -330,8 +341,9 @@ def test_a_rule_whose_column_is_gone_or_recoded_is_not_proved() -> None:
 
 
 def test_a_release_need_not_hold_every_level_of_the_rules() -> None:
-    sex = Variable(name="sex", role="other", level="nominal", values=np.zeros(3, dtype=np.int32),
-                   categories=("female",))
+    sex = Variable(
+        name="sex", role="other", level="nominal", values=np.zeros(3, dtype=np.int32), categories=("female",)
+    )
     count = Variable(name="n", role="other", level="continuous", values=np.array([0.0, 1.0, 2.0]))
     table = Records.of([sex, count])
     with pytest.raises(ConstraintError, match="unknown level 'male'"):

@@ -12,16 +12,53 @@ from shoal.constraints.grammar import Sum, parse
 from shoal.errors import ConstraintError
 from shoal.records import Records, Variable
 
-PIECES = ["a", "b", "`two words`", "sex", "1", "2.5", "1e3", "+", "-", "*", "/", "==", "<=", ">=", "<", ">", "!=", "->",
-          "and", "in", "not", "(", ")", ",", "'male'", '"x"', "true", "=", "@", "__class__", ".5"]
+PIECES = [
+    "a",
+    "b",
+    "`two words`",
+    "sex",
+    "1",
+    "2.5",
+    "1e3",
+    "+",
+    "-",
+    "*",
+    "/",
+    "==",
+    "<=",
+    ">=",
+    "<",
+    ">",
+    "!=",
+    "->",
+    "and",
+    "in",
+    "not",
+    "(",
+    ")",
+    ",",
+    "'male'",
+    '"x"',
+    "true",
+    "=",
+    "@",
+    "__class__",
+    ".5",
+]
 
 
 def table() -> Records:
     rng = np.random.default_rng(1)
-    columns = [Variable(name=n, role="other", level="continuous", values=rng.normal(size=8))
-               for n in ("a", "b", "two words")]
-    sex = Variable(name="sex", role="other", level="nominal", values=np.array([0, 1] * 4, dtype=np.int32),
-                   categories=("female", "male"))
+    columns = [
+        Variable(name=n, role="other", level="continuous", values=rng.normal(size=8)) for n in ("a", "b", "two words")
+    ]
+    sex = Variable(
+        name="sex",
+        role="other",
+        level="nominal",
+        values=np.array([0, 1] * 4, dtype=np.int32),
+        categories=("female", "male"),
+    )
     return Records.of([*columns, sex])
 
 
@@ -50,8 +87,10 @@ def test_any_text_is_read_or_answered_with_a_position(text: str) -> None:
     assert answer is None or answer.startswith(f"Rule 1 ({text!r}), position ")
 
 
-@given(st.lists(st.tuples(st.sampled_from(["a", "b", "two words"]), st.integers(-999, 999)), min_size=1, max_size=6),
-       st.integers(-999, 999))
+@given(
+    st.lists(st.tuples(st.sampled_from(["a", "b", "two words"]), st.integers(-999, 999)), min_size=1, max_size=6),
+    st.integers(-999, 999),
+)
 def test_sums_are_read_exactly(terms: list[tuple[str, int]], bound: int) -> None:
     text = " + ".join(f"{factor / 100:.2f}*`{name}`" for name, factor in terms) + f" <= {bound / 1000:.3f}"
     comparison = parse(text, 1).then[0]
@@ -63,10 +102,18 @@ def test_sums_are_read_exactly(terms: list[tuple[str, int]], bound: int) -> None
     assert comparison.right.constant == Fraction(bound, 1000)
 
 
-@pytest.mark.parametrize(("text", "same"), [
-    ("a + b = 3", "a == 3 - b"), ("2*(a - b) <= 4", "a - b <= 2"), ("-(-a) >= 1", "a >= 1"), ("a/4 == b", "a == 4*b"),
-    ("1e-1*a == .1", "a == 1.0"), ("3 >= a >= 1", "1 <= a <= 3"), ("a - -b == 0", "a == -b"),
-])
+@pytest.mark.parametrize(
+    ("text", "same"),
+    [
+        ("a + b = 3", "a == 3 - b"),
+        ("2*(a - b) <= 4", "a - b <= 2"),
+        ("-(-a) >= 1", "a >= 1"),
+        ("a/4 == b", "a == 4*b"),
+        ("1e-1*a == .1", "a == 1.0"),
+        ("3 >= a >= 1", "1 <= a <= 3"),
+        ("a - -b == 0", "a == -b"),
+    ],
+)
 def test_two_ways_to_write_one_rule(text: str, same: str) -> None:
     records = table()
     rules = Constraints.parse([text, same], records)

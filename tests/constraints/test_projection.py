@@ -26,13 +26,27 @@ def random_system(rng: np.random.Generator, p: int, m: int, bounds: int) -> Syst
 
 
 def by_slsqp(x: np.ndarray, system: System, lengths: np.ndarray) -> np.ndarray:
-    constraints = [{"type": "eq", "fun": lambda v: system.equalities @ v - system.equal_to,
-                    "jac": lambda v: system.equalities}] if len(system.equalities) else []
+    constraints = (
+        [{"type": "eq", "fun": lambda v: system.equalities @ v - system.equal_to, "jac": lambda v: system.equalities}]
+        if len(system.equalities)
+        else []
+    )
     if len(system.inequalities):
-        constraints.append({"type": "ineq", "fun": lambda v: system.at_most - system.inequalities @ v,
-                            "jac": lambda v: -system.inequalities})
-    found = minimize(lambda v: float((((v - x) / lengths) ** 2).sum()), x, jac=lambda v: 2 * (v - x) / lengths**2,
-                     constraints=constraints, method="SLSQP", options={"maxiter": 500, "ftol": 1e-16})
+        constraints.append(
+            {
+                "type": "ineq",
+                "fun": lambda v: system.at_most - system.inequalities @ v,
+                "jac": lambda v: -system.inequalities,
+            }
+        )
+    found = minimize(
+        lambda v: float((((v - x) / lengths) ** 2).sum()),
+        x,
+        jac=lambda v: 2 * (v - x) / lengths**2,
+        constraints=constraints,
+        method="SLSQP",
+        options={"maxiter": 500, "ftol": 1e-16},
+    )
     return found.x
 
 
@@ -51,8 +65,10 @@ def test_it_is_the_point_that_slsqp_finds(p: int, m: int, bounds: int, seed: int
         other = by_slsqp(row, system, lengths)
         mine, theirs = ((((v - row) / lengths) ** 2).sum() for v in (point, other))
         assert mine <= theirs + 1e-7 * (1 + theirs)
-        broken = max((system.inequalities @ other - system.at_most).max(initial=0.0),
-                     np.abs(system.equalities @ other - system.equal_to).max(initial=0.0))
+        broken = max(
+            (system.inequalities @ other - system.at_most).max(initial=0.0),
+            np.abs(system.equalities @ other - system.equal_to).max(initial=0.0),
+        )
         if broken < 1e-10:  # where SLSQP converged, the same point
             assert point == pytest.approx(other, abs=1e-5)
             assert mine == pytest.approx(theirs, abs=1e-7)
@@ -151,8 +167,9 @@ def test_heavy_noise_is_repaired_and_classes_move_together(noise: float) -> None
     parts = rng.gamma(1, 400, (120, 3)).round()
     masked = np.repeat(parts.sum(axis=1)[::4], 4) + np.repeat(rng.laplace(0, 300 * noise, 30), 4)
     columns = [Variable(name="charge", role="quasi-identifier", level="continuous", values=parts.sum(axis=1))]
-    columns += [Variable(name=n, role="confidential", level="continuous", values=parts[:, j])
-                for j, n in enumerate("abc")]
+    columns += [
+        Variable(name=n, role="confidential", level="continuous", values=parts[:, j]) for j, n in enumerate("abc")
+    ]
     original = Records.of(columns)
     rules = Constraints.parse(["a + b + c == charge", "a >= 0", "b >= 0", "c >= 0"], original)
     released = original.with_variables(

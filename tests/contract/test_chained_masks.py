@@ -16,9 +16,15 @@ def plan(k=3, asked=3, pairs=5):
     nominal = {name: {"role": "quasi-identifier", "level": "nominal"} for name in KEYS if name != "age"}
     return {
         "columns": {
-            **nominal, "age": "quasi-identifier", "hhcivil": {"role": "other", "level": "nominal"},
-            "expend": "other", "income": "confidential", "savings": "confidential",
-            "ori_hid": "identifier", "sampling_weight": "weight", "household_weights": "other",
+            **nominal,
+            "age": "quasi-identifier",
+            "hhcivil": {"role": "other", "level": "nominal"},
+            "expend": "other",
+            "income": "confidential",
+            "savings": "confidential",
+            "ori_hid": "identifier",
+            "sampling_weight": "weight",
+            "household_weights": "other",
         },
         "steps": [
             {"mask": "recode", "columns": ["age"], "cuts": [15, 30, 45, 60]},
@@ -93,7 +99,8 @@ def test_a_key_in_the_plan_is_not_published(tmp_path):
     key = "00112233445566778899aabbccddeeff"
     columns = {"name": "identifier", "age": "other", "pay": "other"}
     out = shoal.protect(people(), {"columns": columns, "steps": [{"mask": "pseudonymise", "key": key}]}, seed=1).write(
-        tmp_path / "out")
+        tmp_path / "out"
+    )
     assert not any(key.encode() in path.read_bytes() for path in (out / "release").rglob("*") if path.is_file())
     assert b"withheld" in (out / "release" / "report.html").read_bytes()
     assert json.loads((out / "private" / "record.json").read_text())["plan"]["steps"][0]["key"] == key
@@ -101,8 +108,10 @@ def test_a_key_in_the_plan_is_not_published(tmp_path):
 
 def test_epsilons_of_steps_add_up_in_the_record():
     columns = {"name": "identifier", "age": "other", "pay": "confidential"}
-    steps = [{"mask": "geometric", "columns": ["age"], "epsilon": 1, "bounds": {"age": [0, 120]}},
-             {"mask": "laplace", "epsilon": 0.5, "bounds": {"pay": [0, 10]}}]
+    steps = [
+        {"mask": "geometric", "columns": ["age"], "epsilon": 1, "bounds": {"age": [0, 120]}},
+        {"mask": "laplace", "epsilon": 0.5, "bounds": {"pay": [0, 10]}},
+    ]
     record = shoal.protect(people(), {"columns": columns, "steps": steps}, seed=1).record
     assert [s["epsilon"] for s in record["steps"] if "epsilon" in s] == [1, 0.5]
     assert record["steps"][-1]["epsilon of all steps"] == 1.5

@@ -15,8 +15,14 @@ from contract.test_methods import made
 from shoal.errors import DataError, InputError, Refused
 from shoal.methods import Entry, registered, spec_of
 
-RULES = ["charge == room + drugs + procedures", "room >= 0", "drugs >= 0", "procedures >= 0",
-         "discharge >= admission", "0 <= age <= 110"]
+RULES = [
+    "charge == room + drugs + procedures",
+    "room >= 0",
+    "drugs >= 0",
+    "procedures >= 0",
+    "discharge >= admission",
+    "0 <= age <= 110",
+]
 WHOLE = ("charge", "room", "drugs", "procedures", "age")
 COLUMNS = {
     "age": {"role": "quasi-identifier", "decimals": 0},
@@ -26,8 +32,10 @@ COLUMNS = {
     "drugs": {"role": "confidential", "decimals": 0},
     "procedures": {"role": "confidential", "decimals": 0},
     "discharge": "confidential",
-    "ward": {"role": "quasi-identifier",
-             "hierarchy": {"nested": {"general": ["surgery", "medicine"], "births": ["maternity"]}}},
+    "ward": {
+        "role": "quasi-identifier",
+        "hierarchy": {"nested": {"general": ["surgery", "medicine"], "births": ["maternity"]}},
+    },
     "sex": {"role": "quasi-identifier", "hierarchy": {"nested": {"person": ["f", "m"]}}},
 }
 
@@ -36,12 +44,19 @@ def stays(n: int = 60) -> pl.DataFrame:
     rng = np.random.default_rng(11)
     room, drugs, procedures = (rng.gamma(a, b, n).astype(int) for a, b in ((3, 400), (2, 150), (0.5, 900)))
     admission = [dt.date(2024, 1, 1) + dt.timedelta(int(d)) for d in rng.integers(0, 90, n)]
-    return pl.DataFrame({
-        "age": rng.integers(0, 100, n), "charge": room + drugs + procedures, "admission": admission,
-        "room": room, "drugs": drugs, "procedures": procedures,
-        "discharge": [day + dt.timedelta(int(d)) for day, d in zip(admission, rng.integers(0, 15, n))],
-        "ward": rng.choice(["surgery", "medicine", "maternity"], n), "sex": rng.choice(["f", "m"], n),
-    })
+    return pl.DataFrame(
+        {
+            "age": rng.integers(0, 100, n),
+            "charge": room + drugs + procedures,
+            "admission": admission,
+            "room": room,
+            "drugs": drugs,
+            "procedures": procedures,
+            "discharge": [day + dt.timedelta(int(d)) for day, d in zip(admission, rng.integers(0, 15, n))],
+            "ward": rng.choice(["surgery", "medicine", "maternity"], n),
+            "sex": rng.choice(["f", "m"], n),
+        }
+    )
 
 
 def violations(data: pl.DataFrame) -> int:
@@ -77,7 +92,9 @@ START = {"start": {"method": "mdav", "k": 12}}
 RANGES = {"charge": [0, 20000], "room": [0, 20000]}
 
 PARAMETERS: dict[str, dict[str, Any]] = {
-    "geometric": {"bounds": RANGES}, "laplace": {"bounds": RANGES}, "staircase": {"bounds": RANGES},
+    "geometric": {"bounds": RANGES},
+    "laplace": {"bounds": RANGES},
+    "staircase": {"bounds": RANGES},
 }
 
 CATEGORICAL = {"latent-class", "class-conditional", "pram", "pseudonymise", "generalise"}

@@ -9,10 +9,17 @@ from shoal.errors import ShoalError
 from shoal.methods import registered
 
 PARAMETERS = {
-    "bottom-code": {"k": 1}, "top-code": {"k": 1}, "data-swap": {"share": 1}, "generalise": {"k": 1},
+    "bottom-code": {"k": 1},
+    "top-code": {"k": 1},
+    "data-swap": {"share": 1},
+    "generalise": {"k": 1},
     "noise": {"variance": 0.1},
-    "recode": {"bins": 2}, "sample": {"fraction": 0.5}, "suppress": {"k": 1}, "suppress-records": {"k": 1, "limit": 1},
-    "microaggregate-columns": {"grouping": {"method": "mdav", "k": 1}, "size": 1}, "rank-swap": {"p": 1},
+    "recode": {"bins": 2},
+    "sample": {"fraction": 0.5},
+    "suppress": {"k": 1},
+    "suppress-records": {"k": 1, "limit": 1},
+    "microaggregate-columns": {"grouping": {"method": "mdav", "k": 1}, "size": 1},
+    "rank-swap": {"p": 1},
     **{name: {"epsilon": 1, "bounds": {"x": (0, 1), "y": (0, 1)}} for name in ("laplace", "geometric", "staircase")},
 }
 CATEGORICAL = ("pram", "pseudonymise", "targeted-swap", "suppress", "data-swap", "suppress-records", "generalise")
@@ -22,8 +29,11 @@ CATEGORICAL = ("pram", "pseudonymise", "targeted-swap", "suppress", "data-swap",
 @pytest.mark.parametrize("entry", registered("mask"), ids=lambda entry: entry.name)
 def test_few_records(entry, n):
     frame = pl.DataFrame({"x": [0.25, 0.75], "y": [0.5, 0.0], "c": ["a", "b"]})
-    spec = {"x": "quasi-identifier", "y": "quasi-identifier",
-            "c": {"role": "quasi-identifier", "hierarchy": {"nested": {"all": ["a", "b"]}}}}
+    spec = {
+        "x": "quasi-identifier",
+        "y": "quasi-identifier",
+        "c": {"role": "quasi-identifier", "hierarchy": {"nested": {"all": ["a", "b"]}}},
+    }
     records = shoal.Microdata.of(frame, spec).records.take(np.arange(n))
     method = entry.cls(**PARAMETERS.get(entry.name, {}))
     columns = ["c"] if entry.name in CATEGORICAL else ["x", "y"]

@@ -17,9 +17,21 @@ from shoal.methods import Entry, build, registered, spec_of
 from shoal.microdata import Microdata
 from shoal.records import Records
 
-BY_PARAMETER: dict[str, Any] = {"k": 3, "t": 0.2, "p": 0.2, "l": 2, "beta": 4.0, "delta": 3.0, "gamma": 0.2, "n": 20,
-                                "start": {"method": "mdav", "k": 3}, "epsilon": 1.0, "alpha": 0.5, "variance": 0.1,
-                                "target": "income"}
+BY_PARAMETER: dict[str, Any] = {
+    "k": 3,
+    "t": 0.2,
+    "p": 0.2,
+    "l": 2,
+    "beta": 4.0,
+    "delta": 3.0,
+    "gamma": 0.2,
+    "n": 20,
+    "start": {"method": "mdav", "k": 3},
+    "epsilon": 1.0,
+    "alpha": 0.5,
+    "variance": 0.1,
+    "target": "income",
+}
 """Values for parameters without a default, by name."""
 
 PARAMETERS: dict[tuple[str, str], dict[str, Any]] = {
@@ -43,9 +55,15 @@ PARAMETERS: dict[tuple[str, str], dict[str, Any]] = {
 
 TREE = {"nested": {"acute": ["a", "b"], "chronic": ["c"]}}
 
-MASK_TARGETS = {"generalise": ["illness"], "pram": ["sex", "illness"], "pseudonymise": ["illness"],
-                "targeted-swap": ["sex"], "suppress": ["age", "sex"], "data-swap": ["sex", "illness"],
-                "suppress-records": ["sex"]}
+MASK_TARGETS = {
+    "generalise": ["illness"],
+    "pram": ["sex", "illness"],
+    "pseudonymise": ["illness"],
+    "targeted-swap": ["sex"],
+    "suppress": ["age", "sex"],
+    "data-swap": ["sex", "illness"],
+    "suppress-records": ["sex"],
+}
 """Columns, for masks that need others than two continuous ones."""
 
 TARGETS = {"univariate": ["size"], "latent-class": ["sex"], "local-synthesis": ["age", "size", "sex"]}
@@ -66,13 +84,25 @@ def made(entry: Entry) -> Any:
 
 def table(n: int = 60) -> Microdata:
     rng = np.random.default_rng(7)
-    frame = pl.DataFrame({
-        "age": rng.integers(20, 70, n), "size": np.round(rng.lognormal(1, 0.5, n), 2),
-        "income": np.round(rng.lognormal(3, 1, n), 2), "sex": rng.choice(["f", "m"], n),
-        "illness": rng.choice(["a", "b", "c"], n),
-    })
-    return Microdata.of(frame, {"age": "quasi-identifier", "size": "quasi-identifier", "sex": "quasi-identifier",
-                                "income": "confidential", "illness": {"role": "confidential", "hierarchy": TREE}})
+    frame = pl.DataFrame(
+        {
+            "age": rng.integers(20, 70, n),
+            "size": np.round(rng.lognormal(1, 0.5, n), 2),
+            "income": np.round(rng.lognormal(3, 1, n), 2),
+            "sex": rng.choice(["f", "m"], n),
+            "illness": rng.choice(["a", "b", "c"], n),
+        }
+    )
+    return Microdata.of(
+        frame,
+        {
+            "age": "quasi-identifier",
+            "size": "quasi-identifier",
+            "sex": "quasi-identifier",
+            "income": "confidential",
+            "illness": {"role": "confidential", "hierarchy": TREE},
+        },
+    )
 
 
 def records_for(entry: Entry) -> Records:
@@ -125,8 +155,9 @@ def outside(entry: Entry) -> list[tuple[str, Any]]:
 OUTSIDE = [(entry, name, value) for entry in ALL for name, value in outside(entry)]
 
 
-@pytest.mark.parametrize(("entry", "name", "value"), OUTSIDE,
-                         ids=[f"{ids(entry)}-{name}={value}" for entry, name, value in OUTSIDE])
+@pytest.mark.parametrize(
+    ("entry", "name", "value"), OUTSIDE, ids=[f"{ids(entry)}-{name}={value}" for entry, name, value in OUTSIDE]
+)
 def test_values_outside_the_limits_are_refused(entry: Entry, name: str, value: Any) -> None:
     given = {key: getattr(made(entry), key) for key in entry.parameters}
     with pytest.raises(ParameterError, match=rf"{entry.name}: {name} must be .*; got {re.escape(repr(value))}"):
@@ -195,8 +226,11 @@ def test_privacy_models_never_hold_by_accident(entry: Entry) -> None:
 @pytest.mark.parametrize("entry", registered("risk") + registered("utility"), ids=ids)
 def test_measures_stay_in_their_range_and_repeat(entry: Entry) -> None:
     before = table()
-    after = before.rebuild(shoal.Centroid().apply(
-        before.records.targeting(["age", "size"]), Partition.of(np.arange(60) // 6), np.random.default_rng(0)).records)
+    after = before.rebuild(
+        shoal.Centroid()
+        .apply(before.records.targeting(["age", "size"]), Partition.of(np.arange(60) // 6), np.random.default_rng(0))
+        .records
+    )
     released = Microdata.finished(after.native, before.schema).encoded
     method = made(entry)
     found = [method.measure(before.records, released, seed=2) for _ in range(2)]

@@ -54,16 +54,21 @@ def test_numbers_survive_a_round_trip_exactly(tmp_path_factory: pytest.TempPathF
     assert np.array_equal(back, np.array(values))
 
 
-@pytest.mark.parametrize(("content", "error", "message"), [
-    ("", FileError, "is empty"), ("a,a\n1,2\n", DataError, "'a' occurs more than once"),
-    (b"a\n\x81\xff\x00\n", FileError, "cannot be read as text"), ("a,b\n1,2,3\n", FileError, "Record 1 of file"),
-    ("a,b\n1,2\n3\n", FileError, r"Record 2 of file .* \(line 3\) has 1 cell where the header has 2"),
-    ("a,b\n1,2\n\n3,\n", FileError, r"Record 2 of file .* \(line 3\) has 0 cells where the header has 2"),
-    ('a,b\n1,"x\n2,y\n', FileError, "quotation marks that do not pair, from record 1 on"),
-    ('a,"b\n1,2\n', FileError, "quotation marks in its header row that do not pair"),
-    ("a,\n1,2\n", DataError, "Column 2 of file .* has no name"),
-    (b"\x1f\x8b\x08broken", FileError, "no whole gzip file"),
-])
+@pytest.mark.parametrize(
+    ("content", "error", "message"),
+    [
+        ("", FileError, "is empty"),
+        ("a,a\n1,2\n", DataError, "'a' occurs more than once"),
+        (b"a\n\x81\xff\x00\n", FileError, "cannot be read as text"),
+        ("a,b\n1,2,3\n", FileError, "Record 1 of file"),
+        ("a,b\n1,2\n3\n", FileError, r"Record 2 of file .* \(line 3\) has 1 cell where the header has 2"),
+        ("a,b\n1,2\n\n3,\n", FileError, r"Record 2 of file .* \(line 3\) has 0 cells where the header has 2"),
+        ('a,b\n1,"x\n2,y\n', FileError, "quotation marks that do not pair, from record 1 on"),
+        ('a,"b\n1,2\n', FileError, "quotation marks in its header row that do not pair"),
+        ("a,\n1,2\n", DataError, "Column 2 of file .* has no name"),
+        (b"\x1f\x8b\x08broken", FileError, "no whole gzip file"),
+    ],
+)
 def test_bad_files_are_told_in_one_line(
     tmp_path: Path, content: str | bytes, error: type[Exception], message: str
 ) -> None:
@@ -187,8 +192,9 @@ def test_dates_in_csv(tmp_path: Path) -> None:
 
 
 def test_formulas_are_defused_on_request(tmp_path: Path) -> None:
-    table = Table(frame=pl.DataFrame({"s": ["=1+1", "@x", "plain", None], "n": [-1, 2, 3, 4], "t": ["-"] * 4}),
-                  described="")
+    table = Table(
+        frame=pl.DataFrame({"s": ["=1+1", "@x", "plain", None], "n": [-1, 2, 3, 4], "t": ["-"] * 4}), described=""
+    )
     write_table(table, tmp_path / "t.csv", guard_formulas=True)
     assert (tmp_path / "t.csv").read_text() == "s,n,t\n'=1+1,-1,'-\n'@x,2,'-\nplain,3,'-\n,4,'-\n"
 

@@ -28,10 +28,12 @@ def test_equals_numpy_beyond_the_first_table(most):
 
 def numbers_of(*columns):
     """Rows as tuples, floats by their bits and NaNs as one, numbered as they sort."""
+
     def cell(value):
         if not isinstance(value, float):
             return value
         return "nan" if np.isnan(value) else (value, np.signbit(value))
+
     rows = [tuple(map(cell, row)) for row in zip(*(column.tolist() for column in columns))]
     return [rows.index(row) for row in rows]
 
@@ -41,8 +43,10 @@ ELEMENTS = {
     np.int32: st.one_of(st.integers(-1, 3), st.integers(-(2**31), 2**31 - 1)),
     np.int8: st.integers(-128, 127),
     np.uint32: st.integers(0, 2**32 - 1),
-    np.float64: st.one_of(st.sampled_from([0.0, -0.0, np.nan, 1.0, -1.0, 2.0**30, np.inf, 1e300]),
-                          st.sampled_from([0.5, -2.0, 3.0, -5e-324])),
+    np.float64: st.one_of(
+        st.sampled_from([0.0, -0.0, np.nan, 1.0, -1.0, 2.0**30, np.inf, 1e300]),
+        st.sampled_from([0.5, -2.0, 3.0, -5e-324]),
+    ),
 }
 
 
@@ -79,16 +83,37 @@ def test_columns_with_too_many_bits_together():
     assert len(sizes) == len(set(zip(*(c.tolist() for c in columns))))
 
 
-TEXTS = st.one_of(st.none(), st.text(max_size=9), st.sampled_from(
-    ["", "\0", "\0\0", "abcdefg", "abcdefgh", "abcdefg\0", "a longer text of one", "a longer text of two", "\xff" * 8]))
+TEXTS = st.one_of(
+    st.none(),
+    st.text(max_size=9),
+    st.sampled_from(
+        [
+            "",
+            "\0",
+            "\0\0",
+            "abcdefg",
+            "abcdefgh",
+            "abcdefg\0",
+            "a longer text of one",
+            "a longer text of two",
+            "\xff" * 8,
+        ]
+    ),
+)
 
 
 @given(st.lists(TEXTS, max_size=40))
 def test_equal_codes_for_equal_texts(cells):
     column = pl.Series(cells, dtype=pl.String)
     arrow = pa.chunked_array([cells[:7], cells[7:]], pa.string())
-    for stream in (column, arrow, arrow.cast(pa.large_string()), arrow.dictionary_encode(), column.to_arrow()[3:],
-                   column.cast(pl.Categorical)):
+    for stream in (
+        column,
+        arrow,
+        arrow.cast(pa.large_string()),
+        arrow.dictionary_encode(),
+        column.to_arrow()[3:],
+        column.cast(pl.Categorical),
+    ):
         chunked = stream if hasattr(stream, "__arrow_c_stream__") else pa.chunked_array([stream])
         codes, first = text_codes(chunked.__arrow_c_stream__())
         these = cells[3:] if chunked is not stream else cells

@@ -80,8 +80,13 @@ def test_missing_values_are_never_called_closer_than_they_are(table, data):
     values = sorted({v for v in table if v is not None})
     m = len(values)
     bins = np.array([-1 if v is None else values.index(v) for v in table], dtype=np.int32)
-    found = emd.distances(emd.ordered(np.bincount(bins[bins >= 0], minlength=m), int((bins < 0).sum())), bins,
-                          groups, m, int(groups.max()) + 1)
+    found = emd.distances(
+        emd.ordered(np.bincount(bins[bins >= 0], minlength=m), int((bins < 0).sum())),
+        bins,
+        groups,
+        m,
+        int(groups.max()) + 1,
+    )
     place = np.arange(m) / max(m - 1, 1)
     cost = np.ones((m + 1, m + 1))
     cost[:m, :m] = np.abs(place[:, None] - place)
@@ -99,8 +104,9 @@ def test_tree_equals_linear_programming(table, data):
     groups = groups_of(table, data, most=2)
     nodes = np.array([[0, 0, 1, 1, 2, 3], [0, 0, 0, 0, 1, 1], [0] * 6], dtype=np.int32)
     levels = np.vstack([np.arange(6), nodes])
-    cost = np.array([[next(h for h in range(4) if levels[h, i] == levels[h, j]) / 3 for j in range(6)]
-                     for i in range(6)])
+    cost = np.array(
+        [[next(h for h in range(4) if levels[h, i] == levels[h, j]) / 3 for j in range(6)] for i in range(6)]
+    )
     bins = np.array(table, dtype=np.int32)
     counts = np.bincount(bins, minlength=6)
     found = emd.distances(emd.tree(counts, nodes), bins, groups, 6, int(groups.max()) + 1)
@@ -129,7 +135,8 @@ def test_swap_is_exact(table, data):
     for table_ in (emd.ordered(counts), emd.ordered(counts, 3), emd.spread(counts), emd.tree(counts, nodes)):
         one = np.zeros(len(group), dtype=np.int64)
         assert emd.swap_distances(table_, group, out, into) == (
-            emd.distances(table_, group, one, m, 1)[0], emd.distances(table_, after, one, m, 1)[0]
+            emd.distances(table_, group, one, m, 1)[0],
+            emd.distances(table_, after, one, m, 1)[0],
         )
 
 
@@ -155,8 +162,11 @@ def test_large_tables_stay_exact():
     assert whole.tolist() == [0.0]
 
 
-@given(bins=st.lists(st.integers(-1, 4), min_size=1, max_size=12), l=st.sampled_from([1, 1.5, 2, 3]),
-       c=st.sampled_from([0.5, 1, 2]))
+@given(
+    bins=st.lists(st.integers(-1, 4), min_size=1, max_size=12),
+    l=st.sampled_from([1, 1.5, 2, 3]),
+    c=st.sampled_from([0.5, 1, 2]),
+)
 def test_diversity_by_definition(bins, l, c):  # noqa: E741
     known = [b for b in bins if b >= 0]
     filled = [max(known, key=known.count) if b < 0 and known else b for b in bins]

@@ -9,8 +9,16 @@ from hypothesis.extra.numpy import arrays
 from naive import fuzzy as naive
 from shoal.kernels.fuzzy import fuzzy_draw, fuzzy_fill, fuzzy_memberships, fuzzy_step
 
-PARAMETERS = [("power", 1.05), ("power", 1.3), ("power", 2.0), ("power", 3.0), ("power", 20.0), ("entropy", 0.01),
-              ("entropy", 1.0), ("entropy", 30.0)]
+PARAMETERS = [
+    ("power", 1.05),
+    ("power", 1.3),
+    ("power", 2.0),
+    ("power", 3.0),
+    ("power", 20.0),
+    ("entropy", 0.01),
+    ("entropy", 1.0),
+    ("entropy", 30.0),
+]
 
 values = st.integers(-6, 6).map(lambda v: v / 2)
 

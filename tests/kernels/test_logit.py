@@ -35,8 +35,19 @@ def test_equals_a_general_maximiser(classes):
     assert minus_likelihood(flat) <= best.fun + 1e-9
     h = 1e-3  # second differences along and between the axes
     steps = h * np.eye(len(flat))
-    second = [[(minus_likelihood(flat + a + b) - minus_likelihood(flat + a - b) - minus_likelihood(flat - a + b)
-                + minus_likelihood(flat - a - b)) / (4 * h * h) for a in steps] for b in steps]
+    second = [
+        [
+            (
+                minus_likelihood(flat + a + b)
+                - minus_likelihood(flat + a - b)
+                - minus_likelihood(flat - a + b)
+                + minus_likelihood(flat - a - b)
+            )
+            / (4 * h * h)
+            for a in steps
+        ]
+        for b in steps
+    ]
     np.testing.assert_allclose(ours.information, second, atol=1e-3)
 
 

@@ -83,7 +83,6 @@ def test_a_mean_halfway_between_two_doubles_is_rounded_to_the_even_one():
         assert mdav(x, 1, engine=engine).tolist() == naive_mdav(x, 1).tolist() == [1, 0, 3, 2]
 
 
-
 def test_no_rows_and_no_columns():
     assert mdav(np.empty((0, 3)), 2).shape == (0,)
     for engine in ENGINES:

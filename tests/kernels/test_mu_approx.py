@@ -150,8 +150,13 @@ def test_every_group_has_k_to_2k_less_1(x, k):
 @pytest.mark.parametrize("k", [3, 7])
 def test_the_tree_equals_brute_force_on_larger_tables(k):
     rng = np.random.default_rng(3)
-    for x in (rng.normal(size=(2500, 3)), rng.integers(0, 9, (2500, 2)) / 10, rng.lognormal(0, 3, (2500, 5)),
-              np.zeros((2500, 2)), rng.normal(size=(2500, 2)) * 10.0 ** rng.integers(-25, 25, (2500, 2))):
+    for x in (
+        rng.normal(size=(2500, 3)),
+        rng.integers(0, 9, (2500, 2)) / 10,
+        rng.lognormal(0, 3, (2500, 5)),
+        np.zeros((2500, 2)),
+        rng.normal(size=(2500, 2)) * 10.0 ** rng.integers(-25, 25, (2500, 2)),
+    ):
         np.testing.assert_array_equal(forest(x, k, engine="tree"), forest(x, k, engine="brute"))
         sizes = np.bincount(mu_approx(x, k)[0])
         assert k <= sizes.min()

@@ -6,13 +6,19 @@ from shoal.kernels.neighbours import candidates, neighbours
 
 
 @given(
-    st.integers(2, 200), st.sampled_from([1, 2, 3, 7]), st.integers(0, 2**32),
-    st.sampled_from(["normal", "grid", "heavy"]), st.integers(1, 12),
+    st.integers(2, 200),
+    st.sampled_from([1, 2, 3, 7]),
+    st.integers(0, 2**32),
+    st.sampled_from(["normal", "grid", "heavy"]),
+    st.integers(1, 12),
 )
 def test_neighbours_are_exhaustive_search(n, d, seed, kind, m):
     rng = np.random.default_rng(seed)
-    x = {"normal": rng.normal(size=(n, d)), "grid": rng.integers(0, 3, (n, d)) / 4,
-         "heavy": np.exp(3 * rng.normal(size=(n, d)))}[kind]
+    x = {
+        "normal": rng.normal(size=(n, d)),
+        "grid": rng.integers(0, 3, (n, d)) / 4,
+        "heavy": np.exp(3 * rng.normal(size=(n, d))),
+    }[kind]
     m = min(m, n - 1)
     who, square = neighbours(x, m)
     d2 = ((x[:, None] - x[None]) ** 2).sum(axis=2)

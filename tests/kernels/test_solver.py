@@ -11,8 +11,12 @@ from shoal.kernels import solver
 
 def test_a_knapsack_by_hand() -> None:
     # values 6, 5, 4 and weights 3, 2, 2 under 4: the last two
-    found = solver.milp(np.array([-6.0, -5.0, -4.0]), integrality=np.ones(3), bounds=Bounds(0, 1),
-                        constraints=LinearConstraint(np.array([[3.0, 2.0, 2.0]]), -np.inf, 4.0))
+    found = solver.milp(
+        np.array([-6.0, -5.0, -4.0]),
+        integrality=np.ones(3),
+        bounds=Bounds(0, 1),
+        constraints=LinearConstraint(np.array([[3.0, 2.0, 2.0]]), -np.inf, 4.0),
+    )
     assert np.round(found.x).tolist() == [0, 1, 1]
 
 

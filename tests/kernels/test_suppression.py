@@ -9,7 +9,8 @@ from shoal.kernels.suppression import wildcard_counts
 from shoal.mask.tables import distinct_rows, rows_of_classes
 
 tables = st.integers(1, 5).flatmap(
-    lambda q: st.lists(st.lists(st.integers(-1, 3), min_size=q, max_size=q), min_size=1, max_size=30))
+    lambda q: st.lists(st.lists(st.integers(-1, 3), min_size=q, max_size=q), min_size=1, max_size=30)
+)
 
 
 @given(rows=tables, missing=st.sampled_from(["wildcard", "nothing"]))

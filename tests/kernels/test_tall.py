@@ -51,9 +51,18 @@ for m in (shoal.IPSO(given=("x3",)), shoal.Normal(support=("range",)), shoal.Nor
 @pytest.mark.slow
 def test_synthesis_gives_the_same_bytes_with_any_number_of_threads():
     seen = {
-        subprocess.run([sys.executable, "-c", SCRIPT], capture_output=True, text=True, check=True,
-                       env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path),
-                            "OPENBLAS_NUM_THREADS": threads, "OMP_NUM_THREADS": threads}).stdout
+        subprocess.run(
+            [sys.executable, "-c", SCRIPT],
+            capture_output=True,
+            text=True,
+            check=True,
+            env={
+                **os.environ,
+                "PYTHONPATH": os.pathsep.join(sys.path),
+                "OPENBLAS_NUM_THREADS": threads,
+                "OMP_NUM_THREADS": threads,
+            },
+        ).stdout
         for threads in ("1", "4")
     }
     assert len(seen) == 1

@@ -51,8 +51,12 @@ def test_every_engine_equals_the_definition(x, k, gamma):
 @pytest.mark.parametrize("gamma", [0.2, 1.1])
 def test_the_tree_equals_brute_force_on_larger_tables(gamma):
     rng = np.random.default_rng(3)
-    for x in (rng.normal(size=(2500, 3)), rng.integers(0, 9, (2500, 2)) / 10, rng.lognormal(0, 3, (2500, 5)),
-              rng.normal(size=(2500, 2)) * 10.0 ** rng.integers(-25, 25, (2500, 2))):
+    for x in (
+        rng.normal(size=(2500, 3)),
+        rng.integers(0, 9, (2500, 2)) / 10,
+        rng.lognormal(0, 3, (2500, 5)),
+        rng.normal(size=(2500, 2)) * 10.0 ** rng.integers(-25, 25, (2500, 2)),
+    ):
         np.testing.assert_array_equal(vmdav(x, 4, gamma, engine="tree"), vmdav(x, 4, gamma, engine="brute"))
 
 

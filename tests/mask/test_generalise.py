@@ -14,8 +14,9 @@ PATHS = [nested(list("abcdef"), [2]), nested(list("uvwx"), [2]), nested(list("pq
 
 def micro(rows, paths=PATHS, stratum=None):
     frame = pd.DataFrame({f"c{j}": [row[j] for row in rows] for j in range(len(paths))})
-    spec = {f"c{j}": {"role": "quasi-identifier", "hierarchy": Hierarchy(tuple(p.values()))}
-            for j, p in enumerate(paths)}
+    spec = {
+        f"c{j}": {"role": "quasi-identifier", "hierarchy": Hierarchy(tuple(p.values()))} for j, p in enumerate(paths)
+    }
     if stratum is not None:
         frame["s"], spec["s"] = stratum, {"role": "stratum"}
     return shoal.Microdata.of(frame, spec)
@@ -25,8 +26,9 @@ def run(table, **parameters):
     return shoal.Generalise(**parameters).apply(table.records, np.random.default_rng(0))
 
 
-rows = st.lists(st.tuples(st.sampled_from("abcdef"), st.sampled_from("uvwx"), st.sampled_from("pq")),
-                min_size=4, max_size=30)
+rows = st.lists(
+    st.tuples(st.sampled_from("abcdef"), st.sampled_from("uvwx"), st.sampled_from("pq")), min_size=4, max_size=30
+)
 
 
 @given(rows=rows, k=st.integers(1, 4), limit=st.sampled_from([0.0, 0.1, 0.3]))

@@ -60,4 +60,5 @@ def test_bad_input_refused():
     records = shoal.Microdata.of(frame, {"a": "quasi-identifier", "b": "quasi-identifier"}).records
     with pytest.raises(InputError, match="Column 'a' is nominal; groups by correlation need continuous columns"):
         shoal.MicroaggregateColumns(grouping={"method": "mdav", "k": 2}, size=2).apply(
-            records, np.random.default_rng(0))
+            records, np.random.default_rng(0)
+        )

@@ -22,8 +22,11 @@ def cov(x):
     return np.cov(x, rowvar=False)
 
 
-@given(kind=st.sampled_from(["uncorrelated", "correlated", "kim", "orthogonal"]),
-       variance=st.floats(0.01, 1.9), seed=st.integers(0, 999))
+@given(
+    kind=st.sampled_from(["uncorrelated", "correlated", "kim", "orthogonal"]),
+    variance=st.floats(0.01, 1.9),
+    seed=st.integers(0, 999),
+)
 def test_exact_mode_is_exact(kind, variance, seed):
     x = data(60, seed)
     y = masked(x, seed, kind=kind, variance=variance, exact=True)
@@ -66,8 +69,10 @@ def test_sullivan_keeps_univariate_distributions(seed, variance):
 
 def test_sullivan_keeps_correlations_near():
     x = data(5000)
-    assert np.abs(np.corrcoef(masked(x, kind="sullivan", variance=0.3), rowvar=False)
-                  - np.corrcoef(x, rowvar=False)).max() < 0.05
+    assert (
+        np.abs(np.corrcoef(masked(x, kind="sullivan", variance=0.3), rowvar=False) - np.corrcoef(x, rowvar=False)).max()
+        < 0.05
+    )
 
 
 @given(seed=st.integers(0, 999), variance=st.floats(0.01, 20))

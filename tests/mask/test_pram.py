@@ -10,11 +10,21 @@ from shoal.records import Records, Variable
 
 
 def records(codes, m, stratum=None, weights=None):
-    variables = [Variable(name="c", role="confidential", level="nominal", values=np.array(codes, dtype=np.int32),
-                          categories=tuple("abcdefgh"[:m]))]
+    variables = [
+        Variable(
+            name="c",
+            role="confidential",
+            level="nominal",
+            values=np.array(codes, dtype=np.int32),
+            categories=tuple("abcdefgh"[:m]),
+        )
+    ]
     if stratum is not None:
-        variables.append(Variable(name="s", role="stratum", level="nominal", categories=(0, 1),
-                                  values=np.array(stratum, dtype=np.int32)))
+        variables.append(
+            Variable(
+                name="s", role="stratum", level="nominal", categories=(0, 1), values=np.array(stratum, dtype=np.int32)
+            )
+        )
     if weights is not None:
         variables.append(Variable(name="w", role="weight", level="continuous", values=np.array(weights, dtype=float)))
     return Records.of(variables, ["c"])

@@ -27,8 +27,12 @@ def test_two_samples_cannot_be_told_apart_better_than_epsilon(cls, epsilon):
     a, b = np.sort(noisy(cls, 0, 1, epsilon=epsilon)), np.sort(noisy(cls, 10, 2, epsilon=epsilon))
     edges = np.quantile(np.concatenate([a, b]), np.linspace(0.02, 0.98, 40))
     below = [(np.searchsorted(s, edges) / N) for s in (a, b)]
-    events = [(below[0], below[1]), (1 - below[1], 1 - below[0]), (np.diff(below[0]), np.diff(below[1])),
-              (np.diff(below[1]), np.diff(below[0]))]
+    events = [
+        (below[0], below[1]),
+        (1 - below[1], 1 - below[0]),
+        (np.diff(below[0]), np.diff(below[1])),
+        (np.diff(below[1]), np.diff(below[0])),
+    ]
     reached = 0.0
     for p, q in events:
         margin = norm.ppf(1 - 1e-5) * np.sqrt((p * (1 - p) + np.exp(2 * epsilon) * q * (1 - q)) / N)

@@ -38,8 +38,10 @@ def test_swaps_stay_inside_strata_and_missing_cells_stay_put():
     x[::7] = np.nan
     stratum = np.repeat([0, 1], n // 2).astype(np.int32)
     records = Records.of(
-        [Variable(name="x", role="confidential", level="continuous", values=x),
-         Variable(name="s", role="stratum", level="nominal", values=stratum, categories=("a", "b"))],
+        [
+            Variable(name="x", role="confidential", level="continuous", values=x),
+            Variable(name="s", role="stratum", level="nominal", values=stratum, categories=("a", "b")),
+        ],
         ["x"],
     )
     new = shoal.RankSwap(p=0.2).apply(records, rng()).records["x"].values
@@ -51,8 +53,10 @@ def test_swaps_stay_inside_strata_and_missing_cells_stay_put():
 
 def test_a_larger_window_disturbs_more():
     x = np.sort(rng(2).normal(size=2000))
+
     def moved(p):
         return np.abs(shoal.RankSwap(p=p).apply(Records.from_array(x), rng()).records["x0"].values - x).mean()
+
     assert moved(0.01) < moved(0.1) < moved(1.0)
 
 

@@ -37,8 +37,13 @@ def test_dates():
     days = [date(2024, 2, 29), date(2023, 12, 31), None]
     spec = {"role": "quasi-identifier", "missing": "keep"}
     frame = pd.DataFrame({"c": pd.array(days, dtype="date32[pyarrow]")})
-    for period, first in {"year": date(2024, 1, 1), "quarter": date(2024, 1, 1), "month": date(2024, 2, 1),
-                          "week": date(2024, 2, 26), "day": date(2024, 2, 29)}.items():
+    for period, first in {
+        "year": date(2024, 1, 1),
+        "quarter": date(2024, 1, 1),
+        "month": date(2024, 2, 1),
+        "week": date(2024, 2, 26),
+        "day": date(2024, 2, 29),
+    }.items():
         micro = shoal.Microdata.of(frame, {"c": spec})
         got = micro.rebuild(shoal.Recode(period=period).apply(micro.records, np.random.default_rng(0)).records)
         assert got.native["c"].tolist()[0] == first
@@ -48,8 +53,11 @@ def test_dates():
     assert recoded(["2024-02-29", "2023-12-31"], period="quarter")[0] == ["2024-Q1", "2023-Q4"]
 
 
-@given(values=st.lists(st.integers(0, 40), min_size=2, max_size=80), bins=st.integers(2, 6),
-       spacing=st.sampled_from(["equal-width", "equal-count", "log"]))
+@given(
+    values=st.lists(st.integers(0, 40), min_size=2, max_size=80),
+    bins=st.integers(2, 6),
+    spacing=st.sampled_from(["equal-width", "equal-count", "log"]),
+)
 def test_bins_keep_order_and_partition_the_values(values, bins, spacing):
     x = np.array(values, dtype=float) + 1
     micro = shoal.Microdata.of(pd.DataFrame({"c": x}), {"c": "quasi-identifier"})

@@ -12,22 +12,32 @@ from shoal.errors import InputError, Refused
 from shoal.records import Records, Variable
 
 tables = st.integers(2, 4).flatmap(
-    lambda q: st.lists(st.lists(st.integers(-1, 2), min_size=q, max_size=q), min_size=5, max_size=30))
+    lambda q: st.lists(st.lists(st.integers(-1, 2), min_size=q, max_size=q), min_size=5, max_size=30)
+)
 complete = st.integers(2, 3).flatmap(
-    lambda q: st.lists(st.lists(st.integers(0, 2), min_size=q, max_size=q), min_size=3, max_size=5))
+    lambda q: st.lists(st.lists(st.integers(0, 2), min_size=q, max_size=q), min_size=3, max_size=5)
+)
 
 
 def records(rows, level="nominal", stratum=None):
     codes = np.array(rows, dtype=np.int32)
     variables = [
-        Variable(name=f"k{j}", role="quasi-identifier", level=level, values=np.ascontiguousarray(column),
-                 categories=tuple(range(int(codes.max(initial=0)) + 1)))
+        Variable(
+            name=f"k{j}",
+            role="quasi-identifier",
+            level=level,
+            values=np.ascontiguousarray(column),
+            categories=tuple(range(int(codes.max(initial=0)) + 1)),
+        )
         for j, column in enumerate(codes.T)
     ]
     names = [v.name for v in variables]
     if stratum is not None:
-        variables.append(Variable(name="s", role="stratum", level="nominal", categories=(0, 1),
-                                  values=np.array(stratum, dtype=np.int32)))
+        variables.append(
+            Variable(
+                name="s", role="stratum", level="nominal", categories=(0, 1), values=np.array(stratum, dtype=np.int32)
+            )
+        )
     return Records.of(variables, names)
 
 
@@ -40,8 +50,13 @@ def cells(before, after):
     return sum(x >= 0 > y for a, b in zip(before, after) for x, y in zip(a, b))
 
 
-@given(rows=tables, k=st.integers(1, 5), seed=st.integers(0, 9),
-       missing=st.sampled_from(["wildcard", "nothing", "equal"]), search=st.sampled_from(["greedy", "refined"]))
+@given(
+    rows=tables,
+    k=st.integers(1, 5),
+    seed=st.integers(0, 9),
+    missing=st.sampled_from(["wildcard", "nothing", "equal"]),
+    search=st.sampled_from(["greedy", "refined"]),
+)
 def test_k_is_reached_by_brute_force_and_only_cells_are_blanked(rows, k, seed, missing, search):
     try:
         after, facts = suppressed(rows, seed, k=k, missing=missing, search=search, effort=0.01)
@@ -65,8 +80,11 @@ def test_optimum_equals_exhaustive_search(rows, k):
 
 
 @settings(max_examples=15)
-@given(rows=st.lists(st.lists(st.integers(0, 3), min_size=3, max_size=3), min_size=10, max_size=40),
-       k=st.integers(2, 4), seed=st.integers(0, 9))
+@given(
+    rows=st.lists(st.lists(st.integers(0, 3), min_size=3, max_size=3), min_size=10, max_size=40),
+    k=st.integers(2, 4),
+    seed=st.integers(0, 9),
+)
 def test_refined_is_near_the_optimum_and_no_worse_than_greedy(rows, k, seed):
     cost = {"k0": 1.0, "k1": 2.0, "k2": 3.5}
     best = suppressed(rows, k=k, search="optimal", importance=cost)[1]["weighted cells"]
@@ -84,8 +102,11 @@ def test_k_is_reached_with_sacrifice_too(rows, k, seed):
 
 
 @settings(max_examples=15)
-@given(rows=st.lists(st.lists(st.integers(0, 2), min_size=3, max_size=3), min_size=8, max_size=30),
-       k=st.integers(2, 3), seed=st.integers(0, 9))
+@given(
+    rows=st.lists(st.lists(st.integers(0, 2), min_size=3, max_size=3), min_size=8, max_size=30),
+    k=st.integers(2, 3),
+    seed=st.integers(0, 9),
+)
 def test_classes_under_equal_cost_no_less_than_the_optimum(rows, k, seed):
     best = suppressed(rows, k=k, missing="equal", search="optimal")[1]["cells suppressed"]
     found = suppressed(rows, seed, k=k, missing="equal")[1]["cells suppressed"]
@@ -193,7 +214,8 @@ def test_records_are_dropped_until_k_or_refused(rows, k, missing):
     if gone := len(rows) - len(left):
         with pytest.raises(Refused, match=f"would have to drop {gone} of {len(rows)} records"):
             shoal.SuppressRecords(k=k, limit=(gone - 0.5) / len(rows), missing=missing).apply(
-                before, np.random.default_rng(0))
+                before, np.random.default_rng(0)
+            )
 
 
 def test_bad_input_refused():

@@ -13,10 +13,14 @@ from shoal.errors import InputError
 
 def people(seed=0, n=300):
     g = np.random.default_rng(seed)
-    return pd.DataFrame({
-        "a": g.choice(list("xyz"), n, p=[0.6, 0.3, 0.1]), "b": g.integers(0, 3, n).astype(str),
-        "c": g.integers(0, 4, n).astype(str), "d": g.choice(list("pq"), n),
-    })
+    return pd.DataFrame(
+        {
+            "a": g.choice(list("xyz"), n, p=[0.6, 0.3, 0.1]),
+            "b": g.integers(0, 3, n).astype(str),
+            "c": g.integers(0, 4, n).astype(str),
+            "d": g.choice(list("pq"), n),
+        }
+    )
 
 
 def table(frame, columns, **roles):
@@ -58,10 +62,15 @@ def households(seed=0, n=150):
     region = g.integers(0, 3, n)
     town = region * 2 + g.integers(0, 2, n)
     h = np.repeat(np.arange(n), size)
-    return pd.DataFrame({
-        "hid": h, "region": region[h].astype(str), "town": town[h].astype(str),
-        "sex": g.choice(list("fm"), len(h)), "job": g.choice(list("abcdefgh"), len(h)),
-    })
+    return pd.DataFrame(
+        {
+            "hid": h,
+            "region": region[h].astype(str),
+            "town": town[h].astype(str),
+            "sex": g.choice(list("fm"), len(h)),
+            "job": g.choice(list("abcdefgh"), len(h)),
+        }
+    )
 
 
 @given(seed=st.integers(0, 99), share=st.sampled_from([0.0, 0.3]))
@@ -71,11 +80,13 @@ def test_targeted_swapping_keeps_counts_and_moves_households_at_risk(seed, share
     after, facts = run(method, before, ["region", "town"], seed, hid="household")
     assert (after[["hid", "sex", "job"]] == before[["hid", "sex", "job"]]).all(axis=None)
     assert after.groupby("hid")["town"].nunique().max() == 1
+
     def profile(frame):
         grouped = frame.sort_values(["hid", "sex"]).groupby("hid")
         return Counter(zip(grouped["town"].first(), grouped["region"].first(), grouped["sex"].agg("".join)))
+
     assert profile(before) == profile(after)
-    moved = (after.groupby("hid")["town"].first() != before.groupby("hid")["town"].first())
+    moved = after.groupby("hid")["town"].first() != before.groupby("hid")["town"].first()
     assert facts["swapped"] == moved.sum() >= share * len(moved) - 2
     rare = before.groupby(["region", "sex", "job"])["hid"].transform("size") < 3
     at_risk = before[rare]["hid"].unique()
@@ -123,5 +134,9 @@ def test_bad_input_refused():
     with pytest.raises(InputError, match="Column 'a' is nominal"):
         run(shoal.Shuffle(), people(), ["a"])
     with pytest.raises(InputError, match="all members of a household must have the same geography"):
-        run(shoal.TargetedSwap(), households().assign(town="1").pipe(
-            lambda f: f.assign(region=np.arange(len(f)).astype(str))), ["region", "town"], hid="household")
+        run(
+            shoal.TargetedSwap(),
+            households().assign(town="1").pipe(lambda f: f.assign(region=np.arange(len(f)).astype(str))),
+            ["region", "town"],
+            hid="household",
+        )

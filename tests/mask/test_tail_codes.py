@@ -82,7 +82,12 @@ def test_bad_input_refused():
 def test_a_bound_for_each_column():
     x = np.array([[1.0, 100], [2, 200], [3, 300], [4, 400], [5, 500]])
     assert coded(shoal.TopCode, x, value={"x0": 4, "x1": 250.5}).raw().tolist() == [
-        [1, 100], [2, 200], [3, 250.5], [4, 250.5], [4, 250.5]]
+        [1, 100],
+        [2, 200],
+        [3, 250.5],
+        [4, 250.5],
+        [4, 250.5],
+    ]
     assert coded(shoal.BottomCode, x, quantile={"x0": 0.4, "x1": 0.2}).raw()[:, 0].tolist() == [2, 2, 3, 4, 5]
     assert coded(shoal.TopCode, x, k={"x0": 1, "x1": 3}).raw()[:, 1].tolist() == [100, 200, 300, 300, 300]
     labels = coded(shoal.TopCode, x, value={"x0": 4, "x1": 250}, replace="label")
@@ -97,20 +102,26 @@ def test_together_with_bounds_of_their_own_codes_whoever_passes_one():
     assert new.tolist() == [[5, 400], [2, 200], [3, 100], [5, 400]]
 
 
-@pytest.mark.parametrize(("parameters", "message"), [
-    ({"value": {"x0": 4}}, r"value must name each .* no other; it leaves out 'x1' of the columns 'x0', 'x1'\."),
-    ({"k": {"x0": 4, "x1": 1, "y": 2}}, r"k must name each .* it names 'y', not among the columns 'x0', 'x1'\."),
-])
+@pytest.mark.parametrize(
+    ("parameters", "message"),
+    [
+        ({"value": {"x0": 4}}, r"value must name each .* no other; it leaves out 'x1' of the columns 'x0', 'x1'\."),
+        ({"k": {"x0": 4, "x1": 1, "y": 2}}, r"k must name each .* it names 'y', not among the columns 'x0', 'x1'\."),
+    ],
+)
 def test_bounds_name_the_columns_of_the_step(parameters, message):
     with pytest.raises(InputError, match=message):
         coded(shoal.TopCode, np.ones((5, 2)), **parameters)
 
 
-@pytest.mark.parametrize(("parameters", "message"), [
-    ({"quantile": {"a": 1.5}}, "quantile must be .*less than 1"),
-    ({"k": {"a": 0}}, "k must be .*greater than or equal to 1"),
-    ({"k": {"a": 2}, "together": True, "replace": "mean"}, "with together, k must be one number"),
-])
+@pytest.mark.parametrize(
+    ("parameters", "message"),
+    [
+        ({"quantile": {"a": 1.5}}, "quantile must be .*less than 1"),
+        ({"k": {"a": 0}}, "k must be .*greater than or equal to 1"),
+        ({"k": {"a": 2}, "together": True, "replace": "mean"}, "with together, k must be one number"),
+    ],
+)
 def test_wrong_bounds_of_columns(parameters, message):
     with pytest.raises(InputError, match=message):
         shoal.TopCode(**parameters)

@@ -30,10 +30,17 @@ def nested(leaves, widths):
     return {leaf: (leaf, *(f"{w}:{i // w}" for w in widths), "*") for i, leaf in enumerate(leaves)}
 
 
-WIDTHS = {"age": [5, 10, 20, 40], "workclass": [2, 4], "education": [2, 4, 8], "marital": [2, 4],
-          "occupation": [2, 6], "race": [2], "sex": [], "country": [5, 20]}
-SIZES = {"age": 74, "workclass": 8, "education": 16, "marital": 7, "occupation": 14, "race": 5, "sex": 2,
-         "country": 41}
+WIDTHS = {
+    "age": [5, 10, 20, 40],
+    "workclass": [2, 4],
+    "education": [2, 4, 8],
+    "marital": [2, 4],
+    "occupation": [2, 6],
+    "race": [2],
+    "sex": [],
+    "country": [5, 20],
+}
+SIZES = {"age": 74, "workclass": 8, "education": 16, "marital": 7, "occupation": 14, "race": 5, "sex": 2, "country": 41}
 
 
 def adult_like(n, seed=0):

@@ -48,9 +48,7 @@ def em(x, posterior, model, steps, floor=0.0):
         weight = posterior.sum(axis=0)
         proportion = held(weight / len(x), floor)
         mean = posterior.T @ x / weight[:, None]
-        scatter = np.array(
-            [(posterior[:, [g]] * (x - mean[g])).T @ (x - mean[g]) for g in range(len(weight))]
-        )
+        scatter = np.array([(posterior[:, [g]] * (x - mean[g])).T @ (x - mean[g]) for g in range(len(weight))])
         covariance = covariances(model, weight, scatter, d)
         logs = log_densities(x, proportion, mean, covariance)
         top = logs.max(axis=1, keepdims=True)

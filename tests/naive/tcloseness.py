@@ -27,6 +27,7 @@ def merge(x, labels, excess, k=1, partner="nearest"):
 
 def price(x, g, h, excess):
     """The rise of the loss by uniting two groups, over the excess that this settles."""
+
     def loss(members):
         return ((x[members] - x[members].mean(axis=0)) ** 2).sum()
 

@@ -31,8 +31,7 @@ def least_loss(values, k):
             known[group] = loss([values[i] for i in group])
         return known[group]
 
-    return min(sum(of(tuple(group)) for group in division)
-               for division in partitions(list(range(len(values))), k))
+    return min(sum(of(tuple(group)) for group in division) for division in partitions(list(range(len(values))), k))
 
 
 def least_loss_of_runs(values, k):

@@ -10,8 +10,14 @@ from shoal.microdata import Microdata
 
 def mixed(n, seed, towns="abc"):
     rng = np.random.default_rng(seed)
-    frame = pl.DataFrame({"age": rng.normal(size=n), "pay": rng.lognormal(size=n), "town": rng.choice(list(towns), n),
-                          "grade": rng.integers(0, 3, n)})
+    frame = pl.DataFrame(
+        {
+            "age": rng.normal(size=n),
+            "pay": rng.lognormal(size=n),
+            "town": rng.choice(list(towns), n),
+            "grade": rng.integers(0, 3, n),
+        }
+    )
     roles = dict.fromkeys(frame.columns, "quasi-identifier")
     return Microdata.of(frame, {**roles, "grade": {"role": "quasi-identifier", "level": "ordinal"}}).records
 
@@ -40,7 +46,8 @@ def test_every_group_reaches_k(seed, n, k):
 def test_one_level_is_the_method_itself():
     x = np.random.default_rng(1).normal(size=(50, 2))
     np.testing.assert_array_equal(
-        shoal.Consensus(start=shoal.MDAV(k=4)).partition(x).labels, shoal.MDAV(k=4).partition(x).labels)
+        shoal.Consensus(start=shoal.MDAV(k=4)).partition(x).labels, shoal.MDAV(k=4).partition(x).labels
+    )
 
 
 def test_the_consensus_serves_every_level_better_than_another_level_s_groups():
@@ -48,4 +55,5 @@ def test_the_consensus_serves_every_level_better_than_another_level_s_groups():
     part = shoal.Consensus(start=shoal.MDAV(k=8)).partition(records)
     alone = shoal.MDAV(k=8).partition(records.targeting(["town"]))
     assert part.information_loss(records.matrix(["age", "pay"])) < alone.information_loss(
-        records.matrix(["age", "pay"]))
+        records.matrix(["age", "pay"])
+    )

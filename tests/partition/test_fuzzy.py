@@ -89,8 +89,9 @@ def test_a_column_outside_the_rules_keeps_its_plain_formula(seed: int) -> None:
 
     records = summed(30, seed, noise=5.0)
     rng = np.random.default_rng(seed)
-    records = records.with_variables(Variable(name="other", role="quasi-identifier", level="continuous",
-                                              values=rng.normal(size=30))).targeting(["a", "other", "b", "s"])
+    records = records.with_variables(
+        Variable(name="other", role="quasi-identifier", level="continuous", values=rng.normal(size=30))
+    ).targeting(["a", "other", "b", "s"])
     _, system = system_of((SUM,), records)
     means, _ = naive.step(records.matrix(), records.matrix()[:4] + 0.1, "power", 1.5)
     moved = _onto(means, system)
@@ -168,11 +169,16 @@ def test_an_unbalanced_draw_says_what_it_left() -> None:
 def test_categories_take_the_centre_nearest_to_them() -> None:
     rng = np.random.default_rng(2)
     site = np.repeat([0, 1], 30).astype(np.int32)
-    records = Records.of([
-        Variable(name="x", role="quasi-identifier", level="continuous", values=20.0 * site + rng.normal(size=60)),
-        Variable(name="site", role="quasi-identifier", level="nominal", values=site, categories=("north", "south")),
-        Variable(name="grade", role="quasi-identifier", level="ordinal", values=2 * site, categories=("a", "b", "c")),
-    ], targets=["x", "site", "grade"])
+    records = Records.of(
+        [
+            Variable(name="x", role="quasi-identifier", level="continuous", values=20.0 * site + rng.normal(size=60)),
+            Variable(name="site", role="quasi-identifier", level="nominal", values=site, categories=("north", "south")),
+            Variable(
+                name="grade", role="quasi-identifier", level="ordinal", values=2 * site, categories=("a", "b", "c")
+            ),
+        ],
+        targets=["x", "site", "grade"],
+    )
     part = FuzzyCMeans(c=2, m1=1.2, m2=1.05).partition(records, seed=1)
     after = FuzzyCentre().apply(records, part, rng).records
     assert (after["site"].values == site).all()
@@ -191,12 +197,24 @@ def test_centres_come_back_in_the_units_of_the_column(scale) -> None:
 
 def test_strata_have_centres_of_their_own() -> None:
     rng = np.random.default_rng(5)
-    records = Records.of([
-        Variable(name="x", role="quasi-identifier", level="continuous",
-                 values=np.concatenate([rng.normal(0, 1, 20), rng.normal(500, 1, 20)])),
-        Variable(name="region", role="stratum", level="nominal", values=np.repeat([0, 1], 20).astype(np.int32),
-                 categories=("r1", "r2")),
-    ], targets=["x"])
+    records = Records.of(
+        [
+            Variable(
+                name="x",
+                role="quasi-identifier",
+                level="continuous",
+                values=np.concatenate([rng.normal(0, 1, 20), rng.normal(500, 1, 20)]),
+            ),
+            Variable(
+                name="region",
+                role="stratum",
+                level="nominal",
+                values=np.repeat([0, 1], 20).astype(np.int32),
+                categories=("r1", "r2"),
+            ),
+        ],
+        targets=["x"],
+    )
     part = FuzzyCMeans(k=4).partition(records, seed=1)
     after = FuzzyCentre().apply(records, part, rng).records["x"].values
     assert after[:20].max() < 10 and after[20:].min() > 490

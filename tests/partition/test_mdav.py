@@ -32,8 +32,7 @@ def test_every_group_holds_k_to_2k_minus_1(n: int, k: int, seed: int) -> None:
 
 def test_frames_of_every_kind_give_the_same_groups() -> None:
     columns = {"a": [1, 5, 2, 8, 9, 3], "b": ["u", "v", "u", "v", "v", "u"]}
-    found = [MDAV(k=3).partition(make(columns)).labels.tolist()
-             for make in (pl.DataFrame, pd.DataFrame, pa.table)]
+    found = [MDAV(k=3).partition(make(columns)).labels.tolist() for make in (pl.DataFrame, pd.DataFrame, pa.table)]
     assert found[0] == found[1] == found[2]
 
 

@@ -57,10 +57,13 @@ def test_the_same_from_every_frame_and_on_mixed_columns():
     assert MuApprox(k=3).partition(data).k >= 3
 
 
-@pytest.mark.parametrize(("bad", "message"), [
-    ({"k": 0}, "mu-approx: k must be greater than or equal to 1; got 0."),
-    ({}, "mu-approx needs the parameter 'k'; give it a value."),
-])
+@pytest.mark.parametrize(
+    ("bad", "message"),
+    [
+        ({"k": 0}, "mu-approx: k must be greater than or equal to 1; got 0."),
+        ({}, "mu-approx needs the parameter 'k'; give it a value."),
+    ],
+)
 def test_bad_parameters(bad, message):
     with pytest.raises(ParameterError, match=message):
         MuApprox(**bad)

@@ -16,8 +16,13 @@ def loss(part, x):
 
 
 @settings(max_examples=20)
-@given(st.integers(2, 40), st.integers(1, 4), st.integers(0, 2**32), st.sampled_from(["normal", "grid", "constant"]),
-       st.sampled_from(["none", "windows", "columns"]))
+@given(
+    st.integers(2, 40),
+    st.integers(1, 4),
+    st.integers(0, 2**32),
+    st.sampled_from(["normal", "grid", "constant"]),
+    st.sampled_from(["none", "windows", "columns"]),
+)
 def test_promised_sizes_and_never_worse(n, k, seed, kind, finish):
     rng = np.random.default_rng(seed)
     x = {"normal": rng.normal(size=(n, 3)), "grid": rng.integers(0, 3, (n, 3)) / 1.0, "constant": np.ones((n, 3))}[kind]
@@ -106,8 +111,14 @@ def test_weights_enter_the_loss_when_asked():
 
 def test_households_weigh_what_their_members_do():
     rng = np.random.default_rng(5)
-    frame = pl.DataFrame({"a": rng.normal(size=20), "b": rng.normal(size=20), "w": rng.choice([1.0, 9.0], 20),
-                          "home": [0] * 3 + [1] * 5 + [i // 2 for i in range(4, 16)]})
+    frame = pl.DataFrame(
+        {
+            "a": rng.normal(size=20),
+            "b": rng.normal(size=20),
+            "w": rng.choice([1.0, 9.0], 20),
+            "home": [0] * 3 + [1] * 5 + [i // 2 for i in range(4, 16)],
+        }
+    )
     columns = {"a": "quasi-identifier", "b": "quasi-identifier", "w": "weight", "home": "household"}
     table = Microdata.of(frame, columns).records
     x, w, homes = table.matrix(), table.weights, table.households

@@ -31,17 +31,29 @@ def tables(draw, most=30, gaps=False):
     cell = st.lists(values, min_size=n, max_size=n)
     number = st.one_of(values, st.floats(-9, 9).map(lambda v: round(v, 1)), *[st.just(np.nan)] * gaps)
     numbers = st.lists(number, min_size=n, max_size=n)
-    columns = [Variable(name=name, role="quasi-identifier", level="continuous", values=np.array(draw(cell)))
-               for name in ("a", "b")]
+    columns = [
+        Variable(name=name, role="quasi-identifier", level="continuous", values=np.array(draw(cell)))
+        for name in ("a", "b")
+    ]
     columns.append(Variable(name="pay", role="confidential", level="continuous", values=np.array(draw(numbers))))
     if draw(st.booleans()):
         codes = draw(st.lists(st.integers(-gaps, 2), min_size=n, max_size=n))
-        columns.append(Variable(name="ill", role="confidential", level=draw(st.sampled_from(["ordinal", "nominal"])),
-                                values=np.array(codes, dtype=np.int32), categories=("x", "y", "z")))
+        columns.append(
+            Variable(
+                name="ill",
+                role="confidential",
+                level=draw(st.sampled_from(["ordinal", "nominal"])),
+                values=np.array(codes, dtype=np.int32),
+                categories=("x", "y", "z"),
+            )
+        )
     if draw(st.booleans()):
         codes = draw(st.lists(st.integers(0, 1), min_size=n, max_size=n))
-        columns.append(Variable(name="region", role="stratum", level="nominal", values=np.array(codes, np.int32),
-                                categories=("n", "s")))
+        columns.append(
+            Variable(
+                name="region", role="stratum", level="nominal", values=np.array(codes, np.int32), categories=("n", "s")
+            )
+        )
     return Records.of(columns, targets=("a", "b"))
 
 
@@ -164,8 +176,11 @@ def test_groups_that_are_only_too_small_join_the_nearest_whatever_the_partner():
 def test_the_cheapest_partner_settles_more_for_less():
     """Pay 1 and 4 are worst, at 1/2. The neighbour of 1 is 2: together they are at 1/3, which is over t, and in the
     end all are in one group. With 4, only a little farther, 1 is at 1/6, and so are 2 and 3."""
-    columns = confidential_bins(Records.of([Variable(name="pay", role="confidential", level="continuous",
-                                                     values=np.array([1.0, 2.0, 4.0, 3.0]))]))
+    columns = confidential_bins(
+        Records.of(
+            [Variable(name="pay", role="confidential", level="continuous", values=np.array([1.0, 2.0, 4.0, 3.0]))]
+        )
+    )
     demand = Demand.of(columns, [emd.close(columns[0].table(), 0.2)])
     x, single = np.array([[0.0], [-1.0], [1.1], [-2.0]]), np.arange(4, dtype=np.int32)
     assert len(set(merge_groups(x, demand.guard, single, 1)[0])) == 1
@@ -196,12 +211,20 @@ def test_refinement_itself_never_goes_below_k():
 def test_loss_of_a_single_column(how):
     x = np.array([1.0, 3.0, 10.0, 14.0])
     part = shoal.MDAV(k=2).partition(x)
-    assert getattr(part, how)(x) == getattr(part, how)(x[:, None]) == {
-        "sse": 10.0, "information_loss": 100 * 10 / 110}[how]
+    assert (
+        getattr(part, how)(x)
+        == getattr(part, how)(x[:, None])
+        == {"sse": 10.0, "information_loss": 100 * 10 / 110}[how]
+    )
 
 
-@given(records=tables(gaps=True), k=st.integers(1, 4), l=st.sampled_from([1, 1.5, 2, 3]),
-       kind=st.sampled_from(["distinct", "entropy", "recursive"]), c=st.sampled_from([0.5, 1.0, 3.0]))
+@given(
+    records=tables(gaps=True),
+    k=st.integers(1, 4),
+    l=st.sampled_from([1, 1.5, 2, 3]),
+    kind=st.sampled_from(["distinct", "entropy", "recursive"]),
+    c=st.sampled_from([0.5, 1.0, 3.0]),
+)
 def test_diverse_or_refused(records, k, l, kind, c):  # noqa: E741
     strata = records.strata
     if k > (len(records) if strata is None else np.bincount(strata).min()):

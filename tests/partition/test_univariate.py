@@ -45,6 +45,7 @@ def test_never_worse_than_mdav_or_refinement():
 
 def test_weights_can_want_groups_that_are_no_runs():
     """The example of the docstring, by weighted error."""
+
     def lost(*groups):
         return sum(sum(w * (v - sum(w * v for v, w in g) / sum(w for _, w in g)) ** 2 for v, w in g) for g in groups)
 
@@ -53,6 +54,9 @@ def test_weights_can_want_groups_that_are_no_runs():
 
 
 def test_several_columns_are_an_error_that_says_what_to_do():
-    with pytest.raises(DataError, match=r"^univariate works on one column that is continuous or ordinal; got 2 "
-                                        r"\('x0', 'x1'\). Name one column in the step, or use mdav or refined"):
+    with pytest.raises(
+        DataError,
+        match=r"^univariate works on one column that is continuous or ordinal; got 2 "
+        r"\('x0', 'x1'\). Name one column in the step, or use mdav or refined",
+    ):
         shoal.Univariate(k=2).partition(np.zeros((5, 2)))

@@ -48,13 +48,16 @@ def test_progress_rises_over_the_whole_grid():
     assert 0.5 < seen[-1] <= 1
 
 
-@pytest.mark.parametrize(("bad", "message"), [
-    ({"k": 0}, "vmdav: k must be greater than or equal to 1; got 0."),
-    ({"k": 3, "gamma": -0.1}, "vmdav: gamma must be greater than or equal to 0 or 'auto'; got -0.1."),
-    ({"k": 3, "gamma": float("nan")}, "vmdav: gamma must be a finite number or 'auto'; got nan."),
-    ({"k": 3, "gamma": "best"}, "vmdav: gamma must be a valid number, .* or 'auto'; got 'best'."),
-    ({}, "vmdav needs the parameter 'k'; give it a value."),
-])
+@pytest.mark.parametrize(
+    ("bad", "message"),
+    [
+        ({"k": 0}, "vmdav: k must be greater than or equal to 1; got 0."),
+        ({"k": 3, "gamma": -0.1}, "vmdav: gamma must be greater than or equal to 0 or 'auto'; got -0.1."),
+        ({"k": 3, "gamma": float("nan")}, "vmdav: gamma must be a finite number or 'auto'; got nan."),
+        ({"k": 3, "gamma": "best"}, "vmdav: gamma must be a valid number, .* or 'auto'; got 'best'."),
+        ({}, "vmdav needs the parameter 'k'; give it a value."),
+    ],
+)
 def test_bad_parameters(bad, message):
     with pytest.raises(ParameterError, match=message):
         VMDAV(**bad)

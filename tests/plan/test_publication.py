@@ -12,18 +12,39 @@ from shoal.files.tables import Table
 from shoal.microdata import Microdata
 from shoal.plan.publication import hidden_cells, public_rule, public_yaml
 
-FRAME = pl.DataFrame({
-    "name": [f"person-{i}" for i in range(12)],
-    "age": [34, 36, 35, 61, 63, 62, 45, 47, 46, 28, 27, 29],
-    "zip": ["10117", "10119", "10115", "20095", "20097", "20099", "50667", "50668", "50670", "80331", "80333", "80335"],
-    "job": ["baker"] * 6 + ["cooper"] * 5 + ["falconer"],
-    "income": [31250.5, 29990, 30480, 52310, 50870, 51640, 41120, 40090, 42230, 23410, 24560, 9876543.25],
-})
-CITIES = {"Berlin": FRAME["zip"][:3].to_list(), "Hamburg": FRAME["zip"][3:6].to_list(),
-          "Cologne": FRAME["zip"][6:9].to_list(), "Munich": FRAME["zip"][9:].to_list()}
+FRAME = pl.DataFrame(
+    {
+        "name": [f"person-{i}" for i in range(12)],
+        "age": [34, 36, 35, 61, 63, 62, 45, 47, 46, 28, 27, 29],
+        "zip": [
+            "10117",
+            "10119",
+            "10115",
+            "20095",
+            "20097",
+            "20099",
+            "50667",
+            "50668",
+            "50670",
+            "80331",
+            "80333",
+            "80335",
+        ],
+        "job": ["baker"] * 6 + ["cooper"] * 5 + ["falconer"],
+        "income": [31250.5, 29990, 30480, 52310, 50870, 51640, 41120, 40090, 42230, 23410, 24560, 9876543.25],
+    }
+)
+CITIES = {
+    "Berlin": FRAME["zip"][:3].to_list(),
+    "Hamburg": FRAME["zip"][3:6].to_list(),
+    "Cologne": FRAME["zip"][6:9].to_list(),
+    "Munich": FRAME["zip"][9:].to_list(),
+}
 PLAN: dict[str, Any] = {
     "columns": {
-        "name": "identifier", "age": "quasi-identifier", "income": "confidential",
+        "name": "identifier",
+        "age": "quasi-identifier",
+        "income": "confidential",
         "zip": {"role": "quasi-identifier", "level": "nominal", "hierarchy": {"nested": CITIES}},
         "job": {"role": "confidential", "order": ["baker", "cooper", "falconer"], "label": "falconer or not"},
     },
@@ -69,11 +90,16 @@ def test_a_rule_with_a_cell_is_proved_without_telling_it(tmp_path: Path) -> None
     assert "income <= 9876543.250" in (out / "private" / "report.html").read_text().replace("&lt;", "<")
 
 
-@pytest.mark.parametrize(("rule", "told"), [
-    ("x1 <= 1", "x1 <= withheld"), ("`1` + 1.0 * x == 10", "`1` + withheld * x == 10"), ("a == '1 b'", "a == '1 b'"),
-    ("a == '1' -> b in ('2', \"1\")", "a == withheld -> b in ('2', withheld)"),
-    ("a.1 > 1e0 and a < 11", "a.1 > withheld and a < 11"),
-])
+@pytest.mark.parametrize(
+    ("rule", "told"),
+    [
+        ("x1 <= 1", "x1 <= withheld"),
+        ("`1` + 1.0 * x == 10", "`1` + withheld * x == 10"),
+        ("a == '1 b'", "a == '1 b'"),
+        ("a == '1' -> b in ('2', \"1\")", "a == withheld -> b in ('2', withheld)"),
+        ("a.1 > 1e0 and a < 11", "a.1 > withheld and a < 11"),
+    ],
+)
 def test_what_of_a_rule_is_a_cell(rule: str, told: str) -> None:
     assert public_rule(rule, {"1"}) == told
 
@@ -84,23 +110,30 @@ def test_files_are_named_without_their_folders(tmp_path: Path) -> None:
     rows = [";".join([zip_code, city, "*"]) for city, codes in CITIES.items() for zip_code in codes]
     (folder / "cities.csv").write_text("\n".join(rows))
     plan = {**PLAN, "steps": PLAN["steps"][:1]}
-    plan["columns"] = {**PLAN["columns"], "zip": {"role": "quasi-identifier", "level": "nominal",
-                                                  "hierarchy": str(folder / "cities.csv")}}
+    plan["columns"] = {
+        **PLAN["columns"],
+        "zip": {"role": "quasi-identifier", "level": "nominal", "hierarchy": str(folder / "cities.csv")},
+    }
     out, text = published(plan, tmp_path)
     assert "cities.csv" in text
     assert "Mayer" not in text
     assert "Mayer" in (out / "private" / "record.json").read_text()
 
 
-@pytest.mark.parametrize(("step", "told"), [
-    ({"mask": "permute", "columns": ["age"]}, True),
-    ({"mask": "suppress-records", "k": 2, "limit": 0.5, "columns": ["job"]}, False),
-])
+@pytest.mark.parametrize(
+    ("step", "told"),
+    [
+        ({"mask": "permute", "columns": ["age"]}, True),
+        ({"mask": "suppress-records", "k": 2, "limit": 0.5, "columns": ["job"]}, False),
+    ],
+)
 def test_only_values_that_occur_keep_their_labels(tmp_path: Path, step: dict[str, Any], told: bool) -> None:
     frame = FRAME.select("age", job=pl.Series([1] * 11 + [2]))
     labels = Table(frame=frame, value_labels={"job": {1: "craftsman", 2: "falconer"}})
-    plan = {"columns": {"age": "confidential", "job": {"role": "quasi-identifier", "level": "nominal"}},
-            "steps": [step]}
+    plan = {
+        "columns": {"age": "confidential", "job": {"role": "quasi-identifier", "level": "nominal"}},
+        "steps": [step],
+    }
     out = shoal.protect(frame, plan, seed=1).write(tmp_path / "out", labels=labels)
     text = (out / "release" / "codebook.json").read_text()
     assert "craftsman" in text

@@ -31,12 +31,18 @@ MODELS = [
     lambda: shoal.NTCloseness(n=3, t=0.2),
 ]
 
-KEEP = {"q": {"role": "quasi-identifier", "missing": "keep"}, "r": {"role": "quasi-identifier", "missing": "keep"},
-        "c": {"role": "confidential", "missing": "keep"}}
+KEEP = {
+    "q": {"role": "quasi-identifier", "missing": "keep"},
+    "r": {"role": "quasi-identifier", "missing": "keep"},
+    "c": {"role": "confidential", "missing": "keep"},
+}
 
 cells = st.sampled_from([0.0, 1.0, 2.0, 5.0, float("nan")])
-tables = st.lists(st.tuples(st.sampled_from([0.0, 1.0, float("nan")]), st.sampled_from(["x", "y", None]), cells),
-                  min_size=1, max_size=20)
+tables = st.lists(
+    st.tuples(st.sampled_from([0.0, 1.0, float("nan")]), st.sampled_from(["x", "y", None]), cells),
+    min_size=1,
+    max_size=20,
+)
 
 
 def frame_of(rows):
@@ -83,8 +89,12 @@ def test_suppressed_cells_make_no_class_diverse():
     columns = {"q": "quasi-identifier", "ill": {"role": "confidential", "missing": "keep"}}
     for ill in (["flu", None, None, None], ["flu", "flu", None, None], [None] * 4):
         records = Microdata.of(pd.DataFrame({"q": [1] * 4, "ill": ill}), columns)
-        for model in (shoal.LDiversity(l=2), shoal.LDiversity(l=1.1, kind="entropy"), shoal.PSensitivity(p=2),
-                      shoal.LDiversity(l=2, kind="recursive", c=5)):
+        for model in (
+            shoal.LDiversity(l=2),
+            shoal.LDiversity(l=1.1, kind="entropy"),
+            shoal.PSensitivity(p=2),
+            shoal.LDiversity(l=2, kind="recursive", c=5),
+        ):
             assert not model.check(records).holds
 
 
@@ -103,8 +113,7 @@ def test_figures_equal_the_definitions(rows):
     expected = {
         "t": max(float(naive.with_missing(v, table, naive.ordered)) for v in classes.values()),
         "rank": max(float(naive.with_missing(v, table, naive.spread)) for v in classes.values()),
-        "equal": max(sum(abs(shares(v).get(x, 0) - p) for x, p in shares(table).items()) / 2
-                     for v in classes.values()),
+        "equal": max(sum(abs(shares(v).get(x, 0) - p) for x, p in shares(table).items()) / 2 for v in classes.values()),
         "distinct": min(len(set(filled(v))) for v in classes.values()),
         "entropy": min(entropy(filled(v)) for v in classes.values()),
         "recursive": min(recursive(filled(v), 2) for v in classes.values()),
@@ -114,11 +123,15 @@ def test_figures_equal_the_definitions(rows):
         "whole": max(float(naive.with_missing(v, table, naive.ordered)) for v in classes.values()),
     }
     made = {
-        "t": shoal.TCloseness(t=0), "rank": shoal.TCloseness(t=0, distance="rank"),
-        "equal": shoal.TCloseness(t=0, distance="equal"), "distinct": shoal.LDiversity(l=9),
-        "entropy": shoal.LDiversity(l=9, kind="entropy"), "recursive": shoal.LDiversity(l=9, kind="recursive", c=2),
+        "t": shoal.TCloseness(t=0),
+        "rank": shoal.TCloseness(t=0, distance="rank"),
+        "equal": shoal.TCloseness(t=0, distance="equal"),
+        "distinct": shoal.LDiversity(l=9),
+        "entropy": shoal.LDiversity(l=9, kind="entropy"),
+        "recursive": shoal.LDiversity(l=9, kind="recursive", c=2),
         "enhanced": shoal.BetaLikeness(beta=1e-9),
-        "basic": shoal.BetaLikeness(beta=1e-9, enhanced=False), "delta": shoal.DeltaDisclosure(delta=1e-9),
+        "basic": shoal.BetaLikeness(beta=1e-9, enhanced=False),
+        "delta": shoal.DeltaDisclosure(delta=1e-9),
         "whole": shoal.NTCloseness(n=len(rows), t=0),
     }
     for name, model in made.items():
@@ -129,9 +142,14 @@ def test_figures_equal_the_definitions(rows):
 def test_index_order_and_kind_of_table_do_not_matter(rows):
     frame = frame_of(rows)
     shuffled = frame.sample(frac=1, random_state=1).set_index(pd.Index(range(7, 7 + 3 * len(frame), 3)))
-    polars = pl.DataFrame({"q": [None if q != q else q for q, _, _ in rows], "r": [r for _, r, _ in rows],
-                           "c": [None if c != c else c for _, _, c in rows]},
-                          schema={"q": pl.Float64, "r": pl.String, "c": pl.Float64})
+    polars = pl.DataFrame(
+        {
+            "q": [None if q != q else q for q, _, _ in rows],
+            "r": [r for _, r, _ in rows],
+            "c": [None if c != c else c for _, _, c in rows],
+        },
+        schema={"q": pl.Float64, "r": pl.String, "c": pl.Float64},
+    )
     for make in MODELS:
         first = make().check(Microdata.of(frame, KEEP))
         assert make().check(Microdata.of(shuffled, KEEP)) == first
@@ -152,8 +170,9 @@ def test_no_records_no_confidential_column_constant_column(make):
 
 def test_a_planted_lie_is_caught():
     """All classes have one income of each quarter, until one class is given low incomes only."""
-    frame = pd.DataFrame({"age": np.repeat([1, 2, 3, 4], 4),
-                          "pay": [1, 8, 9, 16, 2, 7, 10, 15, 3, 6, 11, 14, 4, 5, 12, 13]})
+    frame = pd.DataFrame(
+        {"age": np.repeat([1, 2, 3, 4], 4), "pay": [1, 8, 9, 16, 2, 7, 10, 15, 3, 6, 11, 14, 4, 5, 12, 13]}
+    )
     honest = shoal.TCloseness(t=0.1).check(frame, confidential="pay")
     assert honest.holds and honest.details["classes that fail"] == 0
     lie = frame.copy()
@@ -171,9 +190,14 @@ def test_a_planted_lie_is_caught():
 
 def test_a_class_of_one_value_is_caught():
     frame = pd.DataFrame({"age": [1, 1, 1, 2, 2, 2], "ill": ["a", "a", "a", "a", "b", "c"]})
-    for model in (shoal.LDiversity(l=2), shoal.LDiversity(l=2, kind="entropy"), shoal.PSensitivity(p=2),
-                  shoal.LDiversity(l=2, kind="recursive", c=3), shoal.BetaLikeness(beta=0.4),
-                  shoal.DeltaDisclosure(delta=1)):
+    for model in (
+        shoal.LDiversity(l=2),
+        shoal.LDiversity(l=2, kind="entropy"),
+        shoal.PSensitivity(p=2),
+        shoal.LDiversity(l=2, kind="recursive", c=3),
+        shoal.BetaLikeness(beta=0.4),
+        shoal.DeltaDisclosure(delta=1),
+    ):
         found = model.check(frame, confidential="ill")
         assert not found.holds
         assert found.details["worst class"]["size"] == 3
@@ -216,16 +240,24 @@ def test_large_set_may_differ_from_the_table():
     """Two towns with different incomes: each class is like its town, no class is like the country."""
     rng = np.random.default_rng(1)
     town = np.repeat([0, 1], 60)
-    frame = pd.DataFrame({"town": town, "age": np.tile(np.repeat(np.arange(6), 10), 2),
-                          "pay": np.tile(rng.permutation(10), 12) + 10 * town})
+    frame = pd.DataFrame(
+        {
+            "town": town,
+            "age": np.tile(np.repeat(np.arange(6), 10), 2),
+            "pay": np.tile(rng.permutation(10), 12) + 10 * town,
+        }
+    )
     assert shoal.TCloseness(t=0.1).check(frame, confidential="pay").achieved > 0.2
     assert shoal.NTCloseness(n=30, t=0.1).check(frame, confidential="pay").achieved == 0
     assert not shoal.NTCloseness(n=61, t=0.1).check(frame, confidential="pay").holds
     assert not shoal.NTCloseness(n=121, t=1).check(frame, confidential="pay").holds
 
 
-@given(points=st.lists(st.tuples(st.integers(0, 4), st.integers(0, 4)), min_size=1, max_size=25, unique=True),
-       n=st.integers(1, 9), data=st.data())
+@given(
+    points=st.lists(st.tuples(st.integers(0, 4), st.integers(0, 4)), min_size=1, max_size=25, unique=True),
+    n=st.integers(1, 9),
+    data=st.data(),
+)
 def test_boxes_are_nested_and_large(points, n, data):
     sizes = np.array(data.draw(st.lists(st.integers(1, 4), min_size=len(points), max_size=len(points))))
     x = np.array(points, dtype=float)
@@ -236,14 +268,17 @@ def test_boxes_are_nested_and_large(points, n, data):
         assert np.bincount(inside, weights=sizes).min() >= min(n, sizes.sum())
 
 
-@pytest.mark.parametrize(("make", "sentence"), [
-    (lambda: shoal.TCloseness(t=1.5), "t-closeness: t must be less than or equal to 1; got 1.5."),
-    (lambda: shoal.LDiversity(l=0), "l-diversity: l must be greater than or equal to 1; got 0."),
-    (lambda: shoal.PSensitivity(p=0), "p-sensitivity: p must be greater than or equal to 1; got 0."),
-    (lambda: shoal.BetaLikeness(beta=0), "beta-likeness: beta must be greater than 0; got 0."),
-    (lambda: shoal.DeltaDisclosure(delta=-1), "delta-disclosure: delta must be greater than 0; got -1."),
-    (lambda: shoal.NTCloseness(n=0, t=0.1), "nt-closeness: n must be greater than or equal to 1; got 0."),
-])
+@pytest.mark.parametrize(
+    ("make", "sentence"),
+    [
+        (lambda: shoal.TCloseness(t=1.5), "t-closeness: t must be less than or equal to 1; got 1.5."),
+        (lambda: shoal.LDiversity(l=0), "l-diversity: l must be greater than or equal to 1; got 0."),
+        (lambda: shoal.PSensitivity(p=0), "p-sensitivity: p must be greater than or equal to 1; got 0."),
+        (lambda: shoal.BetaLikeness(beta=0), "beta-likeness: beta must be greater than 0; got 0."),
+        (lambda: shoal.DeltaDisclosure(delta=-1), "delta-disclosure: delta must be greater than 0; got -1."),
+        (lambda: shoal.NTCloseness(n=0, t=0.1), "nt-closeness: n must be greater than or equal to 1; got 0."),
+    ],
+)
 def test_parameters_outside_their_limits(make, sentence):
     with pytest.raises(ParameterError) as error:
         make()

@@ -149,10 +149,14 @@ def test_frames():
 def test_a_column_that_is_all_but_unchanged_links_though_few_records_refute_nothing():
     """Three records measure next to nothing (Wilson's interval of 3 of 3 reaches down to 0.31), but all are found."""
     frame = pl.DataFrame({"a": [1.0, 2.0, 4.0], "b": [5.0, 3.0, 8.0]})
-    plan = {"columns": dict.fromkeys("ab", "quasi-identifier"),
-            "steps": [{"partition": "whole", "replace": "permutation", "columns": ["a"]},
-                      {"mask": "noise", "columns": ["b"], "variance": 1e-12}],
-            "requirements": [{"privacy": "probabilistic-k-anonymity", "k": 2}]}
+    plan = {
+        "columns": dict.fromkeys("ab", "quasi-identifier"),
+        "steps": [
+            {"partition": "whole", "replace": "permutation", "columns": ["a"]},
+            {"mask": "noise", "columns": ["b"], "variance": 1e-12},
+        ],
+        "requirements": [{"privacy": "probabilistic-k-anonymity", "k": 2}],
+    }
     with pytest.raises(Refused, match="'b' was released unchanged, or so nearly that the nearest value gives it back"):
         shoal.protect(frame, plan, seed=1)
 

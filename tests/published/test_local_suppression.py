@@ -24,11 +24,19 @@ def published(shared):
 
 
 def records_of(frame):
-    return Records.of([
-        Variable(name=name, role="quasi-identifier", level="nominal", values=pd.factorize(frame[name], sort=True)[0]
-                 .astype(np.int32), categories=tuple(sorted(frame[name].unique().tolist())))
-        for name in frame
-    ], list(frame))
+    return Records.of(
+        [
+            Variable(
+                name=name,
+                role="quasi-identifier",
+                level="nominal",
+                values=pd.factorize(frame[name], sort=True)[0].astype(np.int32),
+                categories=tuple(sorted(frame[name].unique().tolist())),
+            )
+            for name in frame
+        ],
+        list(frame),
+    )
 
 
 def brute_force(records, missing):

@@ -6,13 +6,7 @@ import numpy as np
 import pytest
 
 from published.thyroid import thyroid_continuous
-from shoal.kernels.mixture import (
-    COVARIANCE_MODELS,
-    VVE_ALONG_EVE,
-    mixture_em,
-    parameter_count,
-    statistics_of,
-)
+from shoal.kernels.mixture import COVARIANCE_MODELS, VVE_ALONG_EVE, mixture_em, parameter_count, statistics_of
 from shoal.partition.gaussian_mixture import GaussianMixture
 
 
@@ -61,10 +55,10 @@ def test_the_vve_of_mclust_is_no_maximum_of_the_likelihood_and_ours_is(reference
     axes = np.linalg.eigh(fit.covariance[0])[1]
     weight, _, scatter = fit.statistics
     roots = np.array([np.exp(np.log(np.diag(axes.T @ w @ axes)).mean()) for w in scatter])
-    assert turning(axes, scatter, roots).max() < 1e-6 * roots.sum()   # EVE's criterion is at rest,
-    assert turning(axes, scatter, weight).max() > 0.3 * len(x)        # the likelihood is not:
+    assert turning(axes, scatter, roots).max() < 1e-6 * roots.sum()  # EVE's criterion is at rest,
+    assert turning(axes, scatter, weight).max() > 0.3 * len(x)  # the likelihood is not:
     step = mixture_em(x, fit.statistics, model="VVE", most_steps=1)
-    assert step.loglik > theirs + 2.5                                 # one M-step of VVE from there gains 2.9
+    assert step.loglik > theirs + 2.5  # one M-step of VVE from there gains 2.9
     assert fitted(x, fit.statistics, "VVE").loglik == pytest.approx(-7490.5484, abs=1e-3)
 
     ours = fitted(x, first, "VVE", tolerance=1e-13)

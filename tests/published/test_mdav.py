@@ -9,8 +9,12 @@ from shoal.kernels.mdav import mdav
 
 # IL = 100 SSE / SST of `microaggregation(as.data.frame(scale(X)), method = "mdav", aggr = k)`.
 LOSS = {
-    ("census", 3): 5.692186, ("census", 5): 9.088435, ("census", 10): 14.155930,
-    ("tarragona", 3): 16.932588, ("tarragona", 5): 22.461860, ("tarragona", 10): 33.192885,
+    ("census", 3): 5.692186,
+    ("census", 5): 9.088435,
+    ("census", 10): 14.155930,
+    ("tarragona", 3): 16.932588,
+    ("tarragona", 5): 22.461860,
+    ("tarragona", 10): 33.192885,
 }
 
 

@@ -21,8 +21,14 @@ import pytest
 from shoal.partition.mdav import MDAV
 from shoal.partition.mu_approx import MuApprox
 
-LOWER_BOUND = {("census", 3): 4.646, ("census", 5): 5.017, ("census", 10): 7.336,
-               ("tarragona", 3): 13.857, ("tarragona", 5): 13.927, ("tarragona", 10): 19.218}
+LOWER_BOUND = {
+    ("census", 3): 4.646,
+    ("census", 5): 5.017,
+    ("census", 10): 7.336,
+    ("tarragona", 3): 13.857,
+    ("tarragona", 5): 13.927,
+    ("tarragona", 10): 19.218,
+}
 
 
 @pytest.mark.parametrize(("name", "k"), LOWER_BOUND)

@@ -9,9 +9,12 @@ from shoal.set_partition import groups_of, neighbour_bound, relaxation
 
 
 def load(shared, name):
-    x = pl.read_csv(shared / "data" / f"{name}.csv").drop(
-        ["UTILNAME", "STATE", "YEAR", "MONTH"], strict=False
-    ).to_numpy().astype(float)
+    x = (
+        pl.read_csv(shared / "data" / f"{name}.csv")
+        .drop(["UTILNAME", "STATE", "YEAR", "MONTH"], strict=False)
+        .to_numpy()
+        .astype(float)
+    )
     return (x - x.mean(axis=0)) / x.std(axis=0, ddof=1)
 
 
@@ -19,8 +22,12 @@ def load(shared, name):
 @pytest.mark.parametrize(
     ("name", "k", "moves", "most"),
     [
-        ("census", 3, 20_000, 4.78), ("census", 5, 10_000, 7.45), ("census", 10, 5_000, 11.55),
-        ("tarragona", 3, 10_000, 14.75), ("tarragona", 5, 20_000, 20.5), ("tarragona", 10, 20_000, 30.6),
+        ("census", 3, 20_000, 4.78),
+        ("census", 5, 10_000, 7.45),
+        ("census", 10, 5_000, 11.55),
+        ("tarragona", 3, 10_000, 14.75),
+        ("tarragona", 5, 20_000, 20.5),
+        ("tarragona", 10, 20_000, 30.6),
         ("eia", 3, 5_000, 0.37),
     ],
 )

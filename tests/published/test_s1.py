@@ -20,9 +20,15 @@ from shoal.privacy.confidential import confidential_bins
 
 TS = (0.01, 0.05, 0.09, 0.13, 0.17, 0.21, 0.25)
 
-TABLE_3 = {2: (49, 10, 6, 4, 3, 3, 2), 5: (49, 10, 6, 5, 5, 5, 5), 10: (49, 10, 10, 10, 10, 10, 10),
-           15: (49, 15, 15, 15, 15, 15, 15), 20: (49, 20, 20, 20, 20, 20, 20), 25: (49, 25, 25, 25, 25, 25, 25),
-           30: (49, 30, 30, 30, 30, 30, 30)}
+TABLE_3 = {
+    2: (49, 10, 6, 4, 3, 3, 2),
+    5: (49, 10, 6, 5, 5, 5, 5),
+    10: (49, 10, 10, 10, 10, 10, 10),
+    15: (49, 15, 15, 15, 15, 15, 15),
+    20: (49, 20, 20, 20, 20, 20, 20),
+    25: (49, 25, 25, 25, 25, 25, 25),
+    30: (49, 30, 30, 30, 30, 30, 30),
+}
 """Minimum and (rounded down) average size, for FICA and FEDTAX alike."""
 
 REFINED = {("FICA", 0.05): 31.1, ("FICA", 0.17): 12.8, ("FEDTAX", 0.05): 55.4, ("FEDTAX", 0.09): 49.7}
@@ -60,9 +66,11 @@ def test_tables_1_and_2_in_order_and_falling_with_t(shared, confidential):
     records = census(shared, confidential, "range")
     groups = {(k, t): [] for k in TABLE_3 for t in TS}
     for (k, t), counts in groups.items():
-        for part in (shoal.TClosenessMerge(k=k, t=t, partner="farthest").partition(records),
-                     shoal.KAnonymityFirst(k=k, t=t, partner="farthest").partition(records),
-                     shoal.TClosenessFirst(k=k, t=t).partition(records)):
+        for part in (
+            shoal.TClosenessMerge(k=k, t=t, partner="farthest").partition(records),
+            shoal.KAnonymityFirst(k=k, t=t, partner="farthest").partition(records),
+            shoal.TClosenessFirst(k=k, t=t).partition(records),
+        ):
             assert part.k >= k and part.facts["t"] <= t
             counts.append(part.n_groups)
     for (k, t), (first, second, third) in groups.items():
@@ -97,9 +105,9 @@ def test_refinement_reaches_its_figures(shared, confidential, t):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("name", "confidential"), [
-    ("census", ["FICA", "FEDTAX"]), ("tarragona", ["FIXED.ASSETS", "CURRENT.ASSETS"]),
-])
+@pytest.mark.parametrize(
+    ("name", "confidential"), [("census", ["FICA", "FEDTAX"]), ("tarragona", ["FIXED.ASSETS", "CURRENT.ASSETS"])]
+)
 def test_two_confidential_columns_leave_room_too(shared, name, confidential):
     """All other columns quasi-identifiers, t = .05: at least 8 percent below Algorithm 3."""
     records = as_records(pl.read_csv(shared / f"data/{name}.csv"), confidential)
@@ -149,9 +157,9 @@ def distance(group, n):
     return emd.distances(table, members, np.zeros(len(members), dtype=np.int64), n, 1)[0]
 
 
-@pytest.mark.parametrize(("n", "k"), [
-    (6, 2), (6, 3), (9, 3), (8, 2), (8, 4), (10, 2), (12, 4), (7, 3), (10, 4), (11, 2),
-])
+@pytest.mark.parametrize(
+    ("n", "k"), [(6, 2), (6, 3), (9, 3), (8, 2), (8, 4), (10, 2), (12, 4), (7, 3), (10, 4), (11, 2)]
+)
 def test_proposition_1_and_where_it_is_tight(n, k):
     """The bound (n + k)(n - k) / (4 n (n - 1) k) holds; it is reached where n/k is odd, and only there."""
     bound = Fraction((n + k) * (n - k), 4 * n * (n - 1) * k)

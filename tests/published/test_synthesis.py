@@ -39,15 +39,19 @@ def test_hybrid_is_the_hardest_to_tell_apart(shared):
         "Noise": shoal.Noise(kind="kim", variance=0.15).apply(records, rng),
         "Synthetic": shoal.SequentialRegression().apply(records, whole, rng),
     }
-    found = {name: judged(shoal.Propensity(order=3), records, change.records).details["2N U_p"]
-             for name, change in made.items()}
+    found = {
+        name: judged(shoal.Propensity(order=3), records, change.records).details["2N U_p"]
+        for name, change in made.items()
+    }
     assert sorted(found, key=found.get) == ["Hybrid", "HybridMicro", "Micro", "Noise", "Synthetic"]
     assert found["Hybrid"] < 40
     exact = made["Hybrid"].facts["largest relative error inside a group"]
     assert max(exact.values()) < 1e-9
     assert judged(shoal.Regressions(), records, made["Hybrid"].records).value < 1e-9
-    third = {name: judged(shoal.Moments(order=3, about="zero"), records, change.records).value
-             for name, change in made.items()}
+    third = {
+        name: judged(shoal.Moments(order=3, about="zero"), records, change.records).value
+        for name, change in made.items()
+    }
     assert min(third, key=third.get) == "Hybrid"
     assert max(third, key=third.get) == "Synthetic"
 
@@ -78,8 +82,13 @@ def test_local_synthesis_as_it_is_by_default_is_the_hardest_to_tell_apart_by_any
         for way, draw in ways.items():
             new = [draw(np.random.default_rng(seed)).records for seed in range(1 if way == "Micro" else repeats)]
             if name == "tree":
-                new = [r.with_raw(CONTINUOUS, np.column_stack([
-                    w.write(x, *plain, keep_sign=False) for w, x in zip(written, r.raw().T)])) for r in new]
+                new = [
+                    r.with_raw(
+                        CONTINUOUS,
+                        np.column_stack([w.write(x, *plain, keep_sign=False) for w, x in zip(written, r.raw().T)]),
+                    )
+                    for r in new
+                ]
             found[way] = np.mean([judged(model, records, released).details["2N U_p"] for released in new])
         assert min(found, key=found.get) == "Hybrid", (name, found)
     change = ways["Hybrid"](np.random.default_rng(0))

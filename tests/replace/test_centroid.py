@@ -17,8 +17,13 @@ RNG = np.random.default_rng(0)
 
 def column(level: str, values: list[float], **extra: object) -> Variable:
     kind = np.float64 if level == "continuous" else np.int32
-    return Variable(name=f"{level} column", role="quasi-identifier", level=level,  # type: ignore[arg-type]
-                    values=np.array(values, dtype=kind), **extra)  # type: ignore[arg-type]
+    return Variable(
+        name=f"{level} column",
+        role="quasi-identifier",
+        level=level,  # type: ignore[arg-type]
+        values=np.array(values, dtype=kind),
+        **extra,
+    )  # type: ignore[arg-type]
 
 
 def replaced(variable: Variable, labels: list[int], method: Centroid, *others: Variable) -> Variable:
@@ -28,8 +33,11 @@ def replaced(variable: Variable, labels: list[int], method: Centroid, *others: V
 
 def test_means_medians_and_medoids_by_hand() -> None:
     values, labels = [1.0, 2.0, 9.0, 4.0, 5.0, 6.0, 8.0], [0, 0, 0, 1, 1, 1, 1]
-    expected = {"mean": [4, 4, 4, 5.75, 5.75, 5.75, 5.75], "median": [2, 2, 2, 5.5, 5.5, 5.5, 5.5],
-                "medoid": [2, 2, 2, 6, 6, 6, 6]}
+    expected = {
+        "mean": [4, 4, 4, 5.75, 5.75, 5.75, 5.75],
+        "median": [2, 2, 2, 5.5, 5.5, 5.5, 5.5],
+        "medoid": [2, 2, 2, 6, 6, 6, 6],
+    }
     for kind, centre in expected.items():
         method = Centroid(continuous=kind)  # type: ignore[arg-type]
         assert replaced(column("continuous", values), labels, method).values == pytest.approx(centre)

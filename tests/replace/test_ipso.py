@@ -51,8 +51,12 @@ def random_tables(draw):
     sizes = [wide + kept + 2 + draw(st.integers(0, 6)) for _ in range(draw(st.integers(1, 6)))]
     n = sum(sizes)
     x, y = rng.normal(size=(n, wide)), rng.normal(size=(n, kept))
-    for kind in draw(st.lists(st.sampled_from(
-        ["collinear", "constant", "determined", "repeated", "offset", "tiny", "huge", "integers"]), max_size=3)):
+    for kind in draw(
+        st.lists(
+            st.sampled_from(["collinear", "constant", "determined", "repeated", "offset", "tiny", "huge", "integers"]),
+            max_size=3,
+        )
+    ):
         match kind:
             case "collinear":
                 x[:, -1] = x[:, :-1].sum(axis=1) * 3 if wide > 1 else x[:, -1]
@@ -76,8 +80,10 @@ def random_tables(draw):
 def test_by_hand():
     # Two records with X = 0, 2 and nothing kept: mean 1, residuals -1 and 1, d = 1: O is 1 or -1, so the group comes
     # out as it is or with its two values exchanged.
-    seen = {tuple(np.rint(synthesise(np.array([[0.0], [2.0]]), np.empty((2, 0)), [0, 0], seed, small="allow")[0][:, 0]))
-            for seed in range(20)}
+    seen = {
+        tuple(np.rint(synthesise(np.array([[0.0], [2.0]]), np.empty((2, 0)), [0, 0], seed, small="allow")[0][:, 0]))
+        for seed in range(20)
+    }
     assert seen == {(0, 2), (2, 0)}
 
 
@@ -191,11 +197,14 @@ def test_groups_too_small_are_refused_merged_or_allowed():
     rng = np.random.default_rng(6)
     x, y = rng.normal(size=(40, 2)), rng.normal(size=(40, 1))
     labels = np.arange(40) // 4  # d = 4 - 1 - 1 = 2 < 3
-    with pytest.raises(shoal.errors.ParameterError, match=(
-        r"ipso needs groups of 5 records, with 1 column kept, so that 3 dimensions are left to draw from; "
-        r"10 groups of 10 are smaller. Raise k to 5, or replace fewer columns at once, or name fewer in given, "
-        r"or set small: merge."
-    )):
+    with pytest.raises(
+        shoal.errors.ParameterError,
+        match=(
+            r"ipso needs groups of 5 records, with 1 column kept, so that 3 dimensions are left to draw from; "
+            r"10 groups of 10 are smaller. Raise k to 5, or replace fewer columns at once, or name fewer in given, "
+            r"or set small: merge."
+        ),
+    ):
         synthesise(x, y, labels)
     new, facts = synthesise(x, y, labels, small="merge")
     assert 5 <= facts["groups merged because too small"] <= 9

@@ -8,10 +8,14 @@ import shoal
 
 N = 120
 RNG = np.random.default_rng(11)
-FRAME = pl.DataFrame({
-    "age": np.rint(RNG.normal(50, 12, N)), "pay": RNG.lognormal(3, 0.5, N), "debt": RNG.normal(size=N),
-    "sex": RNG.choice(["f", "m"], N),
-})
+FRAME = pl.DataFrame(
+    {
+        "age": np.rint(RNG.normal(50, 12, N)),
+        "pay": RNG.lognormal(3, 0.5, N),
+        "debt": RNG.normal(size=N),
+        "sex": RNG.choice(["f", "m"], N),
+    }
+)
 ROLES = {"age": "quasi-identifier", "pay": "confidential", "debt": "confidential", "sex": "quasi-identifier"}
 SYNTHESISERS = ["ipso", "normal", "permutation", "sequential-regression", "class-conditional"]
 
@@ -21,10 +25,16 @@ def hybrid(partition, replace, columns=("pay", "debt"), **step):
     return shoal.protect(FRAME, {"columns": ROLES, "steps": [step], "output": {"shuffle": False}}, seed=3)
 
 
-@pytest.mark.parametrize("partition", [
-    {"partition": "mdav", "k": 12}, {"partition": "vmdav", "k": 12}, {"partition": "whole"},
-    {"partition": "gaussian-mixture", "k": 12, "groups": 3},
-], ids=lambda p: p["partition"])
+@pytest.mark.parametrize(
+    "partition",
+    [
+        {"partition": "mdav", "k": 12},
+        {"partition": "vmdav", "k": 12},
+        {"partition": "whole"},
+        {"partition": "gaussian-mixture", "k": 12, "groups": 3},
+    ],
+    ids=lambda p: p["partition"],
+)
 @pytest.mark.parametrize("synthesiser", SYNTHESISERS)
 def test_any_partition_with_any_synthesiser(partition, synthesiser):
     new = hybrid(partition, synthesiser).data

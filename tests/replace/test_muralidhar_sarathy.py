@@ -35,8 +35,10 @@ def test_all_or_nothing():
     np.testing.assert_allclose(new, x, atol=1e-7)
     assert facts["records unchanged"] == 60
     new, _ = hybrid(x, y, 0.0)
-    residuals = [values - np.column_stack([np.ones(60), y]) @ np.linalg.lstsq(
-        np.column_stack([np.ones(60), y]), values)[0] for values in (x, new)]
+    residuals = [
+        values - np.column_stack([np.ones(60), y]) @ np.linalg.lstsq(np.column_stack([np.ones(60), y]), values)[0]
+        for values in (x, new)
+    ]
     np.testing.assert_allclose(residuals[0].T @ residuals[1], 0, atol=1e-9)  # nothing of the record's own is left
 
 

@@ -9,9 +9,9 @@ import shoal
 from shoal.groups import Partition
 from shoal.microdata import Microdata
 
-FRAME = pl.DataFrame({
-    "age": [20.0, 30, 40, 50, 60, 70], "town": ["a", "a", "b", "b", "c", "c"], "pay": [1.0, 2, 3, 4, 5, 6],
-})
+FRAME = pl.DataFrame(
+    {"age": [20.0, 30, 40, 50, 60, 70], "town": ["a", "a", "b", "b", "c", "c"], "pay": [1.0, 2, 3, 4, 5, 6]}
+)
 ROLES = {"age": "quasi-identifier", "town": "quasi-identifier", "pay": "confidential"}
 
 

@@ -32,15 +32,22 @@ def test_relations_of_a_mixed_table_come_back():
     records = mixed()
     change = synthesise(records)
     before, after = (
-        {"smokers": (r["smokes"].values == 1).mean(),
-         "age of smokers": r["age"].values[r["smokes"].values == 1].mean(),
-         "town a among smokers": (r["town"].values[r["smokes"].values == 1] == 0).mean(),
-         "slope": np.cov(r["age"].values, r["bill"].values)[0, 1] / r["age"].values.var(),
-         "grade 2 over 65": (r["grade"].values[r["age"].values > 65] == 2).mean()}
+        {
+            "smokers": (r["smokes"].values == 1).mean(),
+            "age of smokers": r["age"].values[r["smokes"].values == 1].mean(),
+            "town a among smokers": (r["town"].values[r["smokes"].values == 1] == 0).mean(),
+            "slope": np.cov(r["age"].values, r["bill"].values)[0, 1] / r["age"].values.var(),
+            "grade 2 over 65": (r["grade"].values[r["age"].values > 65] == 2).mean(),
+        }
         for r in (records, change.records)
     )
-    tolerance = {"smokers": 0.04, "age of smokers": 1, "town a among smokers": 0.06, "slope": 0.1,
-                 "grade 2 over 65": 0.1}
+    tolerance = {
+        "smokers": 0.04,
+        "age of smokers": 1,
+        "town a among smokers": 0.06,
+        "slope": 0.1,
+        "grade 2 over 65": 0.1,
+    }
     for key, value in before.items():
         assert after[key] == pytest.approx(value, abs=tolerance[key]), key
     assert change.facts["records unchanged"] == 0
@@ -51,8 +58,12 @@ def test_parameters_are_drawn():
     # n = 12, one column: without draws a mean of 12 has variance s^2 / 12; with the mean drawn too, about twice that
     # (the variance's own draw, with 11 degrees of freedom, adds the factor 11 / 9).
     x = np.random.default_rng(1).normal(size=(12, 1))
-    means = {draw: np.var([synthesise(Records.from_array(x), seed=s, draw_parameters=draw).records.raw().mean()
-                           for s in range(400)]) for draw in (False, True)}
+    means = {
+        draw: np.var(
+            [synthesise(Records.from_array(x), seed=s, draw_parameters=draw).records.raw().mean() for s in range(400)]
+        )
+        for draw in (False, True)
+    }
     unit = x.var(ddof=1) / 12
     assert means[False] == pytest.approx(unit, rel=0.2)
     assert means[True] == pytest.approx(2 * unit * 11 / 9, rel=0.25)
@@ -63,13 +74,21 @@ def test_parameters_are_drawn():
 def test_degenerate_tables_give_finite_values(seed, groups, draw):
     rng = np.random.default_rng(seed)
     a = rng.normal(size=60) + 1e8
-    frame = pl.DataFrame({
-        "a": a, "twice": 2 * a, "constant": np.full(60, 3.0), "same": ["u"] * 60,
-        "separated": np.where(a > 1e8, "high", "low"), "rare": ["v"] + ["w"] * 59, "heap": np.where(a > 1e8, a, 0.0),
-    })
+    frame = pl.DataFrame(
+        {
+            "a": a,
+            "twice": 2 * a,
+            "constant": np.full(60, 3.0),
+            "same": ["u"] * 60,
+            "separated": np.where(a > 1e8, "high", "low"),
+            "rare": ["v"] + ["w"] * 59,
+            "heap": np.where(a > 1e8, a, 0.0),
+        }
+    )
     records = Microdata.of(frame, dict.fromkeys(frame.columns, "quasi-identifier")).records
-    change = synthesise(records, rng.permutation(np.arange(60) % groups), seed, draw_parameters=draw,
-                        support=("range", "zeros"))
+    change = synthesise(
+        records, rng.permutation(np.arange(60) % groups), seed, draw_parameters=draw, support=("range", "zeros")
+    )
     new = change.records
     assert np.isfinite(new.raw(["a", "twice", "constant", "heap"])).all()
     np.testing.assert_array_equal(new["constant"].values, 3.0)
@@ -86,7 +105,8 @@ def test_kept_columns_predict_and_stay():
     for name in ("age", "smokes", "town"):
         assert change.records[name] is records[name]
     assert np.corrcoef(change.records["bill"].values, records["age"].values)[0, 1] == pytest.approx(
-        np.corrcoef(records["bill"].values, records["age"].values)[0, 1], abs=0.02)
+        np.corrcoef(records["bill"].values, records["age"].values)[0, 1], abs=0.02
+    )
 
 
 def test_a_column_cannot_predict_itself():

@@ -27,8 +27,12 @@ def synthesise(x, method, groups=4):
 
 
 @settings(max_examples=25)
-@given(st.integers(0, 2**32), st.lists(st.sampled_from(RULES), unique=True, min_size=1), st.booleans(),
-       st.sampled_from(["raw", "quantile"]))
+@given(
+    st.integers(0, 2**32),
+    st.lists(st.sampled_from(RULES), unique=True, min_size=1),
+    st.booleans(),
+    st.sampled_from(["raw", "quantile"]),
+)
 def test_every_rule_asked_for_holds(seed, rules, exact, marginals):
     x = skewed(seed)
     new, facts, labels = synthesise(x, shoal.Normal(support=tuple(rules), exact=exact, marginals=marginals))
@@ -48,12 +52,18 @@ def test_every_rule_asked_for_holds(seed, rules, exact, marginals):
     if "zeros" in rules:
         for g in range(4):
             assert ((new == 0) & (labels == g)[:, None]).sum(axis=0).tolist() == (
-                (x == 0) & (labels == g)[:, None]).sum(axis=0).tolist()
+                (x == 0) & (labels == g)[:, None]
+            ).sum(axis=0).tolist()
 
 
 @settings(max_examples=40)
-@given(st.integers(0, 2**32), st.sampled_from([0.0, 1.5, 4.0, -3.0]), st.lists(st.sampled_from(RULES), unique=True),
-       st.booleans(), st.sampled_from(["raw", "quantile"]))
+@given(
+    st.integers(0, 2**32),
+    st.sampled_from([0.0, 1.5, 4.0, -3.0]),
+    st.lists(st.sampled_from(RULES), unique=True),
+    st.booleans(),
+    st.sampled_from(["raw", "quantile"]),
+)
 def test_as_many_zeros_as_before_whatever_the_draw(seed, value, rules, exact, marginals):
     # Two values only, or heavy tails on one side of many zeros: quantiles and reflections give zeros of their own.
     rng = np.random.default_rng(seed)
@@ -64,8 +74,9 @@ def test_as_many_zeros_as_before_whatever_the_draw(seed, value, rules, exact, ma
     method = shoal.Normal(support=(*{*rules, "zeros"},), exact=exact, marginals=marginals)
     change = method.apply(Records.from_array(x), Partition(labels=labels), np.random.default_rng(seed))
     new = change.records.raw()
-    np.testing.assert_array_equal(np.bincount(labels[new[:, 0] == 0], minlength=4),
-                                  np.bincount(labels[x[:, 0] == 0], minlength=4))
+    np.testing.assert_array_equal(
+        np.bincount(labels[new[:, 0] == 0], minlength=4), np.bincount(labels[x[:, 0] == 0], minlength=4)
+    )
     assert change.facts["values as released"]["largest change of a column's share of exact zeros"] == 0
     if "group-range" in rules:
         for g in range(4):
@@ -94,7 +105,8 @@ def test_ipso_in_the_support_keeps_the_covariance_with_the_kept_column():
     x = skewed(2)
     records = Records.from_array(x, names=["a", "b"]).targeting(["a"])
     change = shoal.IPSO(given=("b",), support=("non-negative",)).apply(
-        records, Partition.of(np.zeros(120)), np.random.default_rng(0))
+        records, Partition.of(np.zeros(120)), np.random.default_rng(0)
+    )
     assert change.records["a"].values.min() >= 0
     assert change.facts["largest relative error overall"]["covariances with the kept columns"] < 1e-6
 

@@ -13,8 +13,13 @@ from shoal.report.frontier_plot import frontier_plot
 
 def nominal(cells: list[Any]) -> Variable:
     categories = tuple(sorted(set(cells)))
-    return Variable(name="c", role="quasi-identifier", level="nominal", categories=categories,
-                    values=np.array([categories.index(cell) for cell in cells], dtype=np.int32))
+    return Variable(
+        name="c",
+        role="quasi-identifier",
+        level="nominal",
+        categories=categories,
+        values=np.array([categories.index(cell) for cell in cells], dtype=np.int32),
+    )
 
 
 def shares(found: dict[str, Any] | None, table: str) -> dict[str, float]:
@@ -42,13 +47,16 @@ def continuous(values: Any) -> Variable:
     return Variable(name="c", role="quasi-identifier", level="continuous", values=np.asarray(values, dtype=np.float64))
 
 
-@pytest.mark.parametrize(("values", "first"), [
-    (np.repeat(np.arange(1950, 2010), 10), (1950, 1952.5)),
-    (1e6 + np.repeat(np.arange(0, 10, 0.5), 5), (1e6, 1000000.5)),
-    (1e15 + np.repeat(np.arange(0, 10, 0.5), 5), (1e15, 1e15 + 0.5)),
-    (np.repeat(np.arange(0, 0.48, 0.02), 5), (0, 0.02)),
-    (1e-70 * np.repeat(np.arange(0, 24), 5), (0, 1e-70)),
-])
+@pytest.mark.parametrize(
+    ("values", "first"),
+    [
+        (np.repeat(np.arange(1950, 2010), 10), (1950, 1952.5)),
+        (1e6 + np.repeat(np.arange(0, 10, 0.5), 5), (1e6, 1000000.5)),
+        (1e15 + np.repeat(np.arange(0, 10, 0.5), 5), (1e15, 1e15 + 0.5)),
+        (np.repeat(np.arange(0, 0.48, 0.02), 5), (0, 0.02)),
+        (1e-70 * np.repeat(np.arange(0, 24), 5), (0, 1e-70)),
+    ],
+)
 def test_bins_adjoin_with_round_edges(values: Any, first: tuple[float, float]) -> None:
     """Rounded like figures to four digits, bins of years overlapped, and those about a million had no width."""
     found = distribution(continuous(values), continuous(values), 5, public=True)
@@ -63,7 +71,8 @@ def test_bins_adjoin_with_round_edges(values: Any, first: tuple[float, float]) -
 def test_how_far_out_an_extreme_value_lies_cannot_be_seen(outlier: float) -> None:
     values = np.append(np.repeat(np.arange(20.0), 10), [outlier] * 4)
     assert distribution(continuous(values), continuous(values), 5, public=True) == distribution(
-        continuous(np.append(values[:-4], [20.0] * 4)), continuous(values), 5, public=True)
+        continuous(np.append(values[:-4], [20.0] * 4)), continuous(values), 5, public=True
+    )
 
 
 def test_what_is_left_out_cannot_be_told_from_the_rest() -> None:
@@ -73,8 +82,14 @@ def test_what_is_left_out_cannot_be_told_from_the_rest() -> None:
 
 def test_a_frontier_on_which_nothing_can_be_recommended_is_drawn_all_the_same() -> None:
     point = {"name": "mdav 'k'=5", "holds": False, "risk": 0.5, "utility": 2.0}
-    frontier = {"points": [point], "pareto": [], "risk": "distance-linkage", "utility": "sse",
-                "better": ["lower", "lower"], "recommended": None}
+    frontier = {
+        "points": [point],
+        "pareto": [],
+        "risk": "distance-linkage",
+        "utility": "sse",
+        "better": ["lower", "lower"],
+        "recommended": None,
+    }
     assert "<svg" in str(frontier_plot(frontier))
     best = {**frontier, "points": [{**point, "holds": True}], "pareto": [point["name"]], "recommended": point["name"]}
     assert ">1</text>" in str(frontier_plot(best))

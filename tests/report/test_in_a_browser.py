@@ -20,8 +20,15 @@ pytestmark = [
     pytest.mark.slow,
     pytest.mark.skipif(CHROMIUM is None, reason="no Chromium on this machine (Debian: apt install chromium)"),
 ]
-ARGUMENTS = ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
-             "--disable-component-update", "--disable-sync"]
+ARGUMENTS = [
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+]
 
 
 @pytest.fixture(scope="module")
@@ -44,11 +51,16 @@ def pages(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     wide = {f"{'unbroken' * 6}{j}": np.random.default_rng(j).normal(size=60) for j in range(20)}
     roles = dict.fromkeys(wide, "confidential") | {next(iter(wide)): "quasi-identifier"}
     wider = shoal.protect(pl.DataFrame(wide), {"columns": roles}, seed=1).write(folder / "wide")
-    compared = {f"a release with a long name {i}": json.loads((out / "release" / "evidence.json").read_text())
-                for i in range(4)}
+    compared = {
+        f"a release with a long name {i}": json.loads((out / "release" / "evidence.json").read_text()) for i in range(4)
+    }
     (folder / "comparison.html").write_text(comparison_page(compared))
-    return {"report": out / "release" / "report.html", "frontier": folder / "explored" / "frontier.html",
-            "wide": wider / "release" / "report.html", "comparison": folder / "comparison.html"}
+    return {
+        "report": out / "release" / "report.html",
+        "frontier": folder / "explored" / "frontier.html",
+        "wide": wider / "release" / "report.html",
+        "comparison": folder / "comparison.html",
+    }
 
 
 @pytest.mark.parametrize("width", [360, 800, 1200])

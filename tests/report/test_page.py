@@ -14,17 +14,26 @@ import shoal
 from shoal.methods import registered
 from shoal.report.content import figure
 
-COLUMNS = {"age": {"role": "quasi-identifier", "decimals": 2}, "income": "quasi-identifier", "illness": "confidential",
-           "spend": "confidential", "name": "identifier"}
+COLUMNS = {
+    "age": {"role": "quasi-identifier", "decimals": 2},
+    "income": "quasi-identifier",
+    "illness": "confidential",
+    "spend": "confidential",
+    "name": "identifier",
+}
 
 
 def people(n: int, seed: int = 5) -> pl.DataFrame:
     rng = np.random.default_rng(seed)
-    return pl.DataFrame({
-        "age": np.round(rng.uniform(18, 90, n), 2), "income": np.round(rng.lognormal(10, 1, n), 2),
-        "illness": rng.choice(["a", "b", "c"], n), "spend": np.round(rng.lognormal(5, 1, n), 3),
-        "name": [f"Wxyz{i:03d}" for i in range(n)],
-    })
+    return pl.DataFrame(
+        {
+            "age": np.round(rng.uniform(18, 90, n), 2),
+            "income": np.round(rng.lognormal(10, 1, n), 2),
+            "illness": rng.choice(["a", "b", "c"], n),
+            "spend": np.round(rng.lognormal(5, 1, n), 3),
+            "name": [f"Wxyz{i:03d}" for i in range(n)],
+        }
+    )
 
 
 def with_outlier(table: pl.DataFrame) -> pl.DataFrame:
@@ -32,8 +41,12 @@ def with_outlier(table: pl.DataFrame) -> pl.DataFrame:
 
 
 def all_measures() -> list[dict[str, str]]:
-    return [{e.room: e.name} for room in ("risk", "utility") for e in registered(room)
-            if not any(default is MISSING for default in e.parameters.values())]
+    return [
+        {e.room: e.name}
+        for room in ("risk", "utility")
+        for e in registered(room)
+        if not any(default is MISSING for default in e.parameters.values())
+    ]
 
 
 def released(table: pl.DataFrame) -> Any:
@@ -88,8 +101,12 @@ def test_what_a_synthesis_kept_is_on_the_page(tmp_path: Path, replace: Any) -> N
     steps = [{"partition": "mdav", "k": 12, "columns": ["income", "spend"], "replace": replace}]
     release = shoal.protect(people(60), {"columns": COLUMNS, "steps": steps}, seed=1)
     page = (release.write(tmp_path / "out") / "release" / "report.html").read_text()
-    for label in ("largest relative error inside a group: covariances", "largest relative error overall: means",
-                  "values as drawn: outside the observed range", "values as released: outside the observed range"):
+    for label in (
+        "largest relative error inside a group: covariances",
+        "largest relative error overall: means",
+        "values as drawn: outside the observed range",
+        "values as released: outside the observed range",
+    ):
         assert label in page
 
 
@@ -104,9 +121,19 @@ def test_the_private_page_has_seed_and_rows(tmp_path: Path) -> None:
     assert "Records at highest risk" in page
 
 
-@pytest.mark.parametrize(("value", "shown"), [
-    (True, "yes"), (None, "not computed"), (1234567, "1,234,567"), (0.123456, "0.1235"), (123456.7, "123,457"),
-    (-6.4e-17, "0"), (float("inf"), "any value"), ([1, 2.5], "1, 2.5"), ("text", "text"),
-])
+@pytest.mark.parametrize(
+    ("value", "shown"),
+    [
+        (True, "yes"),
+        (None, "not computed"),
+        (1234567, "1,234,567"),
+        (0.123456, "0.1235"),
+        (123456.7, "123,457"),
+        (-6.4e-17, "0"),
+        (float("inf"), "any value"),
+        ([1, 2.5], "1, 2.5"),
+        ("text", "text"),
+    ],
+)
 def test_figures_as_a_reader_wants_them(value: Any, shown: str) -> None:
     assert figure(value) == shown

@@ -11,11 +11,9 @@ from shoal.risk.marketer import Marketer
 from shoal.risk.prosecutor import Prosecutor
 
 # Classes: (f, 1) twice with weights 3 and 5; (m, 1) once, weight 2; (m, 2) three times, weights 1, 1, 0.5.
-FRAME = pd.DataFrame({
-    "sex": ["f", "f", "m", "m", "m", "m"],
-    "area": ["1", "1", "1", "2", "2", "2"],
-    "w": [3.0, 5, 2, 1, 1, 0.5],
-})
+FRAME = pd.DataFrame(
+    {"sex": ["f", "f", "m", "m", "m", "m"], "area": ["1", "1", "1", "2", "2", "2"], "w": [3.0, 5, 2, 1, 1, 0.5]}
+)
 ROLES = {"sex": "quasi-identifier", "area": "quasi-identifier", "w": "weight"}
 
 

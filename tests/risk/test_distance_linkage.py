@@ -99,10 +99,7 @@ def test_tables_of_other_length_without_row_numbers_give_no_figure():
 
 
 def test_mixed_levels_missing_values_and_the_three_kinds_of_frame():
-    columns = {
-        "age": [20.0, 30, None, 50, 60, 70],
-        "sex": ["f", "m", None, "m", "f", "m"],
-    }
+    columns = {"age": [20.0, 30, None, 50, 60, 70], "sex": ["f", "m", None, "m", "f", "m"]}
     roles = {name: {"role": "quasi-identifier", "missing": "keep"} for name in columns}
     from shoal.microdata import Microdata
 
@@ -112,7 +109,8 @@ def test_mixed_levels_missing_values_and_the_three_kinds_of_frame():
         assert DistanceLinkage().measure(records, records).value == 1
     records = Microdata.of(kinds[0], roles).records
     emptied = records.with_variables(
-        records["age"].with_values(np.full(6, np.nan)), records["sex"].with_values(np.full(6, -1)))
+        records["age"].with_values(np.full(6, np.nan)), records["sex"].with_values(np.full(6, -1))
+    )
     assert DistanceLinkage().measure(records, emptied).value == pytest.approx(1 / 6)  # nothing left to know
 
 

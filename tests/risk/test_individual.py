@@ -35,8 +35,10 @@ def test_equals_the_mean_of_one_over_a_negative_binomial(f, p):
 def test_equals_the_integral(f, p):
     # With 1 - t = exp(-s / f): r = p / f times the integral over s > 0 of exp(-s) / (p + q exp(-s / f)).
     ends = [0, *sorted({1.0, 10.0, min(60.0, f * np.log(1 / p))}), 745.0]
-    parts = [quad(lambda s: np.exp(-s) / (p + (1 - p) * np.exp(-s / f)), a, b, epsabs=0, epsrel=1e-13, limit=200)[0]
-             for a, b in zip(ends, ends[1:])]
+    parts = [
+        quad(lambda s: np.exp(-s) / (p + (1 - p) * np.exp(-s / f)), a, b, epsabs=0, epsrel=1e-13, limit=200)[0]
+        for a, b in zip(ends, ends[1:])
+    ]
     assert individual_risk([f], [p])[0] == pytest.approx(p / f * sum(parts), rel=1e-11)
 
 
@@ -56,8 +58,9 @@ def test_risk_falls_with_the_weight():
 
 
 def test_household_by_hand():
-    np.testing.assert_allclose(household_risk(np.array([0.5, 0.5, 0.1, 1.0]), np.array([0, 0, 1, 2])),
-                               [0.75, 0.75, 0.1, 1.0])
+    np.testing.assert_allclose(
+        household_risk(np.array([0.5, 0.5, 0.1, 1.0]), np.array([0, 0, 1, 2])), [0.75, 0.75, 0.1, 1.0]
+    )
     tiny = household_risk(np.array([1e-18, 1e-18]), np.array([0, 0]))
     np.testing.assert_allclose(tiny, 2e-18)
 

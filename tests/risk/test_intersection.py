@@ -44,8 +44,9 @@ def test_values_that_were_masked_differently_share_nothing():
     assert found.details["no value left"]["illness"] == 1
 
 
-@given(st.integers(1, 40), st.integers(1, 4), st.integers(1, 5), st.integers(1, 3), st.booleans(),
-       st.integers(0, 2**32))
+@given(
+    st.integers(1, 40), st.integers(1, 4), st.integers(1, 5), st.integers(1, 3), st.booleans(), st.integers(0, 2**32)
+)
 def test_equals_sets(n, zips, values, releases, numbers, seed):
     rng = np.random.default_rng(seed)
     illness = rng.integers(0, values, n)

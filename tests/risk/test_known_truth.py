@@ -93,12 +93,22 @@ def test_a_release_of_the_population_model_says_nothing_about_a_person():
 
 # What other software fails on (permuted index, missing and character keys, constant confidential column, -999, 1e8).
 
-FRAME = pd.DataFrame({
-    "age": [30.0, 30, 41, -999, 41, 30, 52, 52], "sex": list("fmfmfmfm"), "zip": list("aabbaabb"),
-    "wage": [1.0, 2, 3, 4, 5, 6, 7, 8], "same": ["x"] * 8,
-})
-ROLES = {"age": {"role": "quasi-identifier", "missing": "keep"}, "sex": {"role": "quasi-identifier", "missing": "keep"},
-         "zip": "quasi-identifier", "wage": "confidential", "same": "confidential"}
+FRAME = pd.DataFrame(
+    {
+        "age": [30.0, 30, 41, -999, 41, 30, 52, 52],
+        "sex": list("fmfmfmfm"),
+        "zip": list("aabbaabb"),
+        "wage": [1.0, 2, 3, 4, 5, 6, 7, 8],
+        "same": ["x"] * 8,
+    }
+)
+ROLES = {
+    "age": {"role": "quasi-identifier", "missing": "keep"},
+    "sex": {"role": "quasi-identifier", "missing": "keep"},
+    "zip": "quasi-identifier",
+    "wage": "confidential",
+    "same": "confidential",
+}
 
 
 def figures(original, released=None):

@@ -15,18 +15,29 @@ def records(frame):
 
 
 def people(n=300):
-    return pd.DataFrame({
-        "name": [f"{a}{b}" for a, b in zip(RNG.choice(list("abcdefgh"), n), RNG.choice(["anna", "bert", "carl"], n))],
-        "town": RNG.integers(0, 30, n).astype(str),
-        "age": RNG.integers(18, 90, n).astype(float),
-    })
+    return pd.DataFrame(
+        {
+            "name": [
+                f"{a}{b}" for a, b in zip(RNG.choice(list("abcdefgh"), n), RNG.choice(["anna", "bert", "carl"], n))
+            ],
+            "town": RNG.integers(0, 30, n).astype(str),
+            "age": RNG.integers(18, 90, n).astype(float),
+        }
+    )
 
 
-@pytest.mark.parametrize(("a", "b", "similarity"), [
-    # The examples of Winkler (1990): MARTHA has one transposition, DWAYNE four matching letters in order.
-    ("MARTHA", "MARHTA", 0.9611), ("DWAYNE", "DUANE", 0.84), ("DIXON", "DICKSONX", 0.8133),
-    ("abc", "abc", 1), ("", "abc", 0), ("abc", "xyz", 0),
-])
+@pytest.mark.parametrize(
+    ("a", "b", "similarity"),
+    [
+        # The examples of Winkler (1990): MARTHA has one transposition, DWAYNE four matching letters in order.
+        ("MARTHA", "MARHTA", 0.9611),
+        ("DWAYNE", "DUANE", 0.84),
+        ("DIXON", "DICKSONX", 0.8133),
+        ("abc", "abc", 1),
+        ("", "abc", 0),
+        ("abc", "xyz", 0),
+    ],
+)
 def test_jaro_winkler(a, b, similarity):
     assert jaro_winkler(a, b) == pytest.approx(similarity, abs=5e-5)
     assert jaro_winkler(b, a) == jaro_winkler(a, b)

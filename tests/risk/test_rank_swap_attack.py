@@ -43,8 +43,10 @@ def test_more_columns_find_more_people():
     # With d independent columns a window of w = 2 p on each holds n w^d others on average.
     x = np.random.default_rng(4).normal(size=(1500, 5))
     original, released = swapped(x, 0.05, 1)
-    shares = [RankSwapAttack(p=0.05, columns=tuple(f"x{j}" for j in range(d))).measure(original, released).value
-              for d in (1, 3, 5)]
+    shares = [
+        RankSwapAttack(p=0.05, columns=tuple(f"x{j}" for j in range(d))).measure(original, released).value
+        for d in (1, 3, 5)
+    ]
     assert shares == sorted(shares)
     assert shares[0] == pytest.approx(1 / 150, rel=0.3)
     assert shares[2] > 0.9

@@ -49,8 +49,9 @@ def test_dis():
 
 def test_dis_from_weights():
     table = Microdata.of(FRAME.assign(w=10.0), {**ROLES, "w": "weight"}).records
-    np.testing.assert_allclose(SUDA2().measure(table, table).private["dis"],
-                               measure(FRAME, sampling_fraction=0.1).private["dis"])
+    np.testing.assert_allclose(
+        SUDA2().measure(table, table).private["dis"], measure(FRAME, sampling_fraction=0.1).private["dis"]
+    )
 
 
 def test_dis_without_pairs_is_sure():
@@ -59,8 +60,10 @@ def test_dis_without_pairs_is_sure():
 
 def test_missing_is_a_value_of_its_own():
     found = measure(FRAME.assign(sex=["f", None, "m", "m", "f"]))
-    assert found.private["score"].tolist() == measure(FRAME.assign(sex=["f", "x", "m", "m", "f"])).private[
-        "score"].tolist()
+    assert (
+        found.private["score"].tolist()
+        == measure(FRAME.assign(sex=["f", "x", "m", "m", "f"])).private["score"].tolist()
+    )
 
 
 def test_kinds_of_frame_and_character_keys():

@@ -91,8 +91,10 @@ def test_what_cannot_be_attacked_says_so() -> None:
     assert TransparencyAttack().measure(original, original.take(np.array([], dtype=int))).value is None
 
 
-@pytest.mark.parametrize(("knows", "named"), [(None, 0), (shoal.FuzzyCMeans(c=2, balanced=False), 1),
-                                              (shoal.EntropyFuzzyCMeans(c=2, balanced=False), 0)])
+@pytest.mark.parametrize(
+    ("knows", "named"),
+    [(None, 0), (shoal.FuzzyCMeans(c=2, balanced=False), 1), (shoal.EntropyFuzzyCMeans(c=2, balanced=False), 0)],
+)
 def test_counting_uses_the_memberships_of_the_method(knows: object, named: float) -> None:
     # People at -100 and -1, centres at 0 and 10. Squared distances send the lower one to the lower centre; the sum of
     # their logarithms is less the other way round, for 110 times 1 is less than 100 times 11.

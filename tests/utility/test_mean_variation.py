@@ -10,8 +10,13 @@ def test_by_hand():
     # central moment 2 and 16 (7), fourth 6 and 96 (15). y = 1, 2, 3 stays: covariance 1.5 and 3 (change 1).
     before, after = np.array([[0.0, 1], [0, 2], [3, 3]]), np.array([[0.0, 1], [0, 2], [6, 3]])
     finding = shoal.MeanVariation(samples=1, share=1.0).measure(before, after)
-    told = {"mean of x0": 1, "variance of x0": 3, "third moment of x0": 7, "fourth moment of x0": 15,
-            "covariance of x0 and x1": 1}
+    told = {
+        "mean of x0": 1,
+        "variance of x0": 3,
+        "third moment of x0": 7,
+        "fourth moment of x0": 15,
+        "covariance of x0 and x1": 1,
+    }
     assert finding.details["mean over samples"] == pytest.approx(told)
     assert finding.details["median over samples"] == pytest.approx(told)
     assert finding.value == pytest.approx(3)

@@ -28,8 +28,10 @@ def test_mixtures_of_normals_equal_isserlis_theorem(seed, d, groups):
     covariances = roots @ roots.swapaxes(1, 2)
     ours = normal_mixture_moments(weights, means, covariances)
     for order in (2, 3, 4):
-        expected = [sum(w * normal_moment(m, s, indices) for w, m, s in zip(weights, means, covariances))
-                    for indices in combinations_with_replacement(range(d), order)]
+        expected = [
+            sum(w * normal_moment(m, s, indices) for w, m, s in zip(weights, means, covariances))
+            for indices in combinations_with_replacement(range(d), order)
+        ]
         np.testing.assert_allclose(ours[order], expected, atol=1e-9)
 
 
@@ -38,8 +40,12 @@ def test_by_hand():
     finding = shoal.Moments(order=3).measure(np.array([0.0, 0, 3]), np.array([0.0, 0, 6]))
     assert finding.value == pytest.approx(7)
     told = finding.details["mean relative change"]
-    assert told == {"order 1": pytest.approx(1), "order 2": pytest.approx(3), "order 3": pytest.approx(7),
-                    "order 4": pytest.approx(15)}
+    assert told == {
+        "order 1": pytest.approx(1),
+        "order 2": pytest.approx(3),
+        "order 3": pytest.approx(7),
+        "order 4": pytest.approx(15),
+    }
 
 
 def test_moments_about_zero_by_hand():
@@ -61,7 +67,8 @@ def test_normal_synthesis_changes_moments_by_what_is_predicted():
     assert details["predicted by normal groups"]["order 2"] < 1e-9
     for order in ("order 3", "order 4"):
         assert details["mean relative change"][order] == pytest.approx(
-            details["predicted by normal groups"][order], rel=0.35)
+            details["predicted by normal groups"][order], rel=0.35
+        )
         assert details["predicted by normal groups"][order] > 0.01
 
 

@@ -21,14 +21,23 @@ from shoal.utility.subgroup_means import SubgroupMeans
 
 RNG = np.random.default_rng(51)
 N = 300
-FRAME = pd.DataFrame({
-    "sex": RNG.choice(["f", "m"], N), "job": RNG.choice(["a", "b", "c"], N),
-    "wage": RNG.lognormal(10, 1, N), "tax": RNG.lognormal(8, 1, N),
-    "grade": RNG.choice(["low", "mid", "top"], N),
-})
+FRAME = pd.DataFrame(
+    {
+        "sex": RNG.choice(["f", "m"], N),
+        "job": RNG.choice(["a", "b", "c"], N),
+        "wage": RNG.lognormal(10, 1, N),
+        "tax": RNG.lognormal(8, 1, N),
+        "grade": RNG.choice(["low", "mid", "top"], N),
+    }
+)
 FRAME["tax"] += FRAME["wage"] / 10
-ROLES = {"sex": "quasi-identifier", "job": "quasi-identifier", "wage": "confidential", "tax": "confidential",
-         "grade": {"role": "confidential", "level": "ordinal", "order": ["low", "mid", "top"]}}
+ROLES = {
+    "sex": "quasi-identifier",
+    "job": "quasi-identifier",
+    "wage": "confidential",
+    "tax": "confidential",
+    "grade": {"role": "confidential", "level": "ordinal", "order": ["low", "mid", "top"]},
+}
 ALL = [Eigenvalues(), Associations(), Contingency(), Quantiles(), Gini(), SubgroupMeans()]
 
 

@@ -64,8 +64,9 @@ def cli(context: click.Context, quiet: bool, as_json: bool) -> None:
 
 READING = (
     click.option("--delimiter", help="What separates cells in a text file; found out by default."),
-    click.option("--decimal", type=click.Choice([".", ","]), default=".", show_default=True,
-                 help="Decimal mark of a text file."),
+    click.option(
+        "--decimal", type=click.Choice([".", ","]), default=".", show_default=True, help="Decimal mark of a text file."
+    ),
     click.option("--encoding", help="Encoding of a text file; found out by default."),
     click.option("--sheet", help="Sheet of an Excel file; the first by default."),
 )
@@ -150,8 +151,14 @@ def init(terminal: Terminal, file: Path, reading: dict[str, Any]) -> None:
 @_reading
 @pass_terminal
 def protect(
-    terminal: Terminal, data: Path, plan_file: Path, out: Path, seed: int | None, overwrite: bool,
-    exploration: Path | None, reading: dict[str, Any],
+    terminal: Terminal,
+    data: Path,
+    plan_file: Path,
+    out: Path,
+    seed: int | None,
+    overwrite: bool,
+    exploration: Path | None,
+    reading: dict[str, Any],
 ) -> None:
     """Protect DATA as a plan says; write the release only if every requirement is proved.
 
@@ -168,8 +175,10 @@ def protect(
     check_writable(out)
     check_free(out, overwrite=overwrite)
     table, digest = unchanging(data, lambda: _read(terminal, data, reading, plan))
-    terminal.say(f"Read {data.name}: {plural(len(table.frame), 'record')}, {plural(table.frame.width, 'column')} "
-                 f"({table.described}).")
+    terminal.say(
+        f"Read {data.name}: {plural(len(table.frame), 'record')}, {plural(table.frame.width, 'column')} "
+        f"({table.described})."
+    )
     source = {"file": data.name, "sha256": digest, "read as": table.described, "notes": list(table.notes.values())}
     frontier = _explored(exploration, plan) if exploration else None
     with terminal.progress() as stage:
@@ -186,7 +195,11 @@ def protect(
 @_reading
 @pass_terminal
 def audit(
-    terminal: Terminal, released: Path, plan_file: Path, original: Path | None, private: Path | None,
+    terminal: Terminal,
+    released: Path,
+    plan_file: Path,
+    original: Path | None,
+    private: Path | None,
     reading: dict[str, Any],
 ) -> None:
     """Prove or refute a plan's requirements on any released file, whoever made it.
@@ -224,8 +237,7 @@ def audit(
 @_reading
 @pass_terminal
 def explore(
-    terminal: Terminal, data: Path, plan_file: Path, out: Path, seed: int, workers: int,
-    reading: dict[str, Any],
+    terminal: Terminal, data: Path, plan_file: Path, out: Path, seed: int, workers: int, reading: dict[str, Any]
 ) -> None:
     """Try many methods and parameters on DATA and draw the frontier of risk and utility.
 
@@ -260,8 +272,10 @@ def explore(
     for point in frontier.points:
         mark = "*" if point.name in frontier.pareto else " "
         figures = [f"{v:.4g}" if v is not None else "not measured" for v in (point.risk, point.utility)]
-        terminal.say(f"{mark} {point.name:<40} {frontier.risk} {figures[0]:<10} {frontier.utility} {figures[1]:<10} "
-                    f"{point.reason}".rstrip())
+        terminal.say(
+            f"{mark} {point.name:<40} {frontier.risk} {figures[0]:<10} {frontier.utility} {figures[1]:<10} "
+            f"{point.reason}".rstrip()
+        )
     terminal.say(f"\n{frontier.because}\nPage      {(out / 'frontier.html').resolve().as_uri()}")
 
 
@@ -280,8 +294,10 @@ def compare(terminal: Terminal, releases: tuple[Path, ...], out: Path | None) ->
     from shoal.report.comparison_page import comparison, comparison_page
     from shoal.report.content import figure
 
-    evidence = {str(f): _json_of(f / "release" / "evidence.json", "assessed release", ("requirements", "measures"))
-                for f in releases}
+    evidence = {
+        str(f): _json_of(f / "release" / "evidence.json", "assessed release", ("requirements", "measures"))
+        for f in releases
+    }
     _check_one_table(terminal, [f for f in releases if (f / "private" / "record.json").is_file()])
     rows = comparison(evidence)
     terminal.result({"releases": list(evidence), "rows": rows})
@@ -299,15 +315,23 @@ def _check_one_table(terminal: Terminal, releases: Sequence[Path]) -> None:
     for name, (n, columns) in shapes.items():
         first, (m, others) = next(iter(shapes.items()))
         if (n, columns) != (m, others):
-            what = f"the one has {plural(m, 'record')}, the other {n:,}" if n != m else (
-                f"only one has the columns {quoted(sorted(columns ^ others))}")
-            raise FileError(f"'{first}' and '{name}' are releases of different tables: {what}. Figures of different "
-                            f"tables say nothing side by side; compare releases of one table.")
-    digests = [{record["input"].get(key) for key in ("sha256 of cells", "sha256")} - {None}
-               for record in records.values()]
+            what = (
+                f"the one has {plural(m, 'record')}, the other {n:,}"
+                if n != m
+                else (f"only one has the columns {quoted(sorted(columns ^ others))}")
+            )
+            raise FileError(
+                f"'{first}' and '{name}' are releases of different tables: {what}. Figures of different "
+                f"tables say nothing side by side; compare releases of one table."
+            )
+    digests = [
+        {record["input"].get(key) for key in ("sha256 of cells", "sha256")} - {None} for record in records.values()
+    ]
     if digests and any(digests[0].isdisjoint(others) for others in digests):
-        terminal.note("The releases were made from tables with different cells, or described otherwise. Figures say "
-                      "something side by side only where the tables are the same.")
+        terminal.note(
+            "The releases were made from tables with different cells, or described otherwise. Figures say "
+            "something side by side only where the tables are the same."
+        )
 
 
 def _explored(folder: Path, plan: shoal.Plan) -> dict[str, Any]:
@@ -317,8 +341,10 @@ def _explored(folder: Path, plan: shoal.Plan) -> dict[str, Any]:
     content = _json_of(folder / "frontier.json", "exploration", Exploration.__annotations__)
     steps = plan.as_mapping()["steps"]
     if not any(shoal.Plan.read(path).as_mapping()["steps"] == steps for path in (folder / "plans").glob("*.yaml")):
-        raise FileError(f"No candidate of the exploration '{folder}' has the steps of this plan. Name the exploration "
-                        f"that chose it, or leave it out.")
+        raise FileError(
+            f"No candidate of the exploration '{folder}' has the steps of this plan. Name the exploration "
+            f"that chose it, or leave it out."
+        )
     return content
 
 
@@ -349,8 +375,9 @@ def schema(file: str) -> None:
 
 
 @cli.command()
-@click.argument("room", required=False,
-                type=click.Choice(["partition", "replace", "mask", "privacy", "risk", "utility"]))
+@click.argument(
+    "room", required=False, type=click.Choice(["partition", "replace", "mask", "privacy", "risk", "utility"])
+)
 @pass_terminal
 def methods(terminal: Terminal, room: str | None) -> None:
     """List every method with its parameters and its source.
@@ -365,8 +392,24 @@ def methods(terminal: Terminal, room: str | None) -> None:
     from shoal.methods import registered
 
     entries = registered(room)
-    terminal.result({f"{e.room}: {e.name}": {"title": e.title, "source": e.source,
-                                             "parameters": list(e.parameters)} for e in entries})
-    terminal.table(["room", "method", "parameters", "what it is", "source"], ([e.room, e.name, ", ".join(
-        name if default is MISSING else f"{name}={default}" for name, default in e.parameters.items()
-    ), e.title, e.source] for e in entries))
+    terminal.result(
+        {
+            f"{e.room}: {e.name}": {"title": e.title, "source": e.source, "parameters": list(e.parameters)}
+            for e in entries
+        }
+    )
+    terminal.table(
+        ["room", "method", "parameters", "what it is", "source"],
+        (
+            [
+                e.room,
+                e.name,
+                ", ".join(
+                    name if default is MISSING else f"{name}={default}" for name, default in e.parameters.items()
+                ),
+                e.title,
+                e.source,
+            ]
+            for e in entries
+        ),
+    )

@@ -23,7 +23,8 @@ def check_free(out: Path, *, overwrite: bool) -> None:
     from shoal.release import is_release
 
     if not is_release(out):
-        raise FileError(f"Output '{out}' holds something that is no release, which is never replaced. "
-                        f"Name another directory.")
+        raise FileError(
+            f"Output '{out}' holds something that is no release, which is never replaced. Name another directory."
+        )
     if not overwrite:
         raise FileError(f"Output '{out}' holds a release. Name another directory, or replace it with --overwrite.")

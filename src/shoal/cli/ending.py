@@ -24,12 +24,18 @@ def main() -> None:
         sys.exit(error.exit_status)
     except OSError as error:
         named = f" '{error.filename}'" if error.filename else ""
-        click.echo(f"shoal: the system refused to read or write{named}: {error.strerror or type(error).__name__}. "
-                   f"Nothing was changed.", err=True)
+        click.echo(
+            f"shoal: the system refused to read or write{named}: {error.strerror or type(error).__name__}. "
+            f"Nothing was changed.",
+            err=True,
+        )
         sys.exit(1)
     except Exception as error:  # noqa: BLE001 - the last line of defence: a traceback could show cells
-        click.echo(f"shoal: unexpected {type(error).__name__} at {_place(error)}; nothing was changed. "
-                   f"Please report this line.", err=True)
+        click.echo(
+            f"shoal: unexpected {type(error).__name__} at {_place(error)}; nothing was changed. "
+            f"Please report this line.",
+            err=True,
+        )
         sys.exit(1)
 
 

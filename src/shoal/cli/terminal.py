@@ -41,9 +41,7 @@ class Terminal:
         if self.as_json:
             click.echo(json.dumps(content, indent=2, default=str))
 
-    def table(
-        self, titles: Sequence[str], rows: Iterable[Sequence[str]], bold: Sequence[Collection[int]] = ()
-    ) -> None:
+    def table(self, titles: Sequence[str], rows: Iterable[Sequence[str]], bold: Sequence[Collection[int]] = ()) -> None:
         """For a person: a table, as wide as the terminal; `bold` has the cells of each row that stand out."""
         if self.quiet or self.as_json:
             return
@@ -85,8 +83,14 @@ class Terminal:
     def released(self, release: Any, out: Path) -> None:
         """What was proved and measured on a release, and where it lies."""
         report = out / "release" / "report.html"
-        self.result({"directory": str(out), "report": str(report), "seed": "in private/record.json",
-                     **release.evidence.as_mapping()})
+        self.result(
+            {
+                "directory": str(out),
+                "report": str(report),
+                "seed": "in private/record.json",
+                **release.evidence.as_mapping(),
+            }
+        )
         for line in release.evidence.lines():
             self.say(line)
         self.say(f"\nRelease   {out / 'release'}   (may leave the building)")

@@ -148,7 +148,10 @@ class Constraints:
                 sentence += " But for the digits that float32 lacks it would hold; make the columns float64."
             verdicts.append(
                 Verdict(
-                    requirement=text, holds=count == 0, required=0.0, achieved=float(count),
+                    requirement=text,
+                    holds=count == 0,
+                    required=0.0,
+                    achieved=float(count),
                     sentence=sentence if count else f"All {len(records):,} records obey the rule {text!r}.",
                     details={"records": len(records), "records that break it": count},
                 )
@@ -173,8 +176,10 @@ class Constraints:
         counts = {v.requirement: int(v.achieved or 0) for v in self.check(records) if not v.holds}
         if counts and policy == "refuse":
             told = " ".join(v.sentence for v in self.check(records) if not v.holds)
-            raise DataError(f"The table breaks its own rules: {told} Correct it, or say broken_rules: repair "
-                            f"(or report) under constraints.")
+            raise DataError(
+                f"The table breaks its own rules: {told} Correct it, or say broken_rules: repair "
+                f"(or report) under constraints."
+            )
         change = self.repair(records, keep=()) if policy == "repair" and counts else Change(records=records)
         return Change(records=change.records, facts={"policy": policy, "broken": counts, **change.facts})
 
@@ -255,8 +260,9 @@ class Constraints:
         self.prove(records)
         return records
 
-    def _rounded(self, records: Records, clauses: Sequence[Clause], decimals: Mapping[str, int], domain: Domain,
-                 held: set[str]) -> Records:
+    def _rounded(
+        self, records: Records, clauses: Sequence[Clause], decimals: Mapping[str, int], domain: Domain, held: set[str]
+    ) -> Records:
         """Round the columns that are not held; held ones only where it cannot be done without."""
         names = domain.continuous
         places = decimals_of(domain, decimals, records.variables)

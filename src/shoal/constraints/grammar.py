@@ -36,13 +36,17 @@ TOKEN = re.compile(
 )
 
 Kind = Literal["number", "name", "column", "text", "sign", "end"]
-KINDS: Mapping[str, Kind] = {"number": "number", "name": "name", "quoted": "column", "single": "text", "double": "text",
-                             "sign": "sign"}
+KINDS: Mapping[str, Kind] = {
+    "number": "number",
+    "name": "name",
+    "quoted": "column",
+    "single": "text",
+    "double": "text",
+    "sign": "sign",
+}
 """What each group of `TOKEN` is."""
 
-RELATIONS: Mapping[str, Relation] = {
-    "==": "==", "=": "==", "!=": "!=", "<": "<", "<=": "<=", ">": ">", ">=": ">=",
-}
+RELATIONS: Mapping[str, Relation] = {"==": "==", "=": "==", "!=": "!=", "<": "<", "<=": "<=", ">": ">", ">=": ">="}
 LARGEST_EXPONENT = 300
 """Numbers beyond 1e300 cannot be compared with float64 columns."""
 

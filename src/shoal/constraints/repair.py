@@ -72,13 +72,16 @@ def table_of(records: Records, domain: Domain, apart: Distances) -> tuple[Table,
     known = {c: records[c].categories for c in domain.categories}
     held = Domain(domain.continuous, known, domain.lengths)
     return Table(
-        held, np.ascontiguousarray(x), np.column_stack([np.empty((len(first), 0), dtype=np.int32), *codes]),
+        held,
+        np.ascontiguousarray(x),
+        np.column_stack([np.empty((len(first), 0), dtype=np.int32), *codes]),
         {name: apart(records, name) for name in known},
     ), ids
 
 
-def repaired(records: Records, rules: Sequence[Rule], domain: Domain, keep: Sequence[str], apart: Distances
-             ) -> tuple[Records, int]:
+def repaired(
+    records: Records, rules: Sequence[Rule], domain: Domain, keep: Sequence[str], apart: Distances
+) -> tuple[Records, int]:
     """Records that obey the rules, and how many had to leave the columns in `keep` behind.
 
     Raises
@@ -99,8 +102,9 @@ def repaired(records: Records, rules: Sequence[Rule], domain: Domain, keep: Sequ
     return _written(records, table, ids), int(moved[ids].sum())
 
 
-def _with_room(records: Records, clauses: Sequence[Clause], domain: Domain, kept: set[str], apart: Distances
-               ) -> Records:
+def _with_room(
+    records: Records, clauses: Sequence[Clause], domain: Domain, kept: set[str], apart: Distances
+) -> Records:
     """Kept columns moved, class by class, to the nearest values that some values of the others can go with.
 
     Only classes are moved of which a record is stuck. The others start from the same values for all, and their
@@ -118,8 +122,11 @@ def _with_room(records: Records, clauses: Sequence[Clause], domain: Domain, kept
     x = table.x[ids[concerned]][first]
     x[:, ~held] = np.nan_to_num(np.nanmedian(table.x[:, ~held], axis=0))
     light = replace(domain, lengths=np.where(held, domain.lengths, WEIGHTLESS * domain.lengths))
-    moved, possible = solve(Table(replace(light, categories=table.domain.categories), x,
-                                  table.codes[ids[concerned]][first], table.apart), clauses, set())
+    moved, possible = solve(
+        Table(replace(light, categories=table.domain.categories), x, table.codes[ids[concerned]][first], table.apart),
+        clauses,
+        set(),
+    )
     changed = []
     for j, name in enumerate(domain.continuous):
         if held[j]:
@@ -129,8 +136,9 @@ def _with_room(records: Records, clauses: Sequence[Clause], domain: Domain, kept
     return records.with_variables(*changed)
 
 
-def _stage(records: Records, clauses: Sequence[Clause], domain: Domain, kept: set[str], apart: Distances,
-           rules: Sequence[Rule]) -> tuple[Table, Longs, Bools]:
+def _stage(
+    records: Records, clauses: Sequence[Clause], domain: Domain, kept: set[str], apart: Distances, rules: Sequence[Rule]
+) -> tuple[Table, Longs, Bools]:
     """Distinct records repaired with the columns in `kept` held, and freed where that is impossible."""
     table, ids = table_of(records, domain, apart)
     broken = ~all_hold(table, clauses)
@@ -169,8 +177,9 @@ def _written(records: Records, table: Table, ids: Longs) -> Records:
 def all_hold(table: Table, clauses: Sequence[Clause], tolerance: float = TOLERANCE) -> Bools:
     """Shape (n,); whether each record satisfies all clauses."""
     view = table.view()
-    return np.asarray(np.logical_and.reduce([np.ones(len(table), dtype=bool),
-                                             *(clause.holds(view, tolerance) for clause in clauses)]))
+    return np.asarray(
+        np.logical_and.reduce([np.ones(len(table), dtype=bool), *(clause.holds(view, tolerance) for clause in clauses)])
+    )
 
 
 def solve(table: Table, clauses: Sequence[Clause], kept: set[str]) -> tuple[Table, Bools]:

@@ -226,9 +226,13 @@ class _Rounder:
         return np.array([s * sign for s in steps for sign in (1.0, -1.0)]).reshape(-1, p)
 
     def round(self, x: Floats) -> Floats:
-        scaled = np.column_stack([
-            _units(column, d) if d is not None else column for column, d in zip(x.T, self.lattice.decimals)
-        ]) if x.shape[1] else x.copy()
+        scaled = (
+            np.column_stack(
+                [_units(column, d) if d is not None else column for column, d in zip(x.T, self.lattice.decimals)]
+            )
+            if x.shape[1]
+            else x.copy()
+        )
         out = np.empty_like(x)
         for start in range(0, len(x), BLOCK):
             out[start : start + BLOCK] = self._block(scaled[start : start + BLOCK])

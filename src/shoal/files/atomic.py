@@ -95,9 +95,7 @@ def _exchange(one: Path, other: Path) -> bool:
     """Swap two directories in one step where the system can (Linux)."""
     with suppress(OSError, AttributeError):
         libc = ctypes.CDLL(None, use_errno=True)
-        return bool(
-            libc.renameat2(AT_FDCWD, os.fsencode(one), AT_FDCWD, os.fsencode(other), RENAME_EXCHANGE) == 0
-        )
+        return bool(libc.renameat2(AT_FDCWD, os.fsencode(one), AT_FDCWD, os.fsencode(other), RENAME_EXCHANGE) == 0)
     return False
 
 

@@ -38,7 +38,10 @@ class Dialect:
 
 
 def read_csv(
-    path: Path, delimiter: str | None = None, encoding: str | None = None, decimal: str = ".",
+    path: Path,
+    delimiter: str | None = None,
+    encoding: str | None = None,
+    decimal: str = ".",
     apart: Collection[str] = (),
 ) -> tuple[pl.DataFrame, Dialect]:
     """Read a CSV file with a header row, compressed by gzip or not.
@@ -93,8 +96,10 @@ def _names(text: str, delimiter: str, path: Path) -> list[str]:
     if names and (len(numbers) == len(names) or any("." in number for number in numbers)):
         raise FileError(f"File '{path}' has numbers where names of columns are expected. Put a header row first.")
     if "" in names or not names:
-        raise DataError(f"Column {names.index('') + 1 if names else 1} of file '{path}' has no name (R writes row "
-                        f"numbers into such a column). Name it in the header row, or take it out.")
+        raise DataError(
+            f"Column {names.index('') + 1 if names else 1} of file '{path}' has no name (R writes row "
+            f"numbers into such a column). Name it in the header row, or take it out."
+        )
     if repeated := sorted({name for name in names if names.count(name) > 1}):
         raise DataError(not_unique(repeated))
     return names
@@ -124,14 +129,17 @@ def _rows(text: str, width: int, delimiter: str, path: Path) -> Iterator[list[st
         for number, row in enumerate(reader):
             row = row if row or width > 1 else [""]  # a blank line is an empty cell of a table with one column
             if len(row) != width:
-                raise FileError(f"Record {number:,} of file '{path}' (line {reader.line_num:,}) has "
-                                f"{plural(len(row), 'cell')} where the header has {width}. Mend it, or name the "
-                                f"delimiter if it is not {delimiter!r}.")
+                raise FileError(
+                    f"Record {number:,} of file '{path}' (line {reader.line_num:,}) has "
+                    f"{plural(len(row), 'cell')} where the header has {width}. Mend it, or name the "
+                    f"delimiter if it is not {delimiter!r}."
+                )
             if number:
                 yield row
     except csv.Error:
-        raise FileError(f"File '{path}' has quotation marks that do not pair, from record {number + 1:,} on. "
-                        f"Mend them.") from None
+        raise FileError(
+            f"File '{path}' has quotation marks that do not pair, from record {number + 1:,} on. Mend them."
+        ) from None
 
 
 def _decode(raw: bytes, encoding: str | None, path: Path) -> tuple[str, str]:
@@ -141,8 +149,10 @@ def _decode(raw: bytes, encoding: str | None, path: Path) -> tuple[str, str]:
             codecs.lookup(guess)
             return raw.decode(guess), guess
         except LookupError:
-            raise FileError(f"There is no encoding '{guess}'. Known are utf-8, utf-16, windows-1252, latin-1 and all "
-                            f"others that Python has.") from None
+            raise FileError(
+                f"There is no encoding '{guess}'. Known are utf-8, utf-16, windows-1252, latin-1 and all "
+                f"others that Python has."
+            ) from None
         except UnicodeError:
             continue
     raise FileError(f"File '{path}' cannot be read as text ({quoted(guesses)} tried). Name its encoding.")
@@ -166,9 +176,11 @@ def _doubt(column: pl.Series) -> str:
     others = len(known) - int(numbers.sum())
     if 0 < others < len(known) / 2:
         first = int((~column.str.contains(NUMBER).fill_null(True)).arg_true()[0]) + 1
-        return (f"is read as text, because {others:,} of {plural(len(known), 'cell')} "
-                f"{'is no number' if others == 1 else 'are no numbers'} (the first in record {first:,}). Mend what is "
-                f"wrong, leave missing values empty, or say level: nominal in the plan if these are codes.")
+        return (
+            f"is read as text, because {others:,} of {plural(len(known), 'cell')} "
+            f"{'is no number' if others == 1 else 'are no numbers'} (the first in record {first:,}). Mend what is "
+            f"wrong, leave missing values empty, or say level: nominal in the plan if these are codes."
+        )
     if len(known) and known.str.contains(",", literal=True).any() and known.str.contains(DECIMAL_COMMA).all():
         return "holds numbers with a comma and is read as text. Read the file with decimal ',' if that is what it is."
     if len(known) and known.str.contains(DATE).all():
@@ -221,6 +233,7 @@ def write_csv(frame: pl.DataFrame, path: Path, *, guard_formulas: bool) -> None:
 
 def guarded(frame: pl.DataFrame) -> pl.DataFrame:
     """Text that a spreadsheet would take for a formula, with an apostrophe before it."""
+
     def safe(text: pl.Expr) -> pl.Expr:
         return pl.when(text.str.contains(FORMULA_STARTS)).then(pl.concat_str(pl.lit("'"), text)).otherwise(text)
 

@@ -43,7 +43,11 @@ class Table:
 
 
 def read(
-    path: str | Path, *, delimiter: str | None = None, encoding: str | None = None, decimal: str = ".",
+    path: str | Path,
+    *,
+    delimiter: str | None = None,
+    encoding: str | None = None,
+    decimal: str = ".",
     sheet: str | None = None,
 ) -> pl.DataFrame:
     """The cells of a file as a polars frame; a warning names columns that may have been meant otherwise.
@@ -57,8 +61,13 @@ def read(
 
 
 def read_table(
-    path: str | Path, *, delimiter: str | None = None, encoding: str | None = None, decimal: str = ".",
-    sheet: str | None = None, apart: Collection[str] | None = None,
+    path: str | Path,
+    *,
+    delimiter: str | None = None,
+    encoding: str | None = None,
+    decimal: str = ".",
+    sheet: str | None = None,
+    apart: Collection[str] | None = None,
 ) -> Table:
     """Read CSV, Parquet, Excel, SPSS, Stata or SAS by the ending of the name.
 
@@ -95,8 +104,9 @@ def read_table(
         except (OSError, ValueError, pl.exceptions.PolarsError) as error:
             if isinstance(error, (FileError, DataError, MissingDependency)):
                 raise
-            raise FileError(f"File '{path}' is no readable {ending} file ({type(error).__name__}). Check that it is "
-                            f"whole.") from None
+            raise FileError(
+                f"File '{path}' is no readable {ending} file ({type(error).__name__}). Check that it is whole."
+            ) from None
     else:
         raise FileError(unknown("kind of file", ending, ["csv", "csv.gz", "tsv", *READERS]))
     if repeated := sorted({n for n in table.frame.columns if table.frame.columns.count(n) > 1}):
@@ -132,32 +142,45 @@ def _read_excel(path: Path, how: Reading) -> Table:
     try:
         sheets = fastexcel.read_excel(path).sheet_names
         if how.judged and len(sheets) > 1:
-            raise FileError(f"File '{path}' has {len(sheets)} sheets, of which only one could be judged. "
-                            f"Put each into a file of its own.")
+            raise FileError(
+                f"File '{path}' has {len(sheets)} sheets, of which only one could be judged. "
+                f"Put each into a file of its own."
+            )
         sheet = how.sheet or sheets[0]
         if sheet not in sheets:
             raise FileError(f"File '{path}': {unknown('sheet', sheet, sheets)}")
         # every cell counts for a column's type, or some would be lost
         frame = pl.read_excel(path, sheet_name=sheet, infer_schema_length=None)
     except fastexcel.FastExcelError as error:
-        raise FileError(f"File '{path}' is no readable Excel file ({type(error).__name__}). Check that it is "
-                        f"whole.") from None
+        raise FileError(
+            f"File '{path}' is no readable Excel file ({type(error).__name__}). Check that it is whole."
+        ) from None
     others = f"File '{path}' has {len(sheets)} sheets: {quoted(sheets)}; '{sheet}' is read."
-    return Table(frame=frame, described=f"Excel, sheet '{sheet}'",
-                 notes=doubts(frame) | ({"": others} if len(sheets) > 1 and how.sheet is None else {}))
+    return Table(
+        frame=frame,
+        described=f"Excel, sheet '{sheet}'",
+        notes=doubts(frame) | ({"": others} if len(sheets) > 1 and how.sheet is None else {}),
+    )
 
 
 def _read_statistical(path: Path, how: Reading) -> Table:
     pyreadstat = _needs("pyreadstat", "SPSS, Stata and SAS")
-    readers = {"sav": "read_sav", "zsav": "read_sav", "por": "read_por", "dta": "read_dta", "xpt": "read_xport",
-               "sas7bdat": "read_sas7bdat"}
+    readers = {
+        "sav": "read_sav",
+        "zsav": "read_sav",
+        "por": "read_por",
+        "dta": "read_dta",
+        "xpt": "read_xport",
+        "sas7bdat": "read_sas7bdat",
+    }
     ending = path.suffix.lower().lstrip(".")
     try:
         kept = {"user_missing": True} if how.judged and ending in ("sav", "zsav", "dta", "sas7bdat") else {}
         data, meta = getattr(pyreadstat, readers[ending])(str(path), output_format="dict", **kept)
     except pyreadstat.ReadstatError as error:
-        raise FileError(f"File '{path}' is no readable {ending} file ({type(error).__name__}). Check that it is "
-                        f"whole.") from None
+        raise FileError(
+            f"File '{path}' is no readable {ending} file ({type(error).__name__}). Check that it is whole."
+        ) from None
     frame = pl.DataFrame({name: _whole(_series(name, list(values))) for name, values in data.items()})
     return Table(
         frame=frame,
@@ -219,8 +242,10 @@ def write_table(table: Table, path: str | Path, *, guard_formulas: bool = False)
             if "(os error " in str(error):  # polars wraps what the system says
                 raise OSError(str(error)) from None
             kinds = ", ".join(sorted({str(c.dtype) for c in table.frame}))
-            raise FileError(f"The format {ending} cannot hold a column of the table (its columns are of the types "
-                            f"{kinds}). Choose parquet, or convert the column.") from None
+            raise FileError(
+                f"The format {ending} cannot hold a column of the table (its columns are of the types "
+                f"{kinds}). Choose parquet, or convert the column."
+            ) from None
         finally:
             named.unlink(missing_ok=True)
 
@@ -264,8 +289,10 @@ def _write_statistical(table: Table, path: Path, guard: bool) -> None:
     except (pyreadstat.PyreadstatError, pyreadstat.ReadstatError) as error:
         if "write" in str(error).lower():
             raise OSError("the disk is full, or takes no more of the file") from None
-        raise FileError(f"The format {ending} cannot hold the table ({type(error).__name__}); it takes short names "
-                        f"of letters, digits and underscores. Rename the columns, or choose csv or parquet.") from None
+        raise FileError(
+            f"The format {ending} cannot hold the table ({type(error).__name__}); it takes short names "
+            f"of letters, digits and underscores. Rename the columns, or choose csv or parquet."
+        ) from None
 
 
 def _write_with(pyreadstat: Any, frame: Any, path: Path, labels: list[str], values: dict[str, Any]) -> None:
@@ -294,8 +321,9 @@ def lost_columns(written: pl.DataFrame, back: pl.DataFrame) -> list[str]:
     Numbers may differ in the last digits of what the format holds; text, dates and times may not. Formats
     without missing text give empty text back.
     """
-    return [column.name for column in written if column.name not in back.columns
-            or not _equal(column, back[column.name])]
+    return [
+        column.name for column in written if column.name not in back.columns or not _equal(column, back[column.name])
+    ]
 
 
 def _equal(one: pl.Series, other: pl.Series) -> bool:
@@ -313,8 +341,10 @@ def _equal(one: pl.Series, other: pl.Series) -> bool:
         return one.equals(other, check_names=False)
     if one.dtype.is_temporal() and other.dtype.is_temporal():
         return one.cast(pl.Datetime("us")).equals(other.cast(pl.Datetime("us")), check_names=False)
-    texts = [c.cast(pl.String).fill_null("").str.to_lowercase() if c.dtype == pl.Boolean
-             else c.cast(pl.String).fill_null("") for c in (one, other)]
+    texts = [
+        c.cast(pl.String).fill_null("").str.to_lowercase() if c.dtype == pl.Boolean else c.cast(pl.String).fill_null("")
+        for c in (one, other)
+    ]
     return texts[0].equals(texts[1], check_names=False)
 
 

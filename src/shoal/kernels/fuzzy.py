@@ -48,8 +48,7 @@ def fuzzy_memberships(x: Floats, centres: Floats, rule: Rule, parameter: float, 
 
 
 def fuzzy_draw(
-    x: Floats, centres: Floats, rule: Rule, parameter: float, seed: int, *, simd: bool = True,
-    progress: Progress = None,
+    x: Floats, centres: Floats, rule: Rule, parameter: float, seed: int, *, simd: bool = True, progress: Progress = None
 ) -> tuple[Ints, Floats]:
     """Draw a centre for each record with the probabilities of its memberships.
 

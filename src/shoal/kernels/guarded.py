@@ -135,7 +135,16 @@ def refine(
         Wall-clock time after which to stop; the result then depends on the machine too. What ends first
         counts; one of the two must be given.
     """
-    return Refinement(*_native.refine_tcloseness(
-        floats(x), ints(guard.bins), list(guard.requirements), ints(labels), ints(near), k, *budget(moves, seconds),
-        seed, progress,
-    ))
+    return Refinement(
+        *_native.refine_tcloseness(
+            floats(x),
+            ints(guard.bins),
+            list(guard.requirements),
+            ints(labels),
+            ints(near),
+            k,
+            *budget(moves, seconds),
+            seed,
+            progress,
+        )
+    )

@@ -84,10 +84,21 @@ def latent_class_em(
     """
     rows = ints(codes)
     x = np.ones((len(rows), 1)) if covariates is None else floats(covariates)
-    return LatentClassFit(*_native.latent_class_em(
-        rows, offsets_of(categories), x, floats(posterior), floor, pseudo, SLOPE_PRECISION, INTERCEPT_PRECISION,
-        tolerance, most_steps, progress,
-    ))
+    return LatentClassFit(
+        *_native.latent_class_em(
+            rows,
+            offsets_of(categories),
+            x,
+            floats(posterior),
+            floor,
+            pseudo,
+            SLOPE_PRECISION,
+            INTERCEPT_PRECISION,
+            tolerance,
+            most_steps,
+            progress,
+        )
+    )
 
 
 def latent_class_scores(

@@ -53,8 +53,11 @@ class Logit:
         root = np.linalg.cholesky(self.information)
         step = np.linalg.solve(root.T, rng.standard_normal(len(root)))
         shape = self.coefficients.shape
-        return Logit(coefficients=self.coefficients + step.reshape(shape[::-1]).T, information=self.information,
-                     converged=self.converged)
+        return Logit(
+            coefficients=self.coefficients + step.reshape(shape[::-1]).T,
+            information=self.information,
+            converged=self.converged,
+        )
 
 
 def probabilities(x: Floats, coefficients: Floats) -> Floats:

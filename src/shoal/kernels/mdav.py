@@ -8,14 +8,7 @@ from shoal.kernels.arrays import Floats, Ints, Progress, floats
 Engine = Literal["auto", "brute", "tree"]
 
 
-def mdav(
-    x: Floats,
-    k: int,
-    *,
-    engine: Engine = "auto",
-    simd: bool = True,
-    progress: Progress = None,
-) -> Ints:
+def mdav(x: Floats, k: int, *, engine: Engine = "auto", simd: bool = True, progress: Progress = None) -> Ints:
     """Group records by MDAV; every group has k to 2k - 1 members (one group if there are fewer than 2k records).
 
     Parameters

@@ -127,8 +127,18 @@ def mixture_em(
     """
     degrees = np.full(len(start.weight), np.inf) if dof is None else floats(dof)
     loglik, steps, converged, failed, proportion, mean, covariance, degrees, *statistics = _native.mixture_em(
-        floats(x), floats(start.weight), floats(start.mean), floats(start.scatter), degrees, model, floor, tolerance,
-        singular, ridge, most_steps, progress,
+        floats(x),
+        floats(start.weight),
+        floats(start.mean),
+        floats(start.scatter),
+        degrees,
+        model,
+        floor,
+        tolerance,
+        singular,
+        ridge,
+        most_steps,
+        progress,
     )
     return MixtureFit(loglik, steps, converged, failed, proportion, mean, covariance, degrees, Statistics(*statistics))
 

@@ -7,14 +7,7 @@ from shoal.kernels.arrays import Floats, Ints, Progress, floats, ints
 from shoal.kernels.mdav import Engine, mdav
 
 
-def forest(
-    x: Floats,
-    k: int,
-    *,
-    engine: Engine = "auto",
-    simd: bool = True,
-    progress: Progress = None,
-) -> Ints:
+def forest(x: Floats, k: int, *, engine: Engine = "auto", simd: bool = True, progress: Progress = None) -> Ints:
     """Join records to near ones until every tree has k of them.
 
     Parameters
@@ -59,12 +52,7 @@ def decompose(edge: Ints, k: int) -> Ints:
 
 
 def mu_approx(
-    x: Floats,
-    k: int,
-    *,
-    engine: Engine = "auto",
-    simd: bool = True,
-    progress: Progress = None,
+    x: Floats, k: int, *, engine: Engine = "auto", simd: bool = True, progress: Progress = None
 ) -> tuple[Ints, Ints]:
     """Group records by mu-Approx; every group has k to 2k - 1 members.
 

@@ -109,7 +109,8 @@ def _nearest(points: Distinct, queries: Floats, most: int = NO_LIMIT) -> tuple[F
     """Smallest distance, rows that tie there and lowest point among them, for each query or the first ones."""
     each = PAIR * len(points.points)
     *found, looked = _native.nearest(
-        points.points, points.sizes, np.ascontiguousarray(queries), TIE, most, math.ceil(each))
+        points.points, points.sizes, np.ascontiguousarray(queries), TIE, most, math.ceil(each)
+    )
     done = len(found[0])
     rest = queries[done : done + max(0, int((most - looked) / each))]
     if len(rest):

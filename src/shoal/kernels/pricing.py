@@ -30,13 +30,7 @@ class BelowPrice(NamedTuple):
 
 
 def groups_below_price(
-    x: Floats,
-    prices: Floats,
-    k: int,
-    *,
-    least: float,
-    limit: int,
-    progress: Progress = None,
+    x: Floats, prices: Floats, k: int, *, least: float, limit: int, progress: Progress = None
 ) -> BelowPrice:
     """List the groups of k to 2k - 1 records whose sum of squares is more than `least` below their prices.
 

@@ -64,6 +64,9 @@ def suda2(codes: Ints, most: int, progress: Progress = None, weights: Floats | N
     weights = factorials(len(columns)) if weights is None else weights
     score, by_column, by_category, found, smallest = _native.suda2(columns, cards, floats(weights[:most]), progress)
     return SampleUniques(
-        score=score, by_column=by_column, found=found, smallest=smallest,
+        score=score,
+        by_column=by_column,
+        found=found,
+        smallest=smallest,
         by_category=tuple(np.split(by_category, np.cumsum(cards)[:-1])) if len(cards) else (),
     )

@@ -99,7 +99,13 @@ def suppress(
     """
     check_keys(codes)
     rows, blanks, served, first, last = _native.suppress(
-        ints(codes), longs(counts), longs(base), k, floats(cost), longs(room), (sacrifice, float(work), seed_of(rng)),
+        ints(codes),
+        longs(counts),
+        longs(base),
+        k,
+        floats(cost),
+        longs(room),
+        (sacrifice, float(work), seed_of(rng)),
         progress,
     )
     return Suppressed(rows=rows, blanks=blanks, served=served, first=first, last=last)

@@ -6,13 +6,7 @@ from shoal.kernels.mdav import Engine
 
 
 def tcloseness_first(
-    x: Floats,
-    strata: Ints,
-    k: int,
-    progress: Progress = None,
-    *,
-    engine: Engine = "auto",
-    simd: bool = True,
+    x: Floats, strata: Ints, k: int, progress: Progress = None, *, engine: Engine = "auto", simd: bool = True
 ) -> Ints:
     """Group records so that each group holds one record of every stratum, and at most one extra.
 

@@ -6,13 +6,7 @@ from shoal.kernels.mdav import Engine
 
 
 def vmdav(
-    x: Floats,
-    k: int,
-    gamma: float,
-    *,
-    engine: Engine = "auto",
-    simd: bool = True,
-    progress: Progress = None,
+    x: Floats, k: int, gamma: float, *, engine: Engine = "auto", simd: bool = True, progress: Progress = None
 ) -> Ints:
     """Group records by V-MDAV; every group has k or more members (one group if there are fewer than k records).
 

@@ -53,8 +53,11 @@ class DataSwap(Mask):
             _pair(rows, place)
         changed = [records[name].take(place) for name in records.targets]
         moved = int((values[place] != values).sum())
-        facts = {"records drawn": int(drawn.sum()), "records changed": moved,
-                 "counts kept of": [*records.targets, *self.within]}
+        facts = {
+            "records drawn": int(drawn.sum()),
+            "records changed": moved,
+            "counts kept of": [*records.targets, *self.within],
+        }
         return Change(records=records.with_variables(*changed), facts=facts)
 
 

@@ -54,8 +54,9 @@ class Generalise(Mask):
         if not records.targets:
             raise ParameterError("generalise needs at least one column.")
         if self.k > len(records):
-            raise ParameterError(f"generalise: k must be at most {len(records):,}, the number of records; "
-                                 f"got {self.k:,}.")
+            raise ParameterError(
+                f"generalise: k must be at most {len(records):,}, the number of records; got {self.k:,}."
+            )
         variables = self.categorical(records)
         records.complete(records.targets, "generalise")
         fixed = [name for name in records.names("stratum") if name not in records.targets]
@@ -64,8 +65,12 @@ class Generalise(Mask):
         facts: dict[str, Any] = {}
         try:
             node, looked, total = best_node(table, self.k, self.suppression, progress)
-            facts = {"levels": dict(zip(records.targets, node.levels)), "full-domain loss": node.loss,
-                     "nodes looked at": looked, "nodes": total}
+            facts = {
+                "levels": dict(zip(records.targets, node.levels)),
+                "full-domain loss": node.loss,
+                "nodes looked at": looked,
+                "nodes": total,
+            }
         except (Refused, ParameterError):
             if self.recoding == "full-domain" or fixed:
                 raise
@@ -79,8 +84,10 @@ class Generalise(Mask):
         columns, ladders = [], []
         for v in variables:
             if v.hierarchy is None or None in v.categories:
-                raise DataError(f"Column '{v.name}' needs a hierarchy that holds all of its values; generalise cannot "
-                                f"do without. Name one in the plan, or leave the column out.")
+                raise DataError(
+                    f"Column '{v.name}' needs a hierarchy that holds all of its values; generalise cannot "
+                    f"do without. Name one in the plan, or leave the column out."
+                )
             columns.append(v.hierarchy.codes([str(c) for c in v.categories])[v.values])
             ladders.append(Ladder.of(v.hierarchy, self.loss))
         for codes in fixed:  # a column that cannot go up: a hierarchy of one level, without loss
@@ -127,9 +134,16 @@ class Generalise(Mask):
             return variable
         leaf = hierarchy.codes([str(c) for c in variable.categories])
         pairs, place = np.unique(np.column_stack([variable.values, levels]), axis=0, return_inverse=True)
-        labels = [variable.categories[code] if level <= 0 else hierarchy.paths[leaf[code]][level]
-                  for code, level in pairs.tolist()]
+        labels = [
+            variable.categories[code] if level <= 0 else hierarchy.paths[leaf[code]][level]
+            for code, level in pairs.tolist()
+        ]
         categories = tuple(dict.fromkeys(labels))
         code_of = {label: i for i, label in enumerate(categories)}
-        return replace(variable, values=ints([code_of[label] for label in labels])[place.ravel()], level="nominal",
-                       categories=categories, hierarchy=None)
+        return replace(
+            variable,
+            values=ints([code_of[label] for label in labels])[place.ravel()],
+            level="nominal",
+            categories=categories,
+            hierarchy=None,
+        )

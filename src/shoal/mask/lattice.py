@@ -82,14 +82,17 @@ class Table:
 
     def at(self, levels: Sequence[int]) -> Longs:
         """Shape (m,); class of each row at the levels of a node."""
-        return row_ids(np.column_stack([
-            ladder.codes[level][self.leaves[:, j]] for j, (ladder, level) in enumerate(zip(self.ladders, levels))
-        ]))
+        return row_ids(
+            np.column_stack(
+                [ladder.codes[level][self.leaves[:, j]] for j, (ladder, level) in enumerate(zip(self.ladders, levels))]
+            )
+        )
 
     def cell_loss(self, levels: Sequence[int]) -> Floats:
         """Shape (m,); sum of the cells' losses of one record of each row."""
-        return np.asarray(sum(ladder.loss[level][self.leaves[:, j]]
-                              for j, (ladder, level) in enumerate(zip(self.ladders, levels))))
+        return np.asarray(
+            sum(ladder.loss[level][self.leaves[:, j]] for j, (ladder, level) in enumerate(zip(self.ladders, levels)))
+        )
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -114,8 +117,10 @@ def best_node(table: Table, k: int, limit: float, progress: Progress = None) -> 
     heights = [ladder.height for ladder in table.ladders]
     total = int(np.prod([h + 1 for h in heights], dtype=np.float64))
     if total > MOST_NODES:
-        raise ParameterError(f"generalise: these hierarchies make {total:,} combinations of levels, more than "
-                             f"{MOST_NODES:,}. Use fewer columns or levels, or recoding: local.")
+        raise ParameterError(
+            f"generalise: these hierarchies make {total:,} combinations of levels, more than "
+            f"{MOST_NODES:,}. Use fewer columns or levels, or recoding: local."
+        )
     nodes = np.indices([h + 1 for h in heights]).reshape(len(heights), -1).T
     search = _Search(table, k, limit, nodes)
     order = np.argsort(search.bound, kind="stable")
@@ -127,8 +132,10 @@ def best_node(table: Table, k: int, limit: float, progress: Progress = None) -> 
         if not search.out[v]:
             search.follow_chain(v)
     if search.best is None:
-        raise Refused(f"generalise: even the topmost levels leave more than {limit:g} of the records in classes under "
-                      f"{k}. Lower k, or raise suppression.")
+        raise Refused(
+            f"generalise: even the topmost levels leave more than {limit:g} of the records in classes under "
+            f"{k}. Lower k, or raise suppression."
+        )
     return search.best, search.looked, total
 
 
@@ -140,13 +147,21 @@ class _Search:
         self.seen = np.zeros(len(nodes), dtype=bool)
         self.best: Node | None = None
         self.looked = 0
-        self.strides = np.array([np.prod([ladder.height + 1 for ladder in table.ladders[j + 1:]], dtype=np.int64)
-                                 for j in range(nodes.shape[1])])
+        self.strides = np.array(
+            [
+                np.prod([ladder.height + 1 for ladder in table.ladders[j + 1 :]], dtype=np.int64)
+                for j in range(nodes.shape[1])
+            ]
+        )
         share = table.counts / table.records
-        column = [[float(loss[table.leaves[:, j]] @ share) for loss in ladder.loss]
-                  for j, ladder in enumerate(table.ladders)]
-        self.bound = sum((np.array(column[j])[nodes[:, j]] for j in range(nodes.shape[1])),
-                         np.zeros(len(nodes))) / table.counted * (1 - 1e-12)
+        column = [
+            [float(loss[table.leaves[:, j]] @ share) for loss in ladder.loss] for j, ladder in enumerate(table.ladders)
+        ]
+        self.bound = (
+            sum((np.array(column[j])[nodes[:, j]] for j in range(nodes.shape[1])), np.zeros(len(nodes)))
+            / table.counted
+            * (1 - 1e-12)
+        )
 
     def follow_chain(self, v: int) -> None:
         """Look at v, and at enough nodes above it to know where its chain becomes feasible."""
@@ -165,8 +180,11 @@ class _Search:
 
     def _next(self, v: int) -> int | None:
         """The successor of least bound that is not ruled out and could still be best."""
-        ups = [v + int(self.strides[j]) for j in range(self.nodes.shape[1])
-               if self.nodes[v, j] < self.table.ladders[j].height]
+        ups = [
+            v + int(self.strides[j])
+            for j in range(self.nodes.shape[1])
+            if self.nodes[v, j] < self.table.ladders[j].height
+        ]
         ups = [u for u in ups if self.best is None or self.bound[u] < self.best.loss]
         return min(ups, key=lambda u: (self.bound[u], u)) if ups else None
 
@@ -184,8 +202,9 @@ class _Search:
         if gone > self.most:
             self.out |= (self.nodes <= self.nodes[v]).all(axis=1)
             return False
-        loss = (float(self.table.cell_loss(levels)[kept] @ self.table.counts[kept])
-                + gone * self.table.counted) / (self.table.records * self.table.counted)
+        loss = (float(self.table.cell_loss(levels)[kept] @ self.table.counts[kept]) + gone * self.table.counted) / (
+            self.table.records * self.table.counted
+        )
         if self.best is None or loss < self.best.loss:
             self.best = Node(levels=levels, kept=kept, loss=loss)
         return True

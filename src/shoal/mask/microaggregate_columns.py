@@ -18,8 +18,11 @@ CLOSURE = 1e-9
 """Relative error of rounding within which SST = SSA + SSE must close."""
 
 
-@method("microaggregate-columns", title="Microaggregation by groups of columns",
-        source="Hundepool et al. (2012), section 3.3.2")
+@method(
+    "microaggregate-columns",
+    title="Microaggregation by groups of columns",
+    source="Hundepool et al. (2012), section 3.3.2",
+)
 class MicroaggregateColumns(Mask):
     """Partitions the columns into groups and microaggregates each group of columns on its own.
 
@@ -53,8 +56,9 @@ class MicroaggregateColumns(Mask):
 
     def __post_init__(self) -> None:
         if (self.groups is None) == (self.size is None):
-            raise ParameterError("microaggregate-columns needs one of the parameters 'groups' and 'size'; give exactly "
-                                 "one.")
+            raise ParameterError(
+                "microaggregate-columns needs one of the parameters 'groups' and 'size'; give exactly one."
+            )
 
     def apply(self, records: Records, rng: np.random.Generator, progress: Progress = None) -> Change:
         k = int(self.grouping.smallest)
@@ -70,7 +74,9 @@ class MicroaggregateColumns(Mask):
             if not verdict.holds and self.replacement is None:
                 raise Refused(f"microaggregate-columns: {verdict.sentence} Nothing is released.")
             told[", ".join(names)] = {
-                "groups": part.n_groups, "smallest group": part.k, **_sums_of_squares(records.matrix(names), part),
+                "groups": part.n_groups,
+                "smallest group": part.k,
+                **_sums_of_squares(records.matrix(names), part),
                 verdict.requirement: "proved" if verdict.holds else "does not hold",
             }
             if progress is not None:
@@ -91,16 +97,22 @@ def _by_correlation(records: Records, size: int) -> tuple[tuple[str, ...], ...]:
     """Groups of at most `size` columns, joined by mean absolute correlation, greedily."""
     for name in records.targets:
         if not records[name].continuous:
-            raise DataError(f"Column '{name}' is {records[name].level}; groups by correlation need continuous columns. "
-                            f"Name the groups by hand.")
+            raise DataError(
+                f"Column '{name}' is {records[name].level}; groups by correlation need continuous columns. "
+                f"Name the groups by hand."
+            )
     x = records.raw()
     centred = x - x.mean(axis=0)
     spread = np.sqrt((centred**2).sum(axis=0))
     r = np.abs((centred.T @ centred) / np.outer(*[np.where(spread > 0, spread, 1.0)] * 2))
     groups = [[j] for j in range(x.shape[1])]
     while True:
-        pairs = [(float(r[np.ix_(a, b)].mean()), i, j) for i, a in enumerate(groups)
-                 for j, b in enumerate(groups) if i < j and len(a) + len(b) <= size]
+        pairs = [
+            (float(r[np.ix_(a, b)].mean()), i, j)
+            for i, a in enumerate(groups)
+            for j, b in enumerate(groups)
+            if i < j and len(a) + len(b) <= size
+        ]
         if not pairs:
             return tuple(tuple(records.targets[j] for j in sorted(group)) for group in groups)
         _, i, j = max(pairs, key=lambda pair: (pair[0], -pair[1], -pair[2]))

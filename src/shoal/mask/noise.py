@@ -150,8 +150,13 @@ class Noise(Mask):
         given = self.bounds or {}
         if stray := [name for name in given if name not in records.targets]:
             raise ParameterError(f"noise: bounds name '{stray[0]}', which is not one of the step's columns.")
-        limits = np.array([given.get(name, (x[:, j].min(initial=np.inf), x[:, j].max(initial=-np.inf)))
-                           for j, name in enumerate(records.targets)], dtype=np.float64).reshape(-1, 2)
+        limits = np.array(
+            [
+                given.get(name, (x[:, j].min(initial=np.inf), x[:, j].max(initial=-np.inf)))
+                for j, name in enumerate(records.targets)
+            ],
+            dtype=np.float64,
+        ).reshape(-1, 2)
         outside = ((x < limits[:, 0]) | (x > limits[:, 1])).sum(axis=0)
         for name, count in zip(records.targets, outside.tolist()):
             if count:

@@ -55,8 +55,9 @@ class Pram(Mask):
         for name, rows in (self.matrix or {}).items():
             sizes = {len(rows), *(len(row) for row in rows)}
             if len(sizes) != 1 or any(abs(sum(row) - 1) > ROUNDING or min(row) < 0 for row in rows):
-                raise ParameterError(f"pram: the matrix of '{name}' must be square with rows of probabilities "
-                                     f"that sum to 1.")
+                raise ParameterError(
+                    f"pram: the matrix of '{name}' must be square with rows of probabilities that sum to 1."
+                )
 
     def apply(self, records: Records, rng: np.random.Generator, progress: Progress = None) -> Change:
         weights = self.weights(records, self.weighted)
@@ -83,8 +84,9 @@ class Pram(Mask):
         if given is not None:
             first = np.array(given, dtype=np.float64)
             if first.shape != (m, m):
-                raise ParameterError(f"pram: the matrix of '{variable.name}' must have {m} rows, one a category; "
-                                     f"it has {len(first)}.")
+                raise ParameterError(
+                    f"pram: the matrix of '{variable.name}' must have {m} rows, one a category; it has {len(first)}."
+                )
             return _two_stage(first, p) if self.invariant else first
         if m < 2:
             return np.eye(m)
@@ -109,8 +111,9 @@ class Pram(Mask):
 def _two_stage(first: Floats, p: Floats) -> Floats:
     """R = P Q with p R = p (Gouweleeuw et al. 1998, section 4)."""
     after = p @ first
-    back = np.where(after[:, None] > 0, (first * p[:, None]).T / np.where(after > 0, after, 1.0)[:, None],
-                    np.eye(len(p)))
+    back = np.where(
+        after[:, None] > 0, (first * p[:, None]).T / np.where(after > 0, after, 1.0)[:, None], np.eye(len(p))
+    )
     return np.asarray(first @ back)
 
 

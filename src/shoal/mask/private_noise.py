@@ -90,8 +90,10 @@ class PrivateNoise(Mask):
             grid = self.grid_of(low, high)
             bottom, top = floor(low / grid), ceil(high / grid)
             if top - bottom > MOST_STEPS:
-                raise ParameterError(f"{self.method_name}: the bounds of '{variable.name}' lie more than "
-                                     f"{MOST_STEPS:,} grid steps apart; choose a coarser grid.")
+                raise ParameterError(
+                    f"{self.method_name}: the bounds of '{variable.name}' lie more than "
+                    f"{MOST_STEPS:,} grid steps apart; choose a coarser grid."
+                )
             near = np.clip(np.rint(np.clip(variable.values, low, high) / grid), bottom, top).astype(np.int64)
             noisy = near + self.steps(len(near), top - bottom, share, rng)
             if self.clamp:
@@ -101,7 +103,8 @@ class PrivateNoise(Mask):
         facts = {
             "epsilon": float(share * len(variables) * self.records_per_person),
             "composition": "the epsilons of a record's columns, and of a person's records, add up",
-            "records per person": self.records_per_person, "by column": told,
+            "records per person": self.records_per_person,
+            "by column": told,
         }
         return Change(records=records.with_variables(*changed), facts=facts)
 
@@ -219,4 +222,3 @@ def staircase(n: int, sensitivity: int, width: int, epsilon: Fraction, rng: np.r
         out[now[good]] = np.where(negative, -size, size)[good]
         waiting = np.concatenate([waiting[~kept], now[~good]])
     return out
-

@@ -24,8 +24,11 @@ LEAST_KEY = 16
 """Bytes of a key: with fewer than 128 bits it could be found by trying."""
 
 
-@method("pseudonymise", title="Pseudonymisation by keyed hash",
-        source="Krawczyk, Bellare & Canetti (1997), HMAC, with SHA-256")
+@method(
+    "pseudonymise",
+    title="Pseudonymisation by keyed hash",
+    source="Krawczyk, Bellare & Canetti (1997), HMAC, with SHA-256",
+)
 class Pseudonymise(Mask):
     """Replaces each identifier by a keyed hash, so that one person has one code in every table.
 
@@ -71,8 +74,10 @@ class Pseudonymise(Mask):
     def apply(self, records: Records, rng: np.random.Generator, progress: Progress = None) -> Change:
         key = self._secret(rng)
         changed = [self._coded(variable, key) for variable in self.categorical(records)]
-        return Change(records=records.with_variables(*changed),
-                      facts={"codes": {v.name: len(v.categories) for v in changed}, "digits": self.length})
+        return Change(
+            records=records.with_variables(*changed),
+            facts={"codes": {v.name: len(v.categories) for v in changed}, "digits": self.length},
+        )
 
     def coded(self, identifier: Variable) -> bool:
         return all(c is None or re.fullmatch(f"[0-9a-f]{{{self.length}}}", str(c)) for c in identifier.categories)
@@ -86,8 +91,10 @@ class Pseudonymise(Mask):
         try:
             text = path.read_text(encoding="ascii")
         except (OSError, UnicodeDecodeError) as error:
-            raise FileError(f"Key file '{path}' cannot be read ({type(error).__name__}). Make one: python -c \"import "
-                            f"secrets; print(secrets.token_hex(32))\" > {path}") from None
+            raise FileError(
+                f"Key file '{path}' cannot be read ({type(error).__name__}). Make one: python -c \"import "
+                f'secrets; print(secrets.token_hex(32))" > {path}'
+            ) from None
         if os.name == "posix" and path.stat().st_mode & (stat.S_IRWXG | stat.S_IRWXO):
             raise FileError(f"Key file '{path}' must be readable by its owner only; run: chmod 600 {path}")
         return _key(text.strip(), "key_file")
@@ -95,13 +102,20 @@ class Pseudonymise(Mask):
     def _coded(self, variable: Variable, key: bytes) -> Variable:
         codes = [None if c is None else self._code(c, key) for c in variable.categories]
         if len(set(codes)) < len(codes):
-            raise DataError(f"Column '{variable.name}': two identifiers would get the same code of {self.length} "
-                            f"digits. Raise length.")
+            raise DataError(
+                f"Column '{variable.name}': two identifiers would get the same code of {self.length} "
+                f"digits. Raise length."
+            )
         order = sorted(range(len(codes)), key=lambda i: (codes[i] is None, codes[i]))
         place = np.empty(len(codes) + 1, dtype=np.int64)
         place[order], place[-1] = np.arange(len(codes)), -1
-        return replace(variable, values=ints(place[variable.values]), level="nominal",
-                       categories=tuple(codes[i] for i in order), hierarchy=None)
+        return replace(
+            variable,
+            values=ints(place[variable.values]),
+            level="nominal",
+            categories=tuple(codes[i] for i in order),
+            hierarchy=None,
+        )
 
     def _code(self, identifier: object, key: bytes) -> str:
         message = f"{self.purpose}\x00{identifier}".encode()
@@ -114,6 +128,7 @@ def _key(text: str, parameter: str) -> bytes:
     except ValueError:
         raise ParameterError(f"pseudonymise: {parameter} must be written in hexadecimal digits.") from None
     if len(key) < LEAST_KEY:
-        raise ParameterError(f"pseudonymise: {parameter} must have at least {2 * LEAST_KEY} hexadecimal digits; it has "
-                             f"{2 * len(key)}.")
+        raise ParameterError(
+            f"pseudonymise: {parameter} must have at least {2 * LEAST_KEY} hexadecimal digits; it has {2 * len(key)}."
+        )
     return key

@@ -155,8 +155,9 @@ class Recode(Mask):
             return _equal_counts(known, bins, None if weights is None else weights[~variable.missing])
         if self.spacing == "log":
             if known.min() <= 0:
-                raise DataError(f"Column '{variable.name}' has values of 0 or less, which have no logarithm. "
-                                f"Use another spacing.")
+                raise DataError(
+                    f"Column '{variable.name}' has values of 0 or less, which have no logarithm. Use another spacing."
+                )
             return sorted({_tidy(float(c), float(c)) for c in np.geomspace(known.min(), known.max(), bins + 1)[1:-1]})
         width = (known.max() - known.min()) / bins
         return sorted({_tidy(float(known.min() + i * width), float(width)) for i in range(1, bins)})
@@ -216,8 +217,10 @@ def _at_level(variable: Variable, level: int) -> Variable:
     if hierarchy is None:
         raise DataError(f"Column '{variable.name}' has no hierarchy; recode with level needs one. Name it in the plan.")
     if level > hierarchy.height:
-        raise ParameterError(f"recode: level must be in [0, {hierarchy.height}] for column '{variable.name}', whose "
-                             f"hierarchy has so many levels; got {level}.")
+        raise ParameterError(
+            f"recode: level must be in [0, {hierarchy.height}] for column '{variable.name}', whose "
+            f"hierarchy has so many levels; got {level}."
+        )
     if level == 0:
         return variable
     row = {leaf: i for i, leaf in enumerate(hierarchy.leaves)}

@@ -57,8 +57,12 @@ class Sample(Mask):
         kept = np.flatnonzero(chosen[units])
         factors = (sizes / np.maximum(shares, 1))[stratum][units]
         sampled = _reweighted(records, factors).take(kept)
-        facts: dict[str, Any] = {"unit": "record" if records.households is None else "household",
-                                 "units": total, "units kept": wanted, "records kept": len(kept)}
+        facts: dict[str, Any] = {
+            "unit": "record" if records.households is None else "household",
+            "units": total,
+            "units kept": wanted,
+            "records kept": len(kept),
+        }
         return Change(records=sampled, facts=facts)
 
     def _units(self, records: Records) -> tuple[Longs, Longs]:

@@ -42,8 +42,10 @@ class Shuffle(Mask):
             raise ParameterError(f"shuffle: given names '{both[0]}', which is one of the columns to shuffle.")
         names = (*records.targets, *self.given)
         if wrong := [name for name in names if records[name].level == "nominal"]:
-            raise DataError(f"Column '{wrong[0]}' is nominal, so its values have no rank; shuffle needs continuous or "
-                            f"ordinal columns.")
+            raise DataError(
+                f"Column '{wrong[0]}' is nominal, so its values have no rank; shuffle needs continuous or "
+                f"ordinal columns."
+            )
         records.complete(names, "shuffle")
         values = {name: records[name].values.copy() for name in records.targets}
         for rows in strata(records) if len(records) else ():
@@ -78,6 +80,6 @@ def _new_scores(x: Floats, targets: int, rng: np.random.Generator) -> Floats:
 def _mid_ranks(x: Floats) -> Floats:
     """Ranks from 0, equal values sharing the middle of their block."""
     ordered = np.sort(x, axis=0)
-    return np.column_stack([
-        (np.searchsorted(s, c, "left") + np.searchsorted(s, c, "right") - 1) / 2 for s, c in zip(ordered.T, x.T)
-    ])
+    return np.column_stack(
+        [(np.searchsorted(s, c, "left") + np.searchsorted(s, c, "right") - 1) / 2 for s, c in zip(ordered.T, x.T)]
+    )

@@ -62,11 +62,12 @@ def _best_split(table: Table, losses: list[Floats], now: Class, k: int) -> list[
     if best is None:
         return None
     _, j, label = best
-    lower = (*now.levels[:j], now.levels[j] - 1, *now.levels[j + 1:])
+    lower = (*now.levels[:j], now.levels[j] - 1, *now.levels[j + 1 :])
     order = np.argsort(label, kind="stable")
     parts = np.split(order, np.flatnonzero(np.diff(label[order])) + 1)
     return [
-        Class(now.rows[part], now.levels, frozenset(stuck | {j})) if label[part[0]] < 0
+        Class(now.rows[part], now.levels, frozenset(stuck | {j}))
+        if label[part[0]] < 0
         else Class(now.rows[part], lower, frozenset(stuck))
         for part in parts
     ]

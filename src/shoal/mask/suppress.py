@@ -111,17 +111,20 @@ class Suppress(Mask):
         subsets = [Subset(columns=keys, k=self.k)] if self.k is not None else list(self.subsets or ())
         ordered = sorted(subsets, key=lambda s: -len(s["columns"]))
         searches = {
-            f"k = {subset['k']} on {', '.join(subset['columns'])}":
-            self._reach(codes, before, subset, keys, fixed, rng, progress)
-            for subset in ordered if len(records)
+            f"k = {subset['k']} on {', '.join(subset['columns'])}": self._reach(
+                codes, before, subset, keys, fixed, rng, progress
+            )
+            for subset in ordered
+            if len(records)
         }
         self._mend(codes, before, ordered, keys, fixed, rng, progress)
         blank = (codes < 0) & (before >= 0)
         for subset in subsets:
             self._prove(codes, subset, keys, fixed)
         changed = [
-            records[name].with_values(np.where(blank[:, j], np.nan if records[name].continuous else -1,
-                                               records[name].values))
+            records[name].with_values(
+                np.where(blank[:, j], np.nan if records[name].continuous else -1, records[name].values)
+            )
             for j, name in enumerate(keys)
         ]
         facts = {
@@ -136,7 +139,9 @@ class Suppress(Mask):
 
     def _check_names(self, keys: Sequence[str]) -> None:
         named = {
-            "importance": self.importance or (), "keep": self.keep, "limits": self.limits or (),
+            "importance": self.importance or (),
+            "keep": self.keep,
+            "limits": self.limits or (),
             "subsets": [name for subset in self.subsets or () for name in subset["columns"]],
         }
         for parameter, names in named.items():
@@ -150,8 +155,14 @@ class Suppress(Mask):
         return np.array([(self.importance or {}).get(name, 1.0) for name in keys])
 
     def _reach(
-        self, codes: Ints, before: Ints, subset: Subset, keys: Sequence[str], fixed: Sequence[str],
-        rng: np.random.Generator, progress: Progress,
+        self,
+        codes: Ints,
+        before: Ints,
+        subset: Subset,
+        keys: Sequence[str],
+        fixed: Sequence[str],
+        rng: np.random.Generator,
+        progress: Progress,
     ) -> dict[str, Any]:
         """Blank cells in `codes` until a set of keys reaches its k; what there is to tell about it."""
         n, k = len(codes), subset["k"]
@@ -187,8 +198,18 @@ class Suppress(Mask):
         base = wildcard_counts(table, counts)
         at_risk = int(counts[base < task.k].sum())
         work = 0.0 if self.search == "greedy" else self.effort * _usual_work(at_risk)
-        found = suppress(table, counts, base, task.k, task.cost, room=task.room, sacrifice=self.sacrifice,
-                         work=work, rng=rng, progress=progress)
+        found = suppress(
+            table,
+            counts,
+            base,
+            task.k,
+            task.cost,
+            room=task.room,
+            sacrifice=self.sacrifice,
+            work=work,
+            rng=rng,
+            progress=progress,
+        )
         if not found.served:
             raise Refused(
                 f"suppress: {plural(at_risk, 'record')} at risk cannot all reach k = {task.k} within the limits and "
@@ -200,8 +221,14 @@ class Suppress(Mask):
         return rows.tolist(), sets, note
 
     def _mend(
-        self, codes: Ints, before: Ints, subsets: Sequence[Subset], keys: Sequence[str], fixed: Sequence[str],
-        rng: np.random.Generator, progress: Progress,
+        self,
+        codes: Ints,
+        before: Ints,
+        subsets: Sequence[Subset],
+        keys: Sequence[str],
+        fixed: Sequence[str],
+        rng: np.random.Generator,
+        progress: Progress,
     ) -> None:
         """Treat again the subsets that cells blanked for later ones have broken, until none is broken.
 

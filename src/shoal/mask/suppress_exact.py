@@ -62,11 +62,18 @@ class Programme:
             )
         i, j, value = (np.array(part) for part in zip(*self.entries))
         matrix = csr_array((value.astype(float), (i, j)), shape=(len(self.low), len(cost)))
-        found = milp(np.array(cost), constraints=LinearConstraint(matrix, self.low, self.high),
-                     integrality=np.ones(len(cost)), bounds=Bounds(0, most), options={"node_limit": NODES})
+        found = milp(
+            np.array(cost),
+            constraints=LinearConstraint(matrix, self.low, self.high),
+            integrality=np.ones(len(cost)),
+            bounds=Bounds(0, most),
+            options={"node_limit": NODES},
+        )
         if found.x is None:
-            raise Refused("suppress: no suppression reaches k within the limits and the columns to keep. "
-                          "Raise the limits, free a column, or recode first.")
+            raise Refused(
+                "suppress: no suppression reaches k within the limits and the columns to keep. "
+                "Raise the limits, free a column, or recode first."
+            )
         proved = bool(found.status == 0)
         note = {"optimal": proved, "cost": float(found.fun), "lower bound": float(found.mip_dual_bound)}
         return np.round(found.x).astype(np.int64), note

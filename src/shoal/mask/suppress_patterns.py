@@ -143,7 +143,8 @@ def _draw_in_donors(task: Task, blank: Bools, room: Longs, waiting: Bools, chose
             smallest = ids[others][np.argmin(sizes[ids[others]])]
             taken = np.union1d(taken, others[ids[others] == smallest])
         if len(short) + len(taken) >= task.k and _blank(
-                task, blank, room, np.concatenate([short, inside[taken]]), chosen):
+            task, blank, room, np.concatenate([short, inside[taken]]), chosen
+        ):
             waiting[short] = False
 
 
@@ -162,7 +163,7 @@ def _move_to_cheaper(task: Task, blank: Bools, chosen: tuple[int, ...]) -> None:
     moved = task.codes[spare].copy()
     moved[:, chosen] = -1
     both = row_ids(np.vstack([table, moved]))
-    home = np.bincount(both[: len(table)], minlength=int(both.max(initial=-1)) + 1)[both[len(table):]]
+    home = np.bincount(both[: len(table)], minlength=int(both.max(initial=-1)) + 1)[both[len(table) :]]
     going = spare[home >= task.k]
     blank[going] = present[going] & inside
 

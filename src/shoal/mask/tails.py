@@ -99,10 +99,15 @@ class TailCode(Mask):
             given = getattr(self, parameter)
             if isinstance(given, dict) and set(given) != set(targets):
                 stray = [name for name in given if name not in targets]
-                wrong = f"names {quoted(stray)}, not among" if stray else (
-                    f"leaves out {quoted(name for name in targets if name not in given)} of")
-                raise ParameterError(f"{self.method_name}: {parameter} must name each of the step's columns and no "
-                                     f"other; it {wrong} the columns {quoted(targets)}.")
+                wrong = (
+                    f"names {quoted(stray)}, not among"
+                    if stray
+                    else (f"leaves out {quoted(name for name in targets if name not in given)} of")
+                )
+                raise ParameterError(
+                    f"{self.method_name}: {parameter} must name each of the step's columns and no "
+                    f"other; it {wrong} the columns {quoted(targets)}."
+                )
 
     def _tail(self, variable: Variable, weights: Floats | None) -> Bools:
         """Shape (n,); the records at or beyond the bound."""
@@ -112,8 +117,7 @@ class TailCode(Mask):
         if value is not None:
             bound = self.sign * value
         elif quantile is not None:
-            bound = self.sign * _quantile(variable.values[known], quantile,
-                                          None if weights is None else weights[known])
+            bound = self.sign * _quantile(variable.values[known], quantile, None if weights is None else weights[known])
         else:
             k = int(of_column(self.k, variable.name) or 1)
             if k > known.sum():
@@ -179,5 +183,4 @@ def _labelled(variable: Variable, tail: Bools, label: str, sign: float) -> Varia
         new[body], new[tail], categories = codes, len(texts), [*texts, label]
     else:
         new[body], new[tail], categories = codes + 1, 0, [label, *texts]
-    return replace(variable, level="ordinal", values=new, categories=tuple(categories), scale="sd",
-                   unit=None)
+    return replace(variable, level="ordinal", values=new, categories=tuple(categories), scale="sd", unit=None)

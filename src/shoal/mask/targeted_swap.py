@@ -78,8 +78,11 @@ class TargetedSwap(Mask):
         place = np.where(partner >= 0, partner, np.arange(len(first)))
         rows = first[place][unit]
         facts = {
-            "households": len(first), "at risk": int(at_risk.sum()), "at risk without a partner":
-            int((at_risk & (partner < 0)).sum()), "swapped for risk": risky, "swapped": int((partner >= 0).sum()),
+            "households": len(first),
+            "at risk": int(at_risk.sum()),
+            "at risk without a partner": int((at_risk & (partner < 0)).sum()),
+            "swapped for risk": risky,
+            "swapped": int((partner >= 0).sum()),
         }
         return Change(records=records.with_variables(*(records[name].take(rows) for name in geography)), facts=facts)
 
@@ -99,7 +102,12 @@ def _profiles(similar: Longs, unit: Longs) -> Longs:
 
 
 def _swap(
-    wanting: Bools, profile: Longs, above: Longs, area: Longs, partner: Longs, rng: np.random.Generator,
+    wanting: Bools,
+    profile: Longs,
+    above: Longs,
+    area: Longs,
+    partner: Longs,
+    rng: np.random.Generator,
     enough: int | None = None,
 ) -> None:
     """Pair each wanting household with an unswapped one alike in another area under the same area above.

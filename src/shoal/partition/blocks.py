@@ -19,9 +19,7 @@ class _Stopped(Exception):  # noqa: N818, it stops a worker and is never seen
     pass
 
 
-def in_blocks(
-    x: Floats, smallest: int, group: Callable[[Floats, Progress], Ints], progress: Progress
-) -> Partition:
+def in_blocks(x: Floats, smallest: int, group: Callable[[Floats, Progress], Ints], progress: Progress) -> Partition:
     """Partition blocks of at least `smallest` records apart, on as many threads as there are processors.
 
     Blocks are cut at medians of first principal components. The result does not depend on the number of

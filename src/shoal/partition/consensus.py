@@ -12,7 +12,8 @@ from shoal.schema import LEVELS
 
 
 @method(
-    "consensus", title="Consensus over levels of measurement",
+    "consensus",
+    title="Consensus over levels of measurement",
     source="Domingo-Ferrer & Gonzalez-Nicolas (2010), Section 3.2",
 )
 class Consensus(Partitioner):
@@ -49,8 +50,10 @@ class Consensus(Partitioner):
         facts: dict[str, Any] = {
             "groups by level": {level: part.n_groups for level, part in parts.items()},
             "information loss in percent by level": {
-                level: {"own groups": part.information_loss(spaces[level]),
-                        "consensus": agreed.information_loss(spaces[level])}
+                level: {
+                    "own groups": part.information_loss(spaces[level]),
+                    "consensus": agreed.information_loss(spaces[level]),
+                }
                 for level, part in parts.items()
             },
         }

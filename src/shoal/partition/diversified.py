@@ -53,8 +53,10 @@ class Diversified(Guarded):
 
     def demand(self, records: Records) -> Demand:
         kind, level, c = self.diversity
-        columns = [replace(column, bins=ints(np.where(records[column.name].missing, -1, column.bins)))
-                   for column in confidential_bins(records, "equal")]
+        columns = [
+            replace(column, bins=ints(np.where(records[column.name].missing, -1, column.bins)))
+            for column in confidential_bins(records, "equal")
+        ]
         return Demand.of(columns, [emd.diverse(kind, level, c) for _ in columns])
 
     def achieved(self, demand: Demand, labels: Ints | Longs) -> dict[str, Any]:
@@ -78,6 +80,9 @@ class Diversified(Guarded):
         held = held_groups(x, demand, start.labels, near, self.k)
         rest = part_of(progress, START, 1 - START)
         found = annealed(x, demand.guard, held, near, self.k, rng, self.moves, left_until(end), rest)
-        return found.labels, {"start": {"groups": start.n_groups, **start.facts},
-                              "sse at the start": Partition.of(held).sse(x),
-                              "sse": Partition.of(found.labels).sse(x), "moves": found.moves}
+        return found.labels, {
+            "start": {"groups": start.n_groups, **start.facts},
+            "sse at the start": Partition.of(held).sse(x),
+            "sse": Partition.of(found.labels).sse(x),
+            "moves": found.moves,
+        }

@@ -123,7 +123,13 @@ def number_of_centres(n: int, c: int | None, k: int | None, *, balanced: bool) -
 
 
 def fit(
-    x: Floats, c: int, rule: Rule, parameter: float, system: System, search: Search, rng: np.random.Generator,
+    x: Floats,
+    c: int,
+    rule: Rule,
+    parameter: float,
+    system: System,
+    search: Search,
+    rng: np.random.Generator,
     progress: Progress,
 ) -> Fit:
     """Alternate memberships and constrained centres to convergence, from several starts.
@@ -219,7 +225,13 @@ def log_memberships(x: Floats, centres: Floats, rule: Rule, parameter: float) ->
 
 
 def drawn_partition(
-    records: Records, found: Fit, rule: Rule, parameter: float, rules: Constraints, least: int, k: int | None,
+    records: Records,
+    found: Fit,
+    rule: Rule,
+    parameter: float,
+    rules: Constraints,
+    least: int,
+    k: int | None,
     rng: np.random.Generator,
 ) -> Partition:
     """Draw centres and hand the groups on with them; centres that nobody drew are left out."""

@@ -198,7 +198,9 @@ class Search:
         self.method = method
         self.x = x
         self.options: dict[str, Any] = {
-            "floor": floor, "ridge": ridge, "singular": SINGULAR * float(x.var(axis=0).min()),
+            "floor": floor,
+            "ridge": ridge,
+            "singular": SINGULAR * float(x.var(axis=0).min()),
         }
         self.table: dict[str, dict[str, float | None]] = {}
         self.failures: list[str] = []
@@ -223,8 +225,13 @@ class Search:
     def refit(self, chosen: Candidate, x: Floats) -> Candidate | None:
         """The chosen model on all records, from where it ended on the sample."""
         fit = mixture_em(
-            x, chosen.fit.statistics, model=chosen.model, dof=chosen.fit.dof, tolerance=self.method.tolerance,
-            most_steps=self.method.most_steps, **self.options,
+            x,
+            chosen.fit.statistics,
+            model=chosen.model,
+            dof=chosen.fit.dof,
+            tolerance=self.method.tolerance,
+            most_steps=self.method.most_steps,
+            **self.options,
         )
         if fit.singular >= 0:
             return None
@@ -243,8 +250,7 @@ class Search:
         common: dict[str, Any] = {"model": model, "tolerance": self.method.tolerance, **self.options}
         short = min(SHORT_RUN, self.method.most_steps)
         runs = [
-            (mixture_em(self.x, start.statistics, dof=dof, most_steps=short, **common), start.name)
-            for start in starts
+            (mixture_em(self.x, start.statistics, dof=dof, most_steps=short, **common), start.name) for start in starts
         ]
         for fit, name in sorted(runs, key=lambda run: -run[0].loglik):
             if fit.singular >= 0:

@@ -51,16 +51,20 @@ class Demand:
 
     @classmethod
     def of(cls, columns: list[Bins], requirements: list[emd.Requirement]) -> "Demand":
-        return cls(columns=tuple(columns), requirements=tuple(requirements),
-                   bins=np.ascontiguousarray(np.vstack([column.bins for column in columns])))
+        return cls(
+            columns=tuple(columns),
+            requirements=tuple(requirements),
+            bins=np.ascontiguousarray(np.vstack([column.bins for column in columns])),
+        )
 
     @property
     def guard(self) -> Guard:
         return Guard(self.bins, self.requirements)
 
     def take(self, rows: NDArray[Any]) -> "Demand":
-        return Demand(columns=self.columns, requirements=self.requirements,
-                      bins=np.ascontiguousarray(self.bins[:, rows]))
+        return Demand(
+            columns=self.columns, requirements=self.requirements, bins=np.ascontiguousarray(self.bins[:, rows])
+        )
 
     def excess(self, labels: Ints | Longs) -> Floats:
         """Shape (G,); by how much each group exceeds what is required, at most 0 where it satisfies it."""
@@ -105,9 +109,7 @@ class Guarded(Partitioner):
         self._check_reachable(demand, np.zeros(len(records), dtype=np.int64))
         return self._settled(records, demand, rng, progress)
 
-    def _by_stratum(
-        self, records: Records, strata: Longs, rng: np.random.Generator, progress: Progress
-    ) -> Partition:
+    def _by_stratum(self, records: Records, strata: Longs, rng: np.random.Generator, progress: Progress) -> Partition:
         if records.households is not None:
             return super()._by_stratum(records, strata, rng, progress)  # which says that it cannot
         for number, size in enumerate(np.bincount(strata)):
@@ -151,8 +153,7 @@ class Guarded(Partitioner):
             part = Partition.of(labels)
         if part.k < self.smallest or demand.excess(part.labels).max() > 0:
             raise Refused(f"{self.method_name} found no groups that satisfy the requirement; nothing is released.")
-        return Partition(labels=part.labels,
-                         facts={**facts, "merges": merges, **self.achieved(demand, part.labels)})
+        return Partition(labels=part.labels, facts={**facts, "merges": merges, **self.achieved(demand, part.labels)})
 
 
 @family

@@ -8,12 +8,7 @@ from annotated_types import Ge, Gt
 from shoal.errors import DataError, ParameterError, quoted
 from shoal.groups import Partition, Progress
 from shoal.kernels.arrays import Floats, Ints, Longs
-from shoal.kernels.latent_class import (
-    LatentClassFit,
-    latent_class_em,
-    latent_class_parameters,
-    latent_class_scores,
-)
+from shoal.kernels.latent_class import LatentClassFit, latent_class_em, latent_class_parameters, latent_class_scores
 from shoal.methods import method
 from shoal.partition.grid import Groups, group_counts
 from shoal.partition.hard_assignment import hold_sizes
@@ -58,7 +53,14 @@ class ClassSearch:
     """
 
     def __init__(
-        self, answers: Answers, k: int, *, starts: int, prior_records: float, tolerance: float, most_steps: int,
+        self,
+        answers: Answers,
+        k: int,
+        *,
+        starts: int,
+        prior_records: float,
+        tolerance: float,
+        most_steps: int,
         rows: Longs,
     ) -> None:
         self.answers = answers
@@ -111,8 +113,12 @@ class ClassSearch:
     def _em(self, rows: Longs | slice, posterior: Floats, steps: int) -> LatentClassFit:
         a = self.answers
         return latent_class_em(
-            a.codes[rows], a.categories, posterior, covariates=a.design[rows],
-            most_steps=min(steps, self.most_steps), **self.options,
+            a.codes[rows],
+            a.categories,
+            posterior,
+            covariates=a.design[rows],
+            most_steps=min(steps, self.most_steps),
+            **self.options,
         )
 
     def facts(self, fit: LatentClassFit, k: int) -> dict[str, Any]:
@@ -137,8 +143,12 @@ class ClassSearch:
     def model(self, fit: LatentClassFit, groups: int, by_group: bool) -> ClassModel:
         ends = np.cumsum(self.answers.categories)[:-1]
         return ClassModel(
-            groups=groups, columns=self.answers.names, tables=tuple(np.split(np.exp(fit.log_table), ends)),
-            covariates=self.answers.covariates, coefficient=fit.coefficient, by_group=by_group,
+            groups=groups,
+            columns=self.answers.names,
+            tables=tuple(np.split(np.exp(fit.log_table), ends)),
+            covariates=self.answers.covariates,
+            coefficient=fit.coefficient,
+            by_group=by_group,
         )
 
 
@@ -222,6 +232,11 @@ def search_of(
     n, most = len(records), method.selection_records
     rows = np.sort(rng.choice(n, most, replace=False)) if n > most else np.arange(n)
     return ClassSearch(
-        Answers(records, names, covariates), method.k, starts=method.starts, prior_records=method.prior_records,
-        tolerance=method.tolerance, most_steps=method.most_steps, rows=rows,
+        Answers(records, names, covariates),
+        method.k,
+        starts=method.starts,
+        prior_records=method.prior_records,
+        tolerance=method.tolerance,
+        most_steps=method.most_steps,
+        rows=rows,
     )

@@ -78,8 +78,7 @@ class LocalSynthesis(Partitioner):
 
     def _mixture(self) -> GaussianMixture:
         return GaussianMixture(
-            groups=self.groups, models=self.models, tails=self.tails, kmeans_starts=self.kmeans_starts,
-            **self._common(),
+            groups=self.groups, models=self.models, tails=self.tails, kmeans_starts=self.kmeans_starts, **self._common()
         )
 
     def _latent_class(self) -> LatentClass:
@@ -88,6 +87,8 @@ class LocalSynthesis(Partitioner):
 
     def _common(self) -> dict[str, Any]:
         return {
-            "k": self.k, "selection_records": self.selection_records, "tolerance": self.tolerance,
+            "k": self.k,
+            "selection_records": self.selection_records,
+            "tolerance": self.tolerance,
             "most_steps": self.most_steps,
         }

@@ -97,9 +97,7 @@ class Partitioner(ABC):
         bounds = {"loss": part.information_loss(x), "lower_bound": 100 * neighbour_bound(x, k) / spread}
         return Partition(labels=part.labels, facts={**part.facts, **bounds}, model=part.model)
 
-    def _by_stratum(
-        self, records: Records, strata: Longs, rng: np.random.Generator, progress: Progress
-    ) -> Partition:
+    def _by_stratum(self, records: Records, strata: Longs, rng: np.random.Generator, progress: Progress) -> Partition:
         if records.households is not None:
             _whole_households(records.households, strata)
         labels = np.empty(len(records), dtype=np.int32)
@@ -118,9 +116,7 @@ class Partitioner(ABC):
         has_model = any(model is not None for model in models.values())
         return Partition(labels=labels, facts={"strata": facts}, model=models if has_model else None)
 
-    def _units(
-        self, records: Records, rng: np.random.Generator, progress: Progress, where: str
-    ) -> Partition:
+    def _units(self, records: Records, rng: np.random.Generator, progress: Progress, where: str) -> Partition:
         households = records.households
         if households is None:
             self._check_size(len(records), where, "record")

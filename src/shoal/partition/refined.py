@@ -17,15 +17,7 @@ from shoal.kernels.refine import partition_loss, refine
 from shoal.methods import build, entry, method
 from shoal.partition.partitioner import Partitioner, refuse_unless_k
 from shoal.records import Records
-from shoal.set_partition import (
-    MOST_RECORDS,
-    best_in_window,
-    cheapest,
-    groups_of,
-    labels_of,
-    relaxation,
-    windows,
-)
+from shoal.set_partition import MOST_RECORDS, best_in_window, cheapest, groups_of, labels_of, relaxation, windows
 
 MOVES_PER_RECORD = 40_000
 """Default budget: where the loss of Census, Tarragona and EIA has levelled off (bench/refined.py)."""
@@ -149,7 +141,12 @@ class Refined(Partitioner):
         return records.weights
 
     def _search(
-        self, x: Floats, weights: Floats | None, labels: Ints, end: float | None, rng: np.random.Generator,
+        self,
+        x: Floats,
+        weights: Floats | None,
+        labels: Ints,
+        end: float | None,
+        rng: np.random.Generator,
         progress: Progress,
     ) -> tuple[Ints, dict[str, Any]]:
         """Descent and annealing."""
@@ -163,7 +160,13 @@ class Refined(Partitioner):
         seconds = left_until(end, 1.0 if self.finish == "none" else 0.5 / runs)
         found = [
             refine(
-                x, weights, labels, near, self.smallest, seed=seed ^ run, seconds=seconds,
+                x,
+                weights,
+                labels,
+                near,
+                self.smallest,
+                seed=seed ^ run,
+                seconds=seconds,
                 moves=None if moves is None else moves // runs,
                 keep=COLUMNS_KEPT // runs if self.finish == "columns" else 0,
                 progress=part_of(progress, 0.2 + 0.6 * run / runs, 0.6 / runs),
@@ -208,14 +211,12 @@ def _by_windows(x: Floats, labels: Ints, k: int, end: float | None, progress: Pr
         window = np.array([g for g in window if groups[g]])  # earlier windows may have dissolved a group
         rows = np.sort(np.concatenate([np.array(groups[g]) for g in window]))
         place = {int(row): at for at, row in enumerate(rows)}
-        found = best_in_window(
-            x[rows], k, [tuple(place[row] for row in groups[g]) for g in window], nodes=WINDOW_NODES
-        )
+        found = best_in_window(x[rows], k, [tuple(place[row] for row in groups[g]) for g in window], nodes=WINDOW_NODES)
         if found is not None:
             better = [tuple(rows[list(group)].tolist()) for group in found]
             for g, group in zip(window, [*better, *[()] * len(window)]):
                 groups[g] = group
-            groups += better[len(window):]
+            groups += better[len(window) :]
     return labels_of([group for group in groups if group], len(x))
 
 

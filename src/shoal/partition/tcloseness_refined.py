@@ -26,8 +26,9 @@ MOST_ASSIGNED = 1_000
 """Strata of more records are not reassigned: the assignment's cost grows with the cube."""
 
 
-@method("tcloseness-refined", title="Refined t-closeness",
-        source="shoal; start: Soria-Comas et al. (2015), Algorithm 3")
+@method(
+    "tcloseness-refined", title="Refined t-closeness", source="shoal; start: Soria-Comas et al. (2015), Algorithm 3"
+)
 class TClosenessRefined(TClose):
     """Groups of k or more, each t-close, with a within-group sum of squares near the least there is.
 
@@ -65,13 +66,24 @@ class TClosenessRefined(TClose):
         start = held[int(np.argmin(losses))]
         rest = part_of(progress, START, 1 - START)
         found = annealed(x, demand.guard, start, near, self.k, rng, self.moves, left_until(end), rest)
-        return found.labels, {"sse of algorithm 3": losses[0], "sse at the start": min(losses),
-                              "sse": Partition.of(found.labels).sse(x), "moves": found.moves}
+        return found.labels, {
+            "sse of algorithm 3": losses[0],
+            "sse at the start": min(losses),
+            "sse": Partition.of(found.labels).sse(x),
+            "moves": found.moves,
+        }
 
 
 def annealed(
-    x: Floats, guard: Guard, labels: Ints, near: Ints, k: int, rng: np.random.Generator,
-    moves: int | None, seconds: float | None, progress: Progress,
+    x: Floats,
+    guard: Guard,
+    labels: Ints,
+    near: Ints,
+    k: int,
+    rng: np.random.Generator,
+    moves: int | None,
+    seconds: float | None,
+    progress: Progress,
 ) -> Refinement:
     """Refine with the given budget, or the default one."""
     if moves is None and seconds is None:

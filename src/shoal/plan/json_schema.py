@@ -26,10 +26,7 @@ def json_schema() -> dict[str, Any]:
         "required": ["columns"],
         "additionalProperties": False,
         "properties": {
-            "columns": {
-                "type": "object",
-                "additionalProperties": {"anyOf": [column["properties"]["role"], column]},
-            },
+            "columns": {"type": "object", "additionalProperties": {"anyOf": [column["properties"]["role"], column]}},
             "steps": {
                 "type": "array",
                 "items": {"anyOf": _methods("partition", defs, in_groups) + _methods("mask", defs, step)},
@@ -75,12 +72,14 @@ def _methods(room: str, defs: dict[str, Any], extra: Mapping[str, Any] = Mapping
     for entry in registered(room):
         schema = entry.json_schema()
         defs.update(schema.pop("$defs", {}))
-        found.append({
-            "title": entry.title,
-            "description": entry.source,
-            "type": "object",
-            "properties": {room: {"const": entry.name}, **schema.get("properties", {}), **extra},
-            "required": [room, *schema.get("required", [])],
-            "additionalProperties": False,
-        })
+        found.append(
+            {
+                "title": entry.title,
+                "description": entry.source,
+                "type": "object",
+                "properties": {room: {"const": entry.name}, **schema.get("properties", {}), **extra},
+                "required": [room, *schema.get("required", [])],
+                "additionalProperties": False,
+            }
+        )
     return found

@@ -118,8 +118,9 @@ class Plan:
 
     def coded(self, identifier: Variable) -> bool:
         """Whether an identifier of a released table can be what a step of the plan leaves of it."""
-        return any(identifier.name in names and step.method.coded(identifier)
-                   for step, names in self._for_identifiers())
+        return any(
+            identifier.name in names and step.method.coded(identifier) for step, names in self._for_identifiers()
+        )
 
     def as_mapping(self) -> dict[str, Any]:
         """The sections from which `Plan.of` makes the same plan again; defaults are spelled out."""
@@ -133,8 +134,11 @@ class Plan:
             "steps": [step.as_mapping() for step in self.steps],
             "requirements": [_keyed("privacy", model) for model in self.requirements],
             **({"measures": [_keyed(m.room, m) for m in self.measures]} if self.measures else {}),
-            **({"constraints": {"rules": list(self.constraints), "broken_rules": self.broken_rules}}
-               if self.constraints else {}),
+            **(
+                {"constraints": {"rules": list(self.constraints), "broken_rules": self.broken_rules}}
+                if self.constraints
+                else {}
+            ),
             "output": self.output.as_mapping(),
             **({"explore": dict(self.explore)} if self.explore else {}),
         }
@@ -276,8 +280,9 @@ class _Reader:
         if isinstance(given, Mapping):
             for key in given:
                 if key not in ("rules", "broken_rules"):
-                    self._mistake(sections["constraints"], key,
-                                  unknown("key of constraints", key, ("rules", "broken_rules")))
+                    self._mistake(
+                        sections["constraints"], key, unknown("key of constraints", key, ("rules", "broken_rules"))
+                    )
             policy, given = given.get("broken_rules", "refuse"), given.get("rules", [])
         if policy not in POLICIES:
             self._mistake(sections, "constraints", unknown("value of broken_rules", policy, POLICIES))
@@ -303,8 +308,10 @@ class _Reader:
 
 def _one_room(item: Any, rooms: tuple[str, ...]) -> dict[str, Any]:
     if not isinstance(item, Mapping) or sum(room in item for room in rooms) != 1:
-        raise PlanError(f"must be a mapping with exactly one of the keys {quoted(rooms)}, as in "
-                        f"{{{rooms[0]}: {EXAMPLES[rooms[0]]}}}.")
+        raise PlanError(
+            f"must be a mapping with exactly one of the keys {quoted(rooms)}, as in "
+            f"{{{rooms[0]}: {EXAMPLES[rooms[0]]}}}."
+        )
     return dict(item)
 
 

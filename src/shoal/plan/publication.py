@@ -29,8 +29,11 @@ FILES = ("holdout", "others", "key_file")
 """Parameters that can hold paths."""
 
 
-LITERAL = re.compile(r"""`[^`]+`|'(?P<single>[^']*)'|"(?P<double>[^"]*)"
-                     |(?<![\w.])(?P<number>(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)""", re.VERBOSE)
+LITERAL = re.compile(
+    r"""`[^`]+`|'(?P<single>[^']*)'|"(?P<double>[^"]*)"
+                     |(?<![\w.])(?P<number>(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)""",
+    re.VERBOSE,
+)
 """A number or a text in a rule; or a column's name, which may hold either."""
 
 

@@ -66,8 +66,10 @@ def _check_size(content: Any, path: str | Path) -> None:
         return sizes[id(value)]
 
     if size(content) > LARGEST:
-        raise PlanError(f"Plan '{path}': with its references written out it has more than {LARGEST:,} entries. "
-                        f"Write out what is meant.")
+        raise PlanError(
+            f"Plan '{path}': with its references written out it has more than {LARGEST:,} entries. "
+            f"Write out what is meant."
+        )
 
 
 def dump_yaml(content: Any) -> str:

@@ -38,9 +38,7 @@ class BetaLikeness(PrivacyModel):
     beta: Annotated[float, Gt(0)]
     enhanced: bool = True
 
-    def judge(
-        self, released: Records, original: Records | None = None, partition: Partition | None = None
-    ) -> Verdict:
+    def judge(self, released: Records, original: Records | None = None, partition: Partition | None = None) -> Verdict:
         classes = released.classes(released.quasi_identifiers)
         figures = {}
         for column in confidential_bins(released, "equal"):
@@ -49,8 +47,9 @@ class BetaLikeness(PrivacyModel):
                 self._gains(held, classes.sizes.astype(np.float64), len(released)), len(classes.sizes)
             )
         name = f"{'enhanced' if self.enhanced else 'basic'} {self.beta:g}-likeness"
-        return verdict(released, classes, figures, requirement=name, required=self.beta, best="low",
-                       figure="relative gain")
+        return verdict(
+            released, classes, figures, requirement=name, required=self.beta, best="low", figure="relative gain"
+        )
 
     def _gains(self, held: Held, sizes: Floats, n: int) -> Floats:
         expected = sizes[held.classes] * held.totals[held.values]  # c N_v, whole numbers below 2^53

@@ -79,8 +79,13 @@ def binned(variable: Variable, distance: Distance = "distinct") -> Bins:
     else:
         bins = np.full(len(variable), -1, dtype=np.int32)
         held, bins[~variable.missing], counts = _distinct(variable.given[~variable.missing])
-    return Bins(name=variable.name, bins=ints(bins), counts=counts, nodes=np.empty((0, len(held)), dtype=np.int32),
-                spread=distance == "rank")
+    return Bins(
+        name=variable.name,
+        bins=ints(bins),
+        counts=counts,
+        nodes=np.empty((0, len(held)), dtype=np.int32),
+        spread=distance == "rank",
+    )
 
 
 def _distinct(values: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any], Longs]:
@@ -151,8 +156,7 @@ class Held:
         m = bins.m + 1  # a missing value is a value, the last
         values = np.where(bins.bins < 0, bins.m, bins.bins).astype(np.int64)
         cells, _, counts = distinct(classes.ids * m + values)
-        return cls(classes=cells // m, values=cells % m, counts=counts,
-                   totals=np.bincount(values, minlength=m))
+        return cls(classes=cells // m, values=cells % m, counts=counts, totals=np.bincount(values, minlength=m))
 
     def largest(self, figure: Floats, count: int) -> Floats:
         """Shape (count,); the largest entry of each class."""
@@ -188,12 +192,22 @@ def verdict(
         What the figure is called.
     """
     if not len(released):
-        return Verdict(requirement=requirement, holds=True, required=required, achieved=None,
-                       sentence="The table has no records, so nothing about anyone can be learnt from it.")
+        return Verdict(
+            requirement=requirement,
+            holds=True,
+            required=required,
+            achieved=None,
+            sentence="The table has no records, so nothing about anyone can be learnt from it.",
+        )
     if not figures:
-        return Verdict(requirement=requirement, holds=False, required=required, achieved=None,
-                       sentence="The table has no confidential column, so the requirement cannot be proved. "
-                       "Give the column that is to be protected the role confidential.")
+        return Verdict(
+            requirement=requirement,
+            holds=False,
+            required=required,
+            achieved=None,
+            sentence="The table has no confidential column, so the requirement cannot be proved. "
+            "Give the column that is to be protected the role confidential.",
+        )
     stacked = np.vstack(list(figures.values()))
     worst = stacked.max(axis=0) if best == "low" else stacked.min(axis=0)
     fails = (worst > required) if best == "low" else (worst < required)
@@ -209,10 +223,16 @@ def verdict(
             f"{'record' if size == 1 else 'records'} at {figure} {text}, where {required:g} is required."
         )
     else:
-        sentence = (f"All {plural(len(worst), noun)} satisfy the requirement; the worst holds {size:,} "
-                    f"{'record' if size == 1 else 'records'} at {figure} {text}, where {required:g} is required.")
+        sentence = (
+            f"All {plural(len(worst), noun)} satisfy the requirement; the worst holds {size:,} "
+            f"{'record' if size == 1 else 'records'} at {figure} {text}, where {required:g} is required."
+        )
     return Verdict(
-        requirement=requirement, holds=not fails.any(), required=required, achieved=value, sentence=sentence,
+        requirement=requirement,
+        holds=not fails.any(),
+        required=required,
+        achieved=value,
+        sentence=sentence,
         details={
             "classes": len(worst),
             "worst class": {"size": size, figure: _plain(value), "column": _column_of(figures, at, best)},

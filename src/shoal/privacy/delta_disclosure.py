@@ -33,19 +33,27 @@ class DeltaDisclosure(PrivacyModel):
 
     delta: Annotated[float, Gt(0)]
 
-    def judge(
-        self, released: Records, original: Records | None = None, partition: Partition | None = None
-    ) -> Verdict:
+    def judge(self, released: Records, original: Records | None = None, partition: Partition | None = None) -> Verdict:
         classes = released.classes(released.quasi_identifiers)
         figures = {}
         for column in confidential_bins(released, "equal"):
             held = Held.of(column, classes)
-            ratio = held.counts * float(len(released)) / (
-                classes.sizes[held.classes].astype(np.float64) * held.totals[held.values]
+            ratio = (
+                held.counts
+                * float(len(released))
+                / (classes.sizes[held.classes].astype(np.float64) * held.totals[held.values])
             )
             figure = held.largest(np.abs(np.log(ratio)), len(classes.sizes))
             present = np.bincount(held.classes, minlength=len(classes.sizes))
             figures[column.name] = np.where(present < (held.totals > 0).sum(), np.inf, figure)
         below = np.all([figure < self.delta for figure in figures.values()], axis=0) if figures else None
-        return verdict(released, classes, figures, requirement=f"{self.delta:g}-disclosure privacy",
-                       required=self.delta, allowed=below, best="low", figure="log ratio")
+        return verdict(
+            released,
+            classes,
+            figures,
+            requirement=f"{self.delta:g}-disclosure privacy",
+            required=self.delta,
+            allowed=below,
+            best="low",
+            figure="log ratio",
+        )

@@ -61,9 +61,7 @@ class KAnonymity(PrivacyModel):
     def reads(self) -> tuple[str, ...]:
         return ("quasi-identifier",) if self.columns is None else self.columns
 
-    def judge(
-        self, released: Records, original: Records | None = None, partition: Partition | None = None
-    ) -> Verdict:
+    def judge(self, released: Records, original: Records | None = None, partition: Partition | None = None) -> Verdict:
         names = released.quasi_identifiers if self.columns is None else self.columns
         if self.unit == "household":
             return self._by_household(released, names)
@@ -106,15 +104,22 @@ class KAnonymity(PrivacyModel):
             details = {"missing": self.missing, "fewest matching records": smallest, "records below k": short}
         return Verdict(
             requirement=self._name(),
-            holds=holds, required=self.k, achieved=smallest, sentence=sentence, details=details,
+            holds=holds,
+            required=self.k,
+            achieved=smallest,
+            sentence=sentence,
+            details=details,
         )
 
     def _by_household(self, released: Records, names: tuple[str, ...]) -> Verdict:
         title = f"{self.k}-anonymity of households"
         households = released.households
         if households is None or self.missing != "equal":
-            why = ("The table has no column with the role household, so households cannot be counted."
-                   if households is None else "Households can only be counted under missing: equal.")
+            why = (
+                "The table has no column with the role household, so households cannot be counted."
+                if households is None
+                else "Households can only be counted under missing: equal."
+            )
             return Verdict(requirement=title, holds=False, required=self.k, achieved=None, sentence=why)
         ids = released.classes(names).ids
         known = ~released[released.names("household")[0]].missing
@@ -128,8 +133,14 @@ class KAnonymity(PrivacyModel):
             sentence = f"{plural(short, 'class')} of records come from fewer than {self.k} households."
         else:
             sentence = f"Every class of records comes from at least {smallest:,} households."
-        return Verdict(requirement=title, holds=not short, required=self.k, achieved=smallest, sentence=sentence,
-                       details={"classes": len(counts), "fewest households": smallest, "classes too small": short})
+        return Verdict(
+            requirement=title,
+            holds=not short,
+            required=self.k,
+            achieved=smallest,
+            sentence=sentence,
+            details={"classes": len(counts), "fewest households": smallest, "classes too small": short},
+        )
 
     def _name(self) -> str:
         """A weaker requirement than that of the literature bears its condition in its name."""

@@ -52,9 +52,7 @@ class LDiversity(PrivacyModel):
     kind: Kind = "distinct"
     c: Annotated[float, Gt(0)] = 2.0
 
-    def judge(
-        self, released: Records, original: Records | None = None, partition: Partition | None = None
-    ) -> Verdict:
+    def judge(self, released: Records, original: Records | None = None, partition: Partition | None = None) -> Verdict:
         classes = released.classes(released.quasi_identifiers)
         figures = {
             column.name: diversity(least_diverse(released, column, classes), len(classes.sizes), self.kind, self.c)
@@ -62,8 +60,15 @@ class LDiversity(PrivacyModel):
         }
         required = math.ceil(self.l) if self.kind == "recursive" else self.l
         of_kind = f"recursive ({self.c:g}, {required:g})" if self.kind == "recursive" else f"{self.kind} {required:g}"
-        return verdict(released, classes, figures, requirement=f"{of_kind}-diversity", required=required,
-                       best="high", figure="diversity")
+        return verdict(
+            released,
+            classes,
+            figures,
+            requirement=f"{of_kind}-diversity",
+            required=required,
+            best="high",
+            figure="diversity",
+        )
 
 
 def least_diverse(released: Records, column: Bins, classes: Classes) -> Held:

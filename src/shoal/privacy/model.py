@@ -23,9 +23,7 @@ class PrivacyModel(ABC):
         return ("quasi-identifier", "confidential")
 
     @abstractmethod
-    def judge(
-        self, released: Records, original: Records | None = None, partition: Partition | None = None
-    ) -> Verdict:
+    def judge(self, released: Records, original: Records | None = None, partition: Partition | None = None) -> Verdict:
         """The verdict on records as they stand in the finished table.
 
         Parameters
@@ -38,12 +36,7 @@ class PrivacyModel(ABC):
         """
 
     def check(
-        self,
-        table: Any,
-        *,
-        confidential: Any = None,
-        original: Any = None,
-        partition: Partition | None = None,
+        self, table: Any, *, confidential: Any = None, original: Any = None, partition: Partition | None = None
     ) -> Verdict:
         """The verdict on a data frame, Microdata, Records or an array.
 

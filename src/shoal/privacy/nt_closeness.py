@@ -46,9 +46,7 @@ class NTCloseness(PrivacyModel):
     t: Annotated[float, Ge(0), Le(1)]
     distance: Literal["distinct", "equal", "hierarchical"] = "distinct"
 
-    def judge(
-        self, released: Records, original: Records | None = None, partition: Partition | None = None
-    ) -> Verdict:
+    def judge(self, released: Records, original: Records | None = None, partition: Partition | None = None) -> Verdict:
         classes = released.classes(released.quasi_identifiers)
         columns = confidential_bins(released, self.distance)
         enough = len(released) >= self.n
@@ -57,8 +55,16 @@ class NTCloseness(PrivacyModel):
             boxes = nested_boxes(class_points(released, classes), classes.sizes, self.n)
             figures = self._least(columns, classes, boxes)
         allowed = None if enough else np.zeros(len(classes.sizes), dtype=bool)
-        return verdict(released, classes, figures, requirement=f"({self.n}, {self.t:g})-closeness ({self.distance})",
-                       required=self.t, allowed=allowed, best="low", figure="distance")
+        return verdict(
+            released,
+            classes,
+            figures,
+            requirement=f"({self.n}, {self.t:g})-closeness ({self.distance})",
+            required=self.t,
+            allowed=allowed,
+            best="low",
+            figure="distance",
+        )
 
     def _least(self, columns: list[Bins], classes: Classes, boxes: list[Longs]) -> dict[str, Floats]:
         """By column: the distances of each class from the box, of those that hold it, that suits it best."""
@@ -66,9 +72,9 @@ class NTCloseness(PrivacyModel):
         for inside in boxes:
             if not (open_ := best.max(axis=0) > self.t).any():
                 break
-            found = np.vstack([
-                emd.distances_within(c.bins, classes.ids, inside, c.nodes, int(inside.max()) + 1) for c in columns
-            ])
+            found = np.vstack(
+                [emd.distances_within(c.bins, classes.ids, inside, c.nodes, int(inside.max()) + 1) for c in columns]
+            )
             better = open_ & (found.max(axis=0) < best.max(axis=0))
             best[:, better] = found[:, better]
         return {column.name: figure for column, figure in zip(columns, best)}

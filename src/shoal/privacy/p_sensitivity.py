@@ -30,19 +30,22 @@ class PSensitivity(PrivacyModel):
     p: Annotated[int, Ge(1)]
     k: Annotated[int, Ge(1)] = 1
 
-    def judge(
-        self, released: Records, original: Records | None = None, partition: Partition | None = None
-    ) -> Verdict:
+    def judge(self, released: Records, original: Records | None = None, partition: Partition | None = None) -> Verdict:
         classes = released.classes(released.quasi_identifiers)
         figures = {
             column.name: diversity(least_diverse(released, column, classes), len(classes.sizes), "distinct")
             for column in confidential_bins(released, "equal")
         }
         name = f"{self.p}-sensitive {self.k}-anonymity" if self.k > 1 else f"{self.p}-sensitivity"
-        found = verdict(released, classes, figures, requirement=name, required=self.p, best="high",
-                        figure="number of values")
+        found = verdict(
+            released, classes, figures, requirement=name, required=self.p, best="high", figure="number of values"
+        )
         anonymous = KAnonymity(k=self.k).judge(released)
         if anonymous.holds:
             return found
-        return replace(found, holds=False, sentence=f"{anonymous.sentence} {found.sentence}",
-                       details={**found.details, "k-anonymity": dict(anonymous.details)})
+        return replace(
+            found,
+            holds=False,
+            sentence=f"{anonymous.sentence} {found.sentence}",
+            details={**found.details, "k-anonymity": dict(anonymous.details)},
+        )

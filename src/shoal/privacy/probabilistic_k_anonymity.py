@@ -26,9 +26,7 @@ NOT_SHOWN = (
 )
 
 
-@method(
-    "probabilistic-k-anonymity", title="Probabilistic k-anonymity", source="Soria-Comas & Domingo-Ferrer (2012)"
-)
+@method("probabilistic-k-anonymity", title="Probabilistic k-anonymity", source="Soria-Comas & Domingo-Ferrer (2012)")
 class ProbabilisticKAnonymity(PrivacyModel):
     """Nobody links a person to the right record with a probability above 1/k.
 
@@ -66,9 +64,7 @@ class ProbabilisticKAnonymity(PrivacyModel):
     def reads(self) -> tuple[str, ...]:
         return ("quasi-identifier",) if self.known is None else self.known
 
-    def judge(
-        self, released: Records, original: Records | None = None, partition: Partition | None = None
-    ) -> Verdict:
+    def judge(self, released: Records, original: Records | None = None, partition: Partition | None = None) -> Verdict:
         if original is None or partition is None:
             return self._unknown("Neither proved nor measured: that needs the original table and the partition.")
         place = counterparts(original, released)
@@ -82,8 +78,9 @@ class ProbabilisticKAnonymity(PrivacyModel):
         labels = _labels(partition, place, len(original), len(released))
         if labels is None:
             return self._unknown("The partition does not belong to these tables: it has another number of records.")
-        return self._told(_prove(original, released, place, labels, names), self._measured(original, released, names),
-                          names)
+        return self._told(
+            _prove(original, released, place, labels, names), self._measured(original, released, names), names
+        )
 
     def _measured(self, original: Records, released: Records, names: tuple[str, ...]) -> dict[str, Any]:
         """The most successful attacker. Their samples are the same every time: no verdict depends on luck."""
@@ -95,8 +92,14 @@ class ProbabilisticKAnonymity(PrivacyModel):
                 continue
             trials = int(finding.details["records attacked"])
             wide = proportion_interval(finding.value * trials, trials, 1 - (1 - CONFIDENCE) / len(attackers))
-            best = {"rate": finding.value, "interval": [wide.low, wide.high], "confidence": CONFIDENCE,
-                    "attackers tried": len(attackers), "records attacked": trials, "attacker": label}
+            best = {
+                "rate": finding.value,
+                "interval": [wide.low, wide.high],
+                "confidence": CONFIDENCE,
+                "attackers tried": len(attackers),
+                "records attacked": trials,
+                "attacker": label,
+            }
         return best
 
     def _told(self, proved: "_Proved", measured: dict[str, Any] | None, names: tuple[str, ...]) -> Verdict:
@@ -117,8 +120,10 @@ class ProbabilisticKAnonymity(PrivacyModel):
                 f"so nearly that the nearest value gives it back, so whoever knows them links by them."
             )
         if proved.dealt_out:
-            sentences.append(f"Proved: inside every group {quoted(proved.dealt_out)} "
-                             f"{'has' if len(proved.dealt_out) == 1 else 'have'} the same values as before.")
+            sentences.append(
+                f"Proved: inside every group {quoted(proved.dealt_out)} "
+                f"{'has' if len(proved.dealt_out) == 1 else 'have'} the same values as before."
+            )
         if measured:
             low, high = measured["interval"]
             sentences.append(
@@ -130,16 +135,32 @@ class ProbabilisticKAnonymity(PrivacyModel):
                 achieved = min(achieved, 1 / measured["interval"][0])
         else:
             sentences.append("No attacker could be measured.")
-        return self._verdict(holds, achieved, " ".join(sentences), {
-            "proved": {"smallest group": smallest, "columns released as they were": list(proved.as_it_was),
-                       "columns with the same values in every group": list(proved.dealt_out)},
-            "measured": measured, "not shown": NOT_SHOWN, "columns known to the attacker": list(names),
-        })
+        return self._verdict(
+            holds,
+            achieved,
+            " ".join(sentences),
+            {
+                "proved": {
+                    "smallest group": smallest,
+                    "columns released as they were": list(proved.as_it_was),
+                    "columns with the same values in every group": list(proved.dealt_out),
+                },
+                "measured": measured,
+                "not shown": NOT_SHOWN,
+                "columns known to the attacker": list(names),
+            },
+        )
 
     def _verdict(self, holds: bool, achieved: float | None, sentence: str, details: dict[str, Any]) -> Verdict:
         on = "" if self.known is None else f" on {', '.join(self.known)}"  # a weaker requirement says so
-        return Verdict(requirement=f"probabilistic {self.k}-anonymity{on}", holds=holds, required=self.k,
-                       achieved=achieved, sentence=sentence, details=details)
+        return Verdict(
+            requirement=f"probabilistic {self.k}-anonymity{on}",
+            holds=holds,
+            required=self.k,
+            achieved=achieved,
+            sentence=sentence,
+            details=details,
+        )
 
     def _unknown(self, sentence: str) -> Verdict:
         return self._verdict(False, None, sentence, {})
@@ -158,18 +179,20 @@ def _attackers(names: tuple[str, ...]) -> dict[str, RiskMeasure]:
     """The attackers whose success is measured; the most successful one is told."""
     metrics: tuple[Literal["euclidean", "mahalanobis"], ...] = ("euclidean", "mahalanobis")
     directions: tuple[Literal["released to original", "original to released"], ...] = (
-        "released to original", "original to released")
+        "released to original",
+        "original to released",
+    )
     found: dict[str, RiskMeasure] = {
-        f"distance-based linkage, {metric}, {direction}":
-            DistanceLinkage(columns=names, metric=metric, direction=direction)
-        for metric in metrics for direction in directions
+        f"distance-based linkage, {metric}, {direction}": DistanceLinkage(
+            columns=names, metric=metric, direction=direction
+        )
+        for metric in metrics
+        for direction in directions
     }
     return found | {"probabilistic linkage": ProbabilisticLinkage(columns=names)}
 
 
-def _prove(
-    original: Records, released: Records, place: Longs, labels: Longs, names: tuple[str, ...]
-) -> _Proved:
+def _prove(original: Records, released: Records, place: Longs, labels: Longs, names: tuple[str, ...]) -> _Proved:
     as_it_was, dealt_out = [], []
     whole_groups = len(place) == len(original)
     sizes = np.bincount(labels)

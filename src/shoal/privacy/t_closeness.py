@@ -43,13 +43,18 @@ class TCloseness(PrivacyModel):
     t: Annotated[float, Ge(0), Le(1)]
     distance: Distance = "distinct"
 
-    def judge(
-        self, released: Records, original: Records | None = None, partition: Partition | None = None
-    ) -> Verdict:
+    def judge(self, released: Records, original: Records | None = None, partition: Partition | None = None) -> Verdict:
         classes = released.classes(released.quasi_identifiers)
         figures = {
             column.name: emd.distances(column.table(), column.bins, classes.ids, column.m, len(classes.sizes))
             for column in confidential_bins(released, self.distance)
         }
-        return verdict(released, classes, figures, requirement=f"{self.t:g}-closeness ({self.distance})",
-                       required=self.t, best="low", figure="distance")
+        return verdict(
+            released,
+            classes,
+            figures,
+            requirement=f"{self.t:g}-closeness ({self.distance})",
+            required=self.t,
+            best="low",
+            figure="distance",
+        )

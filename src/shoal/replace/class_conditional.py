@@ -94,8 +94,7 @@ class ClassConditional(Replacement):
     posterior probability wherever the prevalences reached k/n, as the partition's facts tell.
     """
 
-    continuous: Annotated[Replacement, nested("replace")] = field(
-        default_factory=lambda: Normal(support=("range",)))
+    continuous: Annotated[Replacement, nested("replace")] = field(default_factory=lambda: Normal(support=("range",)))
     balanced: bool = True
     rare: Literal["report", "suppress"] = "report"
     rare_below: Annotated[int, Ge(1)] | None = None
@@ -177,9 +176,7 @@ def _without(table: Floats, rare: Longs, policy: str, name: str) -> Floats:
     return np.asarray(table / total)
 
 
-def _models(
-    records: Records, names: list[str], partition: Partition
-) -> Iterator[tuple[Longs, Ints, ClassModel]]:
+def _models(records: Records, names: list[str], partition: Partition) -> Iterator[tuple[Longs, Ints, ClassModel]]:
     """Rows, their group numbers within the model, and the model: one a stratum, or one for the whole table."""
     given = partition.model.values() if isinstance(partition.model, dict) else [partition.model]
     models = [m for m in given if isinstance(m, ClassModel)]
@@ -207,8 +204,12 @@ def _own_shares(records: Records, names: list[str], partition: Partition) -> Cla
         counts += (counts.sum(axis=1) / len(records))[:, None]
         tables.append(counts / counts.sum(axis=0))
     return ClassModel(
-        groups=partition.n_groups, columns=tuple(names), tables=tuple(tables), covariates=(),
-        coefficient=np.zeros((partition.n_groups, 1)), by_group=True,
+        groups=partition.n_groups,
+        columns=tuple(names),
+        tables=tuple(tables),
+        covariates=(),
+        coefficient=np.zeros((partition.n_groups, 1)),
+        by_group=True,
     )
 
 

@@ -85,8 +85,13 @@ class Split:
 
     def take(self, which: Longs) -> "Split":
         """Some of the groups."""
-        return Split(fitted=self.fitted[which], residual=self.residual[which], unit=self.unit[which],
-                     basis=self.basis[which], rank=self.rank[which])
+        return Split(
+            fitted=self.fitted[which],
+            residual=self.residual[which],
+            unit=self.unit[which],
+            basis=self.basis[which],
+            rank=self.rank[which],
+        )
 
     @property
     def root(self) -> Floats:
@@ -227,5 +232,10 @@ def power_of_two(x: Floats) -> Floats:
 
 
 def _some(parts: Split, chosen: Floats) -> Split:
-    return Split(fitted=parts.fitted[chosen], residual=parts.residual[chosen], unit=parts.unit[chosen],
-                 basis=parts.basis[chosen], rank=parts.rank[chosen])
+    return Split(
+        fitted=parts.fitted[chosen],
+        residual=parts.residual[chosen],
+        unit=parts.unit[chosen],
+        basis=parts.basis[chosen],
+        rank=parts.rank[chosen],
+    )

@@ -10,9 +10,7 @@ from shoal.records import Records
 from shoal.replace.replacement import Replacement
 
 
-@method(
-    "permutation", title="Permutation inside the group", source="Soria-Comas & Domingo-Ferrer (2012)"
-)
+@method("permutation", title="Permutation inside the group", source="Soria-Comas & Domingo-Ferrer (2012)")
 class Permutation(Replacement):
     """The target columns' values are dealt out anew among the records of a group, every order equally likely.
 
@@ -42,11 +40,7 @@ class Permutation(Replacement):
             new = variable.with_values(variable.values[source])
             moved |= new.identity() != variable.identity()
             changed.append(new)
-        facts = {
-            "groups": partition.n_groups,
-            "smallest group": partition.k,
-            "records unchanged": int((~moved).sum()),
-        }
+        facts = {"groups": partition.n_groups, "smallest group": partition.k, "records unchanged": int((~moved).sum())}
         return Change(records=records.with_variables(*changed), facts=facts)
 
 

@@ -19,7 +19,8 @@ from shoal.replace.synthesis import Synthesiser, account, kept, large_enough
 
 
 @method(
-    "sequential-regression", title="Sequential regression",
+    "sequential-regression",
+    title="Sequential regression",
     source="Raghunathan, Lepkowski, van Hoewyk & Solenberger (2001)",
 )
 class SequentialRegression(Synthesiser):
@@ -65,8 +66,9 @@ class SequentialRegression(Synthesiser):
         columns = [_Column.of(records[name], self) for name in names]
         beside = [_Column.of(records[name], self) for name in given]
         needs = _largest_linear(beside, columns) + 1
-        groups = large_enough(partition, records.matrix(names), np.empty((len(records), 0)), needs, self.small,
-                              self.method_name)
+        groups = large_enough(
+            partition, records.matrix(names), np.empty((len(records), 0)), needs, self.small, self.method_name
+        )
         new = [column.variable.values.copy() for column in columns]
         drawn = [column.variable.values.copy() for column in columns]
         for number, rows in enumerate(groups.members()):
@@ -77,7 +79,12 @@ class SequentialRegression(Synthesiser):
         return Change(records=records.with_variables(*changed), facts=_facts(columns, drawn, new, partition, groups))
 
     def _group(
-        self, rows: Any, beside: "list[_Column]", columns: "list[_Column]", drawn: list[Any], new: list[Any],
+        self,
+        rows: Any,
+        beside: "list[_Column]",
+        columns: "list[_Column]",
+        drawn: list[Any],
+        new: list[Any],
         rng: np.random.Generator,
     ) -> None:
         fitted = [np.ones((len(rows), 1))]
@@ -93,7 +100,8 @@ class SequentialRegression(Synthesiser):
                 draws = column.margin.back(_linear(x, column.margin.there(values), at, self.draw_parameters, rng))
                 drawn[j][rows] = draws
                 new[j][rows] = column.support.project(
-                    draws[None, :, None], column.support.room(values[None, :, None]), last=True)[0, :, 0]
+                    draws[None, :, None], column.support.room(values[None, :, None]), last=True
+                )[0, :, 0]
             else:
                 new[j][rows] = drawn[j][rows] = _logistic(x, values, at, self.draw_parameters, rng)
             place = column.predictor(rows)
@@ -113,8 +121,11 @@ class _Column:
     def of(cls, variable: Variable, method: SequentialRegression) -> "_Column":
         kind = method.marginals if variable.continuous else "raw"
         rules = method.support if variable.continuous else ()
-        return cls(variable=variable, margin=margin(variable.values, kind, variable.name),
-                   support=Support.of(variable.values[:, None].astype(np.float64), rules))
+        return cls(
+            variable=variable,
+            margin=margin(variable.values, kind, variable.name),
+            support=Support.of(variable.values[:, None].astype(np.float64), rules),
+        )
 
     @property
     def width(self) -> int:

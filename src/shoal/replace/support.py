@@ -83,9 +83,16 @@ class Support:
         """The support of a table (n, L) with at least one record."""
         decimals = tuple(Decimals.of(column) for column in x.T) if "decimals" in rules else ()
         least = np.where(x == 0, np.inf, np.abs(x)).min(axis=0)
-        return cls(low=x.min(axis=0), high=x.max(axis=0), zeros=np.asarray((x == 0).mean(axis=0)),
-                   least=np.where(np.isfinite(least), least, 1.0), whole=np.asarray((x == np.rint(x)).all(axis=0)),
-                   signless=np.asarray((x >= 0).all(axis=0)), decimals=decimals, rules=rules)
+        return cls(
+            low=x.min(axis=0),
+            high=x.max(axis=0),
+            zeros=np.asarray((x == 0).mean(axis=0)),
+            least=np.where(np.isfinite(least), least, 1.0),
+            whole=np.asarray((x == np.rint(x)).all(axis=0)),
+            signless=np.asarray((x >= 0).all(axis=0)),
+            decimals=decimals,
+            rules=rules,
+        )
 
     def room(self, x: Floats) -> Room:
         """The room of a stack of original groups (B, s, L)."""
@@ -94,8 +101,7 @@ class Support:
         return Room(low=low, high=high, zeros=np.asarray((x == 0).sum(axis=1)))
 
     def project(self, x: Floats, room: Room, *, last: bool) -> Floats:
-        """Columns (B, s, L) moved into the support; written as observed only the last time: rounding is no projection.
-        """
+        """Columns (B, s, L) moved into the support; written as observed only the last time: rounding is no projection."""
         ranged = "range" in self.rules or "group-range" in self.rules
         counted = "zeros" in self.rules
         if ranged:
@@ -125,15 +131,17 @@ class Support:
         return np.stack(written, axis=2)
 
     def violations(self, x: Floats) -> dict[str, Any]:
-        """Share of the values of a table (n, L) that lie outside each part of the support, and how many zeros it lacks.
-        """
+        """Share of the values of a table (n, L) that lie outside each part of the support, and how many zeros it lacks."""
         below = x < 0
         return {
             "outside the observed range": float(((x < self.low) | (x > self.high)).mean()),
-            "negative in a column without negative values":
-                float(below[:, self.signless].mean()) if self.signless.any() else 0.0,
-            "fractions in a column of whole numbers":
-                float((x != np.rint(x))[:, self.whole].mean()) if self.whole.any() else 0.0,
-            "largest change of a column's share of exact zeros":
-                float(np.abs((x == 0).mean(axis=0) - self.zeros).max()),
+            "negative in a column without negative values": float(below[:, self.signless].mean())
+            if self.signless.any()
+            else 0.0,
+            "fractions in a column of whole numbers": float((x != np.rint(x))[:, self.whole].mean())
+            if self.whole.any()
+            else 0.0,
+            "largest change of a column's share of exact zeros": float(
+                np.abs((x == 0).mean(axis=0) - self.zeros).max()
+            ),
         }

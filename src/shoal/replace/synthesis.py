@@ -121,14 +121,13 @@ def kept(records: Records, given: tuple[str, ...] | None, name: str) -> tuple[st
             )
         return given
     return tuple(
-        column for column in records.names("quasi-identifier", "confidential")
+        column
+        for column in records.names("quasi-identifier", "confidential")
         if column not in records.targets and records[column].continuous
     )
 
 
-def large_enough(
-    partition: Partition, z: Floats, y: Floats, needs: int, small: Small, name: str
-) -> Partition:
+def large_enough(partition: Partition, z: Floats, y: Floats, needs: int, small: Small, name: str) -> Partition:
     """The partition, its groups with fewer than `needs` dimensions left by [1, Y] treated as `small` says.
 
     Merging joins such a group with the one whose mean over `z`, the standardised targets, is nearest.
@@ -221,7 +220,8 @@ def account(x: Floats, new: Floats, y: Floats, groups: Partition, names: tuple[s
     }
     if kept_columns.any():
         facts["groups in which a column was released as it is"] = {
-            name: int(count) for name, count in zip(names, kept_columns) if count}
+            name: int(count) for name, count in zip(names, kept_columns) if count
+        }
     if singled_out:
         facts["records that the kept columns single out, released all but as they are"] = singled_out
     return facts
@@ -250,8 +250,11 @@ def moment_errors(x: Floats, new: Floats, y: Floats) -> Floats:
     scale = np.where(spread > np.sqrt(size) * floor, spread, np.maximum(np.abs(middle), spread))
     scale = np.where(scale > 0, scale, np.maximum(np.abs(other).max(axis=1, keepdims=True), 1e-300))
     kept_scale = np.sqrt((kept_about**2).mean(axis=1, keepdims=True))
-    kept_scale = np.where(kept_scale > NEGLIGIBLE * np.abs(y).max(axis=1, keepdims=True), kept_scale, np.inf) \
-        if y.shape[2] else kept_scale
+    kept_scale = (
+        np.where(kept_scale > NEGLIGIBLE * np.abs(y).max(axis=1, keepdims=True), kept_scale, np.inf)
+        if y.shape[2]
+        else kept_scale
+    )
     first, second, third = about / scale, other / scale, kept_about / kept_scale
     means = np.abs(shift) / np.maximum(np.abs(middle), scale)
     covariances = np.abs(cross(first, first) - cross(second, second)) / size

@@ -47,24 +47,46 @@ def distribution(original: Variable, released: Variable, threshold: int, *, publ
 def drawn(distribution: Mapping[str, Any]) -> str:
     """A distribution as an SVG text."""
     if distribution["scale"] == "nominal":
-        x: dict[str, Any] = {"field": "category", "type": "nominal", "sort": None,
-                             "axis": {"title": None, "labelAngle": -40, "labelLimit": 90}}
+        x: dict[str, Any] = {
+            "field": "category",
+            "type": "nominal",
+            "sort": None,
+            "axis": {"title": None, "labelAngle": -40, "labelLimit": 90},
+        }
         extra: dict[str, Any] = {}
     else:
-        x = {"field": "low", "bin": {"binned": True}, "type": distribution["scale"],
-             "axis": {"title": None, "tickCount": 4, "labelOverlap": "greedy", "labelSeparation": 6}}
+        x = {
+            "field": "low",
+            "bin": {"binned": True},
+            "type": distribution["scale"],
+            "axis": {"title": None, "tickCount": 4, "labelOverlap": "greedy", "labelSeparation": 6},
+        }
         extra = {"x2": {"field": "high"}}
-    colour = {"field": "table", "type": "nominal", "legend": None,
-              "scale": {"domain": ["original", "released"], "range": [COLOURS["before"], COLOURS["after"]]}}
-    return svg({
-        "data": {"values": distribution["bins"]},
-        "width": 250,
-        "height": 110,
-        "mark": {"type": "bar", "opacity": 0.62},
-        "encoding": {"x": x, **extra, "color": colour,
-                     "y": {"field": "share", "type": "quantitative", "stack": None,
-                           "axis": {"title": None, "format": "%", "tickCount": 3}}},
-    })
+    colour = {
+        "field": "table",
+        "type": "nominal",
+        "legend": None,
+        "scale": {"domain": ["original", "released"], "range": [COLOURS["before"], COLOURS["after"]]},
+    }
+    return svg(
+        {
+            "data": {"values": distribution["bins"]},
+            "width": 250,
+            "height": 110,
+            "mark": {"type": "bar", "opacity": 0.62},
+            "encoding": {
+                "x": x,
+                **extra,
+                "color": colour,
+                "y": {
+                    "field": "share",
+                    "type": "quantitative",
+                    "stack": None,
+                    "axis": {"title": None, "format": "%", "tickCount": 3},
+                },
+            },
+        }
+    )
 
 
 def svg(spec: dict[str, Any]) -> str:
@@ -74,9 +96,16 @@ def svg(spec: dict[str, Any]) -> str:
     config = {
         "background": None,
         "view": {"stroke": None},
-        "axis": {"labelColor": COLOURS["ink"], "titleColor": COLOURS["ink"], "gridColor": COLOURS["faint"],
-                 "domainColor": COLOURS["ink"], "tickColor": COLOURS["ink"], "labelFontSize": 10,
-                 "labelFont": "sans-serif", "titleFont": "sans-serif"},
+        "axis": {
+            "labelColor": COLOURS["ink"],
+            "titleColor": COLOURS["ink"],
+            "gridColor": COLOURS["faint"],
+            "domainColor": COLOURS["ink"],
+            "tickColor": COLOURS["ink"],
+            "labelFontSize": 10,
+            "labelFont": "sans-serif",
+            "titleFont": "sans-serif",
+        },
     }
     full = {"$schema": "https://vega.github.io/schema/vega-lite/v5.json", "config": config, **spec}
     drawn = vl_convert.vegalite_to_svg(full, vl_version="5.20")
@@ -97,7 +126,8 @@ def _histogram(before: Floats, after: Floats, threshold: int) -> list[dict[str, 
         counts, _ = np.histogram(inside, edges)
         rows += [
             {"table": name, "low": float(low), "high": float(high), "share": rounded(count / max(len(inside), 1))}
-            for low, high, count, safe in zip(edges, edges[1:], counts, shown(counts, threshold)) if safe
+            for low, high, count, safe in zip(edges, edges[1:], counts, shown(counts, threshold))
+            if safe
         ]
     return rows
 
@@ -138,8 +168,11 @@ def _bars(original: Variable, released: Variable, threshold: int, public: bool) 
         held = [c for c in order if count.get(c, 0)]
         safe = shown(np.array([count[c] for c in held], dtype=np.int64), threshold)
         safe_ones = {category for category, fine in zip(held, safe) if fine}
-        rows += [{"table": name, "category": category, "share": rounded(count[category] / max(sum(count.values()), 1))}
-                 for category in order[:MOST_CATEGORIES] if category in safe_ones]
+        rows += [
+            {"table": name, "category": category, "share": rounded(count[category] / max(sum(count.values()), 1))}
+            for category in order[:MOST_CATEGORIES]
+            if category in safe_ones
+        ]
     return rows
 
 

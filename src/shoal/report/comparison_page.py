@@ -36,8 +36,9 @@ def comparison(evidence: Mapping[str, Mapping[str, Any]]) -> list[dict[str, Any]
     return sorted(rows.values(), key=lambda row: row["better"] is not None)
 
 
-def _row(rows: dict[tuple[str, str], dict[str, Any]], key: tuple[str, str], title: str, better: str | None, n: int
-         ) -> dict[str, Any]:
+def _row(
+    rows: dict[tuple[str, str], dict[str, Any]], key: tuple[str, str], title: str, better: str | None, n: int
+) -> dict[str, Any]:
     lacking = "not required" if key[0] == "requirement" else "not measured"
     return rows.setdefault(key, {"title": title, "better": better, "cells": [None] * n, "lacking": lacking, "best": []})
 

@@ -15,7 +15,10 @@ DEFAULT_THRESHOLD = 5
 SAID_ELSEWHERE = ("step", "loss", "lower_bound")
 """Facts of a step that its heading and its sentence on the loss hold already."""
 FIGURES = (
-    "largest relative error inside a group", "largest relative error overall", "values as drawn", "values as released",
+    "largest relative error inside a group",
+    "largest relative error overall",
+    "values as drawn",
+    "values as released",
 )
 """Facts of a synthesis that hold several figures each, none of them a cell's: what exactness and support it kept."""
 COUNTED = ("record", "cell", "household", "unit", "risk", "swapped", "dropped", "suppressed")
@@ -38,10 +41,15 @@ def columns_of(dossier: Dossier, threshold: int, *, public: bool) -> list[dict[s
             continue
         before = dossier.original[variable.name]
         column = dossier.plan.schema.columns[variable.name]
-        shown.append({
-            "name": variable.name, "label": column.label or "", "role": variable.role, "level": before.level,
-            "distribution": distribution(before, variable, max(threshold, 2), public=public),
-        })
+        shown.append(
+            {
+                "name": variable.name,
+                "label": column.label or "",
+                "role": variable.role,
+                "level": before.level,
+                "distribution": distribution(before, variable, max(threshold, 2), public=public),
+            }
+        )
     return shown
 
 

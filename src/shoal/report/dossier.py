@@ -57,5 +57,7 @@ class Dossier:
     @cached_property
     def public_verdicts(self) -> tuple[Verdict, ...]:
         """The verdicts, rules without what only the original tells."""
-        return tuple(public_verdict(verdict, self.hidden) if verdict.requirement in self.plan.constraints else verdict
-                     for verdict in self.verdicts)
+        return tuple(
+            public_verdict(verdict, self.hidden) if verdict.requirement in self.plan.constraints else verdict
+            for verdict in self.verdicts
+        )

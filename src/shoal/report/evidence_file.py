@@ -114,20 +114,23 @@ class Exploration(TypedDict):
     points: list[Candidate]
 
 
-EvidenceFile = TypedDict("EvidenceFile", {
-    "version": Literal[1],
-    "records": int,
-    "requirements": list[Requirement],
-    "measures": list[Figure],
-    "columns": list[ReleasedColumn],
-    "released unchanged": list[str],
-    "not released": list[str],
-    "steps": list[Step],
-    "plan": str,
-    "exploration": Exploration | None,
-    "versions": dict[str, str],
-    "sha256": dict[str, str],
-})
+EvidenceFile = TypedDict(
+    "EvidenceFile",
+    {
+        "version": Literal[1],
+        "records": int,
+        "requirements": list[Requirement],
+        "measures": list[Figure],
+        "columns": list[ReleasedColumn],
+        "released unchanged": list[str],
+        "not released": list[str],
+        "steps": list[Step],
+        "plan": str,
+        "exploration": Exploration | None,
+        "versions": dict[str, str],
+        "sha256": dict[str, str],
+    },
+)
 with_config(CLOSED)(EvidenceFile)
 
 
@@ -146,24 +149,34 @@ def evidence_file(
     told = Evidence(verdicts=dossier.public_verdicts, findings=dossier.findings).as_mapping()
     threshold = threshold_of(dossier)
     steps = [in_words(facts, threshold, len(dossier.original)) for facts in dossier.steps]
-    return cast(dict[str, Any], as_json({
-        "version": RECORD_VERSION,
-        "records": len(dossier.released),
-        "requirements": told["requirements"],
-        "measures": rounded([{**figure, "original": dossier.figure_before(figure["title"])}
-                             for figure in told["measures"]]),
-        "columns": columns_of(dossier, threshold, public=True),
-        "released unchanged": unchanged(dossier),
-        "not released": removed(dossier),
-        "steps": [{"step": name, "facts": dict(facts)} for name, facts in steps],
-        "plan": dossier.public_plan,
-        "exploration": None if frontier is None else {
-            **{key: frontier[key] for key in Exploration.__annotations__},
-            "points": rounded([{key: point[key] for key in Candidate.__annotations__} for point in frontier["points"]]),
-        },
-        "versions": dossier.versions,
-        "sha256": files,
-    }))
+    return cast(
+        dict[str, Any],
+        as_json(
+            {
+                "version": RECORD_VERSION,
+                "records": len(dossier.released),
+                "requirements": told["requirements"],
+                "measures": rounded(
+                    [{**figure, "original": dossier.figure_before(figure["title"])} for figure in told["measures"]]
+                ),
+                "columns": columns_of(dossier, threshold, public=True),
+                "released unchanged": unchanged(dossier),
+                "not released": removed(dossier),
+                "steps": [{"step": name, "facts": dict(facts)} for name, facts in steps],
+                "plan": dossier.public_plan,
+                "exploration": None
+                if frontier is None
+                else {
+                    **{key: frontier[key] for key in Exploration.__annotations__},
+                    "points": rounded(
+                        [{key: point[key] for key in Candidate.__annotations__} for point in frontier["points"]]
+                    ),
+                },
+                "versions": dossier.versions,
+                "sha256": files,
+            }
+        ),
+    )
 
 
 def evidence_schema() -> dict[str, Any]:

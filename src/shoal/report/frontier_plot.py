@@ -29,34 +29,58 @@ def frontier_plot(frontier: Mapping[str, Any]) -> str | None:
         return None
     on = along_frontier(frontier)
     titles = {axis: entry(axis, frontier[axis]).title for axis in ("risk", "utility")}
-    x = {"field": "risk", "type": "quantitative",
-         "axis": {"title": _axis(titles["risk"], frontier["better"][0]), "tickCount": 6},
-         "scale": {"zero": False, "padding": MARGIN}}
-    y = {"field": "utility", "type": "quantitative", "axis": {"title": _axis(titles["utility"], frontier["better"][1])},
-         "scale": {"type": "sqrt" if min(p["utility"] for p in points) >= 0 else "linear"}}
-    line = {"data": {"values": on}, "mark": {"type": "line", "color": COLOURS["after"]},
-            "encoding": {"x": x, "y": y, "order": {"field": "risk"}}}
+    x = {
+        "field": "risk",
+        "type": "quantitative",
+        "axis": {"title": _axis(titles["risk"], frontier["better"][0]), "tickCount": 6},
+        "scale": {"zero": False, "padding": MARGIN},
+    }
+    y = {
+        "field": "utility",
+        "type": "quantitative",
+        "axis": {"title": _axis(titles["utility"], frontier["better"][1])},
+        "scale": {"type": "sqrt" if min(p["utility"] for p in points) >= 0 else "linear"},
+    }
+    line = {
+        "data": {"values": on},
+        "mark": {"type": "line", "color": COLOURS["after"]},
+        "encoding": {"x": x, "y": y, "order": {"field": "risk"}},
+    }
     marks = [{**p, "kind": "beaten" if p["holds"] else "refused"} for p in points if p not in on] + [
-        {**p, "kind": "frontier"} for p in on]  # those drawn last lie on top
+        {**p, "kind": "frontier"} for p in on
+    ]  # those drawn last lie on top
     dots = {
         "data": {"values": marks},
         "mark": {"type": "point", "filled": True, "opacity": 1},
         "encoding": {
-            "x": x, "y": y,
-            "size": {"condition": {"test": f"datum.name === {json.dumps(frontier['recommended'])}", "value": 150},
-                     "value": 50},
-            "color": {"field": "kind", "type": "nominal", "legend": None, "scale": {
-                "domain": ["frontier", "beaten", "refused"],
-                "range": [COLOURS["after"], COLOURS["before"], COLOURS["soft"]]}},
+            "x": x,
+            "y": y,
+            "size": {
+                "condition": {"test": f"datum.name === {json.dumps(frontier['recommended'])}", "value": 150},
+                "value": 50,
+            },
+            "color": {
+                "field": "kind",
+                "type": "nominal",
+                "legend": None,
+                "scale": {
+                    "domain": ["frontier", "beaten", "refused"],
+                    "range": [COLOURS["after"], COLOURS["before"], COLOURS["soft"]],
+                },
+            },
             "shape": {"condition": {"test": "datum.kind === 'refused'", "value": "cross"}, "value": "circle"},
         },
     }
     numbered = [{**p, "number": str(number)} for number, p in enumerate(on, 1)]
-    numbers = [{
-        "data": {"values": by_turns},
-        "mark": {"type": "text", "dx": dx, "dy": dy, "fontSize": 11, "color": COLOURS["ink"], "font": "sans-serif"},
-        "encoding": {"x": x, "y": y, "text": {"field": "number"}},
-    } for by_turns, dx, dy in ((numbered[::2], 6, -11), (numbered[1::2], -6, 13)) if by_turns]
+    numbers = [
+        {
+            "data": {"values": by_turns},
+            "mark": {"type": "text", "dx": dx, "dy": dy, "fontSize": 11, "color": COLOURS["ink"], "font": "sans-serif"},
+            "encoding": {"x": x, "y": y, "text": {"field": "number"}},
+        }
+        for by_turns, dx, dy in ((numbered[::2], 6, -11), (numbered[1::2], -6, 13))
+        if by_turns
+    ]
     return svg({"width": 620, "height": 360, "layer": [line, dots, *numbers]})
 
 

@@ -27,11 +27,11 @@ GLOSSARY = {
     "equivalence class": "All records that agree on every quasi-identifier; nobody inside can be told from the others.",
     "k-anonymity": "Every equivalence class holds at least k records (Samarati & Sweeney 1998).",
     "t-closeness": "In every class the confidential values are spread almost as in the whole table "
-                   "(Li, Li & Venkatasubramanian 2007).",
+    "(Li, Li & Venkatasubramanian 2007).",
     "l-diversity": "Every class holds at least l well represented confidential values (Machanavajjhala et al. 2007).",
     "record linkage": "An attack that matches released records with known people by likeness.",
     "information loss": "How much the released table differs from the original; 100 SSE/SST is the share of the spread "
-                        "that was smoothed away (Domingo-Ferrer & Mateo-Sanz 2002).",
+    "that was smoothed away (Domingo-Ferrer & Mateo-Sanz 2002).",
     "confidence interval": "The range in which an estimated figure lies with the stated confidence.",
 }
 
@@ -58,7 +58,11 @@ def private_page(dossier: Dossier) -> str:
 
 
 def _page(
-    dossier: Dossier, *, threshold: int, files: Mapping[str, str], frontier: Mapping[str, Any] | None,
+    dossier: Dossier,
+    *,
+    threshold: int,
+    files: Mapping[str, str],
+    frontier: Mapping[str, Any] | None,
     private: Mapping[str, Any] | None,
 ) -> str:
     measured = [(f, room, source) for f, room, source in _with_source(dossier.findings) if f.value is not None]
@@ -89,7 +93,10 @@ def _page(
 def render(template: str, **content: Any) -> str:
     """Fill one of the templates; every value is escaped."""
     pages = Environment(
-        loader=PackageLoader("shoal.report"), autoescape=True, undefined=StrictUndefined, trim_blocks=True,
+        loader=PackageLoader("shoal.report"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
         lstrip_blocks=True,
     )
     pages.filters |= {"figure": figure, "drawn": drawn}

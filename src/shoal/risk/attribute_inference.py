@@ -22,8 +22,11 @@ TREES = 50
 """Trees of the forest: the vote of so many is stable to about 1/sqrt(50) of a tree's own spread."""
 
 
-@method("attribute-inference", title="Confidential values inferred from the release",
-        source="Giomi, Boenisch, Wehmeyer & Tasnadi (2023), with a baseline by cross-fitting")
+@method(
+    "attribute-inference",
+    title="Confidential values inferred from the release",
+    source="Giomi, Boenisch, Wehmeyer & Tasnadi (2023), with a baseline by cross-fitting",
+)
 class AttributeInference(RiskMeasure):
     """How much more often a person's confidential value is predicted rightly because the person is in the release.
 
@@ -88,19 +91,24 @@ class AttributeInference(RiskMeasure):
             f"{100 * found.baseline:.1f} % without their own part in it.",
             interval=found.interval,
             details={
-                "model": self.model, "people attacked": len(rows), "whole groups left out": partition is not None,
+                "model": self.model,
+                "people attacked": len(rows),
+                "whole groups left out": partition is not None,
                 "by column": {
-                    name: {"with the release": r.attack, "baseline": r.baseline, "difference": r.difference,
-                           "difference interval": [r.interval.low, r.interval.high]}
-                    for name, r in results.items()},
+                    name: {
+                        "with the release": r.attack,
+                        "baseline": r.baseline,
+                        "difference": r.difference,
+                        "difference interval": [r.interval.low, r.interval.high],
+                    }
+                    for name, r in results.items()
+                },
                 "interval of the attack": _ends(proportion_interval(found.attack * len(rows), len(rows))),
                 "interval of the baseline": _ends(proportion_interval(found.baseline * len(rows), len(rows))),
             },
         )
 
-    def _on(
-        self, name: str, original: Records, released: Records, place: Longs, attack: "_Attack"
-    ) -> "_Result":
+    def _on(self, name: str, original: Records, released: Records, place: Longs, attack: "_Attack") -> "_Result":
         before, after = original[name], released[name]
         learned = after.values if before.continuous else codes_like(before, after)
         truth = before.values[place][attack.rows]
@@ -130,7 +138,8 @@ def _paired(attack: Bools, baseline: Bools, confidence: float = 0.95) -> _Result
     centre = (gained - lost) / (n + 2)
     half = float(ndtri(0.5 + confidence / 2)) * np.sqrt((gained + lost) / (n + 2) - centre**2) / np.sqrt(n + 2)
     return _Result(
-        attack=float(attack.mean()), baseline=float(baseline.mean()),
+        attack=float(attack.mean()),
+        baseline=float(baseline.mean()),
         difference=float(attack.mean() - baseline.mean()),
         interval=Interval(low=max(-1.0, centre - half), high=min(1.0, centre + half), confidence=confidence),
     )
@@ -139,9 +148,7 @@ def _paired(attack: Bools, baseline: Bools, confidence: float = 0.95) -> _Result
 class _Attack:
     """Predictions of a released column at people's original quasi-identifiers."""
 
-    def __init__(
-        self, x: Floats, y: Floats, fold: Longs, rows: Longs, model: str, rng: np.random.Generator
-    ) -> None:
+    def __init__(self, x: Floats, y: Floats, fold: Longs, rows: Longs, model: str, rng: np.random.Generator) -> None:
         self.x, self.y, self.fold, self.rows, self.model = x, y, fold, rows, model
         self.seed = int(rng.integers(2**31))
 
@@ -179,8 +186,9 @@ def _forest(continuous: bool, seed: int) -> Any:
 
 def _means(values: NDArray[Any], group: Longs, count: int) -> Floats:
     middle = float(np.median(values))
-    return np.asarray(np.bincount(group, weights=values - middle, minlength=count)
-                      / np.bincount(group, minlength=count) + middle)
+    return np.asarray(
+        np.bincount(group, weights=values - middle, minlength=count) / np.bincount(group, minlength=count) + middle
+    )
 
 
 def _modes(values: NDArray[Any], group: Longs, count: int) -> Longs:

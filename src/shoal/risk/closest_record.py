@@ -14,8 +14,11 @@ from shoal.risk.measure import RiskMeasure
 from shoal.risk.tables import like
 
 
-@method("closest-record", title="Released records nearer to originals than to a holdout",
-        source="Platzer & Reutterer (2021)")
+@method(
+    "closest-record",
+    title="Released records nearer to originals than to a holdout",
+    source="Platzer & Reutterer (2021)",
+)
 class ClosestRecord(RiskMeasure):
     """Share of released records that are nearer to an original record than to any record of a holdout.
 

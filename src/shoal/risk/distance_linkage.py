@@ -22,8 +22,11 @@ OVERHEAD = 50
 """What a point costs beyond its dimensions, in dimensions."""
 
 
-@method("distance-linkage", title="Records found again by distance",
-        source="Pagliuca & Seri (1999); Domingo-Ferrer & Torra (2001)")
+@method(
+    "distance-linkage",
+    title="Records found again by distance",
+    source="Pagliuca & Seri (1999); Domingo-Ferrer & Torra (2001)",
+)
 class DistanceLinkage(RiskMeasure):
     """Share of released records whose nearest original record is the one they came from.
 
@@ -84,8 +87,14 @@ class DistanceLinkage(RiskMeasure):
             f"Someone who knows {quoted(names)} of everybody finds {100 * hits / trials:.1f} % of the records "
             f"again by distance; guessing finds {100 / len(x):.3g} %.",
             interval=interval,
-            details={"records attacked": trials, "candidates": len(x), "by chance": 1 / len(x),
-                     "columns": list(names), "metric": self.metric, "direction": self.direction},
+            details={
+                "records attacked": trials,
+                "candidates": len(x),
+                "by chance": 1 / len(x),
+                "columns": list(names),
+                "metric": self.metric,
+                "direction": self.direction,
+            },
             private={"rows": released.rows[rows], "probability": chances},
         )
 

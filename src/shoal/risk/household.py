@@ -24,8 +24,11 @@ def household_risk(risk: Floats, households: Longs) -> Floats:
     return np.asarray(-np.expm1(safe)[households])
 
 
-@method("household-risk", title="Household risk of re-identification",
-        source="Benedetti & Franconi (1998); Hundepool et al. (2012)")
+@method(
+    "household-risk",
+    title="Household risk of re-identification",
+    source="Benedetti & Franconi (1998); Hundepool et al. (2012)",
+)
 class HouseholdRisk(RiskMeasure):
     """Expected share of records in a household of which at least one member is re-identified.
 
@@ -50,7 +53,10 @@ class HouseholdRisk(RiskMeasure):
             float(risk.mean()),
             f"{risk.sum():.3g} of {len(risk):,} records are expected to live in a household of which someone is "
             f"re-identified.",
-            details={"expected re-identifications": float(risk.sum()), "highest": float(risk.max()),
-                     "households": int(households.max()) + 1},
+            details={
+                "expected re-identifications": float(risk.sum()),
+                "highest": float(risk.max()),
+                "households": int(households.max()) + 1,
+            },
             private={"rows": released.rows, "risk": risk},
         )

@@ -97,8 +97,12 @@ class IndividualRisk(RiskMeasure):
             float(risk.mean()),
             f"{risk.sum():.3g} of {len(risk):,} records are expected to be re-identified through the population; "
             f"the highest risk of a record is {risk.max():.3g}.",
-            details={"expected re-identifications": float(risk.sum()), "highest": float(risk.max()),
-                     "threshold": self.threshold, "share above threshold": above,
-                     "weighted": released.weights is not None},
+            details={
+                "expected re-identifications": float(risk.sum()),
+                "highest": float(risk.max()),
+                "threshold": self.threshold,
+                "share above threshold": above,
+                "weighted": released.weights is not None,
+            },
             private={"rows": released.rows, "risk": risk},
         )

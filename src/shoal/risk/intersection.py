@@ -19,8 +19,11 @@ BLOCK = 10_000_000
 """Candidate values in memory at a time (of several people, at least one)."""
 
 
-@method("intersection", title="Confidential values given away by several releases",
-        source="Ganta, Kasiviswanathan & Smith (2008)")
+@method(
+    "intersection",
+    title="Confidential values given away by several releases",
+    source="Ganta, Kasiviswanathan & Smith (2008)",
+)
 class Intersection(RiskMeasure):
     """Share of people of whom only one confidential value is left when several releases are put side by side.
 

@@ -19,8 +19,11 @@ ONE_TO_TEN_PERCENT = tuple(i / 100 for i in range(1, 11))
 Width = Annotated[float, Gt(0), Le(1)]
 
 
-@method("interval-disclosure", title="Interval disclosure",
-        source="Pagliuca & Seri (1999); Domingo-Ferrer & Torra (2001); Mateo-Sanz, Sebe & Domingo-Ferrer (2004)")
+@method(
+    "interval-disclosure",
+    title="Interval disclosure",
+    source="Pagliuca & Seri (1999); Domingo-Ferrer & Torra (2001); Mateo-Sanz, Sebe & Domingo-Ferrer (2004)",
+)
 class IntervalDisclosure(RiskMeasure):
     """Share of original values that lie in a narrow interval around their released version, averaged over widths.
 
@@ -77,8 +80,12 @@ class IntervalDisclosure(RiskMeasure):
         return self.finding(
             float(np.mean(list(curve.values()))),
             f"Share of {what} near their released version: {100 * curve[widest]:.3g} % within {widest:g} {reach}.",
-            details={"curve": {f"{width:g}": share for width, share in curve.items()},
-                     "columns": list(names), "scale": self.scale, "unit": self.unit},
+            details={
+                "curve": {f"{width:g}": share for width, share in curve.items()},
+                "columns": list(names),
+                "scale": self.scale,
+                "unit": self.unit,
+            },
         )
 
 
@@ -100,5 +107,6 @@ def _by_rank(x: Floats, y: Floats, width: float) -> Bools:
     high = np.searchsorted(ordered, y[known], "right") - 1 + reach
     slack = ROUNDING * np.abs(x[known])
     inside[known] = (x[known] >= ordered[np.maximum(low, 0)] - slack) & (
-        x[known] <= ordered[np.minimum(high, len(ordered) - 1)] + slack)
+        x[known] <= ordered[np.minimum(high, len(ordered) - 1)] + slack
+    )
     return inside

@@ -16,8 +16,11 @@ from shoal.risk.measure import RiskMeasure
 from shoal.risk.tables import like
 
 
-@method("membership-inference", title="Membership inference by distance",
-        source="Chen, Yu, Zhang & Fritz (2020); DeLong, DeLong & Clarke-Pearson (1988)")
+@method(
+    "membership-inference",
+    title="Membership inference by distance",
+    source="Chen, Yu, Zhang & Fritz (2020); DeLong, DeLong & Clarke-Pearson (1988)",
+)
 class MembershipInference(RiskMeasure):
     """How well the distance to the nearest released record tells members of the original data from others.
 
@@ -58,8 +61,11 @@ class MembershipInference(RiskMeasure):
             f"A member of the data is told from someone else by distance in {100 * area:.1f} % of pairs; 50 % is "
             f"guessing.",
             interval=interval,
-            details={"without risk": 0.5, "holdout": len(others),
-                     "highest advantage": _advantage(of_members, of_others)},
+            details={
+                "without risk": 0.5,
+                "holdout": len(others),
+                "highest advantage": _advantage(of_members, of_others),
+            },
         )
 
 

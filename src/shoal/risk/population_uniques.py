@@ -28,8 +28,11 @@ from shoal.risk.measure import RiskMeasure
 from shoal.risk.population import sampling_weights
 
 
-@method("population-uniques", title="Records unique in the population",
-        source="Bethlehem, Keller & Pannekoek (1990); Chen & Keller-McNulty (1998); Hoshino (2001)")
+@method(
+    "population-uniques",
+    title="Records unique in the population",
+    source="Bethlehem, Keller & Pannekoek (1990); Chen & Keller-McNulty (1998); Hoshino (2001)",
+)
 class PopulationUniques(RiskMeasure):
     """Estimated share of records whose combination of quasi-identifiers nobody else in the population has.
 
@@ -77,8 +80,12 @@ class PopulationUniques(RiskMeasure):
             high,
             f"Between {100 * low:.3g} and {100 * high:.3g} % of the records are estimated to be the only one of "
             f"their kind in the population, depending on the model.",
-            details={"models": shares, "models that could not be fitted": sorted(set(MODELS) - set(shares)),
-                     "sampling fraction": n / size, "sample uniques": here},
+            details={
+                "models": shares,
+                "models that could not be fitted": sorted(set(MODELS) - set(shares)),
+                "sampling fraction": n / size,
+                "sample uniques": here,
+            },
         )
 
 
@@ -139,8 +146,14 @@ def pitman(sizes: np.ndarray, population: float) -> float | None:
     if found is None:
         return None
     alpha, theta = parameters(found)
-    return float(np.exp(gammaln(theta + alpha + population - 1) + gammaln(theta + 1)
-                        - gammaln(theta + alpha) - gammaln(theta + population)))
+    return float(
+        np.exp(
+            gammaln(theta + alpha + population - 1)
+            + gammaln(theta + 1)
+            - gammaln(theta + alpha)
+            - gammaln(theta + population)
+        )
+    )
 
 
 MODELS: dict[str, Callable[[np.ndarray, float], float | None]] = {
@@ -154,8 +167,13 @@ def _negative_binomial(counts: np.ndarray, shape: float, odds: float) -> Floats:
     """Log probabilities of a negative binomial with mean shape x odds; minus infinity below 0."""
     ok = counts >= 0
     k = np.where(ok, counts, 0)
-    logs = (gammaln(shape + k) - gammaln(shape) - gammaln(k + 1.0)
-            + k * (np.log(odds) - np.log1p(odds)) - shape * np.log1p(odds))
+    logs = (
+        gammaln(shape + k)
+        - gammaln(shape)
+        - gammaln(k + 1.0)
+        + k * (np.log(odds) - np.log1p(odds))
+        - shape * np.log1p(odds)
+    )
     return np.asarray(np.where(ok, logs, -np.inf))
 
 

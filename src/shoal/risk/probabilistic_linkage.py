@@ -34,8 +34,11 @@ FLOOR = 1e-6
 """Agreement probabilities stay this far from 0 and 1, so that no single column decides alone."""
 
 
-@method("probabilistic-linkage", title="Records found again by probabilistic linkage",
-        source="Fellegi & Sunter (1969); Jaro (1989); Domingo-Ferrer & Torra (2001)")
+@method(
+    "probabilistic-linkage",
+    title="Records found again by probabilistic linkage",
+    source="Fellegi & Sunter (1969); Jaro (1989); Domingo-Ferrer & Torra (2001)",
+)
 class ProbabilisticLinkage(RiskMeasure):
     """Share of released records whose best match by Fellegi-Sunter weight is the original they came from.
 
@@ -105,12 +108,17 @@ class ProbabilisticLinkage(RiskMeasure):
             f"Someone who knows {quoted(names)} of everybody finds {100 * hits / trials:.1f} % of the records again "
             f"by probabilistic linkage; guessing finds {100 / len(original):.3g} %.",
             interval=proportion_interval(hits, trials),
-            details={"records attacked": trials, "candidates": len(original), "by chance": 1 / len(original),
-                     **{how: float(attack.mean()) for how, attack in attacks.items()},
-                     "agreement in matches (m) by EM": dict(zip(names, learned[0].tolist())),
-                     "agreement in others (u) by EM": dict(zip(names, learned[1].tolist())),
-                     "true agreement in matches": dict(zip(names, true[0].tolist())),
-                     "tolerance": self.tolerance, "similarity": self.similarity},
+            details={
+                "records attacked": trials,
+                "candidates": len(original),
+                "by chance": 1 / len(original),
+                **{how: float(attack.mean()) for how, attack in attacks.items()},
+                "agreement in matches (m) by EM": dict(zip(names, learned[0].tolist())),
+                "agreement in others (u) by EM": dict(zip(names, learned[1].tolist())),
+                "true agreement in matches": dict(zip(names, true[0].tolist())),
+                "tolerance": self.tolerance,
+                "similarity": self.similarity,
+            },
             private={"rows": released.rows[rows], "probability": chances},
         )
 

@@ -47,7 +47,11 @@ class Prosecutor(RiskMeasure):
             f"Someone known to be in the table is matched to the right record with probability "
             f"{risk.max():.3g} at worst and {risk.mean():.3g} on average; {100 * above:.1f} % of the records "
             f"exceed {self.threshold:g}.",
-            details={"mean": float(risk.mean()), "threshold": self.threshold, "share above threshold": above,
-                     "share unique": float((sizes == 1).mean())},
+            details={
+                "mean": float(risk.mean()),
+                "threshold": self.threshold,
+                "share above threshold": above,
+                "share unique": float((sizes == 1).mean()),
+            },
             private={"rows": released.rows, "risk": risk},
         )

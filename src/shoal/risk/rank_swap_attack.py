@@ -52,7 +52,8 @@ class RankSwapAttack(RiskMeasure):
         self, original: Records, released: Records, partition: Partition | None, rng: np.random.Generator
     ) -> Finding:
         names = self.columns or tuple(
-            n for n in original.quasi_identifiers if original[n].level != "nominal" and n in released)
+            n for n in original.quasi_identifiers if original[n].level != "nominal" and n in released
+        )
         if not names:
             return self.cannot("The released table has no continuous or ordinal quasi-identifier.")
         if wrong := [n for n in names if original[n].level == "nominal"]:
@@ -82,15 +83,26 @@ class RankSwapAttack(RiskMeasure):
             found[start : start + step] = inside[np.arange(len(part)), part] / np.maximum(count, 1)
         hits = float(found.sum())
         sure, outside = float((found == 1).mean()), float((found == 0).mean())
-        missed = (f" For {100 * outside:.3g} % the true record lies outside the windows: the table was not rank "
-                  f"swapped with this p.") if outside else ""
+        missed = (
+            (
+                f" For {100 * outside:.3g} % the true record lies outside the windows: the table was not rank "
+                f"swapped with this p."
+            )
+            if outside
+            else ""
+        )
         return self.finding(
             hits / len(rows),
             f"Someone who knows {quoted(names)} and that ranks moved by at most {100 * self.p:g} % finds "
             f"{100 * hits / len(rows):.1f} % of the records again, {100 * sure:.1f} % with certainty.{missed}",
             interval=proportion_interval(hits, len(rows)),
-            details={"p": self.p, "share found with certainty": sure, "records attacked": len(rows),
-                     "share outside the windows": outside, "by chance": 1 / n},
+            details={
+                "p": self.p,
+                "share found with certainty": sure,
+                "records attacked": len(rows),
+                "share outside the windows": outside,
+                "by chance": 1 / n,
+            },
             private={"rows": released.rows[rows], "probability": found},
         )
 

@@ -25,8 +25,9 @@ def supersets(d: int) -> Floats:
 WEIGHTS: dict[str, Callable[[int], Floats]] = {"factorial": factorials, "supersets": supersets}
 
 
-@method("suda2", title="Special uniques (SUDA2)",
-        source="Elliot, Manning & Ford (2002); Manning, Haglin & Keane (2008)")
+@method(
+    "suda2", title="Special uniques (SUDA2)", source="Elliot, Manning & Ford (2002); Manning, Haglin & Keane (2008)"
+)
 class SUDA2(RiskMeasure):
     """Share of records that are unique on a few quasi-identifiers, with scores that say how special they are.
 
@@ -80,11 +81,14 @@ class SUDA2(RiskMeasure):
         unique = float((found.smallest > 0).mean())
         dis, why = self._dis(released, found.score, len(names))
         details: dict[str, Any] = {
-            "max size": self.max_size, "weight": self.weight,
+            "max size": self.max_size,
+            "weight": self.weight,
             "minimal sample uniques by size": {str(s + 1): int(count) for s, count in enumerate(found.found)},
-            "sum of scores": total, "highest score": float(found.score.max()),
-            "contribution of columns in percent":
-                {n: 100 * float(v) / total if total else 0.0 for n, v in zip(names, found.by_column)},
+            "sum of scores": total,
+            "highest score": float(found.score.max()),
+            "contribution of columns in percent": {
+                n: 100 * float(v) / total if total else 0.0 for n, v in zip(names, found.by_column)
+            },
             "highest DIS": None if dis is None else float(dis.max()),
             "mean DIS": None if dis is None else float(dis.mean()),
             **({"no DIS": why} if why else {}),
@@ -93,8 +97,12 @@ class SUDA2(RiskMeasure):
             unique,
             f"{100 * unique:.3g} % of the records are singled out by at most {self.max_size} quasi-identifiers.",
             details=details,
-            private={"rows": released.rows, "score": found.score, "dis": dis,
-                     "contribution of categories in percent": _by_category(released, names, codes, found.by_category)},
+            private={
+                "rows": released.rows,
+                "score": found.score,
+                "dis": dis,
+                "contribution of categories in percent": _by_category(released, names, codes, found.by_category),
+            },
         )
 
     def _dis(self, released: Records, score: Floats, d: int) -> tuple[Floats | None, str]:
@@ -146,7 +154,10 @@ def _by_category(
         variable = released[name]
         _, first = np.unique(codes[:, j], return_index=True)
         values = [
-            None if variable.missing[i] else float(variable.values[i]) if variable.continuous
+            None
+            if variable.missing[i]
+            else float(variable.values[i])
+            if variable.continuous
             else variable.categories[variable.values[i]]
             for i in first
         ]

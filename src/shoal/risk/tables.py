@@ -32,8 +32,12 @@ def like(known: Records, table: Any) -> Records:
         ) from None
     names = [name for name in frame.columns if name in known]
     described = {
-        name: Column(role=known[name].role, level=known[name].level, missing="keep",
-                     order=tuple(known[name].categories) if known[name].level == "ordinal" else None)
+        name: Column(
+            role=known[name].role,
+            level=known[name].level,
+            missing="keep",
+            order=tuple(known[name].categories) if known[name].level == "ordinal" else None,
+        )
         for name in names
     }
     return Microdata.of(frame.select(names), described).encoded

@@ -20,8 +20,11 @@ ASSIGNED = 3000
 """Up to so many records the attacker who counts is run: his assignment grows with the cube of their number."""
 
 
-@method("transparency-attack", title="Records found again by who knows how the table was made",
-        source="Winkler (2002); Nin, Herranz & Torra (2008); Torra (2017)")
+@method(
+    "transparency-attack",
+    title="Records found again by who knows how the table was made",
+    source="Winkler (2002); Nin, Herranz & Torra (2008); Torra (2017)",
+)
 class TransparencyAttack(RiskMeasure):
     """Share of records that an attacker finds again who knows the method, its parameters and the centres.
 
@@ -90,8 +93,15 @@ class TransparencyAttack(RiskMeasure):
         )
 
     def _named(
-        self, original: Records, names: tuple[str, ...], x: Floats, place: Longs, centres: Floats, truth: Longs,
-        sizes: Longs, rng: np.random.Generator,
+        self,
+        original: Records,
+        names: tuple[str, ...],
+        x: Floats,
+        place: Longs,
+        centres: Floats,
+        truth: Longs,
+        sizes: Longs,
+        rng: np.random.Generator,
     ) -> Mapping[str, Floats]:
         """For each attack shape (n,): the probability that the class it names is the right one."""
         named = {"nearest": link(centres, x, truth)}

@@ -17,8 +17,11 @@ from shoal.utility.correlation_change import correlations
 from shoal.utility.measure import UtilityMeasure
 
 
-@method("associations", title="Change of associations",
-        source="Pearson (1896); Spearman (1904); Cramer (1946); Fisher (1925)")
+@method(
+    "associations",
+    title="Change of associations",
+    source="Pearson (1896); Spearman (1904); Cramer (1946); Fisher (1925)",
+)
 class Associations(UtilityMeasure):
     """Mean absolute change of the association of all pairs of columns, each by its levels of measurement.
 
@@ -61,9 +64,15 @@ class Associations(UtilityMeasure):
             f"Associations change by {mean:.3g} on average; most, by {worst[0]:.3g}, that of '{worst[1]}' and "
             f"'{worst[2]}'.",
             details={
-                "by kind": {kind: {"pairs": len(found), "mean": float(np.mean([c for c, _, _ in found])),
-                                   "largest": max(found)[0], "columns": list(max(found)[1:])}
-                            for kind, found in changes.items()},
+                "by kind": {
+                    kind: {
+                        "pairs": len(found),
+                        "mean": float(np.mean([c for c, _, _ in found])),
+                        "largest": max(found)[0],
+                        "columns": list(max(found)[1:]),
+                    }
+                    for kind, found in changes.items()
+                },
                 "pairs without association": undefined,
                 "columns left out, numbers in one table only": [n for n in wanted if n not in names],
             },

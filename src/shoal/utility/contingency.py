@@ -63,9 +63,14 @@ class Contingency(UtilityMeasure):
             value,
             f"On average {100 * value:.3g} % of the records change cells in tables of up to {self.order} columns; "
             f"most, {100 * worst[0]:.3g} %, in {worst[1]}.",
-            details={"tables": len(everything), "mean by number of columns": means, "largest": worst[0],
-                     "largest in": worst[1], "bins": self.bins,
-                     "columns left out, numbers in one table only": [n for n in wanted if n not in names]},
+            details={
+                "tables": len(everything),
+                "mean by number of columns": means,
+                "largest": worst[0],
+                "largest in": worst[1],
+                "bins": self.bins,
+                "columns left out, numbers in one table only": [n for n in wanted if n not in names],
+            },
         )
 
     def _codes(self, before: Variable, after: Variable) -> tuple[Longs, Longs]:

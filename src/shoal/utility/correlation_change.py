@@ -52,8 +52,12 @@ class CorrelationChange(UtilityMeasure):
             float(change.mean()),
             f"Correlations change by {change.mean():.3g} on average; most for '{a}' and '{b}', "
             f"from {before[worst]:.3f} to {after[worst]:.3f}.",
-            details={"largest": float(change[worst]), "pairs": len(change), "columns": kept,
-                     "constant columns": [name for name, v in zip(names, varies) if not v]},
+            details={
+                "largest": float(change[worst]),
+                "pairs": len(change),
+                "columns": kept,
+                "constant columns": [name for name, v in zip(names, varies) if not v],
+            },
         )
 
 

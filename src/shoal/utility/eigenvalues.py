@@ -14,8 +14,11 @@ from shoal.utility.correlation_change import complete, correlations
 from shoal.utility.measure import UtilityMeasure
 
 
-@method("eigenvalues", title="Change of the correlation matrix's eigenvalues",
-        source="Templ, Kowarik & Meindl (2015), after Mateo-Sanz et al. (2004)")
+@method(
+    "eigenvalues",
+    title="Change of the correlation matrix's eigenvalues",
+    source="Templ, Kowarik & Meindl (2015), after Mateo-Sanz et al. (2004)",
+)
 class Eigenvalues(UtilityMeasure):
     """Sum of |e - e'| / e over the eigenvalues of the original's correlation matrix.
 
@@ -49,7 +52,10 @@ class Eigenvalues(UtilityMeasure):
         return self.finding(
             total,
             f"The eigenvalues of the correlations change by {100 * total / int(real.sum()):.3g} % on average.",
-            details={"original": before.tolist(), "released": after.tolist(),
-                     "eigenvalues left out": int((~real).sum()),
-                     "absolute change of those": float(change[~real].sum())},
+            details={
+                "original": before.tolist(),
+                "released": after.tolist(),
+                "eigenvalues left out": int((~real).sum()),
+                "absolute change of those": float(change[~real].sum()),
+            },
         )

@@ -64,11 +64,14 @@ class Gini(UtilityMeasure):
                 lost.append(name)
             else:
                 pairs[name] = before, after
-        details = {"original and released": {name: list(pair) for name, pair in pairs.items()},
-                   "columns with negative values or without a total": left_out}
+        details = {
+            "original and released": {name: list(pair) for name, pair in pairs.items()},
+            "columns with negative values or without a total": left_out,
+        }
         if lost:
             return self.cannot(
-                f"Only the release has negative values, or lost the whole total, in: {quoted(lost)}.", **details)
+                f"Only the release has negative values, or lost the whole total, in: {quoted(lost)}.", **details
+            )
         if not pairs:
             return self.cannot("There is no continuous column without negative values in both tables.", **details)
         worst = max(pairs, key=lambda name: abs(pairs[name][1] - pairs[name][0]))

@@ -13,8 +13,9 @@ from shoal.records import Records
 from shoal.utility.measure import UtilityMeasure
 
 
-@method("il1s", title="Absolute change of values (IL1s)",
-        source="Yancey, Winkler & Creecy (2002); Mateo-Sanz et al. (2005)")
+@method(
+    "il1s", title="Absolute change of values (IL1s)", source="Yancey, Winkler & Creecy (2002); Mateo-Sanz et al. (2005)"
+)
 class IL1s(UtilityMeasure):
     """IL1s = sum over cells of |x - x'| / (sqrt(2) s), s the original column's n-1 standard deviation.
 
@@ -62,8 +63,12 @@ class IL1s(UtilityMeasure):
             total,
             f"A released value differs from the original one by {np.sqrt(2) * total / cells:.3g} standard "
             f"deviations on average.",
-            details={"mean per cell": total / cells, "by column": by_column,
-                     "cells compared": cells, "cells not compared": len(original) * len(names) - cells},
+            details={
+                "mean per cell": total / cells,
+                "by column": by_column,
+                "cells compared": cells,
+                "cells not compared": len(original) * len(names) - cells,
+            },
         )
 
 

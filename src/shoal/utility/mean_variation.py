@@ -15,7 +15,8 @@ from shoal.utility.measure import UtilityMeasure
 
 
 @method(
-    "mean-variation", title="Variation of statistics over subsamples",
+    "mean-variation",
+    title="Variation of statistics over subsamples",
     source="Domingo-Ferrer & Gonzalez-Nicolas (2010), Section 5.3",
 )
 class MeanVariation(UtilityMeasure):
@@ -78,14 +79,14 @@ class MeanVariation(UtilityMeasure):
             details={
                 "mean over samples": dict(zip(told, mean.tolist())),
                 "median over samples": dict(zip(told, middle.tolist())),
-                "changed columns": [names[j] for j in changed], "samples": self.samples, "records a sample": size,
+                "changed columns": [names[j] for j in changed],
+                "samples": self.samples,
+                "records a sample": size,
             },
         )
 
 
-def _labels(
-    names: tuple[str, ...], changed: list[int], stayed: list[int]
-) -> tuple[list[str], list[tuple[int, int]]]:
+def _labels(names: tuple[str, ...], changed: list[int], stayed: list[int]) -> tuple[list[str], list[tuple[int, int]]]:
     """What the statistics are called, in the order of `_statistics`, and the pairs whose covariances they hold."""
     pairs = [(j, y) for y in stayed for j in changed]
     if not stayed:

@@ -102,9 +102,12 @@ class Propensity(UtilityMeasure):
         sampled = _null(spread, share * (1 - share) * (q - 1), share * (1 - share) * math.sqrt(2 * (q - 1)))
         synthesis = share * (1 - share) ** 2
         drawn = _null(spread, synthesis * (q - 1), synthesis * math.sqrt(2 * (q - 1)))
-        return self._told(spread, len(group), {
-            "coefficients": q, "an independent sample": sampled, "synthesis from the true model": drawn,
-        }, sampled)
+        return self._told(
+            spread,
+            len(group),
+            {"coefficients": q, "an independent sample": sampled, "synthesis from the true model": drawn},
+            sampled,
+        )
 
     def _by_tree(self, tables: "_Stack", group: Floats, rng: np.random.Generator) -> Finding:
         try:
@@ -125,15 +128,23 @@ class Propensity(UtilityMeasure):
 
     def _told(self, spread: float, n: int, details: dict[str, Any], null: dict[str, Any]) -> Finding:
         ratio = null["ratio"]
-        times = "" if ratio is None else (
-            f"; an independent sample of the same population would reach {null['expected U_p'] / n:.3g}, "
-            f"so this is {ratio:.3g} times what chance makes")
+        times = (
+            ""
+            if ratio is None
+            else (
+                f"; an independent sample of the same population would reach {null['expected U_p'] / n:.3g}, "
+                f"so this is {ratio:.3g} times what chance makes"
+            )
+        )
         return self.finding(
             spread / n,
             f"A model that tries to tell released records from original ones reaches {spread / n:.3g} on a scale from "
             f"0 (cannot tell) to 0.25 (always right){times}.",
-            details={"2N U_p": spread, "records compared": n,
-                     **{key: _per_record(value, n) for key, value in details.items()}},
+            details={
+                "2N U_p": spread,
+                "records compared": n,
+                **{key: _per_record(value, n) for key, value in details.items()},
+            },
         )
 
 
@@ -143,8 +154,11 @@ def _spread(p: Floats, share: float) -> float:
 
 
 def _null(spread: float, mean: float, deviation: float) -> dict[str, Any]:
-    return {"expected U_p": mean, "ratio": spread / mean if mean > 0 else None,
-            "z": (spread - mean) / deviation if deviation > 0 else None}
+    return {
+        "expected U_p": mean,
+        "ratio": spread / mean if mean > 0 else None,
+        "z": (spread - mean) / deviation if deviation > 0 else None,
+    }
 
 
 def _per_record(value: Any, n: int) -> Any:
@@ -153,9 +167,7 @@ def _per_record(value: Any, n: int) -> Any:
     return value
 
 
-def _sampled(
-    original: Records, released: Records, most: int, rng: np.random.Generator
-) -> tuple[Records, Records]:
+def _sampled(original: Records, released: Records, most: int, rng: np.random.Generator) -> tuple[Records, Records]:
     """At most so many records of each table; the same positions where the tables are of one length."""
     if len(original) == len(released) > most:
         rows = np.sort(rng.choice(len(original), most, replace=False))

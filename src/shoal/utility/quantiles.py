@@ -66,16 +66,21 @@ class Quantiles(UtilityMeasure):
                 changes[name] = [0.0] * len(moved)
         if failed:
             return self.cannot(
-                f"Without values in one table, or constant in the original and yet changed: {quoted(failed)}.")
+                f"Without values in one table, or constant in the original and yet changed: {quoted(failed)}."
+            )
         means = {name: float(np.abs(change).mean()) for name, change in changes.items()}
         value, worst = float(np.mean(list(means.values()))), max(means, key=lambda name: means[name])
         return self.finding(
             value,
             f"Quantiles move by {value:.3g} standard deviations on average; most, by {means[worst]:.3g}, those of "
             f"'{worst}'.",
-            details={"probabilities": list(self.probabilities), "signed change by column": {
-                name: [v if safe else None for v, safe in zip(change, told[name])] for name, change in changes.items()
-            }},
+            details={
+                "probabilities": list(self.probabilities),
+                "signed change by column": {
+                    name: [v if safe else None for v, safe in zip(change, told[name])]
+                    for name, change in changes.items()
+                },
+            },
         )
 
 

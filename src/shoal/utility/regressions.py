@@ -83,13 +83,16 @@ class Regressions(UtilityMeasure):
             value,
             f"Slopes of regressions of every column on the others change by {100 * float(change.mean()):.3g} % on "
             f"average (half of them by less than {100 * float(np.median(change)):.3g} %); their confidence intervals "
-            f"share {100 * float(overlap.mean()):.3g} %." if change.size else "Every coefficient of the original is 0.",
+            f"share {100 * float(overlap.mean()):.3g} %."
+            if change.size
+            else "Every coefficient of the original is 0.",
             limits=(0.0, 1.0) if self.figure == "interval overlap" else self.limits,
             better="higher" if self.figure == "interval overlap" else "lower",
             details={
                 "mean": {key: float(part.mean()) if part.size else None for key, part in figures.items()},
                 "median": {key: float(np.median(part)) if part.size else None for key, part in figures.items()},
-                "regressions": width, "columns left out": left_out,
+                "regressions": width,
+                "columns left out": left_out,
             },
         )
 

@@ -15,8 +15,11 @@ from shoal.records import Records
 from shoal.utility.measure import UtilityMeasure
 
 
-@method("sse", title="Information loss by squared error",
-        source="Domingo-Ferrer & Mateo-Sanz (2002); Soria-Comas et al. (2015), eq. 5")
+@method(
+    "sse",
+    title="Information loss by squared error",
+    source="Domingo-Ferrer & Mateo-Sanz (2002); Soria-Comas et al. (2015), eq. 5",
+)
 class SSE(UtilityMeasure):
     """Squared distance between original and released records.
 
@@ -64,10 +67,13 @@ class SSE(UtilityMeasure):
             {"il": loss, "sse": float(sse), "normalised": normalised}[self.figure],
             f"The release moved the records by {loss:.3g} % of their total spread around the mean.",
             details={
-                "IL": loss, "SSE": float(sse), "SST": float(sst),
+                "IL": loss,
+                "SSE": float(sse),
+                "SST": float(sst),
                 "normalised SSE": normalised,
-                "IL by column": {n: 100.0 * e / t if t > 0 else 0.0 if e == 0 else None
-                                 for n, (e, t) in by_column.items()},
+                "IL by column": {
+                    n: 100.0 * e / t if t > 0 else 0.0 if e == 0 else None for n, (e, t) in by_column.items()
+                },
                 "share of records left out": 1 - len(released) / len(original),
             },
         )

@@ -54,11 +54,11 @@ class SubgroupMeans(UtilityMeasure):
                     return self.cannot(f"Column '{number}' has no value left in the release.")
                 change = np.abs(_means(y, after, len(sizes)) - _means(x, before, len(sizes)))[chosen]
                 usable = ~np.isnan(change)  # a subgroup without any original value of the column has no mean
-                pairs += [(float(c), float(s), group, number)
-                          for c, s in zip(change[usable], sizes[chosen][usable])]
+                pairs += [(float(c), float(s), group, number) for c, s in zip(change[usable], sizes[chosen][usable])]
         if not pairs:
             return self.cannot(
-                f"There is no continuous column that varies, or no subgroup of {self.smallest} records or more.")
+                f"There is no continuous column that varies, or no subgroup of {self.smallest} records or more."
+            )
         changes, sizes = np.array([p[0] for p in pairs]), np.array([p[1] for p in pairs])
         worst = pairs[int(changes.argmax())]
         value = float(changes @ sizes / sizes.sum())

@@ -17,8 +17,11 @@ from shoal.records import Records, Variable
 from shoal.utility.measure import UtilityMeasure
 
 
-@method("train-test", title="Train on the release, test on the original",
-        source="Esteban, Hyland & Ratsch (2017), with cross-fitting")
+@method(
+    "train-test",
+    title="Train on the release, test on the original",
+    source="Esteban, Hyland & Ratsch (2017), with cross-fitting",
+)
 class TrainTest(UtilityMeasure):
     """How much worse a model of a target predicts originals if it was trained on the release.
 
@@ -55,7 +58,8 @@ class TrainTest(UtilityMeasure):
     ) -> Finding:
         common(original, released, [self.target])
         features = tuple(
-            n for n in common(original, released, self.columns, "quasi-identifier", "confidential") if n != self.target)
+            n for n in common(original, released, self.columns, "quasi-identifier", "confidential") if n != self.target
+        )
         if not features:
             return self.cannot("There is no column to predict the target from in both tables.")
         place = counterparts(original, released)
@@ -80,8 +84,9 @@ class TrainTest(UtilityMeasure):
         for f in range(self.folds):
             test = kept[fold[kept] == f]
             where = fold[kept] == f
-            for i, (data, values, rows) in enumerate((
-                (x, truth, kept[fold[kept] != f]), (z, learned, trained[released_fold[trained] != f]))):
+            for i, (data, values, rows) in enumerate(
+                ((x, truth, kept[fold[kept] != f]), (z, learned, trained[released_fold[trained] != f]))
+            ):
                 guess = _predict(self.model, continuous, seed, data[rows], values[rows], x[test])
                 errors[i, where] = (guess - truth[test]) ** 2 if continuous else guess != truth[test]
         if continuous:
@@ -96,9 +101,14 @@ class TrainTest(UtilityMeasure):
             f"A model of '{self.target}' reaches {scores[0]:.3f} ({what}) trained on the original and {scores[1]:.3f} "
             f"trained on the release.",
             interval=Interval(low=loss - half, high=loss + half),
-            details={"score": what, "trained on the original": float(scores[0]),
-                     "trained on the release": float(scores[1]), "model": self.model, "folds": self.folds,
-                     "records": len(kept)},
+            details={
+                "score": what,
+                "trained on the original": float(scores[0]),
+                "trained on the release": float(scores[1]),
+                "model": self.model,
+                "folds": self.folds,
+                "records": len(kept),
+            },
         )
 
 

@@ -49,7 +49,8 @@ class UnivariateChange(UtilityMeasure):
         if failed:
             return self.cannot(
                 f"Fewer than two values, or constant in the original and yet changed, so there is no scale: "
-                f"{quoted(failed)}.", **{"by column": changes},
+                f"{quoted(failed)}.",
+                **{"by column": changes},
             )
         worst = max(changes, key=lambda name: max(abs(v) for v in changes[name].values()))
         mean, variance = changes[worst]["mean"], changes[worst]["variance"]
@@ -73,5 +74,7 @@ def _change(before: Floats, after: Floats) -> dict[str, float] | None:
     spread = float(x.std(ddof=1))
     if spread == 0:  # values so close that their squares vanish
         return None
-    return {"mean": float(y.mean() - x.mean()) / spread,
-            "variance": float((y / spread).var(ddof=1) / (x / spread).var(ddof=1)) - 1}
+    return {
+        "mean": float(y.mean() - x.mean()) / spread,
+        "variance": float((y / spread).var(ddof=1) / (x / spread).var(ddof=1)) - 1,
+    }
