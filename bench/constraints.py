@@ -15,13 +15,13 @@ import polars as pl
 
 import shoal
 from shoal.constraints import Constraints
+from shoal.data.microdata import Microdata
 from shoal.errors import InputError, Refused
 from shoal.methods import MISSING, Entry, registered
-from shoal.microdata import Microdata
 
 RULES = [
     "room + drugs + procedures == charge",
-    "room >= 0",
+    "kind >= 0",
     "drugs >= 0",
     "procedures >= 0",
     "discharge >= admission",
@@ -64,11 +64,11 @@ def steps(entry: Entry) -> list[dict[str, Any]]:
     given = {
         p: REQUIRED[p] for p, default in entry.parameters.items() if p in REQUIRED and (default is MISSING or p == "k")
     }
-    if entry.room == "partition":
+    if entry.kind == "partition":
         replace = "fuzzy-centre" if "fuzzy" in entry.name else "centroid"
         chosen = ["charge"] if entry.name == "univariate" else ["age", "charge", "admission"]
         return [{"partition": entry.name, **given, "replace": replace, "columns": chosen}]
-    if entry.room == "replace":
+    if entry.kind == "replace":
         replacement = {"method": entry.name, **({"alpha": 0.5} if "alpha" in entry.parameters else {})}
         return [{"partition": "mdav", "k": 12, "replace": replacement, "columns": MONEY[1:], "by": ["age", "charge"]}]
     return [{"mask": entry.name, **given, "columns": MONEY}]
@@ -102,13 +102,13 @@ def main() -> None:
     parser.add_argument("--n", type=int, default=1000)
     data = table(parser.parse_args().n)
     print(f"{len(data):,} records{'':36s}records that break a rule   loss, %\n{'':50s}without  with   without   with")
-    for room in ("partition", "replace", "mask"):
-        for entry in registered(room):
+    for kind in ("partition", "replace", "mask"):
+        for entry in registered(kind):
             try:
                 told = row(data, entry)
             except (InputError, Refused) as refusal:
                 told = f"not for these columns: {str(refusal)[:90]}"
-            print(f"{room:10s} {entry.name:38s} {told}", flush=True)
+            print(f"{kind:10s} {entry.name:38s} {told}", flush=True)
 
 
 if __name__ == "__main__":

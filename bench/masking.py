@@ -14,10 +14,10 @@ import pandas as pd
 
 import shoal
 from alone import timed
-from shoal.hierarchy import Hierarchy
+from shoal.data.hierarchy import Hierarchy
+from shoal.data.records import Records, Variable
 from shoal.kernels.suppression import wildcard_counts
-from shoal.mask.tables import distinct_rows
-from shoal.records import Records, Variable
+from shoal.mask._suppression.task import distinct_rows
 
 SDCMICRO = {
     "rank swap, 1 000 000 x 5": 91.4,

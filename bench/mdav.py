@@ -15,7 +15,7 @@ import time
 import numpy as np
 
 from alone import agree, child_arguments, in_child, measure
-from shoal.groups import Partition
+from shoal.data.partition import Partition
 from shoal.kernels.mdav import mdav
 from shoal.partition.mdav import MDAV
 

@@ -15,8 +15,8 @@ from pathlib import Path
 import polars as pl
 
 import shoal
-from shoal.microdata import as_records
-from shoal.records import Records
+from shoal.data.microdata import as_records
+from shoal.data.records import Records
 
 DATA = Path(__file__).parents[2] / "shared" / "data"
 TS = (0.05, 0.09, 0.13, 0.17, 0.25)

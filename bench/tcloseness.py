@@ -13,7 +13,7 @@ import numpy as np
 
 import shoal
 from alone import timed
-from shoal.records import Records, Variable
+from shoal.data.records import Records, Variable
 from shoal.replace.centroid import Centroid
 
 

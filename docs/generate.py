@@ -12,7 +12,7 @@ from shoal.cli import cli
 from shoal.methods import Entry, registered
 
 REFERENCE = Path(__file__).parent / "reference"
-ROOMS = {
+KINDS = {
     "partition": ("Partitions", "Ways to divide records into groups: `{partition: NAME, ...}` in a plan."),
     "replace": ("Replacements", "What takes the place of a group's records: `replace: NAME` beside a partition."),
     "mask": ("Masks", "Masking column by column: `{mask: NAME, columns: [...], ...}` in a plan."),
@@ -24,8 +24,8 @@ ROOMS = {
 
 def methods_page() -> str:
     parts = ["# Methods\n", "Every method is also a name of the package, as in `shoal.MDAV(k=5)`.\n"]
-    for room, (title, what) in ROOMS.items():
-        parts += [f"\n## {title}\n", f"{what}\n", *(_method(entry) for entry in registered(room))]
+    for kind, (title, what) in KINDS.items():
+        parts += [f"\n## {title}\n", f"{what}\n", *(_method(entry) for entry in registered(kind))]
     return "\n".join(parts)
 
 

@@ -11,9 +11,9 @@ import polars as pl
 import pytest
 
 import shoal
+from shoal.data.records import Variable
 from shoal.errors import DataError, FileError, InputError, ParameterError, PlanError, SchemaError
 from shoal.files.atomic import atomic_file
-from shoal.records import Variable
 from shoal.report.charts import MOST_CATEGORIES, _bars
 
 N = 60

@@ -6,9 +6,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from shoal.groups import Partition
+from shoal.data.partition import Partition
+from shoal.data.records import Records, Variable
 from shoal.methods import Entry, registered
-from shoal.records import Records, Variable
 
 RNG = np.random.default_rng(71)
 MEASURES = registered("risk") + registered("utility")
@@ -59,7 +59,7 @@ PAIRS = {
 
 
 @pytest.mark.parametrize("pair", PAIRS)
-@pytest.mark.parametrize("entry", MEASURES, ids=lambda e: f"{e.room}-{e.name}")
+@pytest.mark.parametrize("entry", MEASURES, ids=lambda e: f"{e.kind}-{e.name}")
 def test_a_figure_or_a_reason(entry: Entry, pair: str) -> None:
     original, released = PAIRS[pair]
     if entry.name == "train-test" and ("wage" not in original or "wage" not in released):

@@ -31,7 +31,7 @@ def ended(module: str, folder: Path, *, ignored: bool = False) -> subprocess.Com
 
 
 @pytest.mark.parametrize(
-    "module", ["click", "shoal.cli.commands", "polars", "shoal.release", "shoal.partition.mdav", "shoal.hospital"]
+    "module", ["click", "shoal.cli.commands", "polars", "shoal.release", "shoal.partition.mdav", "shoal.data.examples"]
 )
 def test_while_libraries_are_imported(module: str, tmp_path: Path) -> None:
     done = ended(module, tmp_path)

@@ -16,11 +16,11 @@ from hypothesis import strategies as st
 from ruamel.yaml import YAML
 
 import shoal
-from shoal.cli.unchanging import unchanging
 from shoal.errors import DataError, FileError, Refused
 from shoal.files.atomic import atomic_directory
+from shoal.files.checksums import unchanging
 from shoal.files.tables import read_table
-from shoal.guess import plan_text
+from shoal.plan.draft import plan_text
 from shoal.report.charts import _histogram, shown
 
 K4 = [{"privacy": "k-anonymity", "k": 4}]

@@ -18,8 +18,8 @@ import pytest
 from pydantic import TypeAdapter
 
 import shoal
+from shoal.data.examples import PLAN
 from shoal.errors import DataError, FileError, Refused
-from shoal.hospital import PLAN
 from shoal.report.evidence_file import EvidenceFile, evidence_schema
 
 COLUMNS = {

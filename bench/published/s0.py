@@ -30,9 +30,9 @@ import numpy as np
 import polars as pl
 
 import shoal
-from shoal.groups import Partition
-from shoal.microdata import Microdata
-from shoal.records import Records
+from shoal.data.microdata import Microdata
+from shoal.data.partition import Partition
+from shoal.data.records import Records
 from shoal.replace.decimals import Decimals
 
 ROOT = Path(__file__).parents[2]

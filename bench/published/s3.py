@@ -32,8 +32,8 @@ import polars as pl
 from scipy.spatial import cKDTree
 
 import shoal
-from shoal.groups import Partition
-from shoal.records import Records
+from shoal.data.partition import Partition
+from shoal.data.records import Records
 
 SHARED = Path(__file__).parents[3] / "shared" / "data"
 

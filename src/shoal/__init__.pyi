@@ -1,10 +1,13 @@
 """Written by docs/generate.py: the names of the package and where they are made."""
 
+from shoal.data.examples import example as example
+from shoal.data.hierarchy import Hierarchy as Hierarchy
+from shoal.data.microdata import Microdata as Microdata
+from shoal.data.partition import Partition as Partition
+from shoal.data.records import Records as Records
+from shoal.data.schema import Schema as Schema
 from shoal.files.tables import read as read
 from shoal.frontier import explore as explore
-from shoal.groups import Partition as Partition
-from shoal.hierarchy import Hierarchy as Hierarchy
-from shoal.hospital import example as example
 from shoal.mask.bottom_code import BottomCode as BottomCode
 from shoal.mask.data_swap import DataSwap as DataSwap
 from shoal.mask.generalise import Generalise as Generalise
@@ -25,7 +28,6 @@ from shoal.mask.suppress import Suppress as Suppress
 from shoal.mask.suppress_records import SuppressRecords as SuppressRecords
 from shoal.mask.targeted_swap import TargetedSwap as TargetedSwap
 from shoal.mask.top_code import TopCode as TopCode
-from shoal.microdata import Microdata as Microdata
 from shoal.partition.consensus import Consensus as Consensus
 from shoal.partition.entropy_fuzzy_c_means import EntropyFuzzyCMeans as EntropyFuzzyCMeans
 from shoal.partition.fuzzy_c_means import FuzzyCMeans as FuzzyCMeans
@@ -38,12 +40,12 @@ from shoal.partition.mdav import MDAV as MDAV
 from shoal.partition.mu_approx import MuApprox as MuApprox
 from shoal.partition.p_sensitive import PSensitive as PSensitive
 from shoal.partition.refined import Refined as Refined
+from shoal.partition.single_group import Whole as Whole
 from shoal.partition.tcloseness_first import TClosenessFirst as TClosenessFirst
 from shoal.partition.tcloseness_merge import TClosenessMerge as TClosenessMerge
 from shoal.partition.tcloseness_refined import TClosenessRefined as TClosenessRefined
 from shoal.partition.univariate import Univariate as Univariate
 from shoal.partition.vmdav import VMDAV as VMDAV
-from shoal.partition.whole import Whole as Whole
 from shoal.plan import Plan as Plan
 from shoal.privacy.beta_likeness import BetaLikeness as BetaLikeness
 from shoal.privacy.delta_disclosure import DeltaDisclosure as DeltaDisclosure
@@ -53,7 +55,6 @@ from shoal.privacy.nt_closeness import NTCloseness as NTCloseness
 from shoal.privacy.p_sensitivity import PSensitivity as PSensitivity
 from shoal.privacy.probabilistic_k_anonymity import ProbabilisticKAnonymity as ProbabilisticKAnonymity
 from shoal.privacy.t_closeness import TCloseness as TCloseness
-from shoal.records import Records as Records
 from shoal.release import Release as Release
 from shoal.release import assess as assess
 from shoal.release import audit as audit
@@ -83,7 +84,6 @@ from shoal.risk.rank_swap_attack import RankSwapAttack as RankSwapAttack
 from shoal.risk.sample_uniques import SampleUniques as SampleUniques
 from shoal.risk.suda2 import SUDA2 as SUDA2
 from shoal.risk.transparency import TransparencyAttack as TransparencyAttack
-from shoal.schema import Schema as Schema
 from shoal.utility.associations import Associations as Associations
 from shoal.utility.contingency import Contingency as Contingency
 from shoal.utility.correlation_change import CorrelationChange as CorrelationChange

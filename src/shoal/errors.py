@@ -31,6 +31,10 @@ class WidthError(DataError):
     """Distances between records would need more coordinates than are allowed."""
 
 
+class NoFigure(ShoalError):  # noqa: N818 - it is a reason, not a fault
+    """A measure has no figure on these tables; the message says why. It is caught in one place (`judges.base`)."""
+
+
 class SchemaError(InputError):
     """The columns are not described, or not described consistently."""
 

@@ -6,11 +6,11 @@ import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import validate_data
 
+from shoal.data.records import Records
+from shoal.data.schema import Scale
 from shoal.errors import ParameterError
 from shoal.methods import build, entry
-from shoal.partition.partitioner import Partitioner
-from shoal.records import Records
-from shoal.schema import Scale
+from shoal.partition.base import Partitioner
 
 
 class Microaggregation(BaseEstimator):  # type: ignore[misc]

@@ -34,12 +34,12 @@ from threading import Thread
 from typing import Any
 
 import shoal
+from shoal.data.microdata import Microdata
 from shoal.errors import InputError, PlanError, ShoalError, unknown
 from shoal.files.atomic import atomic_file
 from shoal.methods import entry, registered
-from shoal.microdata import Microdata
 from shoal.plan import Plan
-from shoal.plan.yaml import dump_yaml
+from shoal.plan.lines import dump_yaml
 from shoal.release import assess
 from shoal.report.frontier_page import frontier_page
 
@@ -229,16 +229,16 @@ def _before(plan: Plan) -> list[dict[str, Any]]:
 def _axes(plan: Plan) -> tuple[str, str]:
     """The names of the two measures that candidates are compared by."""
     axes = []
-    for room, default in (("risk", DEFAULT_RISK), ("utility", DEFAULT_UTILITY)):
-        name = plan.explore.get(room, default)
+    for kind, default in (("risk", DEFAULT_RISK), ("utility", DEFAULT_UTILITY)):
+        name = plan.explore.get(kind, default)
         if not isinstance(name, str):
             raise PlanError(
-                f"explore: {room} must be the name of a measure; name one with parameters in the section "
+                f"explore: {kind} must be the name of a measure; name one with parameters in the section "
                 f"measures as well."
             )
-        entry(room, name)
+        entry(kind, name)
         if sum(m.method_name == name for m in plan.measures) > 1:
-            raise PlanError(f"explore: {room} is '{name}', which measures names more than once. Leave one of them.")
+            raise PlanError(f"explore: {kind} is '{name}', which measures names more than once. Leave one of them.")
         axes.append(name)
     return axes[0], axes[1]
 
@@ -246,7 +246,7 @@ def _axes(plan: Plan) -> tuple[str, str]:
 def _with_axes(plan: Plan, axes: tuple[str, str]) -> Plan:
     """The plan with the two measures that were asked for among those that every release with it takes."""
     have = {m.method_name for m in plan.measures}
-    asked = [entry(room, name).cls for room, name in zip(("risk", "utility"), axes) if name not in have]
+    asked = [entry(kind, name).cls for kind, name in zip(("risk", "utility"), axes) if name not in have]
     return replace(plan, measures=(*plan.measures, *(cls() for cls in asked if not cls.cheap)))
 
 
@@ -259,12 +259,12 @@ def _combinations(
     given = [dict(step) for step in steps] if steps is not None else _steps_of(name)
     open_places: list[tuple[int, str, list[Any]]] = []
     for number, step in enumerate(given):
-        room = next((r for r in ("partition", "mask") if r in step), None)
-        if room is None:
+        kind = next((r for r in ("partition", "mask") if r in step), None)
+        if kind is None:
             raise PlanError(f"explore: a step of '{name}' must name a partition or a mask.")
-        known = entry(room, step[room]).parameters
+        known = entry(kind, step[kind]).parameters
         for key in known:
-            if key in step and isinstance(step[key], list) and not _takes_lists(room, step[room], key):
+            if key in step and isinstance(step[key], list) and not _takes_lists(kind, step[kind], key):
                 open_places.append((number, key, step[key]))
             elif key not in step and key in ranges:
                 open_places.append((number, key, ranges[key]))
@@ -279,17 +279,17 @@ def _combinations(
         yield " ".join(chosen), made
 
 
-def _takes_lists(room: str, name: str, key: str) -> bool:
-    return "array" in json.dumps(entry(room, name).json_schema()["properties"].get(key, {}))
+def _takes_lists(kind: str, name: str, key: str) -> bool:
+    return "array" in json.dumps(entry(kind, name).json_schema()["properties"].get(key, {}))
 
 
 def _steps_of(name: str) -> list[dict[str, Any]]:
     if name in RECIPES:
         return [dict(step) for step in RECIPES[name]]
-    for room in ("partition", "mask"):
-        if name in [e.name for e in registered(room)]:
-            return [{room: name}]
-    names = [e.name for room in ("partition", "mask") for e in registered(room)]
+    for kind in ("partition", "mask"):
+        if name in [e.name for e in registered(kind)]:
+            return [{kind: name}]
+    names = [e.name for kind in ("partition", "mask") for e in registered(kind)]
     raise PlanError(f"explore: {unknown('method', name, {*RECIPES, *names})}")
 
 

@@ -6,7 +6,7 @@ A method is a class in one file, written as
     class MDAV(Partitioner):
         k: Annotated[int, Ge(1)]
 
-The decorator makes it a frozen dataclass whose parameters check themselves, and enters it under its room's
+The decorator makes it a frozen dataclass whose parameters check themselves, and enters it under its kind's
 name. The plan file, its JSON schema, the command line, the docs table and the contract tests all read here,
 so nothing else has to be edited when a method is added.
 """
@@ -26,7 +26,7 @@ from pydantic.dataclasses import dataclass as checked_dataclass
 
 from shoal.errors import ParameterError, unknown
 
-ROOMS = ("partition", "replace", "mask", "privacy", "risk", "utility")
+KINDS = ("partition", "replace", "mask", "privacy", "risk", "utility")
 
 LISTS = {"tuple_type": "a list", "too_short": "a list that is not empty"}
 """What pydantic's kinds of errors about tuples are in the words of a plan."""
@@ -39,7 +39,7 @@ class Entry:
     """One registered method."""
 
     name: str
-    room: str
+    kind: str
     cls: type[Any]
     title: str
     source: str
@@ -63,7 +63,7 @@ _entries: dict[tuple[str, str], Entry] = {}
 def method(name: str, *, title: str, source: str) -> Callable[[C], C]:
     """Make a class a self-checking frozen dataclass and enter it in the registry.
 
-    The class says which room it lives in through its base class (`Partitioner`, `Replacement`, `Mask`,
+    The class says which kind it lives in through its base class (`Partitioner`, `Replacement`, `Mask`,
     `PrivacyModel`, `RiskMeasure`, `UtilityMeasure`).
     """
 
@@ -73,7 +73,7 @@ def method(name: str, *, title: str, source: str) -> Callable[[C], C]:
         made.method_name, made.title = name, title
         made.__doc__ = _with_shared_parameters(made)
         _check_on_construction(made, name)
-        _entries[made.room, name] = Entry(name=name, room=made.room, cls=made, title=title, source=source)
+        _entries[made.method_kind, name] = Entry(name=name, kind=made.method_kind, cls=made, title=title, source=source)
         return cast(C, made)
 
     return enter
@@ -168,45 +168,45 @@ def _in_words(cls: type[Any], name: str, error: ValidationError) -> str:
 
 @cache
 def load() -> None:
-    """Import every module of every room, so that each method has entered itself."""
-    for room in ROOMS:
-        package = importlib.import_module(f"shoal.{room}")
+    """Import every module of every kind, so that each method has entered itself."""
+    for kind in KINDS:
+        package = importlib.import_module(f"shoal.{kind}")
         for module in pkgutil.iter_modules(package.__path__):
-            importlib.import_module(f"shoal.{room}.{module.name}")
+            importlib.import_module(f"shoal.{kind}.{module.name}")
 
 
-def registered(room: str | None = None) -> list[Entry]:
-    """All methods, or those of one room, by room and name."""
+def registered(kind: str | None = None) -> list[Entry]:
+    """All methods, or those of one kind, by kind and name."""
     load()
     return [
         _entries[key]
-        for key in sorted(_entries, key=lambda key: (ROOMS.index(key[0]), key[1]))
-        if room is None or key[0] == room
+        for key in sorted(_entries, key=lambda key: (KINDS.index(key[0]), key[1]))
+        if kind is None or key[0] == kind
     ]
 
 
-def entry(room: str, name: str) -> Entry:
+def entry(kind: str, name: str) -> Entry:
     """One method by its registered name; an unknown name is answered with the nearest one."""
     load()
-    if (room, name) not in _entries:
-        raise ParameterError(unknown(f"{room} method", name, [e.name for e in registered(room)]))
-    return _entries[room, name]
+    if (kind, name) not in _entries:
+        raise ParameterError(unknown(f"{kind} method", name, [e.name for e in registered(kind)]))
+    return _entries[kind, name]
 
 
-def build(room: str, spec: Any) -> Any:
+def build(kind: str, spec: Any) -> Any:
     """Make a method from what a plan says: its name, or a mapping `{method: name, parameter: value}`.
 
-    The key that holds the name may be `method` or the room's own (`{partition: mdav, k: 5}`).
+    The key that holds the name may be `method` or the kind's own (`{partition: mdav, k: 5}`).
     An instance is passed through.
     """
     if isinstance(spec, str):
-        return entry(room, spec).cls()
+        return entry(kind, spec).cls()
     if isinstance(spec, Mapping):
         parameters = dict(spec)
-        name = parameters.pop("method", None) or parameters.pop(room, None)
+        name = parameters.pop("method", None) or parameters.pop(kind, None)
         if name is None:
-            raise ParameterError(f"A {room} method needs its name, as in {{method: NAME}}.")
-        return entry(room, str(name)).cls(**parameters)
+            raise ParameterError(f"A {kind} method needs its name, as in {{method: NAME}}.")
+        return entry(kind, str(name)).cls(**parameters)
     return spec
 
 
@@ -219,6 +219,6 @@ def spec_of(instance: Any) -> dict[str, Any]:
     }
 
 
-def nested(room: str) -> BeforeValidator:
+def nested(kind: str) -> BeforeValidator:
     """For a parameter that is itself a method: `start: Annotated[Partitioner, nested("partition")]`."""
-    return BeforeValidator(lambda spec: build(room, spec), json_schema_input_type=str | dict[str, Any])
+    return BeforeValidator(lambda spec: build(kind, spec), json_schema_input_type=str | dict[str, Any])

@@ -14,17 +14,17 @@ import polars as pl
 
 import shoal
 from shoal.constraints import Constraints
+from shoal.data.microdata import Microdata
+from shoal.data.partition import Partition
+from shoal.data.records import Records
 from shoal.errors import DataError, FileError, Refused, plural, quoted
-from shoal.evidence import RECORD_VERSION, Evidence, Finding, Verdict
 from shoal.files.atomic import atomic_directory
-from shoal.files.csv_text import guarded
+from shoal.files.csv_text import escape_formulas
 from shoal.files.json_text import write_json
 from shoal.files.tables import FOR_SPREADSHEETS, Table, lost_columns, read_table, write_table
-from shoal.groups import Partition
+from shoal.judges.evidence import RECORD_VERSION, Evidence, Finding, Verdict
 from shoal.kernels.arrays import Longs
-from shoal.microdata import Microdata
 from shoal.plan import Plan
-from shoal.records import Records
 from shoal.report.dossier import Dossier
 from shoal.report.evidence_file import evidence_file
 from shoal.report.page import private_page, public_page
@@ -158,7 +158,7 @@ class Release:
     def _as_written(self) -> pl.DataFrame:
         frame = self.table.frame.to_polars()
         output = self.plan.output
-        return guarded(frame) if output.guard_formulas and output.format in FOR_SPREADSHEETS else frame
+        return escape_formulas(frame) if output.guard_formulas and output.format in FOR_SPREADSHEETS else frame
 
     def _codebook(self, table: Table) -> dict[str, Any]:
         return {

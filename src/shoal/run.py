@@ -13,19 +13,19 @@ from typing import Any, get_args
 
 import numpy as np
 
-from shoal.change import Change
 from shoal.constraints import Constraints
+from shoal.data.microdata import Microdata
+from shoal.data.partition import Partition, meet
+from shoal.data.records import Records
+from shoal.data.schema import Role
 from shoal.errors import DataError, ParameterError
-from shoal.evidence import Finding, Verdict
-from shoal.groups import Partition, meet
+from shoal.judges.base import Measure
+from shoal.judges.evidence import Finding, Verdict
 from shoal.kernels.arrays import Longs
-from shoal.measure import Measure
 from shoal.methods import registered
-from shoal.microdata import Microdata
 from shoal.plan import MaskStep, PartitionStep, Plan
-from shoal.privacy.model import PrivacyModel
-from shoal.records import Records
-from shoal.schema import Role
+from shoal.privacy.base import PrivacyModel
+from shoal.step_result import StepResult
 
 EXACT = 1e-9
 """Relative change of a moment that is put down to rounding."""
@@ -70,7 +70,7 @@ class Outcome:
         return tuple(
             m.figure_or_reason(self.before, self.before, None, rng)
             for m in _measures(self.plan)
-            if m.room == "risk" and m.cheap
+            if m.method_kind == "risk" and m.cheap
         )
 
     def findings(self) -> tuple[Finding, ...]:
@@ -103,7 +103,7 @@ def carry_out(
         )
     run = Run(plan=plan, entropy=entropy, tell=tell, constraints=Constraints.parse(plan.constraints, before))
     records = run.finish(run.steps(run.check_input(before)))
-    finished = Microdata.finished(original.rebuild(records).bare().native, plan.schema)
+    finished = Microdata.finished(original.rebuild(records).without_metadata().native, plan.schema)
     return Outcome(
         plan=plan,
         entropy=entropy,
@@ -155,7 +155,7 @@ class Run:
         def progress(fraction: float) -> None:
             self.tell(step.name, fraction)
 
-        change: Change
+        change: StepResult
         if isinstance(step, MaskStep):
             change = step.method.apply(records.targeting(columns), rng, progress)
             self.masked |= set(columns)
@@ -307,6 +307,6 @@ def measured(
 
 def _measures(plan: Plan) -> list[Measure]:
     """All cheap measures and those that the plan names."""
-    cheap = [e.cls() for room in ("risk", "utility") for e in registered(room) if e.cls.cheap]
+    cheap = [e.cls() for kind in ("risk", "utility") for e in registered(kind) if e.cls.cheap]
     named = {m.method_name for m in plan.measures}
     return [m for m in cheap if m.method_name not in named] + list(plan.measures)

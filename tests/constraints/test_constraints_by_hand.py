@@ -8,9 +8,9 @@ import polars as pl
 import pytest
 
 from shoal.constraints import Constraints
+from shoal.data.microdata import Microdata
+from shoal.data.records import Records, Variable
 from shoal.errors import ConstraintError, DataError, Refused
-from shoal.microdata import Microdata
-from shoal.records import Records, Variable
 
 BILL = ["net + tax == gross", "tax >= 0"]
 

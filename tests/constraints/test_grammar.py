@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 from shoal.constraints import Constraints
 from shoal.constraints.grammar import Sum, parse
+from shoal.data.records import Records, Variable
 from shoal.errors import ConstraintError
-from shoal.records import Records, Variable
 
 PIECES = [
     "a",

@@ -11,8 +11,8 @@ from scipy.optimize import minimize
 from shoal.constraints import Constraints
 from shoal.constraints.projection import System, alike, nearest
 from shoal.constraints.rules import bind
+from shoal.data.records import Records, Variable
 from shoal.errors import Refused
-from shoal.records import Records, Variable
 
 
 def random_system(rng: np.random.Generator, p: int, m: int, bounds: int) -> System:

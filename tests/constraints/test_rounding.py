@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from shoal.constraints import Constraints
-from shoal.records import Records
+from shoal.data.records import Records
 
 NAMES = ["a", "b", "c", "s", "d", "t"]
 NESTED = ["a + b + c == s", "s + d == t"]

@@ -73,7 +73,7 @@ def step(entry: Entry, **others: Any) -> dict[str, Any]:
     spec = spec_of(made(entry)) | {key: value for key, value in ROOMY.items() if key in entry.parameters}
     spec |= {key: value for key, value in START.items() if spec.get(key)}
     spec |= PARAMETERS.get(entry.name, {})
-    return {entry.room: spec.pop("method"), **spec, **others}
+    return {entry.kind: spec.pop("method"), **spec, **others}
 
 
 def released(steps: list[dict[str, Any]]) -> pl.DataFrame:
@@ -81,7 +81,7 @@ def released(steps: list[dict[str, Any]]) -> pl.DataFrame:
 
 
 def names(entry: Entry) -> str:
-    return f"{entry.room}-{entry.name}"
+    return f"{entry.kind}-{entry.name}"
 
 
 ROOMY = {"k": 12}

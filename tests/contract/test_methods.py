@@ -10,12 +10,12 @@ import polars as pl
 import pytest
 
 import shoal
+from shoal.data.microdata import Microdata
+from shoal.data.partition import Partition
+from shoal.data.records import Records
 from shoal.errors import ParameterError
-from shoal.evidence import Finding, Verdict
-from shoal.groups import Partition
+from shoal.judges.evidence import Finding, Verdict
 from shoal.methods import Entry, build, registered, spec_of
-from shoal.microdata import Microdata
-from shoal.records import Records
 
 BY_PARAMETER: dict[str, Any] = {
     "k": 3,
@@ -73,12 +73,12 @@ ALL = registered()
 
 
 def ids(entry: Entry) -> str:
-    return f"{entry.room}-{entry.name}"
+    return f"{entry.kind}-{entry.name}"
 
 
 def made(entry: Entry) -> Any:
     required = {name for name, default in entry.parameters.items() if default is MISSING}
-    given = PARAMETERS.get((entry.room, entry.name))
+    given = PARAMETERS.get((entry.kind, entry.name))
     return entry.cls(**(given if given is not None else {name: BY_PARAMETER[name] for name in sorted(required)}))
 
 
@@ -128,7 +128,7 @@ def test_it_is_described(entry: Entry) -> None:
 @pytest.mark.parametrize("entry", ALL, ids=ids)
 def test_it_is_made_again_from_its_mapping(entry: Entry) -> None:
     method = made(entry)
-    assert spec_of(build(entry.room, json.loads(json.dumps(spec_of(method))))) == spec_of(method)
+    assert spec_of(build(entry.kind, json.loads(json.dumps(spec_of(method))))) == spec_of(method)
 
 
 @pytest.mark.parametrize("entry", ALL, ids=ids)
@@ -188,7 +188,7 @@ def applied(entry: Entry, seed: int) -> tuple[Any, Any]:
     records = records_for(entry)
     before = content(records)
     method, rng = made(entry), np.random.default_rng(seed)
-    if entry.room == "mask":
+    if entry.kind == "mask":
         change = method.apply(records, rng)
     else:
         change = method.apply(records, GROUPS.get(entry.name, thirds)(records), rng)

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 from naive.suppression import matching
 from shoal.errors import DataError
 from shoal.kernels.suppression import wildcard_counts
-from shoal.mask.tables import distinct_rows, rows_of_classes
+from shoal.mask._suppression.task import distinct_rows, rows_of_classes
 
 tables = st.integers(1, 5).flatmap(
     lambda q: st.lists(st.lists(st.integers(-1, 3), min_size=q, max_size=q), min_size=1, max_size=30)

@@ -6,8 +6,8 @@ from hypothesis import strategies as st
 
 import shoal
 from naive.generalise import adult_like, best_loss, nested
+from shoal.data.hierarchy import Hierarchy
 from shoal.errors import InputError, Refused
-from shoal.hierarchy import Hierarchy
 
 PATHS = [nested(list("abcdef"), [2]), nested(list("uvwx"), [2]), nested(list("pq"), [])]
 

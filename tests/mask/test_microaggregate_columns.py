@@ -5,8 +5,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import shoal
+from shoal.data.records import Records
 from shoal.errors import InputError
-from shoal.records import Records
 
 
 def data(n=60, seed=0):

@@ -7,9 +7,9 @@ from hypothesis import strategies as st
 from scipy.stats import norm
 
 import shoal
+from shoal.data.records import Records
 from shoal.errors import InputError
 from shoal.mask.private_noise import bernoulli_exp, discrete_laplace, exact_fraction, geometric_exp, staircase
-from shoal.records import Records
 
 N = 60_000
 METHODS = [shoal.Laplace, shoal.Geometric, shoal.Staircase]

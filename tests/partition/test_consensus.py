@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import shoal
-from shoal.microdata import Microdata
+from shoal.data.microdata import Microdata
 
 
 def mixed(n, seed, towns="abc"):

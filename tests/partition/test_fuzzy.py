@@ -7,11 +7,11 @@ from hypothesis import strategies as st
 
 from naive import fuzzy as naive
 from shoal.constraints import Constraints
+from shoal.data.records import Records, Variable
 from shoal.errors import ConstraintError, DataError, ParameterError
 from shoal.partition.entropy_fuzzy_c_means import EntropyFuzzyCMeans
 from shoal.partition.fuzzy_c_means import FuzzyCMeans
 from shoal.partition.mdav import MDAV
-from shoal.records import Records, Variable
 from shoal.replace.fuzzy_centre import FuzzyCentre
 
 BOTH = [FuzzyCMeans, EntropyFuzzyCMeans]

@@ -9,8 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from naive import latent_class as naive
+from shoal.data.microdata import Microdata
 from shoal.errors import DataError, ParameterError
-from shoal.microdata import Microdata
 from shoal.partition.latent_class import LatentClass
 
 QI = "quasi-identifier"

@@ -5,9 +5,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from published.thyroid import BINARY, CONTINUOUS, thyroid
+from shoal.data.microdata import Microdata
+from shoal.data.partition import Partition
 from shoal.errors import ParameterError
-from shoal.groups import Partition
-from shoal.microdata import Microdata
 from shoal.partition.gaussian_mixture import GaussianMixture
 from shoal.partition.latent_class import LatentClass
 from shoal.partition.local_synthesis import LocalSynthesis

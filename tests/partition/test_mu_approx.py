@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from shoal.data.microdata import Microdata
 from shoal.errors import ParameterError
-from shoal.microdata import Microdata
 from shoal.partition.mdav import MDAV
 from shoal.partition.mu_approx import MuApprox
 

@@ -6,9 +6,9 @@ from hypothesis import strategies as st
 
 import shoal
 from naive.refine import best_loss
+from shoal.data.microdata import Microdata
 from shoal.errors import ParameterError
 from shoal.kernels.refine import partition_loss
-from shoal.microdata import Microdata
 
 
 def loss(part, x):

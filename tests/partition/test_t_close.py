@@ -10,15 +10,15 @@ from hypothesis import strategies as st
 import shoal
 from naive import emd as naive
 from naive import tcloseness as twins
+from shoal.data.microdata import Microdata
+from shoal.data.partition import Partition
+from shoal.data.records import Records, Variable
 from shoal.errors import DataError, ParameterError, Refused
-from shoal.groups import Partition
 from shoal.kernels import emd
-from shoal.kernels.guarded import PARTNERS, k_anonymity_first, merge_groups, refine
-from shoal.microdata import Microdata
-from shoal.partition.guarded import Demand, near_lists
+from shoal.kernels.requirement_partition import PARTNERS, k_anonymity_first, merge_groups, refine
+from shoal.partition._requirement.requirement import GroupRequirement, near_lists
 from shoal.partition.tcloseness_first import strata_needed, strata_of
 from shoal.privacy.confidential import confidential_bins
-from shoal.records import Records, Variable
 
 values = st.sampled_from([0.0, 1.0, 2.0, 5.0])
 
@@ -151,16 +151,16 @@ def test_algorithms_1_and_2_equal_their_twins(records, t, k):
     assume(len(records) != 2)  # two records are equally far from their mean
     x = np.ascontiguousarray(records.matrix() + np.random.default_rng(1).normal(size=(len(records), 2)))  # no ties
     columns = confidential_bins(records)
-    demand = Demand.of(columns, [emd.close(c.table(), t) for c in columns])
+    required = GroupRequirement.of(columns, [emd.close(c.table(), t) for c in columns])
 
     def excess(members):
-        return demand.take(np.array(members)).excess(np.zeros(len(members), np.int64))[0]
+        return required.take(np.array(members)).excess(np.zeros(len(members), np.int64))[0]
 
-    first = k_anonymity_first(x, demand.guard, k)
+    first = k_anonymity_first(x, required.check, k)
     groups = twins.k_anonymity_first(x, excess, k)
     assert [np.flatnonzero(first == g).tolist() for g in range(first.max() + 1)] == groups
     for partner in PARTNERS:
-        merged, merges = merge_groups(x, demand.guard, first, k, partner=partner)
+        merged, merges = merge_groups(x, required.check, first, k, partner=partner)
         expected = twins.merge(x, first, excess, k, partner)
         assert {frozenset(np.flatnonzero(merged == g)) for g in set(merged)} == {frozenset(g) for g in expected}
         assert merges == len(groups) - len(expected)
@@ -181,18 +181,18 @@ def test_the_cheapest_partner_settles_more_for_less():
             [Variable(name="pay", role="confidential", level="continuous", values=np.array([1.0, 2.0, 4.0, 3.0]))]
         )
     )
-    demand = Demand.of(columns, [emd.close(columns[0].table(), 0.2)])
+    required = GroupRequirement.of(columns, [emd.close(columns[0].table(), 0.2)])
     x, single = np.array([[0.0], [-1.0], [1.1], [-2.0]]), np.arange(4, dtype=np.int32)
-    assert len(set(merge_groups(x, demand.guard, single, 1)[0])) == 1
-    assert merge_groups(x, demand.guard, single, 1, partner="cheapest")[0].tolist() == [0, 1, 0, 1]
+    assert len(set(merge_groups(x, required.check, single, 1)[0])) == 1
+    assert merge_groups(x, required.check, single, 1, partner="cheapest")[0].tolist() == [0, 1, 0, 1]
 
 
 def test_of_groups_equally_near_the_lowest_is_the_partner():
     """Pay 1 is the only one over 0.4 (at 2/3), and lies in the middle between the two others."""
     pay = Variable(name="pay", role="confidential", level="continuous", values=np.array([2.0, 1.0, 2.0]))
     columns = confidential_bins(Records.of([pay]))
-    guard = Demand.of(columns, [emd.close(columns[0].table(), 0.4)]).guard
-    merged, merges = merge_groups(np.array([[1.0], [0.0], [-1.0]]), guard, np.arange(3, dtype=np.int32), 1)
+    check = GroupRequirement.of(columns, [emd.close(columns[0].table(), 0.4)]).check
+    merged, merges = merge_groups(np.array([[1.0], [0.0], [-1.0]]), check, np.arange(3, dtype=np.int32), 1)
     assert merges == 1 and merged[0] == merged[1] != merged[2]
 
 
@@ -200,10 +200,10 @@ def test_refinement_itself_never_goes_below_k():
     """Whoever calls it merges what is too small, which would hide it."""
     x, pay = blobs(60)
     columns = confidential_bins(Records.of([Variable(name="pay", role="confidential", level="continuous", values=pay)]))
-    guard = Demand.of(columns, [emd.close(columns[0].table(), 0.3)]).guard
+    check = GroupRequirement.of(columns, [emd.close(columns[0].table(), 0.3)]).check
     start = shoal.TClosenessFirst(k=3, t=0.3).partition(x, confidential=pay).labels
     for seed in range(5):
-        found = refine(x, guard, start, near_lists(x), 3, seed=seed, moves=20_000)
+        found = refine(x, check, start, near_lists(x), 3, seed=seed, moves=20_000)
         assert found.held and Partition.of(found.labels).k >= 3
 
 

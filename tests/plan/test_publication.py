@@ -8,8 +8,8 @@ import polars as pl
 import pytest
 
 import shoal
+from shoal.data.microdata import Microdata
 from shoal.files.tables import Table
-from shoal.microdata import Microdata
 from shoal.plan.publication import hidden_cells, public_rule, public_yaml
 
 FRAME = pl.DataFrame(

@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 
 import shoal
 from naive import emd as naive
+from shoal.data.hierarchy import Hierarchy
+from shoal.data.microdata import Microdata
 from shoal.errors import DataError, ParameterError
-from shoal.hierarchy import Hierarchy
-from shoal.microdata import Microdata
 from shoal.privacy.nt_closeness import nested_boxes
 
 MODELS = [

@@ -26,7 +26,7 @@ def test_any_table_of_any_kind_equals_counting_tuples(rows: list[tuple[int, str 
     columns = {"x": [r[0] for r in rows], "y": [r[1] for r in rows]}
     shuffled = pd.DataFrame(columns, index=np.random.default_rng(1).permutation(len(rows)) * 3)
     roles = {"x": "quasi-identifier", "y": {"role": "quasi-identifier", "missing": "keep", "level": "nominal"}}
-    from shoal.microdata import Microdata
+    from shoal.data.microdata import Microdata
 
     for frame in (pl.DataFrame(columns, schema_overrides={"y": pl.String}), shuffled, pa.table(columns)):
         assert KAnonymity(k=2).check(Microdata.of(frame, roles)).achieved == smallest
@@ -42,7 +42,7 @@ def test_a_filtered_index_and_a_genuine_minus_999() -> None:
 
 
 def test_k_records_of_one_family_hide_nobody() -> None:
-    from shoal.microdata import Microdata
+    from shoal.data.microdata import Microdata
 
     frame = pl.DataFrame({"age": [30, 30, 30, 40, 40, 40], "home": [1, 1, 2, 3, 3, 3]})
     table = Microdata.of(frame, {"age": "quasi-identifier", "home": "household"})

@@ -3,11 +3,11 @@ import polars as pl
 import pytest
 
 import shoal
+from shoal.data.partition import Partition
+from shoal.data.records import Records
 from shoal.errors import Refused
-from shoal.evidence import proportion_interval
-from shoal.groups import Partition
+from shoal.judges.evidence import proportion_interval
 from shoal.kernels.mdav import mdav
-from shoal.records import Records
 
 
 def table(n=600, d=2, seed=0):
@@ -138,7 +138,7 @@ def test_what_is_not_at_hand_is_not_proved():
 
 def test_frames():
     frame = pl.DataFrame({"age": np.random.default_rng(3).normal(size=100), "pay": np.arange(100.0)})
-    records = shoal.microdata.as_records(frame, "pay")
+    records = shoal.data.microdata.as_records(frame, "pay")
     part = shoal.Whole().partition(records)
     new = frame.with_columns(age=pl.Series(np.random.default_rng(4).permutation(frame["age"].to_numpy())))
     found = shoal.ProbabilisticKAnonymity(k=50).check(new, confidential="pay", original=frame, partition=part)

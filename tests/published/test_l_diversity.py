@@ -8,7 +8,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from shoal.microdata import as_records
+from shoal.data.microdata import as_records
 from shoal.privacy.confidential import Held, confidential_bins
 from shoal.privacy.l_diversity import diversity
 

@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 import shoal
-from shoal.records import Records, Variable
+from shoal.data.records import Records, Variable
 
 KEYS = ["urbrur", "roof", "walls", "water", "electcon", "relat", "sex"]
 

@@ -4,7 +4,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from shoal.groups import Partition
+from shoal.data.partition import Partition
 from shoal.kernels.mdav import mdav
 
 # IL = 100 SSE / SST of `microaggregation(as.data.frame(scale(X)), method = "mdav", aggr = k)`.

@@ -5,7 +5,7 @@ import polars as pl
 import pytest
 
 from shoal import MDAV, Refined
-from shoal.set_partition import groups_of, neighbour_bound, relaxation
+from shoal.partition._bounds import groups_of, neighbour_bound, relaxation
 
 
 def load(shared, name):

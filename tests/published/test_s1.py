@@ -11,10 +11,10 @@ import polars as pl
 import pytest
 
 import shoal
-from shoal.groups import Partition
+from shoal.data.microdata import as_records
+from shoal.data.partition import Partition
 from shoal.kernels import emd
-from shoal.microdata import as_records
-from shoal.partition.guarded import Demand
+from shoal.partition._requirement.requirement import GroupRequirement
 from shoal.partition.tcloseness_first import first_groups
 from shoal.privacy.confidential import confidential_bins
 
@@ -124,9 +124,9 @@ def test_near_the_best_there_is_on_eight_records(shared, confidential):
     table = pl.read_csv(shared / "data/francdat.csv").drop("w")
     records = as_records(table.with_columns(pl.col("Key1", "Key2", "Key3", "Key4").cast(pl.String)), confidential)
     x, columns = records.matrix(), confidential_bins(records)
-    demand = Demand.of(columns, [emd.close(c.table(), 1.0) for c in columns])
+    required = GroupRequirement.of(columns, [emd.close(c.table(), 1.0) for c in columns])
     every = [Partition.of(np.array(labels, dtype=np.int32)) for labels in set_partitions(8)]
-    priced = [(p.k, demand.distances(p.labels).max(), p.information_loss(x)) for p in every]
+    priced = [(p.k, required.distances(p.labels).max(), p.information_loss(x)) for p in every]
     for k, t in product((2, 3, 5), (0.05, 0.09, 0.13, 0.17, 0.25)):
         best = min(loss for size, distance, loss in priced if size >= k and distance <= t)
         part = shoal.TClosenessRefined(k=k, t=t).partition(records, seed=1)
@@ -191,11 +191,11 @@ def test_proposition_2_is_no_guarantee_under_ties(shared):
     """Census, FICA, k = 2, t = 0.25: the groups as Algorithm 3 makes them reach 0.2560 and are repaired."""
     records = census(shared, "FICA")
     columns = confidential_bins(records)
-    demand = Demand.of(columns, [emd.close(columns[0].table(), 0.25)])
-    labels, count = first_groups(records, demand, 2, 0.25, None)
+    required = GroupRequirement.of(columns, [emd.close(columns[0].table(), 0.25)])
+    labels, count = first_groups(records, required, 2, 0.25, None)
     assert count == 2
-    assert round(demand.distances(labels).max(), 4) == 0.2560
+    assert round(required.distances(labels).max(), 4) == 0.2560
     repaired = shoal.TClosenessFirst(k=2, t=0.25).partition(records)
     assert repaired.facts["records exchanged"] > 0
-    assert demand.distances(repaired.labels).max() <= 0.25
+    assert required.distances(repaired.labels).max() <= 0.25
     assert set(repaired.sizes) == {2}

@@ -6,10 +6,10 @@ import numpy as np
 import polars as pl
 import pytest
 
-from shoal.groups import Partition
+from shoal.data.microdata import Microdata
+from shoal.data.partition import Partition
+from shoal.data.records import Records
 from shoal.kernels.mdav import mdav
-from shoal.microdata import Microdata
-from shoal.records import Records
 from shoal.risk.household import HouseholdRisk, household_risk
 from shoal.risk.individual import IndividualRisk, individual_risk
 from shoal.risk.interval_disclosure import IntervalDisclosure

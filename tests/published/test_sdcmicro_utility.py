@@ -9,7 +9,7 @@ import json
 import polars as pl
 import pytest
 
-from shoal.groups import Partition
+from shoal.data.partition import Partition
 from shoal.kernels.mdav import mdav
 from shoal.utility.eigenvalues import Eigenvalues
 from shoal.utility.il1s import IL1s

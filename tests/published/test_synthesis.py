@@ -10,8 +10,8 @@ from scipy.spatial import cKDTree
 
 import shoal
 from published.thyroid import BINARY, CONTINUOUS, thyroid
-from shoal.microdata import Microdata
-from shoal.records import Records
+from shoal.data.microdata import Microdata
+from shoal.data.records import Records
 from shoal.replace.decimals import Decimals
 
 

@@ -6,10 +6,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from naive.hierarchy import ancestor
+from shoal.data.hierarchy import Hierarchy
+from shoal.data.partition import Partition
+from shoal.data.records import Records, Variable
 from shoal.errors import DataError
-from shoal.groups import Partition
-from shoal.hierarchy import Hierarchy
-from shoal.records import Records, Variable
 from shoal.replace.centroid import Centroid
 
 RNG = np.random.default_rng(0)

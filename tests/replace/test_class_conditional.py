@@ -9,9 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import shoal
+from shoal.data.microdata import Microdata
+from shoal.data.partition import Partition
 from shoal.errors import DataError, ParameterError
-from shoal.groups import Partition
-from shoal.microdata import Microdata
 from shoal.partition.latent_class import LatentClass
 from shoal.partition.local_synthesis import LocalSynthesis
 from shoal.replace.class_conditional import ClassConditional, balanced_draw

@@ -7,11 +7,11 @@ from scipy.stats import ks_2samp
 
 import shoal
 from naive.ipso import complement, haar, ipso
-from shoal.groups import Partition
+from shoal.data.microdata import Microdata
+from shoal.data.partition import Partition
+from shoal.data.records import Records
 from shoal.kernels.mdav import mdav
-from shoal.microdata import Microdata
-from shoal.records import Records
-from shoal.replace.frames import dimensions, random_frame, split
+from shoal.replace._residuals.rotation import dimensions, random_frame, split
 
 
 def synthesise(x, y, labels, seed=0, **parameters):

@@ -5,8 +5,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import shoal
-from shoal.groups import Partition
-from shoal.records import Records
+from shoal.data.partition import Partition
+from shoal.data.records import Records
 
 
 def hybrid(x, y, alpha, labels=None, seed=0, **parameters):

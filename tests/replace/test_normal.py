@@ -4,8 +4,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import shoal
-from shoal.groups import Partition
-from shoal.records import Records
+from shoal.data.partition import Partition
+from shoal.data.records import Records
 
 
 def synthesise(x, labels, seed=0, **parameters):

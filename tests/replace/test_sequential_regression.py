@@ -5,9 +5,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import shoal
-from shoal.groups import Partition
-from shoal.microdata import Microdata
-from shoal.records import Records
+from shoal.data.microdata import Microdata
+from shoal.data.partition import Partition
+from shoal.data.records import Records
 
 
 def synthesise(records, labels=None, seed=0, **parameters):

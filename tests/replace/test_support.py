@@ -4,8 +4,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import shoal
-from shoal.groups import Partition
-from shoal.records import Records
+from shoal.data.partition import Partition
+from shoal.data.records import Records
 from shoal.replace.decimals import Decimals
 from shoal.replace.marginals import margin
 from shoal.replace.support import Support

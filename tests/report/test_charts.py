@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from shoal.records import Variable
+from shoal.data.records import Variable
 from shoal.report.charts import NOT_RELEASED, distribution, drawn
 from shoal.report.frontier_plot import frontier_plot
 

@@ -11,8 +11,8 @@ import polars as pl
 import pytest
 
 import shoal
+from shoal.data.examples import PLAN
 from shoal.frontier import explore, write
-from shoal.hospital import PLAN
 from shoal.report.comparison_page import comparison_page
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")

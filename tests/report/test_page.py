@@ -42,9 +42,9 @@ def with_outlier(table: pl.DataFrame) -> pl.DataFrame:
 
 def all_measures() -> list[dict[str, str]]:
     return [
-        {e.room: e.name}
-        for room in ("risk", "utility")
-        for e in registered(room)
+        {e.kind: e.name}
+        for kind in ("risk", "utility")
+        for e in registered(kind)
         if not any(default is MISSING for default in e.parameters.values())
     ]
 

@@ -4,8 +4,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from shoal.data.microdata import Microdata
 from shoal.errors import DataError
-from shoal.microdata import Microdata
 from shoal.risk.journalist import Journalist
 from shoal.risk.marketer import Marketer
 from shoal.risk.prosecutor import Prosecutor

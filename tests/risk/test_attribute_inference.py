@@ -2,8 +2,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from shoal.groups import Partition
-from shoal.microdata import Microdata
+from shoal.data.microdata import Microdata
+from shoal.data.partition import Partition
 from shoal.risk.attribute_inference import AttributeInference, _paired
 
 RNG = np.random.default_rng(41)

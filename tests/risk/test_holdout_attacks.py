@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 from naive.linkage import nearest_distance
-from shoal.microdata import Microdata
+from shoal.data.microdata import Microdata
 from shoal.risk.closest_record import ClosestRecord
 from shoal.risk.membership_inference import MembershipInference, area_under_curve
 

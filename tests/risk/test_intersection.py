@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import shoal.risk.intersection as intersection
-from shoal.microdata import Microdata
+from shoal.data.microdata import Microdata
 from shoal.risk.intersection import Intersection
 
 ROLES = {"zip": "quasi-identifier", "illness": "confidential"}

@@ -1,8 +1,8 @@
 import numpy as np
 import pytest
 
+from shoal.data.records import Records
 from shoal.errors import ParameterError
-from shoal.records import Records
 from shoal.risk.interval_disclosure import IntervalDisclosure
 
 RNG = np.random.default_rng(2)

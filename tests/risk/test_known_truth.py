@@ -5,10 +5,10 @@ import pandas as pd
 import polars as pl
 import pytest
 
-from shoal.groups import Partition
+from shoal.data.microdata import Microdata
+from shoal.data.partition import Partition
+from shoal.data.records import Records
 from shoal.methods import registered
-from shoal.microdata import Microdata
-from shoal.records import Records
 from shoal.risk.attribute_inference import AttributeInference
 from shoal.risk.distance_linkage import DistanceLinkage
 from shoal.risk.individual import IndividualRisk
@@ -27,7 +27,7 @@ def normal(seed, n=N):
 
 
 X = normal(1)
-JUDGES = [entry for room in ("risk", "utility") for entry in registered(room) if entry.cls.cheap]
+JUDGES = [entry for kind in ("risk", "utility") for entry in registered(kind) if entry.cls.cheap]
 
 
 def test_identity():
@@ -134,7 +134,7 @@ def test_missing_keys_never_lower_an_unchanged_tables_risk(entry):
     found = entry.cls().measure(table, table)
     if found.value is None:
         assert found.reason
-    elif entry.room == "risk":
+    elif entry.kind == "risk":
         whole = figures(FRAME)[entry.name]
         assert found.value >= whole - 1e-12
     else:

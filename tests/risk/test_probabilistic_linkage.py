@@ -2,8 +2,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from shoal.data.microdata import Microdata
 from shoal.errors import ParameterError
-from shoal.microdata import Microdata
 from shoal.risk.probabilistic_linkage import ProbabilisticLinkage, estimate, weights
 from shoal.risk.text_similarity import jaro_winkler
 

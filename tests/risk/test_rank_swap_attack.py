@@ -3,8 +3,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from shoal.data.records import Records
 from shoal.mask.rank_swap import RankSwap
-from shoal.records import Records
 from shoal.risk.rank_swap_attack import RankSwapAttack
 
 

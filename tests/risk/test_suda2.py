@@ -4,8 +4,8 @@ import polars as pl
 import pyarrow as pa
 import pytest
 
+from shoal.data.microdata import Microdata
 from shoal.errors import ParameterError
-from shoal.microdata import Microdata
 from shoal.risk.suda2 import SUDA2, dis_score
 
 FRAME = pd.DataFrame({"sex": ["f", "f", "m", "m", "f"], "area": [1, 2, 1, -999, 2]})

@@ -6,15 +6,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import shoal
-from shoal.change import Change
-from shoal.groups import Partition
-from shoal.records import Records
+from shoal.data.partition import Partition
+from shoal.data.records import Records
 from shoal.risk.transparency import TransparencyAttack
+from shoal.step_result import StepResult
 
 
 def microaggregated(x: np.ndarray, part: Partition, replacement: str = "Centroid") -> tuple[Records, Records]:
     original = Records.from_array(x)
-    change: Change = getattr(shoal, replacement)().apply(original, part, np.random.default_rng(0))
+    change: StepResult = getattr(shoal, replacement)().apply(original, part, np.random.default_rng(0))
     return original, change.records
 
 

@@ -2,8 +2,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from shoal.data.microdata import Microdata
 from shoal.errors import ParameterError
-from shoal.microdata import Microdata
 from shoal.risk.population_uniques import MODELS, PopulationUniques, pitman, poisson_gamma, slide_negative_binomial
 from shoal.risk.sample_uniques import SampleUniques
 from shoal.risk.suda2 import SUDA2

@@ -5,10 +5,10 @@ import pandas as pd
 import polars as pl
 import pytest
 
+from shoal.data.microdata import Microdata
+from shoal.data.partition import Partition
+from shoal.data.records import Records
 from shoal.errors import DataError
-from shoal.groups import Partition
-from shoal.microdata import Microdata
-from shoal.records import Records
 from shoal.utility.correlation_change import CorrelationChange
 from shoal.utility.eigenvalues import Eigenvalues
 from shoal.utility.il1s import IL1s

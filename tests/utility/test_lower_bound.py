@@ -3,7 +3,7 @@ import pytest
 
 import shoal
 from naive.refine import best_loss
-from shoal.groups import Partition
+from shoal.data.partition import Partition
 
 
 def standardised(x):

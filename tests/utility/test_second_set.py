@@ -9,9 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
+from shoal.data.microdata import Microdata
+from shoal.data.records import Records
 from shoal.errors import DataError, ParameterError
-from shoal.microdata import Microdata
-from shoal.records import Records
 from shoal.utility.associations import Associations, cramers_v, eta, spearman
 from shoal.utility.contingency import Contingency
 from shoal.utility.eigenvalues import Eigenvalues

@@ -2,8 +2,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from shoal.data.microdata import Microdata
 from shoal.errors import DataError, ParameterError
-from shoal.microdata import Microdata
 from shoal.utility.train_test import TrainTest
 
 pytest.importorskip("sklearn")

@@ -14,8 +14,8 @@ import click
 import shoal
 from shoal.cli.directories import check_free, check_writable
 from shoal.cli.terminal import Terminal
-from shoal.cli.unchanging import unchanging
 from shoal.errors import INTERRUPTED, FileError, plural, quoted
+from shoal.files.checksums import unchanging
 
 FILE = click.Path(path_type=Path)
 DOUBTED = ("quasi-identifier", "confidential", "other", "weight")
@@ -111,7 +111,7 @@ def demo(terminal: Terminal, out: Path, n: int, seed: int) -> None:
     Example:
       shoal demo --records 5000 --out demo
     """
-    from shoal.hospital import PLAN, example
+    from shoal.data.examples import PLAN, example
     from shoal.release import is_release
 
     terminal.say(f"Making {n:,} discharges of an invented hospital (no real person stands behind any value) ...")
@@ -132,7 +132,7 @@ def init(terminal: Terminal, file: Path, reading: dict[str, Any]) -> None:
     Example:
       shoal init people.csv > plan.yaml
     """
-    from shoal.guess import guess, plan_text
+    from shoal.plan.draft import guess, plan_text
 
     frame = _read(terminal, file, reading).frame
     if terminal.as_json:
@@ -376,10 +376,10 @@ def schema(file: str) -> None:
 
 @cli.command()
 @click.argument(
-    "room", required=False, type=click.Choice(["partition", "replace", "mask", "privacy", "risk", "utility"])
+    "kind", required=False, type=click.Choice(["partition", "replace", "mask", "privacy", "risk", "utility"])
 )
 @pass_terminal
-def methods(terminal: Terminal, room: str | None) -> None:
+def methods(terminal: Terminal, kind: str | None) -> None:
     """List every method with its parameters and its source.
 
     \b
@@ -391,18 +391,18 @@ def methods(terminal: Terminal, room: str | None) -> None:
 
     from shoal.methods import registered
 
-    entries = registered(room)
+    entries = registered(kind)
     terminal.result(
         {
-            f"{e.room}: {e.name}": {"title": e.title, "source": e.source, "parameters": list(e.parameters)}
+            f"{e.kind}: {e.name}": {"title": e.title, "source": e.source, "parameters": list(e.parameters)}
             for e in entries
         }
     )
     terminal.table(
-        ["room", "method", "parameters", "what it is", "source"],
+        ["kind", "method", "parameters", "what it is", "source"],
         (
             [
-                e.room,
+                e.kind,
                 e.name,
                 ", ".join(
                     name if default is MISSING else f"{name}={default}" for name, default in e.parameters.items()

@@ -6,17 +6,17 @@ from functools import cached_property
 
 import numpy as np
 
-from shoal.change import Change
 from shoal.constraints.projection import System, nearest
 from shoal.constraints.repair import Table, repaired, table_of
 from shoal.constraints.rounding import Lattice, decimals_needed, decimals_of, rounded, to_decimals
 from shoal.constraints.rules import TOLERANCE, Clause, Linear, Rule, View, affine, bind
 from shoal.constraints.system import Domain, redundant, refuse_clashes
+from shoal.data.records import Records
 from shoal.errors import ConstraintError, DataError, Refused, plural, quoted
-from shoal.evidence import Verdict
+from shoal.judges.evidence import Verdict
 from shoal.kernels.arrays import Bools, Floats, floats
-from shoal.plan.plan import Policy
-from shoal.records import Records
+from shoal.plan.model import Policy
+from shoal.step_result import StepResult
 
 SINGLE = 1e-6
 """Relative rounding of sums of single-precision numbers, 2^-24 = 6e-8 each, with room for a dozen terms."""
@@ -37,7 +37,7 @@ class Constraints:
     --------
     >>> import numpy as np
     >>> from shoal.constraints import Constraints
-    >>> from shoal.records import Records
+    >>> from shoal.data.records import Records
     >>> table = Records.from_array(np.array([[1., 2., 3.], [2., 2., 5.], [4., 1., 5.]]), names=["net", "tax", "gross"])
     >>> rules = Constraints.parse(["net + tax == gross", "tax >= 0"], table)
     >>> {rule: int(broken.sum()) for rule, broken in rules.violations(table).items()}
@@ -171,7 +171,7 @@ class Constraints:
             raise Refused(f"{' '.join(broken)} Nothing is released.")
         return verdicts
 
-    def admit(self, records: Records, policy: Policy = "refuse") -> Change:
+    def admit(self, records: Records, policy: Policy = "refuse") -> StepResult:
         """Treat a table that comes in: refuse one with broken rules, only report them, or repair it."""
         counts = {v.requirement: int(v.achieved or 0) for v in self.check(records) if not v.holds}
         if counts and policy == "refuse":
@@ -180,10 +180,10 @@ class Constraints:
                 f"The table breaks its own rules: {told} Correct it, or say broken_rules: repair "
                 f"(or report) under constraints."
             )
-        change = self.repair(records, keep=()) if policy == "repair" and counts else Change(records=records)
-        return Change(records=change.records, facts={"policy": policy, "broken": counts, **change.facts})
+        change = self.repair(records, keep=()) if policy == "repair" and counts else StepResult(records=records)
+        return StepResult(records=change.records, facts={"policy": policy, "broken": counts, **change.facts})
 
-    def repair(self, records: Records, keep: Sequence[str] | None = None) -> Change:
+    def repair(self, records: Records, keep: Sequence[str] | None = None) -> StepResult:
         """Move every record that breaks a rule to the nearest one that breaks none.
 
         Distance is that of the standardised columns. Records equal on the constrained columns stay equal.
@@ -202,11 +202,11 @@ class Constraints:
         kept = records.quasi_identifiers if keep is None else tuple(keep)
         broken = np.logical_or.reduce([np.zeros(len(records), dtype=bool), *self.violations(records).values()])
         if not broken.any():
-            return Change(records=records, facts={"records repaired": 0})
+            return StepResult(records=records, facts={"records repaired": 0})
         after, freed = repaired(records, self.rules, self.domain, kept, self._apart)
         self.prove(after)
         moved = self._moved(records, after)
-        return Change(
+        return StepResult(
             records=after,
             facts={
                 "records repaired": int((moved > 0).sum()),

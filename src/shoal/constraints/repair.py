@@ -19,9 +19,9 @@ import numpy as np
 from shoal.constraints.projection import System, alike, nearest
 from shoal.constraints.rules import TOLERANCE, Clause, Literals, Rule, View
 from shoal.constraints.system import Domain
+from shoal.data.records import Records
 from shoal.errors import Refused, plural, quoted
 from shoal.kernels.arrays import Bools, Floats, Ints, Longs
-from shoal.records import Records
 
 WEIGHTLESS = 1e3
 """Length of a column whose movement should cost nothing, against one that should hardly move."""

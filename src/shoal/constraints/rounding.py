@@ -25,9 +25,9 @@ from shoal.constraints.projection import alike
 from shoal.constraints.repair import Table, all_hold
 from shoal.constraints.rules import TOLERANCE, Clause, Linear, Rule, View
 from shoal.constraints.system import Domain
+from shoal.data.records import Variable
 from shoal.kernels.arrays import Bools, Floats, Longs
 from shoal.kernels.solver import milp
-from shoal.records import Variable
 
 MEND = 1e9
 """Weight of a unit of a broken inequality against squared distance."""

@@ -16,9 +16,9 @@ from typing import Any, Literal, NoReturn
 import numpy as np
 
 from shoal.constraints.grammar import Comparison, Sentence, Sum, Text, parse
+from shoal.data.records import Records, Variable, standardiser
 from shoal.errors import plural, quoted, unknown
 from shoal.kernels.arrays import Bools, Floats, Ints
-from shoal.records import Records, Variable, standardiser
 
 TOLERANCE = 1e-10
 """A comparison holds within this share of the size of its terms: some thousand roundings of a float64."""

@@ -228,10 +228,10 @@ def _typed(column: pl.Series) -> pl.Series:
 
 def write_csv(frame: pl.DataFrame, path: Path, *, guard_formulas: bool) -> None:
     """Comma-separated UTF-8; floats in the shortest form that reads back as the same number."""
-    frame.pipe(guarded if guard_formulas else _unchanged).write_csv(path)
+    frame.pipe(escape_formulas if guard_formulas else _unchanged).write_csv(path)
 
 
-def guarded(frame: pl.DataFrame) -> pl.DataFrame:
+def escape_formulas(frame: pl.DataFrame) -> pl.DataFrame:
     """Text that a spreadsheet would take for a formula, with an apostrophe before it."""
 
     def safe(text: pl.Expr) -> pl.Expr:

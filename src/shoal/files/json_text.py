@@ -4,7 +4,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from shoal.evidence import as_json
+from shoal.judges.evidence import as_json
 
 
 def write_json(path: Path, content: Any) -> None:

@@ -14,7 +14,7 @@ import polars as pl
 
 from shoal.errors import DataError, FileError, InputError, MissingDependency, not_unique, quoted, unknown
 from shoal.files.atomic import atomic_file
-from shoal.files.csv_text import doubts, guarded, read_csv, write_csv
+from shoal.files.csv_text import doubts, escape_formulas, read_csv, write_csv
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -264,7 +264,7 @@ def _write_excel(table: Table, path: Path, guard: bool) -> None:
 
     content = BytesIO()  # so that a full disk is met by us, and not by the library as it is taken down
     try:
-        (guarded(table.frame) if guard else table.frame).write_excel(content, autofit=True)
+        (escape_formulas(table.frame) if guard else table.frame).write_excel(content, autofit=True)
     except FileCreateError as error:
         raise OSError(str(error).rpartition("] ")[2]) from None
     path.write_bytes(content.getvalue())

@@ -5,13 +5,13 @@ from typing import Annotated
 import numpy as np
 from annotated_types import Gt, Le
 
-from shoal.change import Change
+from shoal.data.partition import Progress
+from shoal.data.records import Records
 from shoal.errors import ParameterError
-from shoal.groups import Progress
 from shoal.kernels.arrays import Longs
-from shoal.mask.masking import Mask
+from shoal.mask.base import Mask
 from shoal.methods import method
-from shoal.records import Records
+from shoal.step_result import StepResult
 
 
 @method("data-swap", title="Data swapping", source="Dalenius & Reiss (1982)")
@@ -39,7 +39,7 @@ class DataSwap(Mask):
     share: Annotated[float, Gt(0), Le(1)]
     within: tuple[str, ...] = ()
 
-    def apply(self, records: Records, rng: np.random.Generator, progress: Progress = None) -> Change:
+    def apply(self, records: Records, rng: np.random.Generator, progress: Progress = None) -> StepResult:
         if both := [name for name in self.within if name in records.targets]:
             raise ParameterError(f"data-swap: within names '{both[0]}', which is one of the columns to swap.")
         agreeing = records.classes((*self.within, *records.names("stratum"))).ids
@@ -58,7 +58,7 @@ class DataSwap(Mask):
             "records changed": moved,
             "counts kept of": [*records.targets, *self.within],
         }
-        return Change(records=records.with_variables(*changed), facts=facts)
+        return StepResult(records=records.with_variables(*changed), facts=facts)
 
 
 def _pair(rows: Longs, place: Longs) -> None:

@@ -6,16 +6,16 @@ from typing import Annotated, Any, Literal
 import numpy as np
 from annotated_types import Ge, Le
 
-from shoal.change import Change
+from shoal.data.partition import Progress
+from shoal.data.records import Records, Variable
 from shoal.errors import DataError, ParameterError, Refused
-from shoal.groups import Progress
 from shoal.kernels.arrays import Bools, Ints, ints
-from shoal.mask.lattice import Ladder, Node, Table, best_node
-from shoal.mask.masking import Mask
-from shoal.mask.specialise import Class, specialise
-from shoal.mask.tables import distinct_rows
+from shoal.mask._generalisation.lattice import Ladder, Node, Table, best_node
+from shoal.mask._generalisation.local_recoding import Class, specialise
+from shoal.mask._suppression.task import distinct_rows
+from shoal.mask.base import Mask
 from shoal.methods import method
-from shoal.records import Records, Variable
+from shoal.step_result import StepResult
 
 
 @method("generalise", title="Generalisation to k-anonymity", source="Samarati (2001); Kohlmayer et al. (2012)")
@@ -50,7 +50,7 @@ class Generalise(Mask):
     recoding: Literal["full-domain", "local"] = "full-domain"
     loss: Literal["ncp", "precision"] = "ncp"
 
-    def apply(self, records: Records, rng: np.random.Generator, progress: Progress = None) -> Change:
+    def apply(self, records: Records, rng: np.random.Generator, progress: Progress = None) -> StepResult:
         if not records.targets:
             raise ParameterError("generalise needs at least one column.")
         if self.k > len(records):
@@ -78,7 +78,7 @@ class Generalise(Mask):
         changed = [self._column(v, levels[ids, j]) for j, v in enumerate(variables)]
         out = records.with_variables(*changed).take(kept[ids])
         facts |= {"loss": loss, "measure of loss": self.loss, "records dropped": len(records) - len(out)}
-        return Change(records=out, facts=facts)
+        return StepResult(records=out, facts=facts)
 
     def _table(self, variables: tuple[Variable, ...], fixed: list[Ints]) -> tuple[Table, Ints]:
         columns, ladders = [], []

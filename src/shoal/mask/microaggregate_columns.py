@@ -5,14 +5,14 @@ from typing import Annotated, Any
 import numpy as np
 from annotated_types import Ge
 
-from shoal.change import Change
+from shoal.data.partition import Partition, Progress
+from shoal.data.records import Records
 from shoal.errors import DataError, ParameterError, Refused
-from shoal.groups import Partition, Progress
 from shoal.kernels.arrays import Floats
-from shoal.mask.masking import Mask
+from shoal.mask.base import Mask
 from shoal.methods import build, method, nested
 from shoal.privacy.k_anonymity import KAnonymity
-from shoal.records import Records
+from shoal.step_result import StepResult
 
 CLOSURE = 1e-9
 """Relative error of rounding within which SST = SSA + SSE must close."""
@@ -60,7 +60,7 @@ class MicroaggregateColumns(Mask):
                 "microaggregate-columns needs one of the parameters 'groups' and 'size'; give exactly one."
             )
 
-    def apply(self, records: Records, rng: np.random.Generator, progress: Progress = None) -> Change:
+    def apply(self, records: Records, rng: np.random.Generator, progress: Progress = None) -> StepResult:
         k = int(self.grouping.smallest)
         replacement = self.replacement or build("replace", "centroid")
         out = records
@@ -82,7 +82,7 @@ class MicroaggregateColumns(Mask):
             if progress is not None:
                 progress((number + 1) / len(groups))
         warning = "k-anonymity holds within each group of columns only"
-        return Change(records=out.targeting(records.targets), facts={"column groups": told, "warning": warning})
+        return StepResult(records=out.targeting(records.targets), facts={"column groups": told, "warning": warning})
 
     def _groups(self, records: Records) -> tuple[tuple[str, ...], ...]:
         if self.groups is None:

@@ -22,14 +22,14 @@ import numpy as np
 from annotated_types import Gt
 from scipy.special import ndtr, ndtri
 
-from shoal.change import Change
+from shoal.data.partition import Progress
+from shoal.data.records import Records
 from shoal.errors import DataError, ParameterError, plural
-from shoal.groups import Progress
 from shoal.kernels import tall
 from shoal.kernels.arrays import Floats
-from shoal.mask.masking import Mask, strata
+from shoal.mask.base import Mask, strata
 from shoal.methods import method
-from shoal.records import Records
+from shoal.step_result import StepResult
 
 Kind = Literal["uncorrelated", "correlated", "kim", "sullivan", "restricted", "multiplicative", "orthogonal"]
 
@@ -95,7 +95,7 @@ class Noise(Mask):
         if self.kind == "orthogonal" and self.variance > LARGEST_ORTHOGONAL:
             raise ParameterError(f"noise: variance must be in (0, 2] for the kind orthogonal; got {self.variance}.")
 
-    def apply(self, records: Records, rng: np.random.Generator, progress: Progress = None) -> Change:
+    def apply(self, records: Records, rng: np.random.Generator, progress: Progress = None) -> StepResult:
         self.continuous(records)
         records.complete(records.targets, "noise")
         x = records.raw()
@@ -104,7 +104,7 @@ class Noise(Mask):
         for rows in strata(records):
             masked[rows] = self._mask(x[rows], limits, rng) if len(rows) else x[rows]
         facts = {"kind": self.kind, "variance fraction": self.variance, "exact": self.exact}
-        return Change(records=records.with_raw(records.targets, masked), facts=facts)
+        return StepResult(records=records.with_raw(records.targets, masked), facts=facts)
 
     def _mask(self, x: Floats, limits: Floats, rng: np.random.Generator) -> Floats:
         c = self.variance

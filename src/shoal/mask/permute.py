@@ -2,12 +2,12 @@
 
 import numpy as np
 
-from shoal.change import Change
-from shoal.groups import Progress
+from shoal.data.partition import Progress
+from shoal.data.records import Records
 from shoal.kernels.arrays import Longs
-from shoal.mask.masking import Mask, strata
+from shoal.mask.base import Mask, strata
 from shoal.methods import method
-from shoal.records import Records
+from shoal.step_result import StepResult
 
 
 @method("permute", title="Random permutation", source="Fisher & Yates (1938)")
@@ -25,7 +25,7 @@ class Permute(Mask):
 
     together: bool = False
 
-    def apply(self, records: Records, rng: np.random.Generator, progress: Progress = None) -> Change:
+    def apply(self, records: Records, rng: np.random.Generator, progress: Progress = None) -> StepResult:
         places: dict[str, Longs] = {}
         for rows in strata(records):
             common = rng.permutation(len(rows))
@@ -33,4 +33,4 @@ class Permute(Mask):
                 place = places.setdefault(name, np.arange(len(records)))
                 place[rows] = rows[common if self.together else rng.permutation(len(rows))]
         changed = [records[name].take(place) for name, place in places.items()]
-        return Change(records=records.with_variables(*changed), facts={"together": self.together})
+        return StepResult(records=records.with_variables(*changed), facts={"together": self.together})

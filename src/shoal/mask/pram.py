@@ -5,13 +5,13 @@ from typing import Annotated, Any
 import numpy as np
 from annotated_types import Ge, Le
 
-from shoal.change import Change
+from shoal.data.partition import Progress
+from shoal.data.records import Records, Variable
 from shoal.errors import ParameterError
-from shoal.groups import Progress
 from shoal.kernels.arrays import Floats, Ints, floats
-from shoal.mask.masking import Mask, strata
+from shoal.mask.base import Mask, strata
 from shoal.methods import method
-from shoal.records import Records, Variable
+from shoal.step_result import StepResult
 
 ROUNDING = 1e-9
 """By how much the probabilities of a row may miss a sum of 1."""
@@ -59,7 +59,7 @@ class Pram(Mask):
                     f"pram: the matrix of '{name}' must be square with rows of probabilities that sum to 1."
                 )
 
-    def apply(self, records: Records, rng: np.random.Generator, progress: Progress = None) -> Change:
+    def apply(self, records: Records, rng: np.random.Generator, progress: Progress = None) -> StepResult:
         weights = self.weights(records, self.weighted)
         changed, facts = [], {}
         for variable in self.categorical(records):
@@ -74,7 +74,7 @@ class Pram(Mask):
                 codes[known] = _draw(variable.values[known], transition, rng)
             changed.append(variable.with_values(codes))
             facts[variable.name] = self._told(variable, codes, expected, records)
-        return Change(records=records.with_variables(*changed), facts={"by column": facts})
+        return StepResult(records=records.with_variables(*changed), facts={"by column": facts})
 
     def transition(self, variable: Variable, counts: Floats) -> Floats:
         """Shape (m, m); R for a column with these (weighted) counts."""

@@ -21,13 +21,13 @@ from typing import Annotated, ClassVar
 import numpy as np
 from annotated_types import Ge, Gt
 
-from shoal.change import Change
+from shoal.data.partition import Progress
+from shoal.data.records import Records
 from shoal.errors import ParameterError
-from shoal.groups import Progress
 from shoal.kernels.arrays import Bools, Longs
-from shoal.mask.masking import Mask
+from shoal.mask.base import Mask
 from shoal.methods import family
-from shoal.records import Records
+from shoal.step_result import StepResult
 
 GRID_STEPS = 2**16
 """Steps between the bounds on the default grid, at least: rounding then moves a value by under 1/100 000 of
@@ -74,7 +74,7 @@ class PrivateNoise(Mask):
     def steps(self, n: int, sensitivity: int, epsilon: Fraction, rng: np.random.Generator) -> Longs:
         """Shape (n,); noise in grid steps, epsilon-private for values that differ by `sensitivity` steps."""
 
-    def apply(self, records: Records, rng: np.random.Generator, progress: Progress = None) -> Change:
+    def apply(self, records: Records, rng: np.random.Generator, progress: Progress = None) -> StepResult:
         variables = self.continuous(records)
         records.complete(records.targets, self.method_name)
         if absent := [v.name for v in variables if v.name not in self.bounds]:
@@ -106,7 +106,7 @@ class PrivateNoise(Mask):
             "records per person": self.records_per_person,
             "by column": told,
         }
-        return Change(records=records.with_variables(*changed), facts=facts)
+        return StepResult(records=records.with_variables(*changed), facts=facts)
 
 
 @family

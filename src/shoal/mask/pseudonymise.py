@@ -12,13 +12,13 @@ from typing import Annotated, ClassVar
 import numpy as np
 from annotated_types import Ge, Le
 
-from shoal.change import Change
+from shoal.data.partition import Progress
+from shoal.data.records import Records, Variable
 from shoal.errors import DataError, FileError, ParameterError
-from shoal.groups import Progress
 from shoal.kernels.arrays import ints
-from shoal.mask.masking import Mask
+from shoal.mask.base import Mask
 from shoal.methods import method
-from shoal.records import Records, Variable
+from shoal.step_result import StepResult
 
 LEAST_KEY = 16
 """Bytes of a key: with fewer than 128 bits it could be found by trying."""
@@ -71,10 +71,10 @@ class Pseudonymise(Mask):
         if self.key is not None:
             _key(self.key, "key")
 
-    def apply(self, records: Records, rng: np.random.Generator, progress: Progress = None) -> Change:
+    def apply(self, records: Records, rng: np.random.Generator, progress: Progress = None) -> StepResult:
         key = self._secret(rng)
         changed = [self._coded(variable, key) for variable in self.categorical(records)]
-        return Change(
+        return StepResult(
             records=records.with_variables(*changed),
             facts={"codes": {v.name: len(v.categories) for v in changed}, "digits": self.length},
         )

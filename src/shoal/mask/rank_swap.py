@@ -6,14 +6,14 @@ import numpy as np
 from annotated_types import Gt, Le
 from numpy.typing import NDArray
 
-from shoal.change import Change
+from shoal.data.partition import Progress
+from shoal.data.records import Records, Variable
 from shoal.errors import ParameterError
-from shoal.groups import Progress
 from shoal.kernels.arrays import Longs
 from shoal.kernels.rank_swap import swap_partners, window_of
-from shoal.mask.masking import Mask, strata
+from shoal.mask.base import Mask, strata
 from shoal.methods import method
-from shoal.records import Records, Variable
+from shoal.step_result import StepResult
 
 
 @method("rank-swap", title="Rank swapping", source="Moore (1996)")
@@ -39,7 +39,7 @@ class RankSwap(Mask):
 
     p: Annotated[float, Gt(0), Le(1)]
 
-    def apply(self, records: Records, rng: np.random.Generator, progress: Progress = None) -> Change:
+    def apply(self, records: Records, rng: np.random.Generator, progress: Progress = None) -> StepResult:
         changed, facts = [], {}
         for number, name in enumerate(records.targets):
             variable = records[name]
@@ -53,7 +53,7 @@ class RankSwap(Mask):
             facts[name] = {"without a partner": alone, "unchanged": int((values == variable.values).sum())}
             if progress is not None:
                 progress((number + 1) / len(records.targets))
-        return Change(records=records.with_variables(*changed), facts={"p": self.p, "by column": facts})
+        return StepResult(records=records.with_variables(*changed), facts={"p": self.p, "by column": facts})
 
     def _check(self, variable: Variable) -> None:
         if variable.level == "nominal":

@@ -8,14 +8,14 @@ from typing import Annotated, Any, Literal
 import numpy as np
 from annotated_types import Ge, Gt
 
-from shoal.change import Change
+from shoal.data.hierarchy import Hierarchy, number_label
+from shoal.data.partition import Progress
+from shoal.data.records import Records, Variable
 from shoal.errors import DataError, ParameterError, plural
-from shoal.groups import Progress
-from shoal.hierarchy import Hierarchy, number_label
 from shoal.kernels.arrays import Floats, ints
-from shoal.mask.masking import Mask
+from shoal.mask.base import Mask
 from shoal.methods import method
-from shoal.records import Records, Variable
+from shoal.step_result import StepResult
 
 Period = Literal["year", "quarter", "month", "week", "day"]
 
@@ -96,14 +96,14 @@ class Recode(Mask):
         if self.to == "mean" and given[0] not in ("cuts", "bins", "width"):
             raise ParameterError(f"recode: to: mean is for intervals, and {given[0]} makes none; leave it out.")
 
-    def apply(self, records: Records, rng: np.random.Generator, progress: Progress = None) -> Change:
+    def apply(self, records: Records, rng: np.random.Generator, progress: Progress = None) -> StepResult:
         weights = self.weights(records, self.weighted)
         changed, facts = [], {}
         for name in records.targets:
             variable, told = self._recoded(records[name], weights)
             changed.append(variable)
             facts[name] = told
-        return Change(records=records.with_variables(*changed), facts={"by column": facts})
+        return StepResult(records=records.with_variables(*changed), facts={"by column": facts})
 
     def _recoded(self, variable: Variable, weights: Floats | None) -> tuple[Variable, dict[str, Any]]:
         if self.cuts is not None or self.bins is not None or self.width is not None:

@@ -4,11 +4,11 @@ from typing import ClassVar
 
 import numpy as np
 
-from shoal.change import Change
-from shoal.groups import Progress
-from shoal.mask.masking import Mask
+from shoal.data.partition import Progress
+from shoal.data.records import Records
+from shoal.mask.base import Mask
 from shoal.methods import method
-from shoal.records import Records
+from shoal.step_result import StepResult
 
 
 @method("remove-identifiers", title="Removal of identifiers", source="Hundepool et al. (2012), section 3.1")
@@ -17,7 +17,7 @@ class RemoveIdentifiers(Mask):
 
     default_roles: ClassVar[tuple[str, ...]] = ("identifier",)
 
-    def apply(self, records: Records, rng: np.random.Generator, progress: Progress = None) -> Change:
+    def apply(self, records: Records, rng: np.random.Generator, progress: Progress = None) -> StepResult:
         gone = records.names("identifier")
         kept = tuple(name for name in records.targets if name not in gone)
-        return Change(records=records.without(gone).targeting(kept), facts={"columns removed": list(gone)})
+        return StepResult(records=records.without(gone).targeting(kept), facts={"columns removed": list(gone)})

@@ -6,13 +6,13 @@ import numpy as np
 from annotated_types import Ge, Gt, Le
 from numpy.typing import NDArray
 
-from shoal.change import Change
+from shoal.data.partition import Progress
+from shoal.data.records import Records
 from shoal.errors import ParameterError
-from shoal.groups import Progress
 from shoal.kernels.arrays import Floats, Longs
-from shoal.mask.masking import Mask
+from shoal.mask.base import Mask
 from shoal.methods import method
-from shoal.records import Records
+from shoal.step_result import StepResult
 
 
 @method("sample", title="Sampling", source="Hundepool et al. (2012), section 3.3.1")
@@ -43,7 +43,7 @@ class Sample(Mask):
         if (self.fraction is None) == (self.size is None):
             raise ParameterError("sample needs one of the parameters 'fraction' and 'size'; give exactly one.")
 
-    def apply(self, records: Records, rng: np.random.Generator, progress: Progress = None) -> Change:
+    def apply(self, records: Records, rng: np.random.Generator, progress: Progress = None) -> StepResult:
         units, stratum = self._units(records)
         total = len(stratum)
         wanted = self.size if self.size is not None else max(min(1, total), round((self.fraction or 0.0) * total))
@@ -63,7 +63,7 @@ class Sample(Mask):
             "units kept": wanted,
             "records kept": len(kept),
         }
-        return Change(records=sampled, facts=facts)
+        return StepResult(records=sampled, facts=facts)
 
     def _units(self, records: Records) -> tuple[Longs, Longs]:
         """Unit of each record, and stratum of each unit (that of its first record)."""

@@ -3,14 +3,14 @@
 import numpy as np
 from scipy.special import ndtri
 
-from shoal.change import Change
+from shoal.data.partition import Progress
+from shoal.data.records import Records
 from shoal.errors import DataError, ParameterError
-from shoal.groups import Progress
 from shoal.kernels import tall
 from shoal.kernels.arrays import Floats
-from shoal.mask.masking import Mask, strata
+from shoal.mask.base import Mask, strata
 from shoal.methods import method
-from shoal.records import Records
+from shoal.step_result import StepResult
 
 
 @method("shuffle", title="Data shuffling", source="Muralidhar & Sarathy (2006)")
@@ -37,7 +37,7 @@ class Shuffle(Mask):
 
     given: tuple[str, ...] = ()
 
-    def apply(self, records: Records, rng: np.random.Generator, progress: Progress = None) -> Change:
+    def apply(self, records: Records, rng: np.random.Generator, progress: Progress = None) -> StepResult:
         if both := [name for name in self.given if name in records.targets]:
             raise ParameterError(f"shuffle: given names '{both[0]}', which is one of the columns to shuffle.")
         names = (*records.targets, *self.given)
@@ -55,7 +55,7 @@ class Shuffle(Mask):
                 order = np.argsort(drawn[:, j], kind="stable")
                 values[name][rows[order]] = np.sort(records[name].values[rows])
         changed = [records[name].with_values(v) for name, v in values.items()]
-        return Change(records=records.with_variables(*changed), facts={"given": list(self.given)})
+        return StepResult(records=records.with_variables(*changed), facts={"given": list(self.given)})
 
 
 def _new_scores(x: Floats, targets: int, rng: np.random.Generator) -> Floats:

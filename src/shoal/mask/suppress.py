@@ -7,17 +7,17 @@ import numpy as np
 from annotated_types import Ge, Gt, Le
 from typing_extensions import TypedDict
 
-from shoal.change import Change
+from shoal.data.partition import Progress
+from shoal.data.records import MissingCells, Records
 from shoal.errors import ParameterError, Refused, plural
-from shoal.groups import Progress
 from shoal.kernels.arrays import Floats, Ints
 from shoal.kernels.suppression import suppress, wildcard_counts
-from shoal.mask.masking import Mask
-from shoal.mask.suppress_exact import optimum
-from shoal.mask.suppress_patterns import lone_sets, pattern_groups
-from shoal.mask.tables import Task, distinct_rows, rows_of_classes
+from shoal.mask._suppression.exact import optimum
+from shoal.mask._suppression.patterns import lone_sets, pattern_groups
+from shoal.mask._suppression.task import Task, distinct_rows, rows_of_classes
+from shoal.mask.base import Mask
 from shoal.methods import method
-from shoal.records import MissingCells, Records
+from shoal.step_result import StepResult
 
 WORK_FIRST, WORK_ALWAYS, WORK_TURN = 5e4, 2e3, 2e7
 """Refinement at effort 1, in rows touched for each record at risk: the first figure until the third is spent in
@@ -100,7 +100,7 @@ class Suppress(Mask):
         if self.sacrifice and self.missing != "wildcard":
             raise ParameterError(f"suppress: sacrifice is for missing: wildcard; missing is {self.missing}.")
 
-    def apply(self, records: Records, rng: np.random.Generator, progress: Progress = None) -> Change:
+    def apply(self, records: Records, rng: np.random.Generator, progress: Progress = None) -> StepResult:
         keys = records.targets
         self._check_names(keys)
         fixed = tuple(name for name in records.names("stratum") if name not in keys)
@@ -135,7 +135,7 @@ class Suppress(Mask):
             "records touched": int(blank.any(axis=1).sum()),
             "searches": searches,
         }
-        return Change(records=records.with_variables(*changed), facts=facts)
+        return StepResult(records=records.with_variables(*changed), facts=facts)
 
     def _check_names(self, keys: Sequence[str]) -> None:
         named = {

@@ -5,12 +5,12 @@ from typing import Annotated
 import numpy as np
 from annotated_types import Ge, Le
 
-from shoal.change import Change
+from shoal.data.partition import Progress
+from shoal.data.records import MissingCells, Records
 from shoal.errors import Refused
-from shoal.groups import Progress
-from shoal.mask.masking import Mask
+from shoal.mask.base import Mask
 from shoal.methods import method
-from shoal.records import MissingCells, Records
+from shoal.step_result import StepResult
 
 
 @method("suppress-records", title="Suppression of records", source="Samarati (2001)")
@@ -34,7 +34,7 @@ class SuppressRecords(Mask):
     limit: Annotated[float, Ge(0), Le(1)]
     missing: MissingCells = "equal"
 
-    def apply(self, records: Records, rng: np.random.Generator, progress: Progress = None) -> Change:
+    def apply(self, records: Records, rng: np.random.Generator, progress: Progress = None) -> StepResult:
         left = records
         while len(left):
             kept = left.matching(records.targets, self.missing) >= self.k
@@ -47,4 +47,4 @@ class SuppressRecords(Mask):
                 f"suppress-records would have to drop {gone:,} of {len(records):,} records to reach k = {self.k}, "
                 f"more than the limit of {self.limit:g}. Raise the limit, or recode first."
             )
-        return Change(records=left, facts={"records dropped": gone, "share": gone / max(len(records), 1)})
+        return StepResult(records=left, facts={"records dropped": gone, "share": gone / max(len(records), 1)})

@@ -10,14 +10,14 @@ from typing import Annotated, Any, ClassVar, Literal
 import numpy as np
 from annotated_types import Ge, Gt, Lt
 
-from shoal.change import Change
+from shoal.data.hierarchy import number_label
+from shoal.data.partition import Progress
+from shoal.data.records import Records, Variable
 from shoal.errors import DataError, ParameterError, Refused, quoted
-from shoal.groups import Progress
-from shoal.hierarchy import number_label
 from shoal.kernels.arrays import Bools, Floats
-from shoal.mask.masking import Mask
+from shoal.mask.base import Mask
 from shoal.methods import family
-from shoal.records import Records, Variable
+from shoal.step_result import StepResult
 
 Share = Annotated[float, Gt(0), Lt(1)]
 Count = Annotated[int, Ge(1)]
@@ -75,7 +75,7 @@ class TailCode(Mask):
                 f"need not all lie beyond their bounds."
             )
 
-    def apply(self, records: Records, rng: np.random.Generator, progress: Progress = None) -> Change:
+    def apply(self, records: Records, rng: np.random.Generator, progress: Progress = None) -> StepResult:
         variables = self.continuous(records)
         self._check_names(records.targets)
         weights = self.weights(records, self.weighted)
@@ -92,7 +92,7 @@ class TailCode(Mask):
                 )
             facts[variable.name] = {"records in the tail": held}
             changed.append(self._coded(variable, tail, weights) if held else variable)
-        return Change(records=records.with_variables(*changed), facts={"by column": facts})
+        return StepResult(records=records.with_variables(*changed), facts={"by column": facts})
 
     def _check_names(self, targets: Sequence[str]) -> None:
         for parameter in ("value", "quantile", "k"):

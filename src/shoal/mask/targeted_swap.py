@@ -5,13 +5,13 @@ from typing import Annotated
 import numpy as np
 from annotated_types import Ge, Le
 
-from shoal.change import Change
+from shoal.data.partition import Progress
+from shoal.data.records import Records
 from shoal.errors import DataError, ParameterError
-from shoal.groups import Progress
 from shoal.kernels.arrays import Bools, Longs
-from shoal.mask.masking import Mask
+from shoal.mask.base import Mask
 from shoal.methods import method
-from shoal.records import Records
+from shoal.step_result import StepResult
 
 
 @method("targeted-swap", title="Targeted record swapping", source="Shlomo, Tudor & Groom (2010)")
@@ -47,7 +47,7 @@ class TargetedSwap(Mask):
     k: Annotated[int, Ge(2)] = 3
     share: Annotated[float, Ge(0), Le(1)] = 0.05
 
-    def apply(self, records: Records, rng: np.random.Generator, progress: Progress = None) -> Change:
+    def apply(self, records: Records, rng: np.random.Generator, progress: Progress = None) -> StepResult:
         geography = records.targets
         if not geography:
             raise ParameterError("targeted-swap needs the geography as the step's columns, from coarse to fine.")
@@ -84,7 +84,9 @@ class TargetedSwap(Mask):
             "swapped for risk": risky,
             "swapped": int((partner >= 0).sum()),
         }
-        return Change(records=records.with_variables(*(records[name].take(rows) for name in geography)), facts=facts)
+        return StepResult(
+            records=records.with_variables(*(records[name].take(rows) for name in geography)), facts=facts
+        )
 
 
 def _profiles(similar: Longs, unit: Longs) -> Longs:

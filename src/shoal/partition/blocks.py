@@ -7,7 +7,7 @@ from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
 
 import numpy as np
 
-from shoal.groups import Partition, Progress
+from shoal.data.partition import Partition, Progress
 from shoal.kernels.arrays import Floats, Ints
 from shoal.kernels.principal_blocks import principal_blocks
 

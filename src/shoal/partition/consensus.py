@@ -4,11 +4,11 @@ from typing import Annotated, Any
 
 import numpy as np
 
-from shoal.groups import Partition, Progress
+from shoal.data.partition import Partition, Progress
+from shoal.data.records import Records
+from shoal.data.schema import LEVELS
 from shoal.methods import method, nested
-from shoal.partition.partitioner import Partitioner, refuse_unless_k
-from shoal.records import Records
-from shoal.schema import LEVELS
+from shoal.partition.base import Partitioner, refuse_unless_k
 
 
 @method(

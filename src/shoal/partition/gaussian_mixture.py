@@ -14,8 +14,9 @@ from typing import Annotated, Any, Literal
 import numpy as np
 from annotated_types import Ge, Gt, MinLen
 
+from shoal.data.partition import Partition, Progress
+from shoal.data.records import Records
 from shoal.errors import DataError
-from shoal.groups import Partition, Progress
 from shoal.kernels.arrays import Floats
 from shoal.kernels.mixture import (
     COVARIANCE_MODELS,
@@ -27,11 +28,10 @@ from shoal.kernels.mixture import (
     parameter_count,
 )
 from shoal.methods import method
-from shoal.partition.grid import Groups, group_counts
-from shoal.partition.hard_assignment import hold_sizes
-from shoal.partition.partitioner import Partitioner, refuse_unless_k
-from shoal.partition.starts import SHORT_RUN, Start, Starts, independent_columns
-from shoal.records import Records
+from shoal.partition._em.group_counts import Groups, group_counts
+from shoal.partition._em.hard_assignment import hold_sizes
+from shoal.partition._em.starts import SHORT_RUN, Start, Starts, independent_columns
+from shoal.partition.base import Partitioner, refuse_unless_k
 
 Tails = Literal["normal", "t"]
 

@@ -5,12 +5,12 @@ from typing import Any
 
 import numpy as np
 
-from shoal.groups import Progress
+from shoal.data.partition import Progress
+from shoal.data.records import Records
 from shoal.kernels.arrays import Ints
-from shoal.kernels.guarded import Partner, k_anonymity_first, merge_groups
+from shoal.kernels.requirement_partition import Partner, k_anonymity_first, merge_groups
 from shoal.methods import method
-from shoal.partition.guarded import Demand, TClose
-from shoal.records import Records
+from shoal.partition._requirement.requirement import GroupRequirement, TClose
 
 
 @method("k-anonymity-first", title="k-anonymity-first", source="Soria-Comas et al. (2015), Algorithm 2")
@@ -32,9 +32,9 @@ class KAnonymityFirst(TClose):
     partner: Partner = "nearest"
 
     def divide(
-        self, records: Records, demand: Demand, rng: np.random.Generator, progress: Progress
+        self, records: Records, required: GroupRequirement, rng: np.random.Generator, progress: Progress
     ) -> tuple[Ints, Mapping[str, Any]]:
         x = records.matrix()
-        labels = k_anonymity_first(x, demand.guard, self.k, progress)
-        merged, merges = merge_groups(x, demand.guard, labels, self.k, partner=self.partner)
+        labels = k_anonymity_first(x, required.check, self.k, progress)
+        merged, merges = merge_groups(x, required.check, labels, self.k, partner=self.partner)
         return merged, {"groups merged": merges}

@@ -6,7 +6,7 @@ from typing import Annotated
 from annotated_types import Ge, Gt
 
 from shoal.methods import method
-from shoal.partition.diversified import Diversified
+from shoal.partition._requirement.diversity import Diversified
 from shoal.privacy.l_diversity import Kind
 
 

@@ -5,16 +5,16 @@ from typing import Annotated, Any
 import numpy as np
 from annotated_types import Ge, Gt
 
+from shoal.data.partition import Partition, Progress
+from shoal.data.records import Records
 from shoal.errors import DataError, ParameterError, quoted
-from shoal.groups import Partition, Progress
 from shoal.kernels.arrays import Floats, Ints, Longs
 from shoal.kernels.latent_class import LatentClassFit, latent_class_em, latent_class_parameters, latent_class_scores
 from shoal.methods import method
-from shoal.partition.grid import Groups, group_counts
-from shoal.partition.hard_assignment import hold_sizes
-from shoal.partition.partitioner import Partitioner, refuse_unless_k
-from shoal.partition.starts import SHORT_RUN, independent_columns, kmeans
-from shoal.records import Records
+from shoal.partition._em.group_counts import Groups, group_counts
+from shoal.partition._em.hard_assignment import hold_sizes
+from shoal.partition._em.starts import SHORT_RUN, independent_columns, kmeans
+from shoal.partition.base import Partitioner, refuse_unless_k
 from shoal.replace.class_conditional import ClassModel
 
 SURE = 0.8

@@ -5,14 +5,14 @@ from typing import Annotated, Any, Literal
 import numpy as np
 from annotated_types import Ge, Gt, MinLen
 
-from shoal.groups import Partition, Progress
+from shoal.data.partition import Partition, Progress
+from shoal.data.records import Records
 from shoal.kernels.mixture import CovarianceModel
 from shoal.methods import method
+from shoal.partition._em.group_counts import Groups, group_counts
+from shoal.partition.base import Partitioner
 from shoal.partition.gaussian_mixture import GaussianMixture
-from shoal.partition.grid import Groups, group_counts
 from shoal.partition.latent_class import LatentClass, search_of
-from shoal.partition.partitioner import Partitioner
-from shoal.records import Records
 
 
 @method(

@@ -5,12 +5,12 @@ from typing import Annotated
 import numpy as np
 from annotated_types import Ge
 
-from shoal.groups import Partition, Progress
+from shoal.data.partition import Partition, Progress
+from shoal.data.records import Records
 from shoal.kernels.mdav import mdav
 from shoal.methods import method
+from shoal.partition.base import Partitioner
 from shoal.partition.blocks import in_blocks
-from shoal.partition.partitioner import Partitioner
-from shoal.records import Records
 
 SMALLEST_BLOCK = 50_000
 """Half as large, and there are twice as many edges that groups cannot cross; see `bench/mdav.py --blocks`."""

@@ -5,11 +5,11 @@ from typing import Annotated
 import numpy as np
 from annotated_types import Ge
 
-from shoal.groups import Partition, Progress
+from shoal.data.partition import Partition, Progress
+from shoal.data.records import Records
 from shoal.kernels.mu_approx import mu_approx
 from shoal.methods import method
-from shoal.partition.partitioner import Partitioner
-from shoal.records import Records
+from shoal.partition.base import Partitioner
 
 
 @method("mu-approx", title="mu-Approx", source="Domingo-Ferrer, Sebe & Solanas (2008)")

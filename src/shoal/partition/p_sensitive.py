@@ -6,8 +6,8 @@ from annotated_types import Ge
 
 from shoal.kernels.arrays import Ints, Longs
 from shoal.methods import method
-from shoal.partition.diversified import Diversified
-from shoal.partition.guarded import Demand
+from shoal.partition._requirement.diversity import Diversified
+from shoal.partition._requirement.requirement import GroupRequirement
 from shoal.privacy.l_diversity import Kind
 
 
@@ -29,5 +29,5 @@ class PSensitive(Diversified):
     def diversity(self) -> tuple[Kind, float, float]:
         return "distinct", float(self.p), 1.0
 
-    def achieved(self, demand: Demand, labels: Ints | Longs) -> dict[str, Any]:
-        return {"p": super().achieved(demand, labels)["l"]}
+    def achieved(self, required: GroupRequirement, labels: Ints | Longs) -> dict[str, Any]:
+        return {"p": super().achieved(required, labels)["l"]}

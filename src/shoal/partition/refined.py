@@ -9,15 +9,15 @@ import numpy as np
 from annotated_types import Ge, Gt
 from pydantic import AllowInfNan, BeforeValidator, ValidationInfo
 
+from shoal.data.partition import Partition, Progress, left_until, part_of
+from shoal.data.records import Records
 from shoal.errors import DataError, ParameterError
-from shoal.groups import Partition, Progress, left_until, part_of
 from shoal.kernels.arrays import Floats, Ints, seed_of
 from shoal.kernels.neighbours import candidates
 from shoal.kernels.refine import partition_loss, refine
 from shoal.methods import build, entry, method
-from shoal.partition.partitioner import Partitioner, refuse_unless_k
-from shoal.records import Records
-from shoal.set_partition import MOST_RECORDS, best_in_window, cheapest, groups_of, labels_of, relaxation, windows
+from shoal.partition._bounds import MOST_RECORDS, best_in_window, cheapest, groups_of, labels_of, relaxation, windows
+from shoal.partition.base import Partitioner, refuse_unless_k
 
 MOVES_PER_RECORD = 40_000
 """Default budget: where the loss of Census, Tarragona and EIA has levelled off (bench/refined.py)."""

@@ -5,13 +5,13 @@ from typing import Any
 
 import numpy as np
 
-from shoal.groups import Progress
+from shoal.data.partition import Progress
+from shoal.data.records import Records
 from shoal.kernels.arrays import Ints
-from shoal.kernels.guarded import repair
+from shoal.kernels.requirement_partition import repair
 from shoal.kernels.tcloseness_first import tcloseness_first
 from shoal.methods import method
-from shoal.partition.guarded import Demand, TClose, near_lists
-from shoal.records import Records
+from shoal.partition._requirement.requirement import GroupRequirement, TClose, near_lists
 
 
 @method("tcloseness-first", title="t-closeness-first", source="Soria-Comas et al. (2015), Algorithm 3")
@@ -34,20 +34,22 @@ class TClosenessFirst(TClose):
     """
 
     def divide(
-        self, records: Records, demand: Demand, rng: np.random.Generator, progress: Progress
+        self, records: Records, required: GroupRequirement, rng: np.random.Generator, progress: Progress
     ) -> tuple[Ints, Mapping[str, Any]]:
-        labels, count = first_groups(records, demand, self.k, self.t, progress)
+        labels, count = first_groups(records, required, self.k, self.t, progress)
         swaps = 0
-        if demand.excess(labels).max() > 0:
+        if required.excess(labels).max() > 0:
             x = records.matrix()
-            labels, swaps = repair(x, demand.guard, labels, near_lists(x))
+            labels, swaps = repair(x, required.check, labels, near_lists(x))
         return labels, {"strata of the confidential value": count, "records exchanged": 2 * swaps}
 
 
-def first_groups(records: Records, demand: Demand, k: int, t: float, progress: Progress) -> tuple[Ints, int]:
+def first_groups(
+    records: Records, required: GroupRequirement, k: int, t: float, progress: Progress
+) -> tuple[Ints, int]:
     """The groups of Algorithm 3, unchecked, and their number of strata."""
     count = strata_needed(len(records), k, t)
-    return tcloseness_first(records.matrix(), strata_of(demand.bins, count), count, progress), count
+    return tcloseness_first(records.matrix(), strata_of(required.bins, count), count, progress), count
 
 
 def strata_needed(n: int, k: int, t: float) -> int:

@@ -5,14 +5,14 @@ from typing import Annotated, Any
 
 import numpy as np
 
-from shoal.groups import Progress, part_of
+from shoal.data.partition import Progress, part_of
+from shoal.data.records import Records
 from shoal.kernels.arrays import Ints
-from shoal.kernels.guarded import Partner, merge_groups
+from shoal.kernels.requirement_partition import Partner, merge_groups
 from shoal.methods import method, nested
-from shoal.partition.guarded import Demand, TClose
+from shoal.partition._requirement.requirement import GroupRequirement, TClose
+from shoal.partition.base import Partitioner
 from shoal.partition.mdav import MDAV
-from shoal.partition.partitioner import Partitioner
-from shoal.records import Records
 
 
 @method("tcloseness-merge", title="t-closeness by merging", source="Soria-Comas et al. (2015), Algorithm 1")
@@ -45,10 +45,10 @@ class TClosenessMerge(TClose):
     partner: Partner = "nearest"
 
     def divide(
-        self, records: Records, demand: Demand, rng: np.random.Generator, progress: Progress
+        self, records: Records, required: GroupRequirement, rng: np.random.Generator, progress: Progress
     ) -> tuple[Ints, Mapping[str, Any]]:
         start = (self.start or MDAV(k=self.k)).assign(records, rng, part_of(progress, 0.0, 0.5))
         labels, merges = merge_groups(
-            records.matrix(), demand.guard, start.labels, self.k, part_of(progress, 0.5, 0.5), partner=self.partner
+            records.matrix(), required.check, start.labels, self.k, part_of(progress, 0.5, 0.5), partner=self.partner
         )
         return labels, {"start": {"groups": start.n_groups, **start.facts}, "groups merged": merges}

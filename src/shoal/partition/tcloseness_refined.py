@@ -8,13 +8,13 @@ import numpy as np
 from annotated_types import Ge, Gt
 from numpy.typing import NDArray
 
-from shoal.groups import Partition, Progress, left_until, part_of
+from shoal.data.partition import Partition, Progress, left_until, part_of
+from shoal.data.records import Records
 from shoal.kernels.arrays import Floats, Ints, ints, seed_of
-from shoal.kernels.guarded import Guard, Refinement, merge_groups, refine, repair
+from shoal.kernels.requirement_partition import Refinement, RequirementCheck, merge_groups, refine, repair
 from shoal.methods import method
-from shoal.partition.guarded import Demand, TClose, near_lists
+from shoal.partition._requirement.requirement import GroupRequirement, TClose, near_lists
 from shoal.partition.tcloseness_first import first_groups, strata_of
-from shoal.records import Records
 
 MOVES_PER_RECORD, MOST_MOVES = 10_000, 20_000_000
 """Default budget: on Census 3 to 5 s, with results that differ by under 1 % between seeds."""
@@ -55,17 +55,17 @@ class TClosenessRefined(TClose):
     seconds: Annotated[float, Gt(0)] | None = None
 
     def divide(
-        self, records: Records, demand: Demand, rng: np.random.Generator, progress: Progress
+        self, records: Records, required: GroupRequirement, rng: np.random.Generator, progress: Progress
     ) -> tuple[Ints, Mapping[str, Any]]:
         end = None if self.seconds is None else time.monotonic() + self.seconds
         x, near = records.matrix(), near_lists(records.matrix())
-        first, count = first_groups(records, demand, self.k, self.t, part_of(progress, 0.0, START))
-        starts = [first, assigned(x, first, strata_of(demand.bins, count), left_until(end, 0.5))]
-        held = [held_groups(x, demand, start, near, self.k) for start in starts]
+        first, count = first_groups(records, required, self.k, self.t, part_of(progress, 0.0, START))
+        starts = [first, assigned(x, first, strata_of(required.bins, count), left_until(end, 0.5))]
+        held = [held_groups(x, required, start, near, self.k) for start in starts]
         losses = [Partition.of(labels).sse(x) for labels in held]
         start = held[int(np.argmin(losses))]
         rest = part_of(progress, START, 1 - START)
-        found = annealed(x, demand.guard, start, near, self.k, rng, self.moves, left_until(end), rest)
+        found = annealed(x, required.check, start, near, self.k, rng, self.moves, left_until(end), rest)
         return found.labels, {
             "sse of algorithm 3": losses[0],
             "sse at the start": min(losses),
@@ -76,7 +76,7 @@ class TClosenessRefined(TClose):
 
 def annealed(
     x: Floats,
-    guard: Guard,
+    check: RequirementCheck,
     labels: Ints,
     near: Ints,
     k: int,
@@ -88,14 +88,14 @@ def annealed(
     """Refine with the given budget, or the default one."""
     if moves is None and seconds is None:
         moves = min(MOVES_PER_RECORD * len(x), MOST_MOVES)
-    return refine(x, guard, labels, near, k, seed=seed_of(rng), moves=moves, seconds=seconds, progress=progress)
+    return refine(x, check, labels, near, k, seed=seed_of(rng), moves=moves, seconds=seconds, progress=progress)
 
 
-def held_groups(x: Floats, demand: Demand, labels: Ints, near: Ints, k: int) -> Ints:
-    """The groups themselves if they satisfy the demand, else after exchanges, else after merging."""
-    if demand.excess(labels).max() > 0:
-        labels, _ = repair(x, demand.guard, labels, near)
-    return merge_groups(x, demand.guard, Partition.of(labels).labels, k)[0]
+def held_groups(x: Floats, required: GroupRequirement, labels: Ints, near: Ints, k: int) -> Ints:
+    """The groups themselves if they satisfy the required, else after exchanges, else after merging."""
+    if required.excess(labels).max() > 0:
+        labels, _ = repair(x, required.check, labels, near)
+    return merge_groups(x, required.check, Partition.of(labels).labels, k)[0]
 
 
 def assigned(x: Floats, labels: Ints, strata: Ints, seconds: float | None = None) -> Ints:

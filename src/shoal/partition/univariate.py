@@ -5,12 +5,12 @@ from typing import Annotated
 import numpy as np
 from annotated_types import Ge
 
+from shoal.data.partition import Partition, Progress
+from shoal.data.records import Records
 from shoal.errors import DataError, quoted
-from shoal.groups import Partition, Progress
 from shoal.kernels.univariate import univariate
 from shoal.methods import method
-from shoal.partition.partitioner import Partitioner
-from shoal.records import Records
+from shoal.partition.base import Partitioner
 
 
 @method("univariate", title="Optimal univariate microaggregation", source="Hansen & Mukherjee (2003)")

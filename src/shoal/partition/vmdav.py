@@ -6,11 +6,11 @@ import numpy as np
 from annotated_types import Ge
 from pydantic import AllowInfNan
 
-from shoal.groups import Partition, Progress, part_of
+from shoal.data.partition import Partition, Progress, part_of
+from shoal.data.records import Records
 from shoal.kernels.vmdav import vmdav
 from shoal.methods import method
-from shoal.partition.partitioner import Partitioner
-from shoal.records import Records
+from shoal.partition.base import Partitioner
 
 GRID = (0.0, 0.2, 0.4, 0.6, 0.8, 1.0, 1.2)
 """Values that gamma "auto" tries: the source recommends 0.2 for scattered and 1.1 for clustered data."""

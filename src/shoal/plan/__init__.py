@@ -1,6 +1,6 @@
 """Plans: what the columns are, what is done to them, what must hold, and how it is written."""
 
-from shoal.plan.plan import Plan
+from shoal.plan.model import Plan
 from shoal.plan.steps import MaskStep, Output, PartitionStep
 
 __all__ = ["MaskStep", "Output", "PartitionStep", "Plan"]

@@ -4,10 +4,10 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any
 
+from shoal.data.schema import Column
 from shoal.methods import registered
-from shoal.plan.plan import POLICIES
+from shoal.plan.model import POLICIES
 from shoal.plan.steps import FORMATS
-from shoal.schema import Column
 
 
 def json_schema() -> dict[str, Any]:
@@ -66,10 +66,10 @@ def json_schema() -> dict[str, Any]:
     }
 
 
-def _methods(room: str, defs: dict[str, Any], extra: Mapping[str, Any] = MappingProxyType({})) -> list[dict[str, Any]]:
-    """A schema for each method of a room, with further keys of its step; definitions are added to `defs`."""
+def _methods(kind: str, defs: dict[str, Any], extra: Mapping[str, Any] = MappingProxyType({})) -> list[dict[str, Any]]:
+    """A schema for each method of a kind, with further keys of its step; definitions are added to `defs`."""
     found = []
-    for entry in registered(room):
+    for entry in registered(kind):
         schema = entry.json_schema()
         defs.update(schema.pop("$defs", {}))
         found.append(
@@ -77,8 +77,8 @@ def _methods(room: str, defs: dict[str, Any], extra: Mapping[str, Any] = Mapping
                 "title": entry.title,
                 "description": entry.source,
                 "type": "object",
-                "properties": {room: {"const": entry.name}, **schema.get("properties", {}), **extra},
-                "required": [room, *schema.get("required", [])],
+                "properties": {kind: {"const": entry.name}, **schema.get("properties", {}), **extra},
+                "required": [kind, *schema.get("required", [])],
                 "additionalProperties": False,
             }
         )

@@ -14,11 +14,11 @@ from typing import Any
 
 import numpy as np
 
-from shoal.evidence import Verdict
-from shoal.plan.plan import Plan
+from shoal.data.records import Records
+from shoal.judges.evidence import Verdict
+from shoal.plan.lines import dump_yaml, plain
+from shoal.plan.model import Plan
 from shoal.plan.steps import MaskStep
-from shoal.plan.yaml import dump_yaml, plain
-from shoal.records import Records
 
 WITHHELD = "withheld"
 

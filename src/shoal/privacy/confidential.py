@@ -12,12 +12,12 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from shoal.data.records import Classes, Records, Variable
 from shoal.errors import DataError, plural
-from shoal.evidence import Verdict
+from shoal.judges.evidence import Verdict
 from shoal.kernels import emd
 from shoal.kernels.arrays import Bools, Floats, Ints, Longs, ints, longs
 from shoal.kernels.classes import distinct
-from shoal.records import Classes, Records, Variable
 
 Distance = Literal["distinct", "rank", "equal", "hierarchical"]
 

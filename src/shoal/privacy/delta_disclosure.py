@@ -5,12 +5,12 @@ from typing import Annotated
 import numpy as np
 from annotated_types import Gt
 
-from shoal.evidence import Verdict
-from shoal.groups import Partition
+from shoal.data.partition import Partition
+from shoal.data.records import Records
+from shoal.judges.evidence import Verdict
 from shoal.methods import method
+from shoal.privacy.base import PrivacyModel
 from shoal.privacy.confidential import Held, confidential_bins, verdict
-from shoal.privacy.model import PrivacyModel
-from shoal.records import Records
 
 
 @method("delta-disclosure", title="delta-disclosure privacy", source="Brickell & Shmatikov (2008)")

@@ -6,12 +6,12 @@ import numpy as np
 from annotated_types import Ge
 from pydantic import AfterValidator
 
+from shoal.data.partition import Partition
+from shoal.data.records import MissingCells, Records
 from shoal.errors import plural, quoted
-from shoal.evidence import Verdict
-from shoal.groups import Partition
+from shoal.judges.evidence import Verdict
 from shoal.methods import method
-from shoal.privacy.model import PrivacyModel
-from shoal.records import MissingCells, Records
+from shoal.privacy.base import PrivacyModel
 
 MEANING = {
     "wildcard": "a missing cell matching every value",

@@ -7,13 +7,13 @@ from typing import Annotated, Literal
 import numpy as np
 from annotated_types import Ge, Gt
 
-from shoal.evidence import Verdict
-from shoal.groups import Partition
+from shoal.data.partition import Partition
+from shoal.data.records import Classes, Records
+from shoal.judges.evidence import Verdict
 from shoal.kernels.arrays import Floats, ints
 from shoal.methods import method
+from shoal.privacy.base import PrivacyModel
 from shoal.privacy.confidential import Bins, Held, confidential_bins, verdict
-from shoal.privacy.model import PrivacyModel
-from shoal.records import Classes, Records
 
 Kind = Literal["distinct", "entropy", "recursive"]
 

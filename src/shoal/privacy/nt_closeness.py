@@ -6,14 +6,14 @@ import numpy as np
 from annotated_types import Ge, Le
 from numpy.typing import NDArray
 
-from shoal.evidence import Verdict
-from shoal.groups import Partition
+from shoal.data.partition import Partition
+from shoal.data.records import Classes, Records
+from shoal.judges.evidence import Verdict
 from shoal.kernels import emd
 from shoal.kernels.arrays import Floats, Longs
 from shoal.methods import method
+from shoal.privacy.base import PrivacyModel
 from shoal.privacy.confidential import Bins, confidential_bins, verdict
-from shoal.privacy.model import PrivacyModel
-from shoal.records import Classes, Records
 
 
 @method("nt-closeness", title="(n, t)-closeness", source="Li, Li & Venkatasubramanian (2010)")

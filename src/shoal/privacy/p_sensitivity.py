@@ -5,14 +5,14 @@ from typing import Annotated
 
 from annotated_types import Ge
 
-from shoal.evidence import Verdict
-from shoal.groups import Partition
+from shoal.data.partition import Partition
+from shoal.data.records import Records
+from shoal.judges.evidence import Verdict
 from shoal.methods import method
+from shoal.privacy.base import PrivacyModel
 from shoal.privacy.confidential import confidential_bins, verdict
 from shoal.privacy.k_anonymity import KAnonymity
 from shoal.privacy.l_diversity import diversity, least_diverse
-from shoal.privacy.model import PrivacyModel
-from shoal.records import Records
 
 
 @method("p-sensitivity", title="p-sensitive k-anonymity", source="Truta & Vinay (2006)")

@@ -6,16 +6,16 @@ from typing import Annotated, Any, ClassVar, Literal
 import numpy as np
 from annotated_types import Ge
 
-from shoal.compare import UNPAIRED, common, counterparts
+from shoal.data.partition import Partition
+from shoal.data.records import Records
 from shoal.errors import plural, quoted
-from shoal.evidence import Verdict, proportion_interval
-from shoal.groups import Partition
+from shoal.judges.evidence import Verdict, proportion_interval
+from shoal.judges.table_pair import UNPAIRED, common, counterparts
 from shoal.kernels.arrays import Floats, Longs
 from shoal.methods import method
-from shoal.privacy.model import PrivacyModel
-from shoal.records import Records
+from shoal.privacy.base import PrivacyModel
+from shoal.risk.base import RiskMeasure
 from shoal.risk.distance_linkage import DistanceLinkage
-from shoal.risk.measure import RiskMeasure
 from shoal.risk.probabilistic_linkage import ProbabilisticLinkage
 
 CONFIDENCE = 0.95

@@ -4,13 +4,13 @@ from typing import Annotated
 
 from annotated_types import Ge, Le
 
-from shoal.evidence import Verdict
-from shoal.groups import Partition
+from shoal.data.partition import Partition
+from shoal.data.records import Records
+from shoal.judges.evidence import Verdict
 from shoal.kernels import emd
 from shoal.methods import method
+from shoal.privacy.base import PrivacyModel
 from shoal.privacy.confidential import Distance, confidential_bins, verdict
-from shoal.privacy.model import PrivacyModel
-from shoal.records import Records
 
 
 @method("t-closeness", title="t-closeness", source="Li, Li & Venkatasubramanian (2007)")

@@ -6,14 +6,14 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from shoal.change import Change
+from shoal.data.hierarchy import Hierarchy
+from shoal.data.partition import Partition, Progress
+from shoal.data.records import Records, Variable
 from shoal.errors import DataError
-from shoal.groups import Partition, Progress
-from shoal.hierarchy import Hierarchy
 from shoal.kernels.arrays import Floats, Ints, ints
 from shoal.methods import method
-from shoal.records import Records, Variable
-from shoal.replace.replacement import Replacement
+from shoal.replace.base import Replacement
+from shoal.step_result import StepResult
 
 
 @method("centroid", title="Centroid of the group", source="Domingo-Ferrer & Torra (2005)")
@@ -42,13 +42,13 @@ class Centroid(Replacement):
 
     def apply(
         self, records: Records, partition: Partition, rng: np.random.Generator, progress: Progress = None
-    ) -> Change:
+    ) -> StepResult:
         weights = records.weights if self.weighted else None
         if self.weighted and weights is None:
             raise DataError("centroid: weighted needs a column with the role weight; the table has none.")
         medoids = _medoids(records, partition) if self.continuous == "medoid" else None
         changed = [self._column(records[name], partition, weights, medoids) for name in records.targets]
-        return Change(records=records.with_variables(*changed), facts={"groups": partition.n_groups})
+        return StepResult(records=records.with_variables(*changed), facts={"groups": partition.n_groups})
 
     def _column(
         self, variable: Variable, partition: Partition, weights: Floats | None, medoids: Ints | None

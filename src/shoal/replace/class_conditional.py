@@ -12,15 +12,15 @@ from typing import Annotated, Any, Literal
 import numpy as np
 from annotated_types import Ge
 
-from shoal.change import Change
+from shoal.data.partition import Partition, Progress
+from shoal.data.records import Records, Variable
 from shoal.errors import DataError, ParameterError, quoted
-from shoal.groups import Partition, Progress
 from shoal.kernels.arrays import Floats, Ints, Longs, ints
 from shoal.kernels.latent_class import class_probabilities
 from shoal.methods import method, nested
-from shoal.records import Records, Variable
+from shoal.replace.base import Replacement
 from shoal.replace.normal import Normal
-from shoal.replace.replacement import Replacement
+from shoal.step_result import StepResult
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -101,7 +101,7 @@ class ClassConditional(Replacement):
 
     def apply(
         self, records: Records, partition: Partition, rng: np.random.Generator, progress: Progress = None
-    ) -> Change:
+    ) -> StepResult:
         records.complete(records.targets, self.method_name)
         numeric = [name for name in records.targets if records[name].continuous]
         categorical = [name for name in records.targets if not records[name].continuous]
@@ -112,7 +112,7 @@ class ClassConditional(Replacement):
             released = change.records.targeting(records.targets)
             facts["continuous"] = dict(change.facts)
         if not categorical:
-            return Change(records=released, facts=facts)
+            return StepResult(records=released, facts=facts)
         rare = self._rare_categories(records, categorical, partition.k)
         new = {name: records[name].values.copy() for name in categorical}
         for rows, labels, model in _models(records, categorical, partition):
@@ -128,7 +128,7 @@ class ClassConditional(Replacement):
             "these categories were": fate if few else None,
             "largest change of a category's share": _largest_change(records, changed),
         }
-        return Change(records=released.with_variables(*changed), facts=facts)
+        return StepResult(records=released.with_variables(*changed), facts=facts)
 
     def _rare_categories(self, records: Records, names: list[str], k: int) -> dict[str, Longs]:
         """Codes of the categories that some but fewer than k records hold."""

@@ -7,12 +7,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from shoal.change import Change
+from shoal.data.partition import Partition, Progress
+from shoal.data.records import Records
 from shoal.errors import DataError
-from shoal.groups import Partition, Progress
 from shoal.methods import method
-from shoal.records import Records
-from shoal.replace.replacement import Replacement
+from shoal.replace.base import Replacement
+from shoal.step_result import StepResult
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -39,7 +39,7 @@ class FuzzyCentre(Replacement):
 
     def apply(
         self, records: Records, partition: Partition, rng: np.random.Generator, progress: Progress = None
-    ) -> Change:
+    ) -> StepResult:
         columns = _centres(partition)
         if missing := [name for name in records.targets if name not in columns]:
             raise DataError(
@@ -47,7 +47,7 @@ class FuzzyCentre(Replacement):
                 f"Leave it out, or partition by fuzzy-c-means or entropy-fuzzy-c-means over it."
             )
         changed = [records[name].with_values(columns[name][partition.labels]) for name in records.targets]
-        return Change(records=records.with_variables(*changed), facts={"groups": partition.n_groups})
+        return StepResult(records=records.with_variables(*changed), facts={"groups": partition.n_groups})
 
 
 def _centres(partition: Partition) -> Mapping[str, NDArray[Any]]:

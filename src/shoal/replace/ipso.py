@@ -2,12 +2,12 @@
 
 import numpy as np
 
-from shoal.change import Change
-from shoal.groups import Partition, Progress
+from shoal.data.partition import Partition, Progress
+from shoal.data.records import Records
 from shoal.methods import method
-from shoal.records import Records
-from shoal.replace.frames import rotate
+from shoal.replace._residuals.rotation import rotate
 from shoal.replace.synthesis import Synthesiser, kept
+from shoal.step_result import StepResult
 
 
 @method("ipso", title="IPSO: information preserving statistical obfuscation", source="Burridge (2003), variant C")
@@ -49,6 +49,6 @@ class IPSO(Synthesiser):
 
     def apply(
         self, records: Records, partition: Partition, rng: np.random.Generator, progress: Progress = None
-    ) -> Change:
+    ) -> StepResult:
         given = kept(records, self.given, self.method_name)
         return self._synthesise(records, partition, given, len(records.targets) + 1, rotate, rng, progress)

@@ -5,15 +5,15 @@ from typing import Literal
 
 import numpy as np
 
-from shoal.change import Change
+from shoal.data.partition import Partition, Progress
+from shoal.data.records import Records
 from shoal.errors import ParameterError
-from shoal.groups import Partition, Progress
 from shoal.kernels.arrays import Floats
 from shoal.kernels.tall import cross, times
 from shoal.methods import method
-from shoal.records import Records
-from shoal.replace.frames import NEGLIGIBLE, Split, random_frame, span
+from shoal.replace._residuals.rotation import NEGLIGIBLE, Split, random_frame, span
 from shoal.replace.synthesis import Synthesiser, kept
+from shoal.step_result import StepResult
 
 Alpha = float | tuple[float, ...] | tuple[tuple[float, ...], ...]
 
@@ -55,7 +55,7 @@ class MuralidharSarathy(Synthesiser):
 
     def apply(
         self, records: Records, partition: Partition, rng: np.random.Generator, progress: Progress = None
-    ) -> Change:
+    ) -> StepResult:
         columns = len(records.targets)
         share = _Share(matrix=_matrix(self.alpha, columns), clip=self.clip, dropped=[])
         given = kept(records, self.given, self.method_name)
@@ -63,7 +63,7 @@ class MuralidharSarathy(Synthesiser):
         facts = {**change.facts, "alpha": share.matrix.tolist()}
         if share.dropped:
             facts["smallest eigenvalue of the noise covariance that was clipped"] = min(share.dropped)
-        return Change(records=change.records, facts=facts)
+        return StepResult(records=change.records, facts=facts)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)

@@ -2,14 +2,14 @@
 
 import numpy as np
 
-from shoal.change import Change
-from shoal.groups import Partition, Progress
+from shoal.data.partition import Partition, Progress
+from shoal.data.records import Records
 from shoal.kernels.arrays import Floats
 from shoal.kernels.tall import times
 from shoal.methods import method
-from shoal.records import Records
-from shoal.replace.frames import Split, factor, rotate
+from shoal.replace._residuals.rotation import Split, factor, rotate
 from shoal.replace.synthesis import Synthesiser
+from shoal.step_result import StepResult
 
 
 @method("normal", title="Multivariate normal draw", source="Oganian & Domingo-Ferrer (2017)")
@@ -31,7 +31,7 @@ class Normal(Synthesiser):
 
     def apply(
         self, records: Records, partition: Partition, rng: np.random.Generator, progress: Progress = None
-    ) -> Change:
+    ) -> StepResult:
         needs = len(records.targets) + 1
         draw = rotate if self.exact else _free
         return self._synthesise(records, partition, (), needs, draw, rng, progress, exact=self.exact)

@@ -2,12 +2,12 @@
 
 import numpy as np
 
-from shoal.change import Change
-from shoal.groups import Partition, Progress
+from shoal.data.partition import Partition, Progress
+from shoal.data.records import Records
 from shoal.kernels.arrays import Longs
 from shoal.methods import method
-from shoal.records import Records
-from shoal.replace.replacement import Replacement
+from shoal.replace.base import Replacement
+from shoal.step_result import StepResult
 
 
 @method("permutation", title="Permutation inside the group", source="Soria-Comas & Domingo-Ferrer (2012)")
@@ -28,7 +28,7 @@ class Permutation(Replacement):
 
     def apply(
         self, records: Records, partition: Partition, rng: np.random.Generator, progress: Progress = None
-    ) -> Change:
+    ) -> StepResult:
         names = records.targets
         order = np.argsort(partition.labels, kind="stable")
         changed, moved = [], np.zeros(len(records), dtype=bool)
@@ -41,7 +41,7 @@ class Permutation(Replacement):
             moved |= new.identity() != variable.identity()
             changed.append(new)
         facts = {"groups": partition.n_groups, "smallest group": partition.k, "records unchanged": int((~moved).sum())}
-        return Change(records=records.with_variables(*changed), facts=facts)
+        return StepResult(records=records.with_variables(*changed), facts=facts)
 
 
 def _shuffled(partition: Partition, order: Longs, rng: np.random.Generator) -> Longs:

@@ -5,17 +5,17 @@ from typing import Any
 
 import numpy as np
 
-from shoal.change import Change
-from shoal.groups import Partition, Progress
+from shoal.data.partition import Partition, Progress
+from shoal.data.records import Records, Variable
 from shoal.kernels.arrays import Floats, Ints, ints
 from shoal.kernels.logit import INTERCEPT_PRECISION, SLOPE_PRECISION, multinomial_logit
 from shoal.kernels.tall import cross, times, triangular
 from shoal.methods import method
-from shoal.records import Records, Variable
-from shoal.replace.frames import NEGLIGIBLE
+from shoal.replace._residuals.rotation import NEGLIGIBLE
 from shoal.replace.marginals import Margin, margin
 from shoal.replace.support import Support
 from shoal.replace.synthesis import Synthesiser, account, kept, large_enough
+from shoal.step_result import StepResult
 
 
 @method(
@@ -57,12 +57,12 @@ class SequentialRegression(Synthesiser):
 
     def apply(
         self, records: Records, partition: Partition, rng: np.random.Generator, progress: Progress = None
-    ) -> Change:
+    ) -> StepResult:
         names = records.targets
         given = kept(records, self.given, self.method_name)
         records.complete((*names, *given), self.method_name)
         if not names or not len(records):
-            return Change(records=records, facts={"groups": partition.n_groups})
+            return StepResult(records=records, facts={"groups": partition.n_groups})
         columns = [_Column.of(records[name], self) for name in names]
         beside = [_Column.of(records[name], self) for name in given]
         needs = _largest_linear(beside, columns) + 1
@@ -76,7 +76,9 @@ class SequentialRegression(Synthesiser):
             if progress is not None:
                 progress((number + 1) / groups.n_groups)
         changed = [column.variable.with_values(values) for column, values in zip(columns, new)]
-        return Change(records=records.with_variables(*changed), facts=_facts(columns, drawn, new, partition, groups))
+        return StepResult(
+            records=records.with_variables(*changed), facts=_facts(columns, drawn, new, partition, groups)
+        )
 
     def _group(
         self,

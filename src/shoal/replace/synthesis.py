@@ -10,14 +10,13 @@ from typing import Any, Literal
 
 import numpy as np
 
-from shoal.change import Change
+from shoal.data.partition import Partition, Progress
+from shoal.data.records import Records
 from shoal.errors import ParameterError, plural, quoted
-from shoal.groups import Partition, Progress
 from shoal.kernels.arrays import Bools, Floats, Longs
 from shoal.kernels.tall import cross
 from shoal.methods import family
-from shoal.records import Records
-from shoal.replace.frames import (
+from shoal.replace._residuals.rotation import (
     LAST_DIGIT,
     NEGLIGIBLE,
     Split,
@@ -28,9 +27,10 @@ from shoal.replace.frames import (
     split,
     stacks,
 )
+from shoal.replace.base import Replacement
 from shoal.replace.marginals import Marginals, margin
-from shoal.replace.replacement import Replacement
 from shoal.replace.support import Rule, Support
+from shoal.step_result import StepResult
 
 Small = Literal["refuse", "merge", "allow"]
 
@@ -76,14 +76,14 @@ class Synthesiser(Replacement):
         progress: Progress,
         *,
         exact: bool = True,
-    ) -> Change:
+    ) -> StepResult:
         """Replace the targets by draws; `needs` is the least dimension of a group's residuals."""
         names = records.targets
         name = self.method_name
         records.complete((*names, *given), name)
         x, y = records.raw(names), records.raw(given)
         if not len(x) or not names:
-            return Change(records=records, facts={"groups": partition.n_groups})
+            return StepResult(records=records, facts={"groups": partition.n_groups})
         groups = large_enough(partition, records.matrix(names), y, needs, self.small, name)
         margins = [margin(x[:, j], self.marginals, column) for j, column in enumerate(names)]
         scaled = np.column_stack([m.there(x[:, j]) for j, m in enumerate(margins)])
@@ -108,7 +108,7 @@ class Synthesiser(Replacement):
             "values as drawn": support.violations(drawn),
             "values as released": support.violations(new),
         }
-        return Change(records=records.with_raw(names, new), facts=facts)
+        return StepResult(records=records.with_raw(names, new), facts=facts)
 
 
 def kept(records: Records, given: tuple[str, ...] | None, name: str) -> tuple[str, ...]:

@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from shoal.evidence import rounded
-from shoal.hierarchy import number_label
+from shoal.data.hierarchy import number_label
+from shoal.data.records import Variable
+from shoal.judges.evidence import rounded
 from shoal.kernels.arrays import Bools, Floats
-from shoal.records import Variable
 
 BINS = 24
 PLACEHOLDERS = {"#010203": "before", "#040506": "after", "#070809": "ink", "#0a0b0c": "faint", "#0d0e0f": "soft"}

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from shoal.records import Variable
+from shoal.data.records import Variable
 from shoal.report.charts import distribution
 from shoal.report.dossier import Dossier
 

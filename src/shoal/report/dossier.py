@@ -5,10 +5,10 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
-from shoal.evidence import Finding, Verdict
+from shoal.data.records import Records
+from shoal.judges.evidence import Finding, Verdict
 from shoal.plan import Plan
 from shoal.plan.publication import hidden_cells, public_verdict, public_yaml
-from shoal.records import Records
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)

@@ -6,7 +6,7 @@ from typing import Any, Literal, NotRequired, cast
 from pydantic import ConfigDict, TypeAdapter, with_config
 from typing_extensions import TypedDict
 
-from shoal.evidence import RECORD_VERSION, Evidence, as_json, rounded
+from shoal.judges.evidence import RECORD_VERSION, Evidence, as_json, rounded
 from shoal.report.content import columns_of, in_words, removed, threshold_of, unchanged
 from shoal.report.dossier import Dossier
 

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
-from shoal.evidence import Finding
+from shoal.judges.evidence import Finding
 from shoal.methods import registered
 from shoal.report.charts import drawn
 from shoal.report.content import columns_of, figure, in_words, removed, threshold_of, unchanged
@@ -65,15 +65,15 @@ def _page(
     frontier: Mapping[str, Any] | None,
     private: Mapping[str, Any] | None,
 ) -> str:
-    measured = [(f, room, source) for f, room, source in _with_source(dossier.findings) if f.value is not None]
+    measured = [(f, kind, source) for f, kind, source in _with_source(dossier.findings) if f.value is not None]
     return render(
         "page.html",
         dossier=dossier,
         private=private,
         verdicts=dossier.verdicts if private else dossier.public_verdicts,
         promised=bool(dossier.plan.requirements),
-        risks=[(f, dossier.figure_before(f.title), source) for f, room, source in measured if room == "risk"],
-        losses=[(f, source) for f, room, source in measured if room == "utility"],
+        risks=[(f, dossier.figure_before(f.title), source) for f, kind, source in measured if kind == "risk"],
+        losses=[(f, source) for f, kind, source in measured if kind == "utility"],
         unmeasured=[f for f in dossier.findings if f.value is None],
         by_column=_by_column(dossier.findings),
         columns=columns_of(dossier, threshold, public=not private),
@@ -104,7 +104,7 @@ def render(template: str, **content: Any) -> str:
 
 
 def _with_source(findings: Sequence[Finding]) -> list[tuple[Finding, str, str]]:
-    homes = {e.name: (e.room, e.source) for room in ("risk", "utility") for e in registered(room)}
+    homes = {e.name: (e.kind, e.source) for kind in ("risk", "utility") for e in registered(kind)}
     return [(finding, *homes[finding.measure]) for finding in findings]
 
 

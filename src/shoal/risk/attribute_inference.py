@@ -8,15 +8,15 @@ from annotated_types import Ge, Gt
 from numpy.typing import NDArray
 from scipy.special import ndtri
 
-from shoal.compare import ROUNDING, UNPAIRED, codes_like, common, comparable, counterparts, embedded
+from shoal.data.partition import Partition
+from shoal.data.records import Records
 from shoal.errors import MissingDependency, quoted
-from shoal.evidence import Finding, Interval, proportion_interval
-from shoal.groups import Partition
+from shoal.judges.evidence import Finding, Interval, proportion_interval
+from shoal.judges.table_pair import ROUNDING, UNPAIRED, codes_like, common, comparable, counterparts, embedded
 from shoal.kernels.arrays import Bools, Floats, Longs
 from shoal.kernels.nearest import distinct, nearest_point
 from shoal.methods import method
-from shoal.records import Records
-from shoal.risk.measure import RiskMeasure
+from shoal.risk.base import RiskMeasure
 
 TREES = 50
 """Trees of the forest: the vote of so many is stable to about 1/sqrt(50) of a tree's own spread."""

@@ -4,13 +4,13 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from shoal.compare import NO_HOLDOUT, common, comparable, counterparts, embedded
-from shoal.evidence import Finding, proportion_interval
-from shoal.groups import Partition
+from shoal.data.partition import Partition
+from shoal.data.records import Records
+from shoal.judges.evidence import Finding, proportion_interval
+from shoal.judges.table_pair import NO_HOLDOUT, common, comparable, counterparts, embedded
 from shoal.kernels.nearest import TIE, nearest_distance
 from shoal.methods import method
-from shoal.records import Records
-from shoal.risk.measure import RiskMeasure
+from shoal.risk.base import RiskMeasure
 from shoal.risk.tables import like
 
 

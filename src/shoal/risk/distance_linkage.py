@@ -5,15 +5,15 @@ from typing import Annotated, ClassVar, Literal
 import numpy as np
 from annotated_types import Ge
 
-from shoal.compare import NOBODY, NOTHING_KNOWN, UNPAIRED, common, counterparts, embedded
+from shoal.data.partition import Partition
+from shoal.data.records import Records
 from shoal.errors import quoted
-from shoal.evidence import Finding, proportion_interval
-from shoal.groups import Partition
+from shoal.judges.evidence import Finding, proportion_interval
+from shoal.judges.table_pair import NOBODY, NOTHING_KNOWN, UNPAIRED, common, counterparts, embedded
 from shoal.kernels.arrays import Floats
 from shoal.kernels.nearest import NO_LIMIT, link
 from shoal.methods import method
-from shoal.records import Records
-from shoal.risk.measure import RiskMeasure
+from shoal.risk.base import RiskMeasure
 
 EFFORT = 300_000_000_000
 """Points times (dimensions + OVERHEAD) that a minute can look at (bench/judgement.py)."""

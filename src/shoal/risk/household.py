@@ -4,13 +4,13 @@ from typing import ClassVar
 
 import numpy as np
 
-from shoal.evidence import Finding
-from shoal.groups import Partition
+from shoal.data.partition import Partition
+from shoal.data.records import Records
+from shoal.judges.evidence import Finding
 from shoal.kernels.arrays import Floats, Longs
 from shoal.methods import method
-from shoal.records import Records
+from shoal.risk.base import RiskMeasure
 from shoal.risk.individual import individual_risk
-from shoal.risk.measure import RiskMeasure
 from shoal.risk.population import population_classes
 
 

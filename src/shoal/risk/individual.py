@@ -6,12 +6,12 @@ import numpy as np
 from annotated_types import Gt, Le
 from numpy.typing import ArrayLike
 
-from shoal.evidence import Finding
-from shoal.groups import Partition
+from shoal.data.partition import Partition
+from shoal.data.records import Records
+from shoal.judges.evidence import Finding
 from shoal.kernels.arrays import Floats, floats
 from shoal.methods import method
-from shoal.records import Records
-from shoal.risk.measure import RiskMeasure
+from shoal.risk.base import RiskMeasure
 from shoal.risk.population import population_classes
 
 LONG = 30

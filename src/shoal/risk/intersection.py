@@ -5,14 +5,14 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from shoal.compare import common, counterparts
+from shoal.data.partition import Partition
+from shoal.data.records import Records
 from shoal.errors import quoted
-from shoal.evidence import Finding, proportion_interval
-from shoal.groups import Partition
+from shoal.judges.evidence import Finding, proportion_interval
+from shoal.judges.table_pair import common, counterparts
 from shoal.kernels.arrays import Bools, Longs
 from shoal.methods import method
-from shoal.records import Records
-from shoal.risk.measure import RiskMeasure
+from shoal.risk.base import RiskMeasure
 from shoal.risk.tables import like
 
 BLOCK = 10_000_000

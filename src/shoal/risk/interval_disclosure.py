@@ -5,14 +5,14 @@ from typing import Annotated, ClassVar, Literal
 import numpy as np
 from annotated_types import Gt, Le, MinLen
 
-from shoal.compare import NOTHING_CONTINUOUS, ROUNDING, UNPAIRED, common, counterparts
-from shoal.evidence import Finding
-from shoal.groups import Partition
+from shoal.data.partition import Partition
+from shoal.data.records import Records
+from shoal.judges.evidence import Finding
+from shoal.judges.table_pair import NOTHING_CONTINUOUS, ROUNDING, UNPAIRED, common, counterparts
 from shoal.kernels.arrays import Bools, Floats
 from shoal.kernels.rank_swap import window_of
 from shoal.methods import method
-from shoal.records import Records
-from shoal.risk.measure import RiskMeasure
+from shoal.risk.base import RiskMeasure
 
 ONE_TO_TEN_PERCENT = tuple(i / 100 for i in range(1, 11))
 

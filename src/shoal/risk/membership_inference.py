@@ -5,14 +5,14 @@ from typing import Any, ClassVar
 import numpy as np
 from scipy.special import ndtri
 
-from shoal.compare import NO_HOLDOUT, common, comparable, counterparts, embedded
-from shoal.evidence import Finding, Interval
-from shoal.groups import Partition
+from shoal.data.partition import Partition
+from shoal.data.records import Records
+from shoal.judges.evidence import Finding, Interval
+from shoal.judges.table_pair import NO_HOLDOUT, common, comparable, counterparts, embedded
 from shoal.kernels.arrays import Floats
 from shoal.kernels.nearest import nearest_distance
 from shoal.methods import method
-from shoal.records import Records
-from shoal.risk.measure import RiskMeasure
+from shoal.risk.base import RiskMeasure
 from shoal.risk.tables import like
 
 

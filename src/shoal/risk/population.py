@@ -4,9 +4,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from shoal.compare import NOBODY
+from shoal.data.records import Records
+from shoal.judges.table_pair import NOBODY
 from shoal.kernels.arrays import Floats, Longs
-from shoal.records import Records
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)

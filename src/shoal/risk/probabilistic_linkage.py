@@ -7,14 +7,14 @@ import numpy as np
 from annotated_types import Ge, Gt, Le
 from numpy.typing import NDArray
 
-from shoal.compare import NOTHING_KNOWN, UNPAIRED, common, counterparts
+from shoal.data.partition import Partition
+from shoal.data.records import Records, Variable
 from shoal.errors import quoted
-from shoal.evidence import Finding, proportion_interval
-from shoal.groups import Partition
+from shoal.judges.evidence import Finding, proportion_interval
+from shoal.judges.table_pair import NOTHING_KNOWN, UNPAIRED, common, counterparts
 from shoal.kernels.arrays import Bools, Floats, Longs
 from shoal.methods import method
-from shoal.records import Records, Variable
-from shoal.risk.measure import RiskMeasure
+from shoal.risk.base import RiskMeasure
 from shoal.risk.text_similarity import jaro_winkler
 
 MOST_COLUMNS = 16

@@ -5,12 +5,12 @@ from typing import Annotated, ClassVar
 import numpy as np
 from annotated_types import Gt, Le
 
-from shoal.compare import NOBODY
-from shoal.evidence import Finding
-from shoal.groups import Partition
+from shoal.data.partition import Partition
+from shoal.data.records import Records
+from shoal.judges.evidence import Finding
+from shoal.judges.table_pair import NOBODY
 from shoal.methods import method
-from shoal.records import Records
-from shoal.risk.measure import RiskMeasure
+from shoal.risk.base import RiskMeasure
 
 
 @method("prosecutor", title="Prosecutor risk", source="El Emam & Dankar (2008)")

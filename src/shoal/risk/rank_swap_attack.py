@@ -5,15 +5,15 @@ from typing import Annotated, ClassVar
 import numpy as np
 from annotated_types import Ge, Gt, Le
 
-from shoal.compare import UNPAIRED, counterparts
+from shoal.data.partition import Partition
+from shoal.data.records import Records
 from shoal.errors import quoted
-from shoal.evidence import Finding, proportion_interval
-from shoal.groups import Partition
+from shoal.judges.evidence import Finding, proportion_interval
+from shoal.judges.table_pair import UNPAIRED, counterparts
 from shoal.kernels.arrays import Longs
 from shoal.kernels.rank_swap import window_of
 from shoal.methods import method
-from shoal.records import Records
-from shoal.risk.measure import RiskMeasure
+from shoal.risk.base import RiskMeasure
 
 PAIRS = 500_000_000
 """So many pairs are some seconds' work; above it records are sampled."""

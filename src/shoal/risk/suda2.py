@@ -7,13 +7,13 @@ from typing import Annotated, Any, ClassVar, Literal
 import numpy as np
 from annotated_types import Ge, Gt, Lt
 
-from shoal.evidence import Finding
-from shoal.groups import Partition
+from shoal.data.partition import Partition
+from shoal.data.records import Records
+from shoal.judges.evidence import Finding
 from shoal.kernels.arrays import Floats, Ints, floats, ints
 from shoal.kernels.suda2 import MOST_COLUMNS, factorials, suda2
 from shoal.methods import method
-from shoal.records import Records
-from shoal.risk.measure import RiskMeasure
+from shoal.risk.base import RiskMeasure
 from shoal.risk.population import sampling_weights
 
 

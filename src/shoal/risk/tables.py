@@ -6,11 +6,11 @@ from typing import Any
 import narwhals.stable.v2 as nw
 import numpy as np
 
+from shoal.data.microdata import Microdata, as_records
+from shoal.data.records import Records
+from shoal.data.schema import Column
 from shoal.errors import DataError
 from shoal.files.tables import read
-from shoal.microdata import Microdata, as_records
-from shoal.records import Records
-from shoal.schema import Column
 
 
 def like(known: Records, table: Any) -> Records:

@@ -5,16 +5,16 @@ from typing import Annotated, Any, ClassVar
 
 import numpy as np
 
-from shoal.compare import NOBODY, NOTHING_KNOWN, UNPAIRED, common, counterparts, embedded
+from shoal.data.partition import Partition
+from shoal.data.records import Records
 from shoal.errors import quoted
-from shoal.evidence import Finding, proportion_interval
-from shoal.groups import Partition
+from shoal.judges.evidence import Finding, proportion_interval
+from shoal.judges.table_pair import NOBODY, NOTHING_KNOWN, UNPAIRED, common, counterparts, embedded
 from shoal.kernels.arrays import Floats, Longs
 from shoal.kernels.fuzzy import COINCIDENT
 from shoal.kernels.nearest import link
 from shoal.methods import method, nested
-from shoal.records import Records
-from shoal.risk.measure import RiskMeasure
+from shoal.risk.base import RiskMeasure
 
 ASSIGNED = 3000
 """Up to so many records the attacker who counts is run: his assignment grows with the cube of their number."""

@@ -7,14 +7,14 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from shoal.compare import common, comparable
-from shoal.evidence import Finding
-from shoal.groups import Partition
+from shoal.data.partition import Partition
+from shoal.data.records import Records, Variable
+from shoal.judges.evidence import Finding
+from shoal.judges.table_pair import common, comparable
 from shoal.kernels.arrays import Floats
 from shoal.methods import method
-from shoal.records import Records, Variable
+from shoal.utility.base import UtilityMeasure
 from shoal.utility.correlation_change import correlations
-from shoal.utility.measure import UtilityMeasure
 
 
 @method(

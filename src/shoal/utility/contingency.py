@@ -6,13 +6,13 @@ from typing import Annotated, ClassVar
 import numpy as np
 from annotated_types import Ge, Le
 
-from shoal.compare import common, comparable
-from shoal.evidence import Finding
-from shoal.groups import Partition
+from shoal.data.partition import Partition
+from shoal.data.records import Records, Variable
+from shoal.judges.evidence import Finding
+from shoal.judges.table_pair import common, comparable
 from shoal.kernels.arrays import Floats, Longs
 from shoal.methods import method
-from shoal.records import Records, Variable
-from shoal.utility.measure import UtilityMeasure
+from shoal.utility.base import UtilityMeasure
 
 
 @method("contingency", title="Change of contingency tables", source="Hundepool et al. (2012)")

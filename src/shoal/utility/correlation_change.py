@@ -4,13 +4,13 @@ from typing import ClassVar
 
 import numpy as np
 
-from shoal.compare import common
-from shoal.evidence import Finding
-from shoal.groups import Partition
+from shoal.data.partition import Partition
+from shoal.data.records import Records
+from shoal.judges.evidence import Finding
+from shoal.judges.table_pair import common
 from shoal.kernels.arrays import Bools, Floats
 from shoal.methods import method
-from shoal.records import Records
-from shoal.utility.measure import UtilityMeasure
+from shoal.utility.base import UtilityMeasure
 
 
 @method("correlation-change", title="Change of correlations", source="Domingo-Ferrer & Torra (2001)")

@@ -4,14 +4,14 @@ from typing import ClassVar
 
 import numpy as np
 
-from shoal.compare import common
+from shoal.data.partition import Partition
+from shoal.data.records import Records
 from shoal.errors import quoted
-from shoal.evidence import Finding
-from shoal.groups import Partition
+from shoal.judges.evidence import Finding
+from shoal.judges.table_pair import common
 from shoal.methods import method
-from shoal.records import Records
+from shoal.utility.base import UtilityMeasure
 from shoal.utility.correlation_change import complete, correlations
-from shoal.utility.measure import UtilityMeasure
 
 
 @method(

@@ -4,13 +4,13 @@ from typing import ClassVar
 
 import numpy as np
 
-from shoal.compare import NOTHING_CONTINUOUS, UNPAIRED, common, counterparts, moved_constant
+from shoal.data.partition import Partition
+from shoal.data.records import Records
 from shoal.errors import quoted
-from shoal.evidence import Finding
-from shoal.groups import Partition
+from shoal.judges.evidence import Finding
+from shoal.judges.table_pair import NOTHING_CONTINUOUS, UNPAIRED, common, counterparts, moved_constant
 from shoal.methods import method
-from shoal.records import Records
-from shoal.utility.measure import UtilityMeasure
+from shoal.utility.base import UtilityMeasure
 
 
 @method(

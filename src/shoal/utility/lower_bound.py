@@ -5,13 +5,13 @@ from typing import Annotated, Any, Literal
 import numpy as np
 from annotated_types import Ge
 
-from shoal.evidence import Finding
-from shoal.groups import Partition
+from shoal.data.partition import Partition
+from shoal.data.records import Records
+from shoal.judges.evidence import Finding
 from shoal.kernels.arrays import Floats
 from shoal.methods import method
-from shoal.records import Records
-from shoal.set_partition import MOST_RECORDS, groups_of, neighbour_bound, relaxation
-from shoal.utility.measure import UtilityMeasure
+from shoal.partition._bounds import MOST_RECORDS, groups_of, neighbour_bound, relaxation
+from shoal.utility.base import UtilityMeasure
 
 
 @method("lower-bound", title="Proven lower bound of the loss of microaggregation", source="shoal")
@@ -21,7 +21,7 @@ class LowerBound(UtilityMeasure):
     IL = 100 SSE / SST over the quasi-identifiers, as for microaggregation with means. "neighbours": half of what
     a record loses to its k - 1 nearest, over k, summed; quick. "set-partition": the linear relaxation of choosing
     the best groups, solved by column generation; much closer, for up to 5 000 records and k up to about 5; proven
-    even where it stops before the end (see `shoal.set_partition`).
+    even where it stops before the end (see `shoal.partition._bounds`).
 
     Parameters
     ----------

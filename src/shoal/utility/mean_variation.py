@@ -5,13 +5,13 @@ from typing import Annotated
 import numpy as np
 from annotated_types import Ge, Gt, Le
 
-from shoal.compare import NOTHING_CONTINUOUS, UNPAIRED, common, counterparts
-from shoal.evidence import Finding
-from shoal.groups import Partition
+from shoal.data.partition import Partition
+from shoal.data.records import Records
+from shoal.judges.evidence import Finding
+from shoal.judges.table_pair import NOTHING_CONTINUOUS, UNPAIRED, common, counterparts
 from shoal.kernels.arrays import Floats
 from shoal.methods import method
-from shoal.records import Records
-from shoal.utility.measure import UtilityMeasure
+from shoal.utility.base import UtilityMeasure
 
 
 @method(

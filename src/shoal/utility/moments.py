@@ -5,15 +5,15 @@ from typing import Annotated, Any, Literal
 import numpy as np
 from annotated_types import Ge
 
-from shoal.compare import NOTHING_CONTINUOUS, common
-from shoal.evidence import Finding
-from shoal.groups import Partition
+from shoal.data.partition import Partition
+from shoal.data.records import Records
+from shoal.judges.evidence import Finding
+from shoal.judges.table_pair import NOTHING_CONTINUOUS, common
 from shoal.kernels.arrays import Floats
 from shoal.kernels.tall import cross
 from shoal.methods import method
-from shoal.records import Records
+from shoal.utility.base import UtilityMeasure
 from shoal.utility.correlation_change import complete
-from shoal.utility.measure import UtilityMeasure
 
 BLOCK = 1 << 12
 """Records whose products are held at once."""

@@ -8,16 +8,16 @@ from typing import Annotated, Any, ClassVar, Literal
 import numpy as np
 from annotated_types import Ge
 
-from shoal.compare import common
+from shoal.data.partition import Partition
+from shoal.data.records import Records, Variable
 from shoal.errors import MissingDependency
-from shoal.evidence import Finding
-from shoal.groups import Partition
+from shoal.judges.evidence import Finding
+from shoal.judges.table_pair import common
 from shoal.kernels.arrays import Floats, Longs
 from shoal.kernels.logit import multinomial_logit
 from shoal.kernels.tall import orthonormal, times, triangular
 from shoal.methods import method
-from shoal.records import Records, Variable
-from shoal.utility.measure import UtilityMeasure
+from shoal.utility.base import UtilityMeasure
 
 COLLINEAR = 1e-7
 """A feature whose part orthogonal to those before is smaller than this, relative to itself, is left out."""

@@ -5,14 +5,14 @@ from typing import Annotated, ClassVar
 import numpy as np
 from annotated_types import Ge, Le, MinLen
 
-from shoal.compare import NOTHING_CONTINUOUS, common, moved_constant
+from shoal.data.partition import Partition
+from shoal.data.records import Records
 from shoal.errors import quoted
-from shoal.evidence import Finding
-from shoal.groups import Partition
+from shoal.judges.evidence import Finding
+from shoal.judges.table_pair import NOTHING_CONTINUOUS, common, moved_constant
 from shoal.kernels.arrays import Bools, Longs
 from shoal.methods import method
-from shoal.records import Records
-from shoal.utility.measure import UtilityMeasure
+from shoal.utility.base import UtilityMeasure
 
 FEWEST = 5
 """Original records that a tail must hold for its quantile to be told by column: others are extreme values."""

@@ -5,16 +5,16 @@ from typing import ClassVar, Literal
 
 import numpy as np
 
-from shoal.compare import common
+from shoal.data.partition import Partition
+from shoal.data.records import Records
 from shoal.errors import quoted
-from shoal.evidence import Finding
-from shoal.groups import Partition
+from shoal.judges.evidence import Finding
+from shoal.judges.table_pair import common
 from shoal.kernels.arrays import Floats
 from shoal.kernels.tall import independent, triangular
 from shoal.methods import method
-from shoal.records import Records
+from shoal.utility.base import UtilityMeasure
 from shoal.utility.correlation_change import complete
-from shoal.utility.measure import UtilityMeasure
 
 COLLINEAR = 1e-9
 """A column whose residual variance given the columns before is below this share of its variance is left out."""

@@ -5,13 +5,13 @@ from typing import Annotated, ClassVar
 import numpy as np
 from annotated_types import Ge
 
-from shoal.compare import codes_like, common
-from shoal.evidence import Finding
-from shoal.groups import Partition
+from shoal.data.partition import Partition
+from shoal.data.records import Records, Variable
+from shoal.judges.evidence import Finding
+from shoal.judges.table_pair import codes_like, common
 from shoal.kernels.arrays import Floats, Longs
 from shoal.methods import method
-from shoal.records import Records, Variable
-from shoal.utility.measure import UtilityMeasure
+from shoal.utility.base import UtilityMeasure
 
 
 @method("subgroup-means", title="Change of means in subgroups", source="Hundepool et al. (2012)")

@@ -7,14 +7,14 @@ from annotated_types import Ge
 from numpy.typing import NDArray
 from scipy.special import ndtri
 
-from shoal.compare import codes_like, common, comparable, counterparts, embedded
+from shoal.data.partition import Partition
+from shoal.data.records import Records, Variable
 from shoal.errors import MissingDependency
-from shoal.evidence import Finding, Interval
-from shoal.groups import Partition
+from shoal.judges.evidence import Finding, Interval
+from shoal.judges.table_pair import codes_like, common, comparable, counterparts, embedded
 from shoal.kernels.arrays import Floats, Longs
 from shoal.methods import method
-from shoal.records import Records, Variable
-from shoal.utility.measure import UtilityMeasure
+from shoal.utility.base import UtilityMeasure
 
 
 @method(

@@ -4,14 +4,14 @@ from typing import ClassVar
 
 import numpy as np
 
-from shoal.compare import NOTHING_CONTINUOUS, common, moved_constant
+from shoal.data.partition import Partition
+from shoal.data.records import Records
 from shoal.errors import quoted
-from shoal.evidence import Finding
-from shoal.groups import Partition
+from shoal.judges.evidence import Finding
+from shoal.judges.table_pair import NOTHING_CONTINUOUS, common, moved_constant
 from shoal.kernels.arrays import Floats
 from shoal.methods import method
-from shoal.records import Records
-from shoal.utility.measure import UtilityMeasure
+from shoal.utility.base import UtilityMeasure
 
 
 @method("univariate-change", title="Change of means and variances", source="Domingo-Ferrer & Torra (2001)")

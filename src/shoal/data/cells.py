@@ -1,0 +1,358 @@
+"""The cells of a column in numbers, and back: what a `Variable` holds for each type of data.
+
+In a continuous column numbers stay as they are, dates become days, times and durations microseconds. In any other
+column cells become codes into its categories. The way back gives the type that came in where it can hold the values.
+"""
+
+from collections.abc import Sequence
+from datetime import date, datetime, time, timedelta
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import narwhals.stable.v2 as nw
+import numpy as np
+from numpy.typing import NDArray
+
+from shoal.data.records import EXACT_INTEGERS, Unit, Variable, check_magnitude
+from shoal.data.schema import Column, Level
+from shoal.errors import DataError, SchemaError, plural
+from shoal.kernels.arrays import Bools, Floats, Ints, floats, ints, longs
+from shoal.kernels.classes import distinct, first_rows, renumber, text_codes
+
+BEYOND_INT64 = (nw.UInt64, nw.Int128, nw.UInt128)
+NO_CELLS = (nw.List, nw.Array, nw.Struct, nw.Binary, nw.Unknown)
+"""What a cell of a table of records cannot hold."""
+
+UNCOMPARED = ("identifier", "other")
+"""Roles whose cells no guarantee compares."""
+
+SIMPLE = {str, int, float, bool, Decimal, date, datetime, time, timedelta}
+
+
+# From cells to numbers
+
+
+def encode(series: nw.Series[Any], column: Column, folder: Path) -> Variable:
+    """A column in numbers as its description says, missing values still missing; hierarchies are read in `folder`.
+
+    Numbers that need no conversion are seen where they stand in the table, not copied.
+    """
+    dtype = series.dtype
+    _check_cells(series, dtype)
+    if column.role not in UNCOMPARED:
+        _check_exact(series, dtype)
+    level = column.level or _default_level(dtype, column)
+    common: dict[str, Any] = {
+        "name": series.name,
+        "role": column.role,
+        "level": level,
+        "weight": column.weight,
+        "scale": column.scale,
+    }
+    if level == "continuous":
+        values = _numbers(series, dtype)
+        if column.role == "weight" and (wrong := int((values <= 0).sum())):
+            raise DataError(
+                f"The weight column '{series.name}' has {plural(wrong, 'weight')} of zero or less; a "
+                f"record stands for a positive number of persons. Correct them."
+            )
+        return Variable(values=values, unit=_unit(dtype), **common)
+    codes, categories = _categories(series, dtype, column)
+    try:
+        hierarchy = column.load_hierarchy([str(c) for c in categories if c is not None], folder)
+    except SchemaError as error:
+        raise SchemaError(f"Column '{series.name}': {error}") from None
+    return Variable(values=codes, categories=categories, hierarchy=hierarchy, **common)
+
+
+def _check_cells(series: nw.Series[Any], dtype: Any) -> None:
+    """A frame's column of anything may hold cells of one simple type, and then only."""
+    if dtype.is_numeric() or dtype == nw.String:
+        return
+    if dtype == nw.Object:
+        types = {type(v) for v, gone in zip(series.to_list(), _missing(series)) if not gone}
+        fits = not types or (len(types) == 1 and types <= SIMPLE)
+    else:
+        fits = dtype not in NO_CELLS or (dtype == nw.Unknown and bool(series.is_null().all()))
+    if not fits:
+        raise _unfit(series, dtype)
+
+
+def _unfit(series: nw.Series[Any], dtype: Any) -> DataError:
+    return DataError(
+        f"Column '{series.name}' holds {type(dtype).__name__.lower()} cells, or cells of several types; a column "
+        f"must hold numbers, text, dates or truth values. Convert it, or take it out of the table."
+    )
+
+
+def _check_exact(series: nw.Series[Any], dtype: Any) -> None:
+    """Cells that differ must differ in numbers too, or what counts as equal would be written differently."""
+    if dtype not in (nw.Decimal, nw.Time, nw.Datetime, nw.Duration):
+        return
+    known = series.drop_nulls()
+    if dtype == nw.Decimal and any(Decimal(repr(float(cell))) != cell for cell in known.unique().to_list()):
+        raise DataError(
+            f"Column '{series.name}' has decimal numbers with more digits than a number holds exactly. "
+            f"Round it to 15 digits, or make it text and nominal."
+        )
+    if dtype == nw.Time:
+        finer = (known.cast(nw.Int64) % 1000 != 0).any()
+    elif isinstance(dtype, (nw.Datetime, nw.Duration)) and dtype.time_unit == "ns":
+        stamps = known.dt.timestamp("ns") if isinstance(dtype, nw.Datetime) else known.dt.total_nanoseconds()
+        finer = (stamps % 1000 != 0).any()
+    else:
+        return
+    if finer:
+        raise DataError(
+            f"Column '{series.name}' has times finer than a microsecond, which are not told apart. "
+            f"Round it to microseconds."
+        )
+
+
+def _unit(dtype: Any) -> Unit | None:
+    if dtype == nw.Date:
+        return "date"
+    return "datetime" if dtype == nw.Datetime else "duration" if dtype == nw.Duration else None
+
+
+def _default_level(dtype: Any, column: Column) -> Level:
+    if column.role in ("identifier", "household", "stratum"):
+        return "nominal"
+    if column.order is not None:
+        return "ordinal"
+    if column.hierarchy is not None:
+        return "nominal"
+    numeric = dtype.is_numeric() or dtype in (nw.Date, nw.Datetime, nw.Duration)
+    return "continuous" if numeric else "nominal"
+
+
+def _plain(series: nw.Series[Any], dtype: Any) -> NDArray[Any] | None:
+    """The numbers of a column where NumPy can hold them as they are (NaN for missing); None otherwise."""
+    kinds = "iu" if dtype.is_integer() and dtype not in BEYOND_INT64 else "f" if dtype.is_float() else ""
+    if not kinds:
+        return None
+    values = series.to_native().to_numpy()
+    if values.dtype.kind not in kinds:
+        return None
+    values = np.ascontiguousarray(values).view()
+    values.flags.writeable = False
+    return values
+
+
+def _numbers(series: nw.Series[Any], dtype: Any) -> NDArray[Any]:
+    """Shape (n,); float64, or whole numbers as they are."""
+    values = _plain(series, dtype)
+    if values is None:
+        values = _converted(series, dtype)
+    if values.dtype.kind == "f":
+        if not np.isfinite(values).all() and (infinite := int(np.isinf(values).sum())):
+            raise DataError(
+                f"Column '{series.name}' has {plural(infinite, 'infinite value')}; numbers must be finite. "
+                f"Replace them before the release."
+            )
+        check_magnitude(values, series.name)
+        return floats(values)
+    if values.dtype.itemsize == 8 and len(values) and max(int(values.max()), -int(values.min())) > EXACT_INTEGERS:
+        raise _inexact(series)
+    return values
+
+
+def _inexact(series: nw.Series[Any]) -> DataError:
+    return DataError(
+        f"Column '{series.name}' has integers beyond 2^53, which are not exact as numbers. "
+        f"Set level: nominal, or rescale it."
+    )
+
+
+def _converted(series: nw.Series[Any], dtype: Any) -> Floats:
+    if dtype.is_temporal():
+        days = dtype == nw.Date
+        if isinstance(dtype, nw.Datetime) and dtype.time_zone is not None:
+            series = series.dt.convert_time_zone("UTC").dt.replace_time_zone(None)
+        series = series.cast(nw.Datetime("us")) if days or dtype == nw.Datetime else series
+        stamps = series.to_numpy().astype("datetime64[D]" if days else "datetime64[us]")
+        values = stamps.astype(np.int64).astype(np.float64)
+        values[np.isnat(stamps)] = np.nan
+        if np.nanmax(np.abs(values), initial=0.0) > EXACT_INTEGERS:
+            raise DataError(
+                f"Column '{series.name}' has times more than 285 years from 1970, which are not exact as "
+                f"numbers of microseconds. Set level: nominal, or make it a date."
+            )
+        return np.ascontiguousarray(values)
+    if not dtype.is_numeric() and dtype != nw.Boolean:
+        raise DataError(
+            f"Column '{series.name}' holds text but its level is continuous. "
+            f"Set level: nominal or ordinal, or turn the text into numbers."
+        )
+    if dtype.is_integer():
+        largest = max((abs(int(v)) for v in (series.min(), series.max()) if v is not None), default=0)
+        if largest > EXACT_INTEGERS:
+            raise _inexact(series)
+    missing = _missing(series)
+    values = np.array(series.cast(nw.Float64).fill_null(np.nan).to_numpy(), dtype=np.float64)
+    values[missing] = np.nan
+    return values
+
+
+def _missing(series: nw.Series[Any]) -> Bools:
+    mask = series.is_null()
+    if series.dtype.is_float():
+        mask = mask | series.is_nan().fill_null(True)
+    return np.asarray(mask.to_numpy(), dtype=bool)
+
+
+def _categories(series: nw.Series[Any], dtype: Any, column: Column) -> tuple[Ints, tuple[Any, ...]]:
+    """Codes into the categories, -1 for missing, and the categories in their order."""
+    codes, present = _coded(series, dtype)
+    known = [c for c, cell in enumerate(present) if cell is not None]
+    if column.order is not None:
+        categories = tuple(column.order)
+        if absent := sum(present[c] not in set(categories) for c in known):
+            raise DataError(
+                f"Column '{series.name}' has an order that leaves out {plural(absent, 'value')} of the data. "
+                f"Add them to order."
+            )
+        rank = {category: i for i, category in enumerate(categories)}
+        place = [rank[cell] if cell is not None else -1 for cell in present]
+    else:
+        if dtype == nw.Enum or (dtype == nw.Categorical and column.level == "ordinal"):
+            rank = {category: i for i, category in enumerate(series.cat.get_categories().to_list())}
+            known.sort(key=lambda c: rank[present[c]])
+        else:
+            known.sort(key=lambda c: (type(present[c]).__name__, present[c], str(present[c])))
+        categories = tuple(present[c] for c in known)
+        place = [-1] * len(present)
+        for i, c in enumerate(known):
+            place[c] = i
+    renumber(codes, ints(place))
+    return codes, categories
+
+
+def _coded(series: nw.Series[Any], dtype: Any) -> tuple[Ints, list[Any]]:
+    """New codes into a list of cells that are all different, -1 or the code of a None for missing cells."""
+    values = _plain(series, dtype)
+    if values is not None and values.dtype.kind == "f":  # by their bits: -0.0 is not written as 0.0
+        held, codes, _ = distinct(np.where(np.isnan(values), np.nan, values).astype(np.float64).view(np.int64))
+        return codes, [None if np.isnan(v) else v for v in held.view(np.float64).tolist()]
+    if values is not None:
+        held, codes, _ = distinct(longs(values))
+        return codes, held.tolist()
+    if dtype in (nw.String, nw.Categorical, nw.Enum) and (found := _text(series, dtype)):
+        return found
+    numbers: dict[Any, int] = {}
+    cells = series.to_list()
+    missing = _missing(series)
+    codes = np.array(
+        [-1 if gone else numbers.setdefault((type(v), v), len(numbers)) for v, gone in zip(cells, missing)],
+        dtype=np.int32,
+    )
+    if len({kind for kind, _ in numbers}) > 1:
+        raise _unfit(series, dtype)
+    return codes, [value for _, value in numbers]
+
+
+def _text(series: nw.Series[Any], dtype: Any) -> tuple[Ints, list[Any]] | None:
+    """As `_coded`, from what the column's library has: codes of its own, or text in Arrow's layout."""
+    native = series.to_native()
+    if dtype != nw.String and series.implementation.is_pandas():
+        return native.cat.codes.to_numpy().astype(np.int32), native.cat.categories.tolist()
+    if dtype != nw.String and series.implementation.is_polars():
+        numbers = native.to_physical().to_numpy()  # with missing cells they are floats
+        held, codes, _ = distinct(longs(np.nan_to_num(numbers, nan=-1) if numbers.dtype.kind == "f" else numbers))
+        return codes, native[first_rows(longs(codes), len(held))].to_list()
+    in_arrow = not series.implementation.is_pandas() or getattr(native.dtype, "storage", None) == "pyarrow"
+    if not in_arrow or not hasattr(native, "__arrow_c_stream__"):
+        return None
+    found = text_codes(native.__arrow_c_stream__())
+    return found and (found[0], series[found[1]].to_list())
+
+
+# From numbers to cells
+
+
+def decode(
+    variable: Variable, dtype: Any, backend: Any, *, decimals: int | None, known: tuple[Any, ...]
+) -> nw.Series[Any]:
+    """The column that a variable stands for.
+
+    Parameters
+    ----------
+    dtype
+        The type to give back where it can hold the values; None for a new column.
+    backend
+        The library whose column it becomes, as narwhals names it.
+    decimals
+        Numbers are rounded to so many.
+    known
+        Categories of the original column: only these have cells of its type, others become text.
+    """
+    if variable.continuous:
+        return _decode_numbers(variable, dtype, backend, decimals)
+    return _decode_categories(variable, dtype, backend, known)
+
+
+def no_negative_zero(series: nw.Series[Any]) -> nw.Series[Any]:
+    """Zeros of one sign: they are equal, but would be written differently."""
+    if not series.dtype.is_float():
+        return series
+    return series.zip_with(~(series == 0.0).fill_null(False), series.abs())
+
+
+def _decode_numbers(variable: Variable, dtype: Any, backend: Any, decimals: int | None) -> nw.Series[Any]:
+    values = np.array(variable.values, dtype=np.float64)
+    if decimals is not None:
+        values = np.round(values, decimals)
+    missing = np.isnan(values)
+    if dtype is not None and dtype.is_temporal():
+        unit = "D" if dtype == nw.Date else "us"
+        whole_numbers = np.where(missing, 0, np.round(values)).astype(np.int64)
+        if dtype == nw.Duration:
+            spans = [
+                None if gone else timedelta(microseconds=span) for gone, span in zip(missing, whole_numbers.tolist())
+            ]
+            return _series(variable.name, spans, nw.Duration("us"), backend).cast(dtype)
+        stamps = whole_numbers.astype(f"datetime64[{unit}]")
+        cells = [None if gone else stamp for gone, stamp in zip(missing, stamps.astype("datetime64[us]").tolist())]
+        series = _series(variable.name, cells, nw.Datetime("us"), backend)
+        zone = dtype.time_zone if isinstance(dtype, nw.Datetime) else None
+        return (series.dt.replace_time_zone("UTC").dt.convert_time_zone(zone) if zone else series).cast(dtype)
+    whole = bool((values[~missing] == np.floor(values[~missing])).all())
+    if dtype is not None and dtype.is_integer() and whole:
+        if not missing.any():
+            whole_cells = _series(variable.name, values.astype(np.int64), nw.Int64, backend)
+            return whole_cells.cast(dtype) if _fits(values, dtype) else whole_cells
+        return _series(variable.name, [None if np.isnan(v) else int(v) for v in values], nw.Int64, backend)
+    if missing.any():
+        return _series(variable.name, [None if np.isnan(v) else float(v) for v in values], nw.Float64, backend)
+    out = _series(variable.name, values, nw.Float64, backend)
+    return out.cast(dtype) if dtype is not None and dtype.is_float() else out
+
+
+def _fits(values: Floats, dtype: Any) -> bool:
+    """Whether whole numbers fit into a type of integers; noise can take them out of it."""
+    if dtype in BEYOND_INT64 or not len(values):
+        return True
+    name = type(dtype).__name__.lower() if not isinstance(dtype, type) else dtype.__name__.lower()
+    limits = np.iinfo(name)
+    return bool(values.min() >= limits.min and values.max() <= limits.max)
+
+
+def _decode_categories(variable: Variable, dtype: Any, backend: Any, known: tuple[Any, ...]) -> nw.Series[Any]:
+    numbers = dtype is not None and dtype.is_integer() and all(type(c) is int for c in variable.categories)
+    same_kind = dtype is not None and (numbers or set(variable.categories) <= {*known, None})
+    cells = [*variable.categories, None] if same_kind else [*map(_as_text, variable.categories), None]
+    values = [cells[code] for code in variable.values.tolist()]
+    if not same_kind:
+        return _series(variable.name, values, nw.String, backend)
+    series = _series(variable.name, values, None, backend)
+    nullable = dtype.is_integer() and any(v is None for v in values)
+    return series if series.dtype == dtype or nullable else series.cast(dtype)
+
+
+def _as_text(category: Any) -> str | None:
+    return None if category is None else str(category)
+
+
+def _series(name: str, values: Sequence[Any] | Any, dtype: Any, backend: Any) -> nw.Series[Any]:
+    return nw.new_series(name, values, dtype, backend=backend)

@@ -1,0 +1,312 @@
+"""What methods and judges have to tell, as values whose types say how they may be shown.
+
+A fact has two forms. Its private form is the figure itself, for record.json and the private report. Its public
+form is for whatever leaves the building, and there it matters how the figure depends on the original table, for a
+figure about the original is a release of its own: a count of dropped records less than the records left names
+them, a mean before and after gives a top-coded value away. So every fact carries its `influence`: the largest
+change of its value if any one record of the original (one person, one household) were removed or replaced by any
+other.
+
+- 0: the fact is a function of the released table, or of the plan as published. It is shown as it is.
+- a positive number: it is shown as a band on a 1-2-5 scale, and only a band in which the value stays whichever
+  record is removed or replaced; otherwise the next wider one that does.
+- None: nobody has bounded it. It has no public form.
+
+Whatever is no `Fact` (a number, a text, an array) has no public form either: untyped means private.
+"""
+
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+Better = Literal["lower", "higher"]
+
+Scale = tuple[tuple[float, ...], float]
+SCALES: tuple[Scale, ...] = (((1.0, 2.0, 5.0), 10.0), ((1.0,), 10.0), ((3.0,), 10.0))
+"""Scales of bands, from the finest: factors, times the powers of a base. The last ones lie across each other."""
+
+FEWEST = 5
+"""No band of a count is narrower than this many."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Interval:
+    """A confidence interval, `low <= high`, at a confidence in (0, 1)."""
+
+    low: float
+    high: float
+    confidence: float = 0.95
+
+    def __str__(self) -> str:
+        return f" [{self.low:.4g}, {self.high:.4g}]"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Band:
+    """A bound on a figure: at most `at_most`, or at least `at_least`; one of the two is given.
+
+    Parameters
+    ----------
+    unit
+        What is counted or measured, as in "records"; empty for a pure number.
+    """
+
+    at_most: float | None = None
+    at_least: float | None = None
+    unit: str = ""
+
+    def __str__(self) -> str:
+        bound, word = (self.at_most, "at most") if self.at_least is None else (self.at_least, "at least")
+        return f"{word} {bound:,.10g} {self.unit}".rstrip()
+
+
+class Fact(ABC):
+    """Something to tell, in a private and a public form."""
+
+    @abstractmethod
+    def private(self) -> Any:
+        """The figure itself, JSON-able."""
+
+    @abstractmethod
+    def public(self) -> Any:
+        """What may leave the building, JSON-able or a `Band`; None for nothing at all."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Count(Fact):
+    """A number of records, cells, groups or other things.
+
+    Parameters
+    ----------
+    n, of
+        How many, and of how many; None where there is no whole to compare with.
+    unit
+        What is counted, in the plural.
+    influence
+        See the module; 1 for a count of records each of which counts by itself.
+    """
+
+    n: int
+    of: int | None = None
+    unit: str = "records"
+    influence: float | None = None
+
+    def private(self) -> int:
+        return self.n
+
+    def public(self) -> int | Band | None:
+        if self.influence == 0:
+            return self.n
+        return band(self.n, self.influence, unit=self.unit, whole=True)
+
+    def __str__(self) -> str:
+        return f"{self.n:,} {self.unit}" + (f" of {self.of:,}" if self.of is not None else "")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Share(Fact):
+    """A part of a whole, in [0, 1]."""
+
+    value: float
+    influence: float | None = None
+    better: Better = "lower"
+
+    def private(self) -> float:
+        return self.value
+
+    def public(self) -> float | Band | None:
+        if self.influence == 0:
+            return self.value
+        found = band(self.value, self.influence, better=self.better)
+        return None if found is None or (found.at_most is not None and found.at_most > 1) else found
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Figure(Fact):
+    """A number in a unit, with its interval where it is an estimate.
+
+    Parameters
+    ----------
+    better
+        Whether lower or higher is better: the side on which a band bounds it.
+    """
+
+    value: float
+    unit: str = ""
+    interval: Interval | None = None
+    influence: float | None = None
+    better: Better = "lower"
+
+    def private(self) -> float:
+        return self.value
+
+    def public(self) -> float | Band | None:
+        if self.influence == 0:
+            return self.value
+        return band(self.value, self.influence, better=self.better, unit=self.unit)
+
+
+@dataclass(frozen=True, slots=True)
+class ByColumn(Fact):
+    """A fact for each of some columns, or several by name."""
+
+    columns: Mapping[str, Any]
+
+    def private(self) -> dict[str, Any]:
+        return {name: private(fact) for name, fact in self.columns.items()}
+
+    def public(self) -> dict[str, Any] | None:
+        shown = {name: form for name, fact in self.columns.items() if (form := public(fact)) is not None}
+        return shown or None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PrivacyLoss(Fact):
+    """Differential privacy that was spent: epsilon (and delta) for the columns, known before any record was seen."""
+
+    epsilon: float
+    columns: tuple[str, ...]
+    delta: float = 0.0
+
+    def private(self) -> dict[str, Any]:
+        spent = {"epsilon": self.epsilon, "columns": list(self.columns)}
+        return spent if self.delta == 0 else {**spent, "delta": self.delta}
+
+    def public(self) -> dict[str, Any]:
+        return self.private()
+
+
+@dataclass(frozen=True, slots=True)
+class Parameters(Fact):
+    """Settings that a method used and that do not depend on any cell: given in the plan, or derived from it and n.
+
+    A setting that was computed from cells (a cut point, a fitted weight) is no parameter in this sense: leave it
+    untyped, or give it as a `Figure` with its influence.
+    """
+
+    settings: Mapping[str, Any]
+
+    def private(self) -> dict[str, Any]:
+        return dict(self.settings)
+
+    def public(self) -> dict[str, Any]:
+        return dict(self.settings)
+
+
+@dataclass(frozen=True, slots=True)
+class OfRelease(Fact):
+    """Anything that can be computed from the released table alone, shown as it is."""
+
+    value: Any
+
+    def private(self) -> Any:
+        return self.value
+
+    def public(self) -> Any:
+        return self.value
+
+
+Facts = Mapping[str, Any]
+"""Facts by the words that a reader sees before them; no code asks for one by these words."""
+
+
+@dataclass(frozen=True, slots=True)
+class Nested(Fact):
+    """The facts of something inside: of a stratum, of a method that another one uses."""
+
+    facts: Facts = field(default_factory=dict)
+
+    def private(self) -> dict[str, Any]:
+        return private_form(self.facts)
+
+    def public(self) -> dict[str, Any] | None:
+        return public_form(self.facts) or None
+
+
+def private(value: Any) -> Any:
+    """The private form of a fact, or of whatever is none."""
+    return value.private() if isinstance(value, Fact) else value
+
+
+def public(value: Any) -> Any:
+    """The public form of a fact; None for whatever is none."""
+    return value.public() if isinstance(value, Fact) else None
+
+
+def private_form(facts: Facts) -> dict[str, Any]:
+    """All facts, as they are."""
+    return {label: private(value) for label, value in facts.items()}
+
+
+def public_form(facts: Facts) -> dict[str, Any]:
+    """The facts that have a public form, in it."""
+    return {label: form for label, value in facts.items() if (form := public(value)) is not None}
+
+
+def losses(facts: Facts) -> Iterator[PrivacyLoss]:
+    """All differential privacy that some facts say was spent, nested facts included."""
+    for value in facts.values():
+        if isinstance(value, PrivacyLoss):
+            yield value
+        elif isinstance(value, Nested):
+            yield from losses(value.facts)
+
+
+def band(
+    value: float, influence: float | None, *, better: Better = "lower", unit: str = "", whole: bool = False
+) -> Band | None:
+    """The narrowest band that the value does not leave whichever single record is removed or replaced.
+
+    Bands lie between neighbouring numbers of a scale: 1-2-5, else powers of ten, else three times these. No band is
+    narrower than what a few records can do.
+
+    Parameters
+    ----------
+    influence
+        Largest change of the value by one record, above 0; None gives no band.
+    better
+        `lower` bounds the value from above, `higher` from below.
+    whole
+        The value is a count.
+    """
+    if influence is None or not math.isfinite(value) or not math.isfinite(influence):
+        return None
+    low, high = value - influence, value + influence
+    for scale in SCALES:
+        if better == "lower":
+            least = _up(FEWEST if whole else 2 * influence, scale)
+            bounds = [max(least, _up(end, scale)) for end in (low, high)]
+        else:
+            bounds = [_down(end, scale) for end in (low, high)]
+        if bounds[0] == bounds[1]:
+            bound = bounds[0]
+            if better == "lower":
+                return Band(at_most=bound, unit=unit)
+            return Band(at_least=bound, unit=unit) if bound > 0 else None
+    return None
+
+
+def _up(value: float, scale: Scale) -> float:
+    """The least number of the scale that is at least the value; 0 for nothing or less."""
+    if value <= 0:
+        return 0.0
+    factors, base = scale
+    power = _power(value, base)
+    return next(bound for factor in (*factors, factors[0] * base) if (bound := factor * power) >= value)
+
+
+def _down(value: float, scale: Scale) -> float:
+    """The largest number of the scale that is at most the value; 0 for nothing or less."""
+    if value <= 0:
+        return 0.0
+    factors, base = scale
+    power = _power(value, base)
+    return next(bound for factor in (*reversed(factors), factors[-1] / base) if (bound := factor * power) <= value)
+
+
+def _power(value: float, base: float) -> float:
+    """The largest power of the base that is at most the value."""
+    power = float(base ** math.floor(math.log(value, base)))
+    return power / base if power > value else power * base if power * base <= value else power

@@ -1,0 +1,1 @@
+"""What every judge shares: two tables in, one frozen figure out."""

@@ -1,0 +1,178 @@
+"""Local suppression by integer programming: the optimum, for tables that are small.
+
+Rows are the distinct combinations b of keys, n_b records each; x_bV is the number of records of row b that
+lose the set V of cells.
+
+`wildcard`: f_b records are compatible with a record of row b to begin with. A record of b stays at risk until
+k - f_b records of other rows have lost cells that made them compatible with b, unless all n_b records of b
+are blanked themselves (y_b = 1), which is allowed where the original table makes them safe:
+
+    sum over x_cV with (c, V) newly compatible with b  >=  (k - f_b)(1 - y_b),    sum_V x_bV  >=  n_b y_b.
+
+`equal`: a record that loses V falls into the class of its pattern g = (V, rest); z_g = 1 if the class exists:
+
+    sum_V x_bV = n_b,    sum of x_bV in g  >=  k z_g,    x_bV <= n_b z_g.
+
+Both minimise the weighted number of cells; HiGHS proves the optimum, or gives a lower bound.
+"""
+
+from typing import Any
+
+import numpy as np
+
+from shoal.data.records import MissingCells
+from shoal.errors import ParameterError, Refused
+from shoal.kernels.arrays import Ints, Longs
+from shoal.kernels.solver import milp
+from shoal.kernels.suppression import wildcard_counts
+from shoal.mask._suppression.patterns import Sets, lone_sets
+from shoal.mask._suppression.task import Task, distinct_rows, rows_of_classes
+
+MOST_VARIABLES = 60_000
+"""Integer variables; more than that HiGHS does not solve in minutes."""
+
+NODES = 20_000
+"""Branch-and-bound nodes before the search settles for a bound; counted, not timed, so that results repeat."""
+
+Answer = tuple[list[int], Sets, dict[str, Any]]
+
+
+class Programme:
+    """Rows of a linear programme, gathered one after the other."""
+
+    def __init__(self) -> None:
+        self.entries: list[tuple[int, int, float]] = []
+        self.low: list[float] = []
+        self.high: list[float] = []
+
+    def row(self, terms: list[tuple[int, float]], low: float, high: float = np.inf) -> None:
+        self.entries += [(len(self.low), column, value) for column, value in terms]
+        self.low.append(low)
+        self.high.append(high)
+
+    def solve(self, cost: list[float], most: list[float]) -> tuple[Longs, dict[str, Any]]:
+        """Values of the integer variables, and whether they are proved optimal."""
+        from scipy.optimize import Bounds, LinearConstraint
+        from scipy.sparse import csr_array
+
+        if len(cost) > MOST_VARIABLES:
+            raise ParameterError(
+                f"suppress: search: optimal is for small tables; this one needs {len(cost):,} integer variables, "
+                f"more than {MOST_VARIABLES:,}. Set search: refined."
+            )
+        i, j, value = (np.array(part) for part in zip(*self.entries))
+        matrix = csr_array((value.astype(float), (i, j)), shape=(len(self.low), len(cost)))
+        found = milp(
+            np.array(cost),
+            constraints=LinearConstraint(matrix, self.low, self.high),
+            integrality=np.ones(len(cost)),
+            bounds=Bounds(0, most),
+            options={"node_limit": NODES},
+        )
+        if found.x is None:
+            raise Refused(
+                "suppress: no suppression reaches k within the limits and the columns to keep. "
+                "Raise the limits, free a column, or recode first."
+            )
+        proved = bool(found.status == 0)
+        note = {"optimal": proved, "cost": float(found.fun), "lower bound": float(found.mip_dual_bound)}
+        return np.round(found.x).astype(np.int64), note
+
+
+def optimum(task: Task, missing: MissingCells, sacrifice: bool, rng: np.random.Generator) -> Answer:
+    """The least weighted suppression and its proof, or the best found and a lower bound."""
+    if missing == "nothing":
+        rows, blanks = lone_sets(task)
+        return rows, blanks, {"optimal": bool((task.room >= len(task.codes)).all())}
+    table, ids, counts = distinct_rows(task.codes)
+    moves = _moves_equal(task, table) if missing == "equal" else _moves(task, table, counts, sacrifice)
+    programme = Programme()
+    if missing == "equal":
+        cost, most = _classes(programme, task, table, counts, moves)
+    else:
+        cost, most = _cover(programme, task, table, counts, moves)
+    for column in np.flatnonzero(np.isfinite(task.cost)):
+        terms = [(v, 1.0) for v, (b, chosen) in enumerate(moves) if column in chosen and table[b, column] >= 0]
+        if terms:
+            programme.row(terms, 0, float(task.room[column]))
+    if not moves or not programme.low:
+        return [], [], {"optimal": True, "cost": 0.0, "lower bound": 0.0}
+    x, note = programme.solve(cost, most)
+    used = [(v, int(x[v])) for v in range(len(moves)) if x[v] and moves[v][1]]
+    wanted = np.array([moves[v][0] for v, times in used for _ in range(times)], dtype=np.int64)
+    blanks = [moves[v][1] for v, times in used for _ in range(times)]
+    return rows_of_classes(ids, wanted, rng).tolist(), blanks, note
+
+
+def _moves(task: Task, table: Ints, counts: Longs, sacrifice: bool) -> list[tuple[int, tuple[int, ...]]]:
+    """What may be done under `wildcard`: (row, set) such that the original table makes the record safe."""
+    base = wildcard_counts(table, counts)
+    moves: list[tuple[int, tuple[int, ...]]] = []
+    for b in range(len(table)):
+        if base[b] >= task.k and not sacrifice:
+            continue
+        found: list[set[int]] = []
+        for chosen in sorted(task.sets(), key=len):
+            if any(table[b, j] < 0 for j in chosen) or any(smaller <= set(chosen) for smaller in found):
+                continue
+            seen = [j for j in range(table.shape[1]) if j not in chosen and table[b, j] >= 0]
+            same = (table[:, seen] == table[b, seen]).all(axis=1)
+            if counts[same].sum() >= task.k:
+                moves.append((b, chosen))
+                if not sacrifice:
+                    found.append(set(chosen))
+    return moves
+
+
+def _cover(
+    programme: Programme, task: Task, table: Ints, counts: Longs, moves: list[tuple[int, tuple[int, ...]]]
+) -> tuple[list[float], list[float]]:
+    base = wildcard_counts(table, counts)
+    cost = [float(task.cost[list(chosen)].sum()) for _, chosen in moves]
+    most = [float(counts[b]) for b, _ in moves]
+    of_row: dict[int, list[int]] = {}
+    for v, (b, _) in enumerate(moves):
+        of_row.setdefault(b, []).append(v)
+    blanked = [np.where(np.isin(np.arange(table.shape[1]), chosen), -1, table[b]) for b, chosen in moves]
+    new = np.array(blanked, dtype=np.int32).reshape(-1, table.shape[1])
+    owner = np.array([b for b, _ in moves], dtype=np.int64)
+    for b in np.flatnonzero(base < task.k).tolist():
+        now = ((new == table[b]) | (new < 0) | (table[b] < 0)).all(axis=1)
+        then = ((table[owner] == table[b]) | (table[owner] < 0) | (table[b] < 0)).all(axis=1)
+        y = len(cost)
+        cost.append(0.0)
+        most.append(1.0)
+        lack = float(task.k - base[b])
+        programme.row([(int(v), 1.0) for v in np.flatnonzero(now & ~then)] + [(y, lack)], lack)
+        programme.row([(v, 1.0) for v in of_row.get(b, [])] + [(y, -float(counts[b]))], 0)
+    for b, own in of_row.items():
+        programme.row([(v, 1.0) for v in own], 0, float(counts[b]))
+    return cost, most
+
+
+def _moves_equal(task: Task, table: Ints) -> list[tuple[int, tuple[int, ...]]]:
+    sets = [(), *task.sets()]
+    return [(b, chosen) for b in range(len(table)) for chosen in sets if all(table[b, j] >= 0 for j in chosen)]
+
+
+def _classes(
+    programme: Programme, task: Task, table: Ints, counts: Longs, moves: list[tuple[int, tuple[int, ...]]]
+) -> tuple[list[float], list[float]]:
+    cost = [float(task.cost[list(chosen)].sum()) for _, chosen in moves]
+    most = [float(counts[b]) for b, _ in moves]
+    classes: dict[tuple[int, ...], list[int]] = {}
+    of_row: dict[int, list[int]] = {}
+    for v, (b, chosen) in enumerate(moves):
+        pattern = tuple(-1 if j in chosen else int(table[b, j]) for j in range(table.shape[1]))
+        classes.setdefault(pattern, []).append(v)
+        of_row.setdefault(b, []).append(v)
+    for b, own in of_row.items():
+        programme.row([(v, 1.0) for v in own], float(counts[b]), float(counts[b]))
+    for members in classes.values():
+        z = len(cost)
+        cost.append(0.0)
+        most.append(1.0)
+        programme.row([(v, 1.0) for v in members] + [(z, -float(task.k))], 0)
+        for v in members:
+            programme.row([(v, -1.0), (z, most[v])], 0)
+    return cost, most

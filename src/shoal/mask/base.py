@@ -1,0 +1,67 @@
+"""What all masking methods share: records in, changed records out."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterator
+from typing import ClassVar
+
+import numpy as np
+
+from shoal.data.partition import Progress
+from shoal.data.records import Records, Variable
+from shoal.errors import DataError
+from shoal.kernels.arrays import Floats, Longs
+from shoal.step_result import StepResult
+
+
+class Mask(ABC):
+    """Masks the target columns of the records, column by column or together."""
+
+    method_kind: ClassVar[str] = "mask"
+    method_name: ClassVar[str]
+    default_roles: ClassVar[tuple[str, ...]] = ("quasi-identifier",)
+    """Roles of the columns that a plan's step works on where it names none."""
+    secrets: ClassVar[tuple[str, ...]] = ()
+    """Parameters that must not be published with the plan."""
+
+    @abstractmethod
+    def apply(self, records: Records, rng: np.random.Generator, progress: Progress = None) -> StepResult:
+        """Mask `records.targets`; all other columns stay as they are."""
+
+    def coded(self, identifier: Variable) -> bool:
+        """Whether an identifier of a released table can be what this method leaves of one."""
+        return False
+
+    def continuous(self, records: Records) -> tuple[Variable, ...]:
+        """The targets, refused unless all of them are continuous."""
+        return tuple(self._of_level(records[name], True) for name in records.targets)
+
+    def categorical(self, records: Records) -> tuple[Variable, ...]:
+        """The targets, refused unless all of them are ordinal or nominal."""
+        return tuple(self._of_level(records[name], False) for name in records.targets)
+
+    def _of_level(self, variable: Variable, continuous: bool) -> Variable:
+        if variable.continuous is not continuous:
+            wanted = "continuous" if continuous else "ordinal or nominal"
+            raise DataError(
+                f"Column '{variable.name}' is {variable.level}; {self.method_name} needs columns that are {wanted}. "
+                f"Leave it out of the step's columns, or give it another level."
+            )
+        return variable
+
+    def weights(self, records: Records, wanted: bool) -> Floats | None:
+        """Sampling weights where the method was told to use them; refused where there are none."""
+        if not wanted:
+            return None
+        if records.weights is None:
+            raise DataError(f"{self.method_name}: weighted needs a column with the role weight; the table has none.")
+        return records.weights
+
+
+def strata(records: Records) -> Iterator[Longs]:
+    """Row positions of each stratum in turn; all rows where the table has no stratum column."""
+    numbers = records.strata
+    if numbers is None:
+        yield np.arange(len(records), dtype=np.int64)
+        return
+    order = np.argsort(numbers, kind="stable")
+    yield from np.split(order, np.flatnonzero(np.diff(numbers[order])) + 1)

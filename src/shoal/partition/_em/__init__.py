@@ -1,0 +1,1 @@
+"""What the mixtures share: starts, numbers of groups, assignment to groups."""

@@ -1,0 +1,1 @@
+"""Requirements that a partition keeps while it is formed."""

@@ -1,0 +1,88 @@
+"""What the partitions share that make groups diverse: exchanges, merging and refinement."""
+
+import time
+from abc import abstractmethod
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Annotated, Any
+
+import numpy as np
+from annotated_types import Ge, Gt
+
+from shoal.data.partition import Partition, Progress, left_until, part_of
+from shoal.data.records import Records
+from shoal.kernels import emd
+from shoal.kernels.arrays import Ints, Longs, ints
+from shoal.methods import family, nested
+from shoal.partition._requirement.requirement import GroupRequirement, RequirementPartitioner, near_lists
+from shoal.partition.base import Partitioner
+from shoal.partition.mdav import MDAV
+from shoal.partition.tcloseness_refined import START, annealed, held_groups
+from shoal.privacy.confidential import confidential_bins
+from shoal.privacy.l_diversity import Kind
+
+ROUNDING = 1e-5
+"""Millionths of a diversity that are forgiven when it is rounded down: excesses are computed in steps of 2^-40."""
+
+
+@family
+class Diversified(RequirementPartitioner):
+    """Groups of any partition, made to satisfy a required of diversity and then refined under it.
+
+    Parameters
+    ----------
+    k
+        Smallest group size.
+    start
+        The partition to start from; MDAV with the same k by default.
+    moves
+        Proposals to make; by default 10 000 a record, 20 million at most, unless seconds are given.
+    seconds
+        Wall-clock time after which to stop.
+    """
+
+    k: Annotated[int, Ge(1)]
+    start: Annotated[Partitioner | None, nested("partition")] = None
+    moves: Annotated[int, Ge(0)] | None = None
+    seconds: Annotated[float, Gt(0)] | None = None
+
+    @property
+    @abstractmethod
+    def diversity(self) -> tuple[Kind, float, float]:
+        """Kind, l and c."""
+
+    def required(self, records: Records) -> GroupRequirement:
+        kind, level, c = self.diversity
+        columns = [
+            replace(column, bins=ints(np.where(records[column.name].missing, -1, column.bins)))
+            for column in confidential_bins(records, "equal")
+        ]
+        return GroupRequirement.of(columns, [emd.diverse(kind, level, c) for _ in columns])
+
+    def achieved(self, required: GroupRequirement, labels: Ints | Longs) -> dict[str, Any]:
+        kind, level, c = self.diversity
+        if kind != "recursive":
+            return {"l": float(np.floor((level - required.excess(labels).max()) * 1e6 + ROUNDING) / 1e6)}
+        while level > 0 and self._required_of_level(required, level).excess(labels).max() > 0:
+            level -= 1
+        return {"l": level}
+
+    def _required_of_level(self, required: GroupRequirement, level: float) -> GroupRequirement:
+        kind, _, c = self.diversity
+        return replace(required, requirements=tuple(emd.diverse(kind, max(level, 1.0), c) for _ in required.columns))
+
+    def divide(
+        self, records: Records, required: GroupRequirement, rng: np.random.Generator, progress: Progress
+    ) -> tuple[Ints, Mapping[str, Any]]:
+        end = None if self.seconds is None else time.monotonic() + self.seconds
+        x, near = records.matrix(), near_lists(records.matrix())
+        start = (self.start or MDAV(k=self.k)).assign(records, rng, part_of(progress, 0.0, START))
+        held = held_groups(x, required, start.labels, near, self.k)
+        rest = part_of(progress, START, 1 - START)
+        found = annealed(x, required.check, held, near, self.k, rng, self.moves, left_until(end), rest)
+        return found.labels, {
+            "start": {"groups": start.n_groups, **start.facts},
+            "sse at the start": Partition.of(held).sse(x),
+            "sse": Partition.of(found.labels).sse(x),
+            "moves": found.moves,
+        }

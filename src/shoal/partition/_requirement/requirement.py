@@ -1,0 +1,186 @@
+"""What partition methods share whose groups must satisfy a requirement on the confidential columns.
+
+The requirement compares a group with the whole table, so it is stated once for the table and then carried
+into its strata. Whatever a method does, its groups are checked at the end; where some fail, groups are merged
+(which cannot make the worst one worse) until all hold. Only where even a whole stratum, as one group, fails is
+there no solution: a stratum's distribution is the average of its groups', so no way to divide it could be
+better than leaving it whole. The refusal then names what can be reached.
+"""
+
+from abc import abstractmethod
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Annotated, Any, ClassVar
+
+import numpy as np
+from annotated_types import Ge, Gt, Le
+from numpy.typing import NDArray
+
+from shoal.data.partition import Partition, Progress, part_of
+from shoal.data.records import Records
+from shoal.errors import DataError, Refused
+from shoal.kernels import emd
+from shoal.kernels.arrays import Floats, Ints, Longs
+from shoal.kernels.neighbours import candidates
+from shoal.kernels.requirement_partition import RequirementCheck, merge_groups
+from shoal.methods import family
+from shoal.partition.base import Partitioner
+from shoal.privacy.confidential import Bins, confidential_bins
+
+NEAR = 30
+"""How many neighbours of a record a search looks at (as many as refinement without requirement gains from)."""
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class GroupRequirement:
+    """What is required of every group, stated for a whole table and applied to some of its records.
+
+    Parameters
+    ----------
+    columns
+        The confidential columns of the whole table.
+    requirements
+        One a column.
+    bins
+        Shape (columns, n); bins of the records at hand.
+    """
+
+    columns: tuple[Bins, ...]
+    requirements: tuple[emd.Requirement, ...]
+    bins: Ints
+
+    @classmethod
+    def of(cls, columns: list[Bins], requirements: list[emd.Requirement]) -> "GroupRequirement":
+        return cls(
+            columns=tuple(columns),
+            requirements=tuple(requirements),
+            bins=np.ascontiguousarray(np.vstack([column.bins for column in columns])),
+        )
+
+    @property
+    def check(self) -> RequirementCheck:
+        return RequirementCheck(self.bins, self.requirements)
+
+    def take(self, rows: NDArray[Any]) -> "GroupRequirement":
+        return GroupRequirement(
+            columns=self.columns, requirements=self.requirements, bins=np.ascontiguousarray(self.bins[:, rows])
+        )
+
+    def excess(self, labels: Ints | Longs) -> Floats:
+        """Shape (G,); by how much each group exceeds what is required, at most 0 where it satisfies it."""
+        count = int(labels.max()) + 1 if len(labels) else 0
+        by_column = [
+            emd.excesses(requirement, bins, labels.astype(np.int64), column.m, count)
+            for requirement, bins, column in zip(self.requirements, self.bins, self.columns)
+        ]
+        return np.max(by_column, axis=0) if count else np.empty(0)
+
+    def distances(self, labels: Ints | Longs) -> Floats:
+        """Shape (G,); the largest distance of each group from the table over the columns."""
+        count = int(labels.max()) + 1 if len(labels) else 0
+        by_column = [
+            emd.distances(column.table(), bins, labels.astype(np.int64), column.m, count)
+            for bins, column in zip(self.bins, self.columns)
+        ]
+        return np.max(by_column, axis=0) if count else np.empty(0)
+
+
+class RequirementPartitioner(Partitioner):
+    """A partition method whose groups satisfy a requirement; subclasses say which, and how they go about it."""
+
+    by_household: ClassVar[bool] = False  # a household has no single confidential value
+
+    @abstractmethod
+    def required(self, records: Records) -> GroupRequirement:
+        """The requirement, stated for the confidential columns of the whole table."""
+
+    @abstractmethod
+    def divide(
+        self, records: Records, required: GroupRequirement, rng: np.random.Generator, progress: Progress
+    ) -> tuple[Ints, Mapping[str, Any]]:
+        """Groups of some records of the table, and facts; what does not satisfy the required will be merged."""
+
+    @abstractmethod
+    def achieved(self, required: GroupRequirement, labels: Ints | Longs) -> dict[str, Any]:
+        """What the worst group reaches, by name."""
+
+    def assign(self, records: Records, rng: np.random.Generator, progress: Progress) -> Partition:
+        required = self._required_of(records)
+        self._check_reachable(required, np.zeros(len(records), dtype=np.int64))
+        return self._settled(records, required, rng, progress)
+
+    def _by_stratum(self, records: Records, strata: Longs, rng: np.random.Generator, progress: Progress) -> Partition:
+        if records.households is not None:
+            return super()._by_stratum(records, strata, rng, progress)  # which says that it cannot
+        for number, size in enumerate(np.bincount(strata)):
+            self._check_size(int(size), f"stratum {number + 1}", "record")
+        required = self._required_of(records)
+        self._check_reachable(required, strata)
+        labels, facts, count, done = np.empty(len(records), dtype=np.int32), {}, 0, 0
+        for number in range(int(strata.max()) + 1 if len(strata) else 0):
+            rows = np.flatnonzero(strata == number)
+            share = part_of(progress, done / len(strata), len(rows) / len(strata))
+            part = self._settled(records.take(rows), required.take(rows), rng, share)
+            done += len(rows)
+            labels[rows] = part.labels + count
+            count += part.n_groups
+            facts[f"stratum {number + 1}"] = dict(part.facts)
+        return Partition(labels=labels, facts={"strata": facts, **self.achieved(required, labels)})
+
+    def _required_of(self, records: Records) -> GroupRequirement:
+        if not records.confidential:
+            raise DataError(f"{self.method_name} needs a confidential column; give one the role confidential.")
+        return self.required(records)
+
+    def _check_reachable(self, required: GroupRequirement, strata: Longs) -> None:
+        if len(strata) and required.excess(strata).max() > 0:
+            where = "the table" if strata.max() == 0 else "a whole stratum"
+            reached = " and ".join(f"{name} {value:.10g}" for name, value in self.achieved(required, strata).items())
+            raise Refused(
+                f"{self.method_name}: no partition satisfies the requirement, since not even {where} as one "
+                f"group does. The best that can be reached: {reached}. Relax the requirement."
+            )
+
+    def _settled(
+        self, records: Records, required: GroupRequirement, rng: np.random.Generator, progress: Progress
+    ) -> Partition:
+        """Groups that hold: those of `divide`, merged where they fail, checked."""
+        if not len(records):
+            return Partition(labels=np.empty(0, dtype=np.int32))
+        labels, facts = self.divide(records, required, rng, progress)
+        merges = 0
+        part = Partition.of(labels)
+        if part.k < self.smallest or required.excess(part.labels).max() > 0:
+            labels, merges = merge_groups(records.matrix(), required.check, part.labels, self.smallest)
+            part = Partition.of(labels)
+        if part.k < self.smallest or required.excess(part.labels).max() > 0:
+            raise Refused(f"{self.method_name} found no groups that satisfy the requirement; nothing is released.")
+        return Partition(labels=part.labels, facts={**facts, "merges": merges, **self.achieved(required, part.labels)})
+
+
+@family
+class TClose(RequirementPartitioner):
+    """Groups that are t-close to the whole table under the `distinct` reading of the distance.
+
+    Parameters
+    ----------
+    k
+        Smallest group size.
+    t
+        Largest distance of a group's confidential values from the table's, the largest over several columns.
+    """
+
+    k: Annotated[int, Ge(1)]
+    t: Annotated[float, Gt(0), Le(1)]
+
+    def required(self, records: Records) -> GroupRequirement:
+        columns = confidential_bins(records)
+        return GroupRequirement.of(columns, [emd.close(column.table(), self.t) for column in columns])
+
+    def achieved(self, required: GroupRequirement, labels: Ints | Longs) -> dict[str, Any]:
+        return {"t": float(np.ceil(required.distances(labels).max() * 1e6) / 1e6)}
+
+
+def near_lists(x: Floats) -> Ints:
+    """Shape (n, m); near others of each record for a search; a table of one record is its own neighbour."""
+    return candidates(x, NEAR) if len(x) > 1 else np.zeros((len(x), 1), dtype=np.int32)

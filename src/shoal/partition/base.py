@@ -1,0 +1,187 @@
+"""What all partition methods share: the public call, strata, households."""
+
+from abc import ABC, abstractmethod
+from typing import Any, ClassVar, Literal
+
+import numpy as np
+
+from shoal.data.microdata import as_records
+from shoal.data.partition import Partition, Progress, part_of
+from shoal.data.records import Records, Variable
+from shoal.data.schema import Scale
+from shoal.errors import DataError, ParameterError, Refused, plural
+from shoal.kernels.arrays import Longs, ints
+from shoal.partition._bounds import neighbour_bound
+
+SmallStrata = Literal["refuse", "merge"]
+
+BOUND_WORK = 4e8
+"""A lower bound is computed with every partition up to this many coordinates compared, half a second or so ..."""
+
+BOUND_DIMENSIONS = 6
+BOUND_LEAVES = 1_000
+"""... where the search for neighbours looks at this many records in few dimensions and at all of them in many."""
+
+
+class Partitioner(ABC):
+    """Divides records into groups; subclasses implement `assign` for one stratum."""
+
+    method_kind: ClassVar[str] = "partition"
+    method_name: ClassVar[str]
+    by_household: ClassVar[bool] = True
+    """Whether the method may be run on household means, so that k counts households."""
+
+    @property
+    def smallest(self) -> int:
+        """Size that every group reaches; the parameter k where the method has one."""
+        return int(getattr(self, "k", 1))
+
+    @abstractmethod
+    def assign(self, records: Records, rng: np.random.Generator, progress: Progress) -> Partition:
+        """Partition the records of one stratum by their target columns."""
+
+    def partition(
+        self,
+        x: Any,
+        *,
+        confidential: Any = None,
+        seed: int | np.random.Generator | None = None,
+        standardise: Scale = "sd",
+        small_strata: SmallStrata = "refuse",
+        progress: Progress = None,
+    ) -> Partition:
+        """Partition a table.
+
+        Parameters
+        ----------
+        x
+            An array of shape (n,) or (n, d), a data frame, Microdata or Records. Arrays and frames are
+            standardised by mean and n-1 standard deviation unless `standardise` says otherwise.
+        confidential
+            For methods that look at confidential values: column names of `x`, or their values.
+        seed
+            An integer or a generator; methods without randomness ignore it.
+        small_strata
+            What to do with a stratum of fewer than k records: refuse, or merge it with the next one.
+        progress
+            Called with the fraction done.
+
+        Raises
+        ------
+        ParameterError
+            If the table, or a stratum of it, holds fewer records than a group must.
+        """
+        records = as_records(x, confidential, standardise)
+        records.complete(records.targets, self.method_name)
+        rng = np.random.default_rng(seed)
+        strata = records.strata
+        if strata is None:
+            part = self._units(records, rng, progress, "the table")
+        else:
+            if small_strata == "merge":
+                strata = _merged(strata, _units_of(strata, records.households), self.smallest)
+            part = self._by_stratum(records, strata, rng, progress)
+        return self._with_bound(part, records)
+
+    def _with_bound(self, part: Partition, records: Records) -> Partition:
+        """The loss of the partition and what no partition could go below, in percent, among its facts.
+
+        Only where a k is promised and the bound is cheap; the measure `lower-bound` gives it for any table.
+        """
+        n, k = len(records), self.smallest
+        x = records.matrix() if 1 < k <= n else np.empty((0, 0))
+        affordable = n * x.shape[1] * (BOUND_LEAVES if x.shape[1] <= BOUND_DIMENSIONS else n) <= BOUND_WORK
+        spread = float(((x - x.mean(axis=0)) ** 2).sum()) if x.size else 0.0
+        if not affordable or spread == 0:
+            return part
+        bounds = {"loss": part.information_loss(x), "lower_bound": 100 * neighbour_bound(x, k) / spread}
+        return Partition(labels=part.labels, facts={**part.facts, **bounds}, model=part.model)
+
+    def _by_stratum(self, records: Records, strata: Longs, rng: np.random.Generator, progress: Progress) -> Partition:
+        if records.households is not None:
+            _whole_households(records.households, strata)
+        labels = np.empty(len(records), dtype=np.int32)
+        facts: dict[str, Any] = {}
+        models: dict[int, Any] = {}
+        count = done = 0
+        for number in range(int(strata.max()) + 1 if len(strata) else 0):
+            rows = np.flatnonzero(strata == number)
+            share = part_of(progress, done / len(strata), len(rows) / len(strata))
+            part = self._units(records.take(rows), rng, share, f"stratum {number + 1}")
+            done += len(rows)
+            labels[rows] = part.labels + count
+            count += part.n_groups
+            facts[f"stratum {number + 1}"] = dict(part.facts)
+            models[number] = part.model
+        has_model = any(model is not None for model in models.values())
+        return Partition(labels=labels, facts={"strata": facts}, model=models if has_model else None)
+
+    def _units(self, records: Records, rng: np.random.Generator, progress: Progress, where: str) -> Partition:
+        households = records.households
+        if households is None:
+            self._check_size(len(records), where, "record")
+            return self.assign(records, rng, progress)
+        if not self.by_household:
+            raise DataError(
+                f"{self.method_name} cannot keep households together. "
+                f"Give the household column the role other, or choose another method."
+            )
+        self._check_size(int(households.max()) + 1 if len(households) else 0, where, "household")
+        weighted = bool(getattr(self, "weighted", False))
+        part = self.assign(_household_means(records, households, weighted), rng, progress)
+        return Partition(labels=part.labels[households], facts={**part.facts, "unit": "household"})
+
+    def _check_size(self, n: int, where: str, unit: str) -> None:
+        if n < self.smallest:
+            raise ParameterError(
+                f"k must be an integer in [1, {n}] ({where} has {plural(n, unit)}); got {self.smallest}. "
+                f"Lower k{'' if where == 'the table' else ', or set small_strata: merge'}."
+            )
+
+
+def _units_of(strata: Longs, households: Longs | None) -> Longs:
+    """Shape (number of strata,); how many records, or households, each stratum holds."""
+    if households is None:
+        return np.bincount(strata)
+    return np.bincount(np.unique(np.column_stack([strata, households]), axis=0)[:, 0])
+
+
+def _merged(strata: Longs, sizes: Longs, k: int) -> Longs:
+    """Strata with those under k merged with their neighbour in order."""
+    new, room, number = np.empty(len(sizes), dtype=np.int64), 0, 0
+    for s, size in enumerate(sizes):
+        new[s] = number
+        room += int(size)
+        if room >= k:
+            number, room = number + 1, 0
+    if room and number:
+        new[new == number] = number - 1
+    return new[strata]
+
+
+def _whole_households(households: Longs, strata: Longs) -> None:
+    """Refuse households that groups within strata would tear apart."""
+    homes = np.unique(np.column_stack([households, strata]), axis=0)[:, 0]
+    if torn := int((np.bincount(homes) > 1).sum()):
+        raise DataError(
+            f"{plural(torn, 'household')} {'has' if torn == 1 else 'have'} members in more than one stratum, so that "
+            f"they cannot stay in one group. Correct the stratum column, or give it another role."
+        )
+
+
+def _household_means(records: Records, households: Longs, weighted: bool) -> Records:
+    """One record a household: the mean of its members in the standardised embedding; if weighted, by their weights,
+    with the sum of these as its own."""
+    homes, weights = Partition(labels=ints(households)), records.weights if weighted else None
+    means = Records.from_array(homes.means(records.matrix(), weights), "none")
+    if weights is None:
+        return means
+    total = homes.sums(weights[:, None])[:, 0]
+    return means.with_variables(Variable(name="weight", role="weight", level="continuous", values=total))
+
+
+def refuse_unless_k(part: Partition, k: int, name: str) -> Partition:
+    """The last check of a method that promises groups of k: the promise or a refusal."""
+    if part.k < k:
+        raise Refused(f"{name} left a group of {part.k} records where {k} were promised; nothing is released.")
+    return part

@@ -1,0 +1,19 @@
+"""The whole table as one group."""
+
+import numpy as np
+
+from shoal.data.partition import Partition, Progress
+from shoal.data.records import Records
+from shoal.methods import method
+from shoal.partition.base import Partitioner
+
+
+@method("whole", title="The whole table as one group", source="Domingo-Ferrer & Gonzalez-Nicolas (2010), k = n")
+class Whole(Partitioner):
+    """One group of all records: what is replaced inside it is fully synthetic (k = n).
+
+    With strata, one group a stratum.
+    """
+
+    def assign(self, records: Records, rng: np.random.Generator, progress: Progress) -> Partition:
+        return Partition(labels=np.zeros(len(records), dtype=np.int32))

@@ -1,0 +1,1 @@
+"""Residuals with exact moments."""

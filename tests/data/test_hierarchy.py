@@ -1,0 +1,106 @@
+"""Hierarchies: reading, checks, and the embedding of their path distance."""
+
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+
+from shoal.data.hierarchy import Hierarchy
+from shoal.errors import SchemaError
+
+TREE = {"north": {"coast": ["a", "b"], "hills": ["c"]}, "south": {"plain": ["d"]}}
+
+
+def test_nested_mapping_gives_paths_to_a_common_root() -> None:
+    hierarchy = Hierarchy.from_nested(TREE)
+    assert hierarchy.paths == (
+        ("a", "coast", "north", "*"),
+        ("b", "coast", "north", "*"),
+        ("c", "hills", "north", "*"),
+        ("d", "plain", "south", "*"),
+    )
+    assert hierarchy.height == 3
+
+
+def test_embedding_reproduces_the_path_distance() -> None:
+    hierarchy = Hierarchy.from_nested(TREE)
+    x = hierarchy.embedding()
+    distance = np.sqrt(((x[:, None] - x[None]) ** 2).sum(axis=2))
+    # by hand: a-b meet at level 1 of 3, a-c at level 2, a-d at the root
+    assert distance == pytest.approx(
+        np.array([[0, 1 / 3, 2 / 3, 1], [1 / 3, 0, 2 / 3, 1], [2 / 3, 2 / 3, 0, 1], [1, 1, 1, 0]])
+    )
+
+
+@pytest.mark.parametrize("mark", [";", ","])
+def test_arx_style_file(tmp_path: Path, mark: str) -> None:
+    rows = ["1,2,*", "2,2,*"] if mark == "," else ["34;30-39;*", "41;40-49;*"]
+    (tmp_path / "h.csv").write_text("\n".join(rows) + "\n")
+    assert Hierarchy.from_csv(tmp_path / "h.csv").height == 2
+
+
+def test_intervals_nest() -> None:
+    assert Hierarchy.from_intervals([3, 12], [5, 10]).paths == (
+        ("3", "[0, 5)", "[0, 10)", "*"),
+        ("12", "[10, 15)", "[10, 20)", "*"),
+    )
+
+
+def test_intervals_of_decimals_hold_their_lower_end():
+    """In binary, 0.3 / 0.1 is a little less than 3 and 3 x 0.1 a little more than 0.3."""
+    hierarchy = Hierarchy.from_intervals([i / 10 for i in range(-10, 30)], [0.1, 0.3, 1.2])
+    for leaf, small, middle, large, _ in hierarchy.paths:
+        for label, width in ((small, 0.1), (middle, 0.3), (large, 1.2)):
+            low, high = (Decimal(end) for end in label[1:-1].split(", "))
+            assert low <= Decimal(leaf) < high and high - low == Decimal(str(width))
+
+
+def test_a_tree_without_leaves_is_refused():
+    for tree in ({}, {"a": []}, []):
+        with pytest.raises(SchemaError, match="A hierarchy needs at least one leaf; got none"):
+            Hierarchy.from_nested(tree)
+
+
+@pytest.mark.parametrize(
+    ("paths", "message"),
+    [
+        ((), "at least one leaf"),
+        ((("a", "*"), ("b", "x", "*")), "same number of levels"),
+        ((("a", "*"), ("a", "*")), "list every leaf once"),
+        ((("a", "x", "p", "*"), ("b", "x", "q", "*")), "must be a tree"),
+    ],
+)
+def test_what_is_no_tree_is_refused(paths: tuple[tuple[str, ...], ...], message: str) -> None:
+    with pytest.raises(SchemaError, match=message):
+        Hierarchy(paths)
+
+
+def test_values_without_a_leaf_are_counted_and_not_shown() -> None:
+    with pytest.raises(SchemaError, match="lacks 1 value of") as error:
+        Hierarchy.from_nested(TREE).codes(["a", "secret"])
+    assert "secret" not in str(error.value)
+    assert "shoal.Hierarchy.missing(values)" in str(error.value)
+
+
+@pytest.mark.parametrize(
+    "column",
+    [
+        ["b", "new", None, "a", "other", "new", float("nan")],
+        pl.Series(["b", "new", None, "a", "other", "new"]),
+        pd.Series(["b", "new", None, "a", "other", "new"]),
+        pd.Series(["b", "new", pd.NA, "a", "other", "new"], dtype="string"),
+    ],
+)
+def test_values_without_a_leaf_are_given_to_who_asks(column: Any) -> None:
+    assert Hierarchy.from_nested(TREE).missing(column) == ("new", "other")
+    assert Hierarchy.from_nested(TREE).missing(["a", "b"]) == ()
+
+
+def test_numbers_without_a_leaf_are_written_as_categories_are() -> None:
+    tree = Hierarchy.from_intervals([3, 12.5], [5, 10])
+    assert tree.missing(np.array([3.0, 4.0, 12.5, 0.25])) == ("4", "0.25")
+    assert tree.missing([3, 7]) == ("7",)
