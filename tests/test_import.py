@@ -32,3 +32,9 @@ def test_what_an_import_does_not_load(code: str, barred: tuple[str, ...]) -> Non
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True, env=environment)
     assert done.stdout.split() == []
+
+
+def test_a_public_name_is_not_hidden_by_its_module() -> None:
+    """Importing a module binds it in its package, where the function of the same name would be looked for."""
+    script = "import shoal.combine, shoal.frontier; assert callable(shoal.combine); assert callable(shoal.explore)"
+    subprocess.run([sys.executable, "-c", script], check=True)

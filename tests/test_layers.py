@@ -14,7 +14,7 @@ LAYERS = """
     __main__
     cli
     studio
-    report estimators
+    report estimators combine
     publish
     ledger
     frontier

@@ -9,7 +9,9 @@ Every registered method is a name of this package (`shoal.MDAV`, `shoal.KAnonymi
 `shoal methods` on the command line lists them.
 """
 
+import sys
 from importlib import import_module
+from types import ModuleType
 from typing import Any
 
 _HOMES = {
@@ -25,6 +27,8 @@ _HOMES = {
     "Schema": "data.schema",
     "example": "data.examples",
     "explore": "frontier",
+    "combine": "combine",
+    "combine_tables": "combine",
     "read": "files.tables",
 }
 
@@ -56,6 +60,17 @@ def _version() -> str:
         return version("shoal")
     except PackageNotFoundError:  # run from a source tree that was never installed
         return "0+source"
+
+
+class _Package(ModuleType):
+    """The package, in which a public name is never hidden by the module of the same name (`shoal.protect`)."""
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if not (name in _HOMES and isinstance(value, ModuleType)):
+            super().__setattr__(name, value)
+
+
+sys.modules[__name__].__class__ = _Package
 
 
 def __dir__() -> list[str]:

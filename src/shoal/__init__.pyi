@@ -1,5 +1,7 @@
 """Written by docs/generate.py: the names of the package and where they are made."""
 
+from shoal.combine import combine as combine
+from shoal.combine import combine_tables as combine_tables
 from shoal.data.examples import example as example
 from shoal.data.hierarchy import Hierarchy as Hierarchy
 from shoal.data.microdata import Microdata as Microdata

@@ -290,7 +290,8 @@ def test_a_rule_that_cannot_be_used_is_answered_with_its_place_and_what_to_do(ru
 ALONE = "is categorical; compare a categorical column alone with a level, as in sex == 'male'."
 
 WRONG_STAYS = {
-    "sex == 'mal' -> pregnant == 0": "position 8: unknown level 'mal' of column 'sex'; did you mean 'male'? It has 2 levels.",
+    "sex == 'mal' -> pregnant == 0": "position 8: unknown level 'mal' of column 'sex'; did you mean 'male'? "
+    "It has 2 levels.",
     "sex >= 'male'": "position 5: 'sex' is nominal and has no order; use == or in.",
     "sex == grade": f"position 5: 'sex' {ALONE}",
     "sex + 1 == 2": f"position 9: 'sex' {ALONE}",

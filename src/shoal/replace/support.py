@@ -101,7 +101,7 @@ class Support:
         return Room(low=low, high=high, zeros=np.asarray((x == 0).sum(axis=1)))
 
     def project(self, x: Floats, room: Room, *, last: bool) -> Floats:
-        """Columns (B, s, L) moved into the support; written as observed only the last time: rounding is no projection."""
+        """Columns (B, s, L) moved into the support; rounded as observed only the last time."""
         ranged = "range" in self.rules or "group-range" in self.rules
         counted = "zeros" in self.rules
         if ranged:
@@ -131,7 +131,7 @@ class Support:
         return np.stack(written, axis=2)
 
     def violations(self, x: Floats) -> dict[str, Any]:
-        """Share of the values of a table (n, L) that lie outside each part of the support, and how many zeros it lacks."""
+        """Share of the values (n, L) that lie outside each part of the support, and the zeros it lacks."""
         below = x < 0
         return {
             "outside the observed range": float(((x < self.low) | (x > self.high)).mean()),
