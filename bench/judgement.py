@@ -18,10 +18,10 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-import shoal.kernels.nearest as nearest
+import shoal.kernels.search.nearest as nearest
 from shoal.data.microdata import Microdata
 from shoal.judges.evidence import Finding, Verdict
-from shoal.kernels.suda2 import suda2
+from shoal.kernels.risk.suda2 import suda2
 from shoal.privacy.k_anonymity import KAnonymity
 from shoal.privacy.l_diversity import LDiversity
 from shoal.privacy.t_closeness import TCloseness

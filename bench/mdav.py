@@ -16,7 +16,7 @@ import numpy as np
 
 from alone import agree, child_arguments, in_child, measure
 from shoal.data.partition import Partition
-from shoal.kernels.mdav import mdav
+from shoal.kernels.partition.mdav import mdav
 from shoal.partition.mdav import MDAV
 
 SIZES = ["20000x5", "100000x2", "100000x5", "100000x10", "100000x30", "1000000x2", "1000000x5"]

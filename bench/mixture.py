@@ -15,7 +15,7 @@ from pathlib import Path
 
 import numpy as np
 
-from shoal.kernels.mixture import mixture_em, statistics_of
+from shoal.kernels.mixture.mixture import mixture_em, statistics_of
 
 D, GROUPS, STEPS = 5, 6, 5
 

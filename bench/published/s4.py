@@ -13,7 +13,7 @@ import argparse
 import numpy as np
 
 from shoal.data.records import Records
-from shoal.kernels.fuzzy import fuzzy_step
+from shoal.kernels.partition.fuzzy import fuzzy_step
 from shoal.partition.fuzzy import _onto, system_of
 
 RULE = "v3 == 1.16*v1 + 1.07*v2"

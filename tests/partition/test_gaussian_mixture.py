@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from naive import mixture as naive
 from shoal.errors import DataError, ParameterError
-from shoal.kernels.mixture import COVARIANCE_MODELS
+from shoal.kernels.mixture.mixture import COVARIANCE_MODELS
 from shoal.partition._em.starts import Starts, independent_columns, kmeans
 from shoal.partition.gaussian_mixture import GaussianMixture
 

@@ -8,7 +8,7 @@ import shoal
 from naive.refine import best_loss
 from shoal.data.microdata import Microdata
 from shoal.errors import ParameterError
-from shoal.kernels.refine import partition_loss
+from shoal.kernels.partition.refine import partition_loss
 
 
 def loss(part, x):

@@ -14,8 +14,8 @@ from shoal.data.microdata import Microdata
 from shoal.data.partition import Partition
 from shoal.data.records import Records, Variable
 from shoal.errors import DataError, ParameterError, Refused
-from shoal.kernels import emd
-from shoal.kernels.requirement_partition import PARTNERS, k_anonymity_first, merge_groups, refine
+from shoal.kernels.requirement import emd
+from shoal.kernels.requirement.requirement_partition import PARTNERS, k_anonymity_first, merge_groups, refine
 from shoal.partition._requirement.requirement import GroupRequirement, near_lists
 from shoal.partition.tcloseness_first import strata_needed, strata_of
 from shoal.privacy.confidential import confidential_bins

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 import shoal
 from naive.refine import best_loss, loss
 from shoal.errors import DataError
-from shoal.kernels.univariate import univariate
+from shoal.kernels.partition.univariate import univariate
 
 
 def test_by_hand():

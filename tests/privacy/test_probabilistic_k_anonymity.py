@@ -7,7 +7,7 @@ from shoal.data.partition import Partition
 from shoal.data.records import Records
 from shoal.errors import Refused
 from shoal.judges.evidence import proportion_interval
-from shoal.kernels.mdav import mdav
+from shoal.kernels.partition.mdav import mdav
 
 
 def table(n=600, d=2, seed=0):

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from published.thyroid import thyroid_continuous
-from shoal.kernels.mixture import COVARIANCE_MODELS, VVE_ALONG_EVE, mixture_em, parameter_count, statistics_of
+from shoal.kernels.mixture.mixture import COVARIANCE_MODELS, VVE_ALONG_EVE, mixture_em, parameter_count, statistics_of
 from shoal.partition.gaussian_mixture import GaussianMixture
 
 

@@ -5,7 +5,7 @@ import polars as pl
 import pytest
 
 from shoal.data.partition import Partition
-from shoal.kernels.mdav import mdav
+from shoal.kernels.partition.mdav import mdav
 
 # IL = 100 SSE / SST of `microaggregation(as.data.frame(scale(X)), method = "mdav", aggr = k)`.
 LOSS = {

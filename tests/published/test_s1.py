@@ -13,7 +13,7 @@ import pytest
 import shoal
 from shoal.data.microdata import as_records
 from shoal.data.partition import Partition
-from shoal.kernels import emd
+from shoal.kernels.requirement import emd
 from shoal.partition._requirement.requirement import GroupRequirement
 from shoal.partition.tcloseness_first import first_groups
 from shoal.privacy.confidential import confidential_bins

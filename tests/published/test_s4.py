@@ -10,7 +10,7 @@ import pytest
 
 from shoal.constraints import Constraints
 from shoal.data.records import Records
-from shoal.kernels.fuzzy import fuzzy_step
+from shoal.kernels.partition.fuzzy import fuzzy_step
 from shoal.partition.fuzzy import Search, _alternate, system_of
 
 RULE = "v3 == 1.16*v1 + 1.07*v2"

@@ -9,7 +9,7 @@ import pytest
 from shoal.data.microdata import Microdata
 from shoal.data.partition import Partition
 from shoal.data.records import Records
-from shoal.kernels.mdav import mdav
+from shoal.kernels.partition.mdav import mdav
 from shoal.risk.household import HouseholdRisk, household_risk
 from shoal.risk.individual import IndividualRisk, individual_risk
 from shoal.risk.interval_disclosure import IntervalDisclosure

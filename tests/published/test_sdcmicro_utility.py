@@ -10,7 +10,7 @@ import polars as pl
 import pytest
 
 from shoal.data.partition import Partition
-from shoal.kernels.mdav import mdav
+from shoal.kernels.partition.mdav import mdav
 from shoal.utility.eigenvalues import Eigenvalues
 from shoal.utility.il1s import IL1s
 from shoal.utility.sse import SSE

@@ -10,7 +10,7 @@ from naive.ipso import complement, haar, ipso
 from shoal.data.microdata import Microdata
 from shoal.data.partition import Partition
 from shoal.data.records import Records
-from shoal.kernels.mdav import mdav
+from shoal.kernels.partition.mdav import mdav
 from shoal.replace._residuals.rotation import dimensions, random_frame, split
 
 

@@ -30,5 +30,5 @@ def longs(values: ArrayLike) -> Longs:
 
 
 def seed_of(rng: np.random.Generator) -> int:
-    """Draw one 64-bit seed for a kernel's own stream (`native/random.hpp`)."""
+    """Draw one 64-bit seed for a kernel's own stream (`native/core/random.hpp`)."""
     return int(rng.integers(0, 2**64, dtype=np.uint64))

@@ -1,4 +1,4 @@
-"""Equivalence classes of records, and the distinct values of a column (native/classes.cpp, native/text_codes.cpp)."""
+"""Equivalence classes of records, and the distinct values of a column (native/classes/)."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -71,7 +71,7 @@ def distinct(values: Longs) -> tuple[Longs, Ints, Longs]:
 
 
 def text_codes(stream: object) -> tuple[Ints, Longs] | None:
-    """Number the texts of a column in the order in which they first appear (native/text_codes.cpp).
+    """Number the texts of a column in the order in which they first appear (native/classes/text_codes.cpp).
 
     Parameters
     ----------

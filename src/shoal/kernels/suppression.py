@@ -1,4 +1,4 @@
-"""Local suppression and the counts it rests on (native/suppress.cpp, native/wildcard_counts.cpp)."""
+"""Local suppression and the counts it rests on (native/suppression/)."""
 
 from dataclasses import dataclass
 

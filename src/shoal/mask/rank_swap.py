@@ -10,7 +10,7 @@ from shoal.data.partition import Progress
 from shoal.data.records import Records, Variable
 from shoal.errors import ParameterError
 from shoal.kernels.arrays import Longs
-from shoal.kernels.rank_swap import swap_partners, window_of
+from shoal.kernels.swap.rank_swap import swap_partners, window_of
 from shoal.mask.base import Mask, strata
 from shoal.methods import method
 from shoal.step_result import StepResult

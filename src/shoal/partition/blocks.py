@@ -9,7 +9,7 @@ import numpy as np
 
 from shoal.data.partition import Partition, Progress
 from shoal.kernels.arrays import Floats, Ints
-from shoal.kernels.principal_blocks import principal_blocks
+from shoal.kernels.partition.principal_blocks import principal_blocks
 
 LOOK_EVERY = 0.1
 """Seconds between two looks at the workers; a choice of ours, well under what a person notices."""

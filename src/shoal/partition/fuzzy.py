@@ -15,8 +15,8 @@ from shoal.data.partition import Partition, Progress
 from shoal.data.records import Records, Variable, standardiser
 from shoal.errors import ConstraintError, ParameterError
 from shoal.kernels.arrays import Floats, Ints, ints, seed_of
-from shoal.kernels.bounded_assignment import bounded_assignment
-from shoal.kernels.fuzzy import COINCIDENT, Rule, fuzzy_draw, fuzzy_fill, fuzzy_memberships, fuzzy_step
+from shoal.kernels.partition.bounded_assignment import bounded_assignment
+from shoal.kernels.partition.fuzzy import COINCIDENT, Rule, fuzzy_draw, fuzzy_fill, fuzzy_memberships, fuzzy_step
 from shoal.methods import family
 from shoal.partition.base import Partitioner
 from shoal.replace.fuzzy_centre import Centres

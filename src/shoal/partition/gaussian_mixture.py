@@ -18,7 +18,7 @@ from shoal.data.partition import Partition, Progress
 from shoal.data.records import Records
 from shoal.errors import DataError
 from shoal.kernels.arrays import Floats
-from shoal.kernels.mixture import (
+from shoal.kernels.mixture.mixture import (
     COVARIANCE_MODELS,
     SINGULAR,
     CovarianceModel,

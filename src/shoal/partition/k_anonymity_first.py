@@ -8,7 +8,7 @@ import numpy as np
 from shoal.data.partition import Progress
 from shoal.data.records import Records
 from shoal.kernels.arrays import Ints
-from shoal.kernels.requirement_partition import Partner, k_anonymity_first, merge_groups
+from shoal.kernels.requirement.requirement_partition import Partner, k_anonymity_first, merge_groups
 from shoal.methods import method
 from shoal.partition._requirement.requirement import GroupRequirement, TClose
 

@@ -9,7 +9,12 @@ from shoal.data.partition import Partition, Progress
 from shoal.data.records import Records
 from shoal.errors import DataError, ParameterError, quoted
 from shoal.kernels.arrays import Floats, Ints, Longs
-from shoal.kernels.latent_class import LatentClassFit, latent_class_em, latent_class_parameters, latent_class_scores
+from shoal.kernels.mixture.latent_class import (
+    LatentClassFit,
+    latent_class_em,
+    latent_class_parameters,
+    latent_class_scores,
+)
 from shoal.methods import method
 from shoal.partition._em.group_counts import Groups, group_counts
 from shoal.partition._em.hard_assignment import hold_sizes

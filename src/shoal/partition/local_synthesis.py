@@ -7,7 +7,7 @@ from annotated_types import Ge, Gt, MinLen
 
 from shoal.data.partition import Partition, Progress
 from shoal.data.records import Records
-from shoal.kernels.mixture import CovarianceModel
+from shoal.kernels.mixture.mixture import CovarianceModel
 from shoal.methods import method
 from shoal.partition._em.group_counts import Groups, group_counts
 from shoal.partition.base import Partitioner

@@ -7,7 +7,7 @@ from annotated_types import Ge
 
 from shoal.data.partition import Partition, Progress
 from shoal.data.records import Records
-from shoal.kernels.mdav import mdav
+from shoal.kernels.partition.mdav import mdav
 from shoal.methods import method
 from shoal.partition.base import Partitioner
 from shoal.partition.blocks import in_blocks

@@ -7,7 +7,7 @@ from annotated_types import Ge
 
 from shoal.data.partition import Partition, Progress
 from shoal.data.records import Records
-from shoal.kernels.mu_approx import mu_approx
+from shoal.kernels.partition.mu_approx import mu_approx
 from shoal.methods import method
 from shoal.partition.base import Partitioner
 

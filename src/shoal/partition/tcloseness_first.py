@@ -8,8 +8,8 @@ import numpy as np
 from shoal.data.partition import Progress
 from shoal.data.records import Records
 from shoal.kernels.arrays import Ints
-from shoal.kernels.requirement_partition import repair
-from shoal.kernels.tcloseness_first import tcloseness_first
+from shoal.kernels.requirement.requirement_partition import repair
+from shoal.kernels.requirement.tcloseness_first import tcloseness_first
 from shoal.methods import method
 from shoal.partition._requirement.requirement import GroupRequirement, TClose, near_lists
 

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from shoal.data.partition import Partition, Progress, left_until, part_of
 from shoal.data.records import Records
 from shoal.kernels.arrays import Floats, Ints, ints, seed_of
-from shoal.kernels.requirement_partition import Refinement, RequirementCheck, merge_groups, refine, repair
+from shoal.kernels.requirement.requirement_partition import Refinement, RequirementCheck, merge_groups, refine, repair
 from shoal.methods import method
 from shoal.partition._requirement.requirement import GroupRequirement, TClose, near_lists
 from shoal.partition.tcloseness_first import first_groups, strata_of

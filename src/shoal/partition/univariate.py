@@ -8,7 +8,7 @@ from annotated_types import Ge
 from shoal.data.partition import Partition, Progress
 from shoal.data.records import Records
 from shoal.errors import DataError, quoted
-from shoal.kernels.univariate import univariate
+from shoal.kernels.partition.univariate import univariate
 from shoal.methods import method
 from shoal.partition.base import Partitioner
 

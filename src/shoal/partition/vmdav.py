@@ -8,7 +8,7 @@ from pydantic import AllowInfNan
 
 from shoal.data.partition import Partition, Progress, part_of
 from shoal.data.records import Records
-from shoal.kernels.vmdav import vmdav
+from shoal.kernels.partition.vmdav import vmdav
 from shoal.methods import method
 from shoal.partition.base import Partitioner
 

@@ -15,9 +15,9 @@ from numpy.typing import NDArray
 from shoal.data.records import Classes, Records, Variable
 from shoal.errors import DataError, plural
 from shoal.judges.evidence import Verdict
-from shoal.kernels import emd
 from shoal.kernels.arrays import Bools, Floats, Ints, Longs, ints, longs
 from shoal.kernels.classes import distinct
+from shoal.kernels.requirement import emd
 
 Distance = Literal["distinct", "rank", "equal", "hierarchical"]
 

@@ -9,8 +9,8 @@ from numpy.typing import NDArray
 from shoal.data.partition import Partition
 from shoal.data.records import Classes, Records
 from shoal.judges.evidence import Verdict
-from shoal.kernels import emd
 from shoal.kernels.arrays import Floats, Longs
+from shoal.kernels.requirement import emd
 from shoal.methods import method
 from shoal.privacy.base import PrivacyModel
 from shoal.privacy.confidential import Bins, confidential_bins, verdict

@@ -7,7 +7,7 @@ from annotated_types import Ge, Le
 from shoal.data.partition import Partition
 from shoal.data.records import Records
 from shoal.judges.evidence import Verdict
-from shoal.kernels import emd
+from shoal.kernels.requirement import emd
 from shoal.methods import method
 from shoal.privacy.base import PrivacyModel
 from shoal.privacy.confidential import Distance, confidential_bins, verdict

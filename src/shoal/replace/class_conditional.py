@@ -16,7 +16,7 @@ from shoal.data.partition import Partition, Progress
 from shoal.data.records import Records, Variable
 from shoal.errors import DataError, ParameterError, quoted
 from shoal.kernels.arrays import Floats, Ints, Longs, ints
-from shoal.kernels.latent_class import class_probabilities
+from shoal.kernels.mixture.latent_class import class_probabilities
 from shoal.methods import method, nested
 from shoal.replace.base import Replacement
 from shoal.replace.normal import Normal

@@ -14,7 +14,7 @@ from shoal.errors import MissingDependency, quoted
 from shoal.judges.evidence import Finding, Interval, proportion_interval
 from shoal.judges.table_pair import ROUNDING, UNPAIRED, codes_like, common, comparable, counterparts, embedded
 from shoal.kernels.arrays import Bools, Floats, Longs
-from shoal.kernels.nearest import distinct, nearest_point
+from shoal.kernels.search.nearest import distinct, nearest_point
 from shoal.methods import method
 from shoal.risk.base import RiskMeasure
 

@@ -8,7 +8,7 @@ from shoal.data.partition import Partition
 from shoal.data.records import Records
 from shoal.judges.evidence import Finding, proportion_interval
 from shoal.judges.table_pair import NO_HOLDOUT, common, comparable, counterparts, embedded
-from shoal.kernels.nearest import TIE, nearest_distance
+from shoal.kernels.search.nearest import TIE, nearest_distance
 from shoal.methods import method
 from shoal.risk.base import RiskMeasure
 from shoal.risk.tables import like

@@ -11,7 +11,7 @@ from shoal.errors import quoted
 from shoal.judges.evidence import Finding, proportion_interval
 from shoal.judges.table_pair import NOBODY, NOTHING_KNOWN, UNPAIRED, common, counterparts, embedded
 from shoal.kernels.arrays import Floats
-from shoal.kernels.nearest import NO_LIMIT, link
+from shoal.kernels.search.nearest import NO_LIMIT, link
 from shoal.methods import method
 from shoal.risk.base import RiskMeasure
 

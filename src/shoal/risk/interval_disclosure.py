@@ -10,7 +10,7 @@ from shoal.data.records import Records
 from shoal.judges.evidence import Finding
 from shoal.judges.table_pair import NOTHING_CONTINUOUS, ROUNDING, UNPAIRED, common, counterparts
 from shoal.kernels.arrays import Bools, Floats
-from shoal.kernels.rank_swap import window_of
+from shoal.kernels.swap.rank_swap import window_of
 from shoal.methods import method
 from shoal.risk.base import RiskMeasure
 

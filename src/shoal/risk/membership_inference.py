@@ -10,7 +10,7 @@ from shoal.data.records import Records
 from shoal.judges.evidence import Finding, Interval
 from shoal.judges.table_pair import NO_HOLDOUT, common, comparable, counterparts, embedded
 from shoal.kernels.arrays import Floats
-from shoal.kernels.nearest import nearest_distance
+from shoal.kernels.search.nearest import nearest_distance
 from shoal.methods import method
 from shoal.risk.base import RiskMeasure
 from shoal.risk.tables import like

@@ -11,7 +11,7 @@ from shoal.errors import quoted
 from shoal.judges.evidence import Finding, proportion_interval
 from shoal.judges.table_pair import UNPAIRED, counterparts
 from shoal.kernels.arrays import Longs
-from shoal.kernels.rank_swap import window_of
+from shoal.kernels.swap.rank_swap import window_of
 from shoal.methods import method
 from shoal.risk.base import RiskMeasure
 

@@ -11,7 +11,7 @@ from shoal.data.partition import Partition
 from shoal.data.records import Records
 from shoal.judges.evidence import Finding
 from shoal.kernels.arrays import Floats, Ints, floats, ints
-from shoal.kernels.suda2 import MOST_COLUMNS, factorials, suda2
+from shoal.kernels.risk.suda2 import MOST_COLUMNS, factorials, suda2
 from shoal.methods import method
 from shoal.risk.base import RiskMeasure
 from shoal.risk.population import sampling_weights

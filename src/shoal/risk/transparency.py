@@ -11,8 +11,8 @@ from shoal.errors import quoted
 from shoal.judges.evidence import Finding, proportion_interval
 from shoal.judges.table_pair import NOBODY, NOTHING_KNOWN, UNPAIRED, common, counterparts, embedded
 from shoal.kernels.arrays import Floats, Longs
-from shoal.kernels.fuzzy import COINCIDENT
-from shoal.kernels.nearest import link
+from shoal.kernels.partition.fuzzy import COINCIDENT
+from shoal.kernels.search.nearest import link
 from shoal.methods import method, nested
 from shoal.risk.base import RiskMeasure
 

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 
 from shoal.kernels.arrays import Floats, Ints
-from shoal.kernels.bounded_assignment import bounded_assignment
+from shoal.kernels.partition.bounded_assignment import bounded_assignment
 
 
 def hold_sizes(score: Floats, k: int) -> tuple[Ints, dict[str, Any]]:

@@ -5,9 +5,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from shoal.kernels.agglomeration import agglomeration, cut
 from shoal.kernels.arrays import Floats, Ints
-from shoal.kernels.mixture import Statistics, statistics_of
+from shoal.kernels.mixture.agglomeration import agglomeration, cut
+from shoal.kernels.mixture.mixture import Statistics, statistics_of
 from shoal.kernels.tall import independent
 
 SHORT_RUN = 25

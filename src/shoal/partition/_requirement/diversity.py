@@ -11,8 +11,8 @@ from annotated_types import Ge, Gt
 
 from shoal.data.partition import Partition, Progress, left_until, part_of
 from shoal.data.records import Records
-from shoal.kernels import emd
 from shoal.kernels.arrays import Ints, Longs, ints
+from shoal.kernels.requirement import emd
 from shoal.methods import family, nested
 from shoal.partition._requirement.requirement import GroupRequirement, RequirementPartitioner, near_lists
 from shoal.partition.base import Partitioner

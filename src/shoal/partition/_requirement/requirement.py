@@ -19,10 +19,10 @@ from numpy.typing import NDArray
 from shoal.data.partition import Partition, Progress, part_of
 from shoal.data.records import Records
 from shoal.errors import DataError, Refused
-from shoal.kernels import emd
 from shoal.kernels.arrays import Floats, Ints, Longs
-from shoal.kernels.neighbours import candidates
-from shoal.kernels.requirement_partition import RequirementCheck, merge_groups
+from shoal.kernels.requirement import emd
+from shoal.kernels.requirement.requirement_partition import RequirementCheck, merge_groups
+from shoal.kernels.search.neighbours import candidates
 from shoal.methods import family
 from shoal.partition.base import Partitioner
 from shoal.privacy.confidential import Bins, confidential_bins

@@ -1,8 +1,0 @@
-// The inner loops of fuzzy clustering for any processor (see fuzzy_loops.hpp).
-#include "fuzzy_loops_body.hpp"
-
-namespace shoal {
-
-const FuzzyLoops& baseline_fuzzy_loops() { return kLoops; }
-
-}  // namespace shoal

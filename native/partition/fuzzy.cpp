@@ -1,0 +1,265 @@
+// Fuzzy c-means and entropy fuzzy c-means: one step, memberships, random assignment.
+//
+// A record x belongs to the centre v_i with membership u_i, sum u_i = 1 (Bezdek 1981; Miyamoto & Mukaidono 1997):
+//   fuzzy c-means          u_i ~ |x - v_i|^(-2/(m-1)),     centre = weighted mean with weights u^m
+//   entropy fuzzy c-means  u_i ~ exp(-lambda |x - v_i|^2), centre = weighted mean with weights u
+// Both are computed relative to the nearest centre: with D = min_i |x - v_i|^2 and d_i = |x - v_i|^2,
+// t_i = (D/d_i)^(1/(m-1)) or exp(-lambda (d_i - D)), S = sum t_i >= 1, u_i = t_i / S. Nothing can overflow, and a
+// large lambda or an m near 1 ends in the crisp assignment to the nearest centre. A record that
+// lies on centres shares its membership among them. Further
+//   u_i^m = t_i (D/d_i) S^-m       so one power serves membership and weight;
+//   sum_i u_i^m d_i = D S^(1-m)    and  sum_i u_i d_i + u_i log(u_i) / lambda = D - log(S) / lambda
+// are the record's part of the objective.
+// S^-m lies between c^-m and 1 and may underflow for large m; only ratios of weights matter, so all are kept
+// relative to the greatest S^-m met so far, and the sums are rescaled when a greater one comes.
+//
+// A step visits each pair of record and centre once, O(n c d), eight records at a time; nothing of size n c is
+// kept. Sums run over the records in their order, whatever the processor.
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <limits>
+
+#include "core/kernels.hpp"
+#include "core/progress.hpp"
+#include "core/random.hpp"
+#include "partition/fuzzy_loops.hpp"
+
+namespace shoal {
+namespace {
+
+constexpr std::size_t kRows = 8;       // records whose weights are added up together
+constexpr double kCoincident = 1e-290;  // a squared distance below this is that of a record on a centre
+constexpr double kFarAway = 1e150;     // where the padding centres lie
+
+// The rule by which distances become memberships, and the centres it applies to.
+class Rule {
+ public:
+  Rule(const double* centres, std::size_t c, std::size_t d, double parameter, bool entropy, bool simd)
+      : c_(c), d_(d), padded_((c + 3) / 4 * 4), entropy_(entropy), parameter_(parameter),
+        power_(entropy ? 0.0 : 1.0 / (parameter - 1.0)), loops_(fuzzy_loops(simd)), columns_(padded_ * d, kFarAway) {
+    for (std::size_t j = 0; j < c; ++j)
+      for (std::size_t s = 0; s < d; ++s) columns_[s * padded_ + j] = centres[j * d + s];
+  }
+
+  std::size_t padded() const { return padded_; }
+  const FuzzyLoops& loops() const { return loops_; }
+
+  // Fills d2 and the unnormalised memberships t; returns D and S.
+  std::pair<double, double> memberships(const double* x, double* d2, double* t) const {
+    loops_.distances(columns_.data(), x, d_, padded_, d2);
+    const double least = *std::min_element(d2, d2 + c_);
+    if (entropy_) loops_.exponentials(d2, padded_, least, parameter_, t);
+    else if (least >= kCoincident) loops_.powers(d2, padded_, least, power_, t);
+    else for (std::size_t j = 0; j < c_; ++j) t[j] = d2[j] < kCoincident ? 1.0 : 0.0;
+    std::fill(t + c_, t + padded_, 0.0);
+    return {least, loops_.total(t, padded_)};
+  }
+
+  // log of what the weight of a record is multiplied by.
+  double log_factor(double sum) const { return entropy_ ? -std::log(sum) : -parameter_ * std::log(sum); }
+
+  void weights(const double* t, const double* d2, double least, double factor, double* w) const {
+    if (!entropy_ && least >= kCoincident) {
+      loops_.sharpen(t, d2, padded_, least, factor, w);
+      std::fill(w + c_, w + padded_, 0.0);
+    } else {
+      for (std::size_t j = 0; j < padded_; ++j) w[j] = t[j] * factor;
+    }
+  }
+
+  double objective(double least, double sum) const {
+    if (entropy_) return least - std::log(sum) / parameter_;
+    return least < kCoincident ? 0.0 : least * std::pow(sum, 1.0 - parameter_);
+  }
+
+  // By how much the log-membership of x in centre j falls short of that in centre i.
+  double loss(const double* x, const double* to, const double* from) const {
+    const double there = distance(x, to), here = distance(x, from);
+    if (entropy_) return parameter_ * (there - here);
+    return power_ * (std::log(std::max(there, kCoincident)) - std::log(std::max(here, kCoincident)));
+  }
+
+ private:
+  double distance(const double* x, const double* v) const {
+    double sum = 0.0;
+    for (std::size_t s = 0; s < d_; ++s) sum += (x[s] - v[s]) * (x[s] - v[s]);
+    return sum;
+  }
+
+  std::size_t c_, d_, padded_;
+  bool entropy_;
+  double parameter_, power_;
+  const FuzzyLoops& loops_;
+  std::vector<double> columns_;
+};
+
+// The weighted sums of one step, relative to the greatest log-factor met so far.
+class Sums {
+ public:
+  Sums(std::size_t d, std::size_t padded)
+      : d_(d), padded_(padded), reference_(-std::numeric_limits<double>::infinity()), sums_((d + 1) * padded, 0.0) {}
+
+  double relative(double log_factor) const { return std::exp(log_factor - reference_); }
+
+  void raise(double log_factor) {
+    if (log_factor <= reference_) return;
+    const double shrink = std::exp(reference_ - log_factor);
+    for (double& s : sums_) s *= shrink;
+    reference_ = log_factor;
+  }
+
+  void add(const FuzzyLoops& loops, const double* w, const double* x, std::size_t rows) {
+    loops.accumulate(sums_.data(), w, x, rows, d_, padded_);
+  }
+
+  // The weighted mean of centre j, or the centre as it was where no record has a weight for it.
+  void mean(std::size_t j, const double* before, double* out) const {
+    const double mass = sums_[d_ * padded_ + j];
+    for (std::size_t s = 0; s < d_; ++s) out[s] = mass > 0 ? sums_[s * padded_ + j] / mass : before[s];
+  }
+
+ private:
+  std::size_t d_, padded_;
+  double reference_;
+  std::vector<double> sums_;
+};
+
+struct Step {
+  std::vector<double> means;
+  double objective;
+};
+
+Step step(const double* x, std::size_t n, const double* centres, std::size_t c, std::size_t d, const Rule& rule,
+          Progress& progress) {
+  const std::size_t p = rule.padded();
+  Sums sums(d, p);
+  std::vector<double> d2(kRows * p), t(kRows * p), w(kRows * p);
+  double objective = 0.0;
+  for (std::size_t first = 0; first < n; first += kRows) {
+    const std::size_t rows = std::min(kRows, n - first);
+    double least[kRows], log_factor[kRows];
+    for (std::size_t r = 0; r < rows; ++r) {
+      const auto [nearest, sum] = rule.memberships(x + (first + r) * d, &d2[r * p], &t[r * p]);
+      least[r] = nearest;
+      log_factor[r] = rule.log_factor(sum);
+      objective += rule.objective(nearest, sum);
+      sums.raise(log_factor[r]);
+    }
+    for (std::size_t r = 0; r < rows; ++r)
+      rule.weights(&t[r * p], &d2[r * p], least[r], sums.relative(log_factor[r]), &w[r * p]);
+    sums.add(rule.loops(), w.data(), x + first * d, rows);
+    progress.tick(static_cast<double>(first) / static_cast<double>(n));
+  }
+  Step out{std::vector<double>(c * d), objective};
+  for (std::size_t j = 0; j < c; ++j) sums.mean(j, centres + j * d, &out.means[j * d]);
+  return out;
+}
+
+auto fuzzy_step(Matrix x, Matrix centres, double parameter, bool entropy, bool simd, nb::object callback) {
+  Progress progress(callback);
+  const std::size_t n = x.shape(0), d = x.shape(1), c = centres.shape(0);
+  Step out;
+  {
+    nb::gil_scoped_release release;
+    out = step(x.data(), n, centres.data(), c, d, Rule(centres.data(), c, d, parameter, entropy, simd), progress);
+  }
+  return std::pair(to_numpy(std::move(out.means), {c, d}), out.objective);
+}
+
+auto fuzzy_memberships(Matrix x, Matrix centres, double parameter, bool entropy, bool simd) {
+  const std::size_t n = x.shape(0), d = x.shape(1), c = centres.shape(0);
+  std::vector<double> u(n * c);
+  {
+    nb::gil_scoped_release release;
+    const Rule rule(centres.data(), c, d, parameter, entropy, simd);
+    std::vector<double> d2(rule.padded()), t(rule.padded());
+    for (std::size_t i = 0; i < n; ++i) {
+      const double sum = rule.memberships(x.data() + i * d, d2.data(), t.data()).second;
+      for (std::size_t j = 0; j < c; ++j) u[i * c + j] = t[j] / sum;
+    }
+  }
+  return to_numpy(std::move(u), {n, c});
+}
+
+// Each record takes a centre with the probability of its membership; also the expected sizes.
+auto fuzzy_draw(Matrix x, Matrix centres, double parameter, bool entropy, std::uint64_t seed, bool simd,
+                nb::object callback) {
+  Progress progress(callback);
+  const std::size_t n = x.shape(0), d = x.shape(1), c = centres.shape(0);
+  std::vector<std::int32_t> labels(n);
+  std::vector<double> expected(c, 0.0);
+  {
+    nb::gil_scoped_release release;
+    const Rule rule(centres.data(), c, d, parameter, entropy, simd);
+    Random random(seed);
+    std::vector<double> d2(rule.padded()), t(rule.padded());
+    for (std::size_t i = 0; i < n; ++i) {
+      const double sum = rule.memberships(x.data() + i * d, d2.data(), t.data()).second;
+      const double mark = random.uniform() * sum;
+      const double share = 1.0 / sum;
+      double below = 0.0;
+      std::size_t chosen = c, last = 0;
+      for (std::size_t j = 0; j < c; ++j) {
+        expected[j] += t[j] * share;
+        below += t[j];
+        if (t[j] > 0) last = j;
+        if (chosen == c && mark < below) chosen = j;
+      }
+      labels[i] = static_cast<std::int32_t>(chosen == c ? last : chosen);
+      progress.tick(static_cast<double>(i) / static_cast<double>(n));
+    }
+  }
+  return std::pair(to_numpy(std::move(labels)), to_numpy(std::move(expected)));
+}
+
+// Bring every group to `least` records: short groups, in order, take the records that lose least
+// log-membership by coming, from groups that can spare one. Ties go to the lowest row.
+auto fuzzy_fill(Matrix x, Matrix centres, double parameter, bool entropy, Ints start, std::int64_t least,
+                nb::object callback) {
+  Progress progress(callback);
+  const std::size_t n = x.shape(0), d = x.shape(1), c = centres.shape(0);
+  std::vector<std::int32_t> labels(start.data(), start.data() + n);
+  {
+    nb::gil_scoped_release release;
+    const Rule rule(centres.data(), c, d, parameter, entropy, false);
+    std::vector<std::int64_t> size(c, 0);
+    for (std::int32_t g : labels) ++size[static_cast<std::size_t>(g)];
+    std::vector<std::pair<double, std::size_t>> offers;
+    for (std::size_t g = 0; g < c; ++g) {
+      if (size[g] >= least) continue;
+      offers.clear();
+      for (std::size_t i = 0; i < n; ++i) {
+        const auto from = static_cast<std::size_t>(labels[i]);
+        if (from == g || size[from] <= least) continue;
+        offers.emplace_back(rule.loss(x.data() + i * d, centres.data() + g * d, centres.data() + from * d), i);
+        if ((i & 1023) == 0) progress.tick(static_cast<double>(g) / static_cast<double>(c));
+      }
+      std::sort(offers.begin(), offers.end());
+      for (const auto& [loss, i] : offers) {
+        auto& from = size[static_cast<std::size_t>(labels[i])];
+        if (size[g] == least) break;
+        if (from <= least) continue;
+        --from;
+        ++size[g];
+        labels[i] = static_cast<std::int32_t>(g);
+      }
+    }
+  }
+  return to_numpy(std::move(labels));
+}
+
+const Kernel kernel([](nb::module_& m) {
+  using nb::arg;
+  m.def("fuzzy_step", &fuzzy_step, arg("x"), arg("centres"), arg("parameter"), arg("entropy"), arg("simd"),
+        arg("progress").none());
+  m.def("fuzzy_memberships", &fuzzy_memberships, arg("x"), arg("centres"), arg("parameter"), arg("entropy"),
+        arg("simd"));
+  m.def("fuzzy_draw", &fuzzy_draw, arg("x"), arg("centres"), arg("parameter"), arg("entropy"), arg("seed"),
+        arg("simd"), arg("progress").none());
+  m.def("fuzzy_fill", &fuzzy_fill, arg("x"), arg("centres"), arg("parameter"), arg("entropy"), arg("labels"),
+        arg("least"), arg("progress").none());
+});
+
+}  // namespace
+}  // namespace shoal

@@ -1,0 +1,145 @@
+// V-MDAV (Solanas & Martinez-Balleste 2006): groups of k to 2k - 1 records that grow while a neighbour is
+// nearer to the group than to the records outside.
+//
+// The mean of all records stays where it is, so the records are sorted once by their distance from it and the
+// farthest one that is left is the next of that order. While a group grows, each member remembers its nearest
+// record outside and asks again only when that record has been taken: the remembered distance cannot have
+// shrunk. The criterion d_in < gamma d_out is compared as squares in float64.
+#include "core/exact_sum.hpp"
+#include "core/kernels.hpp"
+#include "core/progress.hpp"
+#include "search/brute.hpp"
+#include "search/tree.hpp"
+#include <nanobind/stl/string.h>
+#include <numeric>
+#include <string>
+
+namespace shoal {
+namespace {
+
+template <class Engine>
+class VMdav {
+ public:
+  VMdav(const Table& table, std::size_t k, double gamma, Engine& engine, Progress& progress)
+      : table_(table), k_(k), gamma2_(gamma * gamma), engine_(engine), progress_(progress), labels_(table.n, -1) {}
+
+  std::vector<std::int32_t> run() {
+    for (const Neighbour& next : farthest_first()) {
+      if (engine_.live() < k_) break;
+      if (!engine_.alive(next.row)) continue;
+      engine_.take(next.row, k_, members_, false);
+      if (gamma2_ > 0.0) extend();
+      for (std::int32_t row : members_) labels_[row] = groups_;
+      ++groups_;
+      progress_.look(1.0 - static_cast<double>(engine_.live()) / static_cast<double>(table_.n));
+    }
+    groups_ > 0 ? assign_leftovers() : std::fill(labels_.begin(), labels_.end(), 0);
+    return std::move(labels_);
+  }
+
+ private:
+  // All rows, farthest from the mean first; `d2` holds the negated squared distance.
+  std::vector<Neighbour> farthest_first() const {
+    ExactMean sums(table_.values.data(), table_.n, table_.d);
+    for (std::size_t i = 0; i < table_.n; ++i) sums.add(table_.row(i));
+    std::vector<double> mean(table_.d);
+    if (table_.n > 0) sums.mean(mean.data());
+    std::vector<Neighbour> order(table_.n);
+    for (std::size_t i = 0; i < table_.n; ++i)
+      order[i] = {-squared_distance(table_.row(i), mean.data(), table_.d), static_cast<std::int32_t>(i)};
+    std::sort(order.begin(), order.end());
+    return order;
+  }
+
+  void extend() {
+    nearest_.clear();
+    while (members_.size() < 2 * k_ - 1 && engine_.live() > 0) {
+      const Neighbour candidate = nearest_outside();
+      if (engine_.live() > 1) {  // the last record outside has no neighbour there: d_out is infinite
+        engine_.nearest(table_.row(candidate.row), candidate.row, 2, found_);
+        if (!(candidate.d2 < gamma2_ * found_.back().d2)) return;
+      }
+      added_.assign(1, candidate.row);
+      engine_.remove(added_);
+      members_.push_back(candidate.row);
+    }
+  }
+
+  // The record outside that is nearest to a member of the group.
+  Neighbour nearest_outside() {
+    Neighbour best{0.0, -1};
+    for (std::size_t m = 0; m < members_.size(); ++m) {
+      if (m == nearest_.size() || !engine_.alive(nearest_[m].row)) {
+        engine_.nearest(table_.row(members_[m]), -1, 1, found_);
+        nearest_.resize(std::max(nearest_.size(), m + 1));
+        nearest_[m] = found_.front();
+      }
+      if (m == 0 || nearest_[m] < best) best = nearest_[m];
+    }
+    return best;
+  }
+
+  // Fewer than k are left: each joins the group whose mean is nearest, means taken before any of them joined.
+  void assign_leftovers() {
+    std::vector<std::int32_t> left;
+    for (std::size_t i = 0; i < table_.n; ++i)
+      if (labels_[i] < 0) left.push_back(static_cast<std::int32_t>(i));
+    if (left.empty()) return;
+    std::vector<std::int32_t> order(table_.n);
+    std::iota(order.begin(), order.end(), 0);
+    std::sort(order.begin(), order.end(), [this](auto a, auto b) { return labels_[a] < labels_[b]; });
+    std::vector<Neighbour> best(left.size(), {std::numeric_limits<double>::infinity(), -1});
+    ExactMean sums(table_.values.data(), table_.n, table_.d);
+    std::vector<double> mean(table_.d);
+    for (std::size_t i = left.size(); i < order.size();) {
+      const std::int32_t group = labels_[order[i]];
+      sums.clear();
+      for (; i < order.size() && labels_[order[i]] == group; ++i) sums.add(table_.row(order[i]));
+      sums.mean(mean.data());
+      for (std::size_t l = 0; l < left.size(); ++l)
+        best[l] = std::min(best[l], {squared_distance(table_.row(left[l]), mean.data(), table_.d), group});
+    }
+    for (std::size_t l = 0; l < left.size(); ++l) labels_[left[l]] = best[l].row;
+  }
+
+  const Table& table_;
+  std::size_t k_;
+  double gamma2_;
+  Engine& engine_;
+  Progress& progress_;
+  std::vector<std::int32_t> labels_, members_, added_;
+  std::vector<Neighbour> nearest_, found_;  // nearest_[m]: the record outside that is nearest to member m
+  std::int32_t groups_ = 0;
+};
+
+template <class Engine>
+std::vector<std::int32_t> partition(const Table& table, std::size_t k, double gamma, bool simd, Progress& progress) {
+  std::vector<std::int32_t> rows(table.n);
+  std::iota(rows.begin(), rows.end(), 0);
+  Engine engine(table, rows, scans(simd));
+  return VMdav<Engine>(table, k, gamma, engine, progress).run();
+}
+
+// Growing asks k times for a nearest neighbour, so exhaustive search pays for tiny tables only.
+constexpr std::size_t kSmall = 300;
+
+nb::ndarray<nb::numpy, std::int32_t> vmdav(Matrix x, std::size_t k, double gamma, const std::string& engine,
+                                           bool simd, nb::object callback) {
+  std::vector<std::int32_t> labels;
+  Progress progress(callback);
+  {
+    nb::gil_scoped_release unlock;
+    const Table table(x.data(), x.shape(0), x.shape(1));
+    const bool brute = engine == "brute" || (engine == "auto" && table.n < kSmall);
+    labels = brute ? partition<Brute>(table, k, gamma, simd, progress) : partition<Tree>(table, k, gamma, simd, progress);
+  }
+  return to_numpy(std::move(labels));
+}
+
+const Kernel kernel([](nb::module_& m) {
+  m.def("vmdav", &vmdav, nb::arg("x"), nb::arg("k"), nb::arg("gamma"), nb::arg("engine"), nb::arg("simd"),
+        nb::arg("progress").none());
+});
+
+}  // namespace
+}  // namespace shoal

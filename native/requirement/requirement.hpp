@@ -1,0 +1,88 @@
+// What a group of records must satisfy in one confidential column, measured as an excess over the limit.
+//
+// An excess of 0 or less means that the group satisfies the requirement; the larger a positive excess, the
+// further the group is from doing so. All requirements here have one property in common: the union of two
+// groups is no worse than the worse of the two (EMD is convex, entropy concave, and the published proofs for
+// distinct and recursive diversity), so merging groups leads to a partition that satisfies them whenever one
+// exists. Groups are given by the ascending list of their members' bins; a missing value is bin -1.
+#pragma once
+#include "requirement/emd.hpp"
+
+namespace shoal {
+
+class Requirement {
+ public:
+  virtual ~Requirement() = default;
+  // What is kept with a group, so that a swap need not start from nothing.
+  virtual Wide state(const Bin* sorted, std::size_t c) const = 0;
+  virtual Wide state_after_swap(const Bin* sorted, std::size_t c, Wide now, std::size_t out, Bin in) const = 0;
+  virtual double excess(Wide state, std::size_t c) const = 0;
+  double excess(const Bin* sorted, std::size_t c) const { return excess(state(sorted, c), c); }
+};
+
+// EMD <= t.
+class Close : public Requirement {
+ public:
+  Close(const Distribution& table, double t) : table_(table), t_(t) {}
+  Wide state(const Bin* sorted, std::size_t c) const override { return table_.cost(sorted, c); }
+  Wide state_after_swap(const Bin* sorted, std::size_t c, Wide now, std::size_t out, Bin in) const override {
+    return table_.cost_after_swap(sorted, c, now, out, in);
+  }
+  double excess(Wide state, std::size_t c) const override { return table_.distance(state, c) - t_; }
+  using Requirement::excess;
+
+ private:
+  const Distribution& table_;
+  double t_;
+};
+
+// l-diversity (Machanavajjhala et al. 2007) of one kind; the state is the excess in fixed point. Missing values add
+// no diversity: they count as the group's most frequent value, the least diverse of all ways to fill them in. (The
+// union keeps the property above: filled in with one value, each part is as diverse as with its own, or more.)
+class Diverse : public Requirement {
+ public:
+  enum Kind { kDistinct = 0, kEntropy = 1, kRecursive = 2 };
+  Diverse(int kind, double l, double c) : kind_(static_cast<Kind>(kind)), l_(l), c_(c) {}
+
+  Wide state(const Bin* sorted, std::size_t c) const override {
+    const auto missing = static_cast<std::size_t>(std::lower_bound(sorted, sorted + c, 0) - sorted);
+    std::vector<double> counts;
+    for (std::size_t i = missing, from = missing; i < c; from = i) {
+      while (i < c && sorted[i] == sorted[from]) ++i;
+      counts.push_back(static_cast<double>(i - from));
+    }
+    if (counts.empty()) counts.push_back(0);
+    *std::max_element(counts.begin(), counts.end()) += static_cast<double>(missing);
+    return static_cast<Wide>(std::llround(lack(counts, static_cast<double>(c)) * kFixed));
+  }
+  Wide state_after_swap(const Bin* sorted, std::size_t c, Wide, std::size_t out, Bin in) const override {
+    std::vector<Bin> after(sorted, sorted + c);
+    after.erase(after.begin() + static_cast<std::ptrdiff_t>(out));
+    after.insert(std::upper_bound(after.begin(), after.end(), in), in);
+    return state(after.data(), c);
+  }
+  double excess(Wide state, std::size_t) const override { return static_cast<double>(state) / kFixed; }
+  using Requirement::excess;
+
+ private:
+  static constexpr double kFixed = 0x1p40;
+
+  double lack(std::vector<double>& counts, double c) const {
+    if (kind_ == kDistinct) return l_ - static_cast<double>(counts.size());
+    if (kind_ == kEntropy) {
+      double entropy = 0;
+      for (const double x : counts) entropy -= x / c * std::log(x / c);
+      return l_ - std::exp(entropy);
+    }
+    std::sort(counts.begin(), counts.end(), [](double a, double b) { return a > b; });
+    double tail = 0;
+    for (std::size_t j = static_cast<std::size_t>(l_) - 1; j < counts.size(); ++j) tail += counts[j];
+    const double gap = counts[0] - c_ * tail;  // must be below 0
+    return (gap < 0 ? gap : gap + 1) / c;
+  }
+
+  Kind kind_;
+  double l_, c_;
+};
+
+}  // namespace shoal

@@ -1,0 +1,149 @@
+// t-Closeness-first microaggregation (Soria-Comas, Domingo-Ferrer, Sanchez & Martinez 2015, Algorithm 3).
+//
+// The records are divided into k strata by the rank of their confidential value, and every group takes the
+// nearest record of each stratum, so that its confidential values are spread like the whole table's. Groups
+// are built as in MDAV, around the record farthest from the mean and the record farthest from that one, all
+// by the quasi-identifiers.
+//
+// Where n is no multiple of k, some strata hold extra records; a group takes a second record from the first
+// stratum that still holds extras. The paper recognises them by comparing with the first stratum after both
+// gave a record; here a stratum holds extras if, having given one, it is still as large as the smallest was
+// when the group was begun, which is the same wherever the first stratum holds none, and right for k = 2 too.
+//
+// One engine a stratum answers 'nearest', one over all records 'farthest'; each stratum has its own small
+// table, so that memory stays in proportion to the input.
+#include "core/exact_sum.hpp"
+#include "core/kernels.hpp"
+#include "core/progress.hpp"
+#include "search/brute.hpp"
+#include "search/tree.hpp"
+#include <memory>
+#include <nanobind/stl/string.h>
+#include <numeric>
+#include <string>
+
+namespace shoal {
+namespace {
+
+template <class Engine>
+class Stratum {
+ public:
+  // `rows`: the stratum's rows of the whole table, ascending, so that ties are broken alike in both.
+  Stratum(const Table& whole, std::vector<std::int32_t> rows, const Scans& scans)
+      : table_(whole, rows), rows_(std::move(rows)), engine_(table_, count(table_.n), scans) {}
+
+  std::size_t live() const { return engine_.live(); }
+
+  // Remove and return the record nearest to q; if `seed` (or -1) is one of the stratum's, it is the one.
+  std::int32_t take_nearest(const double* q, std::int32_t seed) {
+    const auto here = std::lower_bound(rows_.begin(), rows_.end(), seed);
+    const bool own = here != rows_.end() && *here == seed;
+    const std::int32_t local = own ? static_cast<std::int32_t>(here - rows_.begin()) : -1;
+    engine_.nearest(q, local, 1, found_);
+    removed_.assign(1, found_.front().row);
+    engine_.remove(removed_);
+    return rows_[removed_.front()];
+  }
+
+  static std::vector<std::int32_t> count(std::size_t n) {
+    std::vector<std::int32_t> rows(n);
+    std::iota(rows.begin(), rows.end(), 0);
+    return rows;
+  }
+
+ private:
+  Table table_;
+  std::vector<std::int32_t> rows_, removed_;
+  std::vector<Neighbour> found_;
+  Engine engine_;
+};
+
+template <class Engine>
+class TClosenessFirst {
+ public:
+  TClosenessFirst(const Table& table, const std::int32_t* strata, std::size_t k, const Scans& scans, Progress& progress)
+      : table_(table), progress_(progress), all_(table, Stratum<Engine>::count(table.n), scans),
+        mean_(table.values.data(), table.n, table.d), centre_(table.d), labels_(table.n, -1) {
+    std::vector<std::vector<std::int32_t>> rows(k);
+    for (std::size_t i = 0; i < table.n; ++i) {
+      rows[strata[i]].push_back(static_cast<std::int32_t>(i));
+      mean_.add(table.row(i));
+    }
+    for (auto& members : rows) strata_.push_back(std::make_unique<Stratum<Engine>>(table, std::move(members), scans));
+  }
+
+  std::vector<std::int32_t> run() {
+    while (smallest_stratum() > 0) {
+      mean_.mean(centre_.data());
+      const std::int32_t first = all_.farthest_from_mean(centre_.data());
+      group_around(first);
+      if (smallest_stratum() > 0) group_around(all_.farthest(table_.row(first)));
+      progress_.look(1.0 - static_cast<double>(all_.live()) / static_cast<double>(table_.n));
+    }
+    for (auto& label : labels_)
+      if (label < 0) label = groups_ > 0 ? groups_ - 1 : 0;
+    return std::move(labels_);
+  }
+
+ private:
+  std::size_t smallest_stratum() const {
+    std::size_t smallest = table_.n;
+    for (const auto& stratum : strata_) smallest = std::min(smallest, stratum->live());
+    return smallest;
+  }
+
+  void group_around(std::int32_t seed) {
+    const double* const q = table_.row(seed);
+    const std::size_t smallest = smallest_stratum();
+    bool extra = false;
+    rows_.clear();
+    for (auto& stratum : strata_) {
+      rows_.push_back(stratum->take_nearest(q, seed));
+      if (extra || stratum->live() < smallest) continue;
+      rows_.push_back(stratum->take_nearest(q, -1));
+      extra = true;
+    }
+    all_.remove(rows_);
+    for (std::int32_t row : rows_) {
+      labels_[row] = groups_;
+      mean_.remove(table_.row(row));
+    }
+    ++groups_;
+  }
+
+  const Table& table_;
+  Progress& progress_;
+  Engine all_;
+  std::vector<std::unique_ptr<Stratum<Engine>>> strata_;
+  ExactMean mean_;
+  std::vector<double> centre_;
+  std::vector<std::int32_t> labels_, rows_;
+  std::int32_t groups_ = 0;
+};
+
+// Many strata of few records each: looking at all of them beats a tree over each.
+constexpr std::size_t kManyStrata = 50, kFewRecords = 100'000;
+
+nb::ndarray<nb::numpy, std::int32_t> tcloseness_first(Matrix x, Ints strata, std::size_t k, const std::string& engine,
+                                                      bool simd, nb::object callback) {
+  std::vector<std::int32_t> labels;
+  Progress progress(callback);
+  {
+    nb::gil_scoped_release unlock;
+    const Table table(x.data(), x.shape(0), x.shape(1));
+    const bool few = table.n < 1000 || (k >= kManyStrata && table.n <= kFewRecords);
+    if (engine == "brute" || (engine == "auto" && few))
+      labels = TClosenessFirst<Brute>(table, strata.data(), k, scans(simd), progress).run();
+    else
+      labels = TClosenessFirst<Tree>(table, strata.data(), k, scans(simd), progress).run();
+  }
+  return to_numpy(std::move(labels));
+}
+
+const Kernel kernel([](nb::module_& m) {
+  m.def("tcloseness_first", &tcloseness_first, nb::arg("x"), nb::arg("strata"), nb::arg("k"), nb::arg("engine"),
+        nb::arg("simd"), nb::arg("progress").none());
+});
+
+}  // namespace
+}  // namespace shoal

@@ -1,0 +1,153 @@
+// SUDA2: minimal sample uniques (Manning, Haglin & Keane 2008).
+//
+// A record is unique on a set of columns if no other record has its values there; the set is minimal for it if
+// the record is unique on no proper subset. Uniqueness passes on to supersets, so a unique set of size s is
+// minimal exactly where none of its s subsets of size s - 1 is unique for the record.
+//
+// The sets of at most m columns are walked depth first, extending a set only by columns with a lower number than
+// all it holds, roots and extensions in ascending order. Every subset of a set then comes before the set: either
+// it lacks the largest column (an earlier root), or it shares a beginning with the set and goes on with a lower
+// number, or it is the beginning itself. One bit a record and set says whether the record is unique there, so
+// minimality is s look-ups.
+//
+// Along a path of the walk the records are kept grouped by their values on the current set. Extending the set
+// splits each group by one column, and records that end up alone are unique: they are looked at and leave the
+// path, for they are unique on all that follows and minimal nowhere. The work is the number of sets times the
+// records still in groups, with no sorting of keys and no hashing.
+#include "core/kernels.hpp"
+#include "core/progress.hpp"
+#include <unordered_map>
+
+namespace shoal {
+namespace {
+
+using Bits = std::vector<std::uint64_t>;
+using Set = std::uint64_t;  // one bit a column
+
+// Records that share their values on a set with at least one other, group after group.
+struct Groups {
+  std::vector<std::int32_t> rows;
+  std::vector<std::int32_t> ends;
+};
+
+class Suda {
+ public:
+  // `codes` holds one column after the other; column c has codes 0 .. cards[c] - 1.
+  Suda(const std::int32_t* codes, const std::int32_t* cards, std::size_t n, int columns, const double* weights, int most,
+       Progress& progress)
+      : codes_(codes), cards_(cards), n_(n), columns_(columns), most_(most), progress_(progress), weights_(weights),
+        score(n, 0.0), column_score(columns, 0.0), found(most, 0), smallest(n, 0) {
+    std::int32_t widest = 1;
+    for (int c = 0; c < columns; ++c) {
+      first_.push_back(static_cast<std::int32_t>(category_score.size()));
+      category_score.resize(category_score.size() + cards[c], 0.0);
+      widest = std::max(widest, cards[c]);
+    }
+    count_.assign(widest, 0);
+  }
+
+  void run() {
+    Groups all;
+    all.rows.resize(n_);
+    for (std::size_t i = 0; i < n_; ++i) all.rows[i] = static_cast<std::int32_t>(i);
+    if (n_ > 1) all.ends.push_back(static_cast<std::int32_t>(n_));
+    else if (n_ == 1) all.rows.clear();  // a single record is unique on the empty set, which says nothing
+    unique_[0] = Bits((n_ + 63) / 64, 0);
+    extend(0, columns_, 0, all);
+  }
+
+ private:
+  void extend(Set set, int below, int size, const Groups& groups) {
+    if (size == most_) return;
+    for (int c = 0; c < below; ++c) {
+      if (size == 0) progress_.tick(std::pow((c + 0.5) / columns_, most_));
+      else progress_.tick(std::pow((root_ + static_cast<double>(c) / columns_) / columns_, most_));
+      if (size == 0) root_ = c;
+      const Set larger = set | (Set{1} << c);
+      Bits unique = unique_.at(set);
+      const Groups split = refine(groups, c, larger, size + 1, unique);
+      if (size + 1 < most_) unique_.emplace(larger, std::move(unique));
+      extend(larger, c, size + 1, split);
+    }
+  }
+
+  // Split groups by column c; who ends up alone is unique on `set`.
+  Groups refine(const Groups& groups, int c, Set set, int size, Bits& unique) {
+    const std::int32_t* value = codes_ + static_cast<std::size_t>(c) * n_;
+    Groups out;
+    out.rows.resize(groups.rows.size());
+    std::int32_t begin = 0, written = 0;
+    for (std::int32_t end : groups.ends) {
+      seen_.clear();
+      for (std::int32_t i = begin; i < end; ++i) {
+        const std::int32_t v = value[groups.rows[i]];
+        if (count_[v]++ == 0) seen_.push_back(v);
+      }
+      for (std::int32_t v : seen_) {  // from counts to places; -1 marks who is alone
+        const std::int32_t members = count_[v];
+        count_[v] = members > 1 ? written : -1;
+        if (members > 1) out.ends.push_back(written += members);
+      }
+      for (std::int32_t i = begin; i < end; ++i) {
+        const std::int32_t row = groups.rows[i];
+        std::int32_t& place = count_[value[row]];
+        if (place >= 0) out.rows[place++] = row;
+        else alone(row, set, size, unique);
+      }
+      for (std::int32_t v : seen_) count_[v] = 0;
+      begin = end;
+    }
+    out.rows.resize(written);
+    return out;
+  }
+
+  void alone(std::int32_t row, Set set, int size, Bits& unique) {
+    unique[row >> 6] |= std::uint64_t{1} << (row & 63);
+    for (Set rest = set; rest != 0; rest &= rest - 1) {
+      const Set without = set & ~(rest & (~rest + 1));
+      if (unique_.at(without)[row >> 6] >> (row & 63) & 1) return;  // not minimal
+    }
+    ++found[size - 1];
+    if (smallest[row] == 0 || size < smallest[row]) smallest[row] = size;
+    score[row] += weights_[size - 1];
+    for (int c = 0; c < columns_; ++c) {
+      if ((set >> c & 1) == 0) continue;
+      column_score[c] += weights_[size - 1];
+      category_score[first_[c] + codes_[static_cast<std::size_t>(c) * n_ + row]] += weights_[size - 1];
+    }
+  }
+
+  const std::int32_t* codes_;
+  const std::int32_t* cards_;
+  std::size_t n_;
+  int columns_, most_, root_ = 0;
+  Progress& progress_;
+  std::vector<std::int32_t> first_, count_, seen_;
+  const double* weights_;  // of a set, by size from 1
+  std::unordered_map<Set, Bits> unique_;
+
+ public:
+  std::vector<double> score, column_score, category_score;
+  std::vector<std::int64_t> found;
+  std::vector<std::int32_t> smallest;  // size of a record's smallest set, 0 for none
+};
+
+auto suda2(IntMatrix codes, Ints cards, Vector weights, nb::object callback) {
+  Progress progress(callback);
+  Suda suda(codes.data(), cards.data(), codes.shape(1), static_cast<int>(codes.shape(0)), weights.data(),
+            static_cast<int>(weights.shape(0)), progress);
+  {
+    nb::gil_scoped_release unlock;
+    suda.run();
+  }
+  return std::make_tuple(to_numpy(std::move(suda.score)), to_numpy(std::move(suda.column_score)),
+                         to_numpy(std::move(suda.category_score)), to_numpy(std::move(suda.found)),
+                         to_numpy(std::move(suda.smallest)));
+}
+
+const Kernel kernel([](nb::module_& m) {
+  m.def("suda2", &suda2, nb::arg("codes"), nb::arg("cards"), nb::arg("weights"), nb::arg("progress").none());
+});
+
+}  // namespace
+}  // namespace shoal

@@ -1,8 +1,0 @@
-// The searches' inner loops for any processor (see scans.hpp).
-#include "scans_body.hpp"
-
-namespace shoal {
-
-const Scans& baseline_scans() { return kScans; }
-
-}  // namespace shoal

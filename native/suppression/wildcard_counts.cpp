@@ -1,0 +1,69 @@
+// How many records each record may stand for when a missing cell matches every value.
+//
+// Two rows are compatible if they agree wherever both have a value. Compatibility is not transitive, so there
+// are no classes; but rows that miss the same columns can be counted together. Let M(r) be the set of columns
+// that r misses. Rows r and s are compatible exactly when their projections on the complement of
+// M(r) u M(s) are equal. So for each pattern M' and each union U = M u M' that occurs, the rows of pattern M'
+// are tallied by their projection off U once, and every row of a pattern M with M u M' = U looks its own
+// projection up. With P patterns the cost is P passes over the distinct rows instead of one for every pair.
+//
+// With `missing_counts` false a row with a missing cell counts for no row but itself: only the tallies of the
+// complete rows are used.
+#include <algorithm>
+#include <map>
+
+#include "core/kernels.hpp"
+#include "core/keys.hpp"
+#include "core/progress.hpp"
+
+namespace shoal {
+namespace {
+
+using Patterns = std::map<Columns, std::vector<std::size_t>>;
+
+Patterns patterns_of(const KeySpace& space) {
+  Patterns patterns;
+  for (std::size_t i = 0; i < space.size(); ++i) patterns[space.missing(i)].push_back(i);
+  return patterns;
+}
+
+// Add to every row the number of compatible rows among `rows`, which all miss the columns `miss`.
+void add_compatible(const KeySpace& space, const Patterns& patterns, Columns miss,
+                    const std::vector<std::size_t>& rows, const std::int64_t* counts, std::vector<std::int64_t>& out,
+                    Progress& progress) {
+  std::map<Columns, std::vector<Columns>> unions;
+  for (const auto& [other, _] : patterns) unions[other | miss].push_back(other);
+  Tally tally;
+  for (const auto& [both, askers] : unions) {
+    tally.reset(rows.size());
+    progress.tick(0);
+    for (const std::size_t i : rows) tally.at(space.key(i, both)) += counts[i];
+    for (const Columns asker : askers)
+      for (const std::size_t i : patterns.at(asker)) out[i] += tally.get(space.key(i, both));
+  }
+}
+
+nb::ndarray<nb::numpy, std::int64_t> wildcard_counts(IntMatrix codes, Longs counts, bool missing_counts) {
+  Progress progress;
+  std::vector<std::int64_t> out(codes.shape(0), 0);
+  {
+    nb::gil_scoped_release release;
+    const KeySpace space(codes.data(), codes.shape(0), codes.shape(1));
+    const Patterns patterns = patterns_of(space);
+    for (const auto& [miss, rows] : patterns) {
+      if (missing_counts || miss == 0) add_compatible(space, patterns, miss, rows, counts.data(), out, progress);
+    }
+    if (!missing_counts)
+      for (std::size_t i = 0; i < space.size(); ++i) out[i] += space.missing(i) != 0;
+  }
+  return to_numpy(std::move(out));
+}
+
+}  // namespace
+
+static const Kernel kernel([](nb::module_& m) {
+  using namespace nb::literals;
+  m.def("wildcard_counts", &wildcard_counts, "codes"_a, "counts"_a, "missing_counts"_a);
+});
+
+}  // namespace shoal

@@ -1,0 +1,1 @@
+"""Mixture models: EM, and the agglomeration that starts it."""

@@ -1,0 +1,100 @@
+"""Refinement of a partition by descent and annealing (native/partition/refine.cpp)."""
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+import shoal.kernels._native as _native
+from shoal.kernels.arrays import Floats, Ints, Longs, Progress, floats, ints
+
+NO_LIMIT = 2**62
+"""More proposals than any machine makes."""
+
+
+class Refinement(NamedTuple):
+    """What a refinement found.
+
+    Parameters
+    ----------
+    labels
+        Shape (n,); group numbers, with gaps.
+    start, descended, loss
+        Within-group sum of squares at the start, after the first descent and at the end.
+    moves
+        Proposals made while annealing.
+    members, ends
+        Distinct groups met, one after the other: group g is `members[ends[g - 1]:ends[g]]`, ascending.
+    """
+
+    labels: Ints
+    start: float
+    descended: float
+    loss: float
+    moves: int
+    members: Ints
+    ends: Longs
+
+
+def refine(
+    x: Floats,
+    weights: Floats | None,
+    labels: Ints,
+    near: Ints,
+    k: int,
+    *,
+    seed: int,
+    moves: int | None = None,
+    seconds: float | None = None,
+    keep: int = 0,
+    progress: Progress = None,
+) -> Refinement:
+    """Lower the within-group sum of squares of a partition into groups of `k` or more.
+
+    Parameters
+    ----------
+    x
+        Shape (n, d), finite, d >= 1, n >= 2.
+    weights
+        Shape (n,), at least 0; None counts every record once.
+    labels
+        Shape (n,); the partition to start from, every group of `k` or more.
+    near
+        Shape (n, m), m >= 1; candidates (`shoal.kernels.neighbours.candidates`).
+    moves
+        Proposals to make while annealing; the result then depends on the arguments only.
+    seconds
+        Wall-clock time after which to stop; the result then depends on the machine too. What ends first
+        counts; one of the two must be given.
+    keep
+        Largest number of distinct groups to collect on the way.
+    """
+    found, losses, made, members, ends = _native.refine(
+        floats(x), _weights(x, weights), ints(labels), ints(near), k, *budget(moves, seconds), keep, seed, progress
+    )
+    start, descended, loss = (float(value) for value in losses)
+    return Refinement(found, start, descended, loss, int(made), members, ends)
+
+
+def budget(moves: int | None, seconds: float | None) -> tuple[int, float]:
+    """Proposals and seconds as kernels take them, no limit where one is not given.
+
+    Raises
+    ------
+    ValueError
+        If neither is given.
+    """
+    if moves is None and seconds is None:
+        raise ValueError("Give moves or seconds.")
+    return NO_LIMIT if moves is None else moves, math.inf if seconds is None else seconds
+
+
+def partition_loss(x: Floats, weights: Floats | None, labels: Ints) -> float:
+    """Within-group sum of squares, about exact means, in a compensated sum over groups."""
+    if not x.size:
+        return 0.0
+    return float(_native.partition_loss(floats(x), _weights(x, weights), ints(labels)))
+
+
+def _weights(x: Floats, weights: Floats | None) -> Floats:
+    return np.ones(len(x)) if weights is None else floats(weights)

@@ -1,0 +1,1 @@
+"""Sums over records that measure a risk."""

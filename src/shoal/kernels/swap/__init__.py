@@ -1,0 +1,1 @@
+"""Exchanges of values between records."""

@@ -1,0 +1,19 @@
+import numpy as np
+from hypothesis import given
+from hypothesis import strategies as st
+
+from naive.rank_swap import swap_partners as naive_partners
+from shoal.kernels.arrays import seed_of
+from shoal.kernels.swap.rank_swap import swap_partners
+
+
+@given(n=st.integers(1, 200), window=st.integers(1, 220), seed=st.integers(0, 2**32))
+def test_same_as_naive_and_within_the_window(n, window, seed):
+    got = swap_partners(n, window, np.random.default_rng(seed))
+    assert got.tolist() == naive_partners(n, window, seed_of(np.random.default_rng(seed)))
+    assert (got[got] == np.arange(n)).all()
+    assert (np.abs(got - np.arange(n)) <= window).all()
+
+
+def test_window_of_one_pairs_neighbours():
+    assert swap_partners(5, 1, np.random.default_rng(0)).tolist() == [1, 0, 3, 2, 4]
