@@ -358,6 +358,11 @@ def test_single_precision_is_named_as_the_cause() -> None:
     values = np.column_stack([exact, exact.sum(axis=1)]).astype(np.float32).astype(float)
     table = Records.from_array(values, names=["net", "tax", "gross"])
     sentence = Constraints.parse(["net + tax == gross"], table).check(table)[0].sentence
-    assert sentence.endswith("But for the digits that float32 lacks it would hold; make the columns float64.")
+    assert sentence.endswith("But for the digits that float32 lacks it would hold; make 'net', 'tax', 'gross' float64.")
+    values[:, 2] += 1e-8 * exact[:, 0]
+    table = Records.from_array(values, names=["net", "tax", "gross"])
+    assert "make 'net', 'tax' float64." in Constraints.parse(["net + tax == gross"], table).check(table)[0].sentence
+    table = Records.from_array(exact @ [[1, 0, 1], [0, 1, 1]] + [0, 0, 1e-7], names=["net", "tax", "gross"])
+    assert "float" not in Constraints.parse(["net + tax == gross"], table).check(table)[0].sentence
     table = bill((1, 2, 3), (2, 2, 5))
     assert "float32" not in Constraints.parse(["net + tax == gross"], table).check(table)[0].sentence

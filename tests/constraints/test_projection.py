@@ -160,10 +160,9 @@ def test_a_record_without_a_neighbour_is_refused_with_the_rules() -> None:
         Constraints(rules=rules, original=table).repair(table)
 
 
-@pytest.mark.parametrize("noise", [1.0, 100.0, 1e5])
-def test_heavy_noise_is_repaired_and_classes_move_together(noise: float) -> None:
-    """The charge, shared by a class, can fall far below 0, where no parts can follow it."""
-    rng = np.random.default_rng(8)
+def noisy_charges(noise: float, seed: int) -> tuple[Constraints, Records]:
+    """A charge shared by classes of four and its three parts, each with its own noise, and their rules."""
+    rng = np.random.default_rng(seed)
     parts = rng.gamma(1, 400, (120, 3)).round()
     masked = np.repeat(parts.sum(axis=1)[::4], 4) + np.repeat(rng.laplace(0, 300 * noise, 30), 4)
     columns = [Variable(name="charge", role="quasi-identifier", level="continuous", values=parts.sum(axis=1))]
@@ -172,10 +171,13 @@ def test_heavy_noise_is_repaired_and_classes_move_together(noise: float) -> None
     ]
     original = Records.of(columns)
     rules = Constraints.parse(["a + b + c == charge", "a >= 0", "b >= 0", "c >= 0"], original)
-    released = original.with_variables(
+    return rules, original.with_variables(
         original["charge"].with_values(masked),
         *(original[n].with_values(original[n].values + rng.laplace(0, 300 * noise, 120)) for n in "abc"),
     )
+
+
+def assert_repaired(rules: Constraints, released: Records) -> None:
     change = rules.repair(released)
     after = rules.round(change.records, dict.fromkeys(["a", "b", "c", "charge"], 0))
     assert change.facts["records whose kept columns had to move"] == 0
@@ -183,6 +185,35 @@ def test_heavy_noise_is_repaired_and_classes_move_together(noise: float) -> None
     a, b, c, charge = (after[n].values for n in ("a", "b", "c", "charge"))
     assert (a + b + c == charge).all()
     assert min(a.min(), b.min(), c.min()) >= 0
+
+
+@pytest.mark.parametrize("noise", [1.0, 100.0, 1e5])
+def test_heavy_noise_is_repaired_and_classes_move_together(noise: float) -> None:
+    """The charge, shared by a class, can fall far below 0, where no parts can follow it."""
+    assert_repaired(*noisy_charges(noise, 8))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("noise", [1e5, 1e6, 1e9, 1e11])
+def test_noise_far_beyond_the_data_is_repaired_whatever_the_seed(noise: float) -> None:
+    for seed in range(100):
+        assert_repaired(*noisy_charges(noise, seed))
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_bounds_hold_to_the_last_bit_after_laplace_noise_of_a_tiny_epsilon(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    parts = rng.gamma(2, 500, (200, 3))
+    original = Records.from_array(np.column_stack([parts, parts.sum(axis=1)]), "none", ["a", "b", "c", "total"])
+    rules = Constraints.parse(["a + b + c == total", "a >= 0"], original)
+    noise = rng.laplace(0, 5000 / 0.003, (200, 4))
+    released = original.with_variables(
+        *(v.with_values(v.values + noise[:, j]) for j, v in enumerate(original.variables))
+    )
+    after = rules.repair(released, keep=()).records
+    assert after["a"].values.min() >= 0
+    total = after["total"].values
+    assert np.abs(sum(after[n].values for n in "abc") - total).max() <= 1e-14 * np.abs(after.raw()).max()
 
 
 @given(st.integers(0, 40), st.integers(1, 5), st.integers(-3, 3), st.integers(0, 99))

@@ -145,7 +145,7 @@ class Constraints:
             count = int(broken.sum())
             sentence = f"{plural(count, 'record')} {'breaks' if count == 1 else 'break'} the rule {text!r}."
             if count and not judged.violations(records, max(tolerance, SINGLE))[text].any():
-                sentence += " But for the digits that float32 lacks it would hold; make the columns float64."
+                sentence += _advice_on_digits(records, judged._columns_of(text))
             verdicts.append(
                 Verdict(
                     requirement=text,
@@ -157,6 +157,9 @@ class Constraints:
                 )
             )
         return verdicts
+
+    def _columns_of(self, text: str) -> tuple[str, ...]:
+        return next(rule.columns for rule in self.rules if rule.text == text)
 
     def prove(self, records: Records, tolerance: float = TOLERANCE) -> list[Verdict]:
         """The verdicts of `check`, all of which hold.
@@ -337,3 +340,19 @@ class Constraints:
                 (equal if literal.relation == "==" else at_most).append(row)
         e, g = (floats(np.array(rows)).reshape(-1, len(names) + 1) for rows in (equal, at_most))
         return System(e[:, :-1], e[:, -1], g[:, :-1], g[:, -1])
+
+
+def _advice_on_digits(records: Records, names: Sequence[str]) -> str:
+    """What to do where a rule fails by less than single precision can tell; nothing if no column is that short."""
+    short = [name for name in names if records[name].continuous and _is_single(records[name].values)]
+    if not short:
+        return ""
+    return f" But for the digits that float32 lacks it would hold; make {quoted(short)} float64."
+
+
+def _is_single(values: Floats) -> bool:
+    """Whether every value is one of single precision, and not all are whole numbers, which sums keep exactly."""
+    known = values[~np.isnan(values)]
+    with np.errstate(over="ignore"):
+        single = known.astype(np.float32).astype(np.float64)
+    return bool((single == known).all() and (known != np.rint(known)).any())

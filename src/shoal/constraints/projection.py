@@ -12,6 +12,10 @@ fails the test drops its worst multiplier or adds its most broken inequality. A 
 whose W comes to contradict itself, is solved by itself as a least distance programme through non-negative
 least squares (Lawson & Hanson 1974, chapter 23), which is finite, and which also proves that a point has no
 feasible neighbour at all.
+
+The solution is exact up to rounding of the largest number that took part, which can be far above the bounds of a
+small column. It is therefore polished with W held: columns that lie on a bound of their own are put exactly there
+and stay, and the other columns take up what the rows still lack; an inequality that rounding has broken joins W.
 """
 
 import math
@@ -24,13 +28,22 @@ from numpy.typing import NDArray
 from shoal.kernels.arrays import Bools, Floats, Longs
 
 EXACT = 1e-9
-"""Relative residual up to which a system counts as solved; far above rounding, far below any rule broken."""
+"""Residual up to which a system counts as solved before it is polished, as a share of what the point lacks."""
+
+KEPT = 5e-11
+"""Share of the size of its terms that a comparison may miss after polishing: half of what its judge allows."""
 
 POLISH = 2
-"""Times the solution is projected again, each for the digits that the one before has lost."""
+"""Least number of corrections with the tight set held, each for the digits that the one before has lost."""
+
+ROUNDING = 16 * float(np.finfo(np.float64).eps)
+"""Share of the size of its terms by which a sum of several columns may exceed its bound without being broken."""
 
 TOUCHING = 1e-12
 """Values nearer to a bound than this share of a length lie on it."""
+
+DEPENDENT = 1e-10
+"""Directions of the tight rows whose singular value is below this share of the largest count as dependent."""
 
 STILL = 1e-15
 """Moves smaller than this many lengths are rounding noise and are left out, so that cells stay as they were."""
@@ -74,40 +87,111 @@ def nearest(x: Floats, system: System, lengths: Floats) -> tuple[Floats, Bools]:
     """
     if system.empty or not len(x):
         return x.copy(), np.ones(len(x), dtype=bool)
-    moved, feasible = _once(x, system, lengths)
-    if feasible.any():
-        for _ in range(POLISH):
-            moved, _ = _once(moved, system, lengths)
-        _snap(moved, system, lengths)
-    return moved, feasible
+    y, feasible, tight = _solved(x, system, lengths)
+    moved = x + np.where(feasible[:, None], y, 0.0) * lengths
+    polish = _Polish(system, lengths)
+    moved[feasible] = polish.polished(moved[feasible], tight[feasible])
+    feasible &= polish.holds(moved)
+    return np.where(feasible[:, None], moved, x), feasible
 
 
-def _snap(x: Floats, system: System, lengths: Floats) -> None:
-    """Put values that lie on a bound of their own column exactly there."""
-    rows = np.vstack([system.equalities, system.inequalities])
-    bounds = np.concatenate([system.equal_to, system.at_most])
-    for row, bound in zip(rows[(rows != 0).sum(axis=1) == 1], bounds[(rows != 0).sum(axis=1) == 1]):
-        j = int(np.flatnonzero(row)[0])
-        at = bound / row[j] + 0.0
-        x[np.abs(x[:, j] - at) <= TOUCHING * lengths[j], j] = at
+class _Polish:
+    """Corrections of solutions that hold but for rounding."""
+
+    def __init__(self, system: System, lengths: Floats) -> None:
+        self.lengths = lengths
+        self.rows = np.vstack([system.equalities, system.inequalities])
+        self.bounds = np.concatenate([system.equal_to, system.at_most])
+        self.equal = np.arange(len(self.rows)) < len(system.equalities)
+        alone = (self.rows != 0).sum(axis=1) == 1
+        self.own = np.where(alone, (self.rows != 0).argmax(axis=1), -1)
+        """The column that a row bounds by itself, -1 where it binds several."""
+        self.end = self.bounds / np.where(alone, self.rows.sum(axis=1), 1.0) + 0.0
+        """The bound of that column."""
+
+    def polished(self, x: Floats, tight: Bools) -> Floats:
+        """Points (n, p) with the tight inequalities (n, l) and all equalities met to the last digits."""
+        held = np.hstack([np.broadcast_to(True, (len(x), int(self.equal.sum()))), tight])
+        for turn in range(POLISH + tight.shape[1]):
+            for members in alike(held):
+                x[members] = self._corrected(x[members], held[members[0]])
+            over = self._over(x) & ~held
+            if turn + 1 >= POLISH and not over.any():
+                break
+            held |= over
+        self._snap(x)
+        return x
+
+    def holds(self, x: Floats) -> Bools:
+        """Shape (n,); whether points satisfy the system but for rounding of its terms."""
+        excess, size = self._excess(x)
+        spread = np.abs(self.rows * self.lengths).sum(axis=1)
+        size += np.where(spread > 0, spread, np.abs(self.rows).max(axis=1, initial=0.0))
+        return np.asarray((np.where(self.equal, np.abs(excess), excess) <= KEPT * size).all(axis=1))
+
+    def _excess(self, x: Floats) -> tuple[Floats, Floats]:
+        """Shape (n, m + l) twice: left sides less bounds, and the sizes of the terms that went into them."""
+        size = _times(np.abs(x), np.abs(self.rows).T) + np.abs(self.bounds)
+        return _times(x, self.rows.T) - self.bounds, size
+
+    def _corrected(self, x: Floats, held: Bools) -> Floats:
+        free = self.lengths > 0
+        for row in np.flatnonzero(held & (self.own >= 0)):
+            j = self.own[row]
+            if free[j]:
+                x[:, j] = self.end[row]
+        free[self.own[held & (self.own >= 0)]] = False
+        lengths = np.where(free, self.lengths, 0.0)
+        shared = held & (self.own < 0) & (self.rows[:, free] != 0).any(axis=1)
+        rows, lacking = _scaled(self.rows[shared], self.bounds[shared], x, lengths)
+        y = _times(lacking, np.linalg.pinv(rows, rcond=DEPENDENT).T)
+        y[np.abs(y) < STILL] = 0.0
+        return x + y * lengths
+
+    def _over(self, x: Floats) -> Bools:
+        """Shape (n, m + l); inequalities that are broken by more than the rounding of their own terms."""
+        excess, size = self._excess(x)
+        over = excess > ROUNDING * size
+        alone = self.own >= 0
+        sign = np.sign(self.rows.sum(axis=1)[alone])
+        over[:, alone] = sign * (x[:, self.own[alone]] - self.end[alone]) > 0
+        return np.asarray(over & ~self.equal)
+
+    def _snap(self, x: Floats) -> None:
+        """Put values that lie on a bound of their own column exactly there."""
+        for row in np.flatnonzero(self.own >= 0):
+            j = self.own[row]
+            x[np.abs(x[:, j] - self.end[row]) <= TOUCHING * self.lengths[j], j] = self.end[row]
 
 
-def _once(x: Floats, system: System, lengths: Floats) -> tuple[Floats, Bools]:
+def _solved(x: Floats, system: System, lengths: Floats) -> tuple[Floats, Bools, Bools]:
+    """Shortest moves y, which points have one, and which inequalities are tight at it."""
     a, p = _scaled(system.equalities, system.equal_to, x, lengths)
     b, q = _scaled(system.inequalities, system.at_most, x, lengths)
-    y, settled = _by_active_set(a, p, b, q)
+    scale = np.abs(np.hstack([p, q])).max(axis=1, initial=1.0)  # far points are solved in their own unit
+    p, q = p / scale[:, None], q / scale[:, None]
+    y, settled, tight = _by_active_set(a, p, b, q)
     feasible = settled.copy()
     for row in np.flatnonzero(~settled):
-        y[row], feasible[row] = _least_distance(a, p[row], b, q[row])
-    feasible &= _close(y, a, p) & (y @ b.T <= q + EXACT * (1 + np.abs(q))).all(axis=1)
+        y[row], feasible[row], tight[row] = _least_distance(a, p[row], b, q[row])
+    feasible &= _close(y, a, p) & (_times(y, b.T) <= q + EXACT * (1 + np.abs(q))).all(axis=1)
+    y *= scale[:, None]
     y[np.abs(y) < STILL] = 0.0
-    return x + np.where(feasible[:, None], y, 0.0) * lengths, feasible
+    return y, feasible, tight
+
+
+def _times(points: Floats, matrix: Floats) -> Floats:
+    """Points (n, p) times a matrix (p, m), summed in the order of the p, so that equal points give equal bits."""
+    total = np.zeros((len(points), matrix.shape[1]))
+    for j in range(len(matrix)):
+        total += points[:, j : j + 1] * matrix[j]
+    return total
 
 
 def _scaled(rows: Floats, bounds: Floats, x: Floats, lengths: Floats) -> tuple[Floats, Floats]:
     """Rows in units of length, of norm 1 where a column can move, and what each point lacks."""
     lacking = np.broadcast_to(bounds, (len(x), len(bounds))).copy()
-    for j in range(x.shape[1]):  # in the order of the columns, so that equal points give equal bits
+    for j in range(x.shape[1]):
         lacking -= x[:, j : j + 1] * rows[:, j]
     inside = rows * lengths
     norms = np.sqrt((inside**2).sum(axis=1))
@@ -116,10 +200,10 @@ def _scaled(rows: Floats, bounds: Floats, x: Floats, lengths: Floats) -> tuple[F
 
 
 def _close(y: Floats, a: Floats, p: Floats) -> Bools:
-    return np.asarray((np.abs(y @ a.T - p) <= EXACT * (1 + np.abs(p))).all(axis=1))
+    return np.asarray((np.abs(_times(y, a.T) - p) <= EXACT * (1 + np.abs(p))).all(axis=1))
 
 
-def _by_active_set(a: Floats, p: Floats, b: Floats, q: Floats) -> tuple[Floats, Bools]:
+def _by_active_set(a: Floats, p: Floats, b: Floats, q: Floats) -> tuple[Floats, Bools, Bools]:
     n, bounds = len(p), len(b)
     tight = np.zeros((n, bounds), dtype=bool)
     y, settled, stuck = np.zeros((n, a.shape[1])), np.zeros(n, dtype=bool), np.zeros(n, dtype=bool)
@@ -131,10 +215,10 @@ def _by_active_set(a: Floats, p: Floats, b: Floats, q: Floats) -> tuple[Floats, 
             rows = todo[members]
             pattern = tight[rows[0]].copy()
             y[rows], multipliers = _with_tight(a, p[rows], b[pattern], q[rows][:, pattern])
-            broken = y[rows] @ b.T - q[rows]
+            broken = _times(y[rows], b.T) - q[rows]
             stuck[rows] = (np.abs(broken[:, pattern]) > EXACT * (1 + np.abs(q[rows][:, pattern]))).any(axis=1)
             settled[rows] = _improve(rows, tight, pattern, multipliers, broken) & ~stuck[rows]
-    return y, settled
+    return y, settled, tight
 
 
 def alike(table: NDArray[Any]) -> list[Longs]:
@@ -154,9 +238,9 @@ def alike(table: NDArray[Any]) -> list[Longs]:
 def _with_tight(a: Floats, p: Floats, b: Floats, q: Floats) -> tuple[Floats, Floats]:
     """The shortest y with a y = p and b y = q, and the multipliers of b."""
     m, r = np.vstack([a, b]), np.hstack([p, q])
-    inverse = np.linalg.pinv(m, rcond=1e-10)
-    y = r @ inverse.T
-    return y, (y @ inverse)[:, len(a) :]
+    inverse = np.linalg.pinv(m, rcond=DEPENDENT)
+    y = _times(r, inverse.T)
+    return y, _times(y, inverse)[:, len(a) :]
 
 
 def _improve(rows: Longs, tight: Bools, pattern: Bools, multipliers: Floats, broken: Floats) -> Bools:
@@ -177,7 +261,7 @@ def _improve(rows: Longs, tight: Bools, pattern: Bools, multipliers: Floats, bro
     return done
 
 
-def _least_distance(a: Floats, p: Floats, b: Floats, q: Floats) -> tuple[Floats, bool]:
+def _least_distance(a: Floats, p: Floats, b: Floats, q: Floats) -> tuple[Floats, bool, Bools]:
     """Lawson and Hanson's problem LDP on the null space of the equalities, for one point."""
     from scipy.optimize import nnls
 
@@ -192,6 +276,6 @@ def _least_distance(a: Floats, p: Floats, b: Floats, q: Floats) -> tuple[Floats,
     u, _ = nnls(stacked, target, maxiter=100 * max(len(b), 10))
     residual = stacked @ u - target
     if -residual[-1] <= 1e-12:
-        return base, False
+        return base, False, np.zeros(len(b), dtype=bool)
     y, _ = _with_tight(a, p[None], b[u > 0], q[None, u > 0])
-    return y[0], True
+    return y[0], True, u > 0
