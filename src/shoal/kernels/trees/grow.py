@@ -1,0 +1,105 @@
+"""Trees whose leaves hold the donors of synthetic values (native/trees/grow.cpp)."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+import shoal.kernels._native as _native
+from shoal.kernels.arrays import Floats, Ints, Progress, floats, ints
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Features:
+    """What trees are grown on: columns of numbers and of categories.
+
+    Parameters
+    ----------
+    x
+        Shape (d, n); numbers, NaN where missing, or categories as whole numbers from 0.
+    levels
+        Shape (d,); number of categories of a nominal feature, 0 for numbers.
+    orders
+        Shape (d, n); for numbers the cases in ascending order, missing ones last, ties in row order.
+    """
+
+    x: Floats
+    levels: Ints
+    orders: Ints
+
+    @classmethod
+    def of(cls, columns: list[Floats], levels: list[int]) -> "Features":
+        """From columns of shape (n,); numbers are sorted here, once for all trees."""
+        x = floats(np.vstack(columns))
+        orders = np.zeros(x.shape, dtype=np.int32)
+        for j, count in enumerate(levels):
+            if not count:
+                orders[j] = np.argsort(x[j], kind="stable")
+        return cls(x=x, levels=ints(levels), orders=orders)
+
+    def first(self, d: int) -> "Features":
+        """The first d features."""
+        return Features(x=self.x[:d], levels=self.levels[:d], orders=self.orders[:d])
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Tree:
+    """A grown tree.
+
+    Parameters
+    ----------
+    leaf_of
+        Shape (n,); the leaf of each case that the tree was grown on, numbered from 0.
+    """
+
+    nodes: tuple[NDArray[np.generic], ...]
+    leaf_of: Ints
+
+    def leaves(self, x: Floats) -> Ints:
+        """Shape (m,); the leaf of every case of a table (d, m) with the same features.
+
+        A category that a node has not seen goes where more of its cases went.
+        """
+        return np.asarray(_native.tree_leaves(*self.nodes, floats(x)))
+
+
+def grow(
+    features: Features,
+    y: Floats | Ints,
+    *,
+    classes: int = 0,
+    min_leaf: int,
+    complexity: float = 0.0,
+    looked_at: int | None = None,
+    seed: int = 0,
+    progress: Progress = None,
+) -> Tree:
+    """Grow a tree (Breiman, Friedman, Olshen & Stone 1984).
+
+    Parameters
+    ----------
+    y
+        Shape (n,), n >= 1; finite numbers, or classes from 0 to classes - 1.
+    classes
+        Number of classes; 0 for numbers.
+    min_leaf
+        Fewest cases of a leaf, at least 1.
+    complexity
+        Share of the root's impurity by which a split must lower it.
+    looked_at
+        Features that a node may split on, drawn at random (`seed`); all of them by default.
+    """
+    d = len(features.x)
+    given = (features.x, features.levels, features.orders)
+    least = (min_leaf, complexity, d if looked_at is None else min(looked_at, d), seed, progress)
+    if classes:
+        *nodes, leaf_of = _native.grow_classes(*given, ints(y), classes, *least)
+    else:
+        values = floats(y)
+        *nodes, leaf_of = _native.grow_numbers(*given, _near_one(values - float(values.mean())), *least)
+    return Tree(nodes=tuple(nodes), leaf_of=leaf_of)
+
+
+def _near_one(y: Floats) -> Floats:
+    """Scaled by a power of two, so that no square overflows or vanishes."""
+    return np.ldexp(y, -int(np.frexp(float(np.abs(y).max(initial=0.0)))[1]))
