@@ -1,20 +1,55 @@
 """What all tests share."""
 
-from pathlib import Path
+import os
+from secrets import randbelow
 
 import pytest
-from hypothesis import HealthCheck, settings
+from hypothesis import HealthCheck, seed, settings
 
+from published.reference import NOT_RUN
+
+RANDOM_SEED = os.environ.get("SHOAL_TEST_SEED", "")
+"""Empty: every run tries the same examples. A number, or `new`: examples drawn from it, more of them."""
+
+slow_is_fine = [HealthCheck.too_slow]
 settings.register_profile(
-    "shoal", deadline=None, derandomize=True, max_examples=40, suppress_health_check=[HealthCheck.too_slow]
+    "repeated", deadline=None, derandomize=True, max_examples=40, suppress_health_check=slow_is_fine
 )
-settings.load_profile("shoal")
+settings.register_profile(
+    "random", deadline=None, max_examples=150, suppress_health_check=slow_is_fine, print_blob=True, database=None
+)
+settings.load_profile("random" if RANDOM_SEED else "repeated")
 
 
-@pytest.fixture(scope="session")
-def shared() -> Path:
-    """The folder of reference data and figures, which lies beside the project and is not part of it."""
-    folder = Path(__file__).parents[2] / "shared"
-    if not folder.is_dir():
-        pytest.skip("the reference data folder 'shared' does not lie beside the project")
-    return folder
+def pytest_configure(config: pytest.Config) -> None:
+    """Choose the seed of a randomised run once, for all its processes."""
+    if RANDOM_SEED:
+        given = getattr(config, "workerinput", {}).get("shoal_seed") or RANDOM_SEED
+        config.stash[SEED] = randbelow(2**32) if given == "new" else int(given)
+
+
+SEED = pytest.StashKey[int]()
+
+
+def pytest_configure_node(node: object) -> None:
+    """Hand the seed to a process of pytest-xdist."""
+    if RANDOM_SEED:
+        node.workerinput["shoal_seed"] = str(node.config.stash[SEED])  # type: ignore[attr-defined]
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Draw the examples of every property from the seed of the run."""
+    for item in items if RANDOM_SEED else ():
+        if getattr(getattr(item, "obj", None), "is_hypothesis_test", False):
+            seed(config.stash[SEED])(item.obj)
+
+
+def pytest_report_header(config: pytest.Config) -> str | None:
+    return f"examples drawn from SHOAL_TEST_SEED={config.stash[SEED]}" if RANDOM_SEED else None
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """Say how many published figures could not be compared, for want of their data."""
+    skipped = [str(report.longrepr) for report in terminalreporter.stats.get("skipped", [])]
+    if count := sum(NOT_RUN in reason for reason in skipped):
+        terminalreporter.write_line(f"{count} reference comparisons not run")

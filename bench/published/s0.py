@@ -1,6 +1,6 @@
 """Local synthesis: Tables 1 to 3 of Oganian & Domingo-Ferrer (2017) for THYROID beside our figures.
 
-    python bench/published/s0.py [--data FOLDER] [--repeats 30] [--mixed-repeats 10]
+    python bench/published/s0.py [--repeats 30] [--mixed-repeats 10]
 
 THYROID: 1947 records, age, TSH, T3, T4U, FTI. Methods as in the paper: Hybrid (Gaussian mixture, k = 60, normal draws
 with exact moments), HybridMicro (MDAV with k = 324, the same draws), Noise (equation 10, c = .15), Synthetic
@@ -36,10 +36,9 @@ from shoal.data.records import Records
 from shoal.replace.decimals import Decimals
 
 ROOT = Path(__file__).parents[2]
-SHARED = ROOT.parent / "shared"
-sys.path.insert(0, str(ROOT / "tests" / "published"))
+sys.path.insert(0, str(ROOT / "tests"))
 
-from thyroid import BINARY, CONTINUOUS, thyroid  # noqa: E402
+from published.thyroid import BINARY, CONTINUOUS, thyroid  # noqa: E402
 
 PRINTED = {
     "Hybrid": (23.07, 0.6, 0.35, 0.6, 1.6),
@@ -133,11 +132,10 @@ def written(before: Records, after: Records) -> Records:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--data", type=Path, default=SHARED, help="folder that holds data/thyroid_allbp.data")
     parser.add_argument("--repeats", type=int, default=30)
     parser.add_argument("--mixed-repeats", type=int, default=10, help="0 leaves Section 7 out")
     arguments = parser.parse_args()
-    columns = thyroid(arguments.data)
+    columns = thyroid()
     records = Records.from_array(np.column_stack([columns[name] for name in CONTINUOUS]), names=CONTINUOUS)
     methods = Methods(records)
     for name in (*HYBRIDS[:2], "HybridMicro", "Micro"):

@@ -7,6 +7,7 @@ import pandas as pd
 import pytest
 
 import shoal
+from published.reference import reference
 from shoal.errors import Refused
 
 KEYS = ["urbrur", "roof", "walls", "water", "electcon", "relat", "sex", "age"]
@@ -41,8 +42,8 @@ def plan(k=3, asked=3, pairs=5):
 
 
 @pytest.fixture(scope="module")
-def table(shared):
-    return pd.read_csv(shared / "data" / "testdata.csv")
+def table():
+    return pd.read_csv(reference("testdata.csv"))
 
 
 def least_matches(frame):

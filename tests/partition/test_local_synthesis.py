@@ -89,10 +89,10 @@ def test_strata_have_models_of_their_own():
 
 
 @pytest.mark.slow
-def test_mixed_thyroid_keeps_the_associations_between_kinds_of_columns(shared):
+def test_mixed_thyroid_keeps_the_associations_between_kinds_of_columns():
     # Correlations of the continuous columns with those answers that more than 60 patients gave: their mean error is
     # smaller than when the answers are drawn from the group's own shares, without the regression on the new values.
-    frame = pd.DataFrame(thyroid(shared))
+    frame = pd.DataFrame(thyroid())
     data = records(frame)
     common = [name for name in BINARY if frame[name].value_counts().min() > 60]
 

@@ -8,6 +8,7 @@ import numpy as np
 import polars as pl
 import pytest
 
+from published.reference import reference
 from shoal.data.microdata import as_records
 from shoal.privacy.confidential import Held, confidential_bins
 from shoal.privacy.l_diversity import diversity
@@ -16,9 +17,9 @@ KEYS = ["urbrur", "roof", "walls", "water", "electcon", "relat", "sex"]
 
 
 @pytest.mark.parametrize("column", ["hhcivil", "age"])
-def test_every_record_agrees(shared, column):
-    table = pl.read_csv(shared / "data/testdata.csv").select([*KEYS, column])
-    figures = pl.read_csv(shared / "reference/sdcmicro/ldiversity_testdata.csv")
+def test_every_record_agrees(column):
+    table = pl.read_csv(reference("testdata.csv")).select([*KEYS, column])
+    figures = pl.read_csv(reference("sdcmicro/ldiversity_testdata.csv"))
     records = as_records(table, confidential=[column])
     classes = records.classes(KEYS)
     held = Held.of(confidential_bins(records, "equal")[0], classes)

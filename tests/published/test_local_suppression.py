@@ -7,19 +7,20 @@ import pandas as pd
 import pytest
 
 import shoal
+from published.reference import reference
 from shoal.data.records import Records, Variable
 
 KEYS = ["urbrur", "roof", "walls", "water", "electcon", "relat", "sex"]
 
 
 @pytest.fixture(scope="module")
-def keys(shared):
-    return pd.read_csv(shared / "data" / "testdata.csv")[KEYS]
+def keys():
+    return pd.read_csv(reference("testdata.csv"))[KEYS]
 
 
 @pytest.fixture(scope="module")
-def published(shared):
-    results = json.loads((shared / "reference" / "sdcmicro" / "localsuppression.json").read_text())["results"]
+def published():
+    results = json.loads(reference("sdcmicro/localsuppression.json").read_text())["results"]
     return {(r["k"], r["alpha"]): r for r in results if r["dataset"] == "testdata"}
 
 
@@ -96,8 +97,8 @@ def test_the_optimum_is_proved(keys):
 
 
 @pytest.fixture(scope="module")
-def their_cells(shared):
-    cells = pd.read_csv(shared / "reference" / "sdcmicro" / "localsuppression_k3_cells_testdata.csv")
+def their_cells():
+    cells = pd.read_csv(reference("sdcmicro/localsuppression_k3_cells_testdata.csv"))
     return [(int(row) - 1, KEYS.index(name)) for row, name in zip(cells["row"], cells["variable"])]
 
 

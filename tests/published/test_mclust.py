@@ -5,17 +5,18 @@ import csv
 import numpy as np
 import pytest
 
+from published.reference import reference
 from published.thyroid import thyroid_continuous
 from shoal.kernels.mixture.mixture import COVARIANCE_MODELS, VVE_ALONG_EVE, mixture_em, parameter_count, statistics_of
 from shoal.partition.gaussian_mixture import GaussianMixture
 
 
 @pytest.fixture(scope="module")
-def reference(shared):
-    with (shared / "reference" / "mclust" / "thyroid_me_g6.csv").open() as file:
+def mclust():
+    with reference("mclust/thyroid_me_g6.csv").open() as file:
         rows = {row["model"]: row for row in csv.DictReader(file)}
-    start = np.loadtxt(shared / "reference" / "mclust" / "thyroid_start_g6.csv", skiprows=1).astype(np.int32) - 1
-    return thyroid_continuous(shared), start, rows
+    start = np.loadtxt(reference("mclust/thyroid_start_g6.csv"), skiprows=1).astype(np.int32) - 1
+    return thyroid_continuous(), start, rows
 
 
 def fitted(x, statistics, model, tolerance=1e-10):
@@ -26,9 +27,9 @@ def fitted(x, statistics, model, tolerance=1e-10):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("model", COVARIANCE_MODELS)
-def test_given_start(reference, model):
+def test_given_start(mclust, model):
     # mclust's VVE takes the common axes from EVE's criterion: see the next test.
-    x, start, rows = reference
+    x, start, rows = mclust
     fit = fitted(x, statistics_of(x, start, 6), VVE_ALONG_EVE if model == "VVE" else model)
     assert parameter_count(model, 6, 5) == int(rows[model]["npar"])
     assert fit.loglik == pytest.approx(float(rows[model]["loglik"]), rel=1e-8)
@@ -46,9 +47,9 @@ def turning(axes, scatter, weight):
 
 
 @pytest.mark.slow
-def test_the_vve_of_mclust_is_no_maximum_of_the_likelihood_and_ours_is(reference):
+def test_the_vve_of_mclust_is_no_maximum_of_the_likelihood_and_ours_is(mclust):
     # M-step of VVE: D minimises sum_g n_g log|diag(D' W_g D)|; of EVE: sum_g |diag(D' W_g D)|^(1/d).
-    x, start, rows = reference
+    x, start, rows = mclust
     first, theirs = statistics_of(x, start, 6), float(rows["VVE"]["loglik"])
     fit = fitted(x, first, VVE_ALONG_EVE, tolerance=1e-13)
     assert fit.loglik == pytest.approx(theirs, rel=1e-8)
@@ -69,13 +70,13 @@ def test_the_vve_of_mclust_is_no_maximum_of_the_likelihood_and_ours_is(reference
 
 
 @pytest.mark.slow
-def test_best_bic_from_our_own_start(shared):
+def test_best_bic_from_our_own_start():
     # mclustBIC(X, G = 1:10), default hierarchical start: greatest -15324.4434 (VVE, 9 groups). k = 1 holds the
     # proportions at 1/n, so the fit is unconstrained for all purposes; no k-means starts.
-    with (shared / "reference" / "mclust" / "thyroid_mclustBIC_default.csv").open() as file:
+    with reference("mclust/thyroid_mclustBIC_default.csv").open() as file:
         theirs = max(float(v) for row in csv.DictReader(file) for name, v in row.items() if name != "G" and v != "NA")
     method = GaussianMixture(k=1, groups="1..10", kmeans_starts=0)
-    part = method.partition(thyroid_continuous(shared), standardise="none")
+    part = method.partition(thyroid_continuous(), standardise="none")
     assert theirs == pytest.approx(-15324.4434, abs=1e-4)
     assert part.facts["start"] == "hierarchical"
     assert part.facts["BIC"] > theirs

@@ -4,6 +4,7 @@ import numpy as np
 import polars as pl
 import pytest
 
+from published.reference import reference
 from shoal.data.partition import Partition
 from shoal.kernels.partition.mdav import mdav
 
@@ -20,12 +21,12 @@ LOSS = {
 
 @pytest.mark.parametrize(("name", "k"), LOSS)
 @pytest.mark.parametrize("engine", ["brute", "tree"])
-def test_loss_and_groups(shared, name, k, engine):
-    x = pl.read_csv(shared / "data" / f"{name}.csv").to_numpy().astype(float)
+def test_loss_and_groups(name, k, engine):
+    x = pl.read_csv(reference(f"{name}.csv")).to_numpy().astype(float)
     z = (x - x.mean(axis=0)) / x.std(axis=0, ddof=1)
     part = Partition(labels=mdav(z, k, engine=engine))
     assert part.information_loss(z) == pytest.approx(LOSS[name, k], abs=5e-7)
-    theirs = pl.read_csv(shared / "reference" / "sdcmicro" / f"mdav_groups_{name}.csv")[f"k{k}"].to_numpy()
+    theirs = pl.read_csv(reference(f"sdcmicro/mdav_groups_{name}.csv"))[f"k{k}"].to_numpy()
     _, ours = np.unique(np.round(part.means(z), 9)[part.labels], axis=0, return_inverse=True)
     assert contents(theirs, z) == contents(ours, z)
 

@@ -18,6 +18,7 @@ source, and above the proven lower bound.
 import polars as pl
 import pytest
 
+from published.reference import reference
 from shoal.partition.mdav import MDAV
 from shoal.partition.mu_approx import MuApprox
 
@@ -32,8 +33,8 @@ LOWER_BOUND = {
 
 
 @pytest.mark.parametrize(("name", "k"), LOWER_BOUND)
-def test_loss_beside_mdav(shared, name, k):
-    x = pl.read_csv(shared / "data" / f"{name}.csv").to_numpy().astype(float)
+def test_loss_beside_mdav(name, k):
+    x = pl.read_csv(reference(f"{name}.csv")).to_numpy().astype(float)
     z = (x - x.mean(axis=0)) / x.std(axis=0, ddof=1)
     loss = MuApprox(k=k).partition(x).information_loss(z)
     assert LOWER_BOUND[name, k] < loss < 1.35 * MDAV(k=k).partition(x).information_loss(z)

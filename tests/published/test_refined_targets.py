@@ -4,13 +4,14 @@ import numpy as np
 import polars as pl
 import pytest
 
+from published.reference import reference
 from shoal import MDAV, Refined
 from shoal.partition._bounds import groups_of, neighbour_bound, relaxation
 
 
-def load(shared, name):
+def load(name):
     x = (
-        pl.read_csv(shared / "data" / f"{name}.csv")
+        pl.read_csv(reference(f"{name}.csv"))
         .drop(["UTILNAME", "STATE", "YEAR", "MONTH"], strict=False)
         .to_numpy()
         .astype(float)
@@ -31,8 +32,8 @@ def load(shared, name):
         ("eia", 3, 5_000, 0.37),
     ],
 )
-def test_losses_in_percent_after_moves_per_record(shared, name, k, moves, most):
-    x = load(shared, name)
+def test_losses_in_percent_after_moves_per_record(name, k, moves, most):
+    x = load(name)
     part = Refined(start="mdav", k=k, moves=moves * len(x)).partition(x, seed=1)
     assert part.k >= k
     assert part.information_loss(x) <= most
@@ -42,15 +43,15 @@ def test_losses_in_percent_after_moves_per_record(shared, name, k, moves, most):
     ("name", "k", "bound"),
     [("census", 5, 5.017), ("census", 10, 7.336), ("tarragona", 5, 13.927), ("tarragona", 10, 19.218)],
 )
-def test_bounds_by_neighbours(shared, name, k, bound):
-    x = load(shared, name)
+def test_bounds_by_neighbours(name, k, bound):
+    x = load(name)
     assert 100 * neighbour_bound(x, k) / (x**2).sum() == pytest.approx(bound, abs=5e-4)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("name", "bound"), [("census", 4.646), ("tarragona", 13.857)])
-def test_bounds_by_the_set_partition(shared, name, bound):
-    x = load(shared, name)
+def test_bounds_by_the_set_partition(name, bound):
+    x = load(name)
     start = Refined(start="mdav", k=3, moves=2_000 * len(x)).partition(x, seed=1)
     relaxed = relaxation(x, 3, groups_of(start.labels))
     percent = 100 / (x**2).sum()

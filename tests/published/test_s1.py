@@ -11,6 +11,7 @@ import polars as pl
 import pytest
 
 import shoal
+from published.reference import reference
 from shoal.data.microdata import as_records
 from shoal.data.partition import Partition
 from shoal.kernels.requirement import emd
@@ -35,8 +36,8 @@ REFINED = {("FICA", 0.05): 31.1, ("FICA", 0.17): 12.8, ("FEDTAX", 0.05): 55.4, (
 """Information loss, in percent, that refinement must not exceed; bench/published/s1.py prints all t."""
 
 
-def census(shared, confidential, scale="sd"):
-    table = pl.read_csv(shared / "data/census.csv").select(["TAXINC", "POTHVAL", confidential])
+def census(confidential, scale="sd"):
+    table = pl.read_csv(reference("census.csv")).select(["TAXINC", "POTHVAL", confidential])
     return as_records(table, [confidential], scale)
 
 
@@ -46,8 +47,8 @@ def released(records, part):
 
 
 @pytest.mark.parametrize("confidential", ["FICA", "FEDTAX"])
-def test_table_3_in_every_cell(shared, confidential):
-    records = census(shared, confidential)
+def test_table_3_in_every_cell(confidential):
+    records = census(confidential)
     for k, row in TABLE_3.items():
         for t, size in zip(TS, row):
             part = shoal.TClosenessFirst(k=k, t=t).partition(records)
@@ -61,9 +62,9 @@ BETTER_THAN_FORMULA_3 = {(2, 0.13), (2, 0.17), (2, 0.21)}
 
 @pytest.mark.slow
 @pytest.mark.parametrize("confidential", ["FICA", "FEDTAX"])
-def test_tables_1_and_2_in_order_and_falling_with_t(shared, confidential):
+def test_tables_1_and_2_in_order_and_falling_with_t(confidential):
     """Quasi-identifiers by range, groups merged with the farthest, as the printed figures suggest."""
-    records = census(shared, confidential, "range")
+    records = census(confidential, "range")
     groups = {(k, t): [] for k in TABLE_3 for t in TS}
     for (k, t), counts in groups.items():
         for part in (
@@ -83,9 +84,9 @@ def test_tables_1_and_2_in_order_and_falling_with_t(shared, confidential):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("confidential", ["FICA", "FEDTAX"])
-def test_table_1_as_the_paper_writes_the_algorithm(shared, confidential):
+def test_table_1_as_the_paper_writes_the_algorithm(confidential):
     """Groups merged with the nearest: Algorithm 1's groups are the largest, and fall with t, in every cell."""
-    records = census(shared, confidential, "range")
+    records = census(confidential, "range")
     for k in TABLE_3:
         merged = [shoal.TClosenessMerge(k=k, t=t).partition(records).n_groups for t in TS]
         assert merged == sorted(merged)
@@ -94,8 +95,8 @@ def test_table_1_as_the_paper_writes_the_algorithm(shared, confidential):
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("confidential", "t"), REFINED)
-def test_refinement_reaches_its_figures(shared, confidential, t):
-    records = census(shared, confidential)
+def test_refinement_reaches_its_figures(confidential, t):
+    records = census(confidential)
     part = shoal.TClosenessRefined(k=2, t=t).partition(records, seed=1)
     loss = part.information_loss(records.matrix())
     assert loss <= REFINED[confidential, t]
@@ -108,9 +109,9 @@ def test_refinement_reaches_its_figures(shared, confidential, t):
 @pytest.mark.parametrize(
     ("name", "confidential"), [("census", ["FICA", "FEDTAX"]), ("tarragona", ["FIXED.ASSETS", "CURRENT.ASSETS"])]
 )
-def test_two_confidential_columns_leave_room_too(shared, name, confidential):
+def test_two_confidential_columns_leave_room_too(name, confidential):
     """All other columns quasi-identifiers, t = .05: at least 8 percent below Algorithm 3."""
-    records = as_records(pl.read_csv(shared / f"data/{name}.csv"), confidential)
+    records = as_records(pl.read_csv(reference(f"{name}.csv")), confidential)
     x = records.matrix()
     first = shoal.TClosenessFirst(k=2, t=0.05).partition(records)
     part = shoal.TClosenessRefined(k=2, t=0.05, moves=1_000_000).partition(records, seed=1)
@@ -119,9 +120,9 @@ def test_two_confidential_columns_leave_room_too(shared, name, confidential):
 
 
 @pytest.mark.parametrize("confidential", [["Num1"], ["Num3"], ["Num1", "Num3"]])
-def test_near_the_best_there_is_on_eight_records(shared, confidential):
+def test_near_the_best_there_is_on_eight_records(confidential):
     """All 4 140 partitions of the table are priced: where nothing is gained on it, nothing is to be gained."""
-    table = pl.read_csv(shared / "data/francdat.csv").drop("w")
+    table = pl.read_csv(reference("francdat.csv")).drop("w")
     records = as_records(table.with_columns(pl.col("Key1", "Key2", "Key3", "Key4").cast(pl.String)), confidential)
     x, columns = records.matrix(), confidential_bins(records)
     required = GroupRequirement.of(columns, [emd.close(c.table(), 1.0) for c in columns])
@@ -139,8 +140,8 @@ def set_partitions(n):
     return [(*labels, g) for labels in set_partitions(n - 1) for g in range(max(labels, default=-1) + 2)]
 
 
-def test_optimal_assignment_where_t_leaves_no_room(shared):
-    records = census(shared, "FICA")
+def test_optimal_assignment_where_t_leaves_no_room():
+    records = census("FICA")
     x = records.matrix()
     first = shoal.TClosenessFirst(k=2, t=0.01).partition(records)
     dealt = shoal.TClosenessRefined(k=2, t=0.01, moves=0).partition(records, seed=1)
@@ -187,9 +188,9 @@ def test_proposition_2_is_no_guarantee_where_k_does_not_divide_n():
     assert round(distance([*minima, 529], 1080), 5) == 0.01053
 
 
-def test_proposition_2_is_no_guarantee_under_ties(shared):
+def test_proposition_2_is_no_guarantee_under_ties():
     """Census, FICA, k = 2, t = 0.25: the groups as Algorithm 3 makes them reach 0.2560 and are repaired."""
-    records = census(shared, "FICA")
+    records = census("FICA")
     columns = confidential_bins(records)
     required = GroupRequirement.of(columns, [emd.close(columns[0].table(), 0.25)])
     labels, count = first_groups(records, required, 2, 0.25, None)

@@ -6,6 +6,7 @@ import numpy as np
 import polars as pl
 import pytest
 
+from published.reference import other_measures, reference
 from shoal.data.microdata import Microdata
 from shoal.data.partition import Partition
 from shoal.data.records import Records
@@ -22,19 +23,19 @@ KEYS = ["urbrur", "roof", "walls", "water", "electcon", "relat", "sex"]
 
 
 @pytest.fixture(scope="module")
-def printed(shared):
-    return pl.read_csv(shared / "reference" / "sdcmicro" / "risk_testdata.csv")
+def printed():
+    return pl.read_csv(reference("sdcmicro/risk_testdata.csv"))
 
 
 @pytest.fixture(scope="module")
-def summary(shared):
-    text = (shared / "reference" / "sdcmicro" / "risk_summary.json").read_text()
+def summary():
+    text = reference("sdcmicro/risk_summary.json").read_text()
     return json.loads(text)["results"]["testdata"]
 
 
 @pytest.fixture(scope="module")
-def table(shared):
-    frame = pl.read_csv(shared / "data" / "testdata.csv").select(*KEYS, "sampling_weight", "ori_hid")
+def table():
+    frame = pl.read_csv(reference("testdata.csv")).select(*KEYS, "sampling_weight", "ori_hid")
     roles = {key: {"role": "quasi-identifier", "level": "nominal"} for key in KEYS}
     return Microdata.of(frame, {**roles, "sampling_weight": "weight", "ori_hid": "household"}).records
 
@@ -116,10 +117,10 @@ def test_suda2_by_supersets(table, printed):
 
 
 @pytest.mark.parametrize("case", ["numeric_testdata_k3", "numeric_testdata_k10", "numeric_census_k5"])
-def test_interval_disclosure(shared, case):
-    printed = json.loads((shared / "reference" / "sdcmicro" / "other_measures.json").read_text())[case]
+def test_interval_disclosure(case):
+    printed = other_measures(case)
     name = case.split("_")[1]
-    frame = pl.read_csv(shared / "data" / f"{name}.csv")
+    frame = pl.read_csv(reference(f"{name}.csv"))
     x = frame.select(["expend", "income", "savings"] if name == "testdata" else frame.columns).to_numpy().astype(float)
     part = Partition(labels=mdav((x - x.mean(axis=0)) / x.std(axis=0, ddof=1), printed["k"]))
     original, masked = Records.from_array(x), Records.from_array(part.means(x)[part.labels])

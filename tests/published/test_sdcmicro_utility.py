@@ -4,11 +4,10 @@ The masked data are made again here: `microaggregation(X, method = "mdav", aggr 
 inverse variance and so partitions as on standardised ones.
 """
 
-import json
-
 import polars as pl
 import pytest
 
+from published.reference import other_measures, reference
 from shoal.data.partition import Partition
 from shoal.kernels.partition.mdav import mdav
 from shoal.utility.eigenvalues import Eigenvalues
@@ -23,12 +22,12 @@ CASES = {
 
 
 @pytest.fixture(scope="module", params=CASES)
-def case(request, shared):
+def case(request):
     name, columns, k = CASES[request.param]
-    frame = pl.read_csv(shared / "data" / f"{name}.csv")
+    frame = pl.read_csv(reference(f"{name}.csv"))
     x = frame.select(columns or frame.columns).to_numpy().astype(float)
     part = Partition(labels=mdav((x - x.mean(axis=0)) / x.std(axis=0, ddof=1), k))
-    printed = json.loads((shared / "reference" / "sdcmicro" / "other_measures.json").read_text())[request.param]
+    printed = other_measures(request.param)
     return x, part.means(x)[part.labels], printed
 
 
@@ -53,7 +52,7 @@ def test_eigenvalues(case):
 
 
 @pytest.mark.parametrize(("k", "loss"), [(3, 5.692186), (5, 9.088435), (10, 14.155930)])
-def test_information_loss_of_census(shared, k, loss):
-    x = pl.read_csv(shared / "data" / "census.csv").to_numpy().astype(float)
+def test_information_loss_of_census(k, loss):
+    x = pl.read_csv(reference("census.csv")).to_numpy().astype(float)
     part = Partition(labels=mdav((x - x.mean(axis=0)) / x.std(axis=0, ddof=1), k))
     assert SSE().measure(x, part.means(x)[part.labels]).value == pytest.approx(loss, abs=5e-7)

@@ -9,14 +9,15 @@ import pytest
 from scipy.spatial import cKDTree
 
 import shoal
+from published.reference import reference
 from published.thyroid import BINARY, CONTINUOUS, thyroid
 from shoal.data.microdata import Microdata
 from shoal.data.records import Records
 from shoal.replace.decimals import Decimals
 
 
-def continuous_thyroid(shared):
-    columns = thyroid(shared)
+def continuous_thyroid():
+    columns = thyroid()
     return Records.from_array(np.column_stack([columns[name] for name in CONTINUOUS]), names=CONTINUOUS)
 
 
@@ -25,9 +26,9 @@ def judged(model, before, after):
 
 
 @pytest.mark.slow
-def test_hybrid_is_the_hardest_to_tell_apart(shared):
+def test_hybrid_is_the_hardest_to_tell_apart():
     # Table 1, THYROID: Hybrid 23.07, HybridMicro 106.70, Micro 276.11, Noise 301.11, Synthetic 565.56.
-    records = continuous_thyroid(shared)
+    records = continuous_thyroid()
     whole = shoal.Whole().partition(records)
     mixture = shoal.GaussianMixture(k=60, groups=6, models=("VVV",)).partition(records, seed=1)
     assert mixture.k >= 60
@@ -57,9 +58,9 @@ def test_hybrid_is_the_hardest_to_tell_apart(shared):
 
 
 @pytest.mark.slow
-def test_local_synthesis_as_it_is_by_default_is_the_hardest_to_tell_apart_by_any_model(shared):
+def test_local_synthesis_as_it_is_by_default_is_the_hardest_to_tell_apart_by_any_model():
     # On values Noise is the rival (11.8 against 10.1 in the long run), for the tree HybridMicro (349 against 235).
-    records = continuous_thyroid(shared)
+    records = continuous_thyroid()
     mixture = shoal.LocalSynthesis(k=60).partition(records, seed=1)
     micro, whole = shoal.MDAV(k=324).partition(records), shoal.Whole().partition(records)
     ways = {
@@ -96,11 +97,11 @@ def test_local_synthesis_as_it_is_by_default_is_the_hardest_to_tell_apart_by_any
 
 
 @pytest.mark.slow
-def test_mixed_hybrid_beats_sequential_regression_by_the_printed_factor(shared):
+def test_mixed_hybrid_beats_sequential_regression_by_the_printed_factor():
     # Section 7: 121 against 690.55. On values of order 2 the baseline is hardly seen (about 152, not 690), and even an
     # independent sample of the same law is only 4 times harder to tell apart: no model to find a factor of 5.7 by.
     names = (*CONTINUOUS, *BINARY)
-    table = Microdata.of(pl.DataFrame(thyroid(shared)), dict.fromkeys(names, "quasi-identifier"))
+    table = Microdata.of(pl.DataFrame(thyroid()), dict.fromkeys(names, "quasi-identifier"))
     records = table.records.targeting(names)
     part = shoal.LocalSynthesis(k=60, groups=6, models=("VVV",)).partition(records, seed=1)
     hybrid = shoal.ClassConditional().apply(records, part, np.random.default_rng(1)).records
@@ -113,9 +114,9 @@ def test_mixed_hybrid_beats_sequential_regression_by_the_printed_factor(shared):
     assert weak["ratio"] < 1.5
 
 
-def test_mean_variation_of_eia(shared):
+def test_mean_variation_of_eia():
     # Table 3, EIA, k = 80: Delta(m1) .0147, Delta(m2) .0113, Delta(s1^2) .0705, Delta(s2^2) .0435.
-    frame = pl.read_csv(shared / "data" / "eia.csv")
+    frame = pl.read_csv(reference("eia.csv"))
     x, y = ("INDREVENUE", "INDSALES"), ("TOTREVENUE", "TOTSALES")
     records = Records.from_array(frame[[*x, *y]].to_numpy().astype(float), names=[*x, *y]).targeting(x)
     part = shoal.MuApprox(k=80).partition(records)
@@ -128,9 +129,9 @@ def test_mean_variation_of_eia(shared):
         assert found[label] == pytest.approx(value, rel=0.35), label
 
 
-def test_plain_microaggregation_of_the_census_is_linked_as_printed(shared):
+def test_plain_microaggregation_of_the_census_is_linked_as_printed():
     # Table 4, in brackets: 11.11, 7.69, 5.00, 3.70 % of correct matches. The groups are therefore the paper's.
-    frame = pl.read_csv(shared / "data" / "census.csv")
+    frame = pl.read_csv(reference("census.csv"))
     x, y = (frame[list(names)].to_numpy().astype(float) for names in (("FICA", "FEDTAX"), ("INTVAL", "POTHVAL")))
     records = Records.from_array(x)
     for k, printed in {7: 11.11, 10: 7.69, 15: 5.00, 20: 3.70}.items():

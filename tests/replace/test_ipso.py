@@ -7,6 +7,7 @@ from scipy.stats import ks_2samp
 
 import shoal
 from naive.ipso import complement, haar, ipso
+from published.reference import reference
 from shoal.data.microdata import Microdata
 from shoal.data.partition import Partition
 from shoal.data.records import Records
@@ -145,9 +146,9 @@ def test_frames_are_uniform():
 
 
 @pytest.mark.parametrize("k", [7, 30])
-def test_census_and_tarragona(shared, k):
+def test_census_and_tarragona(k):
     for name, chosen, kept in [("census", ["FICA", "FEDTAX"], ["INTVAL", "POTHVAL"]), ("tarragona", None, None)]:
-        frame = pl.read_csv(shared / "data" / f"{name}.csv")
+        frame = pl.read_csv(reference(f"{name}.csv"))
         chosen, kept = chosen or frame.columns[:2], kept or frame.columns[5:7]
         x, y = frame[chosen].to_numpy().astype(float), frame[kept].to_numpy().astype(float)
         z = (x - x.mean(axis=0)) / x.std(axis=0)

@@ -5,6 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import shoal
+from published.reference import reference
 from shoal.data.partition import Partition
 from shoal.data.records import Records
 
@@ -76,9 +77,9 @@ def test_impossible_shares_are_explained_or_clipped():
     np.testing.assert_allclose(new.mean(axis=0), x.mean(axis=0), atol=1e-12)
 
 
-def test_eia_cannot_take_the_second_alpha_of_the_paper(shared):
+def test_eia_cannot_take_the_second_alpha_of_the_paper():
     # Domingo-Ferrer & Gonzalez-Nicolas (2010), Section 5.3, use alpha_2 = diag(.8, .3) on EIA all the same.
-    frame = pl.read_csv(shared / "data" / "eia.csv")
+    frame = pl.read_csv(reference("eia.csv"))
     x = frame[["INDREVENUE", "INDSALES"]].to_numpy().astype(float)
     y = frame[["TOTREVENUE", "TOTSALES"]].to_numpy().astype(float)
     with pytest.raises(shoal.errors.ParameterError, match="muralidhar-sarathy: alpha must leave"):
