@@ -1,16 +1,19 @@
 // k-Anonymity-first microaggregation (Soria-Comas, Domingo-Ferrer, Sanchez & Martinez 2015, Algorithm 2).
 //
-// Groups are seeded as in MDAV: the record farthest from the mean of what is left, then the one farthest from
-// that. A group begins as the seed's k nearest; while it is over its limit, the nearest candidate y is tried
-// in the place of every member, and takes the place where the excess becomes least if that lowers it. A
-// candidate is tried once for a group, whether it is taken or not; a member that gives way returns to the
-// records that are left but not to this group's candidates. Fewer than 2k records left make the last group.
+// Groups are seeded as in MDAV, with the same mean (exact_sum.hpp) and distance (table.hpp): the record farthest
+// from the mean of what is left, then the one farthest from that. A group begins as the seed's k nearest; while it
+// is over its limit, the nearest candidate y is tried in the place of every member, and takes the place where the
+// excess becomes least if that lowers it. A candidate is tried once for a group, whether it is taken or not; a
+// member that gives way returns to the records that are left but not to this group's candidates. Fewer than 2k
+// records left make the last group.
 //
 // A try costs one update of the excess for each different member value (requirement_check.hpp). Ties go to the nearer
 // member, then to the lower row.
 #include <numeric>
 
+#include "core/exact_sum.hpp"
 #include "core/progress.hpp"
+#include "core/table.hpp"
 #include "requirement/requirement_check.hpp"
 
 namespace shoal {
@@ -20,16 +23,16 @@ using Ranked = std::pair<double, Record>;
 
 class KAnonymityFirst {
  public:
-  KAnonymityFirst(Matrix x, RequirementCheck& check, std::size_t k) : x_(x.data()), d_(x.shape(1)), k_(k), check_(check) {
-    left_.resize(x.shape(0));
+  KAnonymityFirst(const Table& table, RequirementCheck& check, std::size_t k)
+      : table_(table), k_(k), check_(check), mean_(table.values.data(), table.n, table.d), left_(table.n), label_(table.n, -1) {
     std::iota(left_.begin(), left_.end(), 0);
-    label_.assign(left_.size(), -1);
+    for (std::size_t i = 0; i < table.n; ++i) mean_.add(table.row(i));
   }
 
   std::vector<std::int32_t> run(Progress& progress) {
-    std::vector<double> mean(d_);
+    std::vector<double> mean(table_.d);
     while (!left_.empty()) {
-      average(mean);
+      mean_.mean(mean.data());
       const Record first = farthest(mean.data());
       form(first, progress);
       if (!left_.empty()) form(farthest(row(first)), progress);
@@ -38,21 +41,8 @@ class KAnonymityFirst {
   }
 
  private:
-  const double* row(Record i) const { return x_ + static_cast<std::size_t>(i) * d_; }
-  double distance(const double* a, const double* b) const {
-    double sum = 0;
-    for (std::size_t j = 0; j < d_; ++j) sum += (a[j] - b[j]) * (a[j] - b[j]);
-    return sum;
-  }
-
-  void average(std::vector<double>& mean) const {
-    std::fill(mean.begin(), mean.end(), 0.0);
-    double count = 0;
-    for (const Record i : left_) {
-      ++count;
-      for (std::size_t j = 0; j < d_; ++j) mean[j] += (row(i)[j] - mean[j]) / count;
-    }
-  }
+  const double* row(Record i) const { return table_.row(static_cast<std::size_t>(i)); }
+  double distance(const double* a, const double* b) const { return squared_distance(a, b, table_.d); }
 
   Record farthest(const double* from) const {
     Record best = left_.front();
@@ -99,15 +89,19 @@ class KAnonymityFirst {
   }
 
   void close(const std::vector<Ranked>& order, std::size_t size) {
-    for (std::size_t r = 0; r < size; ++r) label_[static_cast<std::size_t>(order[r].second)] = count_;
-    const auto gone = [&](Record i) { return label_[static_cast<std::size_t>(i)] == count_; };
-    left_.erase(std::remove_if(left_.begin(), left_.end(), gone), left_.end());
+    for (std::size_t r = 0; r < size; ++r) {
+      label_[static_cast<std::size_t>(order[r].second)] = count_;
+      mean_.remove(row(order[r].second));
+    }
+    const auto taken = [&](Record i) { return label_[static_cast<std::size_t>(i)] == count_; };
+    left_.erase(std::remove_if(left_.begin(), left_.end(), taken), left_.end());
     ++count_;
   }
 
-  const double* x_;
-  std::size_t d_, k_;
+  const Table& table_;
+  std::size_t k_;
   RequirementCheck& check_;
+  ExactMean mean_;
   std::vector<Record> left_;  // ascending
   std::vector<std::int32_t> label_;
   std::int32_t count_ = 0;
@@ -118,8 +112,9 @@ auto k_anonymity_first(Matrix x, IntMatrix bins, Requirements requirements, std:
   std::vector<std::int32_t> labels;
   {
     nb::gil_scoped_release unlocked;
+    const Table table(x.data(), x.shape(0), x.shape(1));
     RequirementCheck check(bins, std::move(requirements));
-    labels = KAnonymityFirst(x, check, k).run(progress);
+    labels = KAnonymityFirst(table, check, k).run(progress);
   }
   return to_numpy(std::move(labels));
 }

@@ -2,6 +2,8 @@
 
 import numpy as np
 
+from naive import mdav
+
 
 def merge(x, labels, excess, k=1, partner="nearest"):
     """Algorithm 1; `excess(members)` is above 0 for a group that must grow."""
@@ -39,16 +41,15 @@ def price(x, g, h, excess):
 
 
 def k_anonymity_first(x, excess, k):
-    """Algorithm 2, without the merging."""
+    """Algorithm 2, without the merging; means and distances as in MDAV's twin."""
+    x = mdav.scaled(x)
+    mean = mdav.ExactMean(x)
     left, groups = list(range(len(x))), []
-
-    def farthest(point):
-        return max(left, key=lambda i: (((x[i] - point) ** 2).sum(), -i))
 
     def generate(seed):
         if len(left) < 2 * k:
             return list(left)
-        order = sorted(left, key=lambda i: (i != seed, ((x[i] - x[seed]) ** 2).sum(), i))
+        order = mdav.nearest(x, left, seed, len(left))
         group, candidates = order[:k], order[k:]
         while excess(group) > 0 and candidates:
             y = candidates.pop(0)
@@ -59,11 +60,11 @@ def k_anonymity_first(x, excess, k):
         return group
 
     while left:
-        first = farthest(x[left].mean(axis=0))
+        first = mdav.farthest(x, left, mean.of(left))
         for seed in (first, None):
             if not left:
                 break
-            group = generate(farthest(x[first]) if seed is None else seed)
+            group = generate(mdav.farthest(x, left, x[first]) if seed is None else seed)
             groups.append(sorted(group))
             left = [i for i in left if i not in group]
     return groups

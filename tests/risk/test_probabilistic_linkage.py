@@ -5,7 +5,6 @@ import pytest
 from shoal.data.microdata import Microdata
 from shoal.errors import ParameterError
 from shoal.risk.probabilistic_linkage import ProbabilisticLinkage, estimate, weights
-from shoal.risk.text_similarity import jaro_winkler
 
 RNG = np.random.default_rng(21)
 
@@ -24,23 +23,6 @@ def people(n=300):
             "age": RNG.integers(18, 90, n).astype(float),
         }
     )
-
-
-@pytest.mark.parametrize(
-    ("a", "b", "similarity"),
-    [
-        # The examples of Winkler (1990): MARTHA has one transposition, DWAYNE four matching letters in order.
-        ("MARTHA", "MARHTA", 0.9611),
-        ("DWAYNE", "DUANE", 0.84),
-        ("DIXON", "DICKSONX", 0.8133),
-        ("abc", "abc", 1),
-        ("", "abc", 0),
-        ("abc", "xyz", 0),
-    ],
-)
-def test_jaro_winkler(a, b, similarity):
-    assert jaro_winkler(a, b) == pytest.approx(similarity, abs=5e-5)
-    assert jaro_winkler(b, a) == jaro_winkler(a, b)
 
 
 def test_em_recovers_planted_agreement():

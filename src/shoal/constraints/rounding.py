@@ -302,8 +302,6 @@ class _Rounder:
 
         No value may move by more units than there are columns: further away it would be no rounding.
         """
-        from scipy.optimize import Bounds, LinearConstraint
-
         p = len(target)
         present = np.nan_to_num(target)
         origin = np.where(self.lattice.whole, np.rint(present), present)
@@ -323,9 +321,12 @@ class _Rounder:
         reach = np.where(self.lattice.fixed | np.isnan(target), 0.0, np.where(self.lattice.whole, p, np.inf))
         result = milp(
             np.concatenate([np.zeros(p), self.lattice.worth]),
-            constraints=LinearConstraint(np.array(rows), low, high),
-            integrality=np.concatenate([self.lattice.whole.astype(int), np.zeros(p)]),
-            bounds=Bounds(np.concatenate([-reach, np.zeros(p)]), np.concatenate([reach, np.full(p, np.inf)])),
+            np.array(rows),
+            low,
+            high,
+            whole=np.concatenate([self.lattice.whole.astype(int), np.zeros(p)]),
+            low=np.concatenate([-reach, np.zeros(p)]),
+            high=np.concatenate([reach, np.full(p, np.inf)]),
         )
         if result.x is None:
             return None

@@ -1,40 +1,112 @@
-"""The mixed-integer solver, kept from writing where programs write their results."""
+"""Mixed-integer linear programmes, solved by branch and bound (HiGHS; Huangfu & Hall 2018).
 
-import ctypes
-import os
-import sys
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+The solver runs on one thread with its own fixed seed, so that one programme has one answer; it prints nothing.
+"""
+
+import math
+from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+from numpy.typing import ArrayLike
 
-def milp(*arguments: Any, **options: Any) -> Any:
-    """`scipy.optimize.milp` (HiGHS) with the process's standard output closed while it runs.
+from shoal.kernels.arrays import Floats
 
-    Some versions of HiGHS print a line there now and then whatever their options say, which would spoil
-    the output of a command that prints JSON.
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Solution:
+    """What the solver found.
+
+    Parameters
+    ----------
+    x
+        Shape (v,); the best values found, None where there are none or none was found within the limits.
+    cost
+        Their cost; infinity without any.
+    bound
+        No solution costs less; minus infinity where nothing is known.
+    proved
+        Whether `x` is proved to be optimal, up to the gap asked for.
     """
-    from scipy.optimize import milp
 
-    with _nothing_printed():
-        return milp(*arguments, **options)
+    x: Floats | None
+    cost: float
+    bound: float
+    proved: bool
 
 
-@contextmanager
-def _nothing_printed() -> Iterator[None]:
-    try:
-        sys.stdout.flush()
-        kept = os.dup(1)
-    except (OSError, ValueError, AttributeError):  # there is no standard output to spoil
-        yield
-        return
-    nowhere = os.open(os.devnull, os.O_WRONLY)
-    os.dup2(nowhere, 1)
-    try:
-        yield
-    finally:
-        with suppress(OSError, AttributeError, TypeError):
-            ctypes.CDLL(None).fflush(None)  # what C code still holds back belongs to the solver
-        os.dup2(kept, 1)
-        os.close(kept)
-        os.close(nowhere)
+def milp(
+    cost: ArrayLike,
+    rows: Any,
+    row_low: ArrayLike,
+    row_high: ArrayLike,
+    *,
+    whole: ArrayLike = 1,
+    low: ArrayLike = 0.0,
+    high: ArrayLike = math.inf,
+    **limits: float,
+) -> Solution:
+    """Minimise `cost` x, where `row_low` <= `rows` x <= `row_high` and `low` <= x <= `high`.
+
+    Parameters
+    ----------
+    cost
+        Shape (v,).
+    rows
+        Shape (r, v); an array or a sparse matrix of SciPy.
+    row_low, row_high
+        Shape (r,) or scalar; infinite where a row has no bound.
+    whole
+        Shape (v,) or scalar; 1 for a variable that takes whole numbers only, else 0.
+    low, high
+        Shape (v,) or scalar.
+    limits
+        By HiGHS's names: `mip_max_nodes`, `mip_rel_gap`, `time_limit` in seconds. With the last one the answer
+        depends on the machine.
+
+    Raises
+    ------
+    RuntimeError
+        The solver failed, which says nothing about the programme.
+    """
+    import highspy
+
+    solver: Any = highspy.Highs()  # type: ignore[no-untyped-call]
+    for option, value in {"output_flag": False, "threads": 1, "parallel": "off", **limits}.items():
+        if solver.setOptionValue(option, value) != highspy.HighsStatus.kOk:
+            raise RuntimeError(f"The solver does not know the option {option}.")
+    solver.passModel(_programme(np.asarray(cost, dtype=float), rows, row_low, row_high, whole, low, high))
+    if solver.run() == highspy.HighsStatus.kError:
+        raise RuntimeError(f"The solver failed: {solver.modelStatusToString(solver.getModelStatus())}.")
+    solution, information = solver.getSolution(), solver.getInfo()
+    status = solver.getModelStatus()
+    known = information.primal_solution_status == highspy.SolutionStatus.kSolutionStatusFeasible
+    return Solution(
+        x=np.array(solution.col_value) if known else None,
+        cost=information.objective_function_value if known else math.inf,
+        bound=information.mip_dual_bound,
+        proved=status == highspy.HighsModelStatus.kOptimal,
+    )
+
+
+def _programme(
+    cost: Floats, rows: Any, row_low: ArrayLike, row_high: ArrayLike, whole: ArrayLike, low: ArrayLike, high: ArrayLike
+) -> Any:
+    """The programme as HiGHS takes it."""
+    import highspy
+    from scipy.sparse import csc_array
+
+    matrix = csc_array(rows)
+    r, v = matrix.shape
+    programme = highspy.HighsLp()
+    programme.num_row_, programme.num_col_ = r, v
+    programme.col_cost_ = cost
+    programme.col_lower_, programme.col_upper_ = (np.broadcast_to(np.asarray(b, dtype=float), v) for b in (low, high))
+    programme.row_lower_ = np.broadcast_to(np.asarray(row_low, dtype=float), r)
+    programme.row_upper_ = np.broadcast_to(np.asarray(row_high, dtype=float), r)
+    programme.a_matrix_.format_ = highspy.MatrixFormat.kColwise
+    programme.a_matrix_.start_, programme.a_matrix_.index_ = matrix.indptr, matrix.indices
+    programme.a_matrix_.value_ = matrix.data
+    kinds = (highspy.HighsVarType.kContinuous, highspy.HighsVarType.kInteger)
+    programme.integrality_ = [kinds[int(kind)] for kind in np.broadcast_to(np.asarray(whole), v)]
+    return programme

@@ -197,17 +197,9 @@ def cheapest(
 
     None where branch and bound (HiGHS) found none within its number of nodes or seconds.
     """
-    from scipy.optimize import Bounds, LinearConstraint
-
     scale = float(costs.mean()) or 1.0
-    limits = {"node_limit": nodes, "mip_rel_gap": 1e-6} | ({} if seconds is None else {"time_limit": seconds})
-    found = milp(
-        costs / scale,
-        integrality=np.ones(len(groups)),
-        bounds=Bounds(0, 1),
-        constraints=LinearConstraint(_covering(groups, n), 1, 1),
-        options=limits,
-    )
+    limits = {"mip_max_nodes": nodes, "mip_rel_gap": 1e-6} | ({} if seconds is None else {"time_limit": seconds})
+    found = milp(costs / scale, _covering(groups, n), 1, 1, high=1, **limits)
     if found.x is None:
         return None
     return [group for group, share in zip(groups, found.x) if share > 0.5]

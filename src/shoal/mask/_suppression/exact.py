@@ -52,7 +52,6 @@ class Programme:
 
     def solve(self, cost: list[float], most: list[float]) -> tuple[Longs, dict[str, Any]]:
         """Values of the integer variables, and whether they are proved optimal."""
-        from scipy.optimize import Bounds, LinearConstraint
         from scipy.sparse import csr_array
 
         if len(cost) > MOST_VARIABLES:
@@ -62,20 +61,13 @@ class Programme:
             )
         i, j, value = (np.array(part) for part in zip(*self.entries))
         matrix = csr_array((value.astype(float), (i, j)), shape=(len(self.low), len(cost)))
-        found = milp(
-            np.array(cost),
-            constraints=LinearConstraint(matrix, self.low, self.high),
-            integrality=np.ones(len(cost)),
-            bounds=Bounds(0, most),
-            options={"node_limit": NODES},
-        )
+        found = milp(cost, matrix, self.low, self.high, high=most, mip_max_nodes=NODES)
         if found.x is None:
             raise Refused(
                 "suppress: no suppression reaches k within the limits and the columns to keep. "
                 "Raise the limits, free a column, or recode first."
             )
-        proved = bool(found.status == 0)
-        note = {"optimal": proved, "cost": float(found.fun), "lower bound": float(found.mip_dual_bound)}
+        note = {"optimal": found.proved, "cost": found.cost, "lower bound": found.bound}
         return np.round(found.x).astype(np.int64), note
 
 
