@@ -4,13 +4,13 @@ import os
 import shlex
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any
 
 import pytest
 from sybil import Example, Sybil
-from sybil.parsers.markdown import CodeBlockParser, PythonCodeBlockParser, SkipParser
+from sybil.parsers.markdown import CodeBlockParser, PythonCodeBlockParser
 
 HERE = Path(__file__).parent
 
@@ -44,29 +44,39 @@ class FileBlockParser(CodeBlockParser):
         return None
 
 
-def in_a_folder(namespace: dict[str, Any]) -> None:
-    namespace["_home"] = Path.cwd()
-    namespace["_folder"] = TemporaryDirectory()
-    os.chdir(namespace["_folder"].name)
+DOCUMENTS = Sybil(
+    parsers=[PythonCodeBlockParser(), ConsoleBlockParser(), FileBlockParser("yaml"), FileBlockParser("csv")]
+)
 
 
-def out_again(namespace: dict[str, Any]) -> None:
-    os.chdir(namespace["_home"])
-    namespace["_folder"].cleanup()
+class DocumentItem(pytest.Item):
+    """All examples of one document, in their order and in a folder of their own: later ones build on earlier ones."""
+
+    def runtest(self) -> None:
+        home = Path.cwd()
+        with TemporaryDirectory() as folder:
+            os.chdir(folder)
+            try:
+                for example in DOCUMENTS.parse(self.path).examples():
+                    example.evaluate()
+            finally:
+                os.chdir(home)
+
+    def reportinfo(self) -> tuple[Path, int, str]:
+        return self.path, 0, "examples"
 
 
-pytest_collect_file = Sybil(
-    parsers=[
-        PythonCodeBlockParser(doctest_optionflags=0),
-        ConsoleBlockParser(),
-        FileBlockParser("yaml"),
-        FileBlockParser("csv"),
-        SkipParser(),
-    ],
-    patterns=["README.md", "docs/**/*.md", "docs/*.md"],
-    setup=in_a_folder,
-    teardown=out_again,
-).pytest()
+class DocumentFile(pytest.File):
+    def collect(self) -> Iterator[DocumentItem]:
+        yield DocumentItem.from_parent(self, name="examples")
+
+
+def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> DocumentFile | None:
+    """A document counts as one test, so that tests may run in any order."""
+    where = file_path.relative_to(HERE).parts if file_path.is_relative_to(HERE) else ()
+    if file_path.suffix == ".md" and where and (where[0] == "docs" or where == ("README.md",)):
+        return DocumentFile.from_parent(parent, path=file_path)
+    return None
 
 
 @pytest.fixture(scope="session")
