@@ -51,8 +51,7 @@ def records_of(codes: np.ndarray) -> Records:
                 values=np.ascontiguousarray(codes[:, j]),
             )
             for j in range(codes.shape[1])
-        ],
-        [f"k{j}" for j in range(codes.shape[1])],
+        ]
     )
 
 
@@ -76,9 +75,11 @@ def naive_rank_swap(x: np.ndarray, p: float, rng: np.random.Generator) -> np.nda
 def rank_swap() -> None:
     x = np.random.default_rng(0).normal(size=(1_000_000, 5))
     records, method = Records.from_array(x), shoal.RankSwap(p=0.05)
-    ours, _ = timed(lambda: method.apply(records, np.random.default_rng(0)))
+    ours, _ = timed(lambda: method.apply(records, records.quasi_identifiers, np.random.default_rng(0)))
     small = x[:20_000]
-    few, _ = timed(lambda: method.apply(Records.from_array(small), np.random.default_rng(0)))
+    few, _ = timed(
+        lambda: method.apply(data := Records.from_array(small), data.quasi_identifiers, np.random.default_rng(0))
+    )
     loop, _ = timed(lambda: [naive_rank_swap(c, 0.05, np.random.default_rng(0)) for c in small.T])
     line("rank swap, 20 000 x 5", few, "NumPy loop", loop)
     line("rank swap, 1 000 000 x 5", ours, "sort alone", timed(lambda: np.argsort(x, axis=0, kind="stable"))[0])
@@ -109,7 +110,11 @@ def suppress() -> None:
     for name, m, slope in ((hard, 7, 1.2), (harder, 9, 1.1)):
         codes = keys(100_000, m, slope)
         records = records_of(codes)
-        ours, change = timed(lambda records=records: shoal.Suppress(k=3).apply(records, np.random.default_rng(0)))
+        ours, change = timed(
+            lambda records=records: shoal.Suppress(k=3).apply(
+                records, records.quasi_identifiers, np.random.default_rng(0)
+            )
+        )
         theirs, (_, cells) = timed(lambda codes=codes: naive_suppress(codes, 3))
         (note,), ours_cells = change.facts["searches"].values(), change.facts["cells suppressed"]
         classes = len(distinct_rows(codes)[0])
@@ -131,14 +136,14 @@ def wildcards() -> None:
     codes[np.random.default_rng(1).random(codes.shape) < 0.05] = -1
     for n in (10_000, 1_000_000):
         records = records_of(codes[:n])
-        ours, found = timed(lambda records=records: records.matching(records.targets, "wildcard"))
+        ours, found = timed(lambda records=records: records.matching(records.names(), "wildcard"))
         if n == 10_000:
             theirs, expected = timed(lambda: naive_counts(codes[:10_000]))
             if not np.array_equal(found, expected):
                 raise SystemExit("the counts differ")
             line("wildcard counts, 10 000 x 6", ours, "NumPy, pairs", theirs)
         else:
-            classes, _ = timed(lambda records=records: records.classes(records.targets))
+            classes, _ = timed(lambda records=records: records.classes(records.names()))
             line("wildcard counts, 1 000 000 x 6", ours, "classes only", classes)
 
 
@@ -146,7 +151,7 @@ def pram() -> None:
     codes = keys(1_000_000, 10, 0.5)[:, :1]
     records = records_of(codes)
     method = shoal.Pram(diagonal=0.8)
-    ours, _ = timed(lambda: method.apply(records, np.random.default_rng(0)))
+    ours, _ = timed(lambda: method.apply(records, records.quasi_identifiers, np.random.default_rng(0)))
     matrix = method.transition(records["k0"], np.bincount(codes[:, 0]).astype(float))
     rng = np.random.default_rng(0)
     few, _ = timed(lambda: [rng.choice(10, p=matrix[c]) for c in codes[:20_000, 0]])
@@ -167,9 +172,11 @@ def generalise() -> None:
     records = shoal.Microdata.of(pd.DataFrame(frame), spec).records
     for recoding in ("full-domain", "local"):
         method = shoal.Generalise(k=5, suppression=0.02, recoding=recoding)
-        ours, change = timed(lambda method=method: method.apply(records, np.random.default_rng(0)))
+        ours, change = timed(
+            lambda method=method: method.apply(records, records.quasi_identifiers, np.random.default_rng(0))
+        )
         facts = change.facts
-        one, _ = timed(lambda: records.classes(records.targets))
+        one, _ = timed(lambda: records.classes(records.names()))
         line(
             f"generalise, Adult-like, {recoding}",
             ours,

@@ -26,7 +26,7 @@ def table(n: int, seed: int = 1) -> Records:
     ]
     income = np.exp(9 + 0.7 * place[:, 0] + 0.7 * rng.normal(size=n))
     confidential = Variable(name="income", role="confidential", level="continuous", values=income)
-    return Records.of([*columns, confidential], targets=[c.name for c in columns])
+    return Records.of([*columns, confidential])
 
 
 def peak() -> float:
@@ -47,7 +47,7 @@ def main(n: int) -> None:
         f"peak memory {peak():.2f} GiB ({empty:.2f} before)"
     )
     print(f"  {'':24s} {dict(part.facts)}")
-    records = Centroid().apply(records, part, np.random.default_rng(1)).records
+    records = Centroid().apply(records, records.quasi_identifiers, part, np.random.default_rng(1)).records
     models = {
         "k-anonymity": shoal.KAnonymity(k=10),
         "t-closeness, distinct": shoal.TCloseness(t=0.5),

@@ -95,8 +95,14 @@ class Methods:
     def released(self, name: str, seed: int) -> Records:
         rng = np.random.default_rng(seed)
         if name == "Noise":
-            return shoal.Noise(kind="kim", variance=0.15).apply(self.records, rng).records
-        return self.replacements[name].apply(self.records, self.partitions[name], rng).records
+            return (
+                shoal.Noise(kind="kim", variance=0.15).apply(self.records, self.records.quasi_identifiers, rng).records
+            )
+        return (
+            self.replacements[name]
+            .apply(self.records, self.records.quasi_identifiers, self.partitions[name], rng)
+            .records
+        )
 
 
 def figures(before: Records, after: Records) -> dict[str, float]:
@@ -216,7 +222,7 @@ def mixed(columns: dict[str, np.ndarray], repeats: int) -> None:
     """Section 7: five continuous and fifteen binary columns."""
     names = (*CONTINUOUS, *BINARY)
     table = Microdata.of(pl.DataFrame(columns), dict.fromkeys(names, "quasi-identifier"))
-    records = table.records.targeting(names)
+    records = table.records
     settings = {
         "Hybrid, paper": (
             shoal.LocalSynthesis(k=60, groups=6, models=("VVV",)),
@@ -235,7 +241,10 @@ def mixed(columns: dict[str, np.ndarray], repeats: int) -> None:
     table = {}
     for name, (partitioner, replacement) in settings.items():
         part = partitioner.partition(records, seed=1)
-        new = [replacement.apply(records, part, np.random.default_rng(seed)).records for seed in range(repeats)]
+        new = [
+            replacement.apply(records, records.quasi_identifiers, part, np.random.default_rng(seed)).records
+            for seed in range(repeats)
+        ]
         table[name], error = summary(
             [
                 {key: model.judge(records, after, None, rng).details["2N U_p"] for key, model in MIXED.items()}

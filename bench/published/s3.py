@@ -104,7 +104,7 @@ def partitioner(k: int):
 def load(study: Study, folder: Path) -> Records:
     frame = pl.read_csv(folder / study.file)
     values = frame[[*study.x, *study.y]].to_numpy().astype(float)
-    return Records.from_array(values, names=[*study.x, *study.y]).targeting(study.x)
+    return Records.from_array(values, names=[*study.x, *study.y])
 
 
 def hybrid(records: Records, study: Study, setting: str, seed: int) -> tuple[Records, Partition, str]:
@@ -113,11 +113,11 @@ def hybrid(records: Records, study: Study, setting: str, seed: int) -> tuple[Rec
     if setting in ALPHAS:
         part = shoal.Whole().partition(records)
         method = shoal.MuralidharSarathy(alpha=ALPHAS[setting], given=study.y, clip=True)
-        change = method.apply(records, part, rng)
+        change = method.apply(records, study.x, part, rng)
         lowest = change.facts.get("smallest eigenvalue of the noise covariance that was clipped")
         return change.records, part, f"clipped at eigenvalue {lowest:.3f}" if lowest is not None else ""
-    part = partitioner(int(setting.removeprefix("k = "))).partition(records)
-    change = shoal.IPSO(given=study.y, small="merge").apply(records, part, rng)
+    part = partitioner(int(setting.removeprefix("k = "))).partition(records, columns=study.x)
+    change = shoal.IPSO(given=study.y, small="merge").apply(records, study.x, part, rng)
     merged = change.facts["groups merged because too small"]
     return change.records, part, f"{merged} groups merged" if merged else ""
 
@@ -203,7 +203,7 @@ def run(study: Study, folder: Path, repeats: int) -> None:
         lower = int((mean < np.array(printed)).sum())
         told = f"{'':9}ours vary less in {lower} of 12"
         if setting not in ALPHAS:
-            plain = shoal.Centroid().apply(records, part, np.random.default_rng(0)).records
+            plain = shoal.Centroid().apply(records, records.quasi_identifiers, part, np.random.default_rng(0)).records
             k = int(setting.removeprefix("k = "))
             told += (
                 f"; squares within groups: printed needs {needed_squares(records, study, printed):.2f}, "

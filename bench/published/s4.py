@@ -52,7 +52,7 @@ TABLE_4 = {
 
 def centres(values: np.ndarray, start: np.ndarray, m: float, rules: tuple[str, ...]) -> np.ndarray:
     """Alternate to convergence."""
-    _, system = system_of(rules, Records.from_array(values, "none", ["v1", "v2", "v3"]))
+    _, system = system_of(rules, Records.from_array(values, "none", ["v1", "v2", "v3"]), ["v1", "v2", "v3"])
     v = start
     for _ in range(2000):
         new = _onto(fuzzy_step(values, v, "power", m)[0], system)

@@ -42,8 +42,8 @@ def attacked(records: Records, method: Any, seeds: int) -> dict[str, Any]:
     for seed in range(seeds if fuzzy else 1):
         part = method.partition(records, seed=seed)
         replacement = shoal.FuzzyCentre() if fuzzy else shoal.Centroid()
-        released = replacement.apply(records, part, np.random.default_rng(seed)).records
-        x, y = records.matrix(), released.matrix_like(records, records.targets)
+        released = replacement.apply(records, records.quasi_identifiers, part, np.random.default_rng(seed)).records
+        x, y = records.matrix(), released.matrix_like(records, records.names())
         finding = shoal.TransparencyAttack(knows=method).measure(records, released)
         named = finding.details["classes named rightly, by attack"]
         figures.append(

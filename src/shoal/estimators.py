@@ -63,8 +63,8 @@ class Microaggregation(BaseEstimator):  # type: ignore[misc]
     def fit_transform(self, X: Any, y: Any = None) -> Any:
         """The protected rows, shape (n, d), in X's own units; y is ignored."""
         records, rng = self._fit(X)
-        change = build("replace", self.replace).apply(records, self.partition_, rng)
-        return change.records.raw()
+        change = build("replace", self.replace).apply(records, records.names(), self.partition_, rng)
+        return change.records.raw(records.names())
 
     def _fit(self, X: Any) -> tuple[Records, np.random.Generator]:
         x = validate_data(self, X, dtype=np.float64, ensure_min_samples=2)

@@ -157,13 +157,13 @@ class Run:
 
         change: StepResult
         if isinstance(step, MaskStep):
-            change = step.method.apply(records.targeting(columns), rng, progress)
+            change = step.method.apply(records, columns, rng, progress)
             self.masked |= set(columns)
             self._note(step, columns, change.facts)
             return change.records
         by = step.by or columns
-        part = step.method.partition(records.targeting(by), seed=rng, small_strata=step.small_strata, progress=progress)
-        change = step.replace.apply(records.targeting(columns), part, rng, progress)
+        part = step.method.partition(records, columns=by, seed=rng, small_strata=step.small_strata, progress=progress)
+        change = step.replace.apply(records, columns, part, rng, progress)
         self.groups.append((columns, part, records.rows))
         loss = part.facts.get("loss", part.information_loss(records.matrix(by)))
         facts = {

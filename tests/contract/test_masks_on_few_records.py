@@ -38,7 +38,7 @@ def test_few_records(entry, n):
     method = entry.cls(**PARAMETERS.get(entry.name, {}))
     columns = ["c"] if entry.name in CATEGORICAL else ["x", "y"]
     try:
-        change = method.apply(records.targeting(columns), np.random.default_rng(0))
+        change = method.apply(records, columns, np.random.default_rng(0))
     except ShoalError:
         left = 0
         assert n < 2, "two records are enough for every mask"

@@ -55,7 +55,7 @@ PARAMETERS: dict[tuple[str, str], dict[str, Any]] = {
 
 TREE = {"nested": {"acute": ["a", "b"], "chronic": ["c"]}}
 
-MASK_TARGETS = {
+COLUMNS = {
     "generalise": ["illness"],
     "pram": ["sex", "illness"],
     "pseudonymise": ["illness"],
@@ -63,11 +63,11 @@ MASK_TARGETS = {
     "suppress": ["age", "sex"],
     "data-swap": ["sex", "illness"],
     "suppress-records": ["sex"],
+    "univariate": ["size"],
+    "latent-class": ["sex"],
+    "local-synthesis": ["age", "size", "sex"],
 }
-"""Columns, for masks that need others than two continuous ones."""
-
-TARGETS = {"univariate": ["size"], "latent-class": ["sex"], "local-synthesis": ["age", "size", "sex"]}
-"""Columns, for partition methods that need others than two continuous ones."""
+"""Columns, for methods that need others than two continuous ones."""
 
 ALL = registered()
 
@@ -103,10 +103,6 @@ def table(n: int = 60) -> Microdata:
             "illness": {"role": "confidential", "hierarchy": TREE},
         },
     )
-
-
-def records_for(entry: Entry) -> Records:
-    return table().records.targeting(MASK_TARGETS.get(entry.name, ["age", "size"]))
 
 
 def content(records: Records) -> list[Any]:
@@ -166,10 +162,10 @@ def test_values_outside_the_limits_are_refused(entry: Entry, name: str, value: A
 
 @pytest.mark.parametrize("entry", registered("partition"), ids=ids)
 def test_partitions(entry: Entry) -> None:
-    records = table().records.targeting(TARGETS.get(entry.name, ["age", "size"]))
+    records, columns = table().records, COLUMNS.get(entry.name, ["age", "size"])
     before = content(records)
     method = made(entry)
-    one, two = method.partition(records, seed=5), method.partition(records, seed=5)
+    one, two = (method.partition(records, columns=columns, seed=5) for _ in range(2))
     assert one.labels.tolist() == two.labels.tolist()
     assert content(records) == before
     assert one.k >= method.smallest
@@ -180,29 +176,30 @@ def thirds(records: Records) -> Partition:
     return Partition.of(np.arange(len(records)) // 20)
 
 
-GROUPS = {"fuzzy-centre": lambda records: shoal.FuzzyCMeans(k=3).partition(records, seed=1)}
+GROUPS = {"fuzzy-centre": lambda records: shoal.FuzzyCMeans(k=3).partition(records, columns=["age", "size"], seed=1)}
 """Partitions, for replacements that need another than three groups of twenty."""
 
 
-def applied(entry: Entry, seed: int) -> tuple[Any, Any]:
-    records = records_for(entry)
+def applied(entry: Entry, columns: list[str], seed: int) -> tuple[Any, Any]:
+    records = table().records
     before = content(records)
     method, rng = made(entry), np.random.default_rng(seed)
     if entry.kind == "mask":
-        change = method.apply(records, rng)
+        change = method.apply(records, columns, rng)
     else:
-        change = method.apply(records, GROUPS.get(entry.name, thirds)(records), rng)
+        change = method.apply(records, columns, GROUPS.get(entry.name, thirds)(records), rng)
     assert content(records) == before
     return records, change
 
 
 @pytest.mark.parametrize("entry", registered("replace") + registered("mask"), ids=ids)
 def test_replacements_and_masks(entry: Entry) -> None:
-    records, change = applied(entry, 3)
-    _, again = applied(entry, 3)
+    columns = COLUMNS.get(entry.name, ["age", "size"])
+    records, change = applied(entry, columns, 3)
+    _, again = applied(entry, columns, 3)
     assert content(change.records) == content(again.records)
     json.dumps(dict(change.facts), allow_nan=False, default=float)
-    untouched = [name for name in records.names() if name not in records.targets]
+    untouched = [name for name in records.names() if name not in columns]
     if len(change.records) == len(records):
         for name in untouched:
             assert np.array_equal(change.records[name].values, records[name].values, equal_nan=True)
@@ -228,7 +225,7 @@ def test_measures_stay_in_their_range_and_repeat(entry: Entry) -> None:
     before = table()
     after = before.rebuild(
         shoal.Centroid()
-        .apply(before.records.targeting(["age", "size"]), Partition.of(np.arange(60) // 6), np.random.default_rng(0))
+        .apply(before.records, ["age", "size"], Partition.of(np.arange(60) // 6), np.random.default_rng(0))
         .records
     )
     released = Microdata.finished(after.native, before.schema).encoded

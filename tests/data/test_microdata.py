@@ -40,7 +40,9 @@ def frames() -> dict[str, Any]:
 
 
 def masked(table: Microdata) -> Microdata:
-    return table.rebuild(Centroid().apply(table.records, TWO, np.random.default_rng(0)).records)
+    return table.rebuild(
+        Centroid().apply(table.records, table.records.quasi_identifiers, TWO, np.random.default_rng(0)).records
+    )
 
 
 @pytest.mark.parametrize("kind", ["polars", "pandas", "pyarrow"])
@@ -76,7 +78,11 @@ def test_a_duckdb_relation_comes_back_as_one() -> None:
 
 def test_integers_become_numbers_with_a_fraction_unless_rounding_is_asked_for() -> None:
     table = Microdata.of(pl.DataFrame({"a": [1, 2]}), {"a": "quasi-identifier"})
-    merged = Centroid().apply(table.records, Partition.of([0, 0]), np.random.default_rng(0)).records
+    merged = (
+        Centroid()
+        .apply(table.records, table.records.quasi_identifiers, Partition.of([0, 0]), np.random.default_rng(0))
+        .records
+    )
     assert table.rebuild(merged).native["a"].to_list() == [1.5, 1.5]
 
 

@@ -65,8 +65,7 @@ def test_mixed_distance_by_hand() -> None:
             variable("ordinal", [0, 2, 1], level="ordinal", categories=("low", "mid", "high")),
             variable("nominal", [0, 1, 1], level="nominal", categories=("x", "y")),
             variable("tree", [0, 1, 2], level="nominal", categories=("a", "b", "d"), hierarchy=tree, weight=4.0),
-        ],
-        targets=["ordinal", "nominal", "tree"],
+        ]
     )
     x = records.matrix()
     squared = ((x[0] - x[1]) ** 2).sum(), ((x[1] - x[2]) ** 2).sum()
@@ -103,9 +102,9 @@ def test_no_columns_make_one_class() -> None:
 
 
 def test_missing_columns_and_values_are_named_without_values() -> None:
-    records = Records.of([variable("income", [1.0, np.nan, 3.0])], targets=["income"])
+    records = Records.of([variable("income", [1.0, np.nan, 3.0])])
     with pytest.raises(DataError, match="Column 'income' has 1 missing value; mdav needs complete columns"):
-        records.complete(records.targets, "mdav")
+        records.complete(["income"], "mdav")
     with pytest.raises(DataError, match="There is no column 'age'; there are 'income'"):
         records["age"]
     with pytest.raises(DataError, match="has 1 value that is missing or infinite; numbers must be finite"):

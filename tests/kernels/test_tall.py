@@ -40,11 +40,11 @@ SCRIPT = """
 import hashlib, numpy as np, shoal
 from shoal.data.records import Records
 x = np.random.default_rng(0).normal(size=(20_000, 5))
-r = Records.from_array(x).targeting(["x0", "x1", "x2"])
+r, c = Records.from_array(x), ["x0", "x1", "x2"]
 p = shoal.Whole().partition(r)
 for m in (shoal.IPSO(given=("x3",)), shoal.Normal(support=("range",)), shoal.Normal(exact=False),
           shoal.MuralidharSarathy(alpha=0.5, given=("x3",)), shoal.SequentialRegression()):
-    print(hashlib.sha256(m.apply(r, p, np.random.default_rng(1)).records.raw().tobytes()).hexdigest())
+    print(hashlib.sha256(m.apply(r, c, p, np.random.default_rng(1)).records.raw(c).tobytes()).hexdigest())
 """
 
 

@@ -23,7 +23,9 @@ def micro(rows, paths=PATHS, stratum=None):
 
 
 def run(table, **parameters):
-    return shoal.Generalise(**parameters).apply(table.records, np.random.default_rng(0))
+    return shoal.Generalise(**parameters).apply(
+        table.records, table.records.quasi_identifiers, np.random.default_rng(0)
+    )
 
 
 rows = st.lists(

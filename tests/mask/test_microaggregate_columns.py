@@ -17,7 +17,7 @@ def data(n=60, seed=0):
 
 def run(x, **parameters):
     method = shoal.MicroaggregateColumns(grouping={"method": "mdav", "k": 4}, **parameters)
-    return method.apply(Records.from_array(x), np.random.default_rng(0))
+    return method.apply(data := Records.from_array(x), data.quasi_identifiers, np.random.default_rng(0))
 
 
 @given(seed=st.integers(0, 99), n=st.integers(8, 70))
@@ -60,5 +60,5 @@ def test_bad_input_refused():
     records = shoal.Microdata.of(frame, {"a": "quasi-identifier", "b": "quasi-identifier"}).records
     with pytest.raises(InputError, match="Column 'a' is nominal; groups by correlation need continuous columns"):
         shoal.MicroaggregateColumns(grouping={"method": "mdav", "k": 2}, size=2).apply(
-            records, np.random.default_rng(0)
+            records, records.quasi_identifiers, np.random.default_rng(0)
         )

@@ -15,7 +15,11 @@ def data(n=400, seed=0):
 
 
 def masked(x, seed=1, **parameters):
-    return shoal.Noise(**parameters).apply(Records.from_array(x), np.random.default_rng(seed)).records.raw()
+    return (
+        shoal.Noise(**parameters)
+        .apply(data := Records.from_array(x), data.quasi_identifiers, np.random.default_rng(seed))
+        .records.raw()
+    )
 
 
 def cov(x):

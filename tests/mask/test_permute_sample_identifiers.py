@@ -39,7 +39,9 @@ def records(roles=None, n=60):
 @given(seed=st.integers(0, 10**6), together=st.booleans())
 def test_permutation_keeps_distributions_inside_strata(seed, together):
     before = records()
-    after = shoal.Permute(together=together).apply(before, np.random.default_rng(seed)).records
+    after = (
+        shoal.Permute(together=together).apply(before, before.quasi_identifiers, np.random.default_rng(seed)).records
+    )
     for s in range(int(before.strata.max()) + 1):
         inside = before.strata == s
         pairs = [sorted(zip(r["x"].values[inside], r["y"].values[inside])) for r in (before, after)]
@@ -53,7 +55,7 @@ def test_permutation_keeps_distributions_inside_strata(seed, together):
 @given(fraction=st.floats(0.1, 1.0), seed=st.integers(0, 99))
 def test_sample_keeps_proportions_and_weighted_totals(fraction, seed):
     before = records({"hid": "other"})
-    after = shoal.Sample(fraction=fraction).apply(before, np.random.default_rng(seed)).records
+    after = shoal.Sample(fraction=fraction).apply(before, before.quasi_identifiers, np.random.default_rng(seed)).records
     assert len(after) == max(1, round(fraction * len(before)))
     assert (np.diff(after.rows) > 0).all()
     if len(after) >= 3:
@@ -64,13 +66,13 @@ def test_sample_keeps_proportions_and_weighted_totals(fraction, seed):
 
 def test_households_are_kept_or_left_out_whole():
     before = records({"region": "other"})
-    after = shoal.Sample(size=7).apply(before, np.random.default_rng(0)).records
+    after = shoal.Sample(size=7).apply(before, before.quasi_identifiers, np.random.default_rng(0)).records
     assert len(after) == 21 and (np.bincount(after.households) == 3).all()
 
 
 def test_identifiers_leave_the_table():
     micro = shoal.Microdata.of(table(), ROLES)
-    change = shoal.RemoveIdentifiers().apply(micro.records, np.random.default_rng(0))
+    change = shoal.RemoveIdentifiers().apply(micro.records, micro.records.quasi_identifiers, np.random.default_rng(0))
     assert list(micro.rebuild(change.records).native.columns) == ["region", "hid", "x", "y", "w"]
     assert change.facts == {"columns removed": ["name"]}
 
@@ -81,4 +83,4 @@ def test_bad_input_refused():
     with pytest.raises(InputError, match="exactly one"):
         shoal.Sample(fraction=0.5, size=3)
     with pytest.raises(InputError, match=r"size must be at most 20, the number of units; got 61\."):
-        shoal.Sample(size=61).apply(records(), np.random.default_rng(0))
+        shoal.Sample(size=61).apply(data := records(), data.quasi_identifiers, np.random.default_rng(0))

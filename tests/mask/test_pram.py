@@ -27,7 +27,7 @@ def records(codes, m, stratum=None, weights=None):
         )
     if weights is not None:
         variables.append(Variable(name="w", role="weight", level="continuous", values=np.array(weights, dtype=float)))
-    return Records.of(variables, ["c"])
+    return Records.of(variables)
 
 
 counts = st.lists(st.integers(1, 40), min_size=2, max_size=6)
@@ -57,7 +57,7 @@ def test_two_stage_construction_makes_any_matrix_invariant(counts, seed):
 
 def test_transitions_happen_as_often_as_the_matrix_says():
     codes = np.repeat([0, 1, 2], [60_000, 30_000, 10_000])
-    change = shoal.Pram(diagonal=0.6).apply(records(codes, 3), np.random.default_rng(0))
+    change = shoal.Pram(diagonal=0.6).apply(records(codes, 3), ["c"], np.random.default_rng(0))
     new = change.records["c"].values
     r = np.array(change.facts["by column"]["c"]["matrix"])
     for i in range(3):
@@ -70,11 +70,11 @@ def test_transitions_happen_as_often_as_the_matrix_says():
 def test_strata_weights_and_missing_cells():
     codes = np.array([0, 0, 1, 1, 0, -1] * 50)
     stratum = (codes == 1).astype(int)
-    change = shoal.Pram(diagonal=0.1).apply(records(codes, 2, stratum), np.random.default_rng(0))
+    change = shoal.Pram(diagonal=0.1).apply(records(codes, 2, stratum), ["c"], np.random.default_rng(0))
     assert np.array_equal(change.records["c"].values, codes)  # one category a stratum: nothing to change into
     weights = np.where(codes == 1, 9.0, 1.0)
     method = shoal.Pram(diagonal=0.5, weighted=True)
-    weighted = method.apply(records(codes, 2, weights=weights), np.random.default_rng(0))
+    weighted = method.apply(records(codes, 2, weights=weights), ["c"], np.random.default_rng(0))
     p = np.array([weights[codes == i].sum() for i in (0, 1)]) / weights[codes >= 0].sum()
     r = np.array(weighted.facts["by column"]["c"]["matrix"])
     assert np.allclose(p @ r, p)
@@ -85,9 +85,13 @@ def test_bad_input_refused():
     with pytest.raises(InputError, match="matrix of 'c' must be square with rows of probabilities"):
         shoal.Pram(matrix={"c": [[0.5, 0.4], [0, 1]]})
     with pytest.raises(InputError, match="matrix of 'c' must have 3 rows, one a category; it has 2"):
-        shoal.Pram(matrix={"c": [[1, 0], [0, 1]]}).apply(records([0, 1, 2], 3), np.random.default_rng(0))
+        shoal.Pram(matrix={"c": [[1, 0], [0, 1]]}).apply(records([0, 1, 2], 3), ["c"], np.random.default_rng(0))
     with pytest.raises(InputError, match="diagonal must be less than or equal to 1"):
         shoal.Pram(diagonal=80)
     frame = pd.DataFrame({"x": [1.0, 2.0]})
     with pytest.raises(InputError, match="Column 'x' is continuous; pram needs columns that are ordinal or nominal"):
-        shoal.Pram().apply(shoal.Microdata.of(frame, {"x": "quasi-identifier"}).records, np.random.default_rng(0))
+        shoal.Pram().apply(
+            shoal.Microdata.of(frame, {"x": "quasi-identifier"}).records,
+            shoal.Microdata.of(frame, {"x": "quasi-identifier"}).records.quasi_identifiers,
+            np.random.default_rng(0),
+        )

@@ -17,7 +17,9 @@ METHODS = [shoal.Laplace, shoal.Geometric, shoal.Staircase]
 
 def noisy(cls, value, seed, n=N, **parameters):
     method = cls(bounds={"x0": (0, 10)}, **parameters)
-    return method.apply(Records.from_array(np.full(n, float(value))), np.random.default_rng(seed)).records.raw()[:, 0]
+    return method.apply(
+        data := Records.from_array(np.full(n, float(value))), data.quasi_identifiers, np.random.default_rng(seed)
+    ).records.raw()[:, 0]
 
 
 @pytest.mark.parametrize("cls", METHODS)
@@ -87,7 +89,11 @@ def test_staircase_beats_laplace_for_large_epsilon():
 def test_epsilon_is_shared_out_and_accounted_for():
     records = Records.from_array(np.full((10, 4), 5.0))
     bounds = {f"x{j}": (0, 10) for j in range(4)}
-    facts = shoal.Laplace(epsilon=2, bounds=bounds, records_per_person=2).apply(records, np.random.default_rng(0)).facts
+    facts = (
+        shoal.Laplace(epsilon=2, bounds=bounds, records_per_person=2)
+        .apply(records, records.quasi_identifiers, np.random.default_rng(0))
+        .facts
+    )
     assert facts["epsilon"] == pytest.approx(2) and facts["epsilon"] <= 2
     assert all(told["epsilon"] == 0.25 and told["sensitivity"] == 10 for told in facts["by column"].values())
 
@@ -112,7 +118,9 @@ def test_bad_input_refused():
     with pytest.raises(InputError, match="bounds must be pairs of a lower and a higher finite number"):
         shoal.Staircase(epsilon=1, bounds={"x0": (3, 3)})
     with pytest.raises(InputError, match="bounds must name every column of the step; 'x0' has none"):
-        shoal.Laplace(epsilon=1, bounds={}).apply(Records.from_array(np.ones(3)), np.random.default_rng(0))
+        shoal.Laplace(epsilon=1, bounds={}).apply(
+            data := Records.from_array(np.ones(3)), data.quasi_identifiers, np.random.default_rng(0)
+        )
     with pytest.raises(InputError, match="bounds must be whole numbers"):
         shoal.Geometric(epsilon=1, bounds={"x0": (0, 1.5)})
     with pytest.raises(InputError, match="epsilon must be greater than 0"):

@@ -16,7 +16,7 @@ KEY = "00112233445566778899aabbccddeeff"
 def coded(ids, seed=0, **parameters):
     micro = shoal.Microdata.of(pd.DataFrame({"id": ids}), {"id": "identifier"})
     method = shoal.Pseudonymise(**parameters)
-    change = method.apply(micro.records.targeting(["id"]), np.random.default_rng(seed))
+    change = method.apply(micro.records, ["id"], np.random.default_rng(seed))
     return micro.rebuild(change.records).native["id"].tolist()
 
 
@@ -37,7 +37,7 @@ def test_one_person_has_one_code_across_tables(ids, seed):
 def test_integers_and_text_agree_and_missing_stays_missing():
     assert coded([12, 7], key=KEY) == coded(["12", "7"], key=KEY)
     micro = shoal.Microdata.of(pd.DataFrame({"id": ["a", None]}), {"id": "identifier"})
-    change = shoal.Pseudonymise(key=KEY).apply(micro.records.targeting(["id"]), np.random.default_rng(0))
+    change = shoal.Pseudonymise(key=KEY).apply(micro.records, ["id"], np.random.default_rng(0))
     assert pd.isna(micro.rebuild(change.records).native["id"][1])
 
 

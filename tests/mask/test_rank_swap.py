@@ -18,7 +18,9 @@ def rng(seed=0):
 @given(values=values, p=st.sampled_from([0.05, 0.1, 0.5, 1.0]), seed=st.integers(0, 99))
 def test_window_kept_and_marginals_identical(values, p, seed):
     x = np.array(values, dtype=float)
-    new = shoal.RankSwap(p=p).apply(Records.from_array(x), rng(seed)).records["x0"].values
+    new = (
+        shoal.RankSwap(p=p).apply(data := Records.from_array(x), data.quasi_identifiers, rng(seed)).records["x0"].values
+    )
     assert np.array_equal(np.sort(new), np.sort(x))
     ordered = np.sort(x)
     low, high = np.searchsorted(ordered, new, "left"), np.searchsorted(ordered, new, "right") - 1
@@ -29,7 +31,9 @@ def test_window_kept_and_marginals_identical(values, p, seed):
 
 def test_by_hand_two_values_change_places():
     x = np.array([10.0, 20.0])
-    assert shoal.RankSwap(p=0.5).apply(Records.from_array(x), rng()).records["x0"].values.tolist() == [20.0, 10.0]
+    assert shoal.RankSwap(p=0.5).apply(data := Records.from_array(x), data.quasi_identifiers, rng()).records[
+        "x0"
+    ].values.tolist() == [20.0, 10.0]
 
 
 def test_swaps_stay_inside_strata_and_missing_cells_stay_put():
@@ -41,10 +45,9 @@ def test_swaps_stay_inside_strata_and_missing_cells_stay_put():
         [
             Variable(name="x", role="confidential", level="continuous", values=x),
             Variable(name="s", role="stratum", level="nominal", values=stratum, categories=("a", "b")),
-        ],
-        ["x"],
+        ]
     )
-    new = shoal.RankSwap(p=0.2).apply(records, rng()).records["x"].values
+    new = shoal.RankSwap(p=0.2).apply(records, ["x"], rng()).records["x"].values
     assert np.array_equal(np.isnan(new), np.isnan(x))
     for s in (0, 1):
         assert np.array_equal(np.sort(new[stratum == s]), np.sort(x[stratum == s]), equal_nan=True)
@@ -55,7 +58,10 @@ def test_a_larger_window_disturbs_more():
     x = np.sort(rng(2).normal(size=2000))
 
     def moved(p):
-        return np.abs(shoal.RankSwap(p=p).apply(Records.from_array(x), rng()).records["x0"].values - x).mean()
+        return np.abs(
+            shoal.RankSwap(p=p).apply(data := Records.from_array(x), data.quasi_identifiers, rng()).records["x0"].values
+            - x
+        ).mean()
 
     assert moved(0.01) < moved(0.1) < moved(1.0)
 
@@ -64,7 +70,7 @@ def test_bad_input_refused():
     with pytest.raises(InputError, match="p must be less than or equal to 1"):
         shoal.RankSwap(p=5)
     with pytest.raises(InputError, match="p times the number of values must be at least 1; column 'x0' has 10 values"):
-        shoal.RankSwap(p=0.05).apply(Records.from_array(np.arange(10.0)), rng())
+        shoal.RankSwap(p=0.05).apply(data := Records.from_array(np.arange(10.0)), data.quasi_identifiers, rng())
     records = shoal.Microdata.of(pd.DataFrame({"c": ["a", "b"]}), {"c": "quasi-identifier"}).records
     with pytest.raises(InputError, match="Column 'c' is nominal"):
-        shoal.RankSwap(p=0.5).apply(records, rng())
+        shoal.RankSwap(p=0.5).apply(records, records.quasi_identifiers, rng())

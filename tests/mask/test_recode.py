@@ -12,7 +12,7 @@ from shoal.errors import InputError
 
 def recoded(column, spec="quasi-identifier", **parameters):
     micro = shoal.Microdata.of(pd.DataFrame({"c": column}), {"c": spec})
-    change = shoal.Recode(**parameters).apply(micro.records, np.random.default_rng(0))
+    change = shoal.Recode(**parameters).apply(micro.records, micro.records.quasi_identifiers, np.random.default_rng(0))
     return micro.rebuild(change.records).native["c"].tolist(), change
 
 
@@ -45,7 +45,11 @@ def test_dates():
         "day": date(2024, 2, 29),
     }.items():
         micro = shoal.Microdata.of(frame, {"c": spec})
-        got = micro.rebuild(shoal.Recode(period=period).apply(micro.records, np.random.default_rng(0)).records)
+        got = micro.rebuild(
+            shoal.Recode(period=period)
+            .apply(micro.records, micro.records.quasi_identifiers, np.random.default_rng(0))
+            .records
+        )
         assert got.native["c"].tolist()[0] == first
         assert pd.isna(got.native["c"].tolist()[2])
     times = pd.Series([datetime(2024, 5, 6, 7, 8), datetime(1969, 5, 6, 7, 8)])
@@ -61,7 +65,9 @@ def test_dates():
 def test_bins_keep_order_and_partition_the_values(values, bins, spacing):
     x = np.array(values, dtype=float) + 1
     micro = shoal.Microdata.of(pd.DataFrame({"c": x}), {"c": "quasi-identifier"})
-    change = shoal.Recode(bins=bins, spacing=spacing).apply(micro.records, np.random.default_rng(0))
+    change = shoal.Recode(bins=bins, spacing=spacing).apply(
+        micro.records, micro.records.quasi_identifiers, np.random.default_rng(0)
+    )
     codes = change.records["c"].values
     assert 1 <= codes.max() + 1 <= bins
     assert (np.diff(codes[np.argsort(x, kind="stable")]) >= 0).all()

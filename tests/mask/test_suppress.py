@@ -31,19 +31,20 @@ def records(rows, level="nominal", stratum=None):
         )
         for j, column in enumerate(codes.T)
     ]
-    names = [v.name for v in variables]
     if stratum is not None:
         variables.append(
             Variable(
                 name="s", role="stratum", level="nominal", categories=(0, 1), values=np.array(stratum, dtype=np.int32)
             )
         )
-    return Records.of(variables, names)
+    return Records.of(variables)
 
 
 def suppressed(rows, seed=0, **parameters):
-    change = shoal.Suppress(**parameters).apply(records(rows), np.random.default_rng(seed))
-    return np.column_stack([change.records[n].values for n in change.records.targets]).tolist(), change.facts
+    change = shoal.Suppress(**parameters).apply(
+        data := records(rows), data.quasi_identifiers, np.random.default_rng(seed)
+    )
+    return np.column_stack([change.records[n].values for n in change.records.quasi_identifiers]).tolist(), change.facts
 
 
 def cells(before, after):
@@ -161,7 +162,9 @@ def test_all_triples_reach_their_k_at_once(seed, missing, search):
     rows = np.minimum(rng.geometric(0.5, (80, 4)) - 1, 2)
     triples = list(itertools.combinations(["k0", "k1", "k2", "k3"], 3))
     sets = [{"columns": triple, "k": 3} for triple in triples]
-    out = shoal.Suppress(subsets=sets, missing=missing, search=search).apply(records(rows), rng)
+    out = shoal.Suppress(subsets=sets, missing=missing, search=search).apply(
+        data := records(rows), data.quasi_identifiers, rng
+    )
     assert out.facts["cells suppressed"] > 0
     for triple in triples:
         codes = np.column_stack([out.records[name].values for name in triple])
@@ -190,7 +193,9 @@ def test_a_limit_holds_for_all_subsets_together():
 
 def test_inside_strata():
     rows, stratum = [[0, 0], [0, 0], [0, 0], [0, 1]], [0, 0, 1, 1]
-    change = shoal.Suppress(k=2).apply(records(rows, stratum=stratum), np.random.default_rng(0))
+    change = shoal.Suppress(k=2).apply(
+        data := records(rows, stratum=stratum), data.quasi_identifiers, np.random.default_rng(0)
+    )
     assert change.facts["cells suppressed"] == 1
     assert change.records["s"].values.tolist() == stratum
 
@@ -198,7 +203,7 @@ def test_inside_strata():
 def test_frames_get_missing_cells_and_a_continuous_key_works():
     frame = pd.DataFrame({"a": ["x", "x", "y"], "b": [1.5, 1.5, 1.5]})
     micro = shoal.Microdata.of(frame, {"a": "quasi-identifier", "b": "quasi-identifier"})
-    change = shoal.Suppress(k=3).apply(micro.records, np.random.default_rng(0))
+    change = shoal.Suppress(k=3).apply(micro.records, micro.records.quasi_identifiers, np.random.default_rng(0))
     released = micro.rebuild(change.records).native
     assert released["a"].isna().sum() == 1 and released["b"].notna().all()
 
@@ -206,7 +211,9 @@ def test_frames_get_missing_cells_and_a_continuous_key_works():
 @given(rows=tables, k=st.integers(1, 4), missing=st.sampled_from(["wildcard", "nothing", "equal"]))
 def test_records_are_dropped_until_k_or_refused(rows, k, missing):
     before = records(rows)
-    change = shoal.SuppressRecords(k=k, limit=1, missing=missing).apply(before, np.random.default_rng(0))
+    change = shoal.SuppressRecords(k=k, limit=1, missing=missing).apply(
+        before, before.quasi_identifiers, np.random.default_rng(0)
+    )
     left = [rows[i] for i in change.records.rows]
     assert not left or min(matching(left, missing)) >= k
     if missing == "equal":
@@ -214,7 +221,7 @@ def test_records_are_dropped_until_k_or_refused(rows, k, missing):
     if gone := len(rows) - len(left):
         with pytest.raises(Refused, match=f"would have to drop {gone} of {len(rows)} records"):
             shoal.SuppressRecords(k=k, limit=(gone - 0.5) / len(rows), missing=missing).apply(
-                before, np.random.default_rng(0)
+                before, before.quasi_identifiers, np.random.default_rng(0)
             )
 
 

@@ -30,7 +30,7 @@ def table(frame, columns, **roles):
 
 def run(method, frame, columns, seed=0, **roles):
     micro, columns = table(frame, columns, **roles)
-    change = method.apply(micro.records.targeting(columns), np.random.default_rng(seed))
+    change = method.apply(micro.records, columns, np.random.default_rng(seed))
     return micro.rebuild(change.records).native, change.facts
 
 

@@ -12,7 +12,9 @@ values = st.lists(st.integers(0, 30), min_size=3, max_size=60)
 
 
 def coded(cls, x, **parameters):
-    return cls(**parameters).apply(Records.from_array(x), np.random.default_rng(0)).records
+    return (
+        cls(**parameters).apply(data := Records.from_array(x), data.quasi_identifiers, np.random.default_rng(0)).records
+    )
 
 
 def test_by_hand():
@@ -46,7 +48,9 @@ def test_tail_mean_keeps_the_total(values, k):
 def test_multivariate_tail_holds_k_that_cannot_be_told_apart(rows, k):
     x = np.array(rows, dtype=float)
     records = Records.from_array(x)
-    change = shoal.TopCode(k=k, replace="mean", together=True).apply(records, np.random.default_rng(0))
+    change = shoal.TopCode(k=k, replace="mean", together=True).apply(
+        records, records.quasi_identifiers, np.random.default_rng(0)
+    )
     held = change.facts["by column"]["x0"]["records in the tail"]
     assert held >= k
     above = np.array([[sum(other >= v for other in x[:, j]) for j, v in enumerate(row)] for row in x]).min(axis=1)
@@ -60,9 +64,19 @@ def test_multivariate_tail_holds_k_that_cannot_be_told_apart(rows, k):
 def test_weights_and_missing_cells():
     frame = pd.DataFrame({"x": [1.0, 2, 3, 9, None], "w": [1.0, 1, 1, 3, 1]})
     records = shoal.Microdata.of(frame, {"x": {"role": "quasi-identifier", "missing": "keep"}, "w": "weight"}).records
-    new = shoal.TopCode(k=2, replace="mean", weighted=True).apply(records, np.random.default_rng(0)).records["x"].values
+    new = (
+        shoal.TopCode(k=2, replace="mean", weighted=True)
+        .apply(records, records.quasi_identifiers, np.random.default_rng(0))
+        .records["x"]
+        .values
+    )
     assert new[2] == new[3] == (3 + 27) / 4 and np.isnan(new[4])
-    half = shoal.TopCode(quantile=0.5, weighted=True).apply(records, np.random.default_rng(0)).records["x"].values
+    half = (
+        shoal.TopCode(quantile=0.5, weighted=True)
+        .apply(records, records.quasi_identifiers, np.random.default_rng(0))
+        .records["x"]
+        .values
+    )
     assert half[:4].tolist() == [1, 2, 3, 3]  # weights 1 1 1 3: half the mass lies at or below 3
 
 

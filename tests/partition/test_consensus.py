@@ -53,7 +53,7 @@ def test_one_level_is_the_method_itself():
 def test_the_consensus_serves_every_level_better_than_another_level_s_groups():
     records = mixed(400, 2)
     part = shoal.Consensus(start=shoal.MDAV(k=8)).partition(records)
-    alone = shoal.MDAV(k=8).partition(records.targeting(["town"]))
+    alone = shoal.MDAV(k=8).partition(records, columns=["town"])
     assert part.information_loss(records.matrix(["age", "pay"])) < alone.information_loss(
         records.matrix(["age", "pay"])
     )

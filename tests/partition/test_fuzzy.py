@@ -91,9 +91,11 @@ def test_a_column_outside_the_rules_keeps_its_plain_formula(seed: int) -> None:
     rng = np.random.default_rng(seed)
     records = records.with_variables(
         Variable(name="other", role="quasi-identifier", level="continuous", values=rng.normal(size=30))
-    ).targeting(["a", "other", "b", "s"])
-    _, system = system_of((SUM,), records)
-    means, _ = naive.step(records.matrix(), records.matrix()[:4] + 0.1, "power", 1.5)
+    )
+    columns = ["a", "other", "b", "s"]
+    _, system = system_of((SUM,), records, columns)
+    x = records.matrix(columns)
+    means, _ = naive.step(x, x[:4] + 0.1, "power", 1.5)
     moved = _onto(means, system)
     assert (moved[:, 1] == means[:, 1]).all()
     assert np.abs(moved - means).max() > 1e-4
@@ -107,7 +109,7 @@ def test_constrained_centres_satisfy_every_rule(method) -> None:
     a, b, s = centres(part).T
     assert np.abs(a + 2 * b - s).max() <= 1e-10
     assert a.min() >= 0 and b.max() <= 60 and (a - b).max() <= 1e-10
-    after = FuzzyCentre().apply(records, part, np.random.default_rng(0)).records
+    after = FuzzyCentre().apply(records, records.quasi_identifiers, part, np.random.default_rng(0)).records
     assert not any(broken.any() for broken in Constraints.parse(rules, records).violations(after).values())
 
 
@@ -119,8 +121,8 @@ def test_constraints_are_kept_at_every_step_and_not_once_at_the_end() -> None:
     records = summed(60, 5, noise=25.0)
     x = records.matrix()
     search = Search(starts=3, tolerance=1e-9, most_steps=500)
-    _, none = system_of((), records)
-    _, system = system_of((SUM,), records)
+    _, none = system_of((), records, records.names())
+    _, system = system_of((SUM,), records, records.names())
     plain = fit(x, 4, "power", 1.3, none, search, np.random.default_rng(1), None)
     constrained = fit(x, 4, "power", 1.3, system, search, np.random.default_rng(1), None)
     projected = fuzzy_step(x, _onto(plain.centres, system), "power", 1.3)[1]
@@ -176,11 +178,10 @@ def test_categories_take_the_centre_nearest_to_them() -> None:
             Variable(
                 name="grade", role="quasi-identifier", level="ordinal", values=2 * site, categories=("a", "b", "c")
             ),
-        ],
-        targets=["x", "site", "grade"],
+        ]
     )
     part = FuzzyCMeans(c=2, m1=1.2, m2=1.05).partition(records, seed=1)
-    after = FuzzyCentre().apply(records, part, rng).records
+    after = FuzzyCentre().apply(records, records.quasi_identifiers, part, rng).records
     assert (after["site"].values == site).all()
     assert (after["grade"].values == 2 * site).all()
     assert len(set(after["x"].values)) == 2
@@ -212,11 +213,10 @@ def test_strata_have_centres_of_their_own() -> None:
                 values=np.repeat([0, 1], 20).astype(np.int32),
                 categories=("r1", "r2"),
             ),
-        ],
-        targets=["x"],
+        ]
     )
     part = FuzzyCMeans(k=4).partition(records, seed=1)
-    after = FuzzyCentre().apply(records, part, rng).records["x"].values
+    after = FuzzyCentre().apply(records, records.quasi_identifiers, part, rng).records["x"].values
     assert after[:20].max() < 10 and after[20:].min() > 490
 
 
@@ -234,10 +234,11 @@ def test_what_cannot_be_is_refused_with_what_to_do() -> None:
         FuzzyCMeans(c=2, constraints=("x0 >= 1", "x0 <= 0")).partition(x)
     with pytest.raises(ConstraintError, match="is not linear; leave it to the plan"):
         FuzzyCMeans(c=2, constraints=("x0 > 1 -> x1 == 0",)).partition(x)
-    other = Records.from_array(x).targeting(["x0"])
     with pytest.raises(ConstraintError, match="mentions 'x1', which is not a column that the method groups by"):
-        FuzzyCMeans(c=2, constraints=("x0 <= x1",)).partition(other)
+        FuzzyCMeans(c=2, constraints=("x0 <= x1",)).partition(x, columns=["x0"])
     with pytest.raises(ConstraintError, match="standardised by ranks"):
         FuzzyCMeans(c=2, constraints=("x0 <= 1",)).partition(Records.from_array(x, "rank"))
     with pytest.raises(DataError, match="fuzzy-centre replaces the columns that were grouped by; 'x0' was not"):
-        FuzzyCentre().apply(Records.from_array(x), MDAV(k=3).partition(x), np.random.default_rng(0))
+        FuzzyCentre().apply(
+            data := Records.from_array(x), data.quasi_identifiers, MDAV(k=3).partition(x), np.random.default_rng(0)
+        )

@@ -66,14 +66,14 @@ def test_same_likelihood_as_the_naive_twin():
 def test_covariates_raise_the_likelihood_and_are_counted():
     frame, truth = survey()
     plain = LatentClass(k=20, groups=2).partition(frame.drop(columns="z"), seed=1)
-    data = records(frame).targeting([c for c in frame if c != "z"])
-    part = LatentClass(k=20, groups=2, covariates=("z",)).partition(data, seed=1)
+    data, columns = records(frame), [c for c in frame if c != "z"]
+    part = LatentClass(k=20, groups=2, covariates=("z",)).partition(data, columns=columns, seed=1)
     assert part.facts["log-likelihood"] > plain.facts["log-likelihood"] + 20
     assert part.facts["parameters"] == plain.facts["parameters"] + 1
     agree = (part.labels == truth).mean()
     assert max(agree, 1 - agree) > 0.95
     copy = data.with_variables(*(records(frame.assign(z2=2 * frame.z, one=1.0))[c] for c in ("z2", "one")))
-    same = LatentClass(k=20, groups=2, covariates=("z", "z2", "one")).partition(copy, seed=1)
+    same = LatentClass(k=20, groups=2, covariates=("z", "z2", "one")).partition(copy, columns=columns, seed=1)
     assert same.facts["covariates"] == ["z"]
     assert same.facts["log-likelihood"] == part.facts["log-likelihood"]
 
@@ -98,12 +98,12 @@ def categorical_tables(draw):
 @given(categorical_tables(), st.integers(1, 15), st.integers(1, 4), st.booleans(), st.integers(0, 5))
 def test_every_group_has_k_records_whatever_the_data(frame, k, groups, regression, seed):
     method = LatentClass(k=k, groups=groups, starts=2, most_steps=40, covariates=("z",) if regression else ())
-    data = records(frame).targeting([c for c in frame if c != "z"])
+    data, columns = records(frame), [c for c in frame if c != "z"]
     if groups * k > len(frame):
         with pytest.raises(ParameterError, match="Lower k"):
-            method.partition(data, seed=seed)
+            method.partition(data, columns=columns, seed=seed)
         return
-    part = method.partition(data, seed=seed)
+    part = method.partition(data, columns=columns, seed=seed)
     assert part.k >= k
     assert part.n_groups == groups
     assert all(np.isfinite(table).all() for table in part.model.tables)

@@ -33,7 +33,7 @@ def records(frame, **roles):
 def test_groups_are_those_of_the_mixture_on_the_continuous_columns():
     data = records(mixed())
     part = LocalSynthesis(k=30, groups=2, models=("VVI",)).partition(data, seed=3)
-    alone = GaussianMixture(k=30, groups=2, models=("VVI",)).partition(data.targeting(["x", "y"]), seed=3)
+    alone = GaussianMixture(k=30, groups=2, models=("VVI",)).partition(data, columns=["x", "y"], seed=3)
     assert part.labels.tolist() == alone.labels.tolist()
     bounds = {"loss", "lower_bound"}  # of the whole table, which the mixture does not know
     assert part.facts["mixture"] == {key: fact for key, fact in alone.facts.items() if key not in bounds}
@@ -45,10 +45,10 @@ def test_groups_are_those_of_the_mixture_on_the_continuous_columns():
 def test_one_kind_of_columns_alone():
     frame = mixed()
     data = records(frame)
-    part = LocalSynthesis(k=30, groups=2).partition(data.targeting(["q0", "q1", "q2"]), seed=1)
-    alone = LatentClass(k=30, groups=2).partition(data.targeting(["q0", "q1", "q2"]), seed=1)
+    part = LocalSynthesis(k=30, groups=2).partition(data, columns=["q0", "q1", "q2"], seed=1)
+    alone = LatentClass(k=30, groups=2).partition(data, columns=["q0", "q1", "q2"], seed=1)
     assert part.labels.tolist() == alone.labels.tolist()
-    part = LocalSynthesis(k=30, groups=2, models=("VVI",)).partition(data.targeting(["x", "y"]), seed=1)
+    part = LocalSynthesis(k=30, groups=2, models=("VVI",)).partition(data, columns=["x", "y"], seed=1)
     assert part.facts["covariance model"] == "VVI"
 
 
@@ -72,17 +72,17 @@ def test_every_group_has_k_records_and_every_value_is_a_category(seed, k, groups
     method = LocalSynthesis(k=k, groups=groups, starts=2, kmeans_starts=0, models=("EII", "VVV"), most_steps=60)
     part = method.partition(data, seed=seed)
     assert part.k >= k
-    new = ClassConditional().apply(data, part, rng).records
+    new = ClassConditional().apply(data, data.quasi_identifiers, part, rng).records
     assert np.isfinite(new["x"].values).all()
     assert set(new["c"].values) <= set(data["c"].values)
 
 
 def test_strata_have_models_of_their_own():
     frame = mixed().assign(s=np.arange(240) // 120)
-    data = records(frame, s="stratum").targeting(["x", "y", "q0", "q1", "q2"])
+    data = records(frame, s="stratum")
     part = LocalSynthesis(k=20, groups=2, models=("VVI",), starts=2).partition(data, seed=0)
     assert part.n_groups == 4
-    change = ClassConditional().apply(data, part, np.random.default_rng(0))
+    change = ClassConditional().apply(data, data.quasi_identifiers, part, np.random.default_rng(0))
     for s in (0, 1):
         here = frame.s.to_numpy() == s
         assert change.records["x"].values[here].mean() == pytest.approx(frame.x[here].mean())
@@ -106,7 +106,10 @@ def test_mixed_thyroid_keeps_the_associations_between_kinds_of_columns():
     plain = Partition(labels=part.labels)
     errors = []
     for used in (part, plain):
-        draws = [ClassConditional().apply(data, used, np.random.default_rng(seed)).records for seed in range(5)]
+        draws = [
+            ClassConditional().apply(data, data.quasi_identifiers, used, np.random.default_rng(seed)).records
+            for seed in range(5)
+        ]
         errors.append(np.mean([np.abs(correlations(new) - correlations(data)).mean() for new in draws]))
     assert errors[0] < errors[1]
     assert errors[0] < 0.05

@@ -101,7 +101,7 @@ def test_parameters_that_contradict_each_other():
 def test_weights_enter_the_loss_when_asked():
     # Weight 9 at 0 and 10: the pairs that keep the heavy records with their like lose least.
     frame = pl.DataFrame({"a": [0.0, 1.0, 5.0, 6.0, 11.0, 30.0], "w": [1.0, 9.0, 1.0, 1.0, 9.0, 1.0]})
-    table = Microdata.of(frame, {"a": "quasi-identifier", "w": "weight"}).records.targeting(["a"])
+    table = Microdata.of(frame, {"a": "quasi-identifier", "w": "weight"}).records
     x, w = table.matrix(), table.weights
     part = shoal.Refined(start="mdav", k=2, weighted=True).partition(table, seed=1)
     assert part.sse(x, w) == pytest.approx(best_loss(x, 2, w), rel=1e-9)

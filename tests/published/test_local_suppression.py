@@ -35,8 +35,7 @@ def records_of(frame):
                 categories=tuple(sorted(frame[name].unique().tolist())),
             )
             for name in frame
-        ],
-        list(frame),
+        ]
     )
 
 
@@ -59,7 +58,7 @@ OPTIMUM = {2: 92, 3: 143}
 
 @pytest.mark.parametrize("k", [2, 3, 5])
 def test_at_most_the_published_number_of_cells(keys, published, k):
-    change = shoal.Suppress(k=k).apply(records_of(keys), np.random.default_rng(0))
+    change = shoal.Suppress(k=k).apply(data := records_of(keys), data.quasi_identifiers, np.random.default_rng(0))
     assert change.facts["cells suppressed"] <= 0.6 * published[k, 1]["total"]
     if k in OPTIMUM:
         assert OPTIMUM[k] <= change.facts["cells suppressed"] <= 1.05 * OPTIMUM[k]
@@ -73,7 +72,9 @@ def test_importance(keys, published, k):
     """sdcMicro's order of importance as weights, rank 1 (most important) weighing 7 and rank 7 weighing 1."""
     theirs = published[k, 1]
     weight = {name: 8.0 - rank for name, rank in zip(KEYS, theirs["importance"])}
-    change = shoal.Suppress(k=k, importance=weight).apply(records_of(keys), np.random.default_rng(0))
+    change = shoal.Suppress(k=k, importance=weight).apply(
+        data := records_of(keys), data.quasi_identifiers, np.random.default_rng(0)
+    )
     assert change.facts["weighted cells"] < sum(weight[name] * cells for name, cells in theirs["suppressions"].items())
     assert brute_force(change.records, "wildcard") == k
 
@@ -81,7 +82,9 @@ def test_importance(keys, published, k):
 @pytest.mark.parametrize("k", [2, 3, 5])
 def test_when_records_with_missing_cells_count_for_no_other(keys, published, k):
     """alpha = 0 in sdcMicro. The optimum, because each record's cheapest set can be found on its own."""
-    change = shoal.Suppress(k=k, missing="nothing").apply(records_of(keys), np.random.default_rng(0))
+    change = shoal.Suppress(k=k, missing="nothing").apply(
+        data := records_of(keys), data.quasi_identifiers, np.random.default_rng(0)
+    )
     assert change.facts["cells suppressed"] < published[k, 0]["total"]
     assert brute_force(change.records, "nothing") == k
 
@@ -89,7 +92,9 @@ def test_when_records_with_missing_cells_count_for_no_other(keys, published, k):
 @pytest.mark.slow
 def test_the_optimum_is_proved(keys):
     for k, cells in OPTIMUM.items():
-        change = shoal.Suppress(k=k, search="optimal").apply(records_of(keys), np.random.default_rng(0))
+        change = shoal.Suppress(k=k, search="optimal").apply(
+            data := records_of(keys), data.quasi_identifiers, np.random.default_rng(0)
+        )
         note = next(iter(change.facts["searches"].values()))
         assert note["optimal"] and note["cost"] == cells == change.facts["cells suppressed"]
         assert note["lower bound"] == pytest.approx(cells)
@@ -111,7 +116,9 @@ def test_one_cell_where_three_were_published(keys, their_cells):
     others = [name for name in KEYS if name != "relat"]
     alike = (keys[others] == keys[others].iloc[1700]).all(axis=1)
     assert np.flatnonzero(alike).tolist() == rows and keys["relat"].iloc[rows].tolist() == [1, 1, 3]
-    change = shoal.Suppress(k=3).apply(records_of(keys.iloc[rows]), np.random.default_rng(0))
+    change = shoal.Suppress(k=3).apply(
+        data := records_of(keys.iloc[rows]), data.quasi_identifiers, np.random.default_rng(0)
+    )
     assert change.facts["cells suppressed"] == change.facts["by column"]["relat"] == 1
     assert brute_force(change.records, "wildcard") == 3
 

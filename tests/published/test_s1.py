@@ -193,7 +193,7 @@ def test_proposition_2_is_no_guarantee_under_ties():
     records = census("FICA")
     columns = confidential_bins(records)
     required = GroupRequirement.of(columns, [emd.close(columns[0].table(), 0.25)])
-    labels, count = first_groups(records, required, 2, 0.25, None)
+    labels, count = first_groups(records, records.quasi_identifiers, required, 2, 0.25, None)
     assert count == 2
     assert round(required.distances(labels).max(), 4) == 0.2560
     repaired = shoal.TClosenessFirst(k=2, t=0.25).partition(records)

@@ -70,7 +70,7 @@ def table(values: np.ndarray) -> Records:
 
 
 def centres(values: np.ndarray, rules: tuple[str, ...] = (), start: np.ndarray = PRINTED, m: float = M) -> np.ndarray:
-    _, system = system_of(rules, table(values))
+    _, system = system_of(rules, table(values), table(values).names())
     search = Search(starts=1, tolerance=1e-10, most_steps=3000)
     return _alternate(values, start, "power", m, system, search, None).centres
 

@@ -34,11 +34,13 @@ def test_hybrid_is_the_hardest_to_tell_apart():
     assert mixture.k >= 60
     rng = np.random.default_rng(1)
     made = {
-        "Hybrid": shoal.Normal().apply(records, mixture, rng),
-        "HybridMicro": shoal.Normal().apply(records, shoal.MDAV(k=324).partition(records), rng),
-        "Micro": shoal.Centroid().apply(records, shoal.MDAV(k=20).partition(records), rng),
-        "Noise": shoal.Noise(kind="kim", variance=0.15).apply(records, rng),
-        "Synthetic": shoal.SequentialRegression().apply(records, whole, rng),
+        "Hybrid": shoal.Normal().apply(records, records.quasi_identifiers, mixture, rng),
+        "HybridMicro": shoal.Normal().apply(
+            records, records.quasi_identifiers, shoal.MDAV(k=324).partition(records), rng
+        ),
+        "Micro": shoal.Centroid().apply(records, records.quasi_identifiers, shoal.MDAV(k=20).partition(records), rng),
+        "Noise": shoal.Noise(kind="kim", variance=0.15).apply(records, records.quasi_identifiers, rng),
+        "Synthetic": shoal.SequentialRegression().apply(records, records.quasi_identifiers, whole, rng),
     }
     found = {
         name: judged(shoal.Propensity(order=3), records, change.records).details["2N U_p"]
@@ -64,11 +66,13 @@ def test_local_synthesis_as_it_is_by_default_is_the_hardest_to_tell_apart_by_any
     mixture = shoal.LocalSynthesis(k=60).partition(records, seed=1)
     micro, whole = shoal.MDAV(k=324).partition(records), shoal.Whole().partition(records)
     ways = {
-        "Hybrid": lambda rng: shoal.ClassConditional().apply(records, mixture, rng),
-        "HybridMicro": lambda rng: shoal.Normal().apply(records, micro, rng),
-        "Noise": lambda rng: shoal.Noise(kind="kim", variance=0.15).apply(records, rng),
-        "Synthetic": lambda rng: shoal.SequentialRegression().apply(records, whole, rng),
-        "Micro": lambda rng: shoal.Centroid().apply(records, shoal.MDAV(k=20).partition(records), rng),
+        "Hybrid": lambda rng: shoal.ClassConditional().apply(records, records.quasi_identifiers, mixture, rng),
+        "HybridMicro": lambda rng: shoal.Normal().apply(records, records.quasi_identifiers, micro, rng),
+        "Noise": lambda rng: shoal.Noise(kind="kim", variance=0.15).apply(records, records.quasi_identifiers, rng),
+        "Synthetic": lambda rng: shoal.SequentialRegression().apply(records, records.quasi_identifiers, whole, rng),
+        "Micro": lambda rng: shoal.Centroid().apply(
+            records, records.quasi_identifiers, shoal.MDAV(k=20).partition(records), rng
+        ),
     }
     models = {
         "ranks": (shoal.Propensity(order=3), 6),
@@ -102,11 +106,13 @@ def test_mixed_hybrid_beats_sequential_regression_by_the_printed_factor():
     # independent sample of the same law is only 4 times harder to tell apart: no model to find a factor of 5.7 by.
     names = (*CONTINUOUS, *BINARY)
     table = Microdata.of(pl.DataFrame(thyroid()), dict.fromkeys(names, "quasi-identifier"))
-    records = table.records.targeting(names)
+    records = table.records
     part = shoal.LocalSynthesis(k=60, groups=6, models=("VVV",)).partition(records, seed=1)
-    hybrid = shoal.ClassConditional().apply(records, part, np.random.default_rng(1)).records
+    hybrid = shoal.ClassConditional().apply(records, records.quasi_identifiers, part, np.random.default_rng(1)).records
     whole = shoal.Whole().partition(records)
-    synthetic = shoal.SequentialRegression().apply(records, whole, np.random.default_rng(1)).records
+    synthetic = (
+        shoal.SequentialRegression().apply(records, records.quasi_identifiers, whole, np.random.default_rng(1)).records
+    )
     for order, scale in ((2, "rank"), (3, "rank"), (3, "raw")):
         model = shoal.Propensity(order=order, scale=scale)
         assert judged(model, records, synthetic).value / judged(model, records, hybrid).value > 690.55 / 121
@@ -118,9 +124,9 @@ def test_mean_variation_of_eia():
     # Table 3, EIA, k = 80: Delta(m1) .0147, Delta(m2) .0113, Delta(s1^2) .0705, Delta(s2^2) .0435.
     frame = pl.read_csv(reference("eia.csv"))
     x, y = ("INDREVENUE", "INDSALES"), ("TOTREVENUE", "TOTSALES")
-    records = Records.from_array(frame[[*x, *y]].to_numpy().astype(float), names=[*x, *y]).targeting(x)
-    part = shoal.MuApprox(k=80).partition(records)
-    change = shoal.IPSO(given=y, small="merge").apply(records, part, np.random.default_rng(0))
+    records = Records.from_array(frame[[*x, *y]].to_numpy().astype(float), names=[*x, *y])
+    part = shoal.MuApprox(k=80).partition(records, columns=x)
+    change = shoal.IPSO(given=y, small="merge").apply(records, x, part, np.random.default_rng(0))
     assert max(change.facts["largest relative error inside a group"].values()) < 1e-9
     found = judged(shoal.MeanVariation(), records, change.records).details["mean over samples"]
     printed = {"mean of INDREVENUE": .0147, "mean of INDSALES": .0113, "variance of INDREVENUE": .0705,
@@ -136,6 +142,8 @@ def test_plain_microaggregation_of_the_census_is_linked_as_printed():
     records = Records.from_array(x)
     for k, printed in {7: 11.11, 10: 7.69, 15: 5.00, 20: 3.70}.items():
         part = shoal.MuApprox(k=k).partition(records)
-        centres = shoal.Centroid().apply(records, part, np.random.default_rng(0)).records.raw()
+        centres = (
+            shoal.Centroid().apply(records, records.quasi_identifiers, part, np.random.default_rng(0)).records.raw()
+        )
         _, near = cKDTree(x).query(centres)
         assert 100 * (y[near] == y).all(axis=1).mean() == pytest.approx(printed, abs=0.25)

@@ -27,8 +27,8 @@ def column(level: str, values: list[float], **extra: object) -> Variable:
 
 
 def replaced(variable: Variable, labels: list[int], method: Centroid, *others: Variable) -> Variable:
-    records = Records.of([variable, *others], targets=[variable.name])
-    return method.apply(records, Partition.of(labels), RNG).records[variable.name]
+    records = Records.of([variable, *others])
+    return method.apply(records, [variable.name], Partition.of(labels), RNG).records[variable.name]
 
 
 def test_means_medians_and_medoids_by_hand() -> None:
@@ -74,7 +74,7 @@ def test_ancestors_are_those_of_the_slow_climb(seed: int, groups: int) -> None:
     tree = Hierarchy(tuple((leaf, f"pair {i // 2}", f"half {i // 4}", "*") for i, leaf in enumerate(leaves)))
     codes, labels = rng.integers(0, 9, 14), Partition.of(rng.integers(0, groups, 14))
     variable = column("nominal", codes.tolist(), categories=tuple(leaves), hierarchy=tree)
-    out = Centroid().apply(Records.of([variable], targets=[variable.name]), labels, RNG).records[variable.name]
+    out = Centroid().apply(Records.of([variable]), [variable.name], labels, RNG).records[variable.name]
     for rows in labels.members():
         assert {out.categories[out.values[row]] for row in rows} == {ancestor(tree, codes[rows].tolist())}
 

@@ -40,7 +40,12 @@ def test_own_shares_by_hand():
     part = Partition(labels=np.repeat([0, 1], 4))
     counts = np.zeros((200, 2))
     for seed in range(200):
-        drawn = ClassConditional().apply(data, part, np.random.default_rng(seed)).records["c"].values
+        drawn = (
+            ClassConditional()
+            .apply(data, data.quasi_identifiers, part, np.random.default_rng(seed))
+            .records["c"]
+            .values
+        )
         counts[seed] = (drawn[:4] == 0).sum(), (drawn[4:] == 0).sum()
     assert set(counts[:, 0]) == {2.0, 3.0}
     assert set(counts[:, 1]) == {0.0, 1.0}
@@ -58,9 +63,9 @@ def test_balanced_draw_differs_from_expectation_by_less_than_one(weights, size, 
 
 
 def test_after_latent_classes_each_group_draws_from_its_own_table():
-    data = records(table()).targeting(["a", "b"])
-    part = LatentClass(k=20, groups=2).partition(data, seed=0)
-    change = ClassConditional().apply(data, part, np.random.default_rng(1))
+    data = records(table())
+    part = LatentClass(k=20, groups=2).partition(data, columns=["a", "b"], seed=0)
+    change = ClassConditional().apply(data, ["a", "b"], part, np.random.default_rng(1))
     new = change.records["b"].values
     for g in (0, 1):
         expected = part.sizes[g] * part.model.tables[1][:, g]
@@ -73,7 +78,7 @@ def test_after_local_synthesis_moments_are_exact_and_answers_follow_the_new_valu
     frame = table(400)
     data = records(frame)
     part = LocalSynthesis(k=50, groups=2, models=("VVI",)).partition(data, seed=0)
-    new = ClassConditional().apply(data, part, np.random.default_rng(1)).records
+    new = ClassConditional().apply(data, data.quasi_identifiers, part, np.random.default_rng(1)).records
     for rows in part.members():
         assert new["x"].values[rows].mean() == pytest.approx(frame.x[rows].mean(), abs=1e-12)
         assert new["x"].values[rows].var() == pytest.approx(frame.x[rows].var(ddof=0), rel=1e-9)
@@ -85,32 +90,32 @@ def test_after_local_synthesis_moments_are_exact_and_answers_follow_the_new_valu
 def test_rare_categories_are_reported_or_never_drawn():
     frame = table()
     frame.loc[[0, 1], "b"] = "rare"
-    data = records(frame).targeting(["a", "b"])
+    data = records(frame)
     part = Partition(labels=np.arange(120) // 30)
-    reported = ClassConditional().apply(data, part, np.random.default_rng(0))
+    reported = ClassConditional().apply(data, ["a", "b"], part, np.random.default_rng(0))
     assert reported.facts["categories held by too few records"] == {"b": 2}  # "rare" 2 records, "w" some 12: both < 30
-    enough = ClassConditional(rare_below=2).apply(data, part, np.random.default_rng(0))
+    enough = ClassConditional(rare_below=2).apply(data, ["a", "b"], part, np.random.default_rng(0))
     assert enough.facts["categories held by too few records"].get("b", 0) == 0  # two records are not fewer than 2
-    strict = ClassConditional(rare="suppress", rare_below=5).apply(data, part, np.random.default_rng(0))
+    strict = ClassConditional(rare="suppress", rare_below=5).apply(data, ["a", "b"], part, np.random.default_rng(0))
     assert strict.facts["categories held by too few records"] == {"b": 1}
     assert strict.facts["these categories were"] == "never drawn"
     code = data["b"].categories.index("rare")
     assert (strict.records["b"].values != code).all()
     with pytest.raises(DataError, match="column 'a' has only categories held by fewer records than rare_below"):
-        ClassConditional(rare="suppress", rare_below=1000).apply(data, part, np.random.default_rng(0))
+        ClassConditional(rare="suppress", rare_below=1000).apply(data, ["a", "b"], part, np.random.default_rng(0))
 
 
 def test_a_column_the_classes_do_not_describe():
     data = records(table())
-    part = LatentClass(k=20, groups=2).partition(data.targeting(["a"]), seed=0)
+    part = LatentClass(k=20, groups=2).partition(data, columns=["a"], seed=0)
     with pytest.raises(ParameterError, match="the partition's classes do not describe 'b'"):
-        ClassConditional().apply(data.targeting(["a", "b"]), part, np.random.default_rng(0))
+        ClassConditional().apply(data, ["a", "b"], part, np.random.default_rng(0))
 
 
 def test_continuous_replacement_can_be_chosen():
     data = records(table())
     part = Partition(labels=np.arange(120) // 30)
-    change = ClassConditional(continuous="centroid").apply(data, part, np.random.default_rng(0))
+    change = ClassConditional(continuous="centroid").apply(data, data.quasi_identifiers, part, np.random.default_rng(0))
     assert len(np.unique(change.records["x"].values)) == 4
     assert shoal.ClassConditional is ClassConditional
 
@@ -118,9 +123,15 @@ def test_continuous_replacement_can_be_chosen():
 def test_same_seed_same_draw_for_every_frame():
     frame = table()
     part = Partition(labels=np.arange(120) // 30)
-    expected = ClassConditional().apply(records(frame), part, np.random.default_rng(5)).records
+    expected = (
+        ClassConditional().apply(data := records(frame), data.quasi_identifiers, part, np.random.default_rng(5)).records
+    )
     for other in (pl.from_pandas(frame), pa.Table.from_pandas(frame)):
-        got = ClassConditional().apply(records_of(other), part, np.random.default_rng(5)).records
+        got = (
+            ClassConditional()
+            .apply(data := records_of(other), data.quasi_identifiers, part, np.random.default_rng(5))
+            .records
+        )
         for name in frame:
             assert got[name].values.tolist() == expected[name].values.tolist()
 

@@ -17,14 +17,17 @@ from shoal.replace._residuals.rotation import dimensions, random_frame, split
 
 def synthesise(x, y, labels, seed=0, **parameters):
     records, given = table(x, y)
-    change = shoal.IPSO(given=given, **parameters).apply(records, Partition.of(labels), np.random.default_rng(seed))
-    return change.records.raw(), change.facts
+    new = [name for name in records.names() if name not in given]
+    change = shoal.IPSO(given=given, **parameters).apply(
+        records, new, Partition.of(labels), np.random.default_rng(seed)
+    )
+    return change.records.raw(new), change.facts
 
 
 def table(x, y):
     names = [f"x{j}" for j in range(x.shape[1])]
     given = tuple(f"y{j}" for j in range(y.shape[1]))
-    return Records.from_array(np.column_stack([x, y]), names=[*names, *given]).targeting(names), given
+    return Records.from_array(np.column_stack([x, y]), names=[*names, *given]), given
 
 
 def moments(x, y):
@@ -261,21 +264,21 @@ def test_the_default_keeps_the_columns_that_are_not_replaced():
     rng = np.random.default_rng(8)
     frame = pl.DataFrame({name: rng.normal(size=50) for name in "abcd"} | {"e": ["u", "v"] * 25})
     roles = {"a": "quasi-identifier", "b": "quasi-identifier", "c": "confidential", "d": "other", "e": "confidential"}
-    records = Microdata.of(frame, roles).records.targeting(["c"])
-    change = shoal.IPSO().apply(records, Partition.of(np.zeros(50)), rng)
+    records = Microdata.of(frame, roles).records
+    change = shoal.IPSO().apply(records, ["c"], Partition.of(np.zeros(50)), rng)
     new, y = change.records.raw(["c"]), frame[["a", "b"]].to_numpy()
     assert_same_moments(frame[["c"]].to_numpy(), new, y)
     assert np.abs(np.corrcoef(new[:, 0], frame["d"])[0, 1] - np.corrcoef(frame["c"], frame["d"])[0, 1]) > 1e-6
     assert change.records["d"] is records["d"]
     with pytest.raises(shoal.errors.ParameterError, match="stay, and not 'c', which the step replaces"):
-        shoal.IPSO(given=("a", "c")).apply(records, Partition.of(np.zeros(50)), rng)
+        shoal.IPSO(given=("a", "c")).apply(records, ["c"], Partition.of(np.zeros(50)), rng)
 
 
 def test_columns_that_are_not_numbers_are_refused():
     frame = pl.DataFrame({"a": ["x", "y"] * 10})
     records = Microdata.of(frame, {"a": "quasi-identifier"}).records
     with pytest.raises(shoal.errors.DataError, match="needs continuous columns; 'a' is not"):
-        shoal.IPSO().apply(records, Partition.of(np.zeros(20)), np.random.default_rng(0))
+        shoal.IPSO().apply(records, records.quasi_identifiers, Partition.of(np.zeros(20)), np.random.default_rng(0))
 
 
 def test_same_seed_same_result():

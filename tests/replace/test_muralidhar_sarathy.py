@@ -13,11 +13,11 @@ from shoal.data.records import Records
 def hybrid(x, y, alpha, labels=None, seed=0, **parameters):
     names = [f"x{j}" for j in range(x.shape[1])]
     kept = tuple(f"y{j}" for j in range(y.shape[1]))
-    records = Records.from_array(np.column_stack([x, y]), names=[*names, *kept]).targeting(names)
+    records = Records.from_array(np.column_stack([x, y]), names=[*names, *kept])
     part = shoal.Whole().partition(records) if labels is None else Partition.of(labels)
     method = shoal.MuralidharSarathy(alpha=alpha, given=kept, **parameters)
-    change = method.apply(records, part, np.random.default_rng(seed))
-    return change.records.raw(), change.facts
+    change = method.apply(records, names, part, np.random.default_rng(seed))
+    return change.records.raw(names), change.facts
 
 
 def data(seed, n=60, wide=2, kept=2):

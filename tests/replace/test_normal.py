@@ -9,7 +9,9 @@ from shoal.data.records import Records
 
 
 def synthesise(x, labels, seed=0, **parameters):
-    change = shoal.Normal(**parameters).apply(Records.from_array(x), Partition.of(labels), np.random.default_rng(seed))
+    change = shoal.Normal(**parameters).apply(
+        data := Records.from_array(x), data.quasi_identifiers, Partition.of(labels), np.random.default_rng(seed)
+    )
     return change.records.raw(), change.facts
 
 

@@ -17,7 +17,9 @@ ROLES = {"age": "quasi-identifier", "town": "quasi-identifier", "pay": "confiden
 
 def permuted(frame, labels, seed=0, **parameters):
     records = Microdata.of(frame, ROLES).records
-    return shoal.Permutation(**parameters).apply(records, Partition.of(labels), np.random.default_rng(seed))
+    return shoal.Permutation(**parameters).apply(
+        records, records.quasi_identifiers, Partition.of(labels), np.random.default_rng(seed)
+    )
 
 
 def test_by_hand():

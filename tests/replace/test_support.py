@@ -22,7 +22,9 @@ def skewed(seed, n=120):
 
 def synthesise(x, method, groups=4):
     labels = np.argsort(np.argsort(x[:, 0], kind="stable")) * groups // len(x)
-    change = method.apply(Records.from_array(x), Partition.of(labels), np.random.default_rng(1))
+    change = method.apply(
+        data := Records.from_array(x), data.quasi_identifiers, Partition.of(labels), np.random.default_rng(1)
+    )
     return change.records.raw(), change.facts, labels
 
 
@@ -72,7 +74,9 @@ def test_as_many_zeros_as_before_whatever_the_draw(seed, value, rules, exact, ma
     x = np.where(rng.random(200) < rng.random(), 0.0, other)[:, None]
     labels = rng.permutation(np.arange(200) % 4)
     method = shoal.Normal(support=(*{*rules, "zeros"},), exact=exact, marginals=marginals)
-    change = method.apply(Records.from_array(x), Partition(labels=labels), np.random.default_rng(seed))
+    change = method.apply(
+        data := Records.from_array(x), data.quasi_identifiers, Partition(labels=labels), np.random.default_rng(seed)
+    )
     new = change.records.raw()
     np.testing.assert_array_equal(
         np.bincount(labels[new[:, 0] == 0], minlength=4), np.bincount(labels[x[:, 0] == 0], minlength=4)
@@ -85,7 +89,9 @@ def test_as_many_zeros_as_before_whatever_the_draw(seed, value, rules, exact, ma
 
 def test_zeros_lost_are_told():
     x = np.where(np.arange(100) % 4 == 0, 1.0, 0.0)[:, None] * np.arange(100)[:, None]  # zero: 76 of 100
-    change = shoal.Normal().apply(Records.from_array(x), Partition.of(np.zeros(100)), np.random.default_rng(0))
+    change = shoal.Normal().apply(
+        data := Records.from_array(x), data.quasi_identifiers, Partition.of(np.zeros(100)), np.random.default_rng(0)
+    )
     assert change.facts["values as released"]["largest change of a column's share of exact zeros"] == 0.76
 
 
@@ -103,9 +109,9 @@ def test_what_the_support_costs_is_told():
 
 def test_ipso_in_the_support_keeps_the_covariance_with_the_kept_column():
     x = skewed(2)
-    records = Records.from_array(x, names=["a", "b"]).targeting(["a"])
+    records = Records.from_array(x, names=["a", "b"])
     change = shoal.IPSO(given=("b",), support=("non-negative",)).apply(
-        records, Partition.of(np.zeros(120)), np.random.default_rng(0)
+        records, ["a"], Partition.of(np.zeros(120)), np.random.default_rng(0)
     )
     assert change.records["a"].values.min() >= 0
     assert change.facts["largest relative error overall"]["covariances with the kept columns"] < 1e-6

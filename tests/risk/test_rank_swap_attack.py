@@ -10,7 +10,7 @@ from shoal.risk.rank_swap_attack import RankSwapAttack
 
 def swapped(x, p, seed):
     records = Records.from_array(x)
-    return records, RankSwap(p=p).apply(records, np.random.default_rng(seed)).records
+    return records, RankSwap(p=p).apply(records, records.quasi_identifiers, np.random.default_rng(seed)).records
 
 
 def naive(x, y, p):

@@ -14,7 +14,9 @@ from shoal.step_result import StepResult
 
 def microaggregated(x: np.ndarray, part: Partition, replacement: str = "Centroid") -> tuple[Records, Records]:
     original = Records.from_array(x)
-    change: StepResult = getattr(shoal, replacement)().apply(original, part, np.random.default_rng(0))
+    change: StepResult = getattr(shoal, replacement)().apply(
+        original, original.quasi_identifiers, part, np.random.default_rng(0)
+    )
     return original, change.records
 
 

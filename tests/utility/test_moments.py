@@ -61,7 +61,7 @@ def test_normal_synthesis_changes_moments_by_what_is_predicted():
     x = np.vstack([rng.exponential(size=(600, 2)), rng.normal(size=(400, 2)) + 4])
     part = Partition.of(np.repeat([0, 1], [600, 400]))
     records = shoal.Records.from_array(x)
-    new = shoal.Normal().apply(records, part, rng).records
+    new = shoal.Normal().apply(records, records.quasi_identifiers, part, rng).records
     details = shoal.Moments().judge(records, new, part, rng).details
     assert details["mean relative change"]["order 2"] < 1e-9
     assert details["predicted by normal groups"]["order 2"] < 1e-9

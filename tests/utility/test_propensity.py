@@ -57,7 +57,9 @@ def test_synthesis_from_the_fitted_model_lies_about_half_of_it():
     for seed in range(60):
         x, _ = pair(seed)
         records = shoal.Records.from_array(x)
-        change = shoal.Normal(exact=False).apply(records, whole.partition(records), np.random.default_rng(seed))
+        change = shoal.Normal(exact=False).apply(
+            records, records.quasi_identifiers, whole.partition(records), np.random.default_rng(seed)
+        )
         finding = shoal.Propensity(order=2).judge(records, change.records, None, np.random.default_rng(0))
         ratios.append(finding.details["synthesis from the true model"]["ratio"])
     assert abs(np.mean(ratios) - 1) < 2 * np.sqrt(2 / 5 / 60)

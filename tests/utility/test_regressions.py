@@ -38,7 +38,11 @@ def test_overlap_by_hand():
 def test_exact_moments_leave_regressions_as_they_are():
     x = np.random.default_rng(1).lognormal(size=(300, 4)) * [1, 1e6, 1e-3, 1] + 1e4
     records = shoal.Records.from_array(x)
-    new = shoal.Normal().apply(records, Partition.of(np.arange(300) % 7), np.random.default_rng(2)).records
+    new = (
+        shoal.Normal()
+        .apply(records, records.quasi_identifiers, Partition.of(np.arange(300) % 7), np.random.default_rng(2))
+        .records
+    )
     for figure in ("coefficients", "standard errors"):
         assert shoal.Regressions(figure=figure).judge(records, new, None, np.random.default_rng(0)).value < 1e-8
     finding = shoal.Regressions(figure="interval overlap").judge(records, new, None, np.random.default_rng(0))

@@ -101,7 +101,7 @@ class Microdata:
     @property
     def records(self) -> Records:
         """The table in numbers, missing values treated as the schema says."""
-        return self._treated[0].targeting(self.schema.names("quasi-identifier"))
+        return self._treated[0]
 
     @property
     def missing_facts(self) -> dict[str, Any]:
@@ -173,7 +173,7 @@ def as_records(
     if isinstance(x, Microdata):
         x = x.records
     if isinstance(x, Records):
-        return _add_confidential(x if x.targets else x.targeting(x.quasi_identifiers), confidential)
+        return _add_confidential(x, confidential)
     if isinstance(x, (np.ndarray, list, tuple)):
         return _add_confidential(Records.from_array(x, standardise), confidential)
     frame, _ = _eager(x)

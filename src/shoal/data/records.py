@@ -244,23 +244,20 @@ class Records:
         The columns, all of the same length.
     rows
         Shape (n,); each record's row number in the table that came in.
-    targets
-        Names of the columns the step at hand works on.
     """
 
     variables: tuple[Variable, ...]
     rows: Longs
-    targets: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         if any(len(v) != len(self.rows) for v in self.variables):
             raise DataError("All columns must have the same number of records.")
 
     @classmethod
-    def of(cls, variables: Iterable[Variable], targets: Iterable[str] = ()) -> "Records":
+    def of(cls, variables: Iterable[Variable]) -> "Records":
         columns = tuple(variables)
         n = len(columns[0]) if columns else 0
-        return cls(variables=columns, rows=np.arange(n, dtype=np.int64), targets=tuple(targets))
+        return cls(variables=columns, rows=np.arange(n, dtype=np.int64))
 
     @classmethod
     def from_array(cls, x: ArrayLike, scale: Scale = "sd", names: Sequence[str] | None = None) -> "Records":
@@ -286,8 +283,7 @@ class Records:
                     scale=scale,
                 )
                 for j, name in enumerate(labels)
-            ),
-            targets=labels,
+            )
         )
 
     def __len__(self) -> int:
@@ -339,13 +335,6 @@ class Records:
         names = self.names("household")
         return self.classes(names).ids if names else None
 
-    def targeting(self, names: Iterable[str]) -> "Records":
-        """The same records with the columns that a step works on named."""
-        chosen = tuple(names)
-        for name in chosen:
-            self[name]
-        return replace(self, targets=chosen)
-
     def select(self, names: Iterable[str]) -> "Records":
         """Some of the columns, in the order given."""
         return replace(self, variables=tuple(self[name] for name in names))
@@ -374,8 +363,8 @@ class Records:
                 )
 
     def matrix(self, names: Iterable[str] | None = None) -> Floats:
-        """Shape (n, m); the standardised embedding of the targets, or of the columns named."""
-        chosen = [self[name] for name in (self.targets if names is None else names)]
+        """Shape (n, m); the standardised embedding of the quasi-identifiers, or of the columns named."""
+        chosen = [self[name] for name in (self.quasi_identifiers if names is None else names)]
         if chosen:
             check_room(max(chosen, key=lambda v: v.width), len(self), sum(v.width for v in chosen))
         columns = [variable.embedded() for variable in chosen]
@@ -387,8 +376,8 @@ class Records:
         return np.ascontiguousarray(np.hstack(columns)) if columns else np.empty((len(self), 0))
 
     def raw(self, names: Iterable[str] | None = None) -> Floats:
-        """Shape (n, d); values of continuous columns in their own units."""
-        chosen = tuple(self.targets if names is None else names)
+        """Shape (n, d); values of continuous columns in their own units, of the quasi-identifiers by default."""
+        chosen = tuple(self.quasi_identifiers if names is None else names)
         if wrong := [name for name in chosen if not self[name].continuous]:
             raise DataError(
                 f"This method needs continuous columns; {quoted(wrong)} {'is' if len(wrong) == 1 else 'are'} not. "

@@ -1,7 +1,7 @@
 """What all masking methods share: records in, changed records out."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import ClassVar
 
 import numpy as np
@@ -14,7 +14,7 @@ from shoal.step_result import StepResult
 
 
 class Mask(ABC):
-    """Masks the target columns of the records, column by column or together."""
+    """Masks columns of the records, one by one or together."""
 
     method_kind: ClassVar[str] = "mask"
     method_name: ClassVar[str]
@@ -24,20 +24,22 @@ class Mask(ABC):
     """Parameters that must not be published with the plan."""
 
     @abstractmethod
-    def apply(self, records: Records, rng: np.random.Generator, progress: Progress = None) -> StepResult:
-        """Mask `records.targets`; all other columns stay as they are."""
+    def apply(
+        self, records: Records, columns: Sequence[str], rng: np.random.Generator, progress: Progress = None
+    ) -> StepResult:
+        """Mask some columns; all others stay as they are."""
 
     def coded(self, identifier: Variable) -> bool:
         """Whether an identifier of a released table can be what this method leaves of one."""
         return False
 
-    def continuous(self, records: Records) -> tuple[Variable, ...]:
-        """The targets, refused unless all of them are continuous."""
-        return tuple(self._of_level(records[name], True) for name in records.targets)
+    def continuous(self, records: Records, columns: Sequence[str]) -> tuple[Variable, ...]:
+        """The columns, refused unless all of them are continuous."""
+        return tuple(self._of_level(records[name], True) for name in columns)
 
-    def categorical(self, records: Records) -> tuple[Variable, ...]:
-        """The targets, refused unless all of them are ordinal or nominal."""
-        return tuple(self._of_level(records[name], False) for name in records.targets)
+    def categorical(self, records: Records, columns: Sequence[str]) -> tuple[Variable, ...]:
+        """The columns, refused unless all of them are ordinal or nominal."""
+        return tuple(self._of_level(records[name], False) for name in columns)
 
     def _of_level(self, variable: Variable, continuous: bool) -> Variable:
         if variable.continuous is not continuous:

@@ -1,5 +1,6 @@
 """Data swapping (Dalenius & Reiss 1982): records exchange values, and tables of counts stay."""
 
+from collections.abc import Sequence
 from typing import Annotated
 
 import numpy as np
@@ -16,10 +17,10 @@ from shoal.step_result import StepResult
 
 @method("data-swap", title="Data swapping", source="Dalenius & Reiss (1982)")
 class DataSwap(Mask):
-    """Pairs of records that agree on some columns exchange their target cells as one piece.
+    """Pairs of records that agree on some columns exchange their cells as one piece.
 
-    Every table of counts stays exactly what it was if it is made of the target columns and of columns in
-    `within`, or of any columns that are no targets; all others change. With strata, partners are of one stratum.
+    Every table of counts stays exactly what it was if it is made of the swapped columns and of columns in
+    `within`, or of any columns that stay; all others change. With strata, partners are of one stratum.
 
     Parameters
     ----------
@@ -39,11 +40,13 @@ class DataSwap(Mask):
     share: Annotated[float, Gt(0), Le(1)]
     within: tuple[str, ...] = ()
 
-    def apply(self, records: Records, rng: np.random.Generator, progress: Progress = None) -> StepResult:
-        if both := [name for name in self.within if name in records.targets]:
+    def apply(
+        self, records: Records, columns: Sequence[str], rng: np.random.Generator, progress: Progress = None
+    ) -> StepResult:
+        if both := [name for name in self.within if name in columns]:
             raise ParameterError(f"data-swap: within names '{both[0]}', which is one of the columns to swap.")
         agreeing = records.classes((*self.within, *records.names("stratum"))).ids
-        values = records.classes(records.targets).ids
+        values = records.classes(columns).ids
         place = np.arange(len(records), dtype=np.int64)
         drawn = rng.random(len(records)) < self.share
         order = np.lexsort((rng.permutation(len(records)), values, agreeing))
@@ -51,12 +54,12 @@ class DataSwap(Mask):
         ends = np.flatnonzero(np.diff(agreeing[order])) + 1
         for rows in np.split(order, ends):
             _pair(rows, place)
-        changed = [records[name].take(place) for name in records.targets]
+        changed = [records[name].take(place) for name in columns]
         moved = int((values[place] != values).sum())
         facts = {
             "records drawn": int(drawn.sum()),
             "records changed": moved,
-            "counts kept of": [*records.targets, *self.within],
+            "counts kept of": [*columns, *self.within],
         }
         return StepResult(records=records.with_variables(*changed), facts=facts)
 

@@ -1,5 +1,6 @@
 """k-anonymity by generalisation over hierarchies (Samarati 2001; Sweeney 2002)."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Annotated, Any, Literal
 
@@ -50,23 +51,25 @@ class Generalise(Mask):
     recoding: Literal["full-domain", "local"] = "full-domain"
     loss: Literal["ncp", "precision"] = "ncp"
 
-    def apply(self, records: Records, rng: np.random.Generator, progress: Progress = None) -> StepResult:
-        if not records.targets:
+    def apply(
+        self, records: Records, columns: Sequence[str], rng: np.random.Generator, progress: Progress = None
+    ) -> StepResult:
+        if not columns:
             raise ParameterError("generalise needs at least one column.")
         if self.k > len(records):
             raise ParameterError(
                 f"generalise: k must be at most {len(records):,}, the number of records; got {self.k:,}."
             )
-        variables = self.categorical(records)
-        records.complete(records.targets, "generalise")
-        fixed = [name for name in records.names("stratum") if name not in records.targets]
+        variables = self.categorical(records, columns)
+        records.complete(columns, "generalise")
+        fixed = [name for name in records.names("stratum") if name not in columns]
         table, ids = self._table(variables, [records[name].codes() for name in fixed])
         node: Node | None = None
         facts: dict[str, Any] = {}
         try:
             node, looked, total = best_node(table, self.k, self.suppression, progress)
             facts = {
-                "levels": dict(zip(records.targets, node.levels)),
+                "levels": dict(zip(columns, node.levels)),
                 "full-domain loss": node.loss,
                 "nodes looked at": looked,
                 "nodes": total,

@@ -1,5 +1,6 @@
 """Microaggregation by groups of attributes (Hundepool et al. 2012, section 3.3.2)."""
 
+from collections.abc import Sequence
 from typing import Annotated, Any
 
 import numpy as np
@@ -60,15 +61,17 @@ class MicroaggregateColumns(Mask):
                 "microaggregate-columns needs one of the parameters 'groups' and 'size'; give exactly one."
             )
 
-    def apply(self, records: Records, rng: np.random.Generator, progress: Progress = None) -> StepResult:
+    def apply(
+        self, records: Records, columns: Sequence[str], rng: np.random.Generator, progress: Progress = None
+    ) -> StepResult:
         k = int(self.grouping.smallest)
         replacement = self.replacement or build("replace", "centroid")
         out = records
         told: dict[str, dict[str, Any]] = {}
-        groups = self._groups(records) if len(records) else ()
+        groups = self._groups(records, columns) if len(records) else ()
         for number, names in enumerate(groups):
-            part = self.grouping.partition(records.targeting(names), seed=rng)
-            change = replacement.apply(records.targeting(names), part, rng)
+            part = self.grouping.partition(records, columns=names, seed=rng)
+            change = replacement.apply(records, names, part, rng)
             out = out.with_variables(*(change.records[name] for name in names))
             verdict = KAnonymity(k=k, columns=names).judge(change.records)
             if not verdict.holds and self.replacement is None:
@@ -82,26 +85,26 @@ class MicroaggregateColumns(Mask):
             if progress is not None:
                 progress((number + 1) / len(groups))
         warning = "k-anonymity holds within each group of columns only"
-        return StepResult(records=out.targeting(records.targets), facts={"column groups": told, "warning": warning})
+        return StepResult(records=out, facts={"column groups": told, "warning": warning})
 
-    def _groups(self, records: Records) -> tuple[tuple[str, ...], ...]:
+    def _groups(self, records: Records, columns: Sequence[str]) -> tuple[tuple[str, ...], ...]:
         if self.groups is None:
-            return _by_correlation(records, int(self.size or 1))
+            return _by_correlation(records, columns, int(self.size or 1))
         named = [name for group in self.groups for name in group]
-        if sorted(named) != sorted(records.targets):
+        if sorted(named) != sorted(columns):
             raise ParameterError("microaggregate-columns: groups must name every column of the step once.")
         return tuple(group for group in self.groups if group)
 
 
-def _by_correlation(records: Records, size: int) -> tuple[tuple[str, ...], ...]:
+def _by_correlation(records: Records, columns: Sequence[str], size: int) -> tuple[tuple[str, ...], ...]:
     """Groups of at most `size` columns, joined by mean absolute correlation, greedily."""
-    for name in records.targets:
+    for name in columns:
         if not records[name].continuous:
             raise DataError(
                 f"Column '{name}' is {records[name].level}; groups by correlation need continuous columns. "
                 f"Name the groups by hand."
             )
-    x = records.raw()
+    x = records.raw(columns)
     centred = x - x.mean(axis=0)
     spread = np.sqrt((centred**2).sum(axis=0))
     r = np.abs((centred.T @ centred) / np.outer(*[np.where(spread > 0, spread, 1.0)] * 2))
@@ -114,7 +117,7 @@ def _by_correlation(records: Records, size: int) -> tuple[tuple[str, ...], ...]:
             if i < j and len(a) + len(b) <= size
         ]
         if not pairs:
-            return tuple(tuple(records.targets[j] for j in sorted(group)) for group in groups)
+            return tuple(tuple(columns[j] for j in sorted(group)) for group in groups)
         _, i, j = max(pairs, key=lambda pair: (pair[0], -pair[1], -pair[2]))
         groups[i] += groups.pop(j)
 

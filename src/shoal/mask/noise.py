@@ -16,6 +16,7 @@ The left column holds in expectation; `exact` makes it hold in the sample, to ro
 made orthogonal to the data and to the constant, and given exactly the covariance it should have.
 """
 
+from collections.abc import Sequence
 from typing import Annotated, Literal
 
 import numpy as np
@@ -95,16 +96,18 @@ class Noise(Mask):
         if self.kind == "orthogonal" and self.variance > LARGEST_ORTHOGONAL:
             raise ParameterError(f"noise: variance must be in (0, 2] for the kind orthogonal; got {self.variance}.")
 
-    def apply(self, records: Records, rng: np.random.Generator, progress: Progress = None) -> StepResult:
-        self.continuous(records)
-        records.complete(records.targets, "noise")
-        x = records.raw()
+    def apply(
+        self, records: Records, columns: Sequence[str], rng: np.random.Generator, progress: Progress = None
+    ) -> StepResult:
+        self.continuous(records, columns)
+        records.complete(columns, "noise")
+        x = records.raw(columns)
         masked = np.empty_like(x)
-        limits = self._limits(records, x)
+        limits = self._limits(columns, x)
         for rows in strata(records):
             masked[rows] = self._mask(x[rows], limits, rng) if len(rows) else x[rows]
         facts = {"kind": self.kind, "variance fraction": self.variance, "exact": self.exact}
-        return StepResult(records=records.with_raw(records.targets, masked), facts=facts)
+        return StepResult(records=records.with_raw(columns, masked), facts=facts)
 
     def _mask(self, x: Floats, limits: Floats, rng: np.random.Generator) -> Floats:
         c = self.variance
@@ -145,20 +148,20 @@ class Noise(Mask):
             return np.take_along_axis(ordered, place, axis=0)
         return np.column_stack([_quantiles(ordered[:, j], ndtr(moved[:, j])) for j in range(x.shape[1])])
 
-    def _limits(self, records: Records, x: Floats) -> Floats:
+    def _limits(self, columns: Sequence[str], x: Floats) -> Floats:
         """Shape (d, 2)."""
         given = self.bounds or {}
-        if stray := [name for name in given if name not in records.targets]:
+        if stray := [name for name in given if name not in columns]:
             raise ParameterError(f"noise: bounds name '{stray[0]}', which is not one of the step's columns.")
         limits = np.array(
             [
                 given.get(name, (x[:, j].min(initial=np.inf), x[:, j].max(initial=-np.inf)))
-                for j, name in enumerate(records.targets)
+                for j, name in enumerate(columns)
             ],
             dtype=np.float64,
         ).reshape(-1, 2)
         outside = ((x < limits[:, 0]) | (x > limits[:, 1])).sum(axis=0)
-        for name, count in zip(records.targets, outside.tolist()):
+        for name, count in zip(columns, outside.tolist()):
             if count:
                 raise DataError(f"Column '{name}' has {plural(count, 'value')} outside its bounds; widen them.")
         return limits

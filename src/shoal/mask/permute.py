@@ -1,5 +1,7 @@
 """Permutation: values are dealt out again at random."""
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from shoal.data.partition import Progress
@@ -25,11 +27,13 @@ class Permute(Mask):
 
     together: bool = False
 
-    def apply(self, records: Records, rng: np.random.Generator, progress: Progress = None) -> StepResult:
+    def apply(
+        self, records: Records, columns: Sequence[str], rng: np.random.Generator, progress: Progress = None
+    ) -> StepResult:
         places: dict[str, Longs] = {}
         for rows in strata(records):
             common = rng.permutation(len(rows))
-            for name in records.targets:
+            for name in columns:
                 place = places.setdefault(name, np.arange(len(records)))
                 place[rows] = rows[common if self.together else rng.permutation(len(rows))]
         changed = [records[name].take(place) for name, place in places.items()]

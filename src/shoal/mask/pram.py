@@ -1,5 +1,6 @@
 """PRAM, the post-randomisation method (Gouweleeuw, Kooiman, Willenborg & de Wolf 1998)."""
 
+from collections.abc import Sequence
 from typing import Annotated, Any
 
 import numpy as np
@@ -59,10 +60,12 @@ class Pram(Mask):
                     f"pram: the matrix of '{name}' must be square with rows of probabilities that sum to 1."
                 )
 
-    def apply(self, records: Records, rng: np.random.Generator, progress: Progress = None) -> StepResult:
+    def apply(
+        self, records: Records, columns: Sequence[str], rng: np.random.Generator, progress: Progress = None
+    ) -> StepResult:
         weights = self.weights(records, self.weighted)
         changed, facts = [], {}
-        for variable in self.categorical(records):
+        for variable in self.categorical(records, columns):
             codes = variable.values.copy()
             expected = 0.0
             for rows in strata(records):

@@ -14,6 +14,7 @@ probabilities in the stated ratio and not nearly so. epsilon enters as a fractio
 """
 
 from abc import abstractmethod
+from collections.abc import Sequence
 from fractions import Fraction
 from math import ceil, floor, log2
 from typing import Annotated, ClassVar
@@ -74,9 +75,11 @@ class PrivateNoise(Mask):
     def steps(self, n: int, sensitivity: int, epsilon: Fraction, rng: np.random.Generator) -> Longs:
         """Shape (n,); noise in grid steps, epsilon-private for values that differ by `sensitivity` steps."""
 
-    def apply(self, records: Records, rng: np.random.Generator, progress: Progress = None) -> StepResult:
-        variables = self.continuous(records)
-        records.complete(records.targets, self.method_name)
+    def apply(
+        self, records: Records, columns: Sequence[str], rng: np.random.Generator, progress: Progress = None
+    ) -> StepResult:
+        variables = self.continuous(records, columns)
+        records.complete(columns, self.method_name)
         if absent := [v.name for v in variables if v.name not in self.bounds]:
             raise ParameterError(
                 f"{self.method_name}: bounds must name every column of the step; '{absent[0]}' has none. State the "

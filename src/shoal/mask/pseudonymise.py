@@ -4,6 +4,7 @@ import hmac
 import os
 import re
 import stat
+from collections.abc import Sequence
 from dataclasses import replace
 from hashlib import sha256
 from pathlib import Path
@@ -71,9 +72,11 @@ class Pseudonymise(Mask):
         if self.key is not None:
             _key(self.key, "key")
 
-    def apply(self, records: Records, rng: np.random.Generator, progress: Progress = None) -> StepResult:
+    def apply(
+        self, records: Records, columns: Sequence[str], rng: np.random.Generator, progress: Progress = None
+    ) -> StepResult:
         key = self._secret(rng)
-        changed = [self._coded(variable, key) for variable in self.categorical(records)]
+        changed = [self._coded(variable, key) for variable in self.categorical(records, columns)]
         return StepResult(
             records=records.with_variables(*changed),
             facts={"codes": {v.name: len(v.categories) for v in changed}, "digits": self.length},

@@ -1,5 +1,6 @@
 """Rank swapping (Moore 1996): values change places with values of similar rank."""
 
+from collections.abc import Sequence
 from typing import Annotated, Any
 
 import numpy as np
@@ -39,9 +40,11 @@ class RankSwap(Mask):
 
     p: Annotated[float, Gt(0), Le(1)]
 
-    def apply(self, records: Records, rng: np.random.Generator, progress: Progress = None) -> StepResult:
+    def apply(
+        self, records: Records, columns: Sequence[str], rng: np.random.Generator, progress: Progress = None
+    ) -> StepResult:
         changed, facts = [], {}
-        for number, name in enumerate(records.targets):
+        for number, name in enumerate(columns):
             variable = records[name]
             self._check(variable)
             values = variable.values.copy()
@@ -52,7 +55,7 @@ class RankSwap(Mask):
             changed.append(variable.with_values(values))
             facts[name] = {"without a partner": alone, "unchanged": int((values == variable.values).sum())}
             if progress is not None:
-                progress((number + 1) / len(records.targets))
+                progress((number + 1) / len(columns))
         return StepResult(records=records.with_variables(*changed), facts={"p": self.p, "by column": facts})
 
     def _check(self, variable: Variable) -> None:

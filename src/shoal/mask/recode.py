@@ -96,10 +96,12 @@ class Recode(Mask):
         if self.to == "mean" and given[0] not in ("cuts", "bins", "width"):
             raise ParameterError(f"recode: to: mean is for intervals, and {given[0]} makes none; leave it out.")
 
-    def apply(self, records: Records, rng: np.random.Generator, progress: Progress = None) -> StepResult:
+    def apply(
+        self, records: Records, columns: Sequence[str], rng: np.random.Generator, progress: Progress = None
+    ) -> StepResult:
         weights = self.weights(records, self.weighted)
         changed, facts = [], {}
-        for name in records.targets:
+        for name in columns:
             variable, told = self._recoded(records[name], weights)
             changed.append(variable)
             facts[name] = told

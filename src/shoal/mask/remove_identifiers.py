@@ -1,5 +1,6 @@
 """Removal of direct identifiers."""
 
+from collections.abc import Sequence
 from typing import ClassVar
 
 import numpy as np
@@ -17,7 +18,8 @@ class RemoveIdentifiers(Mask):
 
     default_roles: ClassVar[tuple[str, ...]] = ("identifier",)
 
-    def apply(self, records: Records, rng: np.random.Generator, progress: Progress = None) -> StepResult:
-        gone = records.names("identifier")
-        kept = tuple(name for name in records.targets if name not in gone)
-        return StepResult(records=records.without(gone).targeting(kept), facts={"columns removed": list(gone)})
+    def apply(
+        self, records: Records, columns: Sequence[str], rng: np.random.Generator, progress: Progress = None
+    ) -> StepResult:
+        identifiers = records.names("identifier")
+        return StepResult(records=records.without(identifiers), facts={"columns removed": list(identifiers)})

@@ -1,5 +1,6 @@
 """Release of a random sample instead of the whole file."""
 
+from collections.abc import Sequence
 from typing import Annotated, Any
 
 import numpy as np
@@ -43,7 +44,9 @@ class Sample(Mask):
         if (self.fraction is None) == (self.size is None):
             raise ParameterError("sample needs one of the parameters 'fraction' and 'size'; give exactly one.")
 
-    def apply(self, records: Records, rng: np.random.Generator, progress: Progress = None) -> StepResult:
+    def apply(
+        self, records: Records, columns: Sequence[str], rng: np.random.Generator, progress: Progress = None
+    ) -> StepResult:
         units, stratum = self._units(records)
         total = len(stratum)
         wanted = self.size if self.size is not None else max(min(1, total), round((self.fraction or 0.0) * total))

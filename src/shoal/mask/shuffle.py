@@ -1,5 +1,7 @@
 """Data shuffling (Muralidhar & Sarathy 2006)."""
 
+from collections.abc import Sequence
+
 import numpy as np
 from scipy.special import ndtri
 
@@ -17,15 +19,15 @@ from shoal.step_result import StepResult
 class Shuffle(Mask):
     """Values are dealt out anew, so that ranks follow a normal model given other columns.
 
-    Columns become normal scores; new scores of the targets are drawn from their distribution given the
-    scores of `given`; the target's own values are then dealt out in the order of the new scores. Each column
-    keeps exactly its values, rank correlations among targets and with `given` stay in expectation, and given
+    Columns become normal scores; new scores of the step's columns are drawn from their distribution given the
+    scores of `given`; each column's own values are then dealt out in the order of the new scores. Each column
+    keeps exactly its values, rank correlations among them and with `given` stay in expectation, and given
     `given` a released value says nothing about the original one.
 
     Parameters
     ----------
     given
-        Columns that are released unchanged and to which the targets' relations are kept: continuous or
+        Columns that are released unchanged and to which relations are kept: continuous or
         ordinal.
 
     Notes
@@ -37,21 +39,23 @@ class Shuffle(Mask):
 
     given: tuple[str, ...] = ()
 
-    def apply(self, records: Records, rng: np.random.Generator, progress: Progress = None) -> StepResult:
-        if both := [name for name in self.given if name in records.targets]:
+    def apply(
+        self, records: Records, columns: Sequence[str], rng: np.random.Generator, progress: Progress = None
+    ) -> StepResult:
+        if both := [name for name in self.given if name in columns]:
             raise ParameterError(f"shuffle: given names '{both[0]}', which is one of the columns to shuffle.")
-        names = (*records.targets, *self.given)
+        names = (*columns, *self.given)
         if wrong := [name for name in names if records[name].level == "nominal"]:
             raise DataError(
                 f"Column '{wrong[0]}' is nominal, so its values have no rank; shuffle needs continuous or "
                 f"ordinal columns."
             )
         records.complete(names, "shuffle")
-        values = {name: records[name].values.copy() for name in records.targets}
+        values = {name: records[name].values.copy() for name in columns}
         for rows in strata(records) if len(records) else ():
             x = np.column_stack([records[name].values[rows] for name in names]).astype(np.float64)
-            drawn = _new_scores(x, len(records.targets), rng)
-            for j, name in enumerate(records.targets):
+            drawn = _new_scores(x, len(columns), rng)
+            for j, name in enumerate(columns):
                 order = np.argsort(drawn[:, j], kind="stable")
                 values[name][rows[order]] = np.sort(records[name].values[rows])
         changed = [records[name].with_values(v) for name, v in values.items()]

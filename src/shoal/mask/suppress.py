@@ -100,8 +100,10 @@ class Suppress(Mask):
         if self.sacrifice and self.missing != "wildcard":
             raise ParameterError(f"suppress: sacrifice is for missing: wildcard; missing is {self.missing}.")
 
-    def apply(self, records: Records, rng: np.random.Generator, progress: Progress = None) -> StepResult:
-        keys = records.targets
+    def apply(
+        self, records: Records, columns: Sequence[str], rng: np.random.Generator, progress: Progress = None
+    ) -> StepResult:
+        keys = tuple(columns)
         self._check_names(keys)
         fixed = tuple(name for name in records.names("stratum") if name not in keys)
         before = np.zeros((len(records), 0), dtype=np.int32)

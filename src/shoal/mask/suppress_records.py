@@ -1,5 +1,6 @@
 """Suppression of whole records."""
 
+from collections.abc import Sequence
 from typing import Annotated
 
 import numpy as np
@@ -34,10 +35,12 @@ class SuppressRecords(Mask):
     limit: Annotated[float, Ge(0), Le(1)]
     missing: MissingCells = "equal"
 
-    def apply(self, records: Records, rng: np.random.Generator, progress: Progress = None) -> StepResult:
+    def apply(
+        self, records: Records, columns: Sequence[str], rng: np.random.Generator, progress: Progress = None
+    ) -> StepResult:
         left = records
         while len(left):
-            kept = left.matching(records.targets, self.missing) >= self.k
+            kept = left.matching(columns, self.missing) >= self.k
             if kept.all():
                 break
             left = left.take(kept)

@@ -42,8 +42,8 @@ class TailCode(Mask):
     label
         The label; by default "at least" or "at most" and the bound.
     together
-        Several columns at once: a record beyond the bound of any target is coded in all of them, so that the
-        records of the tail cannot be told apart by any target. With k alone, bounds move inwards in step,
+        Several columns at once: a record beyond the bound of any column is coded in all of them, so that the
+        records of the tail cannot be told apart by any of them. With k alone, bounds move inwards in step,
         rank by rank, until the tail holds k records.
     weighted
         Sampling weights enter quantiles and means.
@@ -75,9 +75,11 @@ class TailCode(Mask):
                 f"need not all lie beyond their bounds."
             )
 
-    def apply(self, records: Records, rng: np.random.Generator, progress: Progress = None) -> StepResult:
-        variables = self.continuous(records)
-        self._check_names(records.targets)
+    def apply(
+        self, records: Records, columns: Sequence[str], rng: np.random.Generator, progress: Progress = None
+    ) -> StepResult:
+        variables = self.continuous(records, columns)
+        self._check_names(columns)
         weights = self.weights(records, self.weighted)
         tails = [self._tail(v, weights) for v in variables]
         if self.together and variables:
@@ -94,19 +96,19 @@ class TailCode(Mask):
             changed.append(self._coded(variable, tail, weights) if held else variable)
         return StepResult(records=records.with_variables(*changed), facts={"by column": facts})
 
-    def _check_names(self, targets: Sequence[str]) -> None:
+    def _check_names(self, columns: Sequence[str]) -> None:
         for parameter in ("value", "quantile", "k"):
             given = getattr(self, parameter)
-            if isinstance(given, dict) and set(given) != set(targets):
-                stray = [name for name in given if name not in targets]
+            if isinstance(given, dict) and set(given) != set(columns):
+                stray = [name for name in given if name not in columns]
                 wrong = (
                     f"names {quoted(stray)}, not among"
                     if stray
-                    else (f"leaves out {quoted(name for name in targets if name not in given)} of")
+                    else (f"leaves out {quoted(name for name in columns if name not in given)} of")
                 )
                 raise ParameterError(
                     f"{self.method_name}: {parameter} must name each of the step's columns and no "
-                    f"other; it {wrong} the columns {quoted(targets)}."
+                    f"other; it {wrong} the columns {quoted(columns)}."
                 )
 
     def _tail(self, variable: Variable, weights: Floats | None) -> Bools:

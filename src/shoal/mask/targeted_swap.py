@@ -1,5 +1,6 @@
 """Targeted record swapping: households at risk change places across geography."""
 
+from collections.abc import Sequence
 from typing import Annotated
 
 import numpy as np
@@ -47,8 +48,10 @@ class TargetedSwap(Mask):
     k: Annotated[int, Ge(2)] = 3
     share: Annotated[float, Ge(0), Le(1)] = 0.05
 
-    def apply(self, records: Records, rng: np.random.Generator, progress: Progress = None) -> StepResult:
-        geography = records.targets
+    def apply(
+        self, records: Records, columns: Sequence[str], rng: np.random.Generator, progress: Progress = None
+    ) -> StepResult:
+        geography = tuple(columns)
         if not geography:
             raise ParameterError("targeted-swap needs the geography as the step's columns, from coarse to fine.")
         home = records.households

@@ -1,6 +1,7 @@
 """What all partition methods share: the public call, strata, households."""
 
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from typing import Any, ClassVar, Literal
 
 import numpy as np
@@ -37,13 +38,16 @@ class Partitioner(ABC):
         return int(getattr(self, "k", 1))
 
     @abstractmethod
-    def assign(self, records: Records, rng: np.random.Generator, progress: Progress) -> Partition:
-        """Partition the records of one stratum by their target columns."""
+    def assign(
+        self, records: Records, columns: Sequence[str], rng: np.random.Generator, progress: Progress
+    ) -> Partition:
+        """Partition the records of one stratum by some columns."""
 
     def partition(
         self,
         x: Any,
         *,
+        columns: Sequence[str] | None = None,
         confidential: Any = None,
         seed: int | np.random.Generator | None = None,
         standardise: Scale = "sd",
@@ -57,6 +61,8 @@ class Partitioner(ABC):
         x
             An array of shape (n,) or (n, d), a data frame, Microdata or Records. Arrays and frames are
             standardised by mean and n-1 standard deviation unless `standardise` says otherwise.
+        columns
+            The columns by which groups are formed; by default all quasi-identifiers.
         confidential
             For methods that look at confidential values: column names of `x`, or their values.
         seed
@@ -72,24 +78,25 @@ class Partitioner(ABC):
             If the table, or a stratum of it, holds fewer records than a group must.
         """
         records = as_records(x, confidential, standardise)
-        records.complete(records.targets, self.method_name)
+        columns = records.quasi_identifiers if columns is None else tuple(columns)
+        records.complete(columns, self.method_name)
         rng = np.random.default_rng(seed)
         strata = records.strata
         if strata is None:
-            part = self._units(records, rng, progress, "the table")
+            part = self._units(records, columns, rng, progress, "the table")
         else:
             if small_strata == "merge":
                 strata = _merged(strata, _units_of(strata, records.households), self.smallest)
-            part = self._by_stratum(records, strata, rng, progress)
-        return self._with_bound(part, records)
+            part = self._by_stratum(records, columns, strata, rng, progress)
+        return self._with_bound(part, records, columns)
 
-    def _with_bound(self, part: Partition, records: Records) -> Partition:
+    def _with_bound(self, part: Partition, records: Records, columns: Sequence[str]) -> Partition:
         """The loss of the partition and what no partition could go below, in percent, among its facts.
 
         Only where a k is promised and the bound is cheap; the measure `lower-bound` gives it for any table.
         """
         n, k = len(records), self.smallest
-        x = records.matrix() if 1 < k <= n else np.empty((0, 0))
+        x = records.matrix(columns) if 1 < k <= n else np.empty((0, 0))
         affordable = n * x.shape[1] * (BOUND_LEAVES if x.shape[1] <= BOUND_DIMENSIONS else n) <= BOUND_WORK
         spread = float(((x - x.mean(axis=0)) ** 2).sum()) if x.size else 0.0
         if not affordable or spread == 0:
@@ -97,7 +104,9 @@ class Partitioner(ABC):
         bounds = {"loss": part.information_loss(x), "lower_bound": 100 * neighbour_bound(x, k) / spread}
         return Partition(labels=part.labels, facts={**part.facts, **bounds}, model=part.model)
 
-    def _by_stratum(self, records: Records, strata: Longs, rng: np.random.Generator, progress: Progress) -> Partition:
+    def _by_stratum(
+        self, records: Records, columns: Sequence[str], strata: Longs, rng: np.random.Generator, progress: Progress
+    ) -> Partition:
         if records.households is not None:
             _whole_households(records.households, strata)
         labels = np.empty(len(records), dtype=np.int32)
@@ -107,7 +116,7 @@ class Partitioner(ABC):
         for number in range(int(strata.max()) + 1 if len(strata) else 0):
             rows = np.flatnonzero(strata == number)
             share = part_of(progress, done / len(strata), len(rows) / len(strata))
-            part = self._units(records.take(rows), rng, share, f"stratum {number + 1}")
+            part = self._units(records.take(rows), columns, rng, share, f"stratum {number + 1}")
             done += len(rows)
             labels[rows] = part.labels + count
             count += part.n_groups
@@ -116,11 +125,13 @@ class Partitioner(ABC):
         has_model = any(model is not None for model in models.values())
         return Partition(labels=labels, facts={"strata": facts}, model=models if has_model else None)
 
-    def _units(self, records: Records, rng: np.random.Generator, progress: Progress, where: str) -> Partition:
+    def _units(
+        self, records: Records, columns: Sequence[str], rng: np.random.Generator, progress: Progress, where: str
+    ) -> Partition:
         households = records.households
         if households is None:
             self._check_size(len(records), where, "record")
-            return self.assign(records, rng, progress)
+            return self.assign(records, columns, rng, progress)
         if not self.by_household:
             raise DataError(
                 f"{self.method_name} cannot keep households together. "
@@ -128,7 +139,8 @@ class Partitioner(ABC):
             )
         self._check_size(int(households.max()) + 1 if len(households) else 0, where, "household")
         weighted = bool(getattr(self, "weighted", False))
-        part = self.assign(_household_means(records, households, weighted), rng, progress)
+        means = _household_means(records, columns, households, weighted)
+        part = self.assign(means, means.quasi_identifiers, rng, progress)
         return Partition(labels=part.labels[households], facts={**part.facts, "unit": "household"})
 
     def _check_size(self, n: int, where: str, unit: str) -> None:
@@ -169,11 +181,11 @@ def _whole_households(households: Longs, strata: Longs) -> None:
         )
 
 
-def _household_means(records: Records, households: Longs, weighted: bool) -> Records:
+def _household_means(records: Records, columns: Sequence[str], households: Longs, weighted: bool) -> Records:
     """One record a household: the mean of its members in the standardised embedding; if weighted, by their weights,
     with the sum of these as its own."""
     homes, weights = Partition(labels=ints(households)), records.weights if weighted else None
-    means = Records.from_array(homes.means(records.matrix(), weights), "none")
+    means = Records.from_array(homes.means(records.matrix(columns), weights), "none")
     if weights is None:
         return means
     total = homes.sums(weights[:, None])[:, 0]

@@ -1,5 +1,6 @@
 """A consensus of the partitions that each level of measurement gives."""
 
+from collections.abc import Sequence
 from typing import Annotated, Any
 
 import numpy as np
@@ -39,14 +40,17 @@ class Consensus(Partitioner):
     def smallest(self) -> int:
         return self.start.smallest
 
-    def assign(self, records: Records, rng: np.random.Generator, progress: Progress = None) -> Partition:
-        levels = {level: names for level in LEVELS if (names := _of_level(records, level))}
-        parts = {level: self.start.assign(records.targeting(names), rng, progress) for level, names in levels.items()}
+    def assign(
+        self, records: Records, columns: Sequence[str], rng: np.random.Generator, progress: Progress = None
+    ) -> Partition:
+        levels = {level: names for level in LEVELS if (names := _of_level(records, columns, level))}
+        parts = {level: self.start.assign(records, names, rng, progress) for level, names in levels.items()}
         if len(parts) == 1:
             return next(iter(parts.values()))
         spaces = {level: records.matrix(names) for level, names in levels.items()}
         centres = np.hstack([part.means(spaces[level])[part.labels] for level, part in parts.items()])
-        agreed = self.start.assign(Records.from_array(centres, "none"), rng, progress)
+        points = Records.from_array(centres, "none")
+        agreed = self.start.assign(points, points.names(), rng, progress)
         facts: dict[str, Any] = {
             "groups by level": {level: part.n_groups for level, part in parts.items()},
             "information loss in percent by level": {
@@ -60,5 +64,5 @@ class Consensus(Partitioner):
         return refuse_unless_k(Partition(labels=agreed.labels, facts=facts), self.smallest, self.method_name)
 
 
-def _of_level(records: Records, level: str) -> tuple[str, ...]:
-    return tuple(name for name in records.targets if records[name].level == level)
+def _of_level(records: Records, columns: Sequence[str], level: str) -> tuple[str, ...]:
+    return tuple(name for name in columns if records[name].level == level)

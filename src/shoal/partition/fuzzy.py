@@ -97,14 +97,16 @@ class FuzzyPartitioner(Partitioner):
     def smallest(self) -> int:
         return self.k if self.balanced and self.k is not None else 1
 
-    def assign(self, records: Records, rng: np.random.Generator, progress: Progress) -> Partition:
+    def assign(
+        self, records: Records, columns: Sequence[str], rng: np.random.Generator, progress: Progress
+    ) -> Partition:
         centres = number_of_centres(len(records), self.c, self.k, balanced=self.balanced)
-        rules, system = system_of(self.constraints, records)
+        rules, system = system_of(self.constraints, records, columns)
         search = Search(starts=self.starts, tolerance=self.tolerance, most_steps=self.most_steps)
         in_clustering, in_draw = self.rule_parameters
-        found = fit(records.matrix(), centres, self.rule, in_clustering, system, search, rng, progress)
+        found = fit(records.matrix(columns), centres, self.rule, in_clustering, system, search, rng, progress)
         least = self.smallest if self.k is not None and self.balanced else 0
-        return drawn_partition(records, found, self.rule, in_draw, rules, least, self.k, rng)
+        return drawn_partition(records, columns, found, self.rule, in_draw, rules, least, self.k, rng)
 
 
 def number_of_centres(n: int, c: int | None, k: int | None, *, balanced: bool) -> int:
@@ -226,6 +228,7 @@ def log_memberships(x: Floats, centres: Floats, rule: Rule, parameter: float) ->
 
 def drawn_partition(
     records: Records,
+    names: Sequence[str],
     found: Fit,
     rule: Rule,
     parameter: float,
@@ -235,7 +238,7 @@ def drawn_partition(
     rng: np.random.Generator,
 ) -> Partition:
     """Draw centres and hand the groups on with them; centres that nobody drew are left out."""
-    x = records.matrix()
+    x = records.matrix(names)
     labels, expected, kind = draw(x, found.centres, rule, parameter, least, rng)
     sizes = np.bincount(labels, minlength=len(found.centres))
     used = np.flatnonzero(sizes)
@@ -254,15 +257,15 @@ def drawn_partition(
     }
     if k is not None:
         facts["groups smaller than k"] = int(((sizes > 0) & (sizes < k)).sum())
-    columns = in_columns(records, found.centres[used], rules)
+    columns = in_columns(records, names, found.centres[used], rules)
     return Partition(labels=number[labels], facts=facts, model=Centres(columns=columns))
 
 
-def in_columns(records: Records, centres: Floats, rules: Constraints) -> dict[str, NDArray[Any]]:
+def in_columns(records: Records, names: Sequence[str], centres: Floats, rules: Constraints) -> dict[str, NDArray[Any]]:
     """Centres in the columns' own units: values, and the nearest categories."""
     columns: dict[str, NDArray[Any]] = {}
     start = 0
-    for name in records.targets:
+    for name in names:
         variable = records[name]
         width = variable.embedded().shape[1]
         block = centres[:, start : start + width]
@@ -294,17 +297,17 @@ def _categories(variable: Variable, block: Floats) -> Ints:
     return ints(((block[:, None, :] - points[None, :, :]) ** 2).sum(axis=2).argmin(axis=1))
 
 
-def system_of(constraints: Sequence[str], records: Records) -> tuple[Constraints, System]:
+def system_of(constraints: Sequence[str], records: Records, columns: Sequence[str]) -> tuple[Constraints, System]:
     """The method's own constraints, over the coordinates in which it clusters."""
     rules = Constraints.parse(constraints, records)
-    names = [name for name in records.targets if records[name].continuous]
+    names = [name for name in columns if records[name].continuous]
     if ranked := [name for name in rules.domain.continuous if name in names and records[name].scale == "rank"]:
         raise ConstraintError(
             f"Column '{ranked[0]}' is standardised by ranks, in which no rule is linear. Choose another scale."
         )
     inner = rules.linear(names)
     places, start = [], 0
-    for name in records.targets:
+    for name in columns:
         if records[name].continuous:
             places.append(start)
         start += records[name].embedded().shape[1]

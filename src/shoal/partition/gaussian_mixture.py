@@ -6,7 +6,7 @@ number of records that are most probable in a group, which can still be one; so 
 greatest posterior probability subject to k records a group, a transport problem that is solved exactly.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import product
 from typing import Annotated, Any, Literal
@@ -126,12 +126,14 @@ class GaussianMixture(Partitioner):
     tolerance: Annotated[float, Gt(0)] = 1e-6
     most_steps: Annotated[int, Ge(1)] = 1000
 
-    def assign(self, records: Records, rng: np.random.Generator, progress: Progress = None) -> Partition:
-        records.raw()  # refuses columns that are not continuous
+    def assign(
+        self, records: Records, columns: Sequence[str], rng: np.random.Generator, progress: Progress = None
+    ) -> Partition:
+        records.raw(columns)  # refuses columns that are not continuous
         counts = group_counts(self.groups, self.k, len(records), self.method_name)
-        whole = records.matrix()
+        whole = records.matrix(columns)
         kept = independent_columns(whole)
-        left_out = [name for j, name in enumerate(records.targets) if j not in kept]
+        left_out = [name for j, name in enumerate(columns) if j not in kept]
         if not kept:
             return Partition(
                 labels=np.zeros(len(records), dtype=np.int32), facts={"columns left out": left_out, "groups": 1}
@@ -140,7 +142,7 @@ class GaussianMixture(Partitioner):
         best, facts = self._select(x, counts, rng, progress)
         scores = mixture_scores(x, best.fit)
         labels, repair = hold_sizes(scores, self.k)
-        names = tuple(records.targets[j] for j in kept)
+        names = tuple(columns[j] for j in kept)
         model = FittedMixture(columns=names, covariance_model=best.model, tails=best.tails, fit=best.fit)
         facts |= {"columns left out": left_out, "assignment": repair}
         return refuse_unless_k(Partition(labels=labels, facts=facts, model=model), self.k, self.method_name)

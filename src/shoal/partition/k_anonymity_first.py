@@ -1,6 +1,6 @@
 """k-Anonymity-first, t-closeness-aware microaggregation (Soria-Comas et al. 2015, Algorithm 2)."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -32,9 +32,14 @@ class KAnonymityFirst(TClose):
     partner: Partner = "nearest"
 
     def divide(
-        self, records: Records, required: GroupRequirement, rng: np.random.Generator, progress: Progress
+        self,
+        records: Records,
+        columns: Sequence[str],
+        required: GroupRequirement,
+        rng: np.random.Generator,
+        progress: Progress,
     ) -> tuple[Ints, Mapping[str, Any]]:
-        x = records.matrix()
+        x = records.matrix(columns)
         labels = k_anonymity_first(x, required.check, self.k, progress)
         merged, merges = merge_groups(x, required.check, labels, self.k, partner=self.partner)
         return merged, {"groups merged": merges}

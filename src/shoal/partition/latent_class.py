@@ -1,5 +1,6 @@
 """Groups from latent classes of categorical columns whose prevalences are held at k/n or more."""
 
+from collections.abc import Sequence
 from typing import Annotated, Any
 
 import numpy as np
@@ -29,8 +30,8 @@ SURE = 0.8
 class Answers:
     """Categorical columns and their covariates in the form the kernel takes."""
 
-    def __init__(self, records: Records, names: tuple[str, ...], covariates: tuple[str, ...]) -> None:
-        self.names = names
+    def __init__(self, records: Records, names: Sequence[str], covariates: tuple[str, ...]) -> None:
+        self.names = tuple(names)
         self.codes: Ints = np.column_stack([records[name].values for name in names]).astype(np.int32)
         self.categories: Longs = np.array([len(records[name].categories) for name in names])
         self.seen: Longs = np.array([len(np.unique(column)) for column in self.codes.T])
@@ -176,7 +177,7 @@ class LatentClass(Partitioner):
     groups
         Number of classes, or a range such as "2..10"; what the table cannot fill with k records each is left out.
     covariates
-        Continuous columns that the class probabilities depend on; none of them is a target.
+        Continuous columns that the class probabilities depend on; none of them is a column of the step.
     starts
         First memberships to try, by k-means and at random in turn; each gets 25 EM steps, the best goes on.
     prior_records
@@ -207,10 +208,12 @@ class LatentClass(Partitioner):
     tolerance: Annotated[float, Gt(0)] = 1e-6
     most_steps: Annotated[int, Ge(1)] = 1000
 
-    def assign(self, records: Records, rng: np.random.Generator, progress: Progress = None) -> Partition:
-        self._check(records)
+    def assign(
+        self, records: Records, columns: Sequence[str], rng: np.random.Generator, progress: Progress = None
+    ) -> Partition:
+        self._check(records, columns)
         counts = group_counts(self.groups, self.k, len(records), self.method_name)
-        search = search_of(self, records, records.targets, self.covariates, rng)
+        search = search_of(self, records, columns, self.covariates, rng)
         fit = search.best(counts, rng, progress)
         labels, repair = hold_sizes(search.scores(fit), self.k)
         groups = len(fit.prevalence)
@@ -218,20 +221,20 @@ class LatentClass(Partitioner):
         model = search.model(fit, groups, by_group=True)
         return refuse_unless_k(Partition(labels=labels, facts=facts, model=model), self.k, self.method_name)
 
-    def _check(self, records: Records) -> None:
-        if wrong := [name for name in records.targets if records[name].continuous]:
+    def _check(self, records: Records, columns: Sequence[str]) -> None:
+        if wrong := [name for name in columns if records[name].continuous]:
             raise DataError(
                 f"latent-class needs categorical columns, and not {quoted(wrong)}. Name continuous columns as "
                 f"covariates, set their level to ordinal or nominal, or use local-synthesis."
             )
-        if both := [name for name in self.covariates if name in records.targets]:
+        if both := [name for name in self.covariates if name in columns]:
             raise ParameterError(f"latent-class: covariates must not be among the columns; take out {quoted(both)}.")
         records.raw(self.covariates)  # refuses columns that are not continuous
         records.complete(self.covariates, self.method_name)
 
 
 def search_of(
-    method: Any, records: Records, names: tuple[str, ...], covariates: tuple[str, ...], rng: np.random.Generator
+    method: Any, records: Records, names: Sequence[str], covariates: tuple[str, ...], rng: np.random.Generator
 ) -> ClassSearch:
     """The search that a method's parameters (k, starts, prior_records, ...) describe."""
     n, most = len(records), method.selection_records

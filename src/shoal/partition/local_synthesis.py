@@ -1,5 +1,6 @@
 """Local synthesis of mixed data: a mixture for the continuous columns, latent classes for the categorical ones."""
 
+from collections.abc import Sequence
 from typing import Annotated, Any, Literal
 
 import numpy as np
@@ -61,12 +62,14 @@ class LocalSynthesis(Partitioner):
     tolerance: Annotated[float, Gt(0)] = 1e-6
     most_steps: Annotated[int, Ge(1)] = 1000
 
-    def assign(self, records: Records, rng: np.random.Generator, progress: Progress = None) -> Partition:
-        continuous = tuple(name for name in records.targets if records[name].continuous)
-        categorical = tuple(name for name in records.targets if not records[name].continuous)
+    def assign(
+        self, records: Records, columns: Sequence[str], rng: np.random.Generator, progress: Progress = None
+    ) -> Partition:
+        continuous = tuple(name for name in columns if records[name].continuous)
+        categorical = tuple(name for name in columns if not records[name].continuous)
         if not continuous:
-            return self._latent_class().assign(records, rng, progress)
-        part = self._mixture().assign(records.targeting(continuous), rng, progress)
+            return self._latent_class().assign(records, columns, rng, progress)
+        part = self._mixture().assign(records, continuous, rng, progress)
         if not categorical:
             return part
         classes = part.n_groups if self.classes is None else self.classes

@@ -1,5 +1,6 @@
 """MDAV, the maximum distance to average vector heuristic."""
 
+from collections.abc import Sequence
 from typing import Annotated
 
 import numpy as np
@@ -40,8 +41,10 @@ class MDAV(Partitioner):
     k: Annotated[int, Ge(1)]
     block_size: Annotated[int, Ge(SMALLEST_BLOCK)] | None = None
 
-    def assign(self, records: Records, rng: np.random.Generator, progress: Progress) -> Partition:
-        x = records.matrix()
+    def assign(
+        self, records: Records, columns: Sequence[str], rng: np.random.Generator, progress: Progress
+    ) -> Partition:
+        x = records.matrix(columns)
         size = max(self.block_size or 0, self.k)
         if self.block_size is None or len(x) < 2 * size:
             return Partition(labels=mdav(x, self.k, progress=progress))

@@ -1,5 +1,6 @@
 """mu-Approx: microaggregation with a proven bound."""
 
+from collections.abc import Sequence
 from typing import Annotated
 
 import numpy as np
@@ -43,6 +44,8 @@ class MuApprox(Partitioner):
 
     k: Annotated[int, Ge(1)]
 
-    def assign(self, records: Records, rng: np.random.Generator, progress: Progress) -> Partition:
-        labels, edge = mu_approx(records.matrix(), self.k, progress=progress)
+    def assign(
+        self, records: Records, columns: Sequence[str], rng: np.random.Generator, progress: Progress
+    ) -> Partition:
+        labels, edge = mu_approx(records.matrix(columns), self.k, progress=progress)
         return Partition.of(labels, trees=int((edge < 0).sum()))

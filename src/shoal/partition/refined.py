@@ -1,7 +1,7 @@
 """Refined: any partition, improved to near the optimum."""
 
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Annotated, Any, Literal
 
@@ -119,15 +119,17 @@ class Refined(Partitioner):
     def smallest(self) -> int:
         return self.start.smallest if self.k is None else self.k
 
-    def assign(self, records: Records, rng: np.random.Generator, progress: Progress) -> Partition:
+    def assign(
+        self, records: Records, columns: Sequence[str], rng: np.random.Generator, progress: Progress
+    ) -> Partition:
         end = None if self.seconds is None else time.monotonic() + self.seconds
-        k, x, weights = self.smallest, records.matrix(), self._weights(records)
+        k, x, weights = self.smallest, records.matrix(columns), self._weights(records)
         if self.finish == "columns" and len(x) > MOST_RECORDS:
             raise ParameterError(
                 f"refined: finish 'columns' takes up to {MOST_RECORDS} records; the table has {len(x)}. "
                 f"Set finish: windows."
             )
-        start = self.start.assign(records, rng, part_of(progress, 0.0, 0.1))
+        start = self.start.assign(records, columns, rng, part_of(progress, 0.0, 0.1))
         labels, facts = self._search(x, weights, start.labels, end, rng, progress)
         if self.finish != "none" and k > 1 and len(x) >= 2 * k and x.shape[1]:
             labels = self._finish(x, labels, facts.pop("groups met"), end, progress)

@@ -1,5 +1,7 @@
 """The whole table as one group."""
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from shoal.data.partition import Partition, Progress
@@ -15,5 +17,7 @@ class Whole(Partitioner):
     With strata, one group a stratum.
     """
 
-    def assign(self, records: Records, rng: np.random.Generator, progress: Progress) -> Partition:
+    def assign(
+        self, records: Records, columns: Sequence[str], rng: np.random.Generator, progress: Progress
+    ) -> Partition:
         return Partition(labels=np.zeros(len(records), dtype=np.int32))

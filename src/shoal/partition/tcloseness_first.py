@@ -1,6 +1,6 @@
 """t-Closeness-first microaggregation (Soria-Comas et al. 2015, Algorithm 3)."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -34,22 +34,27 @@ class TClosenessFirst(TClose):
     """
 
     def divide(
-        self, records: Records, required: GroupRequirement, rng: np.random.Generator, progress: Progress
+        self,
+        records: Records,
+        columns: Sequence[str],
+        required: GroupRequirement,
+        rng: np.random.Generator,
+        progress: Progress,
     ) -> tuple[Ints, Mapping[str, Any]]:
-        labels, count = first_groups(records, required, self.k, self.t, progress)
+        labels, count = first_groups(records, columns, required, self.k, self.t, progress)
         swaps = 0
         if required.excess(labels).max() > 0:
-            x = records.matrix()
+            x = records.matrix(columns)
             labels, swaps = repair(x, required.check, labels, near_lists(x))
         return labels, {"strata of the confidential value": count, "records exchanged": 2 * swaps}
 
 
 def first_groups(
-    records: Records, required: GroupRequirement, k: int, t: float, progress: Progress
+    records: Records, columns: Sequence[str], required: GroupRequirement, k: int, t: float, progress: Progress
 ) -> tuple[Ints, int]:
     """The groups of Algorithm 3, unchecked, and their number of strata."""
     count = strata_needed(len(records), k, t)
-    return tcloseness_first(records.matrix(), strata_of(required.bins, count), count, progress), count
+    return tcloseness_first(records.matrix(columns), strata_of(required.bins, count), count, progress), count
 
 
 def strata_needed(n: int, k: int, t: float) -> int:

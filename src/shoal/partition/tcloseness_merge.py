@@ -1,6 +1,6 @@
 """t-closeness by merging the groups of any partition (Soria-Comas et al. 2015, Algorithm 1)."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Annotated, Any
 
 import numpy as np
@@ -45,10 +45,20 @@ class TClosenessMerge(TClose):
     partner: Partner = "nearest"
 
     def divide(
-        self, records: Records, required: GroupRequirement, rng: np.random.Generator, progress: Progress
+        self,
+        records: Records,
+        columns: Sequence[str],
+        required: GroupRequirement,
+        rng: np.random.Generator,
+        progress: Progress,
     ) -> tuple[Ints, Mapping[str, Any]]:
-        start = (self.start or MDAV(k=self.k)).assign(records, rng, part_of(progress, 0.0, 0.5))
+        start = (self.start or MDAV(k=self.k)).assign(records, columns, rng, part_of(progress, 0.0, 0.5))
         labels, merges = merge_groups(
-            records.matrix(), required.check, start.labels, self.k, part_of(progress, 0.5, 0.5), partner=self.partner
+            records.matrix(columns),
+            required.check,
+            start.labels,
+            self.k,
+            part_of(progress, 0.5, 0.5),
+            partner=self.partner,
         )
         return labels, {"start": {"groups": start.n_groups, **start.facts}, "groups merged": merges}

@@ -1,7 +1,7 @@
 """Refinement of t-close partitions: as little information lost as k and t allow."""
 
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Annotated, Any
 
 import numpy as np
@@ -55,11 +55,16 @@ class TClosenessRefined(TClose):
     seconds: Annotated[float, Gt(0)] | None = None
 
     def divide(
-        self, records: Records, required: GroupRequirement, rng: np.random.Generator, progress: Progress
+        self,
+        records: Records,
+        columns: Sequence[str],
+        required: GroupRequirement,
+        rng: np.random.Generator,
+        progress: Progress,
     ) -> tuple[Ints, Mapping[str, Any]]:
         end = None if self.seconds is None else time.monotonic() + self.seconds
-        x, near = records.matrix(), near_lists(records.matrix())
-        first, count = first_groups(records, required, self.k, self.t, part_of(progress, 0.0, START))
+        x, near = records.matrix(columns), near_lists(records.matrix(columns))
+        first, count = first_groups(records, columns, required, self.k, self.t, part_of(progress, 0.0, START))
         starts = [first, assigned(x, first, strata_of(required.bins, count), left_until(end, 0.5))]
         held = [held_groups(x, required, start, near, self.k) for start in starts]
         losses = [Partition.of(labels).sse(x) for labels in held]

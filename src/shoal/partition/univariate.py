@@ -1,5 +1,6 @@
 """Optimal microaggregation of one column."""
 
+from collections.abc import Sequence
 from typing import Annotated
 
 import numpy as np
@@ -32,12 +33,14 @@ class Univariate(Partitioner):
 
     k: Annotated[int, Ge(1)]
 
-    def assign(self, records: Records, rng: np.random.Generator, progress: Progress) -> Partition:
-        x = records.matrix()
+    def assign(
+        self, records: Records, columns: Sequence[str], rng: np.random.Generator, progress: Progress
+    ) -> Partition:
+        x = records.matrix(columns)
         if x.shape[1] != 1:
-            names = f" ({quoted(records.targets)})" if records.targets else ""
+            names = f" ({quoted(columns)})" if columns else ""
             raise DataError(
-                f"univariate works on one column that is continuous or ordinal; got {len(records.targets)}{names}. "
+                f"univariate works on one column that is continuous or ordinal; got {len(columns)}{names}. "
                 f"Name one column in the step, or use mdav or refined for several."
             )
         return Partition(labels=univariate(x[:, 0], self.k, progress=progress))

@@ -1,5 +1,6 @@
 """V-MDAV: MDAV with groups of variable size."""
 
+from collections.abc import Sequence
 from typing import Annotated, Literal
 
 import numpy as np
@@ -37,8 +38,10 @@ class VMDAV(Partitioner):
     k: Annotated[int, Ge(1)]
     gamma: Annotated[float, Ge(0), AllowInfNan(False)] | Literal["auto"] = "auto"
 
-    def assign(self, records: Records, rng: np.random.Generator, progress: Progress) -> Partition:
-        x = records.matrix()
+    def assign(
+        self, records: Records, columns: Sequence[str], rng: np.random.Generator, progress: Progress
+    ) -> Partition:
+        x = records.matrix(columns)
         if self.gamma != "auto":
             labels = vmdav(x, self.k, self.gamma, progress=progress)
             return Partition(labels=labels, facts={"gamma": self.gamma})

@@ -1,6 +1,7 @@
 """What all replacements share: a partition and records in, changed records out."""
 
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from typing import ClassVar
 
 import numpy as np
@@ -11,13 +12,18 @@ from shoal.step_result import StepResult
 
 
 class Replacement(ABC):
-    """Replaces the target columns of the records inside every group."""
+    """Replaces columns of the records inside every group."""
 
     method_kind: ClassVar[str] = "replace"
     method_name: ClassVar[str]
 
     @abstractmethod
     def apply(
-        self, records: Records, partition: Partition, rng: np.random.Generator, progress: Progress = None
+        self,
+        records: Records,
+        columns: Sequence[str],
+        partition: Partition,
+        rng: np.random.Generator,
+        progress: Progress = None,
     ) -> StepResult:
-        """Replace `records.targets` group by group; all other columns stay as they are."""
+        """Replace some columns group by group; all others stay as they are."""

@@ -1,5 +1,6 @@
 """Replacement by the group's centre: what microaggregation releases."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, Literal
 
@@ -27,7 +28,7 @@ class Centroid(Replacement):
     Parameters
     ----------
     continuous
-        Centre of continuous columns. The medoid is the member nearest to the group's mean over all target
+        Centre of continuous columns. The medoid is the member nearest to the group's mean over all replaced
         columns, so its values occur in the data.
     ancestors
         Generalise nominal columns that have a hierarchy to the nearest common ancestor; not those in which missing
@@ -41,13 +42,18 @@ class Centroid(Replacement):
     weighted: bool = False
 
     def apply(
-        self, records: Records, partition: Partition, rng: np.random.Generator, progress: Progress = None
+        self,
+        records: Records,
+        columns: Sequence[str],
+        partition: Partition,
+        rng: np.random.Generator,
+        progress: Progress = None,
     ) -> StepResult:
         weights = records.weights if self.weighted else None
         if self.weighted and weights is None:
             raise DataError("centroid: weighted needs a column with the role weight; the table has none.")
-        medoids = _medoids(records, partition) if self.continuous == "medoid" else None
-        changed = [self._column(records[name], partition, weights, medoids) for name in records.targets]
+        medoids = _medoids(records, columns, partition) if self.continuous == "medoid" else None
+        changed = [self._column(records[name], partition, weights, medoids) for name in columns]
         return StepResult(records=records.with_variables(*changed), facts={"groups": partition.n_groups})
 
     def _column(
@@ -113,8 +119,8 @@ def _ancestors(variable: Variable, hierarchy: Hierarchy, partition: Partition) -
     return replace(variable, values=codes_of_group[partition.labels], categories=categories)
 
 
-def _medoids(records: Records, partition: Partition) -> Ints:
-    x = records.matrix()
+def _medoids(records: Records, columns: Sequence[str], partition: Partition) -> Ints:
+    x = records.matrix(columns)
     far = ((x - partition.means(x)[partition.labels]) ** 2).sum(axis=1)
     order = np.lexsort((np.arange(len(x)), far, partition.labels))
     return order[np.searchsorted(partition.labels[order], np.arange(partition.n_groups))].astype(np.int32)

@@ -5,7 +5,7 @@ are drawn inside the groups of a mixture, then each record gets a latent class b
 its new continuous values, and its categories from that class, independently of each other given the class.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Annotated, Any, Literal
 
@@ -100,16 +100,21 @@ class ClassConditional(Replacement):
     rare_below: Annotated[int, Ge(1)] | None = None
 
     def apply(
-        self, records: Records, partition: Partition, rng: np.random.Generator, progress: Progress = None
+        self,
+        records: Records,
+        columns: Sequence[str],
+        partition: Partition,
+        rng: np.random.Generator,
+        progress: Progress = None,
     ) -> StepResult:
-        records.complete(records.targets, self.method_name)
-        numeric = [name for name in records.targets if records[name].continuous]
-        categorical = [name for name in records.targets if not records[name].continuous]
+        records.complete(columns, self.method_name)
+        numeric = [name for name in columns if records[name].continuous]
+        categorical = [name for name in columns if not records[name].continuous]
         facts: dict[str, Any] = {"groups": partition.n_groups}
         released = records
         if numeric:
-            change = self.continuous.apply(records.targeting(numeric), partition, rng, progress)
-            released = change.records.targeting(records.targets)
+            change = self.continuous.apply(records, numeric, partition, rng, progress)
+            released = change.records
             facts["continuous"] = dict(change.facts)
         if not categorical:
             return StepResult(records=released, facts=facts)

@@ -1,6 +1,6 @@
 """Replacement by the centre that a fuzzy clustering found, not by the mean of those who drew it."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -38,15 +38,20 @@ class FuzzyCentre(Replacement):
     """
 
     def apply(
-        self, records: Records, partition: Partition, rng: np.random.Generator, progress: Progress = None
+        self,
+        records: Records,
+        columns: Sequence[str],
+        partition: Partition,
+        rng: np.random.Generator,
+        progress: Progress = None,
     ) -> StepResult:
-        columns = _centres(partition)
-        if missing := [name for name in records.targets if name not in columns]:
+        centres = _centres(partition)
+        if missing := [name for name in columns if name not in centres]:
             raise DataError(
                 f"fuzzy-centre replaces the columns that were grouped by; '{missing[0]}' was not. "
                 f"Leave it out, or partition by fuzzy-c-means or entropy-fuzzy-c-means over it."
             )
-        changed = [records[name].with_values(columns[name][partition.labels]) for name in records.targets]
+        changed = [records[name].with_values(centres[name][partition.labels]) for name in columns]
         return StepResult(records=records.with_variables(*changed), facts={"groups": partition.n_groups})
 
 

@@ -1,5 +1,7 @@
 """IPSO: information preserving statistical obfuscation (Burridge 2003)."""
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from shoal.data.partition import Partition, Progress
@@ -48,7 +50,12 @@ class IPSO(Synthesiser):
     given: tuple[str, ...] | None = None
 
     def apply(
-        self, records: Records, partition: Partition, rng: np.random.Generator, progress: Progress = None
+        self,
+        records: Records,
+        columns: Sequence[str],
+        partition: Partition,
+        rng: np.random.Generator,
+        progress: Progress = None,
     ) -> StepResult:
-        given = kept(records, self.given, self.method_name)
-        return self._synthesise(records, partition, given, len(records.targets) + 1, rotate, rng, progress)
+        given = kept(records, columns, self.given, self.method_name)
+        return self._synthesise(records, columns, partition, given, len(columns) + 1, rotate, rng, progress)

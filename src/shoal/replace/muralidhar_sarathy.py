@@ -1,5 +1,6 @@
 """Muralidhar-Sarathy hybrid data: a share of every record's own values, the rest synthetic (2008)."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -54,12 +55,17 @@ class MuralidharSarathy(Synthesiser):
     given: tuple[str, ...] | None = None
 
     def apply(
-        self, records: Records, partition: Partition, rng: np.random.Generator, progress: Progress = None
+        self,
+        records: Records,
+        columns: Sequence[str],
+        partition: Partition,
+        rng: np.random.Generator,
+        progress: Progress = None,
     ) -> StepResult:
-        columns = len(records.targets)
-        share = _Share(matrix=_matrix(self.alpha, columns), clip=self.clip, dropped=[])
-        given = kept(records, self.given, self.method_name)
-        change = self._synthesise(records, partition, given, 2 * columns, share.draw, rng, progress)
+        width = len(columns)
+        share = _Share(matrix=_matrix(self.alpha, width), clip=self.clip, dropped=[])
+        given = kept(records, columns, self.given, self.method_name)
+        change = self._synthesise(records, columns, partition, given, 2 * width, share.draw, rng, progress)
         facts = {**change.facts, "alpha": share.matrix.tolist()}
         if share.dropped:
             facts["smallest eigenvalue of the noise covariance that was clipped"] = min(share.dropped)

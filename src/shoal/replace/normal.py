@@ -1,5 +1,7 @@
 """Draws from a multivariate normal distribution with the group's mean and covariance."""
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from shoal.data.partition import Partition, Progress
@@ -30,11 +32,16 @@ class Normal(Synthesiser):
     exact: bool = True
 
     def apply(
-        self, records: Records, partition: Partition, rng: np.random.Generator, progress: Progress = None
+        self,
+        records: Records,
+        columns: Sequence[str],
+        partition: Partition,
+        rng: np.random.Generator,
+        progress: Progress = None,
     ) -> StepResult:
-        needs = len(records.targets) + 1
+        needs = len(columns) + 1
         draw = rotate if self.exact else _free
-        return self._synthesise(records, partition, (), needs, draw, rng, progress, exact=self.exact)
+        return self._synthesise(records, columns, partition, (), needs, draw, rng, progress, exact=self.exact)
 
 
 def _free(parts: Split, rng: np.random.Generator) -> Floats:

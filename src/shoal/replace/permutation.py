@@ -1,5 +1,7 @@
 """Permutation inside the group: probabilistic k-anonymity by swapping."""
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from shoal.data.partition import Partition, Progress
@@ -27,13 +29,17 @@ class Permutation(Replacement):
     joint: bool = True
 
     def apply(
-        self, records: Records, partition: Partition, rng: np.random.Generator, progress: Progress = None
+        self,
+        records: Records,
+        columns: Sequence[str],
+        partition: Partition,
+        rng: np.random.Generator,
+        progress: Progress = None,
     ) -> StepResult:
-        names = records.targets
         order = np.argsort(partition.labels, kind="stable")
         changed, moved = [], np.zeros(len(records), dtype=bool)
         source = _shuffled(partition, order, rng)
-        for number, name in enumerate(names):
+        for number, name in enumerate(columns):
             if number and not self.joint:
                 source = _shuffled(partition, order, rng)
             variable = records[name]

@@ -1,5 +1,6 @@
 """Sequential regression: each column drawn from a regression on the columns before it."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -56,29 +57,31 @@ class SequentialRegression(Synthesiser):
     draw_parameters: bool = True
 
     def apply(
-        self, records: Records, partition: Partition, rng: np.random.Generator, progress: Progress = None
+        self,
+        records: Records,
+        columns: Sequence[str],
+        partition: Partition,
+        rng: np.random.Generator,
+        progress: Progress = None,
     ) -> StepResult:
-        names = records.targets
-        given = kept(records, self.given, self.method_name)
-        records.complete((*names, *given), self.method_name)
-        if not names or not len(records):
+        given = kept(records, columns, self.given, self.method_name)
+        records.complete((*columns, *given), self.method_name)
+        if not columns or not len(records):
             return StepResult(records=records, facts={"groups": partition.n_groups})
-        columns = [_Column.of(records[name], self) for name in names]
+        models = [_Column.of(records[name], self) for name in columns]
         beside = [_Column.of(records[name], self) for name in given]
-        needs = _largest_linear(beside, columns) + 1
+        needs = _largest_linear(beside, models) + 1
         groups = large_enough(
-            partition, records.matrix(names), np.empty((len(records), 0)), needs, self.small, self.method_name
+            partition, records.matrix(columns), np.empty((len(records), 0)), needs, self.small, self.method_name
         )
-        new = [column.variable.values.copy() for column in columns]
-        drawn = [column.variable.values.copy() for column in columns]
+        new = [column.variable.values.copy() for column in models]
+        drawn = [column.variable.values.copy() for column in models]
         for number, rows in enumerate(groups.members()):
-            self._group(rows, beside, columns, drawn, new, rng)
+            self._group(rows, beside, models, drawn, new, rng)
             if progress is not None:
                 progress((number + 1) / groups.n_groups)
-        changed = [column.variable.with_values(values) for column, values in zip(columns, new)]
-        return StepResult(
-            records=records.with_variables(*changed), facts=_facts(columns, drawn, new, partition, groups)
-        )
+        changed = [column.variable.with_values(values) for column, values in zip(models, new)]
+        return StepResult(records=records.with_variables(*changed), facts=_facts(models, drawn, new, partition, groups))
 
     def _group(
         self,

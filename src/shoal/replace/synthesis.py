@@ -1,11 +1,11 @@
 """What all synthesisers share: which groups are large enough, the scale of the draw, the support, and the account.
 
-A synthesiser draws new values for the target columns from a model of their group. The facts it hands on tell how
+A synthesiser draws new values for columns from a model of their group. The facts it hands on tell how
 exactly the moments of every group were kept, how many values left the observed support, how many records came
 out unchanged, and what was done about groups too small for the model.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, Literal
 
 import numpy as np
@@ -68,6 +68,7 @@ class Synthesiser(Replacement):
     def _synthesise(
         self,
         records: Records,
+        names: Sequence[str],
         partition: Partition,
         given: tuple[str, ...],
         needs: int,
@@ -77,8 +78,7 @@ class Synthesiser(Replacement):
         *,
         exact: bool = True,
     ) -> StepResult:
-        """Replace the targets by draws; `needs` is the least dimension of a group's residuals."""
-        names = records.targets
+        """Replace columns by draws; `needs` is the least dimension of a group's residuals."""
         name = self.method_name
         records.complete((*names, *given), name)
         x, y = records.raw(names), records.raw(given)
@@ -111,10 +111,10 @@ class Synthesiser(Replacement):
         return StepResult(records=records.with_raw(names, new), facts=facts)
 
 
-def kept(records: Records, given: tuple[str, ...] | None, name: str) -> tuple[str, ...]:
+def kept(records: Records, columns: Sequence[str], given: tuple[str, ...] | None, name: str) -> tuple[str, ...]:
     """The columns a synthesis is conditional on; by default all continuous ones that count and are not replaced."""
     if given is not None:
-        if both := [column for column in given if column in records.targets]:
+        if both := [column for column in given if column in columns]:
             raise ParameterError(
                 f"{name}: given must name columns that stay, and not {quoted(both)}, which the step replaces. "
                 f"Take them out of given or of columns."
@@ -123,14 +123,14 @@ def kept(records: Records, given: tuple[str, ...] | None, name: str) -> tuple[st
     return tuple(
         column
         for column in records.names("quasi-identifier", "confidential")
-        if column not in records.targets and records[column].continuous
+        if column not in columns and records[column].continuous
     )
 
 
 def large_enough(partition: Partition, z: Floats, y: Floats, needs: int, small: Small, name: str) -> Partition:
     """The partition, its groups with fewer than `needs` dimensions left by [1, Y] treated as `small` says.
 
-    Merging joins such a group with the one whose mean over `z`, the standardised targets, is nearest.
+    Merging joins such a group with the one whose mean over `z`, the standardised columns, is nearest.
     """
     if small == "allow":
         return partition
@@ -194,7 +194,7 @@ def settle(values: Floats, x: Floats, y: Floats, support: Support, *, restore: b
     return support.project(inside, room, last=True)
 
 
-def account(x: Floats, new: Floats, y: Floats, groups: Partition, names: tuple[str, ...]) -> dict[str, Any]:
+def account(x: Floats, new: Floats, y: Floats, groups: Partition, names: Sequence[str]) -> dict[str, Any]:
     """How far the moments inside the groups and overall are from the original's, and what came out as it went in.
 
     Means are compared relative to the larger of the mean and the standard deviation, covariances relative to the

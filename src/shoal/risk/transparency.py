@@ -108,7 +108,7 @@ class TransparencyAttack(RiskMeasure):
         if len(x) <= ASSIGNED:
             named["counting"] = (self._counted(x, centres, sizes) == truth).astype(np.float64)
         if self.knows is not None:
-            part = self.knows.partition(original.targeting(names), seed=rng)
+            part = self.knows.partition(original, columns=names, seed=rng)
             means = part.means(original.matrix(names))
             named["replay"] = link(centres, means[part.labels][place], truth)
         return named

@@ -2,7 +2,7 @@
 
 import time
 from abc import abstractmethod
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Annotated, Any
 
@@ -72,11 +72,16 @@ class Diversified(RequirementPartitioner):
         return replace(required, requirements=tuple(emd.diverse(kind, max(level, 1.0), c) for _ in required.columns))
 
     def divide(
-        self, records: Records, required: GroupRequirement, rng: np.random.Generator, progress: Progress
+        self,
+        records: Records,
+        columns: Sequence[str],
+        required: GroupRequirement,
+        rng: np.random.Generator,
+        progress: Progress,
     ) -> tuple[Ints, Mapping[str, Any]]:
         end = None if self.seconds is None else time.monotonic() + self.seconds
-        x, near = records.matrix(), near_lists(records.matrix())
-        start = (self.start or MDAV(k=self.k)).assign(records, rng, part_of(progress, 0.0, START))
+        x, near = records.matrix(columns), near_lists(records.matrix(columns))
+        start = (self.start or MDAV(k=self.k)).assign(records, columns, rng, part_of(progress, 0.0, START))
         held = held_groups(x, required, start.labels, near, self.k)
         rest = part_of(progress, START, 1 - START)
         found = annealed(x, required.check, held, near, self.k, rng, self.moves, left_until(end), rest)

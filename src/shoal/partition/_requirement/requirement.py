@@ -8,7 +8,7 @@ better than leaving it whole. The refusal then names what can be reached.
 """
 
 from abc import abstractmethod
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any, ClassVar
 
@@ -96,7 +96,12 @@ class RequirementPartitioner(Partitioner):
 
     @abstractmethod
     def divide(
-        self, records: Records, required: GroupRequirement, rng: np.random.Generator, progress: Progress
+        self,
+        records: Records,
+        columns: Sequence[str],
+        required: GroupRequirement,
+        rng: np.random.Generator,
+        progress: Progress,
     ) -> tuple[Ints, Mapping[str, Any]]:
         """Groups of some records of the table, and facts; what does not satisfy the required will be merged."""
 
@@ -104,14 +109,18 @@ class RequirementPartitioner(Partitioner):
     def achieved(self, required: GroupRequirement, labels: Ints | Longs) -> dict[str, Any]:
         """What the worst group reaches, by name."""
 
-    def assign(self, records: Records, rng: np.random.Generator, progress: Progress) -> Partition:
+    def assign(
+        self, records: Records, columns: Sequence[str], rng: np.random.Generator, progress: Progress
+    ) -> Partition:
         required = self._required_of(records)
         self._check_reachable(required, np.zeros(len(records), dtype=np.int64))
-        return self._settled(records, required, rng, progress)
+        return self._settled(records, columns, required, rng, progress)
 
-    def _by_stratum(self, records: Records, strata: Longs, rng: np.random.Generator, progress: Progress) -> Partition:
+    def _by_stratum(
+        self, records: Records, columns: Sequence[str], strata: Longs, rng: np.random.Generator, progress: Progress
+    ) -> Partition:
         if records.households is not None:
-            return super()._by_stratum(records, strata, rng, progress)  # which says that it cannot
+            return super()._by_stratum(records, columns, strata, rng, progress)  # which says that it cannot
         for number, size in enumerate(np.bincount(strata)):
             self._check_size(int(size), f"stratum {number + 1}", "record")
         required = self._required_of(records)
@@ -120,7 +129,7 @@ class RequirementPartitioner(Partitioner):
         for number in range(int(strata.max()) + 1 if len(strata) else 0):
             rows = np.flatnonzero(strata == number)
             share = part_of(progress, done / len(strata), len(rows) / len(strata))
-            part = self._settled(records.take(rows), required.take(rows), rng, share)
+            part = self._settled(records.take(rows), columns, required.take(rows), rng, share)
             done += len(rows)
             labels[rows] = part.labels + count
             count += part.n_groups
@@ -142,16 +151,21 @@ class RequirementPartitioner(Partitioner):
             )
 
     def _settled(
-        self, records: Records, required: GroupRequirement, rng: np.random.Generator, progress: Progress
+        self,
+        records: Records,
+        columns: Sequence[str],
+        required: GroupRequirement,
+        rng: np.random.Generator,
+        progress: Progress,
     ) -> Partition:
         """Groups that hold: those of `divide`, merged where they fail, checked."""
         if not len(records):
             return Partition(labels=np.empty(0, dtype=np.int32))
-        labels, facts = self.divide(records, required, rng, progress)
+        labels, facts = self.divide(records, columns, required, rng, progress)
         merges = 0
         part = Partition.of(labels)
         if part.k < self.smallest or required.excess(part.labels).max() > 0:
-            labels, merges = merge_groups(records.matrix(), required.check, part.labels, self.smallest)
+            labels, merges = merge_groups(records.matrix(columns), required.check, part.labels, self.smallest)
             part = Partition.of(labels)
         if part.k < self.smallest or required.excess(part.labels).max() > 0:
             raise Refused(f"{self.method_name} found no groups that satisfy the requirement; nothing is released.")
