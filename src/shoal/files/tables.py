@@ -15,6 +15,7 @@ import polars as pl
 from shoal.errors import DataError, FileError, InputError, MissingDependency, not_unique, quoted, unknown
 from shoal.files.atomic import atomic_file
 from shoal.files.csv_text import doubts, escape_formulas, read_csv, write_csv
+from shoal.files.residue import refuse_residue
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -231,6 +232,7 @@ def write_table(table: Table, path: str | Path, *, guard_formulas: bool = False)
     ending = path.suffix.lower().lstrip(".")
     if ending not in WRITERS:
         raise FileError(unknown("kind of file to write", ending, WRITERS))
+    refuse_residue(table.frame, table.value_labels, ending)
     with atomic_file(path) as temporary:
         named = temporary.with_suffix(path.suffix)
         try:
