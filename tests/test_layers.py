@@ -1,6 +1,7 @@
 """The house, from the roof down: who may import whom (docs/architecture.md draws the same table)."""
 
 import ast
+import textwrap
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -64,6 +65,13 @@ TO_MEND = {
     ("partition", "constraints"),
 }
 """Arrows that point upwards still."""
+
+
+def test_the_page_of_the_house_shows_the_same_layers(project: Path) -> None:
+    shown = (project / "docs" / "architecture.md").read_text().split("```text\n")[1].split("```")[0]
+    assert shown.split("\n") == textwrap.dedent(LAYERS).strip("\n").split("\n") + [""], (
+        "copy LAYERS to docs/architecture.md"
+    )
 
 
 def arrows(path: Path) -> Iterator[str]:
