@@ -39,7 +39,7 @@ def test_there_is_no_transform() -> None:
 
 
 def test_bad_methods() -> None:
-    with pytest.raises(ParameterError, match="Unknown partition method 'mdaw'; did you mean 'mdav'"):
+    with pytest.raises(ParameterError, match="Unknown partition 'mdaw'; did you mean 'mdav'"):
         Microaggregation(method="mdaw").fit(np.eye(4))
-    with pytest.raises(ParameterError, match="method must be a partition method"):
+    with pytest.raises(ParameterError, match="A partition is needed, by its name or as an object"):
         Microaggregation(method=3).fit(np.eye(4))

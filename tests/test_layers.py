@@ -48,7 +48,6 @@ BY_REGISTRY = {"build", "registered", "entry", "nested"}
 KINDS = ("partition", "replace", "mask", "privacy", "risk", "utility")
 
 TO_MEND = {
-    ("constraints", "plan"),
     ("partition", "replace"),
     ("privacy", "risk"),
     ("mask", "privacy"),

@@ -11,6 +11,10 @@ INTERRUPTED = 130
 """Exit status after Ctrl-C; the others stand with the errors that they follow from."""
 
 
+Mistake = tuple[tuple[str | int, ...], str]
+"""The keys that lead to a mistake from outside, and a sentence."""
+
+
 class ShoalError(Exception):
     """Anything shoal refuses to do, said in one sentence."""
 
@@ -18,9 +22,19 @@ class ShoalError(Exception):
 
 
 class InputError(ShoalError, ValueError):
-    """What came in cannot be used: the command line ends with status 2."""
+    """What came in cannot be used: the command line ends with status 2.
+
+    Parameters
+    ----------
+    mistakes
+        Where the message tells of several, each by itself: the keys that lead to it from outside, and the sentence.
+    """
 
     exit_status = 2
+
+    def __init__(self, message: str, mistakes: Iterable["Mistake"] = ()) -> None:
+        super().__init__(message)
+        self.mistakes = tuple(mistakes)
 
 
 class DataError(InputError):

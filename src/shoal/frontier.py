@@ -183,32 +183,22 @@ def candidates(plan: Plan) -> list[Candidate]:
     PlanError
         If the section names an unknown method, or a range that no method has.
     """
-    spec = dict(plan.explore)
-    methods = spec.pop("method", None)
-    if not methods:
-        raise PlanError("explore needs the key 'method' with at least one method, as in method: [mdav, rank-swap].")
-    if not isinstance(methods, (list, tuple, Mapping)) or not all(isinstance(name, str) for name in methods):
+    if plan.explore is None:
         raise PlanError(
-            "explore: method must be a list of names, as in [mdav, rank-swap], or a mapping from names "
-            "to lists of steps."
+            "explore needs the section 'explore' with at least one method, as in method: [mdav, rank-swap]."
         )
-    for axis in ("risk", "utility"):
-        spec.pop(axis, None)
-    ranges = {key: value if isinstance(value, list) else [value] for key, value in spec.items()}
+    ranges = plan.explore.ranges
     if empty := [key for key, choices in ranges.items() if not choices]:
         raise PlanError(f"explore: the range of '{empty[0]}' is empty. Give it values, or take it out.")
-    named = methods.items() if isinstance(methods, Mapping) else [(name, None) for name in methods]
     axes = _axes(plan)
     used: set[str] = set()
     found: dict[str, Candidate] = {}
-    for name, steps in named:
+    for name, steps in plan.explore.candidates.items():
         for shown, made in _combinations(str(name), steps, ranges, used):
             mapping = {**plan.as_mapping(), "steps": [*_before(plan), *made]}
             mapping.pop("explore", None)
             candidate = Candidate(
-                name=f"{name} {shown}".strip(),
-                method=str(name),
-                plan=_with_axes(replace(Plan.of(mapping), folder=plan.folder), axes),
+                name=f"{name} {shown}".strip(), method=str(name), plan=_with_axes(Plan.of(mapping, plan.folder), axes)
             )
             twin = found.setdefault(slug(candidate.name), candidate)
             if twin.plan.as_mapping() != candidate.plan.as_mapping():
@@ -228,19 +218,13 @@ def _before(plan: Plan) -> list[dict[str, Any]]:
 
 def _axes(plan: Plan) -> tuple[str, str]:
     """The names of the two measures that candidates are compared by."""
-    axes = []
-    for kind, default in (("risk", DEFAULT_RISK), ("utility", DEFAULT_UTILITY)):
-        name = plan.explore.get(kind, default)
-        if not isinstance(name, str):
-            raise PlanError(
-                f"explore: {kind} must be the name of a measure; name one with parameters in the section "
-                f"measures as well."
-            )
+    explored = plan.explore
+    axes = (explored.risk, explored.utility) if explored else (DEFAULT_RISK, DEFAULT_UTILITY)
+    for kind, name in zip(("risk", "utility"), axes):
         entry(kind, name)
         if sum(m.method_name == name for m in plan.measures) > 1:
             raise PlanError(f"explore: {kind} is '{name}', which measures names more than once. Leave one of them.")
-        axes.append(name)
-    return axes[0], axes[1]
+    return axes
 
 
 def _with_axes(plan: Plan, axes: tuple[str, str]) -> Plan:
@@ -254,8 +238,6 @@ def _combinations(
     name: str, steps: Any, ranges: Mapping[str, list[Any]], used: set[str]
 ) -> Iterator[tuple[str, list[dict[str, Any]]]]:
     """What was chosen, as a text, and the steps that it makes."""
-    if steps is not None and not (isinstance(steps, (list, tuple)) and all(isinstance(s, Mapping) for s in steps)):
-        raise PlanError(f"explore: '{name}' must be a list of steps, as in [{{partition: mdav, k: [3, 5]}}].")
     given = [dict(step) for step in steps] if steps is not None else _steps_of(name)
     open_places: list[tuple[int, str, list[Any]]] = []
     for number, step in enumerate(given):

@@ -24,12 +24,20 @@ import numpy as np
 from pydantic import BeforeValidator, ConfigDict, TypeAdapter, ValidationError
 from pydantic.dataclasses import dataclass as checked_dataclass
 
-from shoal.errors import ParameterError, unknown
+from shoal.errors import Mistake, ParameterError, quoted, unknown
+from shoal.parameters import broken_rules
 
 KINDS = ("partition", "replace", "mask", "privacy", "risk", "utility")
 
-LISTS = {"tuple_type": "a list", "too_short": "a list that is not empty"}
-"""What pydantic's kinds of errors about tuples are in the words of a plan."""
+KIND_NAMES = {
+    "partition": "partition",
+    "replace": "replacement",
+    "mask": "mask",
+    "privacy": "privacy model",
+    "risk": "risk measure",
+    "utility": "utility measure",
+}
+"""What a kind is called where users read of it."""
 
 C = TypeVar("C", bound=type[Any])
 
@@ -96,8 +104,8 @@ def _with_shared_parameters(cls: type[Any]) -> str:
         if is_dataclass(base):
             shared |= _sections(base.__doc__)[1]
     needed = {f.name for f in fields(cls) if f.default is f.default_factory is MISSING}
-    told = sorted((shared | own).items(), key=lambda entry: needed.isdisjoint(entry[0].split(", ")))
-    entries = "\n".join(f"{names}\n{meaning}" for names, meaning in told)
+    described = sorted((shared | own).items(), key=lambda entry: needed.isdisjoint(entry[0].split(", ")))
+    entries = "\n".join(f"{names}\n{meaning}" for names, meaning in described)
     parameters = f"Parameters\n----------\n{entries}" if entries else ""
     return "\n\n".join(part for part in (text, parameters, rest) if part)
 
@@ -126,7 +134,8 @@ def _check_on_construction(cls: type[Any], name: str) -> None:
         try:
             plain(self, **kwargs)
         except ValidationError as error:
-            raise ParameterError(_in_words(cls, name, error)) from None
+            mistakes = _in_words(cls, name, error)
+            raise ParameterError(" ".join(sentence for _, sentence in mistakes), mistakes) from None
 
     cls.__init__ = checked
 
@@ -142,28 +151,23 @@ def _plain(value: Any) -> Any:
     return value.item() if isinstance(value, np.generic) else value
 
 
-def _in_words(cls: type[Any], name: str, error: ValidationError) -> str:
-    sentences = []
-    rules: dict[str, tuple[list[str], Any]] = {}  # a parameter of several types breaks the rule of each
+def _in_words(cls: type[Any], name: str, error: ValidationError) -> list[Mistake]:
+    sentences: list[Mistake] = []
+    rules = []
     for problem in error.errors():
         key = ".".join(str(part) for part in problem["loc"])
         if problem["type"] in ("unexpected_keyword_argument", "extra_forbidden"):
-            sentences.append(unknown(f"parameter of {name}", key, [f.name for f in fields(cls)]))
+            sentences.append((problem["loc"], unknown(f"parameter of {name}", key, [f.name for f in fields(cls)])))
         elif problem["type"] in ("missing", "missing_keyword_only_argument"):
-            sentences.append(f"{name} needs the parameter '{key}'; give it a value.")
+            sentences.append((problem["loc"], f"{name} needs the parameter '{key}'; give it a value."))
         elif not key:  # parameters that do not go together
             rule = problem["msg"].removeprefix("Value error, ").removeprefix(f"{name}: ").rstrip(".")
-            sentences.append(f"{name}: {rule}.")
+            sentences.append((problem["loc"], f"{name}: {rule}."))
         elif isinstance(of_method := problem.get("ctx", {}).get("error"), ParameterError):  # a method as a parameter
-            sentences.append(f"{name}: {key}: {of_method}")
-        elif problem["type"] != "too_short" or not problem["input"]:  # else its members are wrong, and told so
-            found, _ = rules.setdefault(key.split(".")[0], ([], problem["input"]))
-            rule = LISTS.get(problem["type"], problem["msg"])
-            rule = rule.removeprefix("Value error, ").removeprefix("Input should be ").rstrip(".")
-            if rule not in found:
-                found.append(rule)
-    sentences += [f"{name}: {key} must be {' or '.join(found)}; got {got!r}." for key, (found, got) in rules.items()]
-    return " ".join(sentences)
+            sentences.append((problem["loc"], f"{name}: {key}: {of_method}"))
+        else:
+            rules.append(problem)
+    return sentences + [((key,), f"{name}: {key} {rule}.") for key, rule in broken_rules(cls, rules).items()]
 
 
 @cache
@@ -189,25 +193,35 @@ def entry(kind: str, name: str) -> Entry:
     """One method by its registered name; an unknown name is answered with the nearest one."""
     load()
     if (kind, name) not in _entries:
-        raise ParameterError(unknown(f"{kind} method", name, [e.name for e in registered(kind)]))
+        raise ParameterError(unknown(KIND_NAMES[kind], name, [e.name for e in registered(kind)]))
     return _entries[kind, name]
 
 
 def build(kind: str, spec: Any) -> Any:
     """Make a method from what a plan says: its name, or a mapping `{method: name, parameter: value}`.
 
-    The key that holds the name may be `method` or the kind's own (`{partition: mdav, k: 5}`).
-    An instance is passed through.
+    The key that holds the name may be `method` or the kind's own (`{partition: mdav, k: 5}`). Wherever a name
+    may stand, a method object may, with its parameters inside it.
+
+    Raises
+    ------
+    ParameterError
+        If there is no such method, or it does not take the parameters.
     """
-    if isinstance(spec, str):
-        return entry(kind, spec).cls()
-    if isinstance(spec, Mapping):
-        parameters = dict(spec)
-        name = parameters.pop("method", None) or parameters.pop(kind, None)
-        if name is None:
-            raise ParameterError(f"A {kind} method needs its name, as in {{method: NAME}}.")
-        return entry(kind, str(name)).cls(**parameters)
-    return spec
+    parameters = dict(spec) if isinstance(spec, Mapping) else {"method": spec}
+    named = parameters.pop("method", None) or parameters.pop(kind, None)
+    if named is None:
+        raise ParameterError(f"A {KIND_NAMES[kind]} needs its name, as in {{method: NAME}}.")
+    if isinstance(named, str):
+        return entry(kind, named).cls(**parameters)
+    if getattr(named, "method_kind", None) != kind:
+        came = KIND_NAMES.get(getattr(named, "method_kind", ""), type(named).__name__)
+        raise ParameterError(f"A {KIND_NAMES[kind]} is needed, by its name or as an object; got a {came}.")
+    if parameters:
+        raise ParameterError(
+            f"{named.method_name} is given as an object, which holds its parameters; take {quoted(parameters)} out."
+        )
+    return named
 
 
 def spec_of(instance: Any) -> dict[str, Any]:
@@ -221,4 +235,6 @@ def spec_of(instance: Any) -> dict[str, Any]:
 
 def nested(kind: str) -> BeforeValidator:
     """For a parameter that is itself a method: `start: Annotated[Partitioner, nested("partition")]`."""
-    return BeforeValidator(lambda spec: build(kind, spec), json_schema_input_type=str | dict[str, Any])
+    return BeforeValidator(
+        lambda spec: None if spec is None else build(kind, spec), json_schema_input_type=str | dict[str, Any]
+    )

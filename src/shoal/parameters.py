@@ -12,8 +12,8 @@ looks.
 
 import types
 import typing
-from collections.abc import Iterator
-from dataclasses import dataclass, fields
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, fields, is_dataclass
 from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
 
@@ -71,9 +71,44 @@ class Method(Holds):
 
 
 def holds(cls: type[Any]) -> dict[str, Holds | None]:
-    """For every parameter of a method what it holds; None for one that should say so and does not."""
+    """For every parameter of a method, or key of a section of a plan, what it holds; None if it does not say so."""
     hints = get_type_hints(cls, include_extras=True)
-    return {f.name: _said(hints[f.name]) for f in fields(cls)}
+    names = [f.name for f in fields(cls)] if is_dataclass(cls) else list(cls.model_fields)
+    return {name: _said(hints[name]) for name in names}
+
+
+LISTS = {"tuple_type": "a list", "too_short": "a list that is not empty"}
+"""What pydantic's kinds of errors about tuples are in the words of a plan."""
+
+
+def broken_rules(cls: type[Any], problems: Iterable[Mapping[str, Any]]) -> dict[str, str]:
+    """For each parameter the rules that it breaks and what came: 'must be a list; got 3'.
+
+    A parameter of several types breaks the rule of each. What may be a cell or a secret is not repeated.
+
+    Parameters
+    ----------
+    problems
+        Of a pydantic ValidationError, the place of each counted from the parameter's name.
+    """
+    classes = holds(cls)
+    broken: dict[str, tuple[list[str], Any]] = {}
+    for problem in problems:
+        if problem["type"] == "too_short" and problem["input"]:  # its members are wrong, and have rules of their own
+            continue
+        rules, _ = broken.setdefault(str(problem["loc"][0]), ([], problem["input"]))
+        rule = LISTS.get(problem["type"], problem["msg"])
+        rule = rule.removeprefix("Value error, ").removeprefix("Input should be ").rstrip(".")
+        if rule not in rules:
+            rules.append(rule)
+    return {
+        key: f"must be {' or '.join(rules)}" + ("" if _unshown(classes[key], came) else f"; got {came!r}")
+        for key, (rules, came) in broken.items()
+    }
+
+
+def _unshown(held: Holds | None, came: Any) -> bool:
+    return isinstance(held, (HoldsCells, Secret, TablePath)) or isinstance(came, Mapping)
 
 
 def _said(annotation: Any) -> Holds | None:

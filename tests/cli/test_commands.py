@@ -92,7 +92,7 @@ def edit(name: str, old: str, new: str) -> Callable[[Path], None]:
     [
         (edit("plan.yaml", "c: confidential", "c: confidential, d: other"), "The table has no column 'd'"),
         (edit("plan.yaml", "mdav, k: 3", "mdav, k: 13"), "k must be an integer in [1, 12] (the table has 12 records)"),
-        (edit("plan.yaml", "mdav", "mdaw"), "Unknown partition method 'mdaw'; did you mean 'mdav'"),
+        (edit("plan.yaml", "mdav", "mdaw"), "Unknown partition 'mdaw'; did you mean 'mdav'"),
         (edit("plan.yaml", "a: quasi-identifier", "a: {role: quasi-identifier, level: continuous}"), None),
         (edit("in.csv", "\n3,", "\nx,"), "have"),
         (edit("in.csv", "\n3,", "\nInf,"), "Column 'a' has 1 infinite value"),

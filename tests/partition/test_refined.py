@@ -90,7 +90,7 @@ def test_parameters_that_contradict_each_other():
     assert shoal.Refined(k=5, start=shoal.MDAV(k=3)).start == shoal.MDAV(k=5)
     with pytest.raises(ParameterError, match="k must not exceed the group size that its start promises, 1; got 5"):
         shoal.Refined(k=5, start="whole")
-    with pytest.raises(ParameterError, match=r"^refined: start: Unknown partition method 'mdaw'; did you mean"):
+    with pytest.raises(ParameterError, match=r"^refined: start: Unknown partition 'mdaw'; did you mean"):
         shoal.Refined(start="mdaw", k=5)
     with pytest.raises(ParameterError, match=r"^refined: start: mdav: k must be greater than or equal to 1; got 0\.$"):
         shoal.Refined(start={"method": "mdav", "k": 0})

@@ -1,14 +1,16 @@
 """Plans: every mistake at once, each with its line; the same plan from its own mapping; comments kept."""
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+import shoal
 from shoal.data.schema import Schema
 from shoal.errors import PlanError
-from shoal.methods import registered
+from shoal.methods import KINDS, registered
 from shoal.plan import Plan
-from shoal.plan.json_schema import json_schema
+from shoal.plan.model import SECTIONS
 from shoal.privacy.k_anonymity import KAnonymity
 
 GOOD = """
@@ -63,21 +65,25 @@ def test_a_plan_is_made_again_from_its_mapping_and_its_text(tmp_path: Path) -> N
 def test_every_mistake_is_told_with_its_line(tmp_path: Path) -> None:
     with pytest.raises(PlanError) as error:
         Plan.read(write(tmp_path, BAD))
-    told = str(error.value)
-    for line, part in [
-        (3, "column 'age': Unknown role '"),
-        (4, "Unknown key 'desimals'; did you mean 'decimals'"),
-        (6, "Unknown partition method 'mdaw'; did you mean 'mdav'"),
-        (7, "k must be greater than or equal to 1; got 0"),
-        (9, "Unknown section 'requirement'; did you mean 'requirements'"),
-        (11, "Unknown format 'docx'"),
-    ]:
-        assert any(f"line {line}:" in row and part in row for row in told.splitlines()), (line, told)
+    sentences = str(error.value).splitlines()
+    expected = [
+        ("line 3, column 3", "column 'age': Unknown role '"),
+        ("line 4, column 32", "Unknown key 'desimals'; did you mean 'decimals'"),
+        ("line 6, column 5", "Unknown partition 'mdaw'; did you mean 'mdav'"),
+        ("line 7, column 23", "k must be greater than or equal to 1; got 0"),
+        ("line 8, column 29", "steps 3: Unknown column 'agee'; did you mean 'age'"),
+        ("line 9, column 1", "Unknown section 'requirement'; did you mean 'requirements'"),
+        ("line 11, column 10", "Unknown value of format 'docx'"),
+    ]
+    assert len(sentences) == len(expected)
+    for sentence, (place, rule) in zip(sentences, expected):
+        assert f"plan.yaml, {place}: " in sentence
+        assert rule in sentence
 
 
 def test_unknown_columns_of_a_step(tmp_path: Path) -> None:
     text = GOOD.replace("by: [age]", "by: [agee]")
-    with pytest.raises(PlanError, match="line 7: steps 1: Unknown column 'agee'; did you mean 'age'"):
+    with pytest.raises(PlanError, match="line 7, column 78: steps 1: Unknown column 'agee'; did you mean 'age'"):
         Plan.read(write(tmp_path, text))
 
 
@@ -114,14 +120,15 @@ def test_yaml_1_2_keeps_codes_and_words(tmp_path: Path) -> None:
 
 
 def test_the_schema_knows_every_method() -> None:
-    schema = json_schema()
+    schema = Plan.json_schema()
     known = {
-        alternative["properties"][kind]["const"]
-        for key, kind in (("steps", "partition"), ("requirements", "privacy"))
-        for alternative in schema["properties"][key]["items"]["anyOf"]
-        if kind in alternative["properties"]
+        (kind, model["properties"][kind]["const"])
+        for model in schema["$defs"].values()
+        for kind in KINDS
+        if "const" in model.get("properties", {}).get(kind, {})
     }
-    assert known == {entry.name for kind in ("partition", "privacy") for entry in registered(kind)}
+    assert known == {(entry.kind, entry.name) for entry in registered() if entry.kind != "replace"}
+    assert set(schema["properties"]) == set(SECTIONS)
 
 
 def test_a_name_as_a_number_and_as_text_is_one_column(tmp_path: Path) -> None:
@@ -144,3 +151,54 @@ def test_references_that_stand_for_more_than_a_memory_holds(tmp_path: Path) -> N
 def test_a_plan_made_of_objects_holds_nothing_emptily_either() -> None:
     with pytest.raises(PlanError, match="would hold emptily"):
         Plan(schema=Schema.of({"a": "other"}), requirements=(KAnonymity(k=5),))
+
+
+def test_objects_stand_wherever_mappings_may() -> None:
+    columns = {"a": "quasi-identifier", "b": "confidential"}
+    written = {
+        "columns": columns,
+        "steps": [
+            {"partition": "mdav", "k": 5, "replace": "normal"},
+            {"mask": "rank-swap", "p": 0.1, "columns": ["b"]},
+        ],
+        "requirements": [{"privacy": "k-anonymity", "k": 3}, {"privacy": "k-anonymity", "k": 5}],
+        "measures": [{"risk": "suda2"}],
+    }
+    made = {
+        "columns": columns,
+        "steps": [
+            {"partition": shoal.MDAV(k=5), "replace": shoal.Normal()},
+            {"mask": shoal.RankSwap(p=0.1), "columns": "b"},
+        ],
+        "requirements": [{"privacy": shoal.KAnonymity(k=3)}, shoal.KAnonymity(k=5)],
+        "measures": [shoal.SUDA2()],
+    }
+    assert Plan.of(made).as_mapping() == Plan.of(written).as_mapping()
+    steps = Plan.of({"columns": columns, "steps": [shoal.MDAV(k=5), shoal.RankSwap(p=0.1)]}).steps
+    assert [step.name for step in steps] == ["mdav + centroid", "rank-swap"]
+
+
+@pytest.mark.parametrize(
+    ("step", "rule"),
+    [
+        ({"partition": shoal.MDAV(k=5), "k": 3}, "mdav is given as an object, which holds its parameters"),
+        (shoal.KAnonymity(k=5), "exactly one of the keys 'partition', 'mask'"),
+        ({"partition": shoal.KAnonymity(k=5)}, "A partition is needed, .*; got a privacy model"),
+    ],
+)
+def test_objects_in_the_wrong_place(step: Any, rule: str) -> None:
+    with pytest.raises(PlanError, match=rule):
+        Plan.of({"columns": {"a": "quasi-identifier"}, "steps": [step]})
+
+
+def test_what_may_be_a_cell_or_a_secret_is_not_repeated() -> None:
+    with pytest.raises(PlanError) as caught:
+        Plan.of({"columns": {"a": {"role": "other", "order": ["ann", "bob", "ann"]}}})
+    assert "order must be a list of different categories." in str(caught.value)
+    assert "ann" not in str(caught.value)
+
+
+def test_a_plan_does_not_say_where_it_lies() -> None:
+    with pytest.raises(PlanError, match="Unknown section 'folder'"):
+        Plan.of({"columns": {"a": "other"}, "folder": "/elsewhere"})
+    assert Plan.of({"columns": {"a": "other"}}, "here").folder == Path("here")

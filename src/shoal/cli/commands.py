@@ -368,10 +368,9 @@ def schema(file: str) -> None:
       shoal schema > shoal-plan.schema.json
       shoal schema evidence > shoal-evidence.schema.json
     """
-    from shoal.plan.json_schema import json_schema
     from shoal.report.evidence_file import evidence_schema
 
-    click.echo(json.dumps(json_schema() if file == "plan" else evidence_schema(), indent=2, default=str))
+    click.echo(json.dumps(shoal.Plan.json_schema() if file == "plan" else evidence_schema(), indent=2, default=str))
 
 
 @cli.command()

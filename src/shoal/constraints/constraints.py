@@ -12,10 +12,10 @@ from shoal.constraints.rounding import Lattice, decimals_needed, decimals_of, ro
 from shoal.constraints.rules import TOLERANCE, Clause, Linear, Rule, View, affine, bind
 from shoal.constraints.system import Domain, redundant, refuse_clashes
 from shoal.data.records import Records
+from shoal.data.schema import Policy
 from shoal.errors import ConstraintError, DataError, Refused, plural, quoted
 from shoal.judges.evidence import Verdict
 from shoal.kernels.arrays import Bools, Floats, floats
-from shoal.plan.model import Policy
 from shoal.step_result import StepResult
 
 SINGLE = 1e-6

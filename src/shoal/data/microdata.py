@@ -69,7 +69,7 @@ class Microdata:
         if unclassified := [name for name in frame.columns if name not in described.columns]:
             raise SchemaError(f"The released table has columns that the plan does not know: {quoted(unclassified)}.")
         columns = {name: _as_released(frame[name], described.columns[name]) for name in frame.columns}
-        return cls(frame=frame, schema=Schema(columns=columns), duckdb=duckdb)
+        return cls(frame=frame, schema=Schema(columns), duckdb=duckdb)
 
     def __repr__(self) -> str:
         return f"Microdata of {plural(len(self), 'record')} with the columns {quoted(self.frame.columns)}"
@@ -132,7 +132,7 @@ class Microdata:
         frame = base.with_columns(*columns).select(*kept, *new) if columns else base.select()
         described = {name: self.schema.columns[name] for name in kept}
         described |= {name: Column(role=records[name].role, level=records[name].level) for name in new}
-        return replace(self, frame=frame, schema=Schema(columns=described))
+        return replace(self, frame=frame, schema=Schema(described))
 
     def without_metadata(self) -> "Microdata":
         """The same table without what its frame carries beside the cells (see `shoal.data.frames`)."""
@@ -186,7 +186,7 @@ def as_records(
     if only is not None:
         kept = {name: column for name, column in schema.columns.items() if name in only or column.role in only}
         if kept:
-            frame, schema = frame.select(*kept), Schema(columns=kept)
+            frame, schema = frame.select(*kept), Schema(kept)
     records = Microdata.of(frame, schema).records
     return records if named else _add_confidential(records, confidential)
 

@@ -8,21 +8,29 @@ from pathlib import Path
 from typing import Annotated, Any, Literal, Self, get_args
 
 from annotated_types import Ge, Gt, Le
-from pydantic import BaseModel, ConfigDict, ValidationError, field_validator, model_validator
+from pydantic import BaseModel, ConfigDict, RootModel, ValidationError, field_validator, model_validator
 
 from shoal.data.hierarchy import Hierarchy
-from shoal.errors import SchemaError, quoted, unknown
+from shoal.errors import Mistake, SchemaError, quoted, unknown
+from shoal.parameters import HoldsCells, Setting, TablePath, broken_rules
 
 Role = Literal["identifier", "quasi-identifier", "confidential", "other", "weight", "household", "stratum"]
 Level = Literal["continuous", "ordinal", "nominal"]
 Scale = Literal["sd", "range", "mad", "rank", "none"]
 Missing = Literal["refuse", "drop", "impute", "category", "keep"]
 
+Policy = Literal["refuse", "report", "repair"]
+"""What happens to a table that comes in with edit rules broken."""
+
 ROLES: tuple[str, ...] = get_args(Role)
 LEVELS: tuple[str, ...] = get_args(Level)
 
 CHOICES: Mapping[str, tuple[str, ...]] = {"role": ROLES, "level": LEVELS}
 """Keys of a column that are answered with the nearest value there is."""
+
+
+TREES = "a file's name, {nested: ...}, {intervals: [...]} or {paths: [...]}"
+"""The forms of a hierarchy."""
 
 
 class Column(BaseModel):
@@ -58,13 +66,13 @@ class Column(BaseModel):
 
     role: Role
     level: Level | None = None
-    order: tuple[str | int | float | bool, ...] | None = None
-    hierarchy: str | dict[str, Any] | Hierarchy | None = None
+    order: Annotated[tuple[str | int | float | bool, ...] | None, HoldsCells()] = None
+    hierarchy: Annotated[str | dict[str, Any] | Hierarchy | None, TablePath()] = None
     missing: Missing | None = None
     scale: Scale = "sd"
-    weight: Annotated[float, Gt(0)] = 1.0
+    weight: Annotated[float, Gt(0), Setting()] = 1.0
     decimals: Annotated[int, Ge(0), Le(15)] | None = None
-    label: str | None = None
+    label: Annotated[str | None, HoldsCells()] = None
 
     @model_validator(mode="before")
     @classmethod
@@ -77,6 +85,13 @@ class Column(BaseModel):
         if order is not None and len(set(order)) < len(order):
             raise ValueError("a list of different categories")
         return order
+
+    @field_validator("hierarchy", mode="before")
+    @classmethod
+    def _file_or_tree(cls, hierarchy: Any) -> Any:
+        if not isinstance(hierarchy, (str, Mapping, Hierarchy, type(None))):
+            raise ValueError(TREES)
+        return hierarchy
 
     @property
     def missing_policy(self) -> Missing:
@@ -105,27 +120,36 @@ class Column(BaseModel):
                     raise SchemaError("the paths of a hierarchy must be a list of paths, each a list of labels.")
                 loaded = Hierarchy(tuple(tuple(str(label) for label in path) for path in paths))
             case _:
-                raise SchemaError("hierarchy must be a file name, {nested: ...} or {intervals: [...]}.")
+                raise SchemaError(f"hierarchy must be {TREES}.")
         loaded.codes(found)
         return loaded
 
 
-def mistakes(name: str, error: ValidationError) -> list[str]:
-    """What is wrong with the description of one column, in sentences."""
-    sentences = []
-    for problem in error.errors():
-        key = ".".join(str(part) for part in problem["loc"])
-        rule = problem["msg"].removeprefix("Value error, ").removeprefix("Input should be ")
-        came = f"; got {problem['input']!r}" if not isinstance(problem["input"], Mapping) else ""
-        sentence = (
-            unknown("key", key, list(Column.model_fields))
-            if problem["type"] == "extra_forbidden"
-            else unknown(key, problem["input"], CHOICES[key])
-            if key in CHOICES
-            else f"{key or 'the column'} must be {rule}{came}."
-        )
-        sentences.append(f"column '{name}': {sentence}")
-    return sentences
+def mistakes(problems: Iterable[Any]) -> list[Mistake]:
+    """What is wrong with the description of columns.
+
+    Parameters
+    ----------
+    problems
+        Of a pydantic ValidationError, the place of each counted from the column's name.
+    """
+    found: list[Mistake] = []
+    rules: dict[str, list[dict[str, Any]]] = {}
+    for problem in problems:
+        name, key = (*(str(part) for part in problem["loc"][:2]), "", "")[:2]
+        if not problem["loc"]:
+            found.append(((), f"{problem['msg'].removeprefix('Value error, ')}."))
+        elif problem["type"] == "extra_forbidden":
+            found.append(((name, key), f"column '{name}': {unknown('key', key, Column.model_fields)}"))
+        elif problem["type"] == "missing" or not key:
+            found.append(((name,), f"column '{name}' needs a role: one of {', '.join(ROLES)}."))
+        elif key in CHOICES:
+            found.append(((name, key), f"column '{name}': {unknown(key, problem['input'], CHOICES[key])}"))
+        else:
+            rules.setdefault(name, []).append({**problem, "loc": problem["loc"][1:]})
+    for name, broken in rules.items():
+        found += [((name, key), f"column '{name}': {key} {r}.") for key, r in broken_rules(Column, broken).items()]
+    return found
 
 
 def _as_numbers(categories: Iterable[str]) -> list[float]:
@@ -135,38 +159,48 @@ def _as_numbers(categories: Iterable[str]) -> list[float]:
         raise SchemaError("a hierarchy of intervals is for numbers, and the column holds text.") from None
 
 
-class Schema(BaseModel):
+class Schema(RootModel[dict[str, Column]]):
     """The columns of a table by name, every one with a role."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(frozen=True)
 
-    columns: dict[str, Column]
+    @property
+    def columns(self) -> dict[str, Column]:
+        return self.root
+
+    @model_validator(mode="before")
+    @classmethod
+    def _names_are_text(cls, value: Any) -> Any:
+        if not isinstance(value, Mapping):
+            return value
+        names = [str(name) for name in value]
+        if again := sorted({name for name in names if names.count(name) > 1}):
+            raise ValueError(f"column '{again[0]}' occurs more than once, as a number and as text")
+        return dict(zip(names, value.values()))
 
     @model_validator(mode="after")
     def _single_roles(self) -> Self:
-        for role in ("weight", "household", "stratum"):
-            if len(names := self.names(role)) > 1 and role != "stratum":
+        for role in ("weight", "household"):
+            if len(names := self.names(role)) > 1:
                 raise ValueError(f"at most one column may have the role '{role}'; got {quoted(names)}")
         return self
 
     @classmethod
     def of(cls, columns: "Schema | Mapping[str, Any]") -> "Schema":
-        """From `{name: role}` or `{name: {role: ..., level: ...}}`."""
+        """From `{name: role}` or `{name: {role: ..., level: ...}}`.
+
+        Raises
+        ------
+        SchemaError
+            Naming every mistake.
+        """
         if isinstance(columns, Schema):
             return columns
-        found, wrong = {}, []
-        for name, spec in columns.items():
-            try:
-                found[name] = Column.model_validate(spec)
-            except ValidationError as error:
-                wrong += mistakes(name, error)
-        if wrong:
-            raise SchemaError(" ".join(sentence[0].upper() + sentence[1:] for sentence in wrong))
         try:
-            return cls(columns=found)
+            return cls.model_validate(columns)
         except ValidationError as error:
-            rule = error.errors()[0]["msg"].removeprefix("Value error, ")
-            raise SchemaError(f"{rule[0].upper()}{rule[1:]}.") from None
+            sentences = [sentence for _, sentence in mistakes(error.errors())]
+            raise SchemaError(" ".join(sentence[0].upper() + sentence[1:] for sentence in sentences)) from None
 
     def names(self, *roles: str) -> tuple[str, ...]:
         return tuple(name for name, column in self.columns.items() if column.role in roles)

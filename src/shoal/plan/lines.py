@@ -1,6 +1,6 @@
 """YAML 1.2 in and out: comments and line numbers survive, `NO` and `012` are what they look like."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from io import StringIO
 from pathlib import Path
 from typing import Any
@@ -70,6 +70,25 @@ def _check_size(content: Any, path: str | Path) -> None:
             f"Plan '{path}': with its references written out it has more than {LARGEST:,} entries. "
             f"Write out what is meant."
         )
+
+
+def position(content: Any, place: Iterable[str | int]) -> tuple[int, int] | None:
+    """Line and column, from 1, of what the keys in `place` lead to, or of the nearest thing around it.
+
+    None for a plan that is no file: plain containers have no lines.
+    """
+    found = None
+    for part in place:
+        keys = {str(key): key for key in content} if isinstance(content, Mapping) else {}
+        key = keys.get(str(part), part)
+        try:
+            marks = content.lc
+            line, column = (marks.key if keys else marks.item)(key)
+            content = content[key]
+        except (AttributeError, KeyError, TypeError, IndexError):
+            break
+        found = line + 1, column + 1
+    return found
 
 
 def dump_yaml(content: Any) -> str:

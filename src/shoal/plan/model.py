@@ -11,34 +11,56 @@
     output: {format: csv}
 
 A step is a mapping with one key that names a kind (`partition` or `mask`) and a method in it; the other
-keys are the method's parameters, and which columns it works on. Every mistake of a plan file is reported at
-once, each with its line, its key, the rule and the nearest name that exists.
+keys are the method's parameters, and which columns it works on. From Python a method object may stand wherever such
+a mapping may. The plan is declared here once: its JSON schema, the checks of a file and what may be published of it
+follow from the fields below and their annotations.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from functools import cache
 from pathlib import Path
-from typing import Any, Literal, get_args
+from typing import Annotated, Any, ClassVar
 
-from pydantic import ValidationError
+from pydantic import BeforeValidator, ConfigDict, Field, TypeAdapter, ValidationError
+from pydantic.json_schema import SkipJsonSchema
 
 from shoal.data.records import Variable
-from shoal.data.schema import Column, Schema, mistakes
-from shoal.errors import InputError, PlanError, plural, quoted, unknown
-from shoal.methods import build, spec_of
+from shoal.data.schema import Column, Policy, Schema
+from shoal.errors import Mistake, PlanError, plural
+from shoal.methods import spec_of
 from shoal.plan.lines import dump_yaml, load_yaml, plain
-from shoal.plan.steps import FORMATS, MaskStep, Output, PartitionStep
+from shoal.plan.mistakes import NO_COLUMNS, in_words
+from shoal.plan.named import NamedBy, read_method, read_step
+from shoal.plan.sections import EditRules, Exploration, Output
+from shoal.plan.steps import MaskStep, PartitionStep
 
-Policy = Literal["refuse", "report", "repair"]
-"""What happens to a table that comes in with rules broken."""
-POLICIES: tuple[str, ...] = get_args(Policy)
-EXAMPLES = {"partition": "mdav", "privacy": "k-anonymity", "risk": "distance-linkage"}
-"""A method of each kind, to show how one is named."""
 NOBODY = (
     "no column is a quasi-identifier, so every privacy requirement would hold emptily. "
     "Give the columns that others may know the role quasi-identifier."
 )
-SECTIONS = ("columns", "steps", "requirements", "measures", "constraints", "output", "explore")
+
+Step = Annotated[
+    Any, NamedBy(("partition", "mask"), lambda item, context: read_step(item, context and context["columns"]))
+]
+Requirement = Annotated[
+    Any,
+    NamedBy(
+        ("privacy",),
+        lambda item, _: read_method({"privacy": item} if isinstance(item, str) else item, ("privacy",)),
+        short=True,
+    ),
+]
+Measured = Annotated[Any, NamedBy(("risk", "utility"), lambda item, _: read_method(item, ("risk", "utility")))]
+
+
+def _empty(kind: Any) -> Any:
+    """A section that is there and says nothing is as one that is not there."""
+    return BeforeValidator(lambda value: kind() if value is None else value)
+
+
+def _no_section(value: Any) -> Any:
+    raise ValueError("a plan does not say where it lies")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -55,45 +77,74 @@ class Plan:
         Privacy models that the finished table must satisfy.
     measures
         Measures of risk and utility to take beside those that every release reports.
-    constraints
-        Edit rules that every record of the release must satisfy.
-    broken_rules
-        What happens when the input itself breaks a constraint: refuse, report or repair.
+    edit_rules
+        What every record of the release must satisfy.
     output
         How the release is written.
     explore
         Methods and ranges of parameters for `shoal.explore`; `protect` takes no notice of it.
     folder
-        Where file names in the plan are looked up.
+        Where file names in the plan are looked up: the plan file's own folder.
     """
 
-    schema: Schema
-    steps: tuple[PartitionStep | MaskStep, ...] = ()
-    requirements: tuple[Any, ...] = ()
-    measures: tuple[Any, ...] = ()
-    constraints: tuple[str, ...] = ()
-    broken_rules: Policy = "refuse"
-    output: Output = field(default_factory=Output)
-    explore: Mapping[str, Any] = field(default_factory=dict)
-    folder: Path = field(default_factory=Path)
+    __pydantic_config__: ClassVar[ConfigDict] = ConfigDict(
+        extra="forbid", arbitrary_types_allowed=True, title="shoal plan"
+    )
+
+    schema: Annotated[Schema, Field(alias="columns")]
+    steps: Annotated[tuple[Step, ...], _empty(tuple)] = ()
+    requirements: Annotated[tuple[Requirement, ...], _empty(tuple)] = ()
+    measures: Annotated[tuple[Measured, ...], _empty(tuple)] = ()
+    edit_rules: Annotated[EditRules, Field(alias="constraints"), _empty(EditRules)] = field(default_factory=EditRules)
+    output: Annotated[Output, _empty(Output)] = field(default_factory=Output)
+    explore: Exploration | None = None
+    folder: Annotated[SkipJsonSchema[Path], BeforeValidator(_no_section)] = field(default_factory=Path)
 
     def __post_init__(self) -> None:
-        if self.requirements and not self.schema.names("quasi-identifier"):
-            raise PlanError(f"requirements: {NOBODY}")
+        if not self.schema.columns:
+            raise PlanError(NO_COLUMNS, [(("columns",), NO_COLUMNS)])
+        if self.schema.names("quasi-identifier"):
+            return
+        mistakes: list[Mistake] = [(("requirements",), f"requirements: {NOBODY}")] * bool(self.requirements)
+        for number, step in enumerate(self.steps):
+            if isinstance(step, PartitionStep) and not step.columns:
+                mistakes.append((("steps", number), f"steps {number + 1}: it names no columns. {NOBODY}"))
+        if mistakes:
+            raise PlanError(" ".join(sentence for _, sentence in mistakes), mistakes)
 
     def __repr__(self) -> str:
         steps = ", ".join(step.name for step in self.steps) or "none"
         required = ", ".join(model.method_name for model in self.requirements) or "nothing"
         return f"Plan for {plural(len(self.schema.columns), 'column')}; steps: {steps}; requires: {required}"
 
+    @property
+    def constraints(self) -> tuple[str, ...]:
+        return self.edit_rules.rules
+
+    @property
+    def broken_rules(self) -> Policy:
+        return self.edit_rules.broken_rules
+
     @classmethod
-    def of(cls, plan: "Plan | Mapping[str, Any] | str | Path") -> "Plan":
-        """From a plan, a mapping of its sections, or the path of a YAML file."""
-        if isinstance(plan, Plan):
-            return plan
+    def of(cls, plan: "Plan | Mapping[str, Any] | str | Path", folder: str | Path | None = None) -> "Plan":
+        """From a plan, a mapping of its sections, or the path of a YAML file.
+
+        Parameters
+        ----------
+        folder
+            Where file names in the plan are looked up; by default beside the plan's file, and for a mapping in the
+            working directory.
+
+        Raises
+        ------
+        PlanError
+            Naming every mistake.
+        """
         if isinstance(plan, (str, Path)):
-            return cls.read(plan)
-        return _Reader(Path()).plan(plan)
+            return _read(load_yaml(plan), str(plan), Path(plan).parent if folder is None else Path(folder))
+        if isinstance(plan, Plan):
+            return plan if folder is None else replace(plan, folder=Path(folder))
+        return _read(plan, "plan", Path(folder or ""))
 
     @classmethod
     def read(cls, path: str | Path) -> "Plan":
@@ -102,9 +153,15 @@ class Plan:
         Raises
         ------
         PlanError
-            Naming every mistake with its line.
+            Naming every mistake with its line and column.
         """
-        return _Reader(Path(path).parent, str(path)).plan(load_yaml(path))
+        return cls.of(Path(path))
+
+    @staticmethod
+    def json_schema() -> dict[str, Any]:
+        """The JSON schema of plan files, for editors that complete and check."""
+        schema = _adapter().json_schema(by_alias=True)
+        return {"$schema": "https://json-schema.org/draft/2020-12/schema", **schema}
 
     @property
     def pseudonyms(self) -> set[str]:
@@ -124,199 +181,55 @@ class Plan:
 
     def as_mapping(self) -> dict[str, Any]:
         """The sections from which `Plan.of` makes the same plan again; defaults are spelled out."""
-        columns = {
-            name: column.model_dump(mode="json", exclude_defaults=True, exclude={"hierarchy"})
-            | ({"hierarchy": _plain_hierarchy(column)} if column.hierarchy is not None else {})
-            for name, column in self.schema.columns.items()
-        }
-        return {
-            "columns": columns,
+        sections = {
+            "columns": {name: _described(column) for name, column in self.schema.columns.items()},
             "steps": [step.as_mapping() for step in self.steps],
-            "requirements": [_keyed("privacy", model) for model in self.requirements],
-            **({"measures": [_keyed(m.method_kind, m) for m in self.measures]} if self.measures else {}),
-            **(
-                {"constraints": {"rules": list(self.constraints), "broken_rules": self.broken_rules}}
-                if self.constraints
-                else {}
-            ),
-            "output": self.output.as_mapping(),
-            **({"explore": dict(self.explore)} if self.explore else {}),
+            "requirements": [_keyed(model) for model in self.requirements],
+            "measures": [_keyed(measure) for measure in self.measures],
+            "constraints": self.edit_rules.model_dump(mode="json") if self.constraints else {},
+            "output": self.output.model_dump(),
+            "explore": plain(self.explore.model_dump()) if self.explore else {},
         }
+        return {name: said for name, said in sections.items() if said or name not in UNSAID}
 
     def as_yaml(self) -> str:
         """The plan as a file."""
         return dump_yaml(self.as_mapping())
 
 
-def _plain_hierarchy(column: Column) -> Any:
-    if isinstance(column.hierarchy, (str, dict)):
-        return column.hierarchy
-    return {"paths": [list(path) for path in column.hierarchy.paths]} if column.hierarchy else None
+SECTIONS = ("columns", "steps", "requirements", "measures", "constraints", "output", "explore")
+
+UNSAID = ("measures", "constraints", "explore")
+"""Sections that are left out where they say nothing."""
 
 
-def _keyed(kind: str, method: Any) -> dict[str, Any]:
+def _described(column: Column) -> dict[str, Any]:
+    said = column.model_dump(mode="json", exclude_defaults=True, exclude={"hierarchy"})
+    hierarchy = column.hierarchy
+    if hierarchy is None:
+        return said
+    inline = hierarchy if isinstance(hierarchy, (str, dict)) else {"paths": [list(path) for path in hierarchy.paths]}
+    return {**said, "hierarchy": inline}
+
+
+def _keyed(method: Any) -> dict[str, Any]:
     spec = spec_of(method)
-    return {kind: spec.pop("method"), **spec}
+    return {method.method_kind: spec.pop("method"), **spec}
 
 
-class _Reader:
-    """Turns sections into a Plan and gathers every mistake on the way."""
-
-    def __init__(self, folder: Path, source: str = "plan") -> None:
-        self.folder = folder
-        self.source = source
-        self.mistakes: list[str] = []
-
-    def plan(self, sections: Any) -> Plan:
-        if not isinstance(sections, Mapping):
-            raise PlanError(f"{self.source}: a plan is a mapping with the sections {', '.join(SECTIONS)}.")
-        for key in sections:
-            if key not in SECTIONS:
-                self._mistake(sections, key, unknown("section", key, SECTIONS))
-        schema = self._schema(sections)
-        parts: dict[str, Any] = {
-            "steps": tuple(self._each(sections, "steps", self._step)),
-            "requirements": tuple(self._each(sections, "requirements", self._requirement)),
-            "measures": tuple(self._each(sections, "measures", self._measure)),
-            "output": self._output(sections),
-            "explore": self._explore(sections),
-            **self._constraints(sections),
-        }
-        if schema is not None:
-            self._check_columns(sections, schema, parts["steps"])
-        if self.mistakes or schema is None:
-            raise PlanError("\n".join(self.mistakes))
-        return Plan(schema=schema, folder=self.folder, **parts)
-
-    def _mistake(self, holder: Any, key: Any, sentence: str) -> None:
-        where = self.source
-        try:
-            marks = holder.lc
-            line = (marks.key if isinstance(holder, Mapping) else marks.item)(key)[0]
-            where += f", line {line + 1}"
-        except (AttributeError, KeyError, TypeError, IndexError):
-            pass  # a plan given as plain mappings has no lines
-        self.mistakes.append(f"{where}: {sentence}")
-
-    def _schema(self, sections: Mapping[str, Any]) -> Schema | None:
-        columns = sections.get("columns")
-        if not isinstance(columns, Mapping) or not columns:
-            self._mistake(sections, "columns", "the section 'columns' must give every column a role.")
-            return None
-        found: dict[str, Column] = {}
-        for name, spec in columns.items():
-            if str(name) in found:
-                self._mistake(columns, name, f"column '{name}' occurs more than once, as a number and as text.")
-            try:
-                found[str(name)] = Column.model_validate(plain(spec))
-            except ValidationError as error:
-                for sentence in mistakes(str(name), error):
-                    self._mistake(columns, name, sentence)
-        try:
-            return Schema(columns=found)
-        except ValidationError as error:
-            self._mistake(sections, "columns", error.errors()[0]["msg"].removeprefix("Value error, ") + ".")
-            return None
-
-    def _each(self, sections: Mapping[str, Any], key: str, make: Any) -> Iterator[Any]:
-        items = sections.get(key) or []
-        if not isinstance(items, Sequence) or isinstance(items, str):
-            self._mistake(sections, key, f"the section '{key}' must be a list.")
-            return
-        for number, item in enumerate(items):
-            try:
-                yield make(plain(item))
-            except InputError as error:
-                self._mistake(items, number, f"{key} {number + 1}: {error}")
-
-    def _step(self, item: Any) -> PartitionStep | MaskStep:
-        spec = _one_kind(item, ("partition", "mask"))
-        columns = _names(spec.pop("columns", ()), "columns")
-        if "mask" in spec:
-            return MaskStep(method=build("mask", spec), columns=columns)
-        by = _names(spec.pop("by", ()), "by")
-        replacement = build("replace", spec.pop("replace", "centroid"))
-        small = spec.pop("small_strata", "refuse")
-        if small not in ("refuse", "merge"):
-            raise PlanError(unknown("value of small_strata", small, ("refuse", "merge")))
-        return PartitionStep(
-            method=build("partition", spec), replace=replacement, columns=columns, by=by, small_strata=small
-        )
-
-    def _requirement(self, item: Any) -> Any:
-        return build("privacy", _one_kind({"privacy": item} if isinstance(item, str) else item, ("privacy",)))
-
-    def _measure(self, item: Any) -> Any:
-        spec = _one_kind(item, ("risk", "utility"))
-        return build("risk" if "risk" in spec else "utility", spec)
-
-    def _output(self, sections: Mapping[str, Any]) -> Output:
-        given = plain(sections.get("output") or {})
-        if not isinstance(given, Mapping):
-            self._mistake(sections, "output", "output must be a mapping, as in {format: csv}.")
-            return Output()
-        given = dict(given)
-        known = Output().as_mapping()
-        for key, value in list(given.items()):
-            if key not in known:
-                self._mistake(sections["output"], key, unknown("key of output", key, known))
-                del given[key]
-            elif key == "format" and value not in FORMATS:
-                self._mistake(sections["output"], key, unknown("format", value, FORMATS))
-            elif key != "format" and not isinstance(value, bool):
-                self._mistake(sections["output"], key, f"{key} must be true or false; got {value!r}.")
-        return Output(**given)
-
-    def _explore(self, sections: Mapping[str, Any]) -> Mapping[str, Any]:
-        given = plain(sections.get("explore") or {})
-        if not isinstance(given, Mapping):
-            self._mistake(sections, "explore", "explore must be a mapping with the key 'method' and ranges.")
-            return {}
-        return given
-
-    def _constraints(self, sections: Mapping[str, Any]) -> dict[str, Any]:
-        given = plain(sections.get("constraints") or [])
-        policy = "refuse"
-        if isinstance(given, Mapping):
-            for key in given:
-                if key not in ("rules", "broken_rules"):
-                    self._mistake(
-                        sections["constraints"], key, unknown("key of constraints", key, ("rules", "broken_rules"))
-                    )
-            policy, given = given.get("broken_rules", "refuse"), given.get("rules", [])
-        if policy not in POLICIES:
-            self._mistake(sections, "constraints", unknown("value of broken_rules", policy, POLICIES))
-        if not isinstance(given, list) or not all(isinstance(rule, str) for rule in given):
-            self._mistake(sections, "constraints", "constraints must be a list of rules, each a text.")
-            given = []
-        return {"constraints": tuple(given), "broken_rules": policy}
-
-    def _check_columns(self, sections: Mapping[str, Any], schema: Schema, steps: Sequence[Any]) -> None:
-        if not schema.names("quasi-identifier"):
-            if sections.get("requirements"):
-                self._mistake(sections, "requirements", NOBODY)
-            for number, step in enumerate(steps):
-                if isinstance(step, PartitionStep) and not step.columns:
-                    self._mistake(sections["steps"], number, f"steps {number + 1}: it names no columns. {NOBODY}")
-        for number, step in enumerate(steps):
-            named = (*step.columns, *(step.by if isinstance(step, PartitionStep) else ()))
-            for name in dict.fromkeys(named):
-                if name not in schema.columns and name not in sections["columns"]:  # a wrong column is told once
-                    sentence = unknown("column", name, schema.columns)
-                    self._mistake(sections["steps"], number, f"steps {number + 1}: {sentence}")
+@cache
+def _adapter() -> TypeAdapter[Plan]:
+    return TypeAdapter(Plan)
 
 
-def _one_kind(item: Any, kinds: tuple[str, ...]) -> dict[str, Any]:
-    if not isinstance(item, Mapping) or sum(kind in item for kind in kinds) != 1:
-        raise PlanError(
-            f"must be a mapping with exactly one of the keys {quoted(kinds)}, as in "
-            f"{{{kinds[0]}: {EXAMPLES[kinds[0]]}}}."
-        )
-    return dict(item)
-
-
-def _names(value: Any, key: str) -> tuple[str, ...]:
-    listed = [value] if isinstance(value, str) else value
-    if not isinstance(listed, (list, tuple)):
-        raise PlanError(f"{key} must be a list of column names; got {type(value).__name__}.")
-    return tuple(str(name) for name in listed)
+def _read(sections: Any, source: str, folder: Path) -> Plan:
+    """A plan from its sections; where they know lines and columns, mistakes are told with them."""
+    if not isinstance(sections, Mapping):
+        raise PlanError(f"{source}: a plan is a mapping with the sections {', '.join(SECTIONS)}.")
+    columns = sections.get("columns")
+    context = {"columns": [str(name) for name in columns]} if isinstance(columns, Mapping) else None
+    try:
+        plan = _adapter().validate_python(plain(sections), context=context)
+    except ValidationError as error:
+        raise PlanError(in_words(error, sections, source, SECTIONS)) from None
+    return replace(plan, folder=folder)

@@ -1,11 +1,12 @@
-"""The parts of a plan: steps that change the table, and how it is written."""
+"""The steps of a plan, which change the table."""
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Annotated, Any, Literal
 
-from shoal.methods import spec_of
+from shoal.methods import nested, spec_of
 
-FORMATS = ("csv", "parquet", "xlsx", "sav", "dta", "xpt")
+SmallStrata = Literal["refuse", "merge"]
+"""What happens to a stratum of fewer records than a group needs."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -25,10 +26,10 @@ class PartitionStep:
     """
 
     method: Any
-    replace: Any
+    replace: Annotated[Any, nested("replace")]
     columns: tuple[str, ...] = ()
     by: tuple[str, ...] = ()
-    small_strata: str = "refuse"
+    small_strata: SmallStrata = "refuse"
 
     @property
     def name(self) -> str:
@@ -68,26 +69,3 @@ class MaskStep:
     def as_mapping(self) -> dict[str, Any]:
         spec = spec_of(self.method)
         return {"mask": spec.pop("method"), **spec, **({"columns": list(self.columns)} if self.columns else {})}
-
-
-@dataclass(frozen=True, kw_only=True)
-class Output:
-    """How the release is written.
-
-    Parameters
-    ----------
-    format
-        One of csv, parquet, xlsx, sav (SPSS), dta (Stata), xpt (SAS transport).
-    shuffle
-        Release the records in random order, so that their order tells nothing. Otherwise they stand in the order
-        of the original, and whoever knows that order (of admission, of the alphabet) finds people by it.
-    guard_formulas
-        In CSV and Excel, put an apostrophe before text that a spreadsheet would run as a formula.
-    """
-
-    format: str = "csv"
-    shuffle: bool = True
-    guard_formulas: bool = False
-
-    def as_mapping(self) -> dict[str, Any]:
-        return {"format": self.format, "shuffle": self.shuffle, "guard_formulas": self.guard_formulas}

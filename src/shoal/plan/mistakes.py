@@ -1,0 +1,85 @@
+"""What pydantic finds wrong with a plan, in the words of the house, each with its line and column."""
+
+from collections.abc import Collection, Iterator, Mapping
+from typing import Any, Literal, get_args, get_origin
+
+from pydantic import BaseModel, ValidationError
+
+from shoal.data.schema import mistakes as of_columns
+from shoal.errors import Mistake, unknown
+from shoal.plan.lines import position
+from shoal.plan.sections import EditRules, Exploration, Output
+
+KEYED: Mapping[str, type[BaseModel]] = {"constraints": EditRules, "output": Output, "explore": Exploration}
+"""Sections that are mappings with keys of their own."""
+
+NO_COLUMNS = "the section 'columns' must give every column a role."
+
+MUST_BE = {
+    "columns": NO_COLUMNS,
+    "constraints": "constraints must be a list of rules, each a text.",
+    "output": "output must be a mapping, as in {format: csv}.",
+    "explore": "explore must be a mapping with the key 'method' and ranges.",
+}
+"""What a section is answered with that is something else altogether."""
+
+
+def in_words(error: ValidationError, sections: Any, source: str, known: Collection[str]) -> str:
+    """Every mistake on a line of its own: 'plan.yaml, line 3, column 5: what is wrong'.
+
+    Parameters
+    ----------
+    sections
+        The plan as it was read, with lines and columns if it came from a file.
+    source
+        What the plan is called.
+    known
+        The sections that there are.
+    """
+    found: list[Mistake] = []
+    columns = []
+    for problem in error.errors():
+        of_one = len(problem["loc"]) > 1 or problem["type"] == "value_error"
+        if problem["loc"][:1] == ("columns",) and of_one:
+            columns.append({**problem, "loc": problem["loc"][1:]})
+        else:
+            found += _mistakes(problem, known)
+    found += [(("columns", *place), sentence) for place, sentence in of_columns(columns)]
+    placed = {(position(sections, place) or (0, 0), sentence) for place, sentence in found}
+    return "\n".join(f"{source}{_where(at)}: {sentence}" for at, sentence in sorted(placed))
+
+
+def _where(at: tuple[int, int]) -> str:
+    return f", line {at[0]}, column {at[1]}" if at[0] else ""
+
+
+def _mistakes(problem: Mapping[str, Any], known: Collection[str]) -> Iterator[Mistake]:
+    place = problem["loc"]
+    section = str(place[0]) if place else ""
+    error = problem.get("ctx", {}).get("error")
+    if len(place) == 1 and section not in known:
+        yield place, unknown("section", section, known)
+    elif not place:  # sections that do not go together
+        yield from getattr(error, "mistakes", ()) or [((), problem["msg"].removeprefix("Value error, "))]
+    elif section in KEYED:
+        yield place, _of_key(section, problem)
+    elif len(place) == 1:
+        yield place, MUST_BE.get(section, f"the section '{section}' must be a list.")
+    else:
+        for inner, sentence in getattr(error, "mistakes", ()) or [((), str(error))]:
+            yield (*place, *inner), f"{section} {place[1] + 1}: {sentence}"
+
+
+def _of_key(section: str, problem: Mapping[str, Any]) -> str:
+    """What is wrong with a section that has keys, or with one of them."""
+    key = str(problem["loc"][1]) if len(problem["loc"]) > 1 else ""
+    keys = KEYED[section].model_fields
+    if problem["type"] == "value_error":
+        return f"{section}: {problem['msg'].removeprefix('Value error, ')}."
+    if problem["type"] == "extra_forbidden":
+        return unknown(f"key of {section}", key, keys)
+    if problem["type"] == "bool_type":
+        return f"{key} must be true or false; got {problem['input']!r}."
+    if key in keys and get_origin(keys[key].annotation) is Literal:
+        return unknown(f"value of {key}", problem["input"], get_args(keys[key].annotation))
+    return MUST_BE[section]

@@ -1,0 +1,150 @@
+"""Places of a plan that take a registered method: `{mask: rank-swap, columns: [income], p: 0.05}`.
+
+One key names the kind and its value the method, so that the alternatives are a union discriminated by that key. The
+union is built from the registry: a method that is added is a new alternative at once. What a mapping says is
+checked by the method itself, which knows its rules; an object of the kind may stand where a mapping may.
+"""
+
+from collections.abc import Callable, Collection, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import MISSING, dataclass, fields
+from typing import Annotated, Any, Literal, Union, cast, get_args, get_type_hints
+
+from pydantic import ConfigDict, Discriminator, GetCoreSchemaHandler, GetJsonSchemaHandler, TypeAdapter, create_model
+from pydantic_core import CoreSchema, core_schema
+
+from shoal.errors import InputError, Mistake, ParameterError, PlanError, quoted, unknown
+from shoal.methods import Entry, build, registered, spec_of
+from shoal.plan.lines import plain
+from shoal.plan.steps import MaskStep, PartitionStep, SmallStrata
+
+EXAMPLES = {"partition": "mdav", "privacy": "k-anonymity", "risk": "distance-linkage"}
+"""A method of each kind, to show how one is named."""
+
+STEPS: Mapping[str, type[Any]] = {"partition": PartitionStep, "mask": MaskStep}
+"""The step that a method of a kind makes; its further keys are the step's fields."""
+
+SMALL_STRATA: tuple[str, ...] = get_args(SmallStrata)
+
+
+@dataclass(frozen=True, slots=True)
+class NamedBy:
+    """Annotation of such a place.
+
+    Parameters
+    ----------
+    kinds
+        Kinds of methods that may stand there; the first is shown as the example.
+    read
+        From what a plan says, and pydantic's context, to the value.
+    short
+        Whether a bare name may stand for the method with its defaults.
+    """
+
+    kinds: tuple[str, ...]
+    read: Callable[[Any, Any], Any]
+    short: bool = False
+
+    def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
+        return core_schema.with_info_plain_validator_function(lambda item, info: self.read(item, info.context))
+
+    def __get_pydantic_json_schema__(self, schema: CoreSchema, handler: GetJsonSchemaHandler) -> dict[str, Any]:
+        unions: list[Any] = []
+        for kind in self.kinds:
+            alternatives: Any = Union[tuple(_described(entry) for entry in registered(kind))]  # noqa: UP007
+            unions.append(Annotated[alternatives, Discriminator(kind)])
+        if self.short:
+            unions.append(Literal[tuple(entry.name for kind in self.kinds for entry in registered(kind))])
+        return handler(_core_schema(Union[tuple(unions)])  # noqa: UP007)
+
+
+def _core_schema(annotation: Any) -> CoreSchema:
+    return TypeAdapter(annotation).core_schema
+
+
+def _described(entry: Entry) -> Any:
+    """A model of one method as a plan names it, for the JSON schema."""
+    hints = get_type_hints(entry.cls, include_extras=True)
+    keys: dict[str, Any] = {entry.kind: (Literal[entry.name], ...)}
+    for name, default in entry.parameters.items():
+        keys[name] = (hints[name], ... if default is MISSING else spec_of(default) if _is_method(default) else default)
+    if entry.kind in STEPS:
+        hints = get_type_hints(STEPS[entry.kind], include_extras=True)
+        for f in _own_keys(entry.kind):
+            keys.setdefault(f.name, (hints[f.name], "centroid" if f.name == "replace" else f.default))
+    config = ConfigDict(extra="forbid", arbitrary_types_allowed=True, title=entry.title, protected_namespaces=())
+    return create_model(entry.cls.__name__, __config__=config, __doc__=entry.source, **keys)
+
+
+def _own_keys(kind: str) -> list[Any]:
+    """The fields of a step beside its method: the keys that are no parameters."""
+    return [f for f in fields(STEPS[kind]) if f.name != "method"]
+
+
+def _is_method(value: Any) -> bool:
+    return hasattr(value, "method_kind")
+
+
+def read_method(item: Any, kinds: tuple[str, ...]) -> Any:
+    """A method of one of the kinds."""
+    kind, spec = _one_kind(item, kinds)
+    return build(kind, spec)
+
+
+def read_step(item: Any, columns: Collection[str] | None) -> PartitionStep | MaskStep:
+    """A step; every mistake in it is told at once.
+
+    Parameters
+    ----------
+    columns
+        Those that the plan describes, which a step may name; None if it need not be checked here.
+    """
+    if isinstance(item, (PartitionStep, MaskStep)):
+        return item
+    kind, spec = _one_kind(item, tuple(STEPS))
+    given = {f.name: spec.pop(f.name) for f in _own_keys(kind) if f.name in spec}
+    mistakes: list[Mistake] = []
+    with _gathering(mistakes):
+        method = build(kind, spec)
+    for key in given.keys() & {"columns", "by"}:
+        with _gathering(mistakes, key):
+            given[key] = _names(given[key], key, columns)
+    if kind == "partition":
+        with _gathering(mistakes, "replace"):
+            given["replace"] = build("replace", given.get("replace", "centroid"))
+        with _gathering(mistakes, "small_strata"):
+            if given.get("small_strata", "refuse") not in SMALL_STRATA:
+                raise PlanError(unknown("value of small_strata", given["small_strata"], SMALL_STRATA))
+    if mistakes:
+        raise ParameterError(" ".join(sentence for _, sentence in mistakes), mistakes)
+    return cast(PartitionStep | MaskStep, STEPS[kind](method=method, **given))
+
+
+@contextmanager
+def _gathering(mistakes: list[Mistake], *place: str) -> Iterator[None]:
+    """Note what is wrong, and where, instead of ending with it."""
+    try:
+        yield
+    except InputError as error:
+        mistakes += [((*place, *inner), sentence) for inner, sentence in error.mistakes or (((), str(error)),)]
+
+
+def _one_kind(item: Any, kinds: tuple[str, ...]) -> tuple[str, dict[str, Any]]:
+    """The kind that a place names, and what it says; a method object says all by itself."""
+    if _is_method(item):
+        item = {item.method_kind: item}
+    named = [kind for kind in kinds if isinstance(item, Mapping) and kind in item]
+    if len(named) != 1:
+        keys = f"exactly one of the keys {quoted(kinds)}" if len(kinds) > 1 else f"the key '{kinds[0]}'"
+        raise PlanError(f"must be a mapping with {keys}, as in {{{kinds[0]}: {EXAMPLES[kinds[0]]}}}.")
+    return named[0], dict(plain(item))
+
+
+def _names(value: Any, key: str, known: Collection[str] | None) -> tuple[str, ...]:
+    listed = [value] if isinstance(value, str) else value
+    if not isinstance(listed, (list, tuple)):
+        raise PlanError(f"{key} must be a list of column names; got {type(value).__name__}.")
+    names = tuple(str(name) for name in listed)
+    if known is not None and (strange := [name for name in names if name not in known]):
+        raise PlanError(unknown("column", strange[0], known))
+    return names

@@ -1,0 +1,109 @@
+"""The sections of a plan that are plain settings: edit rules, output, exploration."""
+
+from collections.abc import Mapping
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, model_validator
+
+from shoal.data.schema import Policy
+from shoal.parameters import HoldsCells, Setting
+
+CLOSED = ConfigDict(frozen=True, extra="forbid")
+
+
+class EditRules(BaseModel):
+    """What every record of the release must satisfy; a list stands for its `rules`.
+
+    Parameters
+    ----------
+    rules
+        Rules such as `net + tax == gross`, `0 <= age <= 110` or `sex == 'male' -> pregnant == 0`.
+    broken_rules
+        What happens when the input itself breaks a rule: refuse, report or repair.
+    """
+
+    model_config = CLOSED
+
+    rules: Annotated[tuple[str, ...], HoldsCells()] = ()
+    broken_rules: Policy = "refuse"
+
+    @model_validator(mode="before")
+    @classmethod
+    def _rules_alone(cls, value: Any) -> Any:
+        return {"rules": value} if isinstance(value, (list, tuple)) else value
+
+
+class Output(BaseModel):
+    """How the release is written.
+
+    Parameters
+    ----------
+    format
+        One of csv, parquet, xlsx, sav (SPSS), dta (Stata), xpt (SAS transport).
+    shuffle
+        Release the records in random order, so that their order tells nothing. Otherwise they stand in the order
+        of the original, and whoever knows that order (of admission, of the alphabet) finds people by it.
+    guard_formulas
+        In CSV and Excel, put an apostrophe before text that a spreadsheet would run as a formula.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
+
+    format: Literal["csv", "parquet", "xlsx", "sav", "dta", "xpt"] = "csv"
+    shuffle: bool = True
+    guard_formulas: bool = False
+
+
+NAMES_OR_STEPS = "method must be a list of names, as in [mdav, rank-swap], or a mapping from names to lists of steps"
+
+
+class Exploration(BaseModel):
+    """Methods and ranges of parameters for `shoal.explore`; `protect` takes no notice of it.
+
+    Every key besides these is a range: the name of a parameter, and a value or a list of values to try.
+
+    Parameters
+    ----------
+    method
+        Names of methods; or by name the steps of a candidate, in which lists are ranges.
+    risk, utility
+        The two measures by which candidates are compared.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="allow")
+
+    method: Annotated[tuple[str, ...] | dict[str, tuple[dict[str, Any], ...]], Setting()]
+    risk: Annotated[str, Setting()] = "distance-linkage"
+    utility: Annotated[str, Setting()] = "sse"
+
+    @model_validator(mode="before")
+    @classmethod
+    def _says_what_to_try(cls, value: Any) -> Any:
+        if not isinstance(value, Mapping):
+            return value
+        if not (method := value.get("method")):
+            raise ValueError("needs the key 'method' with at least one method, as in method: [mdav, rank-swap]")
+        if not isinstance(method, (list, tuple, Mapping)) or not all(isinstance(name, str) for name in method):
+            raise ValueError(NAMES_OR_STEPS)
+        for name, steps in method.items() if isinstance(method, Mapping) else ():
+            if not (isinstance(steps, (list, tuple)) and all(isinstance(step, Mapping) for step in steps)):
+                raise ValueError(f"'{name}' must be a list of steps, as in [{{partition: mdav, k: [3, 5]}}]")
+        for axis in ("risk", "utility"):
+            if not isinstance(value.get(axis, ""), str):
+                raise ValueError(
+                    f"{axis} must be the name of a measure; name one with parameters in the section measures as well"
+                )
+        return value
+
+    @property
+    def candidates(self) -> dict[str, tuple[dict[str, Any], ...] | None]:
+        """By name the steps to try; None for a name that is a method's own."""
+        return dict(self.method) if isinstance(self.method, dict) else dict.fromkeys(self.method)
+
+    @property
+    def ranges(self) -> dict[str, list[Any]]:
+        """For each further key the values to try."""
+        return {
+            key: list(value) if isinstance(value, (list, tuple)) else [value]
+            for key, value in (self.model_extra or {}).items()
+        }
