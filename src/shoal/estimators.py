@@ -8,7 +8,6 @@ from sklearn.utils.validation import validate_data
 
 from shoal.data.records import Records
 from shoal.data.schema import Scale
-from shoal.errors import ParameterError
 from shoal.methods import build, entry
 from shoal.partition.base import Partitioner
 

@@ -51,11 +51,11 @@ class NamedBy:
     def __get_pydantic_json_schema__(self, schema: CoreSchema, handler: GetJsonSchemaHandler) -> dict[str, Any]:
         unions: list[Any] = []
         for kind in self.kinds:
-            alternatives: Any = Union[tuple(_described(entry) for entry in registered(kind))]  # noqa: UP007
+            alternatives: Any = Union[tuple(_described(entry) for entry in registered(kind))]  # noqa: UP007 - made of a list
             unions.append(Annotated[alternatives, Discriminator(kind)])
         if self.short:
             unions.append(Literal[tuple(entry.name for kind in self.kinds for entry in registered(kind))])
-        return handler(_core_schema(Union[tuple(unions)])  # noqa: UP007)
+        return handler(_core_schema(Union[tuple(unions)]))  # noqa: UP007 - made of a list
 
 
 def _core_schema(annotation: Any) -> CoreSchema:
