@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV   ?= .venv
 BIN    := $(VENV)/bin
 
-.PHONY: demo test check native sanitize clean docs
+.PHONY: demo test check format test-matrix native sanitize clean docs
 
 demo: $(VENV)/runs
 	$(BIN)/shoal demo --out demo
@@ -11,9 +11,24 @@ demo: $(VENV)/runs
 test: $(VENV)/tests
 	OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist loadfile
 
-check: $(VENV)/tests
+# All that is not a test of behaviour: format, lint, types, layers, documentation, sanitizers.
+check: $(VENV)/checks
+	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy
+	$(BIN)/python -m pytest -q tests/test_layers.py
+	$(BIN)/sphinx-build -W --keep-going -q -b html docs docs/_build
+	PATH="$(abspath $(BIN)):$$PATH" $(MAKE) sanitize PYTHON=$(abspath $(BIN))/python
+
+format: $(VENV)/tests
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+# The suite in other surroundings: oldest and newest dependencies, Pythons, processors' kernels, threads, order, user,
+# place, locale. `make test-matrix PART=oldest` runs one, `PART=today` the one whose turn it is.
+PART ?= all
+test-matrix: $(BIN)/python
+	$(BIN)/python tests/matrix.py $(PART)
 
 $(BIN)/python:
 	$(PYTHON) -m venv $(VENV)
@@ -26,6 +41,10 @@ $(VENV)/runs: $(BIN)/python $(SOURCES)
 
 $(VENV)/tests: $(BIN)/python $(SOURCES)
 	$(BIN)/python -m pip install --quiet ".[test]"
+	touch $@
+
+$(VENV)/checks: $(VENV)/tests
+	$(BIN)/python -m pip install --quiet ".[docs,kernels]"
 	touch $@
 
 # For development: build the kernels in place; then run with PYTHONPATH=src and any interpreter that has
@@ -47,4 +66,4 @@ clean:
 
 docs: $(BIN)/python
 	$(BIN)/python -m pip install --quiet ".[docs]"
-	$(BIN)/sphinx-build -q -b html docs docs/_build
+	$(BIN)/sphinx-build -W --keep-going -q -b html docs docs/_build

@@ -1,0 +1,115 @@
+"""The suite in other surroundings: `python tests/matrix.py all | today | NAME ...` (or `make test-matrix PART=NAME`).
+
+Each part makes an environment below `.venv-matrix/` and runs the suite in it; `today` is one part, another each day.
+A part whose Python or user is not on this machine is not run, and said so.
+"""
+
+import datetime as dt
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tomllib
+from collections.abc import Callable, Mapping
+from functools import partial
+from pathlib import Path
+
+ROOT = Path(__file__).parents[1]
+PLACE = ROOT / ".venv-matrix"
+ONE_THREAD = {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}
+
+NOT_HERE = "not on this machine"
+
+
+def suite(
+    name: str,
+    *options: str,
+    python: str = "python3",
+    packages: tuple[str, ...] = (),
+    oldest: bool = False,
+    environment: Mapping[str, str] | None = None,
+    place: Path = ROOT,
+) -> str:
+    """Run the suite in an environment of its own; '' where it passed, else what went wrong."""
+    if shutil.which(python) is None:
+        return f"{NOT_HERE}: {python}"
+    folder = PLACE / name
+    run = partial(subprocess.run, check=False, cwd=place)
+    if run([python, "-m", "venv", str(folder)]).returncode:
+        return f"{NOT_HERE}: {python} -m venv"
+    inside = str(folder / "bin" / "python")
+    constraints = ["--constraint", str(lower_bounds(folder))] if oldest else []
+    if run([inside, "-m", "pip", "install", "-q", f"{place}[test]", *packages, *constraints]).returncode:
+        return "the dependencies cannot be installed"
+    done = run(
+        [inside, "-m", "pytest", "-q", "-n", "2", *options], env={**os.environ, **ONE_THREAD, **(environment or {})}
+    )
+    return "" if done.returncode == 0 else f"pytest ended with {done.returncode}"
+
+
+def lower_bounds(folder: Path) -> Path:
+    """A file of constraints that holds every direct dependency at the oldest version allowed."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    extras = project["optional-dependencies"]
+    wanted = [*project["dependencies"], *(w for name in ("files", "models", "duckdb", "test") for w in extras[name])]
+    pins = [re.sub(r"([\w-]+)>=([\w.]+)", r"\1==\2", w) for w in wanted if ">=" in w]
+    path = folder / "oldest.txt"
+    path.write_text("\n".join(pins))
+    return path
+
+
+def elsewhere() -> str:
+    """In a folder with blanks and umlauts in its name."""
+    place = PLACE / "Größe und Maß"
+    shutil.rmtree(place, ignore_errors=True)
+    files = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, check=True).stdout.decode()
+    for name in filter(None, files.split("\0")):
+        (place / name).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy2(ROOT / name, place / name)
+    return suite("elsewhere", place=place)
+
+
+def as_nobody() -> str:
+    """As a user who may write nothing but temporary files."""
+    if os.getuid() or shutil.which("runuser") is None:
+        return f"{NOT_HERE}: a superuser who could become nobody"
+    problem = suite("nobody", "--collect-only")
+    if problem:
+        return problem
+    inside = str(PLACE / "nobody" / "bin" / "python")
+    run = ["runuser", "-u", "nobody", "--", "env", "HOME=/tmp", inside, "-m", "pytest", "-q", "-n", "2"]
+    return "" if subprocess.run(run, cwd=ROOT, check=False).returncode == 0 else "pytest failed"
+
+
+PARTS: dict[str, Callable[[], str]] = {
+    "oldest": partial(suite, "oldest", oldest=True),
+    **{f"python3.{minor}": partial(suite, f"python3.{minor}", python=f"python3.{minor}") for minor in (11, 12, 13, 14)},
+    **{
+        core: partial(suite, "newest", environment={"OPENBLAS_CORETYPE": core})
+        for core in ("Haswell", "Zen", "SkylakeX", "Prescott")
+    },
+    "two-threads": partial(suite, "newest", environment={"OPENBLAS_NUM_THREADS": "2", "OMP_NUM_THREADS": "2"}),
+    "random-order": partial(suite, "order", "--dist", "load", packages=("pytest-randomly",)),
+    "turkish": partial(suite, "newest", environment={"LC_ALL": "tr_TR.UTF-8", "LANG": "tr_TR.UTF-8"}),
+    "elsewhere": elsewhere,
+    "nobody": as_nobody,
+}
+
+
+def main(asked: list[str]) -> int:
+    today = list(PARTS)[dt.date.today().toordinal() % len(PARTS)]
+    names = [name for word in asked for name in {"all": list(PARTS), "today": [today]}.get(word, [word])]
+    if unknown := [name for name in names if name not in PARTS]:
+        print(f"no such part: {', '.join(unknown)}; there are {', '.join(PARTS)}")
+        return 2
+    problems = {}
+    for name in names:
+        print(f"matrix: {name}", flush=True)
+        problems[name] = PARTS[name]()
+        print(f"matrix: {name}: {problems[name] or 'passed'}", flush=True)
+    return int(any(problem and not problem.startswith(NOT_HERE) for problem in problems.values()))
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:] or ["all"]))
