@@ -334,7 +334,7 @@ def _check_one_table(terminal: Terminal, releases: Sequence[Path]) -> None:
         )
 
 
-def _explored(folder: Path, plan: shoal.Plan) -> dict[str, Any]:
+def _explored(folder: Path, plan: "shoal.Plan") -> dict[str, Any]:
     """The exploration in a directory, if the plan's steps are those of one of its candidates."""
     from shoal.report.evidence_file import Exploration
 
