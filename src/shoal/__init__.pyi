@@ -61,8 +61,10 @@ from shoal.release import Release as Release
 from shoal.release import assess as assess
 from shoal.release import audit as audit
 from shoal.release import protect as protect
+from shoal.replace.cart import Cart as Cart
 from shoal.replace.centroid import Centroid as Centroid
 from shoal.replace.class_conditional import ClassConditional as ClassConditional
+from shoal.replace.forest import Forest as Forest
 from shoal.replace.fuzzy_centre import FuzzyCentre as FuzzyCentre
 from shoal.replace.ipso import IPSO as IPSO
 from shoal.replace.muralidhar_sarathy import MuralidharSarathy as MuralidharSarathy

@@ -147,7 +147,8 @@ def combine_tables(
         As for `combine`.
     """
     pairs = [estimate(table) for table in tables]
-    return combine([q for q, _ in pairs], [v for _, v in pairs], **rules)
+    estimates, variances = (np.array([np.asarray(pair[i]) for pair in pairs]) for i in (0, 1))
+    return combine(estimates, variances, **rules)
 
 
 def _checked(estimates: ArrayLike, variances: ArrayLike, confidence: float) -> tuple[Floats, Floats, int]:

@@ -14,6 +14,7 @@ from shoal.data.microdata import Microdata
 from shoal.data.partition import Partition
 from shoal.data.records import Records
 from shoal.errors import ParameterError
+from shoal.facts import private_form
 from shoal.judges.evidence import Finding, Verdict
 from shoal.methods import Entry, build, registered, spec_of
 
@@ -198,7 +199,7 @@ def test_replacements_and_masks(entry: Entry) -> None:
     records, change = applied(entry, columns, 3)
     _, again = applied(entry, columns, 3)
     assert content(change.records) == content(again.records)
-    json.dumps(dict(change.facts), allow_nan=False, default=float)
+    json.dumps(private_form(change.facts), allow_nan=False, default=float)
     untouched = [name for name in records.names() if name not in columns]
     if len(change.records) == len(records):
         for name in untouched:

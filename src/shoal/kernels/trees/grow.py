@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import shoal.kernels._native as _native
-from shoal.kernels.arrays import Floats, Ints, Progress, floats, ints
+from shoal.kernels.arrays import Floats, Ints, Longs, Progress, floats, ints
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -37,9 +37,9 @@ class Features:
                 orders[j] = np.argsort(x[j], kind="stable")
         return cls(x=x, levels=ints(levels), orders=orders)
 
-    def first(self, d: int) -> "Features":
-        """The first d features."""
-        return Features(x=self.x[:d], levels=self.levels[:d], orders=self.orders[:d])
+    def take(self, rows: Longs) -> "Features":
+        """Some of the cases, also several times."""
+        return Features.of(list(self.x[:, rows]), self.levels.tolist())
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)

@@ -1,0 +1,33 @@
+"""Sequential synthesis by random forests (Caiola & Reiter 2010)."""
+
+from typing import Annotated
+
+from annotated_types import Ge, Le
+
+from shoal.methods import method
+from shoal.parameters import Setting
+from shoal.replace._trees import Growing, TreeSynthesiser
+
+
+@method("forest", title="Sequential synthesis by forests", source="Caiola & Reiter (2010); Drechsler & Reiter (2011)")
+class Forest(TreeSynthesiser):
+    """As `cart`, but every value comes from one of many trees, drawn at random.
+
+    Each tree is grown on a random draw of the records and looks at a random part of the columns at every node. Values
+    are less close to the original's than those of a single tree: safer, and less useful.
+
+    Parameters
+    ----------
+    trees
+        Number of trees for each column.
+    min_leaf, complexity
+        As for `cart`.
+    """
+
+    trees: Annotated[int, Ge(2), Le(10_000)] = 25
+    min_leaf: Annotated[int, Ge(1)] = 5
+    complexity: Annotated[float, Ge(0), Le(1), Setting()] = 1e-8
+
+    @property
+    def growing(self) -> Growing:
+        return Growing(min_leaf=self.min_leaf, complexity=self.complexity, trees=self.trees)
