@@ -13,6 +13,9 @@
 #include <cstdint>
 #include <vector>
 
+#include "core/bits.hpp"
+#include "core/wide.hpp"
+
 namespace shoal {
 
 class ExactMean {
@@ -50,37 +53,34 @@ class ExactMean {
   }
 
  private:
-  using Wide = __int128;
-  using Bits = unsigned __int128;
-
   Wide fixed(double value, std::size_t j) const {
     const double t = value * scale_[j];  // below 2^90
     if (std::fabs(t) < 0x1p52) return static_cast<std::int64_t>(std::nearbyint(t));
     const auto high = static_cast<std::int64_t>(t * 0x1p-37);
     const auto low = static_cast<std::int64_t>(t - static_cast<double>(high) * 0x1p37);  // exact: an integer
-    return static_cast<Wide>(high) * (Wide{1} << 37) + low;
+    return static_cast<Wide>(high) * Wide{std::int64_t{1} << 37} + low;
   }
 
   // sum / count_ to 53 bits: divide with the dividend shifted fully left, which leaves at least 64 bits of
   // quotient, then round on the dropped bits and the remainder.
   double quotient(Wide sum) const {
     if (sum == 0) return 0.0;
-    Bits magnitude = sum < 0 ? -static_cast<Bits>(sum) : static_cast<Bits>(sum);
-    const int shift = leading_zeros(magnitude);
+    WideBits magnitude = sum < 0 ? -static_cast<WideBits>(sum) : static_cast<WideBits>(sum);
+    const int shift = zeros_above(magnitude);
     magnitude <<= shift;
-    const Bits ratio = magnitude / count_;
+    const WideBits ratio = magnitude / count_;
     const bool inexact = magnitude % count_ != 0;
-    const int dropped = 128 - leading_zeros(ratio) - 53;
-    Bits kept = ratio >> dropped;
-    const Bits rest = ratio - (kept << dropped), half = Bits{1} << (dropped - 1);
+    const int dropped = 128 - zeros_above(ratio) - 53;
+    WideBits kept = ratio >> dropped;
+    const WideBits rest = ratio - (kept << dropped), half = WideBits{1} << (dropped - 1);
     if (rest > half || (rest == half && (inexact || (kept & 1)))) ++kept;
     const double value = std::ldexp(static_cast<double>(static_cast<std::uint64_t>(kept)), dropped - shift);
     return sum < 0 ? -value : value;
   }
 
-  static int leading_zeros(Bits v) {
+  static int zeros_above(WideBits v) {
     const auto high = static_cast<std::uint64_t>(v >> 64);
-    return high ? __builtin_clzll(high) : 64 + __builtin_clzll(static_cast<std::uint64_t>(v));
+    return high ? leading_zeros(high) : 64 + leading_zeros(static_cast<std::uint64_t>(v));
   }
 
   std::vector<Wide> sum_;

@@ -11,9 +11,11 @@
 #include <cstdint>
 #include <vector>
 
+#include "core/wide.hpp"
+
 namespace shoal {
 
-__extension__ using Key = unsigned __int128;
+using Key = WideBits;
 using Columns = std::uint32_t;  // a set of columns, one bit each
 
 class KeySpace {

@@ -31,9 +31,10 @@
 #include <cstdint>
 #include <vector>
 
+#include "core/wide.hpp"
+
 namespace shoal {
 
-using Wide = __int128;
 using Bin = std::int32_t;
 
 class Distribution {

@@ -35,7 +35,7 @@ class Suda {
   // `codes` holds one column after the other; column c has codes 0 .. cards[c] - 1.
   Suda(const std::int32_t* codes, const std::int32_t* cards, std::size_t n, int columns, const double* weights, int most,
        Progress& progress)
-      : codes_(codes), cards_(cards), n_(n), columns_(columns), most_(most), progress_(progress), weights_(weights),
+      : codes_(codes), n_(n), columns_(columns), most_(most), progress_(progress), weights_(weights),
         score(n, 0.0), column_score(columns, 0.0), found(most, 0), smallest(n, 0) {
     std::int32_t widest = 1;
     for (int c = 0; c < columns; ++c) {
@@ -118,7 +118,6 @@ class Suda {
   }
 
   const std::int32_t* codes_;
-  const std::int32_t* cards_;
   std::size_t n_;
   int columns_, most_, root_ = 0;
   Progress& progress_;

@@ -6,6 +6,7 @@
 // is an upper bound now. So the leaves stand in a heap by key, and a search rescans from the top until the
 // bound falls below the farthest record found: seldom more than a handful of leaves.
 #pragma once
+#include "core/bits.hpp"
 #include "search/candidates.hpp"
 #include "search/tree_blocks.hpp"
 
@@ -64,7 +65,7 @@ class LeafHeap {
     const std::size_t count = blocks_.count(leaf);
     scans_.distances(blocks_.block(leaf), copy, blocks_.d(), count, d2);
     for (std::uint32_t bits = scans_.at_least(d2, count, far.limit()); bits; bits &= bits - 1) {
-      const int i = __builtin_ctz(bits);
+      const std::uint32_t i = lowest_bit(bits);
       far.offer(d2[i], blocks_.ids(leaf)[i]);
     }
     far.settle();

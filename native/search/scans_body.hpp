@@ -10,38 +10,28 @@
 #pragma once
 #include <cstddef>
 #include <cstdint>
+#include "core/lanes.hpp"
 #include "search/scans.hpp"
-#ifdef __AVX2__
+#if defined(__AVX2__) && !defined(SHOAL_PORTABLE)
 #include <immintrin.h>
 #endif
 
 namespace shoal {
 namespace {
 
-using Lanes = float __attribute__((vector_size(32)));
-using Doubles = double __attribute__((vector_size(32)));
-
-inline Lanes load(const float* p) {
-  Lanes v;
-  __builtin_memcpy(&v, p, sizeof v);
-  return v;
-}
-inline Doubles load(const double* p) {
-  Doubles v;
-  __builtin_memcpy(&v, p, sizeof v);
-  return v;
-}
-inline void store(float* p, Lanes v) { __builtin_memcpy(p, &v, sizeof v); }
-inline void store(double* p, Doubles v) { __builtin_memcpy(p, &v, sizeof v); }
-inline Lanes spread(float x) { return Lanes{x, x, x, x, x, x, x, x}; }
-
-#ifdef __AVX2__
+#if defined(__AVX2__) && !defined(SHOAL_PORTABLE)
 inline Lanes least(Lanes a, Lanes b) { return _mm256_min_ps(a, b); }
 inline Lanes most(Lanes a, Lanes b) { return _mm256_max_ps(a, b); }
 inline std::uint32_t bits_at_most(Lanes a, Lanes b) { return _mm256_movemask_ps(_mm256_cmp_ps(a, b, _CMP_LE_OQ)); }
 #else
-inline Lanes least(Lanes a, Lanes b) { return a < b ? a : b; }
-inline Lanes most(Lanes a, Lanes b) { return a > b ? a : b; }
+inline Lanes least(Lanes a, Lanes b) {
+  for (std::size_t i = 0; i < kFan; ++i) b[i] = a[i] < b[i] ? a[i] : b[i];
+  return b;
+}
+inline Lanes most(Lanes a, Lanes b) {
+  for (std::size_t i = 0; i < kFan; ++i) b[i] = a[i] > b[i] ? a[i] : b[i];
+  return b;
+}
 inline std::uint32_t bits_at_most(Lanes a, Lanes b) {
   std::uint32_t bits = 0;
   for (std::size_t i = 0; i < kFan; ++i) bits |= static_cast<std::uint32_t>(a[i] <= b[i]) << i;
@@ -52,7 +42,7 @@ inline std::uint32_t bits_at_most(Lanes a, Lanes b) {
 void exact_distances(const double* block, const double* q, std::size_t d, double* out) {
   Doubles sum[8] = {};
   for (std::size_t j = 0; j < d; ++j, block += kBlock) {
-    const Doubles x = {q[j], q[j], q[j], q[j]};
+    const Doubles x = spread(q[j]);
     for (std::size_t g = 0; g < 8; ++g) {
       const Doubles t = load(block + 4 * g) - x;
       sum[g] += t * t;
@@ -108,7 +98,9 @@ void far_bounds(const float* boxes, const FarQuery& f, std::size_t d, float* out
   const Lanes linear = r2 + (f.rho2 + f.slack) - 2.0f * inner;
   const Lanes antipode = (1.0f + f.nu) * r2 + (f.rho2 + f.rho2 / f.nu + f.slack) - f.nu * beyond;
   const Lanes bound = least(corner * f.inflate, least(linear, antipode));
-  store(out, r2 < zero ? spread(-1.0f) : bound);
+  store(out, bound);
+  for (std::size_t c = 0; c < kFan; ++c)
+    if (r2[c] < 0.0f) out[c] = -1.0f;
 }
 
 std::uint32_t at_most(const float* values, std::size_t count, float limit) {

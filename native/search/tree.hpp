@@ -17,6 +17,7 @@
 // 'farthest from' the same record in one pass.
 #pragma once
 #include <array>
+#include "core/bits.hpp"
 #include "search/leaf_heap.hpp"
 
 namespace shoal {
@@ -220,7 +221,7 @@ class Tree {
                           std::uint32_t open, After after) {
     const std::size_t base = top;
     for (; open; open &= open - 1) {
-      const auto c = static_cast<std::uint32_t>(__builtin_ctz(open));
+      const auto c = lowest_bit(open);
       std::size_t at = top++;
       for (; at > base && after(bounds[c], stack[at - 1].bound); --at) stack[at] = stack[at - 1];
       stack[at] = {bounds[c], parent.level + 1, parent.node * static_cast<std::uint32_t>(kFan) + c};
@@ -248,7 +249,7 @@ class Tree {
       far_open = scans_.at_least(bounds, kFan, std::fmax(far_.limit(), 0.0f));
     }
     for (std::uint32_t open = near_open | far_open; open; open &= open - 1) {
-      const auto c = static_cast<std::uint32_t>(__builtin_ctz(open));
+      const auto c = lowest_bit(open);
       const std::size_t leaf = node * kFan + c;
       const bool is_near = near_open >> c & 1, is_far = far_open >> c & 1;
       if (is_near && is_far)
@@ -270,14 +271,14 @@ class Tree {
       ++near_leaves_;
       std::uint32_t bits = scans_.at_most(d2, count, near_.limit());
       const bool any = bits != 0;
-      for (; bits; bits &= bits - 1) near_.offer(d2[__builtin_ctz(bits)], ids[__builtin_ctz(bits)]);
+      for (; bits; bits &= bits - 1) near_.offer(d2[lowest_bit(bits)], ids[lowest_bit(bits)]);
       if (any) near_.settle();
     }
     if (Far) {
       ++far_leaves_;
       std::uint32_t bits = scans_.at_least(d2, count, far_.limit());
       const bool any = bits != 0;
-      for (; bits; bits &= bits - 1) far_.offer(d2[__builtin_ctz(bits)], ids[__builtin_ctz(bits)]);
+      for (; bits; bits &= bits - 1) far_.offer(d2[lowest_bit(bits)], ids[lowest_bit(bits)]);
       if (any) far_.settle();
     }
   }

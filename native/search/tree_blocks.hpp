@@ -246,7 +246,7 @@ class TreeBlocks {
     bool changed = false;
     for (std::size_t j = 0; j < d_; ++j) {
       float &lo = box[2 * j * kFan], &hi = box[(2 * j + 1) * kFan];
-      changed |= (lo != lo_[j]) | (hi != hi_[j]);
+      changed |= lo != lo_[j] || hi != hi_[j];
       lo = lo_[j];
       hi = hi_[j];
     }

@@ -29,6 +29,7 @@
 #include <numeric>
 #include <queue>
 
+#include "core/bits.hpp"
 #include "core/kernels.hpp"
 #include "core/keys.hpp"
 #include "core/progress.hpp"
@@ -132,14 +133,14 @@ class Cover {
     for (int j = 0; j < q; ++j)
       if (std::isfinite(p_.cost[j]) && p_.room[j] > 0) free |= Columns{1} << j;
     std::vector<Columns> sets;
-    const bool many = __builtin_popcount(free) > kAllSets;
+    const bool many = ones(free) > kAllSets;
     for (Columns set = free; set; set = (set - 1) & free) sets.push_back(set);
     std::stable_sort(sets.begin(), sets.end(),
-                     [](Columns a, Columns b) { return __builtin_popcount(a) < __builtin_popcount(b); });
+                     [](Columns a, Columns b) { return ones(a) < ones(b); });
     served_.assign(at_risk_.size(), {});
     std::size_t unserved = at_risk_.size();
     for (const Columns set : sets) {
-      if (many && __builtin_popcount(set) > kLargestSet && unserved == 0) break;
+      if (many && ones(set) > kLargestSet && unserved == 0) break;
       cells_of_set(set, unserved);
     }
     cells_of_.assign(at_risk_.size(), {});

@@ -133,3 +133,48 @@ def test_many_texts():
 
 def test_a_stream_without_text():
     assert text_codes(pl.Series([1, 2]).__arrow_c_stream__()) is None
+
+
+BOUNDS = [2**bits + step for bits in (29, 30, 31, 32, 33, 51, 52, 53, 61, 62) for step in (-1, 0, 1)]
+
+
+@pytest.mark.parametrize("bound", BOUNDS)
+@pytest.mark.parametrize("sign", [1, -1])
+def test_values_a_power_of_two_apart_stay_apart(bound, sign):
+    """Whatever is kept of a value to make its key: 1 and 2^32 + 1, equal in 32 bits, are two values."""
+    for kind in (np.float64, np.int64):
+        values = np.unique(np.array([0, 1, 2, bound, bound + 1, bound - 1], dtype=kind) * sign)
+        column = np.repeat(values, 4)
+        for columns in ([column], [column, column], [np.zeros(len(column)), column]):
+            ids, sizes = classes(columns, len(column))
+            assert sizes.tolist() == [4] * len(values)
+            assert ids.tolist() == np.repeat(ids[::4], 4).tolist()
+
+
+@pytest.mark.parametrize(
+    "bits", [[31, 31], [31, 31, 1], [30, 30, 2], [30, 30, 3], [31, 30, 1], [20, 20, 20, 2, 1], [62], [63]]
+)
+@pytest.mark.parametrize("kind", [np.int64, np.float64])
+def test_columns_that_fill_a_key_to_the_last_bit(bits, kind):
+    """All rows differ from the first in one bit of one column, and from each other."""
+    rows = [np.zeros(len(bits), dtype=np.int64)]
+    for column, width in enumerate(bits):
+        for bit in range(min(width, 52) if kind is np.float64 else width):
+            rows.append(np.where(np.arange(len(bits)) == column, 1 << bit, 0))
+    table = np.array(rows, dtype=kind)
+    assert len(class_sizes(list(table.T), len(table))) == len(table)
+
+
+@pytest.mark.parametrize("kind", [np.int8, np.int16, np.int32, np.uint8, np.uint16, np.uint32, np.int64])
+def test_the_ends_of_every_kind_of_integer(kind):
+    ends = np.iinfo(kind)
+    values = np.array([ends.min, ends.min + 1, 0, 1, ends.max - 1, ends.max], dtype=kind)
+    different = np.unique(values)
+    ids, sizes = classes([values], len(values))
+    assert len(sizes) == len(different)
+    assert different[ids].tolist() == values.tolist()
+
+
+def test_a_whole_number_beyond_the_range_is_no_duplicate_for_k_anonymity():
+    ids, sizes = classes([np.array([1.0, 1.0, 2.0**32 + 1, 2.0**32 + 1])], 4)
+    assert sizes.tolist() == [2, 2]
