@@ -21,11 +21,12 @@ from inspect import cleandoc
 from typing import Any, TypeVar, cast, dataclass_transform, get_args
 
 import numpy as np
-from pydantic import BeforeValidator, ConfigDict, TypeAdapter, ValidationError
+from pydantic import BeforeValidator, ConfigDict, GetCoreSchemaHandler, TypeAdapter, ValidationError
 from pydantic.dataclasses import dataclass as checked_dataclass
+from pydantic_core import CoreSchema
 
 from shoal.errors import Mistake, ParameterError, quoted, unknown
-from shoal.parameters import broken_rules
+from shoal.parameters import Method, broken_rules
 
 KINDS = ("partition", "replace", "mask", "privacy", "risk", "utility")
 
@@ -233,8 +234,17 @@ def spec_of(instance: Any) -> dict[str, Any]:
     }
 
 
-def nested(kind: str) -> BeforeValidator:
+@dataclass(frozen=True, slots=True)
+class _Nested(Method):
+    """The marker of a parameter that is itself a method, which makes one of what a plan says."""
+
+    def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
+        made = BeforeValidator(
+            lambda spec: None if spec is None else build(self.kind, spec), json_schema_input_type=str | dict[str, Any]
+        )
+        return made.__get_pydantic_core_schema__(source, handler)
+
+
+def nested(kind: str) -> Method:
     """For a parameter that is itself a method: `start: Annotated[Partitioner, nested("partition")]`."""
-    return BeforeValidator(
-        lambda spec: None if spec is None else build(kind, spec), json_schema_input_type=str | dict[str, Any]
-    )
+    return _Nested(kind)

@@ -20,8 +20,6 @@ class Mask(ABC):
     method_name: ClassVar[str]
     default_roles: ClassVar[tuple[str, ...]] = ("quasi-identifier",)
     """Roles of the columns that a plan's step works on where it names none."""
-    secrets: ClassVar[tuple[str, ...]] = ()
-    """Parameters that must not be published with the plan."""
 
     @abstractmethod
     def apply(

@@ -12,6 +12,7 @@ from shoal.errors import ParameterError
 from shoal.kernels.arrays import Longs
 from shoal.mask.base import Mask
 from shoal.methods import method
+from shoal.parameters import Columns, Setting
 from shoal.step_result import StepResult
 
 
@@ -37,8 +38,8 @@ class DataSwap(Mask):
     than half of the class. The record counts the records whose cells changed.
     """
 
-    share: Annotated[float, Gt(0), Le(1)]
-    within: tuple[str, ...] = ()
+    share: Annotated[float, Gt(0), Le(1), Setting()]
+    within: Annotated[tuple[str, ...], Columns()] = ()
 
     def apply(
         self, records: Records, columns: Sequence[str], rng: np.random.Generator, progress: Progress = None

@@ -16,6 +16,7 @@ from shoal.mask._generalisation.local_recoding import Class, specialise
 from shoal.mask._suppression.task import distinct_rows
 from shoal.mask.base import Mask
 from shoal.methods import method
+from shoal.parameters import Setting
 from shoal.step_result import StepResult
 
 
@@ -47,7 +48,7 @@ class Generalise(Mask):
     """
 
     k: Annotated[int, Ge(1)]
-    suppression: Annotated[float, Ge(0), Le(1)] = 0.0
+    suppression: Annotated[float, Ge(0), Le(1), Setting()] = 0.0
     recoding: Literal["full-domain", "local"] = "full-domain"
     loss: Literal["ncp", "precision"] = "ncp"
 

@@ -12,6 +12,7 @@ from shoal.errors import DataError, ParameterError, Refused
 from shoal.kernels.arrays import Floats
 from shoal.mask.base import Mask
 from shoal.methods import build, method, nested
+from shoal.parameters import Columns
 from shoal.privacy.k_anonymity import KAnonymity
 from shoal.step_result import StepResult
 
@@ -51,7 +52,7 @@ class MicroaggregateColumns(Mask):
     """
 
     grouping: Annotated[Any, nested("partition")]
-    groups: tuple[tuple[str, ...], ...] | None = None
+    groups: Annotated[tuple[tuple[str, ...], ...] | None, Columns()] = None
     size: Annotated[int, Ge(1)] | None = None
     replacement: Annotated[Any, nested("replace")] = None
 

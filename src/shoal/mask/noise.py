@@ -30,6 +30,7 @@ from shoal.kernels import tall
 from shoal.kernels.arrays import Floats
 from shoal.mask.base import Mask, strata
 from shoal.methods import method
+from shoal.parameters import HoldsCells, Setting
 from shoal.step_result import StepResult
 
 Kind = Literal["uncorrelated", "correlated", "kim", "sullivan", "restricted", "multiplicative", "orthogonal"]
@@ -82,9 +83,9 @@ class Noise(Mask):
     """
 
     kind: Kind = "correlated"
-    variance: Annotated[float, Gt(0)]
+    variance: Annotated[float, Gt(0), Setting()]
     exact: bool = False
-    bounds: dict[str, tuple[float, float]] | None = None
+    bounds: Annotated[dict[str, tuple[float, float]] | None, HoldsCells()] = None
 
     def __post_init__(self) -> None:
         if self.exact and self.kind in ("restricted", "multiplicative"):

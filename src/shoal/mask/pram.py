@@ -12,6 +12,7 @@ from shoal.errors import ParameterError
 from shoal.kernels.arrays import Floats, Ints, floats
 from shoal.mask.base import Mask, strata
 from shoal.methods import method
+from shoal.parameters import HoldsCells, Setting
 from shoal.step_result import StepResult
 
 ROUNDING = 1e-9
@@ -47,8 +48,8 @@ class Pram(Mask):
     `diagonal` holds its minimum exactly.
     """
 
-    diagonal: Annotated[float, Ge(0), Le(1)] = 0.8
-    matrix: dict[str, tuple[tuple[float, ...], ...]] | None = None
+    diagonal: Annotated[float, Ge(0), Le(1), Setting()] = 0.8
+    matrix: Annotated[dict[str, tuple[tuple[float, ...], ...]] | None, HoldsCells()] = None
     invariant: bool = True
     weighted: bool = False
 

@@ -28,6 +28,7 @@ from shoal.errors import ParameterError
 from shoal.kernels.arrays import Bools, Longs
 from shoal.mask.base import Mask
 from shoal.methods import family
+from shoal.parameters import HoldsCells, Setting
 from shoal.step_result import StepResult
 
 GRID_STEPS = 2**16
@@ -58,8 +59,8 @@ class PrivateNoise(Mask):
 
     default_roles: ClassVar[tuple[str, ...]] = ("confidential",)
 
-    epsilon: Annotated[float, Gt(0)]
-    bounds: dict[str, tuple[float, float]]
+    epsilon: Annotated[float, Gt(0), Setting()]
+    bounds: Annotated[dict[str, tuple[float, float]], HoldsCells()]
     records_per_person: Annotated[int, Ge(1)] = 1
     clamp: bool = False
 
@@ -123,7 +124,7 @@ class FineNoise(PrivateNoise):
         the bounds into 65 536 steps or more.
     """
 
-    grid: Annotated[float, Gt(0)] | None = None
+    grid: Annotated[Annotated[float, Gt(0)] | None, Setting()] = None
 
     def grid_of(self, low: float, high: float) -> float:
         return self.grid if self.grid is not None else fine_grid(low, high)

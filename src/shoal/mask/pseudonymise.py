@@ -19,6 +19,7 @@ from shoal.errors import DataError, FileError, ParameterError
 from shoal.kernels.arrays import ints
 from shoal.mask.base import Mask
 from shoal.methods import method
+from shoal.parameters import KeyFile, Secret, Setting
 from shoal.step_result import StepResult
 
 LEAST_KEY = 16
@@ -59,12 +60,11 @@ class Pseudonymise(Mask):
     """
 
     default_roles: ClassVar[tuple[str, ...]] = ("identifier",)
-    secrets: ClassVar[tuple[str, ...]] = ("key",)
 
-    key_file: str | None = None
-    key: str | None = None
+    key_file: Annotated[str | None, KeyFile()] = None
+    key: Annotated[str | None, Secret()] = None
     length: Annotated[int, Ge(8), Le(64)] = 20
-    purpose: str = ""
+    purpose: Annotated[str, Setting()] = ""
 
     def __post_init__(self) -> None:
         if self.key_file is not None and self.key is not None:

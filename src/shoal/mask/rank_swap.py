@@ -14,6 +14,7 @@ from shoal.kernels.arrays import Longs
 from shoal.kernels.swap.rank_swap import swap_partners, window_of
 from shoal.mask.base import Mask, strata
 from shoal.methods import method
+from shoal.parameters import Setting
 from shoal.step_result import StepResult
 
 
@@ -38,7 +39,7 @@ class RankSwap(Mask):
     windows (Nin, Herranz & Torra 2008), which the risk measures do.
     """
 
-    p: Annotated[float, Gt(0), Le(1)]
+    p: Annotated[float, Gt(0), Le(1), Setting()]
 
     def apply(
         self, records: Records, columns: Sequence[str], rng: np.random.Generator, progress: Progress = None

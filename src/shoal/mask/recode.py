@@ -15,6 +15,7 @@ from shoal.errors import DataError, ParameterError, plural
 from shoal.kernels.arrays import Floats, ints
 from shoal.mask.base import Mask
 from shoal.methods import method
+from shoal.parameters import HoldsCells
 from shoal.step_result import StepResult
 
 Period = Literal["year", "quarter", "month", "week", "day"]
@@ -70,16 +71,16 @@ class Recode(Mask):
     is a cell's value. Equal counts of tied values may leave fewer intervals than asked for.
     """
 
-    cuts: tuple[float, ...] | None = None
+    cuts: Annotated[tuple[float, ...] | None, HoldsCells()] = None
     bins: Annotated[int, Ge(2)] | None = None
-    width: Annotated[float, Gt(0)] | None = None
+    width: Annotated[Annotated[float, Gt(0)] | None, HoldsCells()] = None
     level: Annotated[int, Ge(0)] | None = None
-    groups: dict[str, tuple[str | int | float | bool, ...]] | None = None
+    groups: Annotated[dict[str, tuple[str | int | float | bool, ...]] | None, HoldsCells()] = None
     rare: Annotated[int, Ge(2)] | None = None
     period: Period | None = None
     prefix: Annotated[int, Ge(0)] | None = None
     spacing: Literal["equal-width", "equal-count", "log"] = "equal-width"
-    other: str | None = None
+    other: Annotated[str | None, HoldsCells()] = None
     to: Literal["label", "mean"] = "label"
     weighted: bool = False
 

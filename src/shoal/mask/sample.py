@@ -13,6 +13,7 @@ from shoal.errors import ParameterError
 from shoal.kernels.arrays import Floats, Longs
 from shoal.mask.base import Mask
 from shoal.methods import method
+from shoal.parameters import Setting
 from shoal.step_result import StepResult
 
 
@@ -37,7 +38,7 @@ class Sample(Mask):
     allows it.
     """
 
-    fraction: Annotated[float, Gt(0), Le(1)] | None = None
+    fraction: Annotated[Annotated[float, Gt(0), Le(1)] | None, Setting()] = None
     size: Annotated[int, Ge(1)] | None = None
 
     def __post_init__(self) -> None:

@@ -1,6 +1,7 @@
 """Data shuffling (Muralidhar & Sarathy 2006)."""
 
 from collections.abc import Sequence
+from typing import Annotated
 
 import numpy as np
 from scipy.special import ndtri
@@ -12,6 +13,7 @@ from shoal.kernels import tall
 from shoal.kernels.arrays import Floats
 from shoal.mask.base import Mask, strata
 from shoal.methods import method
+from shoal.parameters import Columns
 from shoal.step_result import StepResult
 
 
@@ -37,7 +39,7 @@ class Shuffle(Mask):
     strata the model and the dealing are those of each stratum.
     """
 
-    given: tuple[str, ...] = ()
+    given: Annotated[tuple[str, ...], Columns()] = ()
 
     def apply(
         self, records: Records, columns: Sequence[str], rng: np.random.Generator, progress: Progress = None

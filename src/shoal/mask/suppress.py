@@ -17,6 +17,7 @@ from shoal.mask._suppression.patterns import lone_sets, pattern_groups
 from shoal.mask._suppression.task import Task, distinct_rows, rows_of_classes
 from shoal.mask.base import Mask
 from shoal.methods import method
+from shoal.parameters import Columns, Setting
 from shoal.step_result import StepResult
 
 WORK_FIRST, WORK_ALWAYS, WORK_TURN = 5e4, 2e3, 2e7
@@ -83,14 +84,14 @@ class Suppress(Mask):
     """
 
     k: Annotated[int, Ge(1)] | None = None
-    subsets: tuple[Subset, ...] | None = None
-    importance: dict[str, Annotated[float, Gt(0)]] | None = None
-    keep: tuple[str, ...] = ()
-    limits: dict[str, Annotated[float, Ge(0), Le(1)]] | None = None
+    subsets: Annotated[tuple[Subset, ...] | None, Setting()] = None
+    importance: Annotated[dict[str, Annotated[float, Gt(0)]] | None, Setting()] = None
+    keep: Annotated[tuple[str, ...], Columns()] = ()
+    limits: Annotated[dict[str, Annotated[float, Ge(0), Le(1)]] | None, Setting()] = None
     missing: MissingCells = "wildcard"
     sacrifice: bool = False
     search: Literal["greedy", "refined", "optimal"] = "refined"
-    effort: Annotated[float, Gt(0)] = 1.0
+    effort: Annotated[float, Gt(0), Setting()] = 1.0
 
     def __post_init__(self) -> None:
         if (self.k is None) == (self.subsets is None):

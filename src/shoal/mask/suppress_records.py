@@ -11,6 +11,7 @@ from shoal.data.records import MissingCells, Records
 from shoal.errors import Refused
 from shoal.mask.base import Mask
 from shoal.methods import method
+from shoal.parameters import Setting
 from shoal.step_result import StepResult
 
 
@@ -32,7 +33,7 @@ class SuppressRecords(Mask):
     """
 
     k: Annotated[int, Ge(1)]
-    limit: Annotated[float, Ge(0), Le(1)]
+    limit: Annotated[float, Ge(0), Le(1), Setting()]
     missing: MissingCells = "equal"
 
     def apply(

@@ -17,6 +17,7 @@ from shoal.errors import DataError, ParameterError, Refused, quoted
 from shoal.kernels.arrays import Bools, Floats
 from shoal.mask.base import Mask
 from shoal.methods import family
+from shoal.parameters import HoldsCells, Setting
 from shoal.step_result import StepResult
 
 Share = Annotated[float, Gt(0), Lt(1)]
@@ -52,11 +53,11 @@ class TailCode(Mask):
     sign: ClassVar[float]
     side: ClassVar[str]
 
-    value: float | dict[str, float] | None = None
-    quantile: Share | dict[str, Share] | None = None
-    k: Count | dict[str, Count] | None = None
+    value: Annotated[float | dict[str, float] | None, HoldsCells()] = None
+    quantile: Annotated[Share | dict[str, Share] | None, Setting()] = None
+    k: Annotated[Count | dict[str, Count] | None, Setting()] = None
     replace: Literal["bound", "mean", "label"] = "bound"
-    label: str | None = None
+    label: Annotated[str | None, HoldsCells()] = None
     together: bool = False
     weighted: bool = False
 

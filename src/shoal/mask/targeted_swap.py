@@ -12,6 +12,7 @@ from shoal.errors import DataError, ParameterError
 from shoal.kernels.arrays import Bools, Longs
 from shoal.mask.base import Mask
 from shoal.methods import method
+from shoal.parameters import Columns, Setting
 from shoal.step_result import StepResult
 
 
@@ -43,10 +44,10 @@ class TargetedSwap(Mask):
     counted in the record, so that a coarser `similar` can be tried.
     """
 
-    by: tuple[str, ...] | None = None
-    similar: tuple[str, ...] = ()
+    by: Annotated[tuple[str, ...] | None, Columns()] = None
+    similar: Annotated[tuple[str, ...], Columns()] = ()
     k: Annotated[int, Ge(2)] = 3
-    share: Annotated[float, Ge(0), Le(1)] = 0.05
+    share: Annotated[float, Ge(0), Le(1), Setting()] = 0.05
 
     def apply(
         self, records: Records, columns: Sequence[str], rng: np.random.Generator, progress: Progress = None

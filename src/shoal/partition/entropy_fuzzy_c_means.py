@@ -5,6 +5,7 @@ from typing import Annotated
 from annotated_types import Gt
 
 from shoal.methods import method
+from shoal.parameters import Setting
 from shoal.partition.fuzzy import FuzzyPartitioner
 
 
@@ -25,8 +26,8 @@ class EntropyFuzzyCMeans(FuzzyPartitioner):
 
     rule = "entropy"
 
-    lambda1: Annotated[float, Gt(0)] = 10.0
-    lambda2: Annotated[float, Gt(0)] = 10.0
+    lambda1: Annotated[float, Gt(0), Setting()] = 10.0
+    lambda2: Annotated[float, Gt(0), Setting()] = 10.0
 
     @property
     def rule_parameters(self) -> tuple[float, float]:

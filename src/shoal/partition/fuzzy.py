@@ -18,6 +18,7 @@ from shoal.kernels.arrays import Floats, Ints, ints, seed_of
 from shoal.kernels.partition.bounded_assignment import bounded_assignment
 from shoal.kernels.partition.fuzzy import COINCIDENT, Rule, fuzzy_draw, fuzzy_fill, fuzzy_memberships, fuzzy_step
 from shoal.methods import family
+from shoal.parameters import HoldsCells, Setting
 from shoal.partition.base import Partitioner
 from shoal.replace.fuzzy_centre import Centres
 
@@ -83,9 +84,9 @@ class FuzzyPartitioner(Partitioner):
     k: Annotated[int, Ge(1)] | None = None
     c: Annotated[int, Ge(1)] | None = None
     balanced: bool = True
-    constraints: tuple[str, ...] = ()
+    constraints: Annotated[tuple[str, ...], HoldsCells()] = ()
     starts: Annotated[int, Ge(1)] = 3
-    tolerance: Annotated[float, Gt(0)] = 1e-6
+    tolerance: Annotated[float, Gt(0), Setting()] = 1e-6
     most_steps: Annotated[int, Ge(1)] = 300
 
     @property

@@ -5,6 +5,7 @@ from typing import Annotated
 from annotated_types import Gt
 
 from shoal.methods import method
+from shoal.parameters import Setting
 from shoal.partition.fuzzy import FuzzyPartitioner
 
 
@@ -38,8 +39,8 @@ class FuzzyCMeans(FuzzyPartitioner):
 
     rule = "power"
 
-    m1: Annotated[float, Gt(1)] = 1.3
-    m2: Annotated[float, Gt(1)] = 1.3
+    m1: Annotated[float, Gt(1), Setting()] = 1.3
+    m2: Annotated[float, Gt(1), Setting()] = 1.3
 
     @property
     def rule_parameters(self) -> tuple[float, float]:

@@ -28,6 +28,7 @@ from shoal.kernels.mixture.mixture import (
     parameter_count,
 )
 from shoal.methods import method
+from shoal.parameters import Setting
 from shoal.partition._em.group_counts import Groups, group_counts
 from shoal.partition._em.hard_assignment import hold_sizes
 from shoal.partition._em.starts import SHORT_RUN, Start, Starts, independent_columns
@@ -122,8 +123,8 @@ class GaussianMixture(Partitioner):
     kmeans_starts: Annotated[int, Ge(0)] = 2
     hierarchy_records: Annotated[int, Ge(10)] = 2000
     selection_records: Annotated[int, Ge(100)] = 10_000
-    regularise: Annotated[float, Ge(0)] = 0.0
-    tolerance: Annotated[float, Gt(0)] = 1e-6
+    regularise: Annotated[float, Ge(0), Setting()] = 0.0
+    tolerance: Annotated[float, Gt(0), Setting()] = 1e-6
     most_steps: Annotated[int, Ge(1)] = 1000
 
     def assign(

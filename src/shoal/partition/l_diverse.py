@@ -6,6 +6,7 @@ from typing import Annotated
 from annotated_types import Ge, Gt
 
 from shoal.methods import method
+from shoal.parameters import Setting
 from shoal.partition._requirement.diversity import Diversified
 from shoal.privacy.l_diversity import Kind
 
@@ -28,9 +29,9 @@ class LDiverse(Diversified):
         For the recursive kind only.
     """
 
-    l: Annotated[float, Ge(1)]  # noqa: E741 - the name the model has
+    l: Annotated[float, Ge(1), Setting()]  # noqa: E741 - the name the model has
     kind: Kind = "distinct"
-    c: Annotated[float, Gt(0)] = 2.0
+    c: Annotated[float, Gt(0), Setting()] = 2.0
 
     @property
     def diversity(self) -> tuple[Kind, float, float]:

@@ -17,6 +17,7 @@ from shoal.kernels.mixture.latent_class import (
     latent_class_scores,
 )
 from shoal.methods import method
+from shoal.parameters import Columns, Setting
 from shoal.partition._em.group_counts import Groups, group_counts
 from shoal.partition._em.hard_assignment import hold_sizes
 from shoal.partition._em.starts import SHORT_RUN, independent_columns, kmeans
@@ -201,11 +202,11 @@ class LatentClass(Partitioner):
 
     k: Annotated[int, Ge(1)]
     groups: Groups = "2..10"
-    covariates: tuple[str, ...] = ()
+    covariates: Annotated[tuple[str, ...], Columns()] = ()
     starts: Annotated[int, Ge(1)] = 10
-    prior_records: Annotated[float, Gt(0)] = 1.0
+    prior_records: Annotated[float, Gt(0), Setting()] = 1.0
     selection_records: Annotated[int, Ge(100)] = 10_000
-    tolerance: Annotated[float, Gt(0)] = 1e-6
+    tolerance: Annotated[float, Gt(0), Setting()] = 1e-6
     most_steps: Annotated[int, Ge(1)] = 1000
 
     def assign(

@@ -10,6 +10,7 @@ from shoal.data.partition import Partition, Progress
 from shoal.data.records import Records
 from shoal.kernels.mixture.mixture import CovarianceModel
 from shoal.methods import method
+from shoal.parameters import Setting
 from shoal.partition._em.group_counts import Groups, group_counts
 from shoal.partition.base import Partitioner
 from shoal.partition.gaussian_mixture import GaussianMixture
@@ -56,10 +57,10 @@ class LocalSynthesis(Partitioner):
     tails: Literal["normal", "t", "both"] = "normal"
     classes: Groups | None = None
     starts: Annotated[int, Ge(1)] = 10
-    prior_records: Annotated[float, Gt(0)] = 1.0
+    prior_records: Annotated[float, Gt(0), Setting()] = 1.0
     kmeans_starts: Annotated[int, Ge(0)] = 2
     selection_records: Annotated[int, Ge(100)] = 10_000
-    tolerance: Annotated[float, Gt(0)] = 1e-6
+    tolerance: Annotated[float, Gt(0), Setting()] = 1e-6
     most_steps: Annotated[int, Ge(1)] = 1000
 
     def assign(

@@ -16,6 +16,7 @@ from shoal.kernels.arrays import Floats, Ints, seed_of
 from shoal.kernels.partition.refine import partition_loss, refine
 from shoal.kernels.search.neighbours import candidates
 from shoal.methods import build, entry, method
+from shoal.parameters import Method, Setting
 from shoal.partition._bounds import MOST_RECORDS, best_in_window, cheapest, groups_of, labels_of, relaxation, windows
 from shoal.partition.base import Partitioner, refuse_unless_k
 
@@ -100,9 +101,11 @@ class Refined(Partitioner):
     """
 
     k: Annotated[int, Ge(1)] | None = None
-    start: Annotated[Partitioner, BeforeValidator(_start, json_schema_input_type=str | dict[str, Any])]
+    start: Annotated[
+        Partitioner, BeforeValidator(_start, json_schema_input_type=str | dict[str, Any]), Method("partition")
+    ]
     moves: Annotated[int, Ge(0)] | None = None
-    seconds: Annotated[float, Gt(0), AllowInfNan(False)] | None = None
+    seconds: Annotated[Annotated[float, Gt(0), AllowInfNan(False)] | None, Setting()] = None
     finish: Literal["none", "windows", "columns"] = "none"
     weighted: bool = False
 

@@ -13,6 +13,7 @@ from shoal.data.records import Records
 from shoal.kernels.arrays import Floats, Ints, ints, seed_of
 from shoal.kernels.requirement.requirement_partition import Refinement, RequirementCheck, merge_groups, refine, repair
 from shoal.methods import method
+from shoal.parameters import Setting
 from shoal.partition._requirement.requirement import GroupRequirement, TClose, near_lists
 from shoal.partition.tcloseness_first import first_groups, strata_of
 
@@ -52,7 +53,7 @@ class TClosenessRefined(TClose):
     """
 
     moves: Annotated[int, Ge(0)] | None = None
-    seconds: Annotated[float, Gt(0)] | None = None
+    seconds: Annotated[Annotated[float, Gt(0)] | None, Setting()] = None
 
     def divide(
         self,

@@ -11,6 +11,7 @@ from shoal.data.partition import Partition, Progress, part_of
 from shoal.data.records import Records
 from shoal.kernels.partition.vmdav import vmdav
 from shoal.methods import method
+from shoal.parameters import Setting
 from shoal.partition.base import Partitioner
 
 GRID = (0.0, 0.2, 0.4, 0.6, 0.8, 1.0, 1.2)
@@ -36,7 +37,7 @@ class VMDAV(Partitioner):
     """
 
     k: Annotated[int, Ge(1)]
-    gamma: Annotated[float, Ge(0), AllowInfNan(False)] | Literal["auto"] = "auto"
+    gamma: Annotated[Annotated[float, Ge(0), AllowInfNan(False)] | Literal["auto"], Setting()] = "auto"
 
     def assign(
         self, records: Records, columns: Sequence[str], rng: np.random.Generator, progress: Progress

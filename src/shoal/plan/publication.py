@@ -16,9 +16,9 @@ import numpy as np
 
 from shoal.data.records import Records
 from shoal.judges.evidence import Verdict
+from shoal.parameters import Secret, holds
 from shoal.plan.lines import dump_yaml, plain
 from shoal.plan.model import Plan
-from shoal.plan.steps import MaskStep
 
 WITHHELD = "withheld"
 
@@ -41,8 +41,8 @@ def public_yaml(plan: Plan, hidden: set[str]) -> str:
     """The plan as a file without what only the original tells (`hidden_cells`)."""
     sections = plain(plan.as_mapping())
     for step, spec in zip(plan.steps, sections["steps"]):
-        for name in step.method.secrets if isinstance(step, MaskStep) else ():
-            if spec.get(name) is not None:
+        for name, held in holds(type(step.method)).items():
+            if isinstance(held, Secret) and spec.get(name) is not None:
                 spec[name] = WITHHELD
     for place in _places(sections):
         for key in place.keys() & {*CELLS, *FILES}:

@@ -1,12 +1,14 @@
 """IPSO: information preserving statistical obfuscation (Burridge 2003)."""
 
 from collections.abc import Sequence
+from typing import Annotated
 
 import numpy as np
 
 from shoal.data.partition import Partition, Progress
 from shoal.data.records import Records
 from shoal.methods import method
+from shoal.parameters import Columns
 from shoal.replace._residuals.rotation import rotate
 from shoal.replace.synthesis import Synthesiser, kept
 from shoal.step_result import StepResult
@@ -47,7 +49,7 @@ class IPSO(Synthesiser):
     which leaves d = 0.
     """
 
-    given: tuple[str, ...] | None = None
+    given: Annotated[tuple[str, ...] | None, Columns()] = None
 
     def apply(
         self,

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Annotated, Literal
 
 import numpy as np
 
@@ -12,6 +12,7 @@ from shoal.errors import ParameterError
 from shoal.kernels.arrays import Floats
 from shoal.kernels.tall import cross, times
 from shoal.methods import method
+from shoal.parameters import Columns, Setting
 from shoal.replace._residuals.rotation import NEGLIGIBLE, Split, random_frame, span
 from shoal.replace.synthesis import Synthesiser, kept
 from shoal.step_result import StepResult
@@ -49,10 +50,10 @@ class MuralidharSarathy(Synthesiser):
     singular value of R^-1/2 alpha R^1/2 is at most 1.
     """
 
-    alpha: Alpha
+    alpha: Annotated[Alpha, Setting()]
     small: Literal["refuse", "merge"] = "refuse"
     clip: bool = False
-    given: tuple[str, ...] | None = None
+    given: Annotated[tuple[str, ...] | None, Columns()] = None
 
     def apply(
         self,

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 
@@ -12,6 +12,7 @@ from shoal.kernels.arrays import Floats, Ints, ints
 from shoal.kernels.logit import INTERCEPT_PRECISION, SLOPE_PRECISION, multinomial_logit
 from shoal.kernels.tall import cross, times, triangular
 from shoal.methods import method
+from shoal.parameters import Columns
 from shoal.replace._residuals.rotation import NEGLIGIBLE
 from shoal.replace.marginals import Margin, margin
 from shoal.replace.support import Support
@@ -53,7 +54,7 @@ class SequentialRegression(Synthesiser):
     categories do no harm.
     """
 
-    given: tuple[str, ...] = ()
+    given: Annotated[tuple[str, ...], Columns()] = ()
     draw_parameters: bool = True
 
     def apply(

@@ -6,6 +6,7 @@ from typing import Annotated
 from pydantic import AfterValidator
 
 from shoal.errors import ParameterError, plural
+from shoal.parameters import Setting
 
 
 def _checked(groups: int | str) -> int | str:
@@ -16,7 +17,7 @@ def _checked(groups: int | str) -> int | str:
     return groups if isinstance(groups, int) else f"{low}..{high}"
 
 
-Groups = Annotated[int | str, AfterValidator(_checked)]
+Groups = Annotated[int | str, AfterValidator(_checked), Setting()]
 """A number of groups, or a range such as "2..10"."""
 
 

@@ -14,6 +14,7 @@ from shoal.data.records import Records
 from shoal.kernels.arrays import Ints, Longs, ints
 from shoal.kernels.requirement import emd
 from shoal.methods import family, nested
+from shoal.parameters import Setting
 from shoal.partition._requirement.requirement import GroupRequirement, RequirementPartitioner, near_lists
 from shoal.partition.base import Partitioner
 from shoal.partition.mdav import MDAV
@@ -44,7 +45,7 @@ class Diversified(RequirementPartitioner):
     k: Annotated[int, Ge(1)]
     start: Annotated[Partitioner | None, nested("partition")] = None
     moves: Annotated[int, Ge(0)] | None = None
-    seconds: Annotated[float, Gt(0)] | None = None
+    seconds: Annotated[Annotated[float, Gt(0)] | None, Setting()] = None
 
     @property
     @abstractmethod

@@ -24,6 +24,7 @@ from shoal.kernels.requirement import emd
 from shoal.kernels.requirement.requirement_partition import RequirementCheck, merge_groups
 from shoal.kernels.search.neighbours import candidates
 from shoal.methods import family
+from shoal.parameters import Setting
 from shoal.partition.base import Partitioner
 from shoal.privacy.confidential import Bins, confidential_bins
 
@@ -185,7 +186,7 @@ class TClose(RequirementPartitioner):
     """
 
     k: Annotated[int, Ge(1)]
-    t: Annotated[float, Gt(0), Le(1)]
+    t: Annotated[float, Gt(0), Le(1), Setting()]
 
     def required(self, records: Records) -> GroupRequirement:
         columns = confidential_bins(records)
