@@ -63,7 +63,7 @@ def main(n: int) -> None:
     }
     base = 0.0
     for name, model in models.items():
-        seconds, _ = timed(lambda model=model: model.judge(records))
+        seconds, _ = timed(lambda model=model: model.check(records))
         base = base or seconds
         print(f"  {name:24s} {seconds / (n / 1e6):6.2f} CPU s a million, {seconds / base:5.2f} times k-anonymity")
     print(f"  peak memory {peak():.2f} GiB")

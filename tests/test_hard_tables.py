@@ -8,6 +8,7 @@ import pytest
 
 from shoal.data.partition import Partition
 from shoal.data.records import Records, Variable
+from shoal.judges.table_pair import TablePair
 from shoal.methods import Entry, registered
 
 RNG = np.random.default_rng(71)
@@ -70,7 +71,7 @@ def test_a_figure_or_a_reason(entry: Entry, pair: str) -> None:
     if "others" in entry.parameters:
         parameters["others"] = (released,)
     part = Partition(labels=np.arange(len(released)) // 3) if len(released) else None
-    found = entry.cls(**parameters).judge(original, released, part, np.random.default_rng(0))
+    found = entry.cls(**parameters).finding_on(TablePair.of(original, released, part), np.random.default_rng(0))
     json.dumps(dict(found.details), allow_nan=False)
     if found.value is None:
         assert len(found.reason) > 20

@@ -238,7 +238,7 @@ def test_an_occupied_directory_is_left_alone(tmp_path: Path) -> None:
 
 def test_what_was_measured_about_single_records_stays_private(tmp_path: Path) -> None:
     release = shoal.protect(people(), plan(), seed=1)
-    assert any(finding.private for finding in release.evidence.findings)
+    assert any(finding.record_risk is not None for finding in release.evidence.findings)
     out = release.write(tmp_path / "out")
     measures = json.loads((out / "release" / "evidence.json").read_text())["measures"]
     assert measures

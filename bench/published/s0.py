@@ -108,9 +108,9 @@ class Methods:
 def figures(before: Records, after: Records) -> dict[str, float]:
     """Every figure of one realisation."""
     rng = np.random.default_rng(0)
-    found = {name: model.judge(before, after, None, rng).details["2N U_p"] for name, model in MODELS.items()}
-    found[LEAVES] = TREE.judge(before, written(before, after), None, rng).details["2N U_p"]
-    regressions = shoal.Regressions().judge(before, after, None, rng)
+    found = {name: model.measure(before, after, seed=rng).details["2N U_p"] for name, model in MODELS.items()}
+    found[LEAVES] = TREE.measure(before, written(before, after), seed=rng).details["2N U_p"]
+    regressions = shoal.Regressions().measure(before, after, seed=rng)
     if regressions.value is None:
         raise SystemExit(regressions.reason)
     found |= {
@@ -118,7 +118,7 @@ def figures(before: Records, after: Records) -> dict[str, float]:
         "standard errors": 100 * regressions.details["mean"]["standard errors"],
     }
     for about in ("mean", "zero"):
-        moments = shoal.Moments(about=about).judge(before, after, None, rng).details
+        moments = shoal.Moments(about=about).measure(before, after, seed=rng).details
         for order in ("order 3", "order 4"):
             for kind in ("mean", "median"):
                 found[f"{order} about {about}, {kind}"] = 100 * moments[f"{kind} relative change"][order]
@@ -165,7 +165,7 @@ def main() -> None:
             + "".join(f"{table[name][model]:13.2f} +-{errors[name][model]:5.2f}" for model in models)
         )
     null = (
-        MODELS["rank, order 3"].judge(records, methods.released(HYBRIDS[0], 0), None, np.random.default_rng(0)).details
+        MODELS["rank, order 3"].measure(records, methods.released(HYBRIDS[0], 0), seed=np.random.default_rng(0)).details
     )
     q, n = null["coefficients"], null["records compared"]
     print(
@@ -247,7 +247,7 @@ def mixed(columns: dict[str, np.ndarray], repeats: int) -> None:
         ]
         table[name], error = summary(
             [
-                {key: model.judge(records, after, None, rng).details["2N U_p"] for key, model in MIXED.items()}
+                {key: model.measure(records, after, seed=rng).details["2N U_p"] for key, model in MIXED.items()}
                 for after in new
             ]
         )
@@ -256,7 +256,7 @@ def mixed(columns: dict[str, np.ndarray], repeats: int) -> None:
             f"{name:16}{f'{printed:.2f}' if printed else '':>9}"
             + "".join(f"{table[name][key]:13.2f} +-{error[key]:5.2f}" for key in MIXED)
         )
-    q = {key: model.judge(records, records, None, rng).details["coefficients"] for key, model in MIXED.items()}
+    q = {key: model.measure(records, records, seed=rng).details["coefficients"] for key, model in MIXED.items()}
     for law, divisor in (("true law", 8), ("new sample", 4)):
         print(f"{law:25}" + "".join(f"{(q[key] - 1) / divisor:20.1f}" for key in MIXED))
     factor = PRINTED_MIXED["Synthetic"] / PRINTED_MIXED["Hybrid"]

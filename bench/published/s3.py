@@ -131,7 +131,7 @@ def matches(records: Records, new: Records, study: Study) -> float:
 
 def delta(records: Records, new: Records, study: Study, seed: int) -> tuple[np.ndarray, np.ndarray]:
     """Mean variation of the twelve statistics, and the same with medians over the samples."""
-    finding = shoal.MeanVariation().judge(records, new, None, np.random.default_rng(seed))
+    finding = shoal.MeanVariation().measure(records, new, seed=np.random.default_rng(seed))
     (a, b), (u, v) = study.x, study.y
     labels = [
         f"mean of {a}",

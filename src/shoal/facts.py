@@ -208,6 +208,11 @@ class OfRelease(Fact):
         return self.value
 
 
+def of_release(values: Mapping[str, Any]) -> dict[str, OfRelease]:
+    """Several figures of the released table alone."""
+    return {label: OfRelease(value) for label, value in values.items()}
+
+
 Facts = Mapping[str, Any]
 """Facts by the words that a reader sees before them; no code asks for one by these words."""
 

@@ -23,6 +23,7 @@ from shoal.files.csv_text import escape_formulas
 from shoal.files.json_text import write_json
 from shoal.files.tables import FOR_SPREADSHEETS, Table, lost_columns, read_table, write_table
 from shoal.judges.evidence import RECORD_VERSION, Evidence, Finding, Verdict
+from shoal.judges.table_pair import TablePair
 from shoal.kernels.arrays import Longs
 from shoal.plan import Plan
 from shoal.report.dossier import Dossier
@@ -144,7 +145,7 @@ class Release:
         finished = Microdata.finished(back, self.plan.schema)
         _require(
             [
-                model.judge(replace(finished.encoded, rows=self.rows), None, self.partition)
+                model.judge(TablePair.of(None, replace(finished.encoded, rows=self.rows), self.partition))
                 for model in self.plan.requirements
                 if not model.needs_original
             ]
@@ -189,8 +190,8 @@ class Release:
         by_record = {
             f"{finding.measure}: {key}": np.asarray(values)
             for finding in self.evidence.findings
-            for key, values in finding.private.items()
-            if np.ndim(values) == 1 and len(values) == len(self.rows)
+            for key, values in {"risk": finding.record_risk, **finding.by_record}.items()
+            if values is not None
         }
         if by_record:
             write_table(Table(frame=pl.DataFrame({"row": self.rows, **by_record})), folder / "risk.parquet")
@@ -351,6 +352,7 @@ def audit(
     if left := [name for name in released.names("identifier") if not plan.coded(released[name])]:
         verdicts.append(
             Verdict(
+                influence=0,
                 requirement="no identifiers",
                 holds=False,
                 required=0,

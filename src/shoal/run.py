@@ -21,6 +21,7 @@ from shoal.data.schema import Role
 from shoal.errors import DataError, ParameterError
 from shoal.judges.base import Measure
 from shoal.judges.evidence import Finding, Verdict
+from shoal.judges.table_pair import TablePair
 from shoal.kernels.arrays import Longs
 from shoal.methods import registered
 from shoal.plan import MaskStep, PartitionStep, Plan
@@ -68,7 +69,7 @@ class Outcome:
         self.tell("measuring the original", 0.0)
         rng = np.random.default_rng(np.random.SeedSequence(self.entropy, spawn_key=(MEASURES_BEFORE,)))
         return tuple(
-            m.figure_or_reason(self.before, self.before, None, rng)
+            m.finding_on(TablePair.of(self.before, self.before), rng)
             for m in _measures(self.plan)
             if m.method_kind == "risk" and m.cheap
         )
@@ -232,7 +233,10 @@ def judged(
     plan: Plan, released: Records, before: Records | None, partition: Partition | None, hidden: Mapping[str, Partition]
 ) -> list[Verdict]:
     """What becomes of the plan's requirements; parameters as in `hiding`."""
-    return [model.judge(released, before, hiding(model, released, partition, hidden)) for model in plan.requirements]
+    return [
+        model.judge(TablePair.of(before, released, hiding(model, released, partition, hidden)))
+        for model in plan.requirements
+    ]
 
 
 def hiding(
@@ -296,11 +300,12 @@ def measured(
 ) -> tuple[Finding, ...]:
     """What the measures say of a release, each with random numbers of its own."""
     measures = _measures(plan)
+    pair = TablePair.of(before, released, partition)
     findings = []
     for number, measure in enumerate(measures):
         tell(f"measuring {measure.method_name}", number / len(measures))
         rng = np.random.default_rng(np.random.SeedSequence(entropy, spawn_key=(MEASURES, number)))
-        findings.append(measure.figure_or_reason(before, released, partition, rng))
+        findings.append(measure.finding_on(pair, rng))
     tell("judging", 1.0)
     return tuple(findings)
 

@@ -37,7 +37,7 @@ rows = st.lists(
 def test_the_optimum_equals_exhaustive_search(rows, k, limit):
     change = run(micro(rows), k=k, suppression=limit)
     assert change.facts["loss"] == pytest.approx(best_loss(rows, PATHS, k, limit), abs=1e-12)
-    assert shoal.KAnonymity(k=k).judge(change.records).holds
+    assert shoal.KAnonymity(k=k).check(change.records).holds
     assert change.facts["records dropped"] <= limit * len(rows)
 
 
@@ -45,7 +45,7 @@ def test_the_optimum_equals_exhaustive_search(rows, k, limit):
 def test_local_recoding_reaches_k_and_loses_no_more(rows, k, limit):
     full, local = (run(micro(rows), k=k, suppression=limit, recoding=r) for r in ("full-domain", "local"))
     assert local.facts["loss"] <= full.facts["loss"] + 1e-12
-    assert shoal.KAnonymity(k=k).judge(local.records).holds
+    assert shoal.KAnonymity(k=k).check(local.records).holds
     for j in range(3):
         new = local.records[f"c{j}"]
         for row, code in zip(local.records.rows, new.values):
@@ -88,7 +88,7 @@ def test_adult_like():
     local = run(table, k=5, suppression=0.02, recoding="local")
     assert local.facts["loss"] < 0.7 * full.facts["loss"]
     for change in (full, local):
-        assert shoal.KAnonymity(k=5).judge(change.records).holds
+        assert shoal.KAnonymity(k=5).check(change.records).holds
 
 
 def test_bad_input_refused():

@@ -32,16 +32,16 @@ def test_each_group_of_columns_is_microaggregated_alone(seed, n):
         assert told["SST"] == pytest.approx(2 * (n - 1)) == pytest.approx(told["SSA"] + told["SSE"])
         assert told["information loss in percent"] == pytest.approx(part.information_loss(z))
         names = tuple(f"x{j}" for j in columns)
-        assert shoal.KAnonymity(k=4, columns=names).judge(change.records).holds
+        assert shoal.KAnonymity(k=4, columns=names).check(change.records).holds
         assert told[f"4-anonymity on {', '.join(names)}"] == "proved"
 
 
 def test_k_anonymity_holds_per_group_only_and_the_facts_say_so():
     change = run(data(), groups=[["x0", "x2"], ["x1", "x3"]])
-    assert not shoal.KAnonymity(k=4).judge(change.records).holds
+    assert not shoal.KAnonymity(k=4).check(change.records).holds
     assert change.facts["warning"] == "k-anonymity holds within each group of columns only"
     whole = run(data(), groups=[["x0", "x1", "x2", "x3"]])
-    assert shoal.KAnonymity(k=4).judge(whole.records).holds
+    assert shoal.KAnonymity(k=4).check(whole.records).holds
     losses = [sum(t["SSE"] for t in c.facts["column groups"].values()) for c in (change, whole)]
     assert losses[0] < losses[1]
 

@@ -67,7 +67,7 @@ def test_k_is_reached_by_brute_force_and_only_cells_are_blanked(rows, k, seed, m
     assert min(matching(after, missing)) >= k
     assert all(y in (x, -1) for a, b in zip(rows, after) for x, y in zip(a, b))
     assert facts["cells suppressed"] == cells(rows, after)
-    verdict = shoal.KAnonymity(k=k, missing=missing).judge(records(after))
+    verdict = shoal.KAnonymity(k=k, missing=missing).check(records(after))
     assert verdict.holds and verdict.achieved == min(matching(after, missing))
 
 
@@ -179,7 +179,7 @@ def test_subsets_each_reach_their_k(seed, missing):
     for subset in sets:
         part = [[row[int(name[1])] for name in subset["columns"]] for row in after]
         assert min(matching(part, missing)) >= subset["k"]
-        assert shoal.KAnonymity(**subset, missing=missing).judge(records(after)).holds
+        assert shoal.KAnonymity(**subset, missing=missing).check(records(after)).holds
 
 
 def test_a_limit_holds_for_all_subsets_together():

@@ -102,8 +102,8 @@ def test_k_anonymous_and_t_close_or_refused(name, records, k, t):
         return
     part = method.partition(records, seed=1)
     assert part.k >= k
-    assert shoal.KAnonymity(k=k).judge(released(records, part)).holds
-    assert shoal.TCloseness(t=t).judge(released(records, part)).holds
+    assert shoal.KAnonymity(k=k).check(released(records, part)).holds
+    assert shoal.TCloseness(t=t).check(released(records, part)).holds
     if strata is not None:
         assert len(set(zip(part.labels, strata))) == part.n_groups
 
@@ -236,7 +236,7 @@ def test_diverse_or_refused(records, k, l, kind, c):  # noqa: E741
     judge = shoal.LDiversity(l=l, kind=kind, c=c)
     whole = np.zeros(len(records)) if strata is None else strata
     in_one = Variable(name="a", role="quasi-identifier", level="continuous", values=whole.astype(float))
-    possible = judge.judge(Records.of([in_one, *(records[n] for n in records.confidential)])).holds
+    possible = judge.check(Records.of([in_one, *(records[n] for n in records.confidential)])).holds
     method = shoal.LDiverse(k=k, l=l, kind=kind, c=c, moves=1_000)
     if not possible:
         with pytest.raises(Refused, match="l-diverse: no partition satisfies the requirement") as refusal:
@@ -247,7 +247,7 @@ def test_diverse_or_refused(records, k, l, kind, c):  # noqa: E741
         return
     part = method.partition(records, seed=1)
     assert part.k >= k
-    assert judge.judge(released(records, part)).holds
+    assert judge.check(released(records, part)).holds
 
 
 @given(records=tables(gaps=True), k=st.integers(1, 4), p=st.integers(1, 4))
@@ -262,7 +262,7 @@ def test_sensitive_or_refused(records, k, p):
         return
     part = method.partition(records, seed=1)
     assert part.facts["p"] >= p and "l" not in part.facts
-    assert shoal.PSensitivity(p=p, k=k).judge(released(records, part)).holds
+    assert shoal.PSensitivity(p=p, k=k).check(released(records, part)).holds
 
 
 def blobs(n=240, seed=1):

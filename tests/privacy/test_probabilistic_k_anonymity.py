@@ -6,7 +6,7 @@ import shoal
 from shoal.data.partition import Partition
 from shoal.data.records import Records
 from shoal.errors import Refused
-from shoal.judges.evidence import proportion_interval
+from shoal.judges.intervals import proportion_interval
 from shoal.kernels.partition.mdav import mdav
 
 
@@ -19,7 +19,7 @@ def groups(records, k):
 
 
 def verdict(released, original, partition, k, **parameters):
-    return shoal.ProbabilisticKAnonymity(k=k, **parameters).judge(released, original, partition)
+    return shoal.ProbabilisticKAnonymity(k=k, **parameters).check(released, original=original, partition=partition)
 
 
 def protected(records, partition, method, columns=None, seed=1):
@@ -128,12 +128,16 @@ def test_what_is_not_at_hand_is_not_proved():
     records = table(20)
     part = groups(records, 5)
     model = shoal.ProbabilisticKAnonymity(k=5)
-    for found in (model.judge(records), model.judge(records, records), model.judge(records, None, part)):
+    for found in (model.check(records), model.check(records, original=records), model.check(records, partition=part)):
         assert not found.holds
         assert found.achieved is None
-    assert not model.judge(records.take(np.arange(10)), records, Partition.of(np.zeros(7))).holds
-    assert "has another number of records" in model.judge(records, records, Partition.of(np.zeros(7))).sentence
-    assert not model.judge(records, Records.of(records.variables[:1]).without(["x0"]), part).holds
+    assert not model.check(records.take(np.arange(10)), original=records, partition=Partition.of(np.zeros(7))).holds
+    assert (
+        "has another number of records"
+        in model.check(records, original=records, partition=Partition.of(np.zeros(7))).sentence
+    )
+    nothing = Records.of(records.variables[:1]).without(["x0"])
+    assert not model.check(records, original=nothing, partition=part).holds
 
 
 def test_frames():

@@ -63,8 +63,8 @@ def test_at_most_the_published_number_of_cells(keys, published, k):
     if k in OPTIMUM:
         assert OPTIMUM[k] <= change.facts["cells suppressed"] <= 1.05 * OPTIMUM[k]
     assert brute_force(change.records, "wildcard") == k
-    assert shoal.KAnonymity(k=k, missing="wildcard").judge(change.records).achieved == k
-    assert not shoal.KAnonymity(k=k + 1, missing="wildcard").judge(change.records).holds
+    assert shoal.KAnonymity(k=k, missing="wildcard").check(change.records).achieved == k
+    assert not shoal.KAnonymity(k=k + 1, missing="wildcard").check(change.records).holds
 
 
 @pytest.mark.parametrize("k", [2, 3, 5])

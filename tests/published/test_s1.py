@@ -53,7 +53,7 @@ def test_table_3_in_every_cell(confidential):
         for t, size in zip(TS, row):
             part = shoal.TClosenessFirst(k=k, t=t).partition(records)
             assert (part.k, 1080 // part.n_groups) == (size, size), (k, t)
-            assert shoal.TCloseness(t=t).judge(released(records, part)).holds
+            assert shoal.TCloseness(t=t).check(released(records, part)).holds
 
 
 BETTER_THAN_FORMULA_3 = {(2, 0.13), (2, 0.17), (2, 0.21)}
@@ -101,8 +101,8 @@ def test_refinement_reaches_its_figures(confidential, t):
     loss = part.information_loss(records.matrix())
     assert loss <= REFINED[confidential, t]
     assert loss < 0.92 * shoal.TClosenessFirst(k=2, t=t).partition(records).information_loss(records.matrix())
-    assert shoal.TCloseness(t=t).judge(released(records, part)).holds
-    assert shoal.KAnonymity(k=2).judge(released(records, part)).holds
+    assert shoal.TCloseness(t=t).check(released(records, part)).holds
+    assert shoal.KAnonymity(k=2).check(released(records, part)).holds
 
 
 @pytest.mark.slow

@@ -53,13 +53,13 @@ def test_class_counts(table, printed, summary):
 def test_unweighted_risk(table, printed, summary):
     unweighted = table.without(["sampling_weight"])
     found = IndividualRisk().measure(unweighted, unweighted)
-    np.testing.assert_array_equal(found.private["risk"], printed["risk_unweighted"])
+    np.testing.assert_array_equal(found.record_risk, printed["risk_unweighted"])
     assert found.value == pytest.approx(summary["unweighted"]["global_risk"], rel=1e-13)
     assert Prosecutor().measure(table, table).details["mean"] == pytest.approx(found.value)
 
 
 def test_exact_individual_risk(table, printed, summary):
-    ours = IndividualRisk().measure(table, table).private["risk"]
+    ours = IndividualRisk().measure(table, table).record_risk
     theirs = printed["risk_exact"].to_numpy()
     finite = ~np.isnan(theirs)
     assert finite.sum() == summary["risk_exact_finite"]
@@ -94,12 +94,12 @@ def test_household_risk(table, printed, summary):
 @pytest.mark.parametrize("fraction", ["0.01", "0.1"])
 def test_suda2(table, printed, summary, fraction):
     found = SUDA2(max_size=7, sampling_fraction=float(fraction)).measure(table, table)
-    np.testing.assert_array_equal(found.private["score"], printed["suda_score"])
-    np.testing.assert_allclose(found.private["dis"], printed[f"suda_dis_{fraction}"], atol=1e-7)
+    np.testing.assert_array_equal(found.by_record["score"], printed["suda_score"])
+    np.testing.assert_allclose(found.record_risk, printed[f"suda_dis_{fraction}"], atol=1e-7)
     expected = summary["suda"]
     assert found.details["sum of scores"] == expected["sum_score"]
     assert found.details["highest score"] == expected["max_score"]
-    assert found.private["dis"].sum() == pytest.approx(expected[f"sum_dis_{fraction}"], abs=1e-5)
+    assert found.record_risk.sum() == pytest.approx(expected[f"sum_dis_{fraction}"], abs=1e-5)
     assert found.value == expected["records_with_score"] / summary["n"]
     for row in expected["attribute_contributions"]:
         ours = found.details["contribution of columns in percent"][row["variable"]]
@@ -109,8 +109,8 @@ def test_suda2(table, printed, summary, fraction):
 def test_suda2_by_supersets(table, printed):
     # suda2(..., original_scores = FALSE, DisFraction = 0.01); theirs, as above, in single precision.
     found = SUDA2(max_size=7, weight="supersets", sampling_fraction=0.01).measure(table, table)
-    np.testing.assert_allclose(found.private["score"], printed["suda_score_ihsn"], rtol=1e-12, atol=1e-15)
-    np.testing.assert_allclose(found.private["dis"], printed["suda_dis_ihsn"], atol=1e-7)
+    np.testing.assert_allclose(found.by_record["score"], printed["suda_score_ihsn"], rtol=1e-12, atol=1e-15)
+    np.testing.assert_allclose(found.record_risk, printed["suda_dis_ihsn"], atol=1e-7)
     # The one record that is unique on all seven columns together, and on no fewer, scores 0 but is counted.
     assert (printed["suda_score_ihsn"] > 0).sum() == 156
     assert found.value == 157 / 4580

@@ -27,7 +27,7 @@ def test_prosecutor_by_hand():
     assert found.details["mean"] == pytest.approx(3 / 6)  # classes over records
     assert found.details["share above threshold"] == pytest.approx(3 / 6)
     assert found.details["share unique"] == pytest.approx(1 / 6)
-    np.testing.assert_allclose(found.private["risk"], [1 / 2, 1 / 2, 1, 1 / 3, 1 / 3, 1 / 3])
+    np.testing.assert_allclose(found.record_risk, [1 / 2, 1 / 2, 1, 1 / 3, 1 / 3, 1 / 3])
 
 
 def test_journalist_by_hand():
@@ -64,7 +64,7 @@ def test_index_and_order_of_records_do_not_matter(measure):
 def test_a_suppressed_cell_protects_nobody_else():
     frame = FRAME.assign(area=["1", None, "1", "2", "2", "2"])
     table = records(frame, area={"role": "quasi-identifier", "missing": "keep"})
-    assert Prosecutor().measure(table, table).private["risk"].tolist()[:2] == [1, 1]
+    assert Prosecutor().measure(table, table).record_risk.tolist()[:2] == [1, 1]
 
 
 @pytest.mark.parametrize("measure", [Prosecutor(), Journalist(), Marketer()])

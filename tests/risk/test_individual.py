@@ -18,7 +18,7 @@ def test_by_hand():
     # f = 1, F = 5: p = .2, r = -p ln p / (1 - p). f = 2, F = 40: p = .05, r = p/q - (p/q)^2 ln(1/p).
     # A weight under 1 does not make a class smaller than it is: f = F = 1, r = 1.
     table = Microdata.of(FRAME, ROLES).records
-    risk = IndividualRisk().measure(table, table).private["risk"]
+    risk = IndividualRisk().measure(table, table).record_risk
     two = 0.05 / 0.95 - (0.05 / 0.95) ** 2 * np.log(20)
     np.testing.assert_allclose(risk, [two, two, 0.2 * np.log(5) / 0.8, 1.0])
 
@@ -68,8 +68,8 @@ def test_household_by_hand():
 def test_household_measure():
     table = Microdata.of(FRAME, ROLES).records
     found = HouseholdRisk().measure(table, table)
-    assert found.private["risk"][[0, 1, 3]].tolist() == [1, 1, 1]  # the sure member takes the others along
-    assert found.private["risk"][2] == pytest.approx(0.2 * np.log(5) / 0.8)
+    assert found.record_risk[[0, 1, 3]].tolist() == [1, 1, 1]  # the sure member takes the others along
+    assert found.record_risk[2] == pytest.approx(0.2 * np.log(5) / 0.8)
     assert found.details["households"] == 2
     no_homes = table.without(["home"])
     assert "household" in HouseholdRisk().measure(no_homes, no_homes).reason

@@ -25,7 +25,7 @@ def test_by_hand():
     # twice leave both.
     found = Intersection(others=(SECOND,)).measure(FIRST, FIRST)
     assert found.value == 2 / 4
-    assert found.private["values left"].tolist() == [1, 2, 1, 2]
+    assert found.by_record["values left"].tolist() == [1, 2, 1, 2]
     assert found.details["disclosed by this release alone"]["illness"] == 0
 
 
@@ -35,7 +35,7 @@ def test_the_same_release_twice_tells_nothing_new():
 
 def test_rows_in_another_order():
     shuffled = SECOND.take(np.array([3, 1, 0, 2]))
-    assert Intersection(others=(shuffled,)).measure(FIRST, FIRST).private["values left"].tolist() == [1, 2, 1, 2]
+    assert Intersection(others=(shuffled,)).measure(FIRST, FIRST).by_record["values left"].tolist() == [1, 2, 1, 2]
 
 
 def test_values_that_were_masked_differently_share_nothing():
@@ -59,7 +59,7 @@ def test_equals_sets(n, zips, values, releases, numbers, seed):
     finally:
         intersection.BLOCK = saved
     left = [len(set.intersection(*(set(illness[place == place[i]]) for place in places))) for i in range(n)]
-    assert found.private["values left"].tolist() == left
+    assert found.by_record["values left"].tolist() == left
 
 
 def test_not_computable():

@@ -35,7 +35,7 @@ def test_equals_the_naive_attack_and_never_misses(n, d, p, ties, seed):
     x = rng.integers(0, 6, (n, d)).astype(float) if ties else rng.normal(size=(n, d))
     original, released = swapped(x, p, seed)
     found = RankSwapAttack(p=p).measure(original, released)
-    np.testing.assert_allclose(found.private["probability"], naive(x, released.raw(original.names()), p))
+    np.testing.assert_allclose(found.record_risk, naive(x, released.raw(original.names()), p))
     assert found.details["share outside the windows"] == 0  # whoever knows p never excludes the truth
 
 

@@ -62,7 +62,7 @@ def test_normal_synthesis_changes_moments_by_what_is_predicted():
     part = Partition.of(np.repeat([0, 1], [600, 400]))
     records = shoal.Records.from_array(x)
     new = shoal.Normal().apply(records, records.quasi_identifiers, part, rng).records
-    details = shoal.Moments().judge(records, new, part, rng).details
+    details = shoal.Moments().measure(records, new, partition=part, seed=rng).details
     assert details["mean relative change"]["order 2"] < 1e-9
     assert details["predicted by normal groups"]["order 2"] < 1e-9
     for order in ("order 3", "order 4"):

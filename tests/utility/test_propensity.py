@@ -60,7 +60,7 @@ def test_synthesis_from_the_fitted_model_lies_about_half_of_it():
         change = shoal.Normal(exact=False).apply(
             records, records.quasi_identifiers, whole.partition(records), np.random.default_rng(seed)
         )
-        finding = shoal.Propensity(order=2).judge(records, change.records, None, np.random.default_rng(0))
+        finding = shoal.Propensity(order=2).measure(records, change.records)
         ratios.append(finding.details["synthesis from the true model"]["ratio"])
     assert abs(np.mean(ratios) - 1) < 2 * np.sqrt(2 / 5 / 60)
 

@@ -44,8 +44,8 @@ def test_exact_moments_leave_regressions_as_they_are():
         .records
     )
     for figure in ("coefficients", "standard errors"):
-        assert shoal.Regressions(figure=figure).judge(records, new, None, np.random.default_rng(0)).value < 1e-8
-    finding = shoal.Regressions(figure="interval overlap").judge(records, new, None, np.random.default_rng(0))
+        assert shoal.Regressions(figure=figure).measure(records, new).value < 1e-8
+    finding = shoal.Regressions(figure="interval overlap").measure(records, new)
     assert finding.value == pytest.approx(1)
     assert finding.better == "higher"
 

@@ -14,6 +14,7 @@ from shoal.constraints.system import Domain, redundant, refuse_clashes
 from shoal.data.records import Records
 from shoal.data.schema import Policy
 from shoal.errors import ConstraintError, DataError, Refused, plural, quoted
+from shoal.facts import of_release
 from shoal.judges.evidence import Verdict
 from shoal.kernels.arrays import Bools, Floats, floats
 from shoal.step_result import StepResult
@@ -139,7 +140,9 @@ class Constraints:
         verdicts = []
         lost = {rule.text: reason for rule in self.rules if (reason := self._lost(records)(rule))}
         for text, reason in lost.items():
-            verdicts.append(Verdict(requirement=text, holds=False, required=0.0, achieved=None, sentence=reason))
+            verdicts.append(
+                Verdict(requirement=text, holds=False, required=0.0, achieved=None, sentence=reason, influence=0)
+            )
         judged = replace(self, rules=tuple(rule for rule in self.rules if rule.text not in lost))
         for text, broken in judged.violations(records, tolerance).items():
             count = int(broken.sum())
@@ -153,7 +156,8 @@ class Constraints:
                     required=0.0,
                     achieved=float(count),
                     sentence=sentence if count else f"All {len(records):,} records obey the rule {text!r}.",
-                    details={"records": len(records), "records that break it": count},
+                    facts=of_release({"records": len(records), "records that break it": count}),
+                    influence=0,
                 )
             )
         return verdicts

@@ -1,7 +1,13 @@
-"""What all measures share, of risk or of utility: two tables in, one frozen figure out."""
+"""What all measures share, of risk or of utility: two tables in, one frozen figure out.
+
+A measure declares what it needs; whether the tables have it is looked at in one place, before the measure is asked.
+Where there is no figure, be it for want of that or for a reason that only the measure sees, `NoFigure` says why, and
+it is caught in one place too: `Measure.finding_on`.
+"""
 
 import math
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from dataclasses import fields
 from typing import Any, ClassVar, Literal
 
@@ -10,8 +16,14 @@ import numpy as np
 from shoal.data.microdata import as_records
 from shoal.data.partition import Partition
 from shoal.data.records import Records
-from shoal.errors import WidthError
+from shoal.errors import NoFigure, WidthError
+from shoal.facts import Better, Fact, OfRelease
 from shoal.judges.evidence import Finding
+from shoal.judges.table_pair import NO_HOLDOUT, NOBODY, NOTHING_COMMON, NOTHING_CONTINUOUS, NOTHING_KNOWN, TablePair
+from shoal.kernels.arrays import Floats, Longs
+from shoal.parameters import Method, TablePath, holds
+
+Need = Literal["columns", "pairing", "records", "quasi-identifiers", "holdout"]
 
 
 class Measure(ABC):
@@ -20,27 +32,37 @@ class Measure(ABC):
     method_kind: ClassVar[str]
     method_name: ClassVar[str]
     title: ClassVar[str]
+    figure_unit: ClassVar[str] = ""
     limits: ClassVar[tuple[float, float]] = (0.0, math.inf)
-    better: ClassVar[Literal["lower", "higher"]] = "lower"
+    better: ClassVar[Better] = "lower"
     cheap: ClassVar[bool] = False
-    """Whether the figure is quick enough to stand in every report."""
+    """How it scales: whether the figure is quick enough, for any number of records, to stand in every report."""
+    of_release_alone: ClassVar[bool] = False
+    """Whether the figure and its facts are functions of the released table alone, so that they may be public."""
+    needs: ClassVar[tuple[Need, ...]] = ()
+    """What the tables must have, in the order in which it is missed."""
+    roles: ClassVar[tuple[str, ...]] = ("quasi-identifier", "confidential")
+    """Roles of the columns that are compared, unless the parameter `columns` names others."""
+    continuous: ClassVar[bool | None] = None
+    """Whether the columns compared are continuous ones only."""
 
-    def figure_or_reason(
-        self, original: Records, released: Records, partition: Partition | None, rng: np.random.Generator
-    ) -> Finding:
-        """As `judge`; no figure where it would take distances that do not fit into memory."""
+    def finding_on(self, pair: TablePair, rng: np.random.Generator) -> Finding:
+        """The figure, or why there is none: what was needed is not there, or distances do not fit into memory."""
         try:
-            return self.judge(original, released, partition, rng)
-        except WidthError as error:
-            return self.cannot(str(error))
+            for need in self.needs:
+                NEEDS[need](self, pair)
+            return self.judge(pair, rng)
+        except (NoFigure, WidthError) as reason:
+            return self._without(str(reason))
 
     @abstractmethod
-    def judge(
-        self, original: Records, released: Records, partition: Partition | None, rng: np.random.Generator
-    ) -> Finding:
-        """The figure for records of the same people in the same order.
+    def judge(self, pair: TablePair, rng: np.random.Generator) -> Finding:
+        """The figure for two tables that have what the measure needs.
 
-        `released.rows` says which original records are still there.
+        Raises
+        ------
+        NoFigure
+            If there is none.
         """
 
     def measure(
@@ -57,12 +79,13 @@ class Measure(ABC):
         All columns of an array or frame count as quasi-identifiers, but for those that `confidential` names.
         """
         before, after = as_records(original, confidential), as_records(released, confidential)
-        return self.judge(before, after, partition, np.random.default_rng(seed))
+        return self.finding_on(TablePair.of(before, after, partition), np.random.default_rng(seed))
 
     @property
     def heading(self) -> str:
         """The title, with the parameters that were chosen; tables and methods among them are left out."""
-        plain = [f for f in fields(self) if "Any" not in str(f.type)]  # type: ignore[arg-type]
+        markers = holds(type(self))
+        plain = [f for f in fields(self) if not isinstance(markers[f.name], (TablePath, Method))]  # type: ignore[arg-type]
         chosen = [
             f"{f.name.replace('_', ' ')} {_in_words(getattr(self, f.name))}"
             for f in plain
@@ -70,24 +93,81 @@ class Measure(ABC):
         ]
         return f"{self.title} ({'; '.join(chosen)})" if chosen else self.title
 
+    def compared(self, pair: TablePair) -> tuple[str, ...]:
+        """The columns that are compared: those named, or those of the measure's roles and level in both tables."""
+        return pair.common(getattr(self, "columns", None), *self.roles, continuous=self.continuous)
+
     def finding(self, value: float, sentence: str, **more: Any) -> Finding:
-        """The figure, under the measure's own name, limits and direction; not a number is not a figure."""
+        """The figure, under the measure's own name, limits and direction.
+
+        Raises
+        ------
+        NoFigure
+            If it is not a number.
+        """
         if math.isnan(value):
-            return self.cannot("The figure is not a number on these tables.")
-        more = {"limits": self.limits, "better": self.better, **more}
+            raise NoFigure("The figure is not a number on these tables.")
+        more = {"limits": self.limits, "better": self.better, "unit": self.figure_unit, **more}
+        if self.of_release_alone:
+            facts = more.get("facts", {})
+            more["facts"] = {key: fact if isinstance(fact, Fact) else OfRelease(fact) for key, fact in facts.items()}
+            more["influence"] = 0
         return Finding(measure=self.method_name, title=self.heading, value=float(value), sentence=sentence, **more)
 
-    def cannot(self, reason: str, **details: Any) -> Finding:
-        """No figure, and why."""
+    def _without(self, reason: str) -> Finding:
         return Finding(
             measure=self.method_name,
             title=self.heading,
             value=None,
+            unit=self.figure_unit,
             reason=reason,
             limits=self.limits,
             better=self.better,
-            details=details,
+            influence=0 if self.of_release_alone else None,
         )
+
+
+def by_record(released: Records, attacked: Longs, risk: Floats) -> Floats:
+    """Shape (n',); risks of the records attacked, not a number for the others."""
+    out = np.full(len(released), np.nan)
+    out[attacked] = risk
+    return out
+
+
+def _need_columns(measure: Measure, pair: TablePair) -> None:
+    if not measure.compared(pair):
+        if measure.continuous:
+            raise NoFigure(NOTHING_CONTINUOUS)
+        raise NoFigure(NOTHING_KNOWN if measure.roles == ("quasi-identifier",) else NOTHING_COMMON)
+
+
+def _need_pairing(measure: Measure, pair: TablePair) -> None:
+    pair.before, pair.pairing  # noqa: B018 - either raises if it is not known
+
+
+def _need_records(measure: Measure, pair: TablePair) -> None:
+    if not len(pair.released):
+        raise NoFigure(NOBODY)
+
+
+def _need_quasi_identifiers(measure: Measure, pair: TablePair) -> None:
+    if not pair.released.quasi_identifiers:
+        raise NoFigure("The released table has no quasi-identifier by which someone could be looked up.")
+
+
+def _need_holdout(measure: Measure, pair: TablePair) -> None:
+    if getattr(measure, "holdout", None) is None:
+        raise NoFigure(NO_HOLDOUT)
+
+
+NEEDS: dict[Need, Callable[[Measure, TablePair], None]] = {
+    "columns": _need_columns,
+    "pairing": _need_pairing,
+    "records": _need_records,
+    "quasi-identifiers": _need_quasi_identifiers,
+    "holdout": _need_holdout,
+}
+"""How it is found out whether the tables have what a measure needs."""
 
 
 def _in_words(value: Any) -> str:

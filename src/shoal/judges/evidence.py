@@ -3,16 +3,21 @@
 A `Verdict` answers a requirement: it holds on the finished table or it does not. A `Finding` is a figure
 of risk or of information loss, with its range, its direction and, where it is an estimate, its interval.
 A figure that cannot be computed is `None` and says why; it is never replaced by the reassuring one.
+
+Both have two forms. The private one holds everything. The public one is built of public forms of facts only: what is
+a function of the released table as it is, what depends on the original in a band that no single record moves it out
+of, and nothing else.
 """
 
 import math
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
-from typing import Any, Literal, cast
+from dataclasses import asdict, dataclass, field, fields
+from typing import Any, cast
 
 import numpy as np
 
-from shoal.facts import Interval
+from shoal.facts import Band, Better, ByColumn, Facts, Figure, Interval, private_form, public_form
+from shoal.kernels.arrays import Floats
 
 RECORD_VERSION = 1
 """Version of the layout of record.json and evidence.json."""
@@ -32,8 +37,10 @@ class Verdict:
         The limit and what the table reaches, on the requirement's own scale.
     sentence
         One sentence for a reader: what was proved, or what fails and by how much.
-    details
-        Further figures, JSON-able; no cell's value.
+    facts
+        Further figures, as facts that know how they may be shown.
+    influence
+        0 if the verdict is a function of the released table alone, so that it is shown as it is; None otherwise.
     """
 
     requirement: str
@@ -41,7 +48,36 @@ class Verdict:
     required: float
     achieved: float | None
     sentence: str
-    details: Mapping[str, Any] = field(default_factory=dict)
+    facts: Facts = field(default_factory=dict)
+    influence: float | None = None
+
+    @property
+    def details(self) -> dict[str, Any]:
+        """The facts as they are; private."""
+        return private_form(self.facts)
+
+    @property
+    def public_sentence(self) -> str:
+        """The sentence, as far as it may leave the building."""
+        if self.influence == 0:
+            return self.sentence
+        return "It was proved on the released table." if self.holds else "It was not proved on the released table."
+
+    def public_form(self) -> dict[str, Any]:
+        """What may leave the building; JSON-able but for a `Band`."""
+        return {
+            "requirement": self.requirement,
+            "holds": self.holds,
+            "required": self.required,
+            "achieved": self.achieved if self.influence == 0 else None,
+            "sentence": self.public_sentence,
+            "facts": public_form(self.facts),
+        }
+
+    def private_form(self) -> dict[str, Any]:
+        """All of it, for record.json and the private report."""
+        plain = {f.name: getattr(self, f.name) for f in fields(self) if f.name not in ("facts", "influence")}
+        return {**plain, "facts": self.details}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,46 +92,111 @@ class Finding:
         What a reader calls it.
     value
         The figure, or None where it cannot be computed; `reason` then says why.
+    unit
+        What it is measured in; empty for a share or a pure number.
     limits
         Smallest and largest value the figure can take.
     better
-        Whether lower or higher is better for what the figure judges.
+        The direction: whether lower or higher is better for what the figure judges.
     sentence
-        What the figure means, in one sentence that needs no formula.
+        What the figure means, in one sentence that needs no formula; private unless the influence is 0.
     interval
         Where the figure is an estimate.
-    details
-        Further figures for the public report, JSON-able; no cell's value, no count of people under k.
-    private
-        Record-level arrays, for the private record only.
+    influence
+        Largest change of the value by one record of the original (see `shoal.facts`); 0 for a function of the
+        released table alone, None where nobody has bounded it.
+    clipped
+        For a loss without bounded influence, the same loss of the original clipped to the released range of each
+        column, whose influence is bounded: what is shown to the public instead.
+    by_column
+        The figure, or its parts, for each column.
+    facts
+        Further figures, as facts that know how they may be shown; what is untyped is private.
+    record_risk
+        Shape (n',); risk of each released record, not a number where it was not attacked. Private.
+    by_record
+        Further figures by released record, each of shape (n',). Private.
     """
 
     measure: str
     title: str
     value: float | None
+    unit: str = ""
     limits: tuple[float, float] = (0.0, math.inf)
-    better: Literal["lower", "higher"] = "lower"
+    better: Better = "lower"
     sentence: str = ""
     reason: str = ""
     interval: Interval | None = None
-    details: Mapping[str, Any] = field(default_factory=dict)
-    private: Mapping[str, Any] = field(default_factory=dict, repr=False)
+    influence: float | None = None
+    clipped: Figure | None = None
+    by_column: ByColumn | None = None
+    facts: Facts = field(default_factory=dict)
+    record_risk: Floats | None = field(default=None, repr=False)
+    by_record: Mapping[str, Any] = field(default_factory=dict, repr=False)
 
+    @property
+    def details(self) -> dict[str, Any]:
+        """The facts as they are; private."""
+        return private_form(self.facts)
 
-def proportion_interval(hits: float, trials: int, confidence: float = 0.95) -> Interval:
-    """Wilson's score interval for a proportion (Wilson 1927).
+    @property
+    def figure(self) -> Figure | None:
+        """The value as a fact."""
+        if self.value is None:
+            return None
+        return Figure(
+            value=self.value, unit=self.unit, interval=self.interval, influence=self.influence, better=self.better
+        )
 
-    `hits` may be fractional: a tie among m candidates counts 1/m.
-    """
-    if trials == 0:
-        return Interval(low=0.0, high=1.0, confidence=confidence)
-    from scipy.special import ndtri
+    @property
+    def public_value(self) -> float | Band | None:
+        """The value as far as it may leave the building: as it is, in a band, or not at all."""
+        shown = self.clipped or self.figure
+        form = None if shown is None else shown.public()
+        if isinstance(form, Band) and form.at_most is not None and form.at_most >= self.limits[1]:
+            return None  # it would say nothing
+        return form
 
-    z = float(ndtri(0.5 + confidence / 2))
-    share = hits / trials
-    centre = (share + z * z / (2 * trials)) / (1 + z * z / trials)
-    half = z / (1 + z * z / trials) * math.sqrt(share * (1 - share) / trials + z * z / (4 * trials * trials))
-    return Interval(low=max(0.0, centre - half), high=min(1.0, centre + half), confidence=confidence)
+    @property
+    def public_sentence(self) -> str:
+        """What may be said of it outside: its own sentence only where that tells of the released table alone."""
+        if self.influence == 0:
+            return self.sentence
+        form = self.public_value
+        return "" if form is None else f"{self.title}: {form}."
+
+    def public_form(self) -> dict[str, Any]:
+        """What may leave the building; JSON-able but for a `Band`."""
+        exact = self.influence == 0
+        return {
+            "measure": self.measure,
+            "title": self.title,
+            "value": self.public_value,
+            "unit": self.unit,
+            "limits": self.limits,
+            "better": self.better,
+            "interval": self.interval if exact else None,
+            "sentence": self.public_sentence,
+            "reason": self.reason if exact else "",
+            "by_column": None if self.by_column is None else self.by_column.public(),
+            "facts": public_form(self.facts),
+        }
+
+    def private_form(self) -> dict[str, Any]:
+        """All of it but for figures by record, for record.json and the private report."""
+        return {
+            "measure": self.measure,
+            "title": self.title,
+            "value": self.value,
+            "unit": self.unit,
+            "limits": self.limits,
+            "better": self.better,
+            "interval": None if self.interval is None else asdict(self.interval),
+            "sentence": self.sentence,
+            "reason": self.reason,
+            "by_column": None if self.by_column is None else self.by_column.private(),
+            "facts": self.details,
+        }
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -112,22 +213,28 @@ class Evidence:
 
     def lines(self) -> list[str]:
         """For a reader: what was proved or refuted, each figure, and why others are lacking."""
-        told = [f"{'proved' if v.holds else 'REFUTED':9} {v.requirement}: {v.sentence}" for v in self.verdicts]
-        told += [f"measured  {f.title}: {f.value:.4g}{f.interval or ''}" for f in self.findings if f.value is not None]
-        return told + [f"no figure {f.title}: {f.reason}" for f in self.findings if f.value is None]
+        lines = [f"{'proved' if v.holds else 'REFUTED':9} {v.requirement}: {v.sentence}" for v in self.verdicts]
+        lines += [f"measured  {f.title}: {f.value:.4g}{f.interval or ''}" for f in self.findings if f.value is not None]
+        return lines + [f"no figure {f.title}: {f.reason}" for f in self.findings if f.value is None]
 
     def __repr__(self) -> str:
         return "\n".join(self.lines()) or "nothing required, nothing measured"
 
     def as_mapping(self) -> dict[str, Any]:
-        """For evidence.json: everything public, nothing about single records."""
-        figures = [{k: v for k, v in asdict(finding).items() if k != "private"} for finding in self.findings]
+        """Everything but figures by record: for record.json, which is private."""
         content = {
             "version": RECORD_VERSION,
-            "requirements": [asdict(verdict) for verdict in self.verdicts],
-            "measures": figures,
+            "requirements": [verdict.private_form() for verdict in self.verdicts],
+            "measures": [finding.private_form() for finding in self.findings],
         }
         return cast(dict[str, Any], as_json(content))
+
+    def public_form(self) -> dict[str, Any]:
+        """What of it may leave the building; JSON-able but for a `Band`."""
+        return {
+            "requirements": [verdict.public_form() for verdict in self.verdicts],
+            "measures": [finding.public_form() for finding in self.findings],
+        }
 
 
 PUBLISHED_DIGITS = 4

@@ -1,22 +1,27 @@
 """Two versions of one table side by side: what measures of risk and utility need to compare them.
 
-A released table may hold fewer records or columns than the original, in another order. `counterparts` finds
-the original record that each released one came from; `common` the columns that both hold; `embedded` puts
-both into the one space in which distances are taken.
+A released table may hold fewer records or columns than the original, in another order. A `TablePair` knows the
+original record that each released one came from, where that is known at all, and how the records were grouped. What
+several judges need first is made once for all of them: the columns that both tables hold, the classes of the
+quasi-identifiers, and both tables in the one space in which distances are taken.
 """
 
 from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 
-from shoal.data.records import Records, Variable
-from shoal.errors import DataError, plural, quoted
+from shoal.data.partition import Partition
+from shoal.data.records import Classes, Records, Variable
+from shoal.errors import DataError, NoFigure, plural, quoted
 from shoal.kernels.arrays import Floats, Longs
 
 ROUNDING = 1e-9
 """Relative differences up to this come from arithmetic, not from a change."""
 
 NOTHING_CONTINUOUS = "The two tables have no continuous quasi-identifier or confidential column in common."
+NOTHING_COMMON = "The two tables have no quasi-identifier or confidential column in common."
 NOTHING_KNOWN = "The released table has no quasi-identifier, so there is nothing to link by."
 NOBODY = "The released table has no records, so there is no one to find."
 NO_HOLDOUT = "There is no holdout: records of the same population that the release does not use."
@@ -24,7 +29,98 @@ UNPAIRED = (
     "The released table does not say which original record each of its records came from "
     "(the tables differ in length), so records cannot be compared one by one."
 )
+NO_ORIGINAL = "The original table is not at hand, and the figure compares with it."
 """Why measures have no figure; the same words for all of them."""
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class TablePair:
+    """An original table and what was released of it.
+
+    Parameters
+    ----------
+    original
+        None where it is not at hand.
+    released
+        The table as released, rounding and formatting done.
+    place
+        Shape (n',); position in the original of the record that each released one came from; None where that is not
+        known.
+    groups
+        How the records were grouped, where they were and it is known: of the released records, or of all original ones.
+    """
+
+    original: Records | None
+    released: Records
+    place: Longs | None = None
+    groups: Partition | None = None
+    _spaces: dict[tuple[Any, ...], tuple[Floats, Floats]] = field(default_factory=dict, init=False, repr=False)
+
+    @classmethod
+    def of(cls, original: Records | None, released: Records, groups: Partition | None = None) -> "TablePair":
+        """The pair, paired by row numbers."""
+        place = None if original is None else counterparts(original, released)
+        return cls(original=original, released=released, place=place, groups=groups)
+
+    @property
+    def before(self) -> Records:
+        """The original.
+
+        Raises
+        ------
+        NoFigure
+            If it is not at hand.
+        """
+        if self.original is None:
+            raise NoFigure(NO_ORIGINAL)
+        return self.original
+
+    @property
+    def pairing(self) -> Longs:
+        """The original record of each released one.
+
+        Raises
+        ------
+        NoFigure
+            If it is not known.
+        """
+        if self.place is None:
+            raise NoFigure(UNPAIRED)
+        return self.place
+
+    @property
+    def released_groups(self) -> Partition | None:
+        """The groups of the released records, where they are known."""
+        return self.groups if self.groups is not None and len(self.groups) == len(self.released) else None
+
+    @property
+    def original_groups(self) -> Partition | None:
+        """The groups of the original records, where they are known and all of them are still there."""
+        known = self.groups is not None and self.original is not None and len(self.groups) == len(self.original)
+        return self.groups if known else None
+
+    @property
+    def classes(self) -> Classes:
+        """Released records that agree on all quasi-identifiers."""
+        return self.released.classes(self.released.quasi_identifiers)
+
+    def common(self, names: Iterable[str] | None, *roles: str, continuous: bool | None = None) -> tuple[str, ...]:
+        """Columns of both tables; as the function `common`."""
+        return common(self.before, self.released, names, *roles, continuous=continuous)
+
+    def embedded(self, names: Iterable[str], *, recoded: bool = True) -> tuple[Floats, Floats]:
+        """Both tables in the original's standardised embedding, made once for a set of columns.
+
+        Parameters
+        ----------
+        recoded
+            Whether labels that only the release has are put at the mean of the records that carry them.
+        """
+        key = (tuple(names), recoded)
+        if key not in self._spaces:
+            place = self.place if recoded else None
+            self._spaces[key] = embedded(self.before, self.released, key[0], place)
+        return self._spaces[key]
 
 
 def counterparts(original: Records, released: Records) -> Longs | None:

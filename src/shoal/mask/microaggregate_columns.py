@@ -74,7 +74,7 @@ class MicroaggregateColumns(Mask):
             part = self.grouping.partition(records, columns=names, seed=rng)
             change = replacement.apply(records, names, part, rng)
             out = out.with_variables(*(change.records[name] for name in names))
-            verdict = KAnonymity(k=k, columns=names).judge(change.records)
+            verdict = KAnonymity(k=k, columns=names).check(change.records)
             if not verdict.holds and self.replacement is None:
                 raise Refused(f"microaggregate-columns: {verdict.sentence} Nothing is released.")
             told[", ".join(names)] = {

@@ -5,8 +5,8 @@ from typing import Any, ClassVar
 
 from shoal.data.microdata import as_records
 from shoal.data.partition import Partition
-from shoal.data.records import Records
 from shoal.judges.evidence import Verdict
+from shoal.judges.table_pair import TablePair
 
 
 class PrivacyModel(ABC):
@@ -23,16 +23,11 @@ class PrivacyModel(ABC):
         return ("quasi-identifier", "confidential")
 
     @abstractmethod
-    def judge(self, released: Records, original: Records | None = None, partition: Partition | None = None) -> Verdict:
-        """The verdict on records as they stand in the finished table.
+    def judge(self, pair: TablePair) -> Verdict:
+        """The verdict on the released table of a pair, rounding and formatting done.
 
-        Parameters
-        ----------
-        released
-            The finished table in numbers, rounding and formatting done.
-        original, partition
-            For models that compare with the original or look at how records were grouped; None where
-            they are not at hand, and then such a model cannot hold.
+        A model that compares with the original, or looks at how records were grouped, cannot hold where these are
+        not at hand.
         """
 
     def check(
@@ -43,4 +38,4 @@ class PrivacyModel(ABC):
         All columns of an array or frame count as quasi-identifiers, but for those that `confidential` names.
         """
         before = None if original is None else as_records(original, confidential, only=self.reads)
-        return self.judge(as_records(table, confidential, only=self.reads), before, partition)
+        return self.judge(TablePair.of(before, as_records(table, confidential, only=self.reads), partition))

@@ -5,9 +5,8 @@ from typing import Annotated
 import numpy as np
 from annotated_types import Gt
 
-from shoal.data.partition import Partition
-from shoal.data.records import Records
 from shoal.judges.evidence import Verdict
+from shoal.judges.table_pair import TablePair
 from shoal.kernels.arrays import Floats
 from shoal.methods import method
 from shoal.privacy.base import PrivacyModel
@@ -38,7 +37,8 @@ class BetaLikeness(PrivacyModel):
     beta: Annotated[float, Gt(0)]
     enhanced: bool = True
 
-    def judge(self, released: Records, original: Records | None = None, partition: Partition | None = None) -> Verdict:
+    def judge(self, pair: TablePair) -> Verdict:
+        released = pair.released
         classes = released.classes(released.quasi_identifiers)
         figures = {}
         for column in confidential_bins(released, "equal"):

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from shoal.data.records import Classes, Records, Variable
 from shoal.errors import DataError, plural
+from shoal.facts import of_release
 from shoal.judges.evidence import Verdict
 from shoal.kernels.arrays import Bools, Floats, Ints, Longs, ints, longs
 from shoal.kernels.classes import distinct
@@ -198,6 +199,7 @@ def verdict(
             required=required,
             achieved=None,
             sentence="The table has no records, so nothing about anyone can be learnt from it.",
+            influence=0,
         )
     if not figures:
         return Verdict(
@@ -207,6 +209,7 @@ def verdict(
             achieved=None,
             sentence="The table has no confidential column, so the requirement cannot be proved. "
             "Give the column that is to be protected the role confidential.",
+            influence=0,
         )
     stacked = np.vstack(list(figures.values()))
     worst = stacked.max(axis=0) if best == "low" else stacked.min(axis=0)
@@ -233,16 +236,19 @@ def verdict(
         required=required,
         achieved=value,
         sentence=sentence,
-        details={
-            "classes": len(worst),
-            "worst class": {"size": size, figure: _plain(value), "column": _column_of(figures, at, best)},
-            "classes that fail": int(fails.sum()),
-            "records in classes that fail": int(classes.sizes[fails].sum()),
-            "distribution over classes": {
-                name: {label: _plain(q) for label, q in zip(QUANTILES, quantiles(values))}
-                for name, values in figures.items()
-            },
-        },
+        influence=0,
+        facts=of_release(
+            {
+                "classes": len(worst),
+                "worst class": {"size": size, figure: _plain(value), "column": _column_of(figures, at, best)},
+                "classes that fail": int(fails.sum()),
+                "records in classes that fail": int(classes.sizes[fails].sum()),
+                "distribution over classes": {
+                    name: {label: _plain(q) for label, q in zip(QUANTILES, quantiles(values))}
+                    for name, values in figures.items()
+                },
+            }
+        ),
     )
 
 

@@ -6,10 +6,11 @@ import numpy as np
 from annotated_types import Ge
 from pydantic import AfterValidator
 
-from shoal.data.partition import Partition
 from shoal.data.records import MissingCells, Records
 from shoal.errors import plural, quoted
+from shoal.facts import of_release
 from shoal.judges.evidence import Verdict
+from shoal.judges.table_pair import TablePair
 from shoal.methods import method
 from shoal.privacy.base import PrivacyModel
 
@@ -61,7 +62,8 @@ class KAnonymity(PrivacyModel):
     def reads(self) -> tuple[str, ...]:
         return ("quasi-identifier",) if self.columns is None else self.columns
 
-    def judge(self, released: Records, original: Records | None = None, partition: Partition | None = None) -> Verdict:
+    def judge(self, pair: TablePair) -> Verdict:
+        released = pair.released
         names = released.quasi_identifiers if self.columns is None else self.columns
         if self.unit == "household":
             return self._by_household(released, names)
@@ -108,7 +110,8 @@ class KAnonymity(PrivacyModel):
             required=self.k,
             achieved=smallest,
             sentence=sentence,
-            details=details,
+            facts=of_release(details),
+            influence=0,
         )
 
     def _by_household(self, released: Records, names: tuple[str, ...]) -> Verdict:
@@ -120,7 +123,7 @@ class KAnonymity(PrivacyModel):
                 if households is None
                 else "Households can only be counted under missing: equal."
             )
-            return Verdict(requirement=title, holds=False, required=self.k, achieved=None, sentence=why)
+            return Verdict(requirement=title, holds=False, required=self.k, achieved=None, sentence=why, influence=0)
         ids = released.classes(names).ids
         known = ~released[released.names("household")[0]].missing
         pairs = np.unique(np.column_stack([ids, households])[known], axis=0)
@@ -139,7 +142,8 @@ class KAnonymity(PrivacyModel):
             required=self.k,
             achieved=smallest,
             sentence=sentence,
-            details={"classes": len(counts), "fewest households": smallest, "classes too small": short},
+            facts=of_release({"classes": len(counts), "fewest households": smallest, "classes too small": short}),
+            influence=0,
         )
 
     def _name(self) -> str:

@@ -7,9 +7,9 @@ from typing import Annotated, Literal
 import numpy as np
 from annotated_types import Ge, Gt
 
-from shoal.data.partition import Partition
 from shoal.data.records import Classes, Records
 from shoal.judges.evidence import Verdict
+from shoal.judges.table_pair import TablePair
 from shoal.kernels.arrays import Floats, ints
 from shoal.methods import method
 from shoal.privacy.base import PrivacyModel
@@ -52,7 +52,8 @@ class LDiversity(PrivacyModel):
     kind: Kind = "distinct"
     c: Annotated[float, Gt(0)] = 2.0
 
-    def judge(self, released: Records, original: Records | None = None, partition: Partition | None = None) -> Verdict:
+    def judge(self, pair: TablePair) -> Verdict:
+        released = pair.released
         classes = released.classes(released.quasi_identifiers)
         figures = {
             column.name: diversity(least_diverse(released, column, classes), len(classes.sizes), self.kind, self.c)

@@ -6,9 +6,9 @@ import numpy as np
 from annotated_types import Ge, Le
 from numpy.typing import NDArray
 
-from shoal.data.partition import Partition
 from shoal.data.records import Classes, Records
 from shoal.judges.evidence import Verdict
+from shoal.judges.table_pair import TablePair
 from shoal.kernels.arrays import Floats, Longs
 from shoal.kernels.requirement import emd
 from shoal.methods import method
@@ -46,7 +46,8 @@ class NTCloseness(PrivacyModel):
     t: Annotated[float, Ge(0), Le(1)]
     distance: Literal["distinct", "equal", "hierarchical"] = "distinct"
 
-    def judge(self, released: Records, original: Records | None = None, partition: Partition | None = None) -> Verdict:
+    def judge(self, pair: TablePair) -> Verdict:
+        released = pair.released
         classes = released.classes(released.quasi_identifiers)
         columns = confidential_bins(released, self.distance)
         enough = len(released) >= self.n

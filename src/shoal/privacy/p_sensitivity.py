@@ -5,9 +5,9 @@ from typing import Annotated
 
 from annotated_types import Ge
 
-from shoal.data.partition import Partition
-from shoal.data.records import Records
+from shoal.facts import Nested
 from shoal.judges.evidence import Verdict
+from shoal.judges.table_pair import TablePair
 from shoal.methods import method
 from shoal.privacy.base import PrivacyModel
 from shoal.privacy.confidential import confidential_bins, verdict
@@ -30,7 +30,8 @@ class PSensitivity(PrivacyModel):
     p: Annotated[int, Ge(1)]
     k: Annotated[int, Ge(1)] = 1
 
-    def judge(self, released: Records, original: Records | None = None, partition: Partition | None = None) -> Verdict:
+    def judge(self, pair: TablePair) -> Verdict:
+        released = pair.released
         classes = released.classes(released.quasi_identifiers)
         figures = {
             column.name: diversity(least_diverse(released, column, classes), len(classes.sizes), "distinct")
@@ -40,12 +41,12 @@ class PSensitivity(PrivacyModel):
         found = verdict(
             released, classes, figures, requirement=name, required=self.p, best="high", figure="number of values"
         )
-        anonymous = KAnonymity(k=self.k).judge(released)
+        anonymous = KAnonymity(k=self.k).judge(pair)
         if anonymous.holds:
             return found
         return replace(
             found,
             holds=False,
             sentence=f"{anonymous.sentence} {found.sentence}",
-            details={**found.details, "k-anonymity": dict(anonymous.details)},
+            facts={**found.facts, "k-anonymity": Nested(anonymous.facts)},
         )

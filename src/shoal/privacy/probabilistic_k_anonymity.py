@@ -9,8 +9,9 @@ from annotated_types import Ge
 from shoal.data.partition import Partition
 from shoal.data.records import Records
 from shoal.errors import plural, quoted
-from shoal.judges.evidence import Verdict, proportion_interval
-from shoal.judges.table_pair import UNPAIRED, common, counterparts
+from shoal.judges.evidence import Verdict
+from shoal.judges.intervals import proportion_interval
+from shoal.judges.table_pair import UNPAIRED, TablePair
 from shoal.kernels.arrays import Floats, Longs
 from shoal.methods import method
 from shoal.privacy.base import PrivacyModel
@@ -64,30 +65,29 @@ class ProbabilisticKAnonymity(PrivacyModel):
     def reads(self) -> tuple[str, ...]:
         return ("quasi-identifier",) if self.known is None else self.known
 
-    def judge(self, released: Records, original: Records | None = None, partition: Partition | None = None) -> Verdict:
+    def judge(self, pair: TablePair) -> Verdict:
+        original, released, partition = pair.original, pair.released, pair.groups
         if original is None or partition is None:
             return self._unknown("Neither proved nor measured: that needs the original table and the partition.")
-        place = counterparts(original, released)
+        place = pair.place
         if place is None:
             return self._unknown(UNPAIRED)
-        names = common(original, released, self.known, "quasi-identifier")
+        names = pair.common(self.known, "quasi-identifier")
         if not names:
             return self._unknown("No column is known to an attacker; name those that are in known.")
         if not len(released):
-            return self._told(_Proved(smallest=None, as_it_was=(), dealt_out=()), None, names)
+            return self._verdict_on(_Proved(smallest=None, as_it_was=(), dealt_out=()), None, names)
         labels = _labels(partition, place, len(original), len(released))
         if labels is None:
             return self._unknown("The partition does not belong to these tables: it has another number of records.")
-        return self._told(
-            _prove(original, released, place, labels, names), self._measured(original, released, names), names
-        )
+        return self._verdict_on(_prove(original, released, place, labels, names), self._measured(pair, names), names)
 
-    def _measured(self, original: Records, released: Records, names: tuple[str, ...]) -> dict[str, Any]:
+    def _measured(self, pair: TablePair, names: tuple[str, ...]) -> dict[str, Any]:
         """The most successful attacker. Their samples are the same every time: no verdict depends on luck."""
         best: dict[str, Any] = {}
         attackers = _attackers(names)
         for label, attacker in attackers.items():
-            finding = attacker.judge(original, released, None, np.random.default_rng(0))
+            finding = attacker.finding_on(pair, np.random.default_rng(0))
             if finding.value is None or finding.value < best.get("rate", -1.0):
                 continue
             trials = int(finding.details["records attacked"])
@@ -102,7 +102,7 @@ class ProbabilisticKAnonymity(PrivacyModel):
             }
         return best
 
-    def _told(self, proved: "_Proved", measured: dict[str, Any] | None, names: tuple[str, ...]) -> Verdict:
+    def _verdict_on(self, proved: "_Proved", measured: dict[str, Any] | None, names: tuple[str, ...]) -> Verdict:
         limit = 1 / self.k
         if measured is None:
             return self._verdict(True, None, "The table has no records, so no one can be found.", {})
@@ -151,7 +151,7 @@ class ProbabilisticKAnonymity(PrivacyModel):
             },
         )
 
-    def _verdict(self, holds: bool, achieved: float | None, sentence: str, details: dict[str, Any]) -> Verdict:
+    def _verdict(self, holds: bool, achieved: float | None, sentence: str, facts: dict[str, Any]) -> Verdict:
         on = "" if self.known is None else f" on {', '.join(self.known)}"  # a weaker requirement says so
         return Verdict(
             requirement=f"probabilistic {self.k}-anonymity{on}",
@@ -159,7 +159,7 @@ class ProbabilisticKAnonymity(PrivacyModel):
             required=self.k,
             achieved=achieved,
             sentence=sentence,
-            details=details,
+            facts=facts,
         )
 
     def _unknown(self, sentence: str) -> Verdict:

@@ -4,9 +4,8 @@ from typing import Annotated
 
 from annotated_types import Ge, Le
 
-from shoal.data.partition import Partition
-from shoal.data.records import Records
 from shoal.judges.evidence import Verdict
+from shoal.judges.table_pair import TablePair
 from shoal.kernels.requirement import emd
 from shoal.methods import method
 from shoal.privacy.base import PrivacyModel
@@ -43,7 +42,8 @@ class TCloseness(PrivacyModel):
     t: Annotated[float, Ge(0), Le(1)]
     distance: Distance = "distinct"
 
-    def judge(self, released: Records, original: Records | None = None, partition: Partition | None = None) -> Verdict:
+    def judge(self, pair: TablePair) -> Verdict:
+        released = pair.released
         classes = released.classes(released.quasi_identifiers)
         figures = {
             column.name: emd.distances(column.table(), column.bins, classes.ids, column.m, len(classes.sizes))

@@ -22,7 +22,7 @@ class Requirement(TypedDict):
     required: float
     achieved: float | None
     sentence: str
-    details: dict[str, Any]
+    facts: dict[str, Any]
 
 
 @with_config(CLOSED)
@@ -44,13 +44,15 @@ class Figure(TypedDict):
     measure: str
     title: str
     value: float | None
+    unit: str
     original: float | None
     limits: tuple[float, float | None]
     better: Literal["lower", "higher"]
     sentence: str
     reason: str
     interval: Estimate | None
-    details: dict[str, Any]
+    by_column: dict[str, Any] | None
+    facts: dict[str, Any]
 
 
 @with_config(CLOSED)

@@ -12,6 +12,7 @@ import numpy as np
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from shoal.judges.evidence import Finding
+from shoal.kernels.arrays import Longs
 from shoal.methods import registered
 from shoal.report.charts import drawn
 from shoal.report.content import columns_of, figure, in_words, removed, threshold_of, unchanged
@@ -53,7 +54,7 @@ def public_page(
 
 def private_page(dossier: Dossier) -> str:
     """The page for those who may see everything: with the seed and the records at highest risk."""
-    private = {"seed": str(dossier.seed), "riskiest": _riskiest(dossier.findings)}
+    private = {"seed": str(dossier.seed), "riskiest": _riskiest(dossier.findings, dossier.released.rows)}
     return _page(dossier, threshold=1, files={}, frontier=None, private=private)
 
 
@@ -112,25 +113,22 @@ def _by_column(findings: Sequence[Finding]) -> dict[str, dict[str, float]]:
     """Figures that measures give by column: for each column, the figure by its heading."""
     table: dict[str, dict[str, float]] = {}
     for finding in findings:
-        for key, columns in finding.details.items():
-            if "by column" not in key or not isinstance(columns, Mapping):
-                continue
-            heading = key.replace("by column", "").strip() or finding.title
-            for column, value in columns.items():
-                parts = value.items() if isinstance(value, Mapping) else [("", value)]
-                for part, number in parts:
-                    if isinstance(number, (int, float)):
-                        table.setdefault(column, {})[f"{heading} {part}".strip()] = number
+        columns = {} if finding.by_column is None else finding.by_column.private()
+        for column, value in columns.items():
+            parts = value.items() if isinstance(value, Mapping) else [("", value)]
+            for part, number in parts:
+                if isinstance(number, (int, float)):
+                    table.setdefault(column, {})[f"{finding.title} {part}".strip()] = number
     return table
 
 
-def _riskiest(findings: Sequence[Finding]) -> list[tuple[str, list[tuple[int, str]]]]:
+def _riskiest(findings: Sequence[Finding], rows: Longs) -> list[tuple[str, list[tuple[int, str]]]]:
     """For each measure with a risk by record, the row numbers of the records at highest risk."""
-    found = []
+    lists = []
     for finding in findings:
-        rows, risk = finding.private.get("rows"), finding.private.get("risk")
-        if rows is None or risk is None or not len(risk):
+        if finding.record_risk is None:
             continue
-        order = np.argsort(-np.asarray(risk), kind="stable")[:RISKIEST]
-        found.append((finding.title, [(int(rows[i]) + 1, figure(float(risk[i]))) for i in order]))
-    return found
+        order = np.argsort(-finding.record_risk, kind="stable")[:RISKIEST]
+        attacked = [i for i in order if not np.isnan(finding.record_risk[i])]
+        lists.append((finding.title, [(int(rows[i]) + 1, figure(float(finding.record_risk[i]))) for i in attacked]))
+    return lists

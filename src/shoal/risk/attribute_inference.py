@@ -8,11 +8,12 @@ from annotated_types import Ge, Gt
 from numpy.typing import NDArray
 from scipy.special import ndtri
 
-from shoal.data.partition import Partition
 from shoal.data.records import Records
-from shoal.errors import MissingDependency, quoted
-from shoal.judges.evidence import Finding, Interval, proportion_interval
-from shoal.judges.table_pair import ROUNDING, UNPAIRED, codes_like, common, comparable, counterparts, embedded
+from shoal.errors import MissingDependency, NoFigure, quoted
+from shoal.facts import ByColumn, Interval
+from shoal.judges.evidence import Finding
+from shoal.judges.intervals import proportion_interval
+from shoal.judges.table_pair import ROUNDING, TablePair, codes_like, comparable, embedded
 from shoal.kernels.arrays import Bools, Floats, Longs
 from shoal.kernels.search.nearest import distinct, nearest_point
 from shoal.methods import method
@@ -60,23 +61,21 @@ class AttributeInference(RiskMeasure):
     columns: tuple[str, ...] | None = None
     sample: Annotated[int, Ge(10)] = 20_000
 
-    def judge(
-        self, original: Records, released: Records, partition: Partition | None, rng: np.random.Generator
-    ) -> Finding:
-        known = common(original, released, None, "quasi-identifier")
-        secret = comparable(original, released, common(original, released, self.columns, "confidential"))
+    def judge(self, pair: TablePair, rng: np.random.Generator) -> Finding:
+        original, released = pair.before, pair.released
+        partition = pair.groups
+        known = pair.common(None, "quasi-identifier")
+        secret = comparable(original, released, pair.common(self.columns, "confidential"))
         if not known or not secret:
-            return self.cannot("Both a quasi-identifier and a confidential column must be in the two tables.")
-        place = counterparts(original, released)
-        if place is None:
-            return self.cannot(UNPAIRED)
+            raise NoFigure("Both a quasi-identifier and a confidential column must be in the two tables.")
+        place = pair.pairing
         units = np.arange(len(released))
         if partition is not None and len(partition) == len(released):
             units = partition.labels.astype(np.int64)
         if units.max(initial=-1) + 1 < self.folds:
-            return self.cannot(f"There are fewer than {self.folds} records or groups to leave out in turn.")
+            raise NoFigure(f"There are fewer than {self.folds} records or groups to leave out in turn.")
         if blank := [n for n in secret if original[n].missing.any() or released[n].missing.any()]:
-            return self.cannot(f"Confidential columns with missing values cannot be checked: {quoted(blank)}.")
+            raise NoFigure(f"Confidential columns with missing values cannot be checked: {quoted(blank)}.")
         x, y = embedded(original, released, known, place)
         rows = np.arange(len(released))
         if self.sample < len(rows):
@@ -90,19 +89,17 @@ class AttributeInference(RiskMeasure):
             f"'{worst}' is predicted rightly for {100 * found.attack:.1f} % of the people with the release and for "
             f"{100 * found.baseline:.1f} % without their own part in it.",
             interval=found.interval,
-            details={
+            by_column=ByColumn(
+                {
+                    name: {"with the release": r.attack, "baseline": r.baseline, "difference": r.difference}
+                    for name, r in results.items()
+                }
+            ),
+            facts={
+                "intervals of the difference": {n: [r.interval.low, r.interval.high] for n, r in results.items()},
                 "model": self.model,
                 "people attacked": len(rows),
                 "whole groups left out": partition is not None,
-                "by column": {
-                    name: {
-                        "with the release": r.attack,
-                        "baseline": r.baseline,
-                        "difference": r.difference,
-                        "difference interval": [r.interval.low, r.interval.high],
-                    }
-                    for name, r in results.items()
-                },
                 "interval of the attack": _ends(proportion_interval(found.attack * len(rows), len(rows))),
                 "interval of the baseline": _ends(proportion_interval(found.baseline * len(rows), len(rows))),
             },

@@ -4,10 +4,11 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from shoal.data.partition import Partition
-from shoal.data.records import Records
-from shoal.judges.evidence import Finding, proportion_interval
-from shoal.judges.table_pair import NO_HOLDOUT, common, comparable, counterparts, embedded
+from shoal.errors import NoFigure
+from shoal.judges.base import Need
+from shoal.judges.evidence import Finding
+from shoal.judges.intervals import proportion_interval
+from shoal.judges.table_pair import TablePair, common, comparable, embedded
 from shoal.kernels.search.nearest import TIE, nearest_distance
 from shoal.methods import method
 from shoal.risk.base import RiskMeasure
@@ -36,21 +37,19 @@ class ClosestRecord(RiskMeasure):
     """
 
     limits: ClassVar[tuple[float, float]] = (0.0, 1.0)
+    needs: ClassVar[tuple[Need, ...]] = ("holdout",)
 
     holdout: Any = None
     columns: tuple[str, ...] | None = None
 
-    def judge(
-        self, original: Records, released: Records, partition: Partition | None, rng: np.random.Generator
-    ) -> Finding:
-        if self.holdout is None:
-            return self.cannot(NO_HOLDOUT)
+    def judge(self, pair: TablePair, rng: np.random.Generator) -> Finding:
+        original, released = pair.before, pair.released
         others = like(released, self.holdout)
-        names = common(original, released, self.columns, "quasi-identifier", "confidential")
+        names = pair.common(self.columns, "quasi-identifier", "confidential")
         names = comparable(original, others, comparable(original, released, common(others, released, names)))
         if not names or not min(len(original), len(released), len(others)):
-            return self.cannot("There is no common column, or one of the three tables has no records.")
-        x, y = embedded(original, released, names, counterparts(original, released))
+            raise NoFigure("There is no common column, or one of the three tables has no records.")
+        x, y = pair.embedded(names)
         _, z = embedded(original, others, names)
         size = min(len(x), len(z))
         x = x[rng.choice(len(x), size, replace=False)]
@@ -64,7 +63,7 @@ class ClosestRecord(RiskMeasure):
             f"{100 * share:.1f} % of the released records are nearer to an original record than to the holdout; "
             f"50 % would be so if the release knew nothing about its own people.",
             interval=proportion_interval(nearer, len(y)),
-            details={
+            facts={
                 "records of each side": size,
                 "without risk": 0.5,
                 "share at distance 0 of an original": float((to_own <= TIE).mean()),

@@ -5,11 +5,11 @@ from typing import Annotated, ClassVar, Literal
 import numpy as np
 from annotated_types import Ge
 
-from shoal.data.partition import Partition
-from shoal.data.records import Records
 from shoal.errors import quoted
-from shoal.judges.evidence import Finding, proportion_interval
-from shoal.judges.table_pair import NOBODY, NOTHING_KNOWN, UNPAIRED, common, counterparts, embedded
+from shoal.judges.base import Need, by_record
+from shoal.judges.evidence import Finding
+from shoal.judges.intervals import proportion_interval
+from shoal.judges.table_pair import TablePair
 from shoal.kernels.arrays import Floats
 from shoal.kernels.search.nearest import NO_LIMIT, link
 from shoal.methods import method
@@ -51,6 +51,8 @@ class DistanceLinkage(RiskMeasure):
     """
 
     limits: ClassVar[tuple[float, float]] = (0.0, 1.0)
+    needs: ClassVar[tuple[Need, ...]] = ("columns", "pairing", "records")
+    roles: ClassVar[tuple[str, ...]] = ("quasi-identifier",)
     cheap: ClassVar[bool] = True
 
     columns: tuple[str, ...] | None = None
@@ -58,18 +60,9 @@ class DistanceLinkage(RiskMeasure):
     direction: Literal["released to original", "original to released"] = "released to original"
     sample: Annotated[int, Ge(1)] | None = None
 
-    def judge(
-        self, original: Records, released: Records, partition: Partition | None, rng: np.random.Generator
-    ) -> Finding:
-        names = common(original, released, self.columns, "quasi-identifier")
-        if not names:
-            return self.cannot(NOTHING_KNOWN)
-        place = counterparts(original, released)
-        if place is None:
-            return self.cannot(UNPAIRED)
-        if not len(released):
-            return self.cannot(NOBODY)
-        x, y = embedded(original, released, names, place)
+    def judge(self, pair: TablePair, rng: np.random.Generator) -> Finding:
+        names, place = self.compared(pair), pair.pairing
+        x, y = pair.embedded(names)
         if self.metric == "mahalanobis":
             x, y = _whitened(x, y)
         truth = place
@@ -87,7 +80,7 @@ class DistanceLinkage(RiskMeasure):
             f"Someone who knows {quoted(names)} of everybody finds {100 * hits / trials:.1f} % of the records "
             f"again by distance; guessing finds {100 / len(x):.3g} %.",
             interval=interval,
-            details={
+            facts={
                 "records attacked": trials,
                 "candidates": len(x),
                 "by chance": 1 / len(x),
@@ -95,7 +88,7 @@ class DistanceLinkage(RiskMeasure):
                 "metric": self.metric,
                 "direction": self.direction,
             },
-            private={"rows": released.rows[rows], "probability": chances},
+            record_risk=by_record(pair.released, rows, chances),
         )
 
 

@@ -4,9 +4,10 @@ from typing import ClassVar
 
 import numpy as np
 
-from shoal.data.partition import Partition
-from shoal.data.records import Records
+from shoal.errors import NoFigure
+from shoal.judges.base import Need
 from shoal.judges.evidence import Finding
+from shoal.judges.table_pair import TablePair
 from shoal.kernels.arrays import Floats, Longs
 from shoal.methods import method
 from shoal.risk.base import RiskMeasure
@@ -36,27 +37,26 @@ class HouseholdRisk(RiskMeasure):
     """
 
     limits: ClassVar[tuple[float, float]] = (0.0, 1.0)
+    of_release_alone: ClassVar[bool] = True
+    needs: ClassVar[tuple[Need, ...]] = ("records", "quasi-identifiers")
     cheap: ClassVar[bool] = True
 
-    def judge(
-        self, original: Records, released: Records, partition: Partition | None, rng: np.random.Generator
-    ) -> Finding:
+    def judge(self, pair: TablePair, rng: np.random.Generator) -> Finding:
+        released = pair.released
         households = released.households
         if households is None:
-            return self.cannot("The released table has no column with the role household.")
+            raise NoFigure("The released table has no column with the role household.")
         classes = population_classes(released, weights_needed=False)
-        if isinstance(classes, str):
-            return self.cannot(classes)
         own = individual_risk(classes.sizes, classes.sizes / classes.population)[classes.ids]
         risk = household_risk(own, households)
         return self.finding(
             float(risk.mean()),
             f"{risk.sum():.3g} of {len(risk):,} records are expected to live in a household of which someone is "
             f"re-identified.",
-            details={
+            facts={
                 "expected re-identifications": float(risk.sum()),
                 "highest": float(risk.max()),
                 "households": int(households.max()) + 1,
             },
-            private={"rows": released.rows, "risk": risk},
+            record_risk=risk,
         )

@@ -6,9 +6,9 @@ import numpy as np
 from annotated_types import Gt, Le
 from numpy.typing import ArrayLike
 
-from shoal.data.partition import Partition
-from shoal.data.records import Records
+from shoal.judges.base import Need
 from shoal.judges.evidence import Finding
+from shoal.judges.table_pair import TablePair
 from shoal.kernels.arrays import Floats, floats
 from shoal.methods import method
 from shoal.risk.base import RiskMeasure
@@ -81,28 +81,27 @@ class IndividualRisk(RiskMeasure):
     """
 
     limits: ClassVar[tuple[float, float]] = (0.0, 1.0)
+    of_release_alone: ClassVar[bool] = True
+    needs: ClassVar[tuple[Need, ...]] = ("records", "quasi-identifiers")
     cheap: ClassVar[bool] = True
 
     threshold: Annotated[float, Gt(0), Le(1)] = 0.1
 
-    def judge(
-        self, original: Records, released: Records, partition: Partition | None, rng: np.random.Generator
-    ) -> Finding:
+    def judge(self, pair: TablePair, rng: np.random.Generator) -> Finding:
+        released = pair.released
         classes = population_classes(released, weights_needed=False)
-        if isinstance(classes, str):
-            return self.cannot(classes)
         risk = individual_risk(classes.sizes, classes.sizes / classes.population)[classes.ids]
         above = float((risk > self.threshold).mean())
         return self.finding(
             float(risk.mean()),
             f"{risk.sum():.3g} of {len(risk):,} records are expected to be re-identified through the population; "
             f"the highest risk of a record is {risk.max():.3g}.",
-            details={
+            facts={
                 "expected re-identifications": float(risk.sum()),
                 "highest": float(risk.max()),
                 "threshold": self.threshold,
                 "share above threshold": above,
                 "weighted": released.weights is not None,
             },
-            private={"rows": released.rows, "risk": risk},
+            record_risk=risk,
         )

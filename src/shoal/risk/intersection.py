@@ -5,11 +5,11 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from shoal.data.partition import Partition
 from shoal.data.records import Records
-from shoal.errors import quoted
-from shoal.judges.evidence import Finding, proportion_interval
-from shoal.judges.table_pair import common, counterparts
+from shoal.errors import NoFigure, quoted
+from shoal.judges.evidence import Finding
+from shoal.judges.intervals import proportion_interval
+from shoal.judges.table_pair import TablePair, common, counterparts
 from shoal.kernels.arrays import Bools, Longs
 from shoal.methods import method
 from shoal.risk.base import RiskMeasure
@@ -46,22 +46,21 @@ class Intersection(RiskMeasure):
 
     others: tuple[Any, ...] = ()
 
-    def judge(
-        self, original: Records, released: Records, partition: Partition | None, rng: np.random.Generator
-    ) -> Finding:
+    def judge(self, pair: TablePair, rng: np.random.Generator) -> Finding:
+        released = pair.released
         if not self.others:
-            return self.cannot("There is no other release of these people to intersect with.")
+            raise NoFigure("There is no other release of these people to intersect with.")
         tables = [released, *(like(released, other) for other in self.others)]
         names = released.confidential
         for table in tables[1:]:
             names = tuple(n for n in common(released, table, None, "confidential") if n in names)
         if not names:
-            return self.cannot("The releases have no confidential column in common.")
+            raise NoFigure("The releases have no confidential column in common.")
         aligned = _same_people(tables)
         if aligned is None:
-            return self.cannot("The releases do not hold the same people, or their rows do not say who is who.")
+            raise NoFigure("The releases do not hold the same people, or their rows do not say who is who.")
         if not len(released):
-            return self.cannot("The released table has no records.")
+            raise NoFigure("The released table has no records.")
         left = {name: _values_left(aligned, name) for name in names}
         alone = {name: _values_left(aligned[:1], name) for name in names}
         worst = max(names, key=lambda name: float((left[name] == 1).mean()))
@@ -72,14 +71,15 @@ class Intersection(RiskMeasure):
             f"Side by side the {len(tables)} releases leave one single value of '{worst}' for {100 * hits / n:.1f} % "
             f"of the people; this release alone does so for {100 * float((alone[worst] == 1).mean()):.1f} %.",
             interval=proportion_interval(hits, n),
-            details={
+            facts={
                 "releases": len(tables),
                 "disclosed": {name: float((left[name] == 1).mean()) for name in names},
                 "disclosed by this release alone": {name: float((alone[name] == 1).mean()) for name in names},
                 "no value left": {name: float((left[name] == 0).mean()) for name in names},
                 "columns": quoted(names),
             },
-            private={"rows": released.rows, "values left": left[worst]},
+            record_risk=1 / np.maximum(left[worst], 1),
+            by_record={"values left": left[worst]},
         )
 
 

@@ -5,10 +5,10 @@ from typing import Annotated, ClassVar, Literal
 import numpy as np
 from annotated_types import Gt, Le, MinLen
 
-from shoal.data.partition import Partition
-from shoal.data.records import Records
+from shoal.errors import NoFigure
+from shoal.judges.base import Need
 from shoal.judges.evidence import Finding
-from shoal.judges.table_pair import NOTHING_CONTINUOUS, ROUNDING, UNPAIRED, common, counterparts
+from shoal.judges.table_pair import ROUNDING, TablePair
 from shoal.kernels.arrays import Bools, Floats
 from shoal.kernels.swap.rank_swap import window_of
 from shoal.methods import method
@@ -44,6 +44,8 @@ class IntervalDisclosure(RiskMeasure):
     """
 
     limits: ClassVar[tuple[float, float]] = (0.0, 1.0)
+    needs: ClassVar[tuple[Need, ...]] = ("columns", "pairing", "records")
+    continuous: ClassVar[bool | None] = True
     cheap: ClassVar[bool] = True
 
     columns: tuple[str, ...] | None = None
@@ -51,22 +53,14 @@ class IntervalDisclosure(RiskMeasure):
     unit: Literal["value", "record"] = "value"
     widths: Annotated[tuple[Width, ...], MinLen(1)] = ONE_TO_TEN_PERCENT
 
-    def judge(
-        self, original: Records, released: Records, partition: Partition | None, rng: np.random.Generator
-    ) -> Finding:
-        names = common(original, released, self.columns, "quasi-identifier", "confidential", continuous=True)
-        if not names:
-            return self.cannot(NOTHING_CONTINUOUS)
-        place = counterparts(original, released)
-        if place is None:
-            return self.cannot(UNPAIRED)
-        if not len(released):
-            return self.cannot("The released table has no records.")
+    def judge(self, pair: TablePair, rng: np.random.Generator) -> Finding:
+        original, released = pair.before, pair.released
+        names, place = self.compared(pair), pair.pairing
         inside = _by_sd if self.scale == "sd" else _by_rank
         x, y = original.raw(names)[place], released.raw(names)
         known = ~np.isnan(x)
         if not known.any():
-            return self.cannot("The original has no values in these columns.")
+            raise NoFigure("The original has no values in these columns.")
         curve = {}
         for width in self.widths:
             near = np.column_stack([inside(x[:, j], y[:, j], width) for j in range(len(names))])
@@ -80,7 +74,7 @@ class IntervalDisclosure(RiskMeasure):
         return self.finding(
             float(np.mean(list(curve.values()))),
             f"Share of {what} near their released version: {100 * curve[widest]:.3g} % within {widest:g} {reach}.",
-            details={
+            facts={
                 "curve": {f"{width:g}": share for width, share in curve.items()},
                 "columns": list(names),
                 "scale": self.scale,

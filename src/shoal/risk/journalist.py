@@ -5,9 +5,9 @@ from typing import Annotated, ClassVar
 import numpy as np
 from annotated_types import Gt, Le
 
-from shoal.data.partition import Partition
-from shoal.data.records import Records
+from shoal.judges.base import Need
 from shoal.judges.evidence import Finding
+from shoal.judges.table_pair import TablePair
 from shoal.methods import method
 from shoal.risk.base import RiskMeasure
 from shoal.risk.population import population_classes
@@ -28,22 +28,21 @@ class Journalist(RiskMeasure):
     """
 
     limits: ClassVar[tuple[float, float]] = (0.0, 1.0)
+    of_release_alone: ClassVar[bool] = True
+    needs: ClassVar[tuple[Need, ...]] = ("records", "quasi-identifiers")
     cheap: ClassVar[bool] = True
 
     threshold: Annotated[float, Gt(0), Le(1)] = 0.2
 
-    def judge(
-        self, original: Records, released: Records, partition: Partition | None, rng: np.random.Generator
-    ) -> Finding:
+    def judge(self, pair: TablePair, rng: np.random.Generator) -> Finding:
+        released = pair.released
         classes = population_classes(released)
-        if isinstance(classes, str):
-            return self.cannot(classes)
         risk = 1.0 / classes.population[classes.ids]
         above = float((risk > self.threshold).mean())
         return self.finding(
             float(risk.max()),
             f"Someone in the population is matched to the right record with probability {risk.max():.3g} at "
             f"worst; {100 * above:.1f} % of the records exceed {self.threshold:g}.",
-            details={"mean": float(risk.mean()), "threshold": self.threshold, "share above threshold": above},
-            private={"rows": released.rows, "risk": risk},
+            facts={"mean": float(risk.mean()), "threshold": self.threshold, "share above threshold": above},
+            record_risk=risk,
         )

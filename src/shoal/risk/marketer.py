@@ -4,9 +4,9 @@ from typing import ClassVar
 
 import numpy as np
 
-from shoal.data.partition import Partition
-from shoal.data.records import Records
+from shoal.judges.base import Need
 from shoal.judges.evidence import Finding
+from shoal.judges.table_pair import TablePair
 from shoal.methods import method
 from shoal.risk.base import RiskMeasure
 from shoal.risk.population import population_classes
@@ -22,19 +22,18 @@ class Marketer(RiskMeasure):
     """
 
     limits: ClassVar[tuple[float, float]] = (0.0, 1.0)
+    of_release_alone: ClassVar[bool] = True
+    needs: ClassVar[tuple[Need, ...]] = ("records", "quasi-identifiers")
     cheap: ClassVar[bool] = True
 
-    def judge(
-        self, original: Records, released: Records, partition: Partition | None, rng: np.random.Generator
-    ) -> Finding:
+    def judge(self, pair: TablePair, rng: np.random.Generator) -> Finding:
+        released = pair.released
         classes = population_classes(released, weights_needed=False)
-        if isinstance(classes, str):
-            return self.cannot(classes)
         share = float((classes.sizes / classes.population).sum() / len(released))
         whom = "the population" if released.weights is not None else "everyone in the table"
         return self.finding(
             share,
             f"Someone who knows the quasi-identifiers of {whom} and matches every record is right for "
             f"{100 * share:.3g} % of them.",
-            details={"weighted": released.weights is not None},
+            facts={"weighted": released.weights is not None},
         )

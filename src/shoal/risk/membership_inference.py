@@ -5,10 +5,11 @@ from typing import Any, ClassVar
 import numpy as np
 from scipy.special import ndtri
 
-from shoal.data.partition import Partition
-from shoal.data.records import Records
-from shoal.judges.evidence import Finding, Interval
-from shoal.judges.table_pair import NO_HOLDOUT, common, comparable, counterparts, embedded
+from shoal.errors import NoFigure
+from shoal.facts import Interval
+from shoal.judges.base import Need
+from shoal.judges.evidence import Finding
+from shoal.judges.table_pair import TablePair, common, comparable, embedded
 from shoal.kernels.arrays import Floats
 from shoal.kernels.search.nearest import nearest_distance
 from shoal.methods import method
@@ -38,21 +39,19 @@ class MembershipInference(RiskMeasure):
     """
 
     limits: ClassVar[tuple[float, float]] = (0.0, 1.0)
+    needs: ClassVar[tuple[Need, ...]] = ("holdout",)
 
     holdout: Any = None
     columns: tuple[str, ...] | None = None
 
-    def judge(
-        self, original: Records, released: Records, partition: Partition | None, rng: np.random.Generator
-    ) -> Finding:
-        if self.holdout is None:
-            return self.cannot(NO_HOLDOUT)
+    def judge(self, pair: TablePair, rng: np.random.Generator) -> Finding:
+        original, released = pair.before, pair.released
         others = like(released, self.holdout)
-        names = common(original, released, self.columns, "quasi-identifier", "confidential")
+        names = pair.common(self.columns, "quasi-identifier", "confidential")
         names = comparable(original, others, comparable(original, released, common(others, released, names)))
         if not names or not len(released) or min(len(original), len(others)) < 2:
-            return self.cannot("There is no common column, or one of the three tables has too few records.")
-        x, y = embedded(original, released, names, counterparts(original, released))
+            raise NoFigure("There is no common column, or one of the three tables has too few records.")
+        x, y = pair.embedded(names)
         _, z = embedded(original, others, names)
         of_members, of_others = nearest_distance(y, x), nearest_distance(y, z)
         area, interval = area_under_curve(-of_members, -of_others)
@@ -61,11 +60,7 @@ class MembershipInference(RiskMeasure):
             f"A member of the data is told from someone else by distance in {100 * area:.1f} % of pairs; 50 % is "
             f"guessing.",
             interval=interval,
-            details={
-                "without risk": 0.5,
-                "holdout": len(others),
-                "highest advantage": _advantage(of_members, of_others),
-            },
+            facts={"without risk": 0.5, "holdout": len(others), "highest advantage": _advantage(of_members, of_others)},
         )
 
 

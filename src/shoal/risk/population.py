@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from shoal.data.records import Records
-from shoal.judges.table_pair import NOBODY
+from shoal.errors import NoFigure
 from shoal.kernels.arrays import Floats, Longs
 
 
@@ -28,28 +28,34 @@ class PopulationClasses:
     population: Floats
 
 
-def population_classes(released: Records, *, weights_needed: bool = True) -> PopulationClasses | str:
-    """The classes, or the reason why there are none."""
-    if not len(released):
-        return NOBODY
-    if not released.quasi_identifiers:
-        return "The released table has no quasi-identifier by which someone could be looked up."
+def population_classes(released: Records, *, weights_needed: bool = True) -> PopulationClasses:
+    """The classes of a table that has records and quasi-identifiers.
+
+    Raises
+    ------
+    NoFigure
+        If class sizes in the population are not known.
+    """
     classes = released.classes(released.quasi_identifiers)
     weights = sampling_weights(released)
-    if isinstance(weights, str):
-        return weights
     population = classes.sizes.astype(np.float64)
     if weights is not None:
         summed = np.bincount(classes.ids, weights=weights, minlength=len(classes.sizes))
         population = np.maximum(summed, classes.sizes)
     elif weights_needed:
-        return "The table has no sampling weight, so class sizes in the population are not known."
+        raise NoFigure("The table has no sampling weight, so class sizes in the population are not known.")
     return PopulationClasses(ids=classes.ids, sizes=classes.sizes, population=population)
 
 
-def sampling_weights(released: Records) -> Floats | str | None:
-    """Shape (n,); the sampling weights, None where there are none, or the reason why they cannot be used."""
+def sampling_weights(released: Records) -> Floats | None:
+    """Shape (n,); the sampling weights, None where there are none.
+
+    Raises
+    ------
+    NoFigure
+        If some cannot be used.
+    """
     weights = released.weights
     if weights is None or (np.isfinite(weights) & (weights > 0)).all():
         return weights
-    return "Sampling weights must be present and above 0 for every record."
+    raise NoFigure("Sampling weights must be present and above 0 for every record.")

@@ -19,9 +19,10 @@ import numpy as np
 from annotated_types import Ge
 from scipy.special import expit, gammaln
 
-from shoal.data.partition import Partition
-from shoal.data.records import Records
+from shoal.errors import NoFigure
+from shoal.judges.base import Need
 from shoal.judges.evidence import Finding
+from shoal.judges.table_pair import TablePair
 from shoal.kernels.arrays import Floats
 from shoal.methods import method
 from shoal.risk.base import RiskMeasure
@@ -49,38 +50,35 @@ class PopulationUniques(RiskMeasure):
     """
 
     limits: ClassVar[tuple[float, float]] = (0.0, 1.0)
+    of_release_alone: ClassVar[bool] = True
+    needs: ClassVar[tuple[Need, ...]] = ("records", "quasi-identifiers")
 
     population: Annotated[int, Ge(1)] | None = None
 
-    def judge(
-        self, original: Records, released: Records, partition: Partition | None, rng: np.random.Generator
-    ) -> Finding:
+    def judge(self, pair: TablePair, rng: np.random.Generator) -> Finding:
+        released = pair.released
         n = len(released)
-        if not n or not released.quasi_identifiers:
-            return self.cannot("The released table has no records or no quasi-identifier.")
         weights = sampling_weights(released) if self.population is None else None
-        if isinstance(weights, str):
-            return self.cannot(weights)
         if weights is not None:
             size = float(weights.sum())
         elif self.population is not None:
             size = float(self.population)
         else:
-            return self.cannot("Neither the size of the population nor sampling weights are known.")
+            raise NoFigure("Neither the size of the population nor sampling weights are known.")
         if size < n:
-            return self.cannot("The population must have at least as many people as the table has records.")
-        sizes = released.classes(released.quasi_identifiers).sizes
+            raise NoFigure("The population must have at least as many people as the table has records.")
+        sizes = pair.classes.sizes
         here = float((sizes == 1).sum() / n)
         fitted = {name: model(sizes, size) if size > n else here for name, model in MODELS.items()}
         shares = {name: min(share, here) for name, share in fitted.items() if share is not None}
         if not shares:
-            return self.cannot("None of the super-population models could be fitted to the class sizes.")
+            raise NoFigure("None of the super-population models could be fitted to the class sizes.")
         low, high = min(shares.values()), max(shares.values())
         return self.finding(
             high,
             f"Between {100 * low:.3g} and {100 * high:.3g} % of the records are estimated to be the only one of "
             f"their kind in the population, depending on the model.",
-            details={
+            facts={
                 "models": shares,
                 "models that could not be fitted": sorted(set(MODELS) - set(shares)),
                 "sampling fraction": n / size,

@@ -7,11 +7,12 @@ import numpy as np
 from annotated_types import Ge, Gt, Le
 from numpy.typing import NDArray
 
-from shoal.data.partition import Partition
-from shoal.data.records import Records, Variable
-from shoal.errors import quoted
-from shoal.judges.evidence import Finding, proportion_interval
-from shoal.judges.table_pair import NOTHING_KNOWN, UNPAIRED, common, counterparts
+from shoal.data.records import Variable
+from shoal.errors import NoFigure, quoted
+from shoal.judges.base import Need, by_record
+from shoal.judges.evidence import Finding
+from shoal.judges.intervals import proportion_interval
+from shoal.judges.table_pair import TablePair
 from shoal.kernels.arrays import Bools, Floats, Longs
 from shoal.methods import method
 from shoal.risk.base import RiskMeasure
@@ -68,25 +69,21 @@ class ProbabilisticLinkage(RiskMeasure):
     """
 
     limits: ClassVar[tuple[float, float]] = (0.0, 1.0)
+    needs: ClassVar[tuple[Need, ...]] = ("columns", "pairing")
+    roles: ClassVar[tuple[str, ...]] = ("quasi-identifier",)
 
     columns: tuple[str, ...] | None = None
     tolerance: Annotated[float, Ge(0)] = 0.1
     similarity: Annotated[float, Gt(0), Le(1)] = 1.0
     sample: Annotated[int, Ge(1)] | None = None
 
-    def judge(
-        self, original: Records, released: Records, partition: Partition | None, rng: np.random.Generator
-    ) -> Finding:
-        names = common(original, released, self.columns, "quasi-identifier")
-        if not names:
-            return self.cannot(NOTHING_KNOWN)
+    def judge(self, pair: TablePair, rng: np.random.Generator) -> Finding:
+        original, released = pair.before, pair.released
+        names, place = self.compared(pair), pair.pairing
         if len(names) > MOST_COLUMNS:
-            return self.cannot(f"At most {MOST_COLUMNS} columns can be compared; there are {len(names)}.")
-        place = counterparts(original, released)
-        if place is None:
-            return self.cannot(UNPAIRED)
+            raise NoFigure(f"At most {MOST_COLUMNS} columns can be compared; there are {len(names)}.")
         if not len(released) or len(original) < 2:
-            return self.cannot("There are not two records to tell apart.")
+            raise NoFigure("There are not two records to tell apart.")
         wanted = self.sample or max(100, PAIRS // len(original))
         rows = np.arange(len(released))
         if wanted < len(rows):
@@ -108,7 +105,7 @@ class ProbabilisticLinkage(RiskMeasure):
             f"Someone who knows {quoted(names)} of everybody finds {100 * hits / trials:.1f} % of the records again "
             f"by probabilistic linkage; guessing finds {100 / len(original):.3g} %.",
             interval=proportion_interval(hits, trials),
-            details={
+            facts={
                 "records attacked": trials,
                 "candidates": len(original),
                 "by chance": 1 / len(original),
@@ -119,7 +116,7 @@ class ProbabilisticLinkage(RiskMeasure):
                 "tolerance": self.tolerance,
                 "similarity": self.similarity,
             },
-            private={"rows": released.rows[rows], "probability": chances},
+            record_risk=by_record(released, rows, chances),
         )
 
 

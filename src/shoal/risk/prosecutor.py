@@ -5,10 +5,9 @@ from typing import Annotated, ClassVar
 import numpy as np
 from annotated_types import Gt, Le
 
-from shoal.data.partition import Partition
-from shoal.data.records import Records
+from shoal.judges.base import Need
 from shoal.judges.evidence import Finding
-from shoal.judges.table_pair import NOBODY
+from shoal.judges.table_pair import TablePair
 from shoal.methods import method
 from shoal.risk.base import RiskMeasure
 
@@ -28,18 +27,14 @@ class Prosecutor(RiskMeasure):
     """
 
     limits: ClassVar[tuple[float, float]] = (0.0, 1.0)
+    of_release_alone: ClassVar[bool] = True
+    needs: ClassVar[tuple[Need, ...]] = ("records", "quasi-identifiers")
     cheap: ClassVar[bool] = True
 
     threshold: Annotated[float, Gt(0), Le(1)] = 0.2
 
-    def judge(
-        self, original: Records, released: Records, partition: Partition | None, rng: np.random.Generator
-    ) -> Finding:
-        if not len(released):
-            return self.cannot(NOBODY)
-        if not released.quasi_identifiers:
-            return self.cannot("The released table has no quasi-identifier by which someone could be looked up.")
-        sizes = released.classes(released.quasi_identifiers).of_record
+    def judge(self, pair: TablePair, rng: np.random.Generator) -> Finding:
+        sizes = pair.classes.of_record
         risk = 1.0 / sizes
         above = float((risk > self.threshold).mean())
         return self.finding(
@@ -47,11 +42,11 @@ class Prosecutor(RiskMeasure):
             f"Someone known to be in the table is matched to the right record with probability "
             f"{risk.max():.3g} at worst and {risk.mean():.3g} on average; {100 * above:.1f} % of the records "
             f"exceed {self.threshold:g}.",
-            details={
+            facts={
                 "mean": float(risk.mean()),
                 "threshold": self.threshold,
                 "share above threshold": above,
                 "share unique": float((sizes == 1).mean()),
             },
-            private={"rows": released.rows, "risk": risk},
+            record_risk=risk,
         )

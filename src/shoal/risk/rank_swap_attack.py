@@ -5,11 +5,11 @@ from typing import Annotated, ClassVar
 import numpy as np
 from annotated_types import Ge, Gt, Le
 
-from shoal.data.partition import Partition
-from shoal.data.records import Records
-from shoal.errors import quoted
-from shoal.judges.evidence import Finding, proportion_interval
-from shoal.judges.table_pair import UNPAIRED, counterparts
+from shoal.errors import NoFigure, quoted
+from shoal.judges.base import Need, by_record
+from shoal.judges.evidence import Finding
+from shoal.judges.intervals import proportion_interval
+from shoal.judges.table_pair import TablePair
 from shoal.kernels.arrays import Longs
 from shoal.kernels.swap.rank_swap import window_of
 from shoal.methods import method
@@ -43,28 +43,24 @@ class RankSwapAttack(RiskMeasure):
     """
 
     limits: ClassVar[tuple[float, float]] = (0.0, 1.0)
+    needs: ClassVar[tuple[Need, ...]] = ("pairing", "records")
 
     p: Annotated[float, Gt(0), Le(1)] = 0.05
     columns: tuple[str, ...] | None = None
     sample: Annotated[int, Ge(1)] | None = None
 
-    def judge(
-        self, original: Records, released: Records, partition: Partition | None, rng: np.random.Generator
-    ) -> Finding:
+    def judge(self, pair: TablePair, rng: np.random.Generator) -> Finding:
+        original, released = pair.before, pair.released
         names = self.columns or tuple(
             n for n in original.quasi_identifiers if original[n].level != "nominal" and n in released
         )
         if not names:
-            return self.cannot("The released table has no continuous or ordinal quasi-identifier.")
+            raise NoFigure("The released table has no continuous or ordinal quasi-identifier.")
         if wrong := [n for n in names if original[n].level == "nominal"]:
-            return self.cannot(f"Nominal columns have no ranks: {quoted(wrong)}.")
-        place = counterparts(original, released)
-        if place is None:
-            return self.cannot(UNPAIRED)
-        if not len(released):
-            return self.cannot("The released table has no records.")
-        if gone := [n for n in names if original[n].missing.any() or released[n].missing.any()]:
-            return self.cannot(f"Columns with missing values have no ranks for every record: {quoted(gone)}.")
+            raise NoFigure(f"Nominal columns have no ranks: {quoted(wrong)}.")
+        place = pair.pairing
+        if incomplete := [n for n in names if original[n].missing.any() or released[n].missing.any()]:
+            raise NoFigure(f"Columns with missing values have no ranks for every record: {quoted(incomplete)}.")
         n = len(released)
         rows = np.arange(n)
         wanted = self.sample or max(100, PAIRS // n)
@@ -96,14 +92,14 @@ class RankSwapAttack(RiskMeasure):
             f"Someone who knows {quoted(names)} and that ranks moved by at most {100 * self.p:g} % finds "
             f"{100 * hits / len(rows):.1f} % of the records again, {100 * sure:.1f} % with certainty.{missed}",
             interval=proportion_interval(hits, len(rows)),
-            details={
+            facts={
                 "p": self.p,
                 "share found with certainty": sure,
                 "records attacked": len(rows),
                 "share outside the windows": outside,
                 "by chance": 1 / n,
             },
-            private={"rows": released.rows[rows], "probability": found},
+            record_risk=by_record(released, rows, found),
         )
 
 

@@ -4,9 +4,9 @@ from typing import ClassVar
 
 import numpy as np
 
-from shoal.data.partition import Partition
-from shoal.data.records import Records
+from shoal.judges.base import Need
 from shoal.judges.evidence import Finding
+from shoal.judges.table_pair import TablePair
 from shoal.methods import method
 from shoal.risk.base import RiskMeasure
 
@@ -19,19 +19,17 @@ class SampleUniques(RiskMeasure):
     """
 
     limits: ClassVar[tuple[float, float]] = (0.0, 1.0)
+    of_release_alone: ClassVar[bool] = True
+    needs: ClassVar[tuple[Need, ...]] = ("records", "quasi-identifiers")
     cheap: ClassVar[bool] = True
 
-    def judge(
-        self, original: Records, released: Records, partition: Partition | None, rng: np.random.Generator
-    ) -> Finding:
-        if not len(released) or not released.quasi_identifiers:
-            return self.cannot("The released table has no records or no quasi-identifier.")
-        sizes = released.classes(released.quasi_identifiers).of_record
+    def judge(self, pair: TablePair, rng: np.random.Generator) -> Finding:
+        sizes = pair.classes.of_record
         share = float((sizes == 1).mean())
         return self.finding(
             share,
             f"{100 * share:.3g} % of the records have a combination of quasi-identifiers that nobody else in the "
             f"table has.",
-            details={"records": len(released)},
-            private={"rows": released.rows, "unique": sizes == 1},
+            facts={"records": len(sizes)},
+            record_risk=(sizes == 1).astype(np.float64),
         )

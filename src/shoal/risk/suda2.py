@@ -7,9 +7,11 @@ from typing import Annotated, Any, ClassVar, Literal
 import numpy as np
 from annotated_types import Ge, Gt, Lt
 
-from shoal.data.partition import Partition
 from shoal.data.records import Records
+from shoal.errors import NoFigure
+from shoal.judges.base import Need
 from shoal.judges.evidence import Finding
+from shoal.judges.table_pair import TablePair
 from shoal.kernels.arrays import Floats, Ints, floats, ints
 from shoal.kernels.risk.suda2 import MOST_COLUMNS, factorials, suda2
 from shoal.methods import method
@@ -60,21 +62,20 @@ class SUDA2(RiskMeasure):
     """
 
     limits: ClassVar[tuple[float, float]] = (0.0, 1.0)
+    of_release_alone: ClassVar[bool] = True
+    needs: ClassVar[tuple[Need, ...]] = ("records", "quasi-identifiers")
 
     max_size: Annotated[int, Ge(1)] = 4
     weight: Literal["factorial", "supersets"] = "factorial"
     sampling_fraction: Annotated[float, Gt(0), Lt(1)] | None = None
 
-    def judge(
-        self, original: Records, released: Records, partition: Partition | None, rng: np.random.Generator
-    ) -> Finding:
+    def judge(self, pair: TablePair, rng: np.random.Generator) -> Finding:
+        released = pair.released
         names = released.quasi_identifiers
-        if not names or not len(released):
-            return self.cannot("The released table has no quasi-identifier or no records.")
         if len(names) > MOST_COLUMNS:
-            return self.cannot(f"SUDA2 takes at most {MOST_COLUMNS} quasi-identifiers; there are {len(names)}.")
+            raise NoFigure(f"SUDA2 takes at most {MOST_COLUMNS} quasi-identifiers; there are {len(names)}.")
         if len(released) == 1:
-            return self.cannot("A single record is unique without any column, so no column can single it out.")
+            raise NoFigure("A single record is unique without any column, so no column can single it out.")
         codes = _codes(released, names)
         found = suda2(codes, self.max_size, weights=WEIGHTS[self.weight](len(names)))
         total = float(found.score.sum())
@@ -89,6 +90,7 @@ class SUDA2(RiskMeasure):
             "contribution of columns in percent": {
                 n: 100 * float(v) / total if total else 0.0 for n, v in zip(names, found.by_column)
             },
+            "contribution of categories in percent": _by_category(released, names, codes, found.by_category),
             "highest DIS": None if dis is None else float(dis.max()),
             "mean DIS": None if dis is None else float(dis.mean()),
             **({"no DIS": why} if why else {}),
@@ -96,23 +98,20 @@ class SUDA2(RiskMeasure):
         return self.finding(
             unique,
             f"{100 * unique:.3g} % of the records are singled out by at most {self.max_size} quasi-identifiers.",
-            details=details,
-            private={
-                "rows": released.rows,
-                "score": found.score,
-                "dis": dis,
-                "contribution of categories in percent": _by_category(released, names, codes, found.by_category),
-            },
+            facts=details,
+            record_risk=dis,
+            by_record={"score": found.score},
         )
 
     def _dis(self, released: Records, score: Floats, d: int) -> tuple[Floats | None, str]:
         fraction = self.sampling_fraction
         if fraction is None:
-            weights = sampling_weights(released)
+            try:
+                weights = sampling_weights(released)
+            except NoFigure as reason:
+                return None, str(reason)
             if weights is None:
                 return None, "DIS needs a sampling fraction or a column with the role weight."
-            if isinstance(weights, str):
-                return None, weights
             fraction = len(released) / float(weights.sum())
             if fraction >= 1:
                 return None, "The weights do not give a sampling fraction between 0 and 1."

@@ -5,11 +5,12 @@ from typing import Annotated, Any, ClassVar
 
 import numpy as np
 
-from shoal.data.partition import Partition
 from shoal.data.records import Records
 from shoal.errors import quoted
-from shoal.judges.evidence import Finding, proportion_interval
-from shoal.judges.table_pair import NOBODY, NOTHING_KNOWN, UNPAIRED, common, counterparts, embedded
+from shoal.judges.base import Need
+from shoal.judges.evidence import Finding
+from shoal.judges.intervals import proportion_interval
+from shoal.judges.table_pair import TablePair, embedded
 from shoal.kernels.arrays import Floats, Longs
 from shoal.kernels.partition.fuzzy import COINCIDENT
 from shoal.kernels.search.nearest import link
@@ -51,21 +52,15 @@ class TransparencyAttack(RiskMeasure):
     """
 
     limits: ClassVar[tuple[float, float]] = (0.0, 1.0)
+    needs: ClassVar[tuple[Need, ...]] = ("columns", "pairing", "records")
+    roles: ClassVar[tuple[str, ...]] = ("quasi-identifier",)
 
     knows: Annotated[Any, nested("partition")] = None
     columns: tuple[str, ...] | None = None
 
-    def judge(
-        self, original: Records, released: Records, partition: Partition | None, rng: np.random.Generator
-    ) -> Finding:
-        names = common(original, released, self.columns, "quasi-identifier")
-        if not names:
-            return self.cannot(NOTHING_KNOWN)
-        place = counterparts(original, released)
-        if place is None:
-            return self.cannot(UNPAIRED)
-        if not len(released):
-            return self.cannot(NOBODY)
+    def judge(self, pair: TablePair, rng: np.random.Generator) -> Finding:
+        original, released = pair.before, pair.released
+        names, place = self.compared(pair), pair.pairing
         x, y = embedded(original, released, names)
         classes = released.classes(names)
         _, first = np.unique(classes.ids, return_index=True)
@@ -79,7 +74,7 @@ class TransparencyAttack(RiskMeasure):
             f"Someone who knows {quoted(names)} of everybody and how the table was made finds {100 * value:.1f} % of "
             f"the records again ({best}); classes of {smallest} allow {100 / smallest:.1f} %.",
             interval=proportion_interval(float(found[best].sum()), n),
-            details={
+            facts={
                 "best attack": best,
                 "records found, by attack": {how: float(chance.mean()) for how, chance in found.items()},
                 "classes named rightly, by attack": {how: float(right.mean()) for how, right in named.items()},
@@ -89,7 +84,7 @@ class TransparencyAttack(RiskMeasure):
                 "records attacked": n,
                 "columns": list(names),
             },
-            private={"rows": released.rows, "probability": found[best]},
+            record_risk=found[best],
         )
 
     def _named(

@@ -7,10 +7,10 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from shoal.data.partition import Partition
-from shoal.data.records import Records, Variable
+from shoal.data.records import Variable
+from shoal.errors import NoFigure
 from shoal.judges.evidence import Finding
-from shoal.judges.table_pair import common, comparable
+from shoal.judges.table_pair import TablePair, comparable
 from shoal.kernels.arrays import Floats
 from shoal.methods import method
 from shoal.utility.base import UtilityMeasure
@@ -40,10 +40,9 @@ class Associations(UtilityMeasure):
 
     columns: tuple[str, ...] | None = None
 
-    def judge(
-        self, original: Records, released: Records, partition: Partition | None, rng: np.random.Generator
-    ) -> Finding:
-        wanted = common(original, released, self.columns, "quasi-identifier", "confidential")
+    def judge(self, pair: TablePair, rng: np.random.Generator) -> Finding:
+        original, released = pair.before, pair.released
+        wanted = pair.common(self.columns, "quasi-identifier", "confidential")
         names = comparable(original, released, wanted)
         changes: dict[str, list[tuple[float, str, str]]] = {}
         undefined = 0
@@ -56,14 +55,14 @@ class Associations(UtilityMeasure):
                     changes.setdefault(kind, []).append((abs((after or 0.0) - before), a, b))
         everything = [change for kind in changes.values() for change in kind]
         if not everything:
-            return self.cannot("There are no two columns that vary and are in both tables.")
+            raise NoFigure("There are no two columns that vary and are in both tables.")
         worst = max(everything)
         mean = float(np.mean([change for change, _, _ in everything]))
         return self.finding(
             mean,
             f"Associations change by {mean:.3g} on average; most, by {worst[0]:.3g}, that of '{worst[1]}' and "
             f"'{worst[2]}'.",
-            details={
+            facts={
                 "by kind": {
                     kind: {
                         "pairs": len(found),

@@ -6,10 +6,10 @@ from typing import Annotated, ClassVar
 import numpy as np
 from annotated_types import Ge, Le
 
-from shoal.data.partition import Partition
-from shoal.data.records import Records, Variable
+from shoal.data.records import Variable
+from shoal.errors import NoFigure
 from shoal.judges.evidence import Finding
-from shoal.judges.table_pair import common, comparable
+from shoal.judges.table_pair import TablePair, comparable
 from shoal.kernels.arrays import Floats, Longs
 from shoal.methods import method
 from shoal.utility.base import UtilityMeasure
@@ -39,14 +39,13 @@ class Contingency(UtilityMeasure):
     order: Annotated[int, Ge(1), Le(3)] = 3
     bins: Annotated[int, Ge(0)] = 5
 
-    def judge(
-        self, original: Records, released: Records, partition: Partition | None, rng: np.random.Generator
-    ) -> Finding:
-        names = common(original, released, self.columns, "quasi-identifier", "confidential")
+    def judge(self, pair: TablePair, rng: np.random.Generator) -> Finding:
+        original, released = pair.before, pair.released
+        names = pair.common(self.columns, "quasi-identifier", "confidential")
         wanted = tuple(n for n in names if self.bins > 1 or not original[n].continuous)
         names = comparable(original, released, wanted)
         if not names or not len(original) or not len(released):
-            return self.cannot("There is no column to tabulate, or one of the tables has no records.")
+            raise NoFigure("There is no column to tabulate, or one of the tables has no records.")
         codes = [self._codes(original[n], released[n]) for n in names]
         means, worst = {}, (-1.0, "")
         everything = []
@@ -63,7 +62,7 @@ class Contingency(UtilityMeasure):
             value,
             f"On average {100 * value:.3g} % of the records change cells in tables of up to {self.order} columns; "
             f"most, {100 * worst[0]:.3g} %, in {worst[1]}.",
-            details={
+            facts={
                 "tables": len(everything),
                 "mean by number of columns": means,
                 "largest": worst[0],

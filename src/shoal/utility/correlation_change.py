@@ -4,10 +4,9 @@ from typing import ClassVar
 
 import numpy as np
 
-from shoal.data.partition import Partition
-from shoal.data.records import Records
+from shoal.errors import NoFigure
 from shoal.judges.evidence import Finding
-from shoal.judges.table_pair import common
+from shoal.judges.table_pair import TablePair
 from shoal.kernels.arrays import Bools, Floats
 from shoal.methods import method
 from shoal.utility.base import UtilityMeasure
@@ -29,19 +28,19 @@ class CorrelationChange(UtilityMeasure):
 
     limits: ClassVar[tuple[float, float]] = (0.0, 2.0)
     cheap: ClassVar[bool] = True
+    continuous: ClassVar[bool | None] = True
 
     columns: tuple[str, ...] | None = None
 
-    def judge(
-        self, original: Records, released: Records, partition: Partition | None, rng: np.random.Generator
-    ) -> Finding:
-        names = common(original, released, self.columns, "quasi-identifier", "confidential", continuous=True)
+    def judge(self, pair: TablePair, rng: np.random.Generator) -> Finding:
+        original, released = pair.before, pair.released
+        names = self.compared(pair)
         x, y = complete(original.raw(names)), complete(released.raw(names))
         if len(x) < 3 or len(y) < 3:
-            return self.cannot("Fewer than three records are complete in the continuous columns.")
+            raise NoFigure("Fewer than three records are complete in the continuous columns.")
         varies: Bools = np.ptp(x, axis=0) > 0
         if varies.sum() < 2:
-            return self.cannot("Fewer than two continuous columns vary in the original, so there is no correlation.")
+            raise NoFigure("Fewer than two continuous columns vary in the original, so there is no correlation.")
         pairs = np.triu_indices(int(varies.sum()), 1)
         before, after = correlations(x[:, varies])[pairs], correlations(y[:, varies])[pairs]
         change = np.abs(after - before)
@@ -52,7 +51,7 @@ class CorrelationChange(UtilityMeasure):
             float(change.mean()),
             f"Correlations change by {change.mean():.3g} on average; most for '{a}' and '{b}', "
             f"from {before[worst]:.3f} to {after[worst]:.3f}.",
-            details={
+            facts={
                 "largest": float(change[worst]),
                 "pairs": len(change),
                 "columns": kept,

@@ -4,11 +4,9 @@ from typing import ClassVar
 
 import numpy as np
 
-from shoal.data.partition import Partition
-from shoal.data.records import Records
-from shoal.errors import quoted
+from shoal.errors import NoFigure, quoted
 from shoal.judges.evidence import Finding
-from shoal.judges.table_pair import common
+from shoal.judges.table_pair import TablePair
 from shoal.methods import method
 from shoal.utility.base import UtilityMeasure
 from shoal.utility.correlation_change import complete, correlations
@@ -32,18 +30,18 @@ class Eigenvalues(UtilityMeasure):
     """
 
     cheap: ClassVar[bool] = True
+    continuous: ClassVar[bool | None] = True
 
     columns: tuple[str, ...] | None = None
 
-    def judge(
-        self, original: Records, released: Records, partition: Partition | None, rng: np.random.Generator
-    ) -> Finding:
-        names = common(original, released, self.columns, "quasi-identifier", "confidential", continuous=True)
+    def judge(self, pair: TablePair, rng: np.random.Generator) -> Finding:
+        original, released = pair.before, pair.released
+        names = self.compared(pair)
         x, y = complete(original.raw(names)), complete(released.raw(names))
         if len(names) < 2 or len(x) < 3 or len(y) < 3:
-            return self.cannot("There are not two continuous columns with three complete records in both tables.")
+            raise NoFigure("There are not two continuous columns with three complete records in both tables.")
         if constant := [n for n, a, b in zip(names, np.ptp(x, axis=0), np.ptp(y, axis=0)) if a == 0 or b == 0]:
-            return self.cannot(f"Columns constant in one of the tables have no correlation: {quoted(constant)}.")
+            raise NoFigure(f"Columns constant in one of the tables have no correlation: {quoted(constant)}.")
         before = np.linalg.eigvalsh(correlations(x))[::-1]
         after = np.linalg.eigvalsh(correlations(y))[::-1]
         real = before > before[0] * len(names) * np.finfo(float).eps * 100
@@ -52,7 +50,7 @@ class Eigenvalues(UtilityMeasure):
         return self.finding(
             total,
             f"The eigenvalues of the correlations change by {100 * total / int(real.sum()):.3g} % on average.",
-            details={
+            facts={
                 "original": before.tolist(),
                 "released": after.tolist(),
                 "eigenvalues left out": int((~real).sum()),

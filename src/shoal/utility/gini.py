@@ -4,11 +4,10 @@ from typing import ClassVar
 
 import numpy as np
 
-from shoal.data.partition import Partition
 from shoal.data.records import Records
-from shoal.errors import quoted
+from shoal.errors import NoFigure, quoted
 from shoal.judges.evidence import Finding
-from shoal.judges.table_pair import common
+from shoal.judges.table_pair import TablePair
 from shoal.kernels.arrays import Floats
 from shoal.methods import method
 from shoal.utility.base import UtilityMeasure
@@ -47,13 +46,13 @@ class Gini(UtilityMeasure):
 
     limits: ClassVar[tuple[float, float]] = (0.0, 1.0)
     cheap: ClassVar[bool] = True
+    continuous: ClassVar[bool | None] = True
 
     columns: tuple[str, ...] | None = None
 
-    def judge(
-        self, original: Records, released: Records, partition: Partition | None, rng: np.random.Generator
-    ) -> Finding:
-        names = common(original, released, self.columns, "quasi-identifier", "confidential", continuous=True)
+    def judge(self, pair: TablePair, rng: np.random.Generator) -> Finding:
+        original, released = pair.before, pair.released
+        names = self.compared(pair)
         pairs: dict[str, tuple[float, float]] = {}
         left_out, lost = [], []
         for name in names:
@@ -69,17 +68,15 @@ class Gini(UtilityMeasure):
             "columns with negative values or without a total": left_out,
         }
         if lost:
-            return self.cannot(
-                f"Only the release has negative values, or lost the whole total, in: {quoted(lost)}.", **details
-            )
+            raise NoFigure(f"Only the release has negative values, or lost the whole total, in: {quoted(lost)}.")
         if not pairs:
-            return self.cannot("There is no continuous column without negative values in both tables.", **details)
+            raise NoFigure("There is no continuous column without negative values in both tables.")
         worst = max(pairs, key=lambda name: abs(pairs[name][1] - pairs[name][0]))
         before, after = pairs[worst]
         return self.finding(
             abs(after - before),
             f"Inequality changes most in '{worst}': its Gini coefficient goes from {before:.3f} to {after:.3f}.",
-            details=details,
+            facts=details,
         )
 
 

@@ -4,11 +4,11 @@ from typing import ClassVar
 
 import numpy as np
 
-from shoal.data.partition import Partition
-from shoal.data.records import Records
-from shoal.errors import quoted
+from shoal.errors import NoFigure, quoted
+from shoal.facts import ByColumn
+from shoal.judges.base import Need
 from shoal.judges.evidence import Finding
-from shoal.judges.table_pair import NOTHING_CONTINUOUS, UNPAIRED, common, counterparts, moved_constant
+from shoal.judges.table_pair import TablePair, moved_constant
 from shoal.methods import method
 from shoal.utility.base import UtilityMeasure
 
@@ -29,18 +29,14 @@ class IL1s(UtilityMeasure):
     """
 
     cheap: ClassVar[bool] = True
+    needs: ClassVar[tuple[Need, ...]] = ("columns", "pairing")
+    continuous: ClassVar[bool | None] = True
 
     columns: tuple[str, ...] | None = None
 
-    def judge(
-        self, original: Records, released: Records, partition: Partition | None, rng: np.random.Generator
-    ) -> Finding:
-        names = common(original, released, self.columns, "quasi-identifier", "confidential", continuous=True)
-        if not names:
-            return self.cannot(NOTHING_CONTINUOUS)
-        place = counterparts(original, released)
-        if place is None:
-            return self.cannot(UNPAIRED)
+    def judge(self, pair: TablePair, rng: np.random.Generator) -> Finding:
+        original, released = pair.before, pair.released
+        names, place = self.compared(pair), pair.pairing
         by_column: dict[str, float] = {}
         cells, without_scale = 0, []
         for name in names:
@@ -53,19 +49,17 @@ class IL1s(UtilityMeasure):
                 without_scale.append(name)
             by_column[name] = float((change / spread).sum() / np.sqrt(2)) if spread > 0 else 0.0
         if without_scale:
-            return self.cannot(
-                f"Constant in the original and yet changed, so there is no scale: {quoted(without_scale)}."
-            )
+            raise NoFigure(f"Constant in the original and yet changed, so there is no scale: {quoted(without_scale)}.")
         if not cells:
-            return self.cannot("No cell is present in both tables.")
+            raise NoFigure("No cell is present in both tables.")
         total = sum(by_column.values())
         return self.finding(
             total,
             f"A released value differs from the original one by {np.sqrt(2) * total / cells:.3g} standard "
             f"deviations on average.",
-            details={
+            by_column=ByColumn(by_column),
+            facts={
                 "mean per cell": total / cells,
-                "by column": by_column,
                 "cells compared": cells,
                 "cells not compared": len(original) * len(names) - cells,
             },

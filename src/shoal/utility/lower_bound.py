@@ -6,8 +6,9 @@ import numpy as np
 from annotated_types import Ge
 
 from shoal.data.partition import Partition
-from shoal.data.records import Records
+from shoal.errors import NoFigure
 from shoal.judges.evidence import Finding
+from shoal.judges.table_pair import TablePair
 from shoal.kernels.arrays import Floats
 from shoal.methods import method
 from shoal.partition._bounds import MOST_RECORDS, groups_of, neighbour_bound, relaxation
@@ -37,30 +38,30 @@ class LowerBound(UtilityMeasure):
     kind: Literal["neighbours", "set-partition"] = "neighbours"
     columns: tuple[str, ...] | None = None
 
-    def judge(
-        self, original: Records, released: Records, partition: Partition | None, rng: np.random.Generator
-    ) -> Finding:
+    def judge(self, pair: TablePair, rng: np.random.Generator) -> Finding:
+        original = pair.before
+        partition = pair.groups
         paired = partition is not None and len(partition) == len(original)
         k = self.k or (partition.k if partition is not None and paired else None)
         if not k:
-            return self.cannot("Neither k nor the partition of the release is known.")
+            raise NoFigure("Neither k nor the partition of the release is known.")
         if k > len(original):
-            return self.cannot(f"No group of {k} can be formed: the table has {len(original)} records.")
+            raise NoFigure(f"No group of {k} can be formed: the table has {len(original)} records.")
         names = original.quasi_identifiers if self.columns is None else self.columns
         if incomplete := [name for name in names if original[name].missing.any()]:
-            return self.cannot(f"Columns with missing values have no distances: {', '.join(incomplete)}.")
+            raise NoFigure(f"Columns with missing values have no distances: {', '.join(incomplete)}.")
         x = original.matrix(names)
         if not x.size or not np.ptp(x, axis=0).any():
-            return self.cannot("All records are equal, so the loss has no scale.")
+            raise NoFigure("All records are equal, so the loss has no scale.")
         spread = float(((x - x.mean(axis=0)) ** 2).sum())
         if self.kind == "set-partition" and len(x) > MOST_RECORDS:
-            return self.cannot(f"The set-partition bound takes up to {MOST_RECORDS} records; set kind: neighbours.")
+            raise NoFigure(f"The set-partition bound takes up to {MOST_RECORDS} records; set kind: neighbours.")
         bound = 100 * self._bound(x, k, partition if paired else None) / spread
         details: dict[str, Any] = {"k": k, "kind": self.kind}
         if partition is not None and paired:
             details["loss of the partition"] = partition.information_loss(x)
         return self.finding(
-            bound, f"Groups of {k} or more, however chosen, lose at least {bound:.3g} % of the spread.", details=details
+            bound, f"Groups of {k} or more, however chosen, lose at least {bound:.3g} % of the spread.", facts=details
         )
 
     def _bound(self, x: Floats, k: int, partition: Partition | None) -> float:

@@ -1,14 +1,14 @@
 """Mean variation of statistics over subsamples."""
 
-from typing import Annotated
+from typing import Annotated, ClassVar
 
 import numpy as np
 from annotated_types import Ge, Gt, Le
 
-from shoal.data.partition import Partition
-from shoal.data.records import Records
+from shoal.errors import NoFigure
+from shoal.judges.base import Need
 from shoal.judges.evidence import Finding
-from shoal.judges.table_pair import NOTHING_CONTINUOUS, UNPAIRED, common, counterparts
+from shoal.judges.table_pair import TablePair
 from shoal.kernels.arrays import Floats
 from shoal.methods import method
 from shoal.utility.base import UtilityMeasure
@@ -38,28 +38,25 @@ class MeanVariation(UtilityMeasure):
         Continuous columns; by default the quasi-identifiers and confidential columns that are continuous.
     """
 
+    needs: ClassVar[tuple[Need, ...]] = ("columns", "pairing")
+    continuous: ClassVar[bool | None] = True
+
     samples: Annotated[int, Ge(1)] = 100
     share: Annotated[float, Gt(0), Le(1)] = 0.1
     columns: tuple[str, ...] | None = None
 
-    def judge(
-        self, original: Records, released: Records, partition: Partition | None, rng: np.random.Generator
-    ) -> Finding:
-        names = common(original, released, self.columns, "quasi-identifier", "confidential", continuous=True)
-        if not names:
-            return self.cannot(NOTHING_CONTINUOUS)
-        place = counterparts(original, released)
-        if place is None:
-            return self.cannot(UNPAIRED)
+    def judge(self, pair: TablePair, rng: np.random.Generator) -> Finding:
+        original, released = pair.before, pair.released
+        names, place = self.compared(pair), pair.pairing
         before, after = original.raw(names)[place], released.raw(names)
         complete = ~(np.isnan(before) | np.isnan(after)).any(axis=1)
         before, after = before[complete], after[complete]
         size = round(self.share * len(before))
         if size < 2:
-            return self.cannot(f"A sample of {self.share:.3g} of {len(before):,} records holds fewer than two.")
+            raise NoFigure(f"A sample of {self.share:.3g} of {len(before):,} records holds fewer than two.")
         changed = [j for j in range(len(names)) if (before[:, j] != after[:, j]).any()]
         if not changed:
-            return self.finding(0.0, "No value was changed.", details={"changed columns": []})
+            return self.finding(0.0, "No value was changed.", facts={"changed columns": []})
         stayed = [j for j in range(len(names)) if j not in changed]
         labels, pairs = _labels(names, changed, stayed)
         rows = [rng.choice(len(before), size, replace=False) for _ in range(self.samples)]
@@ -69,14 +66,14 @@ class MeanVariation(UtilityMeasure):
         variation = np.where(defined, np.abs(others - thetas) / np.where(defined, np.abs(thetas), 1.0), np.nan)
         kept = defined.any(axis=0)
         if not kept.any():
-            return self.cannot("Every statistic is 0 in every sample, so there is no relative change.")
+            raise NoFigure("Every statistic is 0 in every sample, so there is no relative change.")
         mean, middle = np.nanmean(variation[:, kept], axis=0), np.nanmedian(variation[:, kept], axis=0)
         told = [label for label, keep in zip(labels, kept) if keep]
         return self.finding(
             float(np.median(mean)),
             f"In samples of {100 * self.share:.3g} % of the records, half of {len(told)} statistics vary by less than "
             f"{100 * float(np.median(mean)):.3g} % on average.",
-            details={
+            facts={
                 "mean over samples": dict(zip(told, mean.tolist())),
                 "median over samples": dict(zip(told, middle.tolist())),
                 "changed columns": [names[j] for j in changed],

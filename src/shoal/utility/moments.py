@@ -1,14 +1,16 @@
 """Change of the moments up to order 4."""
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
 from annotated_types import Ge
 
 from shoal.data.partition import Partition
 from shoal.data.records import Records
+from shoal.errors import NoFigure
+from shoal.judges.base import Need
 from shoal.judges.evidence import Finding
-from shoal.judges.table_pair import NOTHING_CONTINUOUS, common
+from shoal.judges.table_pair import TablePair
 from shoal.kernels.arrays import Floats
 from shoal.kernels.tall import cross
 from shoal.methods import method
@@ -44,25 +46,26 @@ class Moments(UtilityMeasure):
         So many columns are compared at most: their moments of order 4 grow as the fourth power.
     """
 
+    needs: ClassVar[tuple[Need, ...]] = ("columns",)
+    continuous: ClassVar[bool | None] = True
+
     order: Literal[1, 2, 3, 4] = 4
     about: Literal["mean", "zero"] = "mean"
     columns: tuple[str, ...] | None = None
     most: Annotated[int, Ge(1)] = 20
 
-    def judge(
-        self, original: Records, released: Records, partition: Partition | None, rng: np.random.Generator
-    ) -> Finding:
-        names = common(original, released, self.columns, "quasi-identifier", "confidential", continuous=True)
-        if not names:
-            return self.cannot(NOTHING_CONTINUOUS)
+    def judge(self, pair: TablePair, rng: np.random.Generator) -> Finding:
+        original, released = pair.before, pair.released
+        partition = pair.groups
+        names = self.compared(pair)
         if len(names) > self.most:
-            return self.cannot(f"More than {self.most} continuous columns; name fewer in columns, or raise most.")
+            raise NoFigure(f"More than {self.most} continuous columns; name fewer in columns, or raise most.")
         x, y = complete(original.raw(names)), complete(released.raw(names))
         if min(len(x), len(y)) < 2:
-            return self.cannot("A table has fewer than two complete records.")
+            raise NoFigure("A table has fewer than two complete records.")
         varies = np.ptp(x, axis=0) > 0
         if not varies.any():
-            return self.cannot("Every column is constant in the original, so there are no moments to compare.")
+            raise NoFigure("Every column is constant in the original, so there are no moments to compare.")
         x, y = x[:, varies], y[:, varies]
         spread = x.std(axis=0)
         middle = x.mean(axis=0)
@@ -83,13 +86,13 @@ class Moments(UtilityMeasure):
             }
         value = details["mean relative change"][f"order {self.order}"]
         if value is None:
-            return self.cannot(f"Every moment of order {self.order} is 0 in the original: there is no relative change.")
+            raise NoFigure(f"Every moment of order {self.order} is 0 in the original: there is no relative change.")
         middle_change = details["median relative change"][f"order {self.order}"]
         return self.finding(
             value,
             f"The moments of order {self.order} change by {100 * value:.3g} % on average, half of them by less than "
             f"{100 * middle_change:.3g} %.",
-            details=details,
+            facts=details,
         )
 
     def _predicted(

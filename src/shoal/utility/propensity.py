@@ -8,11 +8,10 @@ from typing import Annotated, Any, ClassVar, Literal
 import numpy as np
 from annotated_types import Ge
 
-from shoal.data.partition import Partition
 from shoal.data.records import Records, Variable
-from shoal.errors import MissingDependency
+from shoal.errors import MissingDependency, NoFigure
 from shoal.judges.evidence import Finding
-from shoal.judges.table_pair import common
+from shoal.judges.table_pair import TablePair
 from shoal.kernels.arrays import Floats, Longs
 from shoal.kernels.logit import multinomial_logit
 from shoal.kernels.tall import orthonormal, times, triangular
@@ -75,14 +74,13 @@ class Propensity(UtilityMeasure):
     shuffles: Annotated[int, Ge(2)] = 20
     sample: Annotated[int, Ge(10)] = 50_000
 
-    def judge(
-        self, original: Records, released: Records, partition: Partition | None, rng: np.random.Generator
-    ) -> Finding:
-        names = common(original, released, self.columns, "quasi-identifier", "confidential")
+    def judge(self, pair: TablePair, rng: np.random.Generator) -> Finding:
+        original, released = pair.before, pair.released
+        names = pair.common(self.columns, "quasi-identifier", "confidential")
         if not names:
-            return self.cannot("The two tables have no quasi-identifier or confidential column in common.")
+            raise NoFigure("The two tables have no quasi-identifier or confidential column in common.")
         if min(len(original), len(released)) < 2:
-            return self.cannot("A table has fewer than two records.")
+            raise NoFigure("A table has fewer than two records.")
         before, after = _sampled(original, released, self.sample, rng)
         tables = _Stack.of(before, after, names, self.scale)
         group = np.repeat([0.0, 1.0], [len(before), len(after)])
@@ -90,7 +88,7 @@ class Propensity(UtilityMeasure):
             return self._by_tree(tables, group, rng)
         features = tables.features(self.order, self.powers)
         if features is None or features.shape[1] * 2 > len(group):
-            return self.cannot(
+            raise NoFigure(
                 f"A model of order {self.order} has too many coefficients for {len(group):,} records. "
                 f"Lower the order or name fewer columns."
             )
@@ -102,7 +100,7 @@ class Propensity(UtilityMeasure):
         sampled = _null(spread, share * (1 - share) * (q - 1), share * (1 - share) * math.sqrt(2 * (q - 1)))
         synthesis = share * (1 - share) ** 2
         drawn = _null(spread, synthesis * (q - 1), synthesis * math.sqrt(2 * (q - 1)))
-        return self._told(
+        return self._finding(
             spread,
             len(group),
             {"coefficients": q, "an independent sample": sampled, "synthesis from the true model": drawn},
@@ -124,9 +122,11 @@ class Propensity(UtilityMeasure):
         nothing = np.array([spread(rng.permutation(group)) for _ in range(self.shuffles)])
         found = spread(group)
         shuffled = _null(found, float(nothing.mean()), float(nothing.std(ddof=1)))
-        return self._told(found, len(group), {"an independent sample": shuffled, "shuffles": self.shuffles}, shuffled)
+        return self._finding(
+            found, len(group), {"an independent sample": shuffled, "shuffles": self.shuffles}, shuffled
+        )
 
-    def _told(self, spread: float, n: int, details: dict[str, Any], null: dict[str, Any]) -> Finding:
+    def _finding(self, spread: float, n: int, facts: dict[str, Any], null: dict[str, Any]) -> Finding:
         ratio = null["ratio"]
         times = (
             ""
@@ -140,10 +140,10 @@ class Propensity(UtilityMeasure):
             spread / n,
             f"A model that tries to tell released records from original ones reaches {spread / n:.3g} on a scale from "
             f"0 (cannot tell) to 0.25 (always right){times}.",
-            details={
+            facts={
                 "2N U_p": spread,
                 "records compared": n,
-                **{key: _per_record(value, n) for key, value in details.items()},
+                **{key: _per_record(value, n) for key, value in facts.items()},
             },
         )
 

@@ -5,11 +5,11 @@ from typing import Annotated, ClassVar
 import numpy as np
 from annotated_types import Ge, Le, MinLen
 
-from shoal.data.partition import Partition
-from shoal.data.records import Records
-from shoal.errors import quoted
+from shoal.errors import NoFigure, quoted
+from shoal.facts import ByColumn, Parameters
+from shoal.judges.base import Need
 from shoal.judges.evidence import Finding
-from shoal.judges.table_pair import NOTHING_CONTINUOUS, common, moved_constant
+from shoal.judges.table_pair import TablePair, moved_constant
 from shoal.kernels.arrays import Bools, Longs
 from shoal.methods import method
 from shoal.utility.base import UtilityMeasure
@@ -38,18 +38,17 @@ class Quantiles(UtilityMeasure):
     """
 
     cheap: ClassVar[bool] = True
+    needs: ClassVar[tuple[Need, ...]] = ("columns",)
+    continuous: ClassVar[bool | None] = True
 
     columns: tuple[str, ...] | None = None
     probabilities: Annotated[tuple[Probability, ...], MinLen(1)] = (0.05, 0.1, 0.25, 0.5, 0.75, 0.9, 0.95)
 
-    def judge(
-        self, original: Records, released: Records, partition: Partition | None, rng: np.random.Generator
-    ) -> Finding:
-        names = common(original, released, self.columns, "quasi-identifier", "confidential", continuous=True)
-        if not names:
-            return self.cannot(NOTHING_CONTINUOUS)
+    def judge(self, pair: TablePair, rng: np.random.Generator) -> Finding:
+        original, released = pair.before, pair.released
+        names = self.compared(pair)
         changes: dict[str, list[float]] = {}
-        told: dict[str, Bools] = {}
+        shown: dict[str, Bools] = {}
         failed = []
         for name in names:
             x = original[name].values[~original[name].missing]
@@ -59,13 +58,13 @@ class Quantiles(UtilityMeasure):
                 continue
             middle = float(np.median(x))
             moved = np.quantile(y - middle, self.probabilities) - np.quantile(x - middle, self.probabilities)
-            told[name] = _tails(len(x), self.probabilities) >= FEWEST
+            shown[name] = _tails(len(x), self.probabilities) >= FEWEST
             if np.ptp(x) > 0:
                 changes[name] = (moved / float((x - middle).std(ddof=1))).tolist()
             else:
                 changes[name] = [0.0] * len(moved)
         if failed:
-            return self.cannot(
+            raise NoFigure(
                 f"Without values in one table, or constant in the original and yet changed: {quoted(failed)}."
             )
         means = {name: float(np.abs(change).mean()) for name, change in changes.items()}
@@ -74,13 +73,13 @@ class Quantiles(UtilityMeasure):
             value,
             f"Quantiles move by {value:.3g} standard deviations on average; most, by {means[worst]:.3g}, those of "
             f"'{worst}'.",
-            details={
-                "probabilities": list(self.probabilities),
-                "signed change by column": {
-                    name: [v if safe else None for v, safe in zip(change, told[name])]
+            by_column=ByColumn(
+                {
+                    name: {f"{p:g}": v for p, v, safe in zip(self.probabilities, change, shown[name]) if safe}
                     for name, change in changes.items()
-                },
-            },
+                }
+            ),
+            facts={"probabilities": Parameters({"probabilities": list(self.probabilities)})},
         )
 
 

@@ -5,11 +5,9 @@ from typing import ClassVar, Literal
 
 import numpy as np
 
-from shoal.data.partition import Partition
-from shoal.data.records import Records
-from shoal.errors import quoted
+from shoal.errors import NoFigure, quoted
 from shoal.judges.evidence import Finding
-from shoal.judges.table_pair import common
+from shoal.judges.table_pair import TablePair
 from shoal.kernels.arrays import Floats
 from shoal.kernels.tall import independent, triangular
 from shoal.methods import method
@@ -43,29 +41,29 @@ class Regressions(UtilityMeasure):
     """
 
     cheap: ClassVar[bool] = True
+    continuous: ClassVar[bool | None] = True
 
     figure: Literal["coefficients", "standard errors", "interval overlap"] = "coefficients"
     columns: tuple[str, ...] | None = None
 
-    def judge(
-        self, original: Records, released: Records, partition: Partition | None, rng: np.random.Generator
-    ) -> Finding:
-        names = common(original, released, self.columns, "quasi-identifier", "confidential", continuous=True)
+    def judge(self, pair: TablePair, rng: np.random.Generator) -> Finding:
+        original, released = pair.before, pair.released
+        names = self.compared(pair)
         if len(names) < 2:
-            return self.cannot("Fewer than two continuous columns are in both tables, so there is no regression.")
+            raise NoFigure("Fewer than two continuous columns are in both tables, so there is no regression.")
         x, y = complete(original.raw(names)), complete(released.raw(names))
         if min(len(x), len(y)) <= len(names):
-            return self.cannot(f"Regressions among {len(names)} columns need more than {len(names)} complete records.")
+            raise NoFigure(f"Regressions among {len(names)} columns need more than {len(names)} complete records.")
         chosen = independent(x, COLLINEAR)
         left_out = [name for name, keep in zip(names, chosen) if not keep]
         width = int(chosen.sum())
         if width < 2:
-            return self.cannot("Fewer than two columns are left that vary and are not combinations of the others.")
+            raise NoFigure("Fewer than two columns are left that vary and are not combinations of the others.")
         x, y = x[:, chosen], y[:, chosen]
         single = independent(y, COLLINEAR)
         if not single.all():
             gone = [n for n, keep in zip(np.array(names)[chosen], single) if not keep]
-            return self.cannot(
+            raise NoFigure(
                 f"In the released table {quoted(gone)} became constant or a combination of the other columns, so "
                 f"its regressions have no single solution."
             )
@@ -77,7 +75,7 @@ class Regressions(UtilityMeasure):
         overlap = interval_overlap(before, after)
         figures = {"coefficients": change, "standard errors": errors, "interval overlap": overlap}
         if not figures[self.figure].size:
-            return self.cannot("Every coefficient of the original is 0, so there is no relative change.")
+            raise NoFigure("Every coefficient of the original is 0, so there is no relative change.")
         value = float(figures[self.figure].mean())
         return self.finding(
             value,
@@ -88,7 +86,7 @@ class Regressions(UtilityMeasure):
             else "Every coefficient of the original is 0.",
             limits=(0.0, 1.0) if self.figure == "interval overlap" else self.limits,
             better="higher" if self.figure == "interval overlap" else "lower",
-            details={
+            facts={
                 "mean": {key: float(part.mean()) if part.size else None for key, part in figures.items()},
                 "median": {key: float(np.median(part)) if part.size else None for key, part in figures.items()},
                 "regressions": width,

@@ -5,11 +5,11 @@ from typing import ClassVar, Literal
 
 import numpy as np
 
-from shoal.data.partition import Partition
 from shoal.data.records import Records
-from shoal.errors import quoted
+from shoal.errors import NoFigure, quoted
+from shoal.facts import ByColumn
 from shoal.judges.evidence import Finding
-from shoal.judges.table_pair import UNPAIRED, common, counterparts, embedded, moved_constant
+from shoal.judges.table_pair import TablePair, embedded, moved_constant
 from shoal.kernels.arrays import Floats, Longs
 from shoal.methods import method
 from shoal.utility.base import UtilityMeasure
@@ -46,34 +46,31 @@ class SSE(UtilityMeasure):
     columns: tuple[str, ...] | None = None
     figure: Literal["il", "sse", "normalised"] = "il"
 
-    def judge(
-        self, original: Records, released: Records, partition: Partition | None, rng: np.random.Generator
-    ) -> Finding:
-        names = common(original, released, self.columns, "quasi-identifier", "confidential")
+    def judge(self, pair: TablePair, rng: np.random.Generator) -> Finding:
+        original, released = pair.before, pair.released
+        names = self.compared(pair)
         if not names or not len(original):
-            return self.cannot("There is no record, or no quasi-identifier or confidential column in both tables.")
-        place = counterparts(original, released)
-        if place is None:
-            return self.cannot(UNPAIRED)
+            raise NoFigure("There is no record, or no quasi-identifier or confidential column in both tables.")
+        place = pair.pairing
         if moved := [name for name in names if moved_constant(original[name], released[name])]:
-            return self.cannot(f"Constant in the original and yet changed, so there is no scale: {quoted(moved)}.")
+            raise NoFigure(f"Constant in the original and yet changed, so there is no scale: {quoted(moved)}.")
         by_column = {name: _squares(original, released, place, name) for name in names}
         sse, sst = np.sum(list(by_column.values()), axis=0)
         if sse > 0 and sst == 0:
-            return self.cannot("All original records are equal, so the loss has no scale.")
+            raise NoFigure("All original records are equal, so the loss has no scale.")
         loss = 100.0 * sse / sst if sse > 0 else 0.0
         normalised = _normalised(original, released, place, names)
         return self.finding(
             {"il": loss, "sse": float(sse), "normalised": normalised}[self.figure],
             f"The release moved the records by {loss:.3g} % of their total spread around the mean.",
-            details={
+            by_column=ByColumn(
+                {n: 100.0 * e / t if t > 0 else 0.0 if e == 0 else None for n, (e, t) in by_column.items()}
+            ),
+            facts={
                 "IL": loss,
                 "SSE": float(sse),
                 "SST": float(sst),
                 "normalised SSE": normalised,
-                "IL by column": {
-                    n: 100.0 * e / t if t > 0 else 0.0 if e == 0 else None for n, (e, t) in by_column.items()
-                },
                 "share of records left out": 1 - len(released) / len(original),
             },
         )

@@ -5,10 +5,10 @@ from typing import Annotated, ClassVar
 import numpy as np
 from annotated_types import Ge
 
-from shoal.data.partition import Partition
-from shoal.data.records import Records, Variable
+from shoal.data.records import Variable
+from shoal.errors import NoFigure
 from shoal.judges.evidence import Finding
-from shoal.judges.table_pair import codes_like, common
+from shoal.judges.table_pair import TablePair, codes_like
 from shoal.kernels.arrays import Floats, Longs
 from shoal.methods import method
 from shoal.utility.base import UtilityMeasure
@@ -35,10 +35,9 @@ class SubgroupMeans(UtilityMeasure):
 
     cheap: ClassVar[bool] = True
 
-    def judge(
-        self, original: Records, released: Records, partition: Partition | None, rng: np.random.Generator
-    ) -> Finding:
-        names = common(original, released, self.columns, "quasi-identifier", "confidential")
+    def judge(self, pair: TablePair, rng: np.random.Generator) -> Finding:
+        original, released = pair.before, pair.released
+        names = pair.common(self.columns, "quasi-identifier", "confidential")
         numbers = [n for n in names if original[n].continuous and released[n].continuous and _varies(original[n])]
         groups = [n for n in names if not original[n].continuous and not released[n].continuous]
         pairs, lost = [], 0
@@ -51,12 +50,12 @@ class SubgroupMeans(UtilityMeasure):
             for number in numbers:
                 x, y = _scaled(original[number].values, released[number].values)
                 if np.isnan(y).all():
-                    return self.cannot(f"Column '{number}' has no value left in the release.")
+                    raise NoFigure(f"Column '{number}' has no value left in the release.")
                 change = np.abs(_means(y, after, len(sizes)) - _means(x, before, len(sizes)))[chosen]
                 usable = ~np.isnan(change)  # a subgroup without any original value of the column has no mean
                 pairs += [(float(c), float(s), group, number) for c, s in zip(change[usable], sizes[chosen][usable])]
         if not pairs:
-            return self.cannot(
+            raise NoFigure(
                 f"There is no continuous column that varies, or no subgroup of {self.smallest} records or more."
             )
         changes, sizes = np.array([p[0] for p in pairs]), np.array([p[1] for p in pairs])
@@ -66,7 +65,7 @@ class SubgroupMeans(UtilityMeasure):
             value,
             f"Means of subgroups move by {value:.3g} standard deviations on average; most, by {worst[0]:.3g}, that of "
             f"'{worst[3]}' in a subgroup of '{worst[2]}'.",
-            details={"means compared": len(pairs), "largest": worst[0], "subgroups lost": lost},
+            facts={"means compared": len(pairs), "largest": worst[0], "subgroups lost": lost},
         )
 
 

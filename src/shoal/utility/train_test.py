@@ -7,11 +7,11 @@ from annotated_types import Ge
 from numpy.typing import NDArray
 from scipy.special import ndtri
 
-from shoal.data.partition import Partition
-from shoal.data.records import Records, Variable
-from shoal.errors import MissingDependency
-from shoal.judges.evidence import Finding, Interval
-from shoal.judges.table_pair import codes_like, common, comparable, counterparts, embedded
+from shoal.data.records import Variable
+from shoal.errors import MissingDependency, NoFigure
+from shoal.facts import Interval
+from shoal.judges.evidence import Finding
+from shoal.judges.table_pair import TablePair, codes_like, comparable, embedded
 from shoal.kernels.arrays import Floats, Longs
 from shoal.methods import method
 from shoal.utility.base import UtilityMeasure
@@ -53,32 +53,29 @@ class TrainTest(UtilityMeasure):
     folds: Annotated[int, Ge(2)] = 5
     sample: Annotated[int, Ge(20)] = 20_000
 
-    def judge(
-        self, original: Records, released: Records, partition: Partition | None, rng: np.random.Generator
-    ) -> Finding:
-        common(original, released, [self.target])
-        features = tuple(
-            n for n in common(original, released, self.columns, "quasi-identifier", "confidential") if n != self.target
-        )
+    def judge(self, pair: TablePair, rng: np.random.Generator) -> Finding:
+        original, released = pair.before, pair.released
+        pair.common([self.target])
+        features = tuple(n for n in pair.common(self.columns, "quasi-identifier", "confidential") if n != self.target)
         if not features:
-            return self.cannot("There is no column to predict the target from in both tables.")
-        place = counterparts(original, released)
+            raise NoFigure("There is no column to predict the target from in both tables.")
+        place = pair.place
         if place is None:
             features = comparable(original, released, features)
         if not comparable(original, released, [self.target]):
-            return self.cannot("The target holds numbers in one table and labels in the other.")
+            raise NoFigure("The target holds numbers in one table and labels in the other.")
         x, z = embedded(original, released, features, place)
         truth, learned = _targets(original[self.target], released[self.target])
         of_release = np.arange(len(original)) if place is None else place
         kept = _drawn(np.flatnonzero(_present(truth)), self.sample, rng)
         trained = _drawn(np.flatnonzero(_present(learned)), self.sample, rng)
         if len(kept) < 2 * self.folds or len(trained) < 2 * self.folds:
-            return self.cannot(f"There are fewer than {2 * self.folds} records with a target in one of the tables.")
+            raise NoFigure(f"There are fewer than {2 * self.folds} records with a target in one of the tables.")
         fold = rng.permutation(len(original)) % self.folds
         released_fold = np.full(len(released), -1) if place is None else fold[of_release]
         continuous = original[self.target].continuous
         if len(np.unique(truth[kept])) < 2:
-            return self.cannot("The target does not vary, so there is nothing to predict.")
+            raise NoFigure("The target does not vary, so there is nothing to predict.")
         seed = int(rng.integers(2**31))
         errors = np.empty((2, len(kept)))
         for f in range(self.folds):
@@ -101,7 +98,7 @@ class TrainTest(UtilityMeasure):
             f"A model of '{self.target}' reaches {scores[0]:.3f} ({what}) trained on the original and {scores[1]:.3f} "
             f"trained on the release.",
             interval=Interval(low=loss - half, high=loss + half),
-            details={
+            facts={
                 "score": what,
                 "trained on the original": float(scores[0]),
                 "trained on the release": float(scores[1]),

@@ -4,11 +4,11 @@ from typing import ClassVar
 
 import numpy as np
 
-from shoal.data.partition import Partition
-from shoal.data.records import Records
-from shoal.errors import quoted
+from shoal.errors import NoFigure, quoted
+from shoal.facts import ByColumn
+from shoal.judges.base import Need
 from shoal.judges.evidence import Finding
-from shoal.judges.table_pair import NOTHING_CONTINUOUS, common, moved_constant
+from shoal.judges.table_pair import TablePair, moved_constant
 from shoal.kernels.arrays import Floats
 from shoal.methods import method
 from shoal.utility.base import UtilityMeasure
@@ -29,15 +29,14 @@ class UnivariateChange(UtilityMeasure):
     """
 
     cheap: ClassVar[bool] = True
+    needs: ClassVar[tuple[Need, ...]] = ("columns",)
+    continuous: ClassVar[bool | None] = True
 
     columns: tuple[str, ...] | None = None
 
-    def judge(
-        self, original: Records, released: Records, partition: Partition | None, rng: np.random.Generator
-    ) -> Finding:
-        names = common(original, released, self.columns, "quasi-identifier", "confidential", continuous=True)
-        if not names:
-            return self.cannot(NOTHING_CONTINUOUS)
+    def judge(self, pair: TablePair, rng: np.random.Generator) -> Finding:
+        original, released = pair.before, pair.released
+        names = self.compared(pair)
         changes: dict[str, dict[str, float]] = {}
         failed = []
         for name in names:
@@ -47,10 +46,9 @@ class UnivariateChange(UtilityMeasure):
             else:
                 changes[name] = change
         if failed:
-            return self.cannot(
+            raise NoFigure(
                 f"Fewer than two values, or constant in the original and yet changed, so there is no scale: "
-                f"{quoted(failed)}.",
-                **{"by column": changes},
+                f"{quoted(failed)}."
             )
         worst = max(changes, key=lambda name: max(abs(v) for v in changes[name].values()))
         mean, variance = changes[worst]["mean"], changes[worst]["variance"]
@@ -58,7 +56,7 @@ class UnivariateChange(UtilityMeasure):
             max(abs(mean), abs(variance)),
             f"The column that changes most is '{worst}': its mean moves by {mean:+.3g} standard deviations, "
             f"its variance by {100 * variance:+.3g} %.",
-            details={"by column": changes},
+            by_column=ByColumn(changes),
         )
 
 

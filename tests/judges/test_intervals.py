@@ -3,7 +3,7 @@
 import pytest
 from scipy.stats import binomtest
 
-from shoal.judges.evidence import proportion_interval
+from shoal.judges.intervals import proportion_interval
 
 
 @pytest.mark.parametrize(("hits", "trials"), [(0, 10), (5, 10), (10, 10), (3, 1000), (999, 1000)])
