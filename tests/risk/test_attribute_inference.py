@@ -19,7 +19,7 @@ def records(frame=FRAME, secret=SECRET):
 
 def test_a_copy_gives_everything_away_and_the_population_nothing():
     found = AttributeInference().measure(records(), records())
-    by = found.details["by column"]["s"]
+    by = found.by_column.columns["s"]
     assert by["with the release"] == 1
     assert by["baseline"] == pytest.approx(0.25, abs=0.06)
     assert found.value == pytest.approx(1 - by["baseline"])
@@ -30,7 +30,7 @@ def test_a_copy_gives_everything_away_and_the_population_nothing():
 def test_what_anyone_could_know_is_no_inference_about_the_person():
     secret = np.where(FRAME["a"] > 0, "high", "low")  # a function of what the attacker knows
     found = AttributeInference().measure(records(secret=secret), records(secret=secret))
-    assert found.details["by column"]["s"]["baseline"] > 0.95
+    assert found.by_column.columns["s"]["baseline"] > 0.95
     assert found.value < 0.05
 
 
@@ -102,4 +102,4 @@ def test_not_computable():
 def test_a_secret_of_one_number_is_predicted_by_everyone():
     secret = np.full(N, 0.1)  # the mean of which is not 0.1 to the last bit
     found = AttributeInference(model="forest", sample=50).measure(records(secret=secret), records(secret=secret))
-    assert found.details["by column"]["s"]["baseline"] == found.details["by column"]["s"]["with the release"] == 1
+    assert found.by_column.columns["s"]["baseline"] == found.by_column.columns["s"]["with the release"] == 1

@@ -109,14 +109,14 @@ def test_il1s_says_what_it_could_not_compare():
 def test_univariate_change_by_hand():
     # 0, 2, 4 has mean 2, variance 4; 2, 4, 6 the same variance; 0, 1, 2 a quarter of it and a mean 1/2 s lower.
     moved = UnivariateChange().measure([0.0, 2, 4], [2.0, 4, 6])
-    assert moved.details["by column"]["x0"] == pytest.approx({"mean": 1.0, "variance": 0.0})
+    assert moved.by_column.columns["x0"] == pytest.approx({"mean": 1.0, "variance": 0.0})
     narrowed = UnivariateChange().measure([0.0, 2, 4], [0.0, 1, 2])
     assert narrowed.value == pytest.approx(0.75)
-    assert narrowed.details["by column"]["x0"] == pytest.approx({"mean": -0.5, "variance": -0.75})
+    assert narrowed.by_column.columns["x0"] == pytest.approx({"mean": -0.5, "variance": -0.75})
 
 
 def test_univariate_change_of_tables_of_other_length():
-    assert UnivariateChange().measure([0.0, 2, 4], [0.0, 0, 2, 2, 4, 4]).details["by column"]["x0"]["mean"] == 0
+    assert UnivariateChange().measure([0.0, 2, 4], [0.0, 0, 2, 2, 4, 4]).by_column.columns["x0"]["mean"] == 0
 
 
 def test_correlation_change_by_hand():

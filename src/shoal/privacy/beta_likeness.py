@@ -9,6 +9,7 @@ from shoal.judges.evidence import Verdict
 from shoal.judges.table_pair import TablePair
 from shoal.kernels.arrays import Floats
 from shoal.methods import method
+from shoal.parameters import Setting
 from shoal.privacy.base import PrivacyModel
 from shoal.privacy.confidential import Held, confidential_bins, verdict
 
@@ -34,7 +35,7 @@ class BetaLikeness(PrivacyModel):
     the largest figure counts. A missing value is a value of its own.
     """
 
-    beta: Annotated[float, Gt(0)]
+    beta: Annotated[float, Gt(0), Setting()]
     enhanced: bool = True
 
     def judge(self, pair: TablePair) -> Verdict:

@@ -8,6 +8,7 @@ from annotated_types import Gt
 from shoal.judges.evidence import Verdict
 from shoal.judges.table_pair import TablePair
 from shoal.methods import method
+from shoal.parameters import Setting
 from shoal.privacy.base import PrivacyModel
 from shoal.privacy.confidential import Held, confidential_bins, verdict
 
@@ -30,7 +31,7 @@ class DeltaDisclosure(PrivacyModel):
     With several confidential columns the largest figure counts. A missing value is a value of its own.
     """
 
-    delta: Annotated[float, Gt(0)]
+    delta: Annotated[float, Gt(0), Setting()]
 
     def judge(self, pair: TablePair) -> Verdict:
         released = pair.released

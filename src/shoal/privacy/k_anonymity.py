@@ -12,6 +12,7 @@ from shoal.facts import of_release
 from shoal.judges.evidence import Verdict
 from shoal.judges.table_pair import TablePair
 from shoal.methods import method
+from shoal.parameters import Columns
 from shoal.privacy.base import PrivacyModel
 
 MEANING = {
@@ -54,7 +55,7 @@ class KAnonymity(PrivacyModel):
     """
 
     k: Annotated[int, Ge(1)]
-    columns: Annotated[tuple[str, ...] | None, AfterValidator(_some)] = None
+    columns: Annotated[tuple[str, ...] | None, AfterValidator(_some), Columns()] = None
     missing: MissingCells = "equal"
     unit: Literal["record", "household"] = "record"
 

@@ -12,6 +12,7 @@ from shoal.judges.evidence import Verdict
 from shoal.judges.table_pair import TablePair
 from shoal.kernels.arrays import Floats, ints
 from shoal.methods import method
+from shoal.parameters import Setting
 from shoal.privacy.base import PrivacyModel
 from shoal.privacy.confidential import Bins, Held, confidential_bins, verdict
 
@@ -48,9 +49,9 @@ class LDiversity(PrivacyModel):
     there is none.
     """
 
-    l: Annotated[float, Ge(1)]  # noqa: E741 - the name the model has
+    l: Annotated[float, Ge(1), Setting()]  # noqa: E741 - the name the model has
     kind: Kind = "distinct"
-    c: Annotated[float, Gt(0)] = 2.0
+    c: Annotated[float, Gt(0), Setting()] = 2.0
 
     def judge(self, pair: TablePair) -> Verdict:
         released = pair.released

@@ -12,6 +12,7 @@ from shoal.judges.table_pair import TablePair
 from shoal.kernels.arrays import Floats, Longs
 from shoal.kernels.requirement import emd
 from shoal.methods import method
+from shoal.parameters import Setting
 from shoal.privacy.base import PrivacyModel
 from shoal.privacy.confidential import Bins, confidential_bins, verdict
 
@@ -43,7 +44,7 @@ class NTCloseness(PrivacyModel):
     """
 
     n: Annotated[int, Ge(1)]
-    t: Annotated[float, Ge(0), Le(1)]
+    t: Annotated[float, Ge(0), Le(1), Setting()]
     distance: Literal["distinct", "equal", "hierarchical"] = "distinct"
 
     def judge(self, pair: TablePair) -> Verdict:

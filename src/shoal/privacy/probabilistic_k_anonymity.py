@@ -14,6 +14,7 @@ from shoal.judges.intervals import proportion_interval
 from shoal.judges.table_pair import UNPAIRED, TablePair
 from shoal.kernels.arrays import Floats, Longs
 from shoal.methods import method
+from shoal.parameters import Columns
 from shoal.privacy.base import PrivacyModel
 from shoal.risk.base import RiskMeasure
 from shoal.risk.distance_linkage import DistanceLinkage
@@ -59,7 +60,7 @@ class ProbabilisticKAnonymity(PrivacyModel):
     needs_original: ClassVar[bool] = True
 
     k: Annotated[int, Ge(1)]
-    known: tuple[str, ...] | None = None
+    known: Annotated[tuple[str, ...] | None, Columns()] = None
 
     @property
     def reads(self) -> tuple[str, ...]:

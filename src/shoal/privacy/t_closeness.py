@@ -8,6 +8,7 @@ from shoal.judges.evidence import Verdict
 from shoal.judges.table_pair import TablePair
 from shoal.kernels.requirement import emd
 from shoal.methods import method
+from shoal.parameters import Setting
 from shoal.privacy.base import PrivacyModel
 from shoal.privacy.confidential import Distance, confidential_bins, verdict
 
@@ -39,7 +40,7 @@ class TCloseness(PrivacyModel):
     with one value is 0-close.
     """
 
-    t: Annotated[float, Ge(0), Le(1)]
+    t: Annotated[float, Ge(0), Le(1), Setting()]
     distance: Distance = "distinct"
 
     def judge(self, pair: TablePair) -> Verdict:

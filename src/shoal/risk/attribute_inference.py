@@ -17,6 +17,7 @@ from shoal.judges.table_pair import ROUNDING, TablePair, codes_like, comparable,
 from shoal.kernels.arrays import Bools, Floats, Longs
 from shoal.kernels.search.nearest import distinct, nearest_point
 from shoal.methods import method
+from shoal.parameters import Columns, Setting
 from shoal.risk.base import RiskMeasure
 
 TREES = 50
@@ -56,9 +57,9 @@ class AttributeInference(RiskMeasure):
     limits: ClassVar[tuple[float, float]] = (-1.0, 1.0)
 
     model: Literal["neighbour", "forest"] = "neighbour"
-    tolerance: Annotated[float, Gt(0)] = 0.1
+    tolerance: Annotated[float, Gt(0), Setting()] = 0.1
     folds: Annotated[int, Ge(2)] = 5
-    columns: tuple[str, ...] | None = None
+    columns: Annotated[tuple[str, ...] | None, Columns()] = None
     sample: Annotated[int, Ge(10)] = 20_000
 
     def judge(self, pair: TablePair, rng: np.random.Generator) -> Finding:

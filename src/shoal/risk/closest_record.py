@@ -1,6 +1,6 @@
 """Distance to the closest record: are released records nearer to the people behind them than to others?"""
 
-from typing import Any, ClassVar
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
 
@@ -11,6 +11,7 @@ from shoal.judges.intervals import proportion_interval
 from shoal.judges.table_pair import TablePair, common, comparable, embedded
 from shoal.kernels.search.nearest import TIE, nearest_distance
 from shoal.methods import method
+from shoal.parameters import Columns, TablePath
 from shoal.risk.base import RiskMeasure
 from shoal.risk.tables import like
 
@@ -39,8 +40,8 @@ class ClosestRecord(RiskMeasure):
     limits: ClassVar[tuple[float, float]] = (0.0, 1.0)
     needs: ClassVar[tuple[Need, ...]] = ("holdout",)
 
-    holdout: Any = None
-    columns: tuple[str, ...] | None = None
+    holdout: Annotated[Any, TablePath()] = None
+    columns: Annotated[tuple[str, ...] | None, Columns()] = None
 
     def judge(self, pair: TablePair, rng: np.random.Generator) -> Finding:
         original, released = pair.before, pair.released

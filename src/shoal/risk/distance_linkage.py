@@ -13,6 +13,7 @@ from shoal.judges.table_pair import TablePair
 from shoal.kernels.arrays import Floats
 from shoal.kernels.search.nearest import NO_LIMIT, link
 from shoal.methods import method
+from shoal.parameters import Columns
 from shoal.risk.base import RiskMeasure
 
 EFFORT = 300_000_000_000
@@ -55,7 +56,7 @@ class DistanceLinkage(RiskMeasure):
     roles: ClassVar[tuple[str, ...]] = ("quasi-identifier",)
     cheap: ClassVar[bool] = True
 
-    columns: tuple[str, ...] | None = None
+    columns: Annotated[tuple[str, ...] | None, Columns()] = None
     metric: Literal["euclidean", "mahalanobis"] = "euclidean"
     direction: Literal["released to original", "original to released"] = "released to original"
     sample: Annotated[int, Ge(1)] | None = None

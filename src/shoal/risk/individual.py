@@ -11,6 +11,7 @@ from shoal.judges.evidence import Finding
 from shoal.judges.table_pair import TablePair
 from shoal.kernels.arrays import Floats, floats
 from shoal.methods import method
+from shoal.parameters import Setting
 from shoal.risk.base import RiskMeasure
 from shoal.risk.population import population_classes
 
@@ -85,7 +86,7 @@ class IndividualRisk(RiskMeasure):
     needs: ClassVar[tuple[Need, ...]] = ("records", "quasi-identifiers")
     cheap: ClassVar[bool] = True
 
-    threshold: Annotated[float, Gt(0), Le(1)] = 0.1
+    threshold: Annotated[float, Gt(0), Le(1), Setting()] = 0.1
 
     def judge(self, pair: TablePair, rng: np.random.Generator) -> Finding:
         released = pair.released

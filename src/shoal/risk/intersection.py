@@ -1,7 +1,7 @@
 """Several releases of the same people (Ganta, Kasiviswanathan & Smith 2008)."""
 
 from itertools import pairwise
-from typing import Any, ClassVar
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
 
@@ -12,6 +12,7 @@ from shoal.judges.intervals import proportion_interval
 from shoal.judges.table_pair import TablePair, common, counterparts
 from shoal.kernels.arrays import Bools, Longs
 from shoal.methods import method
+from shoal.parameters import TablePath
 from shoal.risk.base import RiskMeasure
 from shoal.risk.tables import like
 
@@ -44,7 +45,7 @@ class Intersection(RiskMeasure):
 
     limits: ClassVar[tuple[float, float]] = (0.0, 1.0)
 
-    others: tuple[Any, ...] = ()
+    others: Annotated[tuple[Any, ...], TablePath()] = ()
 
     def judge(self, pair: TablePair, rng: np.random.Generator) -> Finding:
         released = pair.released

@@ -12,6 +12,7 @@ from shoal.judges.table_pair import ROUNDING, TablePair
 from shoal.kernels.arrays import Bools, Floats
 from shoal.kernels.swap.rank_swap import window_of
 from shoal.methods import method
+from shoal.parameters import Columns, Setting
 from shoal.risk.base import RiskMeasure
 
 ONE_TO_TEN_PERCENT = tuple(i / 100 for i in range(1, 11))
@@ -48,10 +49,10 @@ class IntervalDisclosure(RiskMeasure):
     continuous: ClassVar[bool | None] = True
     cheap: ClassVar[bool] = True
 
-    columns: tuple[str, ...] | None = None
+    columns: Annotated[tuple[str, ...] | None, Columns()] = None
     scale: Literal["sd", "rank"] = "sd"
     unit: Literal["value", "record"] = "value"
-    widths: Annotated[tuple[Width, ...], MinLen(1)] = ONE_TO_TEN_PERCENT
+    widths: Annotated[tuple[Width, ...], MinLen(1), Setting()] = ONE_TO_TEN_PERCENT
 
     def judge(self, pair: TablePair, rng: np.random.Generator) -> Finding:
         original, released = pair.before, pair.released

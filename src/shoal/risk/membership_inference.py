@@ -1,6 +1,6 @@
 """Membership inference: who was in the data behind a release?"""
 
-from typing import Any, ClassVar
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
 from scipy.special import ndtri
@@ -13,6 +13,7 @@ from shoal.judges.table_pair import TablePair, common, comparable, embedded
 from shoal.kernels.arrays import Floats
 from shoal.kernels.search.nearest import nearest_distance
 from shoal.methods import method
+from shoal.parameters import Columns, TablePath
 from shoal.risk.base import RiskMeasure
 from shoal.risk.tables import like
 
@@ -41,8 +42,8 @@ class MembershipInference(RiskMeasure):
     limits: ClassVar[tuple[float, float]] = (0.0, 1.0)
     needs: ClassVar[tuple[Need, ...]] = ("holdout",)
 
-    holdout: Any = None
-    columns: tuple[str, ...] | None = None
+    holdout: Annotated[Any, TablePath()] = None
+    columns: Annotated[tuple[str, ...] | None, Columns()] = None
 
     def judge(self, pair: TablePair, rng: np.random.Generator) -> Finding:
         original, released = pair.before, pair.released

@@ -15,6 +15,7 @@ from shoal.judges.intervals import proportion_interval
 from shoal.judges.table_pair import TablePair
 from shoal.kernels.arrays import Bools, Floats, Longs
 from shoal.methods import method
+from shoal.parameters import Columns, Setting
 from shoal.risk.base import RiskMeasure
 from shoal.risk.text_similarity import jaro_winkler
 
@@ -72,9 +73,9 @@ class ProbabilisticLinkage(RiskMeasure):
     needs: ClassVar[tuple[Need, ...]] = ("columns", "pairing")
     roles: ClassVar[tuple[str, ...]] = ("quasi-identifier",)
 
-    columns: tuple[str, ...] | None = None
-    tolerance: Annotated[float, Ge(0)] = 0.1
-    similarity: Annotated[float, Gt(0), Le(1)] = 1.0
+    columns: Annotated[tuple[str, ...] | None, Columns()] = None
+    tolerance: Annotated[float, Ge(0), Setting()] = 0.1
+    similarity: Annotated[float, Gt(0), Le(1), Setting()] = 1.0
     sample: Annotated[int, Ge(1)] | None = None
 
     def judge(self, pair: TablePair, rng: np.random.Generator) -> Finding:

@@ -9,6 +9,7 @@ from shoal.judges.base import Need
 from shoal.judges.evidence import Finding
 from shoal.judges.table_pair import TablePair
 from shoal.methods import method
+from shoal.parameters import Setting
 from shoal.risk.base import RiskMeasure
 
 
@@ -31,7 +32,7 @@ class Prosecutor(RiskMeasure):
     needs: ClassVar[tuple[Need, ...]] = ("records", "quasi-identifiers")
     cheap: ClassVar[bool] = True
 
-    threshold: Annotated[float, Gt(0), Le(1)] = 0.2
+    threshold: Annotated[float, Gt(0), Le(1), Setting()] = 0.2
 
     def judge(self, pair: TablePair, rng: np.random.Generator) -> Finding:
         sizes = pair.classes.of_record

@@ -13,6 +13,7 @@ from shoal.judges.table_pair import TablePair
 from shoal.kernels.arrays import Longs
 from shoal.kernels.swap.rank_swap import window_of
 from shoal.methods import method
+from shoal.parameters import Columns, Setting
 from shoal.risk.base import RiskMeasure
 
 PAIRS = 500_000_000
@@ -45,8 +46,8 @@ class RankSwapAttack(RiskMeasure):
     limits: ClassVar[tuple[float, float]] = (0.0, 1.0)
     needs: ClassVar[tuple[Need, ...]] = ("pairing", "records")
 
-    p: Annotated[float, Gt(0), Le(1)] = 0.05
-    columns: tuple[str, ...] | None = None
+    p: Annotated[float, Gt(0), Le(1), Setting()] = 0.05
+    columns: Annotated[tuple[str, ...] | None, Columns()] = None
     sample: Annotated[int, Ge(1)] | None = None
 
     def judge(self, pair: TablePair, rng: np.random.Generator) -> Finding:

@@ -15,6 +15,7 @@ from shoal.judges.table_pair import TablePair
 from shoal.kernels.arrays import Floats, Ints, floats, ints
 from shoal.kernels.risk.suda2 import MOST_COLUMNS, factorials, suda2
 from shoal.methods import method
+from shoal.parameters import Setting
 from shoal.risk.base import RiskMeasure
 from shoal.risk.population import sampling_weights
 
@@ -67,7 +68,7 @@ class SUDA2(RiskMeasure):
 
     max_size: Annotated[int, Ge(1)] = 4
     weight: Literal["factorial", "supersets"] = "factorial"
-    sampling_fraction: Annotated[float, Gt(0), Lt(1)] | None = None
+    sampling_fraction: Annotated[float, Gt(0), Lt(1), Setting()] | None = None
 
     def judge(self, pair: TablePair, rng: np.random.Generator) -> Finding:
         released = pair.released

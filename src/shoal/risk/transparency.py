@@ -15,6 +15,7 @@ from shoal.kernels.arrays import Floats, Longs
 from shoal.kernels.partition.fuzzy import COINCIDENT
 from shoal.kernels.search.nearest import link
 from shoal.methods import method, nested
+from shoal.parameters import Columns, Method
 from shoal.risk.base import RiskMeasure
 
 ASSIGNED = 3000
@@ -55,8 +56,8 @@ class TransparencyAttack(RiskMeasure):
     needs: ClassVar[tuple[Need, ...]] = ("columns", "pairing", "records")
     roles: ClassVar[tuple[str, ...]] = ("quasi-identifier",)
 
-    knows: Annotated[Any, nested("partition")] = None
-    columns: tuple[str, ...] | None = None
+    knows: Annotated[Any, nested("partition"), Method("partition")] = None
+    columns: Annotated[tuple[str, ...] | None, Columns()] = None
 
     def judge(self, pair: TablePair, rng: np.random.Generator) -> Finding:
         original, released = pair.before, pair.released

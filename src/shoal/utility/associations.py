@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from itertools import combinations
-from typing import Any, ClassVar
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,6 +13,7 @@ from shoal.judges.evidence import Finding
 from shoal.judges.table_pair import TablePair, comparable
 from shoal.kernels.arrays import Floats
 from shoal.methods import method
+from shoal.parameters import Columns
 from shoal.utility.base import UtilityMeasure
 from shoal.utility.correlation_change import correlations
 
@@ -38,7 +39,7 @@ class Associations(UtilityMeasure):
 
     limits: ClassVar[tuple[float, float]] = (0.0, 2.0)
 
-    columns: tuple[str, ...] | None = None
+    columns: Annotated[tuple[str, ...] | None, Columns()] = None
 
     def judge(self, pair: TablePair, rng: np.random.Generator) -> Finding:
         original, released = pair.before, pair.released

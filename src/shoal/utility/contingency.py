@@ -12,6 +12,7 @@ from shoal.judges.evidence import Finding
 from shoal.judges.table_pair import TablePair, comparable
 from shoal.kernels.arrays import Floats, Longs
 from shoal.methods import method
+from shoal.parameters import Columns
 from shoal.utility.base import UtilityMeasure
 
 
@@ -35,7 +36,7 @@ class Contingency(UtilityMeasure):
 
     limits: ClassVar[tuple[float, float]] = (0.0, 1.0)
 
-    columns: tuple[str, ...] | None = None
+    columns: Annotated[tuple[str, ...] | None, Columns()] = None
     order: Annotated[int, Ge(1), Le(3)] = 3
     bins: Annotated[int, Ge(0)] = 5
 

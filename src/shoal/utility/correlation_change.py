@@ -1,6 +1,6 @@
 """Change of Pearson correlations."""
 
-from typing import ClassVar
+from typing import Annotated, ClassVar
 
 import numpy as np
 
@@ -9,6 +9,7 @@ from shoal.judges.evidence import Finding
 from shoal.judges.table_pair import TablePair
 from shoal.kernels.arrays import Bools, Floats
 from shoal.methods import method
+from shoal.parameters import Columns
 from shoal.utility.base import UtilityMeasure
 
 
@@ -30,7 +31,7 @@ class CorrelationChange(UtilityMeasure):
     cheap: ClassVar[bool] = True
     continuous: ClassVar[bool | None] = True
 
-    columns: tuple[str, ...] | None = None
+    columns: Annotated[tuple[str, ...] | None, Columns()] = None
 
     def judge(self, pair: TablePair, rng: np.random.Generator) -> Finding:
         original, released = pair.before, pair.released

@@ -1,6 +1,6 @@
 """Change of the eigenvalues of the correlation matrix."""
 
-from typing import ClassVar
+from typing import Annotated, ClassVar
 
 import numpy as np
 
@@ -8,6 +8,7 @@ from shoal.errors import NoFigure, quoted
 from shoal.judges.evidence import Finding
 from shoal.judges.table_pair import TablePair
 from shoal.methods import method
+from shoal.parameters import Columns
 from shoal.utility.base import UtilityMeasure
 from shoal.utility.correlation_change import complete, correlations
 
@@ -32,7 +33,7 @@ class Eigenvalues(UtilityMeasure):
     cheap: ClassVar[bool] = True
     continuous: ClassVar[bool | None] = True
 
-    columns: tuple[str, ...] | None = None
+    columns: Annotated[tuple[str, ...] | None, Columns()] = None
 
     def judge(self, pair: TablePair, rng: np.random.Generator) -> Finding:
         original, released = pair.before, pair.released

@@ -1,6 +1,6 @@
 """Change of the Gini coefficient of inequality."""
 
-from typing import ClassVar
+from typing import Annotated, ClassVar
 
 import numpy as np
 
@@ -10,6 +10,7 @@ from shoal.judges.evidence import Finding
 from shoal.judges.table_pair import TablePair
 from shoal.kernels.arrays import Floats
 from shoal.methods import method
+from shoal.parameters import Columns
 from shoal.utility.base import UtilityMeasure
 
 
@@ -48,7 +49,7 @@ class Gini(UtilityMeasure):
     cheap: ClassVar[bool] = True
     continuous: ClassVar[bool | None] = True
 
-    columns: tuple[str, ...] | None = None
+    columns: Annotated[tuple[str, ...] | None, Columns()] = None
 
     def judge(self, pair: TablePair, rng: np.random.Generator) -> Finding:
         original, released = pair.before, pair.released

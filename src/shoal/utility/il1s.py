@@ -1,6 +1,6 @@
 """IL1s: absolute change in units of the standard deviation."""
 
-from typing import ClassVar
+from typing import Annotated, ClassVar
 
 import numpy as np
 
@@ -10,6 +10,7 @@ from shoal.judges.base import Need
 from shoal.judges.evidence import Finding
 from shoal.judges.table_pair import TablePair, moved_constant
 from shoal.methods import method
+from shoal.parameters import Columns
 from shoal.utility.base import UtilityMeasure
 
 
@@ -32,7 +33,7 @@ class IL1s(UtilityMeasure):
     needs: ClassVar[tuple[Need, ...]] = ("columns", "pairing")
     continuous: ClassVar[bool | None] = True
 
-    columns: tuple[str, ...] | None = None
+    columns: Annotated[tuple[str, ...] | None, Columns()] = None
 
     def judge(self, pair: TablePair, rng: np.random.Generator) -> Finding:
         original, released = pair.before, pair.released

@@ -11,6 +11,7 @@ from shoal.judges.evidence import Finding
 from shoal.judges.table_pair import TablePair
 from shoal.kernels.arrays import Floats
 from shoal.methods import method
+from shoal.parameters import Columns
 from shoal.partition._bounds import MOST_RECORDS, groups_of, neighbour_bound, relaxation
 from shoal.utility.base import UtilityMeasure
 
@@ -36,7 +37,7 @@ class LowerBound(UtilityMeasure):
 
     k: Annotated[int, Ge(1)] | None = None
     kind: Literal["neighbours", "set-partition"] = "neighbours"
-    columns: tuple[str, ...] | None = None
+    columns: Annotated[tuple[str, ...] | None, Columns()] = None
 
     def judge(self, pair: TablePair, rng: np.random.Generator) -> Finding:
         original = pair.before

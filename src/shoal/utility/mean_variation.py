@@ -11,6 +11,7 @@ from shoal.judges.evidence import Finding
 from shoal.judges.table_pair import TablePair
 from shoal.kernels.arrays import Floats
 from shoal.methods import method
+from shoal.parameters import Columns, Setting
 from shoal.utility.base import UtilityMeasure
 
 
@@ -42,8 +43,8 @@ class MeanVariation(UtilityMeasure):
     continuous: ClassVar[bool | None] = True
 
     samples: Annotated[int, Ge(1)] = 100
-    share: Annotated[float, Gt(0), Le(1)] = 0.1
-    columns: tuple[str, ...] | None = None
+    share: Annotated[float, Gt(0), Le(1), Setting()] = 0.1
+    columns: Annotated[tuple[str, ...] | None, Columns()] = None
 
     def judge(self, pair: TablePair, rng: np.random.Generator) -> Finding:
         original, released = pair.before, pair.released

@@ -14,6 +14,7 @@ from shoal.judges.table_pair import TablePair
 from shoal.kernels.arrays import Floats
 from shoal.kernels.tall import cross
 from shoal.methods import method
+from shoal.parameters import Columns
 from shoal.utility.base import UtilityMeasure
 from shoal.utility.correlation_change import complete
 
@@ -51,7 +52,7 @@ class Moments(UtilityMeasure):
 
     order: Literal[1, 2, 3, 4] = 4
     about: Literal["mean", "zero"] = "mean"
-    columns: tuple[str, ...] | None = None
+    columns: Annotated[tuple[str, ...] | None, Columns()] = None
     most: Annotated[int, Ge(1)] = 20
 
     def judge(self, pair: TablePair, rng: np.random.Generator) -> Finding:

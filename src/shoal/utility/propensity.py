@@ -16,6 +16,7 @@ from shoal.kernels.arrays import Floats, Longs
 from shoal.kernels.logit import multinomial_logit
 from shoal.kernels.tall import orthonormal, times, triangular
 from shoal.methods import method
+from shoal.parameters import Columns
 from shoal.utility.base import UtilityMeasure
 
 COLLINEAR = 1e-7
@@ -69,7 +70,7 @@ class Propensity(UtilityMeasure):
     order: Annotated[int, Ge(1)] = 2
     powers: bool = True
     scale: Literal["raw", "standardised", "rank"] = "rank"
-    columns: tuple[str, ...] | None = None
+    columns: Annotated[tuple[str, ...] | None, Columns()] = None
     leaf: Annotated[int, Ge(1)] = 20
     shuffles: Annotated[int, Ge(2)] = 20
     sample: Annotated[int, Ge(10)] = 50_000

@@ -12,6 +12,7 @@ from shoal.judges.evidence import Finding
 from shoal.judges.table_pair import TablePair, moved_constant
 from shoal.kernels.arrays import Bools, Longs
 from shoal.methods import method
+from shoal.parameters import Columns, Setting
 from shoal.utility.base import UtilityMeasure
 
 FEWEST = 5
@@ -41,8 +42,8 @@ class Quantiles(UtilityMeasure):
     needs: ClassVar[tuple[Need, ...]] = ("columns",)
     continuous: ClassVar[bool | None] = True
 
-    columns: tuple[str, ...] | None = None
-    probabilities: Annotated[tuple[Probability, ...], MinLen(1)] = (0.05, 0.1, 0.25, 0.5, 0.75, 0.9, 0.95)
+    columns: Annotated[tuple[str, ...] | None, Columns()] = None
+    probabilities: Annotated[tuple[Probability, ...], MinLen(1), Setting()] = (0.05, 0.1, 0.25, 0.5, 0.75, 0.9, 0.95)
 
     def judge(self, pair: TablePair, rng: np.random.Generator) -> Finding:
         original, released = pair.before, pair.released

@@ -1,7 +1,7 @@
 """Change of linear regressions: coefficients, standard errors, overlap of confidence intervals."""
 
 from dataclasses import dataclass
-from typing import ClassVar, Literal
+from typing import Annotated, ClassVar, Literal
 
 import numpy as np
 
@@ -11,6 +11,7 @@ from shoal.judges.table_pair import TablePair
 from shoal.kernels.arrays import Floats
 from shoal.kernels.tall import independent, triangular
 from shoal.methods import method
+from shoal.parameters import Columns
 from shoal.utility.base import UtilityMeasure
 from shoal.utility.correlation_change import complete
 
@@ -44,7 +45,7 @@ class Regressions(UtilityMeasure):
     continuous: ClassVar[bool | None] = True
 
     figure: Literal["coefficients", "standard errors", "interval overlap"] = "coefficients"
-    columns: tuple[str, ...] | None = None
+    columns: Annotated[tuple[str, ...] | None, Columns()] = None
 
     def judge(self, pair: TablePair, rng: np.random.Generator) -> Finding:
         original, released = pair.before, pair.released

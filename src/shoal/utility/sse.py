@@ -1,7 +1,7 @@
 """Sum of squared errors, plain, as a share of the total and range-normalised."""
 
 from dataclasses import replace
-from typing import ClassVar, Literal
+from typing import Annotated, ClassVar, Literal
 
 import numpy as np
 
@@ -12,6 +12,7 @@ from shoal.judges.evidence import Finding
 from shoal.judges.table_pair import TablePair, embedded, moved_constant
 from shoal.kernels.arrays import Floats, Longs
 from shoal.methods import method
+from shoal.parameters import Columns
 from shoal.utility.base import UtilityMeasure
 
 
@@ -43,7 +44,7 @@ class SSE(UtilityMeasure):
 
     cheap: ClassVar[bool] = True
 
-    columns: tuple[str, ...] | None = None
+    columns: Annotated[tuple[str, ...] | None, Columns()] = None
     figure: Literal["il", "sse", "normalised"] = "il"
 
     def judge(self, pair: TablePair, rng: np.random.Generator) -> Finding:

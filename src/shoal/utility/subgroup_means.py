@@ -11,6 +11,7 @@ from shoal.judges.evidence import Finding
 from shoal.judges.table_pair import TablePair, codes_like
 from shoal.kernels.arrays import Floats, Longs
 from shoal.methods import method
+from shoal.parameters import Columns
 from shoal.utility.base import UtilityMeasure
 
 
@@ -30,7 +31,7 @@ class SubgroupMeans(UtilityMeasure):
         Fewest records of a subgroup in the original.
     """
 
-    columns: tuple[str, ...] | None = None
+    columns: Annotated[tuple[str, ...] | None, Columns()] = None
     smallest: Annotated[int, Ge(1)] = 10
 
     cheap: ClassVar[bool] = True

@@ -14,6 +14,7 @@ from shoal.judges.evidence import Finding
 from shoal.judges.table_pair import TablePair, codes_like, comparable, embedded
 from shoal.kernels.arrays import Floats, Longs
 from shoal.methods import method
+from shoal.parameters import ColumnName, Columns
 from shoal.utility.base import UtilityMeasure
 
 
@@ -47,8 +48,8 @@ class TrainTest(UtilityMeasure):
 
     limits: ClassVar[tuple[float, float]] = (-np.inf, np.inf)
 
-    target: str
-    columns: tuple[str, ...] | None = None
+    target: Annotated[str, ColumnName()]
+    columns: Annotated[tuple[str, ...] | None, Columns()] = None
     model: Literal["forest", "linear"] = "forest"
     folds: Annotated[int, Ge(2)] = 5
     sample: Annotated[int, Ge(20)] = 20_000

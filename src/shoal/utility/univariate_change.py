@@ -1,6 +1,6 @@
 """Changes of means and variances, column by column."""
 
-from typing import ClassVar
+from typing import Annotated, ClassVar
 
 import numpy as np
 
@@ -11,6 +11,7 @@ from shoal.judges.evidence import Finding
 from shoal.judges.table_pair import TablePair, moved_constant
 from shoal.kernels.arrays import Floats
 from shoal.methods import method
+from shoal.parameters import Columns
 from shoal.utility.base import UtilityMeasure
 
 
@@ -32,7 +33,7 @@ class UnivariateChange(UtilityMeasure):
     needs: ClassVar[tuple[Need, ...]] = ("columns",)
     continuous: ClassVar[bool | None] = True
 
-    columns: tuple[str, ...] | None = None
+    columns: Annotated[tuple[str, ...] | None, Columns()] = None
 
     def judge(self, pair: TablePair, rng: np.random.Generator) -> Finding:
         original, released = pair.before, pair.released
