@@ -343,3 +343,26 @@ def test_kinds_of_frame_agree():
         others = (frame.set_index(frame.index[::-1]), pl.from_pandas(frame), pl.from_pandas(frame).to_arrow())
         parts = [make(2, 0.2).partition(f, confidential="pay", seed=3).labels for f in (frame, *others)]
         assert all((part == parts[0]).all() for part in parts)
+
+
+def test_a_refinement_that_finds_nothing_says_so():
+    """No distance is below 0."""
+    x, pay = blobs(40)
+    columns = confidential_bins(Records.of([Variable(name="pay", role="confidential", level="continuous", values=pay)]))
+    never = GroupRequirement.of(columns, [emd.close(columns[0].table(), -0.001)]).check
+    start = np.repeat(np.arange(10, dtype=np.int32), 4)
+    found = refine(x, never, start, near_lists(x), 4, seed=1, moves=2_000)
+    assert not found.held and found.labels.tolist() == start.tolist()
+
+
+def test_an_excess_of_less_than_a_thousandth_is_an_excess():
+    """Two distant halves, over t by little: any exchange costs much, and must be made all the same."""
+    x, pay = blobs(40)
+    start = np.repeat(np.arange(2, dtype=np.int32), 20)
+    x = x + 1_000 * start[:, None]
+    columns = confidential_bins(Records.of([Variable(name="pay", role="confidential", level="continuous", values=pay)]))
+    reached = max(GroupRequirement.of(columns, [emd.close(columns[0].table(), 0.0)]).excess(start))
+    for short in (1e-9, 9e-4):
+        required = GroupRequirement.of(columns, [emd.close(columns[0].table(), reached - short)])
+        found = refine(x, required.check, start, near_lists(x), 20, seed=1, moves=0)
+        assert found.held and max(required.excess(found.labels)) <= 0
