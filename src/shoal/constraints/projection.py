@@ -25,6 +25,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from shoal.kernels import linear
 from shoal.kernels.arrays import Bools, Floats, Longs
 
 EXACT = 1e-9
@@ -144,7 +145,7 @@ class _Polish:
         lengths = np.where(free, self.lengths, 0.0)
         shared = held & (self.own < 0) & (self.rows[:, free] != 0).any(axis=1)
         rows, lacking = _scaled(self.rows[shared], self.bounds[shared], x, lengths)
-        y = _times(lacking, np.linalg.pinv(rows, rcond=DEPENDENT).T)
+        y = _times(lacking, linear.pseudo_inverse(rows, DEPENDENT).T)
         y[np.abs(y) < STILL] = 0.0
         return x + y * lengths
 
@@ -238,7 +239,7 @@ def alike(table: NDArray[Any]) -> list[Longs]:
 def _with_tight(a: Floats, p: Floats, b: Floats, q: Floats) -> tuple[Floats, Floats]:
     """The shortest y with a y = p and b y = q, and the multipliers of b."""
     m, r = np.vstack([a, b]), np.hstack([p, q])
-    inverse = np.linalg.pinv(m, rcond=DEPENDENT)
+    inverse = linear.pseudo_inverse(m, DEPENDENT)
     y = _times(r, inverse.T)
     return y, _times(y, inverse)[:, len(a) :]
 

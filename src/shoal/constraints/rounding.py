@@ -26,6 +26,7 @@ from shoal.constraints.repair import Table, all_hold
 from shoal.constraints.rules import TOLERANCE, Clause, Linear, Rule, View
 from shoal.constraints.system import Domain
 from shoal.data.records import Variable
+from shoal.kernels import linear
 from shoal.kernels.arrays import Bools, Floats, Longs
 from shoal.kernels.solver import milp
 
@@ -267,11 +268,11 @@ class _Rounder:
         if not len(self.moves):
             return
         weights = self.lattice.worth**2
-        lengths = (self.moves**2) @ weights
+        lengths = (self.moves**2 * weights).sum(axis=1)
         active = np.arange(len(u))
         for _ in range(20 + 4 * u.shape[1] ** 2):
             away = np.nan_to_num(u[active] - scaled[active])
-            gain = 2.0 * (away * weights) @ self.moves.T + lengths
+            gain = 2.0 * linear.product(away * weights, self.moves.T) + lengths
             if self.inequalities:
                 now = self._breach(u[active])
                 after = np.zeros_like(gain)

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from shoal.kernels import linear
 from shoal.kernels.arrays import Floats
 from shoal.kernels.tall import cross, times
 
@@ -50,8 +51,8 @@ class Logit:
 
     def drawn(self, rng: np.random.Generator) -> "Logit":
         """The model with coefficients drawn from the normal approximation of their posterior distribution."""
-        root = np.linalg.cholesky(self.information)
-        step = np.linalg.solve(root.T, rng.standard_normal(len(root)))
+        root = linear.cholesky(self.information)
+        step = linear.solve(root.T, rng.standard_normal((len(root), 1)))
         shape = self.coefficients.shape
         return Logit(
             coefficients=self.coefficients + step.reshape(shape[::-1]).T,
@@ -90,7 +91,7 @@ def multinomial_logit(x: Floats, y: Floats, precision: Floats) -> Logit:
         fitted = probabilities(x, beta)
         slope = cross(x[None], (y - fitted * total[:, None])[None, :, 1:])[0] - precision[:, None] * beta
         information = _information(x, fitted[:, 1:], total, precision)
-        step = np.linalg.solve(information, slope.T.ravel()).reshape(others, width).T
+        step = linear.solve(information, slope.T.reshape(-1, 1)).reshape(others, width).T
         length = 1.0
         while (value := _objective(x, y, beta + length * step, precision)) < best and length > 1e-8:
             length /= 2

@@ -1,19 +1,16 @@
-"""Products and factorisations of tall matrices that do not depend on the number of threads.
+"""Factorisations of tall matrices, the same to the bit on every processor and with any number of threads.
 
-A linear algebra library that uses several threads splits a sum over many rows among them, so its last digits change
-with their number. Here long sums run over blocks of fixed height, too small to be split, and the blocks' results
-are added in order. Every function takes stacks: arrays of shape (B, s, ...).
+Long sums run over blocks of rows (`shoal.kernels.linear`, and QR by blocks here), so that rounding grows slowly with
+the number of records. Every function takes stacks: arrays of shape (B, s, ...).
 """
 
 import numpy as np
 
+from shoal.kernels import linear
 from shoal.kernels.arrays import Bools, Floats
 
 HEIGHT = 128
-"""Rows of a block; libraries split products from about 10^4 numbers on."""
-
-ROOM = 1 << 21
-"""Numbers of the blocks' products that are held at once."""
+"""Rows of a block of which QR is taken at once."""
 
 CONSTANT = 1e-13
 """A column whose standard deviation is below this share of its largest value varies by rounding only."""
@@ -21,22 +18,12 @@ CONSTANT = 1e-13
 
 def cross(a: Floats, b: Floats) -> Floats:
     """A'B: (B, s, m) and (B, s, l) give (B, m, l)."""
-    if a.shape[1] <= HEIGHT:
-        return np.asarray(a.swapaxes(1, 2) @ b)
-    left, right = _blocks(a), _blocks(b)
-    out = np.zeros((len(a), a.shape[2], b.shape[2]))
-    step = max(1, ROOM // max(1, out.size))
-    for first in range(0, left.shape[1], step):
-        part = slice(first, first + step)
-        out += (left[:, part].swapaxes(2, 3) @ right[:, part]).sum(axis=1)
-    return out
+    return linear.cross_product(a, b)
 
 
 def times(a: Floats, small: Floats) -> Floats:
     """A S: (B, s, m) and (B, m, l) give (B, s, l)."""
-    if a.shape[1] <= HEIGHT:
-        return np.asarray(a @ small)
-    return (_blocks(a) @ small[:, None]).reshape(len(a), -1, small.shape[2])[:, : a.shape[1]]
+    return linear.product(a, small)
 
 
 def triangular(a: Floats) -> Floats:
@@ -44,9 +31,9 @@ def triangular(a: Floats) -> Floats:
     while a.shape[1] > max(HEIGHT, 2 * a.shape[2]):
         blocks = _blocks(a, max(HEIGHT, 2 * a.shape[2]))
         stack, count = blocks.shape[:2]
-        factors = np.asarray(np.linalg.qr(blocks.reshape(stack * count, *blocks.shape[2:]), mode="r"))
+        factors = linear.triangular(blocks.reshape(stack * count, *blocks.shape[2:]))
         a = factors.reshape(stack, -1, a.shape[2])
-    return np.asarray(np.linalg.qr(a, mode="r"))
+    return linear.triangular(a)
 
 
 def principal(a: Floats, negligible: float, largest: Floats | None = None) -> tuple[Floats, Floats, Floats, Bools]:
@@ -54,18 +41,25 @@ def principal(a: Floats, negligible: float, largest: Floats | None = None) -> tu
 
     U's other columns are zero. A U = A V / s is orthonormal to rounding over s only, so it is made so once more.
     """
-    _, values, right = np.linalg.svd(triangular(a), full_matrices=False)
+    values, right = singular(a)
     top = values[:, :1] if largest is None else largest
     real = (values > negligible * top) & (np.arange(values.shape[1]) < a.shape[1])
     turn = right.swapaxes(1, 2) * np.where(real, 1 / np.where(real, values, 1.0), 0.0)[:, None, :]
     return orthonormal(times(a, turn), real), values, right, np.asarray(real)
 
 
+def singular(a: Floats) -> linear.Singular:
+    """The min(s, m) singular values of (B, s, m) and their right singular vectors, in rows."""
+    values, right = linear.singular(triangular(a))
+    rank = min(a.shape[1:])
+    return linear.Singular(values[:, :rank], right[:, :rank])
+
+
 def orthonormal(q: Floats, real: Bools) -> Floats:
     """Columns that are all but orthonormal, made so (Cholesky QR); those that are not `real` are and stay zero."""
     size = q.shape[2]
     gram = cross(q, q) + np.eye(size) * ~real[:, None, :]
-    root = np.linalg.inv(np.linalg.cholesky(gram)).swapaxes(1, 2)
+    root = linear.inverse(linear.cholesky(gram)).swapaxes(1, 2)
     return times(q, root)
 
 
@@ -94,7 +88,7 @@ def independent(a: Floats, negligible: float) -> Bools:
     return kept
 
 
-def _blocks(a: Floats, height: int = HEIGHT) -> Floats:
+def _blocks(a: Floats, height: int) -> Floats:
     """Shape (B, blocks, height, m), rows of zeros at the end."""
     stack, size, width = a.shape
     count = -(-size // height)

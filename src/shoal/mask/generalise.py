@@ -130,7 +130,7 @@ class Generalise(Mask):
         cells = np.ones((len(levels), q))
         for j in range(q):
             cells[kept, j] = table.ladders[j].loss[levels[kept, j], table.leaves[kept, j]]
-        return float(cells.sum(axis=1) @ table.counts) / (table.records * q)
+        return float((cells.sum(axis=1) * table.counts).sum()) / (table.records * q)
 
     def _column(self, variable: Variable, levels: Ints) -> Variable:
         hierarchy = variable.hierarchy

@@ -9,6 +9,7 @@ from annotated_types import Ge
 from shoal.data.partition import Partition, Progress
 from shoal.data.records import Records
 from shoal.errors import DataError, ParameterError, Refused
+from shoal.kernels import linear
 from shoal.kernels.arrays import Floats
 from shoal.mask.base import Mask
 from shoal.methods import build, method, nested
@@ -108,7 +109,7 @@ def _by_correlation(records: Records, columns: Sequence[str], size: int) -> tupl
     x = records.raw(columns)
     centred = x - x.mean(axis=0)
     spread = np.sqrt((centred**2).sum(axis=0))
-    r = np.abs((centred.T @ centred) / np.outer(*[np.where(spread > 0, spread, 1.0)] * 2))
+    r = np.abs(linear.cross_product(centred, centred) / np.outer(*[np.where(spread > 0, spread, 1.0)] * 2))
     groups = [[j] for j in range(x.shape[1])]
     while True:
         pairs = [

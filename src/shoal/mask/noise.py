@@ -26,7 +26,7 @@ from scipy.special import ndtr, ndtri
 from shoal.data.partition import Progress
 from shoal.data.records import Records
 from shoal.errors import DataError, ParameterError, plural
-from shoal.kernels import tall
+from shoal.kernels import linear, tall
 from shoal.kernels.arrays import Floats
 from shoal.mask.base import Mask, strata
 from shoal.methods import method
@@ -177,8 +177,8 @@ def _covariance(x: Floats) -> Floats:
 
 def _root(covariance: Floats) -> Floats:
     """The symmetric root of a covariance matrix; rounding below zero is cut off."""
-    values, vectors = np.linalg.eigh(covariance)
-    return np.asarray((vectors * np.sqrt(np.maximum(values, 0.0))) @ vectors.T)
+    values, vectors = linear.eigen(covariance)
+    return linear.product(vectors * np.sqrt(np.maximum(values, 0.0)), vectors.T)
 
 
 def _kim(x: Floats, noise: Floats, c: float) -> Floats:
@@ -201,7 +201,7 @@ def _orthonormal_to(centred: Floats, m: int, rng: np.random.Generator) -> Floats
         z -= z.mean(axis=0)
         z -= _times(basis, tall.cross(basis[None], z[None])[0])
     r = tall.triangular(z[None])
-    inverse = np.asarray(np.linalg.inv(r), dtype=np.float64)
+    inverse = linear.inverse(r)
     q = tall.orthonormal(tall.times(z[None], inverse), np.ones((1, m), dtype=bool))[0]
     return np.asarray(q * np.sign(np.diag(r[0])))  # signs fixed, so that q is Haar distributed (Mezzadri 2007)
 
@@ -214,7 +214,7 @@ def _rotated(x: Floats, cosine: float, rng: np.random.Generator) -> Floats:
 
 
 def _times(x: Floats, small: Floats) -> Floats:
-    """The product of a tall matrix with a small one, the same to the bit with any number of threads."""
+    """The product of a tall matrix with a small one."""
     return np.asarray(tall.times(x[None], small[None])[0])
 
 

@@ -9,6 +9,7 @@ from annotated_types import Ge, Le
 from shoal.data.partition import Progress
 from shoal.data.records import Records, Variable
 from shoal.errors import ParameterError
+from shoal.kernels import linear
 from shoal.kernels.arrays import Floats, Ints, floats
 from shoal.mask.base import Mask, strata
 from shoal.methods import method
@@ -114,11 +115,11 @@ class Pram(Mask):
 
 def _two_stage(first: Floats, p: Floats) -> Floats:
     """R = P Q with p R = p (Gouweleeuw et al. 1998, section 4)."""
-    after = p @ first
+    after = linear.product(p[None], first)[0]
     back = np.where(
         after[:, None] > 0, (first * p[:, None]).T / np.where(after > 0, after, 1.0)[:, None], np.eye(len(p))
     )
-    return np.asarray(first @ back)
+    return linear.product(first, back)
 
 
 def _draw(codes: Ints, transition: Floats, rng: np.random.Generator) -> Ints:

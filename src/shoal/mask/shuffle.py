@@ -9,12 +9,15 @@ from scipy.special import ndtri
 from shoal.data.partition import Progress
 from shoal.data.records import Records
 from shoal.errors import DataError, ParameterError
-from shoal.kernels import tall
+from shoal.kernels import linear, tall
 from shoal.kernels.arrays import Floats
 from shoal.mask.base import Mask, strata
 from shoal.methods import method
 from shoal.parameters import Columns
 from shoal.step_result import StepResult
+
+DEPENDENT = 1e-10
+"""Directions of the given scores whose variance is below this share of the largest count as dependent."""
 
 
 @method("shuffle", title="Data shuffling", source="Muralidhar & Sarathy (2006)")
@@ -75,9 +78,9 @@ def _new_scores(x: Floats, targets: int, rng: np.random.Generator) -> Floats:
         correlation = tall.cross(centred[None], centred[None])[0] / n
         r = np.where(np.eye(x.shape[1]) > 0, 1.0, 2 * np.sin(np.pi / 6 * correlation))
     kept = ndtri((ranks[:, targets:] + 0.5) / n)
-    slope = r[:targets, targets:] @ np.linalg.pinv(r[targets:, targets:], rcond=1e-10, hermitian=True)
-    rest = r[:targets, :targets] - slope @ r[targets:, :targets]
-    eigenvalues, vectors = np.linalg.eigh((rest + rest.T) / 2)
+    slope = linear.product(r[:targets, targets:], linear.pseudo_inverse(r[targets:, targets:], DEPENDENT))
+    rest = r[:targets, :targets] - linear.product(slope, r[targets:, :targets])
+    eigenvalues, vectors = linear.eigen((rest + rest.T) / 2)
     root = vectors * np.sqrt(np.maximum(eigenvalues, 0.0))
     drawn = np.ascontiguousarray(np.hstack([kept, rng.standard_normal((n, targets))]))
     return np.asarray(tall.times(drawn[None], np.vstack([slope.T, root.T])[None])[0])

@@ -134,7 +134,7 @@ class Suppress(Mask):
             "missing cells match": self.missing,
             "cells suppressed": int(blank.sum()),
             "by column": {name: int(blank[:, j].sum()) for j, name in enumerate(keys)},
-            "weighted cells": float(blank[:, : len(keys)].sum(axis=0) @ self._costs(keys)),
+            "weighted cells": float((blank[:, : len(keys)].sum(axis=0) * self._costs(keys)).sum()),
             "records touched": int(blank.any(axis=1).sum()),
             "searches": searches,
         }

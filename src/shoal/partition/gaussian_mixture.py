@@ -17,6 +17,7 @@ from annotated_types import Ge, Gt, MinLen
 from shoal.data.partition import Partition, Progress
 from shoal.data.records import Records
 from shoal.errors import DataError
+from shoal.kernels import linear
 from shoal.kernels.arrays import Floats
 from shoal.kernels.mixture.mixture import (
     COVARIANCE_MODELS,
@@ -171,7 +172,7 @@ class GaussianMixture(Partitioner):
 
     def _facts(self, best: Candidate, search: "Search", n: int, sampled: bool, ridge: float) -> dict[str, Any]:
         d = best.fit.mean.shape[1]
-        volumes = np.linalg.det(best.fit.covariance) ** (1 / d)
+        volumes = np.diagonal(linear.cholesky(best.fit.covariance), axis1=1, axis2=2).prod(axis=1) ** (2 / d)
         return {
             "groups": best.groups,
             "covariance model": best.model,

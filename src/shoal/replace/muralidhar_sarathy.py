@@ -9,6 +9,7 @@ import numpy as np
 from shoal.data.partition import Partition, Progress
 from shoal.data.records import Records
 from shoal.errors import ParameterError
+from shoal.kernels import linear
 from shoal.kernels.arrays import Floats
 from shoal.kernels.tall import cross, times
 from shoal.methods import method
@@ -93,7 +94,7 @@ class _Share:
         spread = np.sqrt(np.diagonal(whole, axis1=1, axis2=2))
         spread = np.where(spread > 0, spread, 1.0)
         scaled = noise / (spread[:, :, None] * spread[:, None, :])
-        values, vectors = np.linalg.eigh(scaled)
+        values, vectors = linear.eigen(scaled)
         lowest = float(values.min())
         if lowest < -TOLERANCE:
             if not self.clip:

@@ -10,7 +10,7 @@ from shoal.data.partition import Partition, Progress
 from shoal.data.records import Records, Variable
 from shoal.kernels.arrays import Floats, Ints, ints
 from shoal.kernels.logit import INTERCEPT_PRECISION, SLOPE_PRECISION, multinomial_logit
-from shoal.kernels.tall import cross, times, triangular
+from shoal.kernels.tall import cross, singular, times
 from shoal.methods import method
 from shoal.parameters import Columns
 from shoal.replace._residuals.rotation import NEGLIGIBLE
@@ -168,7 +168,7 @@ def _linear(x: Floats, y: Floats, at: Floats, draw: bool, rng: np.random.Generat
     posterior distribution is RSS / chi^2 (the usual uninformative prior).
     """
     middle = float(y.mean())
-    _, values, right = np.linalg.svd(triangular(x[None])[0], full_matrices=False)
+    values, right = (part[0] for part in singular(x[None]))
     rank = int((values > NEGLIGIBLE * values[0]).sum())
     rank = min(rank, max(1, len(x) - 2))
     to_rotated = right[:rank].T / values[:rank]
@@ -178,11 +178,11 @@ def _linear(x: Floats, y: Floats, at: Floats, draw: bool, rng: np.random.Generat
     rss = float((about**2).sum())
     freedom = len(x) - rank
     if freedom == 0 or rss <= (NEGLIGIBLE**2) * float(((y - middle) ** 2).sum()):
-        return middle + _applied(at, to_rotated @ coefficients)
+        return middle + _applied(at, _applied(to_rotated, coefficients))
     sigma = np.sqrt(rss / (rng.chisquare(freedom) if draw else freedom))
     if draw:
         coefficients = coefficients + sigma * rng.standard_normal(rank)
-    return np.asarray(middle + _applied(at, to_rotated @ coefficients) + sigma * rng.standard_normal(len(at)))
+    return np.asarray(middle + _applied(at, _applied(to_rotated, coefficients)) + sigma * rng.standard_normal(len(at)))
 
 
 def _applied(x: Floats, coefficients: Floats) -> Floats:

@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 import shoal.kernels._native as _native
+from shoal.kernels import linear
 from shoal.kernels.arrays import Floats, Ints, Progress, floats
 
 CovarianceModel = Literal[
@@ -81,7 +82,7 @@ def statistics_of(x: Floats, labels: Ints, groups: int) -> Statistics:
     for g in np.flatnonzero(weight):
         members = x[labels == g]
         mean[g] = members.mean(axis=0)
-        scatter[g] = (members - mean[g]).T @ (members - mean[g])
+        scatter[g] = linear.cross_product(members - mean[g], members - mean[g])
     return Statistics(weight, mean, scatter)
 
 

@@ -155,7 +155,8 @@ class _Search:
         )
         share = table.counts / table.records
         column = [
-            [float(loss[table.leaves[:, j]] @ share) for loss in ladder.loss] for j, ladder in enumerate(table.ladders)
+            [float((loss[table.leaves[:, j]] * share).sum()) for loss in ladder.loss]
+            for j, ladder in enumerate(table.ladders)
         ]
         self.bound = (
             sum((np.array(column[j])[nodes[:, j]] for j in range(nodes.shape[1])), np.zeros(len(nodes)))
@@ -202,9 +203,9 @@ class _Search:
         if gone > self.most:
             self.out |= (self.nodes <= self.nodes[v]).all(axis=1)
             return False
-        loss = (float(self.table.cell_loss(levels)[kept] @ self.table.counts[kept]) + gone * self.table.counted) / (
-            self.table.records * self.table.counted
-        )
+        loss = (
+            float((self.table.cell_loss(levels)[kept] * self.table.counts[kept]).sum()) + gone * self.table.counted
+        ) / (self.table.records * self.table.counted)
         if self.best is None or loss < self.best.loss:
             self.best = Node(levels=levels, kept=kept, loss=loss)
         return True

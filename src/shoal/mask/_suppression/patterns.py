@@ -65,7 +65,7 @@ def pattern_groups(task: Task, rng: np.random.Generator, *, starts: int) -> tupl
         whim = 1 + WHIM * rng.random(len(sets)) if start else np.ones(len(sets))
         order = np.argsort([finite[list(chosen)].sum() * w for chosen, w in zip(sets, whim)], kind="stable")
         blank, whole = _collection(task, [sets[i] for i in order], sets, refine=starts > 1)
-        if best is None or (whole and (blank.sum(axis=0) @ finite) < best.sum(axis=0) @ finite):
+        if best is None or (whole and (blank.sum(axis=0) * finite).sum() < (best.sum(axis=0) * finite).sum()):
             best = blank
         if not whole:
             break  # the limits bind; what fails will be said by the proof
@@ -155,7 +155,7 @@ def _move_to_cheaper(task: Task, blank: Bools, chosen: tuple[int, ...]) -> None:
     table = _released(task, blank)
     ids = row_ids(table)
     sizes = np.bincount(ids)
-    dear = np.flatnonzero(blank @ cost > cost[list(chosen)].sum() + 1e-12)
+    dear = np.flatnonzero((blank * cost).sum(axis=1) > cost[list(chosen)].sum() + 1e-12)
     present = task.codes >= 0
     within = (blank[dear] & ~inside).any(axis=1) & ~(~blank[dear] & present[dear] & inside).any(axis=1)
     dear = dear[within]

@@ -5,6 +5,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from shoal.kernels import linear
 from shoal.kernels.arrays import Floats, Ints
 from shoal.kernels.mixture.agglomeration import agglomeration, cut
 from shoal.kernels.mixture.mixture import Statistics, statistics_of
@@ -40,14 +41,19 @@ class Starts:
         self.x = x
         self.kmeans = kmeans
         self.seeds = rng.integers(0, 2**63, size=max(kmeans, 1))
-        self.covariance = np.atleast_2d(np.cov(x.T, bias=True))
+        self.covariance = self._covariance(x)
         few = len(x) > hierarchy_records
         self.sample = x[np.sort(rng.choice(len(x), hierarchy_records, replace=False))] if few else x
         self.merges = agglomeration(self._white(self.sample))
 
     def _white(self, x: Floats) -> Floats:
-        factor = np.linalg.cholesky(self.covariance)
-        return np.ascontiguousarray(np.linalg.solve(factor, (x - self.x.mean(axis=0)).T).T)
+        factor = linear.cholesky(self.covariance)
+        return linear.product(x - self.x.mean(axis=0), linear.inverse(factor).T)
+
+    @staticmethod
+    def _covariance(x: Floats) -> Floats:
+        about = x - x.mean(axis=0)
+        return linear.cross_product(about, about) / len(x)
 
     def of(self, groups: int) -> Iterator[Start]:
         """The hierarchical start, then those by k-means: at least one where the hierarchy has too few records."""

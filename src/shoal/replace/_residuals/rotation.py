@@ -29,8 +29,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from shoal.data.partition import Partition
+from shoal.kernels import linear
 from shoal.kernels.arrays import Floats, Longs
-from shoal.kernels.tall import cross, orthonormal, principal, times, triangular
+from shoal.kernels.tall import cross, orthonormal, principal, singular, times, triangular
 
 NEGLIGIBLE = 1e-11
 """A direction whose part of a column's spread is below this counts as none: it is above what rounding leaves of an
@@ -96,8 +97,8 @@ class Split:
     @property
     def root(self) -> Floats:
         """Shape (B, L, L); symmetric root of the residuals' cross products."""
-        _, values, axes = np.linalg.svd(factor(self.residual))
-        return np.asarray(axes.swapaxes(1, 2) @ (values[:, :, None] * axes))
+        values, axes = linear.singular(factor(self.residual))
+        return linear.cross_product(axes, values[:, :, None] * axes)
 
     def off(self, x: Floats) -> Floats:
         """What is left of columns (B, s, L) after their projection on [1, Y]; projected twice to full precision."""
@@ -169,13 +170,13 @@ def random_frame(parts: Split, rng: np.random.Generator, beside: Floats | None =
             draw = draw - times(beside, cross(beside, draw))
     r = triangular(draw)
     r = r * np.where(np.diagonal(r, axis1=1, axis2=2) < 0, -1.0, 1.0)[:, :, None]
-    frame = parts.off(times(draw, np.asarray(np.linalg.inv(r), dtype=np.float64)))
+    frame = parts.off(times(draw, linear.inverse(r)))
     return orthonormal(frame, np.ones((len(frame), frame.shape[2]), dtype=bool))
 
 
 def factor(residual: Floats) -> Floats:
     """R of shape (B, L, L) with R'R = E'E; negligible directions are rows of zeros."""
-    _, values, right = np.linalg.svd(triangular(residual), full_matrices=False)
+    values, right = singular(residual)
     values = np.where(values <= NEGLIGIBLE * values[:, :1], 0.0, values)
     short = values[:, :, None] * right
     missing = residual.shape[2] - short.shape[1]
@@ -194,16 +195,16 @@ def restored(x: Floats, parts: Split, root: Floats) -> Floats:
     the polar factor of E S, where S is the root of the residuals' cross products (Schoenemann 1966).
     """
     left, _, right, _ = principal(times(parts.off(parts.centred(x)), root), NEGLIGIBLE)
-    return parts.join(times(parts.off(left), right @ root))
+    return parts.join(times(parts.off(left), linear.product(right, root)))
 
 
 def _rotate_explicitly(basis: Floats, residual: Floats, rng: np.random.Generator) -> Floats:
     kept = basis[:, np.abs(basis).sum(axis=0) > 0]
-    complement = np.linalg.qr(kept, mode="complete")[0][:, kept.shape[1] :]
+    complement = linear.orthogonal(kept)[0][:, kept.shape[1] :]
     d = complement.shape[1]
-    q, r = np.linalg.qr(rng.standard_normal((d, d)))
-    haar = q * np.where(np.diagonal(r) < 0, -1.0, 1.0)
-    return np.asarray(complement @ (haar @ (complement.T @ residual)))
+    q, diagonal = linear.orthogonal(rng.standard_normal((d, d)))
+    haar = q * np.where(diagonal < 0, -1.0, 1.0)
+    return linear.product(complement, linear.product(haar, linear.cross_product(complement, residual)))
 
 
 def _span(y: Floats) -> tuple[Floats, Longs]:

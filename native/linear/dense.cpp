@@ -1,0 +1,248 @@
+// Dense linear algebra whose results are the same to the bit on every processor.
+//
+// A tuned library sums in an order that depends on the processor's vector width and on the number of threads, so
+// its last digits do, too, and with them the cells of a release. Here every sum has one order, that of the loops
+// below, and the compiler may neither reorder nor contract it (see CMakeLists.txt). Matrices are small, or tall with
+// few columns; all come in stacks (B, rows, columns), row-major.
+//
+// - products: sums over the inner index, ascending;
+// - triangular, orthogonal: QR by Householder reflections (Golub & Van Loan, Matrix Computations, section 5.2);
+// - singular: one-sided Jacobi (Golub & Van Loan, section 8.6.3): columns of A are rotated until they are
+//   orthogonal, A V = U diag(s); small singular values are found to high relative accuracy;
+// - eigen, cholesky: see mixture/symmetric.hpp; solve: elimination with partial pivoting (section 3.4).
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+#include <stdexcept>
+
+#include "core/kernels.hpp"
+#include "mixture/symmetric.hpp"
+
+namespace shoal {
+namespace {
+
+using Stack = nb::ndarray<const double, nb::ndim<3>, nb::c_contig, nb::device::cpu>;
+using Array = nb::ndarray<nb::numpy, double>;
+
+// One matrix of a stack, or of the work space.
+struct Block {
+  std::size_t rows, columns;
+  std::vector<double> values;
+  Block(std::size_t rows, std::size_t columns) : rows(rows), columns(columns), values(rows * columns, 0.0) {}
+  Block(const Stack& stack, std::size_t b) : Block(stack.shape(1), stack.shape(2)) {
+    const double* from = stack.data() + b * rows * columns;
+    std::copy(from, from + rows * columns, values.begin());
+  }
+  double* row(std::size_t i) { return values.data() + i * columns; }
+  double& operator()(std::size_t i, std::size_t j) { return values[i * columns + j]; }
+};
+
+// to += factor * from, elementwise.
+void add(double factor, const double* from, double* to, std::size_t n) {
+  for (std::size_t j = 0; j < n; ++j) to[j] += factor * from[j];
+}
+
+// A B; a stack of one matrix B serves all.
+Array product(Stack a, Stack b) {
+  const std::size_t stack = a.shape(0), n = a.shape(1), inner = a.shape(2), m = b.shape(2);
+  std::vector<double> out(stack * n * m, 0.0);
+  for (std::size_t s = 0; s < stack; ++s) {
+    const double* right = b.data() + (b.shape(0) == 1 ? 0 : s) * inner * m;
+    for (std::size_t i = 0; i < n; ++i) {
+      const std::size_t row = s * n + i;
+      for (std::size_t k = 0; k < inner; ++k) add(a.data()[row * inner + k], right + k * m, out.data() + row * m, m);
+    }
+  }
+  return to_numpy(std::move(out), {stack, n, m});
+}
+
+// A'B; rows are summed in blocks, whose sums are added, so that rounding grows slowly with their number.
+Array cross(Stack a, Stack b) {
+  constexpr std::size_t height = 128;
+  const std::size_t stack = a.shape(0), n = a.shape(1), k = a.shape(2), m = b.shape(2);
+  std::vector<double> out(stack * k * m, 0.0), part(k * m);
+  for (std::size_t s = 0; s < stack; ++s) {
+    for (std::size_t first = 0; first < n; first += height) {
+      std::fill(part.begin(), part.end(), 0.0);
+      for (std::size_t i = s * n + first; i < s * n + std::min(n, first + height); ++i)
+        for (std::size_t j = 0; j < k; ++j) add(a.data()[i * k + j], b.data() + i * m, part.data() + j * m, m);
+      add(1.0, part.data(), out.data() + s * k * m, k * m);
+    }
+  }
+  return to_numpy(std::move(out), {stack, k, m});
+}
+
+// Reflect the rows j.. of `a`: a -= v (2 v'a / v'v); v is zero above j.
+void reflect(Block& a, const std::vector<double>& v, double square, std::size_t j) {
+  std::vector<double> w(a.columns, 0.0);
+  for (std::size_t i = j; i < a.rows; ++i) add(v[i], a.row(i), w.data(), a.columns);
+  for (double& value : w) value *= 2.0 / square;
+  for (std::size_t i = j; i < a.rows; ++i) add(-v[i], w.data(), a.row(i), a.columns);
+}
+
+// Turn `a` into R, and `q`, if there is one, into Q'q.
+void householder(Block& a, Block* q) {
+  std::vector<double> v(a.rows);
+  for (std::size_t j = 0; j < std::min(a.rows, a.columns); ++j) {
+    double largest = 0.0, square = 0.0;
+    for (std::size_t i = j; i < a.rows; ++i) largest = std::max(largest, std::fabs(a(i, j)));
+    if (largest == 0.0) continue;
+    for (std::size_t i = j; i < a.rows; ++i) {
+      v[i] = a(i, j) / largest;
+      square += v[i] * v[i];
+    }
+    const double norm = std::sqrt(square);
+    square += norm * std::fabs(v[j]);  // v'v / 2 after the next line is norm (norm + |v_j|)
+    v[j] += v[j] < 0.0 ? -norm : norm;
+    reflect(a, v, 2.0 * square, j);
+    if (q != nullptr) reflect(*q, v, 2.0 * square, j);
+    for (std::size_t i = j + 1; i < a.rows; ++i) a(i, j) = 0.0;
+  }
+}
+
+// R of A = Q R, shape (B, min(n, m), m).
+Array triangular(Stack a) {
+  const std::size_t size = std::min(a.shape(1), a.shape(2)) * a.shape(2);
+  std::vector<double> out(a.shape(0) * size);
+  for (std::size_t s = 0; s < a.shape(0); ++s) {
+    Block r(a, s);
+    householder(r, nullptr);
+    std::copy(r.values.begin(), r.values.begin() + static_cast<std::ptrdiff_t>(size), out.begin() + static_cast<std::ptrdiff_t>(s * size));
+  }
+  return to_numpy(std::move(out), {a.shape(0), std::min(a.shape(1), a.shape(2)), a.shape(2)});
+}
+
+// Q (n, n) of one matrix A = Q R, and the diagonal of R.
+nb::tuple orthogonal(Matrix a) {
+  const std::size_t n = a.shape(0), m = a.shape(1);
+  Block r(n, m), turned(n, n);
+  std::copy(a.data(), a.data() + n * m, r.values.begin());
+  for (std::size_t i = 0; i < n; ++i) turned(i, i) = 1.0;
+  householder(r, &turned);
+  std::vector<double> q(n * n), diagonal(std::min(n, m));
+  for (std::size_t i = 0; i < n; ++i)
+    for (std::size_t j = 0; j < n; ++j) q[i * n + j] = turned(j, i);
+  for (std::size_t j = 0; j < diagonal.size(); ++j) diagonal[j] = r(j, j);
+  return nb::make_tuple(to_numpy(std::move(q), {n, n}), to_numpy(std::move(diagonal)));
+}
+
+// Rotate columns p and q of `a` by the angle that makes them orthogonal, and those of `v` with them.
+bool make_orthogonal(Block& a, Block& v, std::size_t p, std::size_t q) {
+  double pp = 0.0, qq = 0.0, pq = 0.0;
+  for (std::size_t i = 0; i < a.rows; ++i) {
+    pp += a(i, p) * a(i, p);
+    qq += a(i, q) * a(i, q);
+    pq += a(i, p) * a(i, q);
+  }
+  if (std::fabs(pq) <= 1e-15 * std::sqrt(pp) * std::sqrt(qq) || pq == 0.0) return false;
+  double c, s;
+  jacobi_angle(pp, qq, pq, c, s);
+  for (Block* block : {&a, &v}) {
+    for (std::size_t i = 0; i < block->rows; ++i) {
+      const double x = (*block)(i, p), y = (*block)(i, q);
+      (*block)(i, p) = c * x - s * y;
+      (*block)(i, q) = s * x + c * y;
+    }
+  }
+  return true;
+}
+
+// Singular values (B, m), largest first, zeros where there are fewer rows, and V' (B, m, m).
+nb::tuple singular(Stack stack) {
+  const std::size_t m = stack.shape(2);
+  std::vector<double> values(stack.shape(0) * m), right(stack.shape(0) * m * m);
+  for (std::size_t s = 0; s < stack.shape(0); ++s) {
+    Block a(stack, s), v(m, m);
+    double largest = 0.0;
+    for (double value : a.values) largest = std::max(largest, std::fabs(value));
+    const int power = largest > 0.0 ? std::ilogb(largest) : 0;  // squares neither vanish nor overflow
+    for (double& value : a.values) value = std::scalbn(value, -power);
+    for (std::size_t j = 0; j < m; ++j) v(j, j) = 1.0;
+    bool rotated = true;
+    for (int sweep = 0; rotated && sweep < 60; ++sweep) {
+      rotated = false;
+      for (std::size_t p = 0; p + 1 < m; ++p)
+        for (std::size_t q = p + 1; q < m; ++q) rotated = make_orthogonal(a, v, p, q) || rotated;
+    }
+    std::vector<double> norm(m, 0.0);
+    for (std::size_t i = 0; i < a.rows; ++i)
+      for (std::size_t j = 0; j < m; ++j) norm[j] += a(i, j) * a(i, j);
+    std::vector<std::size_t> order(m);
+    std::iota(order.begin(), order.end(), std::size_t{0});
+    std::stable_sort(order.begin(), order.end(), [&](std::size_t i, std::size_t j) { return norm[i] > norm[j]; });
+    for (std::size_t j = 0; j < m; ++j) {
+      values[s * m + j] = std::scalbn(std::sqrt(norm[order[j]]), power);
+      for (std::size_t i = 0; i < m; ++i) right[(s * m + j) * m + i] = v(i, order[j]);
+    }
+  }
+  return nb::make_tuple(to_numpy(std::move(values), {stack.shape(0), m}), to_numpy(std::move(right), {stack.shape(0), m, m}));
+}
+
+// Eigenvalues (B, d) of symmetric matrices, largest first, and eigenvectors in columns.
+nb::tuple eigen_stack(Stack stack) {
+  const std::size_t d = stack.shape(1);
+  std::vector<double> values, vectors;
+  for (std::size_t s = 0; s < stack.shape(0); ++s) {
+    const Eigen e = eigen(Block(stack, s).values, d);
+    values.insert(values.end(), e.values.begin(), e.values.end());
+    vectors.insert(vectors.end(), e.vectors.begin(), e.vectors.end());
+  }
+  return nb::make_tuple(to_numpy(std::move(values), {stack.shape(0), d}), to_numpy(std::move(vectors), {stack.shape(0), d, d}));
+}
+
+Array cholesky_stack(Stack stack) {
+  const std::size_t d = stack.shape(1);
+  std::vector<double> out;
+  for (std::size_t s = 0; s < stack.shape(0); ++s) {
+    Square a = Block(stack, s).values;
+    if (!cholesky(a, d, 0.0)) throw std::domain_error("the matrix is not positive definite");
+    out.insert(out.end(), a.begin(), a.end());
+  }
+  return to_numpy(std::move(out), {stack.shape(0), d, d});
+}
+
+// Solve A X = B in place of B.
+void eliminate(Block& a, Block& b) {
+  const std::size_t d = a.rows;
+  for (std::size_t j = 0; j < d; ++j) {
+    std::size_t pivot = j;
+    for (std::size_t i = j + 1; i < d; ++i)
+      if (std::fabs(a(i, j)) > std::fabs(a(pivot, j))) pivot = i;
+    if (a(pivot, j) == 0.0) throw std::domain_error("the matrix is singular");
+    std::swap_ranges(a.row(j), a.row(j) + d, a.row(pivot));
+    std::swap_ranges(b.row(j), b.row(j) + b.columns, b.row(pivot));
+    for (std::size_t i = j + 1; i < d; ++i) {
+      const double factor = -a(i, j) / a(j, j);
+      add(factor, a.row(j), a.row(i), d);
+      add(factor, b.row(j), b.row(i), b.columns);
+    }
+  }
+  for (std::size_t j = d; j-- > 0;) {
+    for (std::size_t k = 0; k < b.columns; ++k) b(j, k) /= a(j, j);
+    for (std::size_t i = 0; i < j; ++i) add(-a(i, j), b.row(j), b.row(i), b.columns);
+  }
+}
+
+Array solve(Stack a, Stack b) {
+  std::vector<double> out;
+  for (std::size_t s = 0; s < a.shape(0); ++s) {
+    Block left(a, s), right(b, s);
+    eliminate(left, right);
+    out.insert(out.end(), right.values.begin(), right.values.end());
+  }
+  return to_numpy(std::move(out), {b.shape(0), b.shape(1), b.shape(2)});
+}
+
+const Kernel kernel([](nb::module_& m) {
+  m.def("product", &product);
+  m.def("cross_product", &cross);
+  m.def("triangular", &triangular);
+  m.def("orthogonal", &orthogonal);
+  m.def("singular", &singular);
+  m.def("eigen", &eigen_stack);
+  m.def("cholesky", &cholesky_stack);
+  m.def("solve", &solve);
+});
+
+}  // namespace
+}  // namespace shoal
