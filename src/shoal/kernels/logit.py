@@ -11,6 +11,7 @@ import numpy as np
 
 from shoal.kernels import linear
 from shoal.kernels.arrays import Floats
+from shoal.kernels.elementary import exp, log
 from shoal.kernels.tall import cross, times
 
 SLOPE_PRECISION = 1 / 2.5**2
@@ -65,7 +66,7 @@ def probabilities(x: Floats, coefficients: Floats) -> Floats:
     """Shape (n, K); probabilities of the categories at x (n, p)."""
     score = np.concatenate([np.zeros((len(x), 1)), times(x[None], coefficients[None])[0]], axis=1)
     score -= score.max(axis=1, keepdims=True)
-    raised = np.exp(score)
+    raised = exp(score)
     return np.asarray(raised / raised.sum(axis=1, keepdims=True))
 
 
@@ -108,7 +109,7 @@ def multinomial_logit(x: Floats, y: Floats, precision: Floats) -> Logit:
 def _objective(x: Floats, y: Floats, beta: Floats, precision: Floats) -> float:
     score = np.concatenate([np.zeros((len(x), 1)), times(x[None], beta[None])[0]], axis=1)
     top = score.max(axis=1)
-    log_sum = top + np.log(np.exp(score - top[:, None]).sum(axis=1))
+    log_sum = top + log(exp(score - top[:, None]).sum(axis=1))
     likelihood = (y * score).sum() - (y.sum(axis=1) * log_sum).sum()
     return float(likelihood - (precision[:, None] * beta**2).sum() / 2)
 

@@ -16,6 +16,7 @@ The left column holds in expectation; `exact` makes it hold in the sample, to ro
 made orthogonal to the data and to the constant, and given exactly the covariance it should have.
 """
 
+import math
 from collections.abc import Sequence
 from typing import Annotated, Literal
 
@@ -28,6 +29,7 @@ from shoal.data.records import Records
 from shoal.errors import DataError, ParameterError, plural
 from shoal.kernels import linear, tall
 from shoal.kernels.arrays import Floats
+from shoal.kernels.elementary import exp
 from shoal.mask.base import Mask, strata
 from shoal.methods import method
 from shoal.parameters import HoldsCells, Setting
@@ -124,8 +126,8 @@ class Noise(Mask):
             case "restricted":
                 return _truncated(x, np.sqrt(c) * x.std(axis=0, ddof=1), limits, rng)
             case "multiplicative":
-                spread = np.log1p(c)
-                return np.asarray(x * np.exp(rng.normal(-spread / 2, np.sqrt(spread), x.shape)))
+                spread = math.log1p(c)
+                return np.asarray(x * exp(rng.normal(-spread / 2, np.sqrt(spread), x.shape)))
             case "orthogonal":
                 return _rotated(x, 1 - c / 2, rng)
 

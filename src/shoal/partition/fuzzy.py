@@ -15,6 +15,7 @@ from shoal.data.partition import Partition, Progress
 from shoal.data.records import Records, Variable, standardiser
 from shoal.errors import ConstraintError, ParameterError
 from shoal.kernels.arrays import Floats, Ints, ints, seed_of
+from shoal.kernels.elementary import log
 from shoal.kernels.partition.bounded_assignment import bounded_assignment
 from shoal.kernels.partition.fuzzy import COINCIDENT, Rule, fuzzy_draw, fuzzy_fill, fuzzy_memberships, fuzzy_step
 from shoal.methods import family
@@ -224,7 +225,7 @@ def log_memberships(x: Floats, centres: Floats, rule: Rule, parameter: float) ->
         squares += (x[:, j : j + 1] - centres[:, j]) ** 2
     if rule == "entropy":
         return -parameter * squares
-    return np.asarray(-np.log(np.maximum(squares, COINCIDENT)) / (parameter - 1.0))
+    return np.asarray(-log(np.maximum(squares, COINCIDENT)) / (parameter - 1.0))
 
 
 def drawn_partition(

@@ -10,6 +10,7 @@ from shoal.data.partition import Partition, Progress
 from shoal.data.records import Records
 from shoal.errors import DataError, ParameterError, quoted
 from shoal.kernels.arrays import Floats, Ints, Longs
+from shoal.kernels.elementary import exp
 from shoal.kernels.mixture.latent_class import (
     LatentClassFit,
     latent_class_em,
@@ -91,7 +92,8 @@ class ClassSearch:
         if len(self.rows) == len(self.answers):
             return fit
         scores = self.scores(fit)
-        posterior = np.exp(scores - np.logaddexp.reduce(scores, axis=1)[:, None])
+        posterior = exp(scores - scores.max(axis=1, keepdims=True))
+        posterior /= posterior.sum(axis=1, keepdims=True)
         return self._em(slice(None), posterior, self.most_steps)
 
     def scores(self, fit: LatentClassFit) -> Floats:
@@ -152,7 +154,7 @@ class ClassSearch:
         return ClassModel(
             groups=groups,
             columns=self.answers.names,
-            tables=tuple(np.split(np.exp(fit.log_table), ends)),
+            tables=tuple(np.split(exp(fit.log_table), ends)),
             covariates=self.answers.covariates,
             coefficient=fit.coefficient,
             by_group=by_group,

@@ -5,6 +5,7 @@ its own quantiles, so the released column keeps the shape, the range and the hea
 logarithms of a column without negative values.
 """
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal
@@ -14,6 +15,7 @@ from scipy.special import ndtr, ndtri
 
 from shoal.errors import DataError
 from shoal.kernels.arrays import Floats
+from shoal.kernels.elementary import exp, log
 
 Marginals = Literal["raw", "log", "quantile"]
 
@@ -45,12 +47,12 @@ def _log(values: Floats, name: str) -> Margin:
     shift = float(positive.min()) / 2 if len(positive) and len(positive) < len(values) else 0.0
     if not len(positive):
         return Margin(there=lambda x: x, back=lambda x: x)
-    top = float(np.log(np.finfo(np.float64).max)) / 2  # keeps squares finite
+    top = math.log(np.finfo(np.float64).max) / 2  # keeps squares finite
 
     def back(x: Floats) -> Floats:
-        return np.maximum(np.exp(np.minimum(x, top)) - shift, 0.0)
+        return np.maximum(exp(np.minimum(x, top)) - shift, 0.0)
 
-    return Margin(there=lambda x: np.log(x + shift), back=back)
+    return Margin(there=lambda x: log(x + shift), back=back)
 
 
 def _quantile(values: Floats) -> Margin:

@@ -7,6 +7,7 @@ from numpy.typing import ArrayLike
 
 import shoal.kernels._native as _native
 from shoal.kernels.arrays import Floats, Ints, Progress, floats, ints
+from shoal.kernels.elementary import exp
 from shoal.kernels.logit import INTERCEPT_PRECISION, SLOPE_PRECISION
 from shoal.kernels.tall import times
 
@@ -116,7 +117,7 @@ def latent_class_scores(
 def class_probabilities(coefficient: Floats, covariates: Floats) -> Floats:
     """Shape (n, G); p_g(x) of the multinomial logit."""
     logs = times(covariates[None], coefficient.T[None])[0]
-    raised = np.exp(logs - logs.max(axis=1, keepdims=True))
+    raised = exp(logs - logs.max(axis=1, keepdims=True))
     return np.asarray(raised / raised.sum(axis=1, keepdims=True))
 
 
