@@ -60,7 +60,7 @@ BY_PARAMETER: dict[str, Any] = {"k": 3, "t": 0.3, "p": 2, "l": 2, "start": {"met
 REPLACEMENTS: dict[str, list[dict[str, Any]]] = {
     "muralidhar-sarathy": [{"alpha": 0.5}],
     "normal": [{"exact": True}, {"exact": False}],
-    "sequential-regression": [{"given": ["illness"]}, {"marginals": "log"}],
+    "sequential-regression": [{"given": ["illness"]}, {"marginals": "quantile"}],
 }
 
 COLUMNS = {
