@@ -4,14 +4,29 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from scipy.stats import norm
+from scipy.stats import chisquare, norm
 
 import shoal
 from shoal.data.records import Records
 from shoal.errors import InputError
-from shoal.mask.private_noise import bernoulli_exp, discrete_laplace, exact_fraction, geometric_exp, staircase
+from shoal.mask.private_noise import (
+    MOST_STEPS,
+    bernoulli_exp,
+    bernoulli_two_over_e,
+    discrete_laplace,
+    exact_fraction,
+    geometric_exp,
+    staircase,
+)
+from shoal.mask.secret_stream import SecretStream
 
 N = 60_000
+
+
+def stream(seed):
+    return SecretStream(np.random.default_rng(seed))
+
+
 METHODS = [shoal.Laplace, shoal.Geometric, shoal.Staircase]
 
 
@@ -46,7 +61,7 @@ def test_two_samples_cannot_be_told_apart_better_than_epsilon(cls, epsilon):
 
 @pytest.mark.parametrize("rate", [Fraction(1, 3), Fraction(7, 2)])
 def test_discrete_laplace_has_its_law(rate):
-    x = discrete_laplace(N, rate, np.random.default_rng(0))
+    x = discrete_laplace(N, rate, stream(0))
     q = np.exp(-float(rate))
     for value in range(-3, 4):
         p = (1 - q) / (1 + q) * q ** abs(value)
@@ -54,15 +69,15 @@ def test_discrete_laplace_has_its_law(rate):
 
 
 def test_geometric_and_bernoulli_have_their_laws():
-    g = geometric_exp(N, Fraction(5, 4), np.random.default_rng(0))
+    g = geometric_exp(N, Fraction(5, 4), stream(0))
     assert (g >= 1).mean() == pytest.approx(np.exp(-1.25), abs=0.01)
-    b = bernoulli_exp(np.full(N, 3), 7, np.random.default_rng(1))
+    b = bernoulli_exp(np.full(N, 3), 7, stream(1))
     assert b.mean() == pytest.approx(np.exp(-3 / 7), abs=0.01)
 
 
 def test_staircase_law_by_hand():
     """Sensitivity 4, first part 1 step, exp(-epsilon) = e^-1: weights 1 b b b | b b^2 b^2 b^2 | ... on |x|."""
-    x = staircase(N, 4, 1, Fraction(1), np.random.default_rng(0))
+    x = staircase(N, 4, 1, Fraction(1), stream(0))
     b = np.exp(-1)
     weight = np.array([b ** (j // 4 + (j % 4 >= 1)) for j in range(200)])
     total = weight[0] + 2 * weight[1:].sum()
@@ -125,3 +140,85 @@ def test_bad_input_refused():
         shoal.Geometric(epsilon=1, bounds={"x0": (0, 1.5)})
     with pytest.raises(InputError, match="epsilon must be greater than 0"):
         shoal.Geometric(epsilon=0, bounds={"x0": (0, 1)})
+
+
+def fits(x, weight):
+    """Whether whole numbers follow the law proportional to weight(|x|), by chi-square with cells of 20 or more."""
+    reach = np.arange(-3000, 3001)
+    mass = np.array([weight(abs(int(v))) for v in reach])
+    expected = len(x) * mass / mass.sum()
+    cells = np.minimum(np.cumsum(expected) // 20, np.floor(len(x) / 20) - 1).astype(int)
+    seen = np.bincount(np.clip(x, -3000, 3000).astype(int) + 3000, minlength=len(reach))
+    cells = np.unique(cells, return_inverse=True)[1]
+    return chisquare(np.bincount(cells, seen), np.bincount(cells, expected)).pvalue > 1e-4
+
+
+@pytest.mark.parametrize("rate", [Fraction(1, 30), Fraction(2, 3), Fraction(5, 2)])
+def test_discrete_laplace_passes_chi_square(rate):
+    assert fits(discrete_laplace(N, rate, stream(5)), lambda j: np.exp(-float(rate) * j))
+    assert not fits(discrete_laplace(N, rate, stream(5)), lambda j: np.exp(-1.1 * float(rate) * j))
+
+
+@pytest.mark.parametrize(("sensitivity", "width", "epsilon"), [(12, 3, 1), (64, 5, 4), (50, 1, 8), (7, 7, 2)])
+@pytest.mark.parametrize("part", [Fraction(0), Fraction(1, 3)])
+def test_staircase_passes_chi_square(sensitivity, width, epsilon, part):
+    law = Fraction(epsilon) + part
+
+    def weight(j):
+        return np.exp(-float(law) * (j // sensitivity + (j % sensitivity >= width)))
+
+    assert fits(staircase(N, sensitivity, width, law, stream(6)), weight)
+
+
+def test_two_over_e():
+    assert bernoulli_two_over_e(N, stream(2)).mean() == pytest.approx(2 / np.e, abs=5 * np.sqrt(0.2 / N))
+
+
+@pytest.mark.parametrize("epsilon", [50, 100])
+def test_staircase_of_a_large_epsilon_ends_at_once(epsilon):
+    """Nearly all of the mass is the first step of the first block: noise 0 in most cells."""
+    x = staircase(N, 2**17, 1, Fraction(epsilon), stream(0))
+    assert (x == 0).mean() > 1 - 1e-4
+    assert np.abs(noisy(shoal.Staircase, 5, 0, epsilon=epsilon) - 5).max() < 1e-3
+
+
+@pytest.mark.parametrize("epsilon", [float("inf"), 1e300, 101])
+def test_an_epsilon_that_promises_nothing_is_refused(epsilon):
+    with pytest.raises(InputError, match="epsilon must be"):
+        shoal.Laplace(epsilon=epsilon, bounds={"x0": (0, 1)})
+
+
+@pytest.mark.parametrize("bounds", [(-1e308, 1e308), (0, 5e-324), (0, 1e76)])
+def test_bounds_without_a_usable_grid_are_refused(bounds):
+    with pytest.raises(InputError, match="the bounds of 'x0' must lie between -1e\\+75 and 1e\\+75"):
+        shoal.Laplace(epsilon=1, bounds={"x0": bounds})
+
+
+def test_grids_that_float64_cannot_hold_are_refused():
+    records = Records.from_array(np.full(5, 1e15))
+
+    def released(**parameters):
+        return shoal.Laplace(epsilon=1, **parameters).apply(records, ["x0"], np.random.default_rng(0)).records.raw()
+
+    with pytest.raises(InputError, match="lie so far from 0 that float64 cannot tell the steps of its grid apart"):
+        released(bounds={"x0": (1e15, 1e15 + 10)})
+    with pytest.raises(InputError, match="lie more than 1,073,741,824 grid steps apart; choose a coarser grid"):
+        released(bounds={"x0": (0, 1)}, grid=1e-320)
+    assert MOST_STEPS == 2**30
+    near = released(bounds={"x0": (1e15, 1e15 + 1000)}, grid=10.0)
+    assert np.abs(near - 1e15).max() < 1e6
+
+
+def test_a_grid_that_does_not_divide_the_bounds_reaches_beyond_both():
+    """Bounds [0.5, 9.5] on a grid of 2: steps 0 to 5, sensitivity 10, not 8."""
+    method = shoal.Laplace(epsilon=1, bounds={"x0": (0.5, 9.5)}, grid=2.0, clamp=True)
+    change = method.apply(Records.from_array(np.full(2000, 5.0)), ["x0"], np.random.default_rng(0))
+    assert change.facts["by column"]["x0"]["sensitivity"] == 10
+    assert set(change.records.raw()[:, 0]) == {0, 2, 4, 6, 8, 10}
+
+
+@pytest.mark.parametrize("bound", [float("inf"), float("-inf"), float("nan")])
+def test_bounds_must_be_finite(bound):
+    for pair in ((bound, 1.0), (0.0, bound)):
+        with pytest.raises(InputError, match="bounds must be pairs of a lower and a higher finite number"):
+            shoal.Geometric(epsilon=1, bounds={"x0": pair})

@@ -2,11 +2,10 @@
 
 from fractions import Fraction
 
-import numpy as np
-
 from shoal.errors import ParameterError
 from shoal.kernels.arrays import Longs
 from shoal.mask.private_noise import PrivateNoise, discrete_laplace
+from shoal.mask.secret_stream import SecretStream
 from shoal.methods import method
 
 
@@ -31,5 +30,5 @@ class Geometric(PrivateNoise):
     def grid_of(self, low: float, high: float) -> float:
         return 1.0
 
-    def steps(self, n: int, sensitivity: int, epsilon: Fraction, rng: np.random.Generator) -> Longs:
-        return discrete_laplace(n, epsilon / sensitivity, rng)
+    def steps(self, n: int, sensitivity: int, epsilon: Fraction, stream: SecretStream) -> Longs:
+        return discrete_laplace(n, epsilon / sensitivity, stream)

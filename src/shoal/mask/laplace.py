@@ -2,10 +2,9 @@
 
 from fractions import Fraction
 
-import numpy as np
-
 from shoal.kernels.arrays import Longs
 from shoal.mask.private_noise import FineNoise, discrete_laplace
+from shoal.mask.secret_stream import SecretStream
 from shoal.methods import method
 
 
@@ -22,8 +21,8 @@ class Laplace(FineNoise):
     -----
     The noise is a discrete Laplace distribution on the grid, drawn exactly with integers. That closes the
     attack of Mironov (2012) on floating-point noise, whose low-order bits tell the value it was added to. The
-    generator is the release's, seeded from the operating system: keep the seed as secret as the data.
+    random numbers are cryptographic, from a seed by the operating system: keep the seed as secret as the data.
     """
 
-    def steps(self, n: int, sensitivity: int, epsilon: Fraction, rng: np.random.Generator) -> Longs:
-        return discrete_laplace(n, epsilon / sensitivity, rng)
+    def steps(self, n: int, sensitivity: int, epsilon: Fraction, stream: SecretStream) -> Longs:
+        return discrete_laplace(n, epsilon / sensitivity, stream)

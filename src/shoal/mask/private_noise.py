@@ -20,13 +20,14 @@ from math import ceil, floor, log2
 from typing import Annotated, ClassVar
 
 import numpy as np
-from annotated_types import Ge, Gt
+from annotated_types import Ge, Gt, Le
 
 from shoal.data.partition import Progress
-from shoal.data.records import Records
+from shoal.data.records import LARGEST, SMALLEST, Records
 from shoal.errors import ParameterError
 from shoal.kernels.arrays import Bools, Longs
 from shoal.mask.base import Mask
+from shoal.mask.secret_stream import SecretStream
 from shoal.methods import family
 from shoal.parameters import HoldsCells, Setting
 from shoal.step_result import StepResult
@@ -36,6 +37,13 @@ GRID_STEPS = 2**16
 the sensitivity, far below the noise."""
 
 MOST_STEPS = 2**30
+
+FARTHEST = 2**53
+"""Whole numbers up to this are exact as float64. Noisy values are cut off here, which does not touch the guarantee."""
+
+LARGEST_EPSILON = 100.0
+"""exp(100) = 3e43: a larger epsilon promises nothing."""
+
 LARGEST_DENOMINATOR = 2**16
 """Products of these, times the few dozen trials of a draw, stay far inside 64-bit integers."""
 
@@ -59,7 +67,7 @@ class PrivateNoise(Mask):
 
     default_roles: ClassVar[tuple[str, ...]] = ("confidential",)
 
-    epsilon: Annotated[float, Gt(0), Setting()]
+    epsilon: Annotated[float, Gt(0), Le(LARGEST_EPSILON), Setting()]
     bounds: Annotated[dict[str, tuple[float, float]], HoldsCells()]
     records_per_person: Annotated[int, Ge(1)] = 1
     clamp: bool = False
@@ -67,13 +75,19 @@ class PrivateNoise(Mask):
     def __post_init__(self) -> None:
         if any(not low < high or not np.isfinite([low, high]).all() for low, high in self.bounds.values()):
             raise ParameterError(f"{self.method_name}: bounds must be pairs of a lower and a higher finite number.")
+        for name, (low, high) in self.bounds.items():
+            if max(-low, high) > LARGEST or high - low < SMALLEST:
+                raise ParameterError(
+                    f"{self.method_name}: the bounds of '{name}' must lie between -{LARGEST:g} and {LARGEST:g} and be "
+                    f"at least {SMALLEST:g} apart; express the column in another unit."
+                )
 
     @abstractmethod
     def grid_of(self, low: float, high: float) -> float:
         """The grid step for a column with these bounds."""
 
     @abstractmethod
-    def steps(self, n: int, sensitivity: int, epsilon: Fraction, rng: np.random.Generator) -> Longs:
+    def steps(self, n: int, sensitivity: int, epsilon: Fraction, stream: SecretStream) -> Longs:
         """Shape (n,); noise in grid steps, epsilon-private for values that differ by `sensitivity` steps."""
 
     def apply(
@@ -88,18 +102,15 @@ class PrivateNoise(Mask):
             )
         parts = max(len(variables), 1) * self.records_per_person
         share = exact_fraction(Fraction(self.epsilon) / parts)
+        stream = SecretStream(rng)
         changed, told = [], {}
         for variable in variables:
             low, high = self.bounds[variable.name]
             grid = self.grid_of(low, high)
-            bottom, top = floor(low / grid), ceil(high / grid)
-            if top - bottom > MOST_STEPS:
-                raise ParameterError(
-                    f"{self.method_name}: the bounds of '{variable.name}' lie more than "
-                    f"{MOST_STEPS:,} grid steps apart; choose a coarser grid."
-                )
+            bottom, top = self._steps_at(variable.name, grid)
             near = np.clip(np.rint(np.clip(variable.values, low, high) / grid), bottom, top).astype(np.int64)
-            noisy = near + self.steps(len(near), top - bottom, share, rng)
+            noise = self.steps(len(near), top - bottom, share, stream)
+            noisy = np.clip(near + noise, -FARTHEST, FARTHEST)  # costs no privacy, and is exact as float64
             if self.clamp:
                 noisy = np.clip(noisy, bottom, top)
             changed.append(variable.with_values(noisy * grid))
@@ -111,6 +122,21 @@ class PrivateNoise(Mask):
             "by column": told,
         }
         return StepResult(records=records.with_variables(*changed), facts=facts)
+
+    def _steps_at(self, name: str, grid: float) -> tuple[int, int]:
+        """The whole numbers of grid steps that enclose the bounds of a column."""
+        low, high = (Fraction(bound) / Fraction(grid) for bound in self.bounds[name])
+        if ceil(high) - floor(low) > MOST_STEPS:
+            raise ParameterError(
+                f"{self.method_name}: the bounds of '{name}' lie more than {MOST_STEPS:,} grid steps apart; choose a "
+                f"coarser grid."
+            )
+        if max(-low, high) > FARTHEST // 2:
+            raise ParameterError(
+                f"{self.method_name}: the bounds of '{name}' lie so far from 0 that float64 cannot tell the steps of "
+                f"its grid apart; choose a coarser grid, or count the column from a value near its bounds."
+            )
+        return floor(low), ceil(high)
 
 
 @family
@@ -148,7 +174,20 @@ def exact_fraction(epsilon: Fraction) -> Fraction:
 # Exact draws (Canonne, Kamath & Steinke 2020, algorithms 1 and 2), for whole arrays at once
 
 
-def bernoulli_exp(numerators: Longs, denominator: int, rng: np.random.Generator) -> Bools:
+def bernoulli_two_over_e(n: int, stream: SecretStream) -> Bools:
+    """Shape (n,); True with probability 2/e, as `bernoulli_exp`, from 2/e = 1 - 1/3 + 1/(3 4) - 1/(3 4 5) + ..."""
+    out = np.zeros(n, dtype=bool)
+    waiting = np.arange(n)
+    k = 3
+    while len(waiting):
+        success = stream.integers(k, len(waiting)) == 0
+        out[waiting[~success]] = k % 2 == 1
+        waiting = waiting[success]
+        k += 1
+    return out
+
+
+def bernoulli_exp(numerators: Longs, denominator: int, stream: SecretStream) -> Bools:
     """True with probability exp(-numerator/denominator) each, for numerators in [0, denominator].
 
     Count trials k = 1, 2, ... that succeed with probability x/k up to the first failure: that k is odd with
@@ -158,31 +197,31 @@ def bernoulli_exp(numerators: Longs, denominator: int, rng: np.random.Generator)
     waiting = np.arange(len(numerators))
     k = 1
     while len(waiting):
-        success = rng.integers(0, k * denominator, len(waiting)) < numerators[waiting]
+        success = stream.integers(k * denominator, len(waiting)) < numerators[waiting]
         out[waiting[~success]] = k % 2 == 1
         waiting = waiting[success]
         k += 1
     return out
 
 
-def geometric_exp(n: int, rate: Fraction, rng: np.random.Generator) -> Longs:
+def geometric_exp(n: int, rate: Fraction, stream: SecretStream) -> Longs:
     """Shape (n,); P[g] = (1 - q) q^g with q = exp(-rate), g = 0, 1, ..."""
     whole, part = divmod(rate.numerator, rate.denominator)
     out = np.zeros(n, dtype=np.int64)
     going = np.arange(n)
     while len(going):
-        success = bernoulli_exp(np.full(len(going), part, dtype=np.int64), rate.denominator, rng)
+        success = bernoulli_exp(np.full(len(going), part, dtype=np.int64), rate.denominator, stream)
         for _ in range(whole):
             rows = np.flatnonzero(success)
             if not len(rows):
                 break
-            success[rows] = bernoulli_exp(np.ones(len(rows), dtype=np.int64), 1, rng)
+            success[rows] = bernoulli_exp(np.ones(len(rows), dtype=np.int64), 1, stream)
         going = going[success]
         out[going] += 1
     return out
 
 
-def discrete_laplace(n: int, rate: Fraction, rng: np.random.Generator) -> Longs:
+def discrete_laplace(n: int, rate: Fraction, stream: SecretStream) -> Longs:
     """Shape (n,); P[x] proportional to exp(-rate |x|) over the integers.
 
     With rate = s/t: a uniform u in [0, t) accepted with probability exp(-u/t), and v geometric with
@@ -193,36 +232,52 @@ def discrete_laplace(n: int, rate: Fraction, rng: np.random.Generator) -> Longs:
     out = np.zeros(n, dtype=np.int64)
     waiting = np.arange(n)
     while len(waiting):
-        u = rng.integers(0, t, len(waiting))
-        kept = bernoulli_exp(u, t, rng)
+        u = stream.integers(t, len(waiting))
+        kept = bernoulli_exp(u, t, stream)
         waiting_now, u = waiting[kept], u[kept]
-        size = (u + t * geometric_exp(len(u), Fraction(1), rng)) // s
-        negative = rng.integers(0, 2, len(u)) == 1
+        size = (u + t * geometric_exp(len(u), Fraction(1), stream)) // s
+        negative = stream.integers(2, len(u)) == 1
         good = ~(negative & (size == 0))
         out[waiting_now[good]] = np.where(negative, -size, size)[good]
         waiting = np.concatenate([waiting[~kept], waiting_now[~good]])
     return out
 
 
-def staircase(n: int, sensitivity: int, width: int, epsilon: Fraction, rng: np.random.Generator) -> Longs:
+def staircase(n: int, sensitivity: int, width: int, epsilon: Fraction, stream: SecretStream) -> Longs:
     """Shape (n,); P[x] proportional to exp(-epsilon j) on blocks j of `sensitivity` steps in |x|.
 
     The first `width` steps of block j have that weight, the others exp(-epsilon) times it.
     """
     out = np.zeros(n, dtype=np.int64)
     waiting = np.arange(n)
-    whole, part = divmod(epsilon.numerator, epsilon.denominator)
     while len(waiting):
-        inside = rng.integers(0, sensitivity, len(waiting))
-        kept = inside < width
-        rows = np.flatnonzero(~kept)
-        for numerator, denominator in [(part, epsilon.denominator), *[(1, 1)] * whole]:
-            rows = rows[bernoulli_exp(np.full(len(rows), numerator, dtype=np.int64), denominator, rng)]
-        kept[rows] = True
+        inside = _inside_block(len(waiting), sensitivity, width, epsilon, stream)
+        kept = inside >= 0
         now = waiting[kept]
-        size = inside[kept] + sensitivity * geometric_exp(len(now), epsilon, rng)
-        negative = rng.integers(0, 2, len(now)) == 1
+        size = inside[kept] + sensitivity * geometric_exp(len(now), epsilon, stream)
+        negative = stream.integers(2, len(now)) == 1
         good = ~(negative & (size == 0))
         out[now[good]] = np.where(negative, -size, size)[good]
         waiting = np.concatenate([waiting[~kept], now[~good]])
     return out
+
+
+def _inside_block(n: int, sensitivity: int, width: int, epsilon: Fraction, stream: SecretStream) -> Longs:
+    """Shape (n,); one trial each for the step inside a block, -1 where it fails.
+
+    The steps after the first `width` ones have weight exp(-epsilon), which is tiny for a large epsilon. They are
+    proposed 2^h times less often than the first ones, h <= epsilon, and accepted with probability 2^h exp(-epsilon),
+    a product of h coins of 2/e and of one of exp(-(epsilon - h)): no more than a few trials fail whatever epsilon is.
+    """
+    whole, part = divmod(epsilon.numerator, epsilon.denominator)
+    halvings = min(whole, MOST_STEPS.bit_length() - 1)
+    drawn = stream.integers(width * 2**halvings + sensitivity - width, n)
+    inside = np.where(drawn < width * 2**halvings, drawn // 2**halvings, drawn - width * 2**halvings + width)
+    rows = np.flatnonzero(inside >= width)
+    proposed = rows
+    for _ in range(halvings):
+        rows = rows[bernoulli_two_over_e(len(rows), stream)]
+    for numerator, denominator in [(part, epsilon.denominator), *[(1, 1)] * (whole - halvings)]:
+        rows = rows[bernoulli_exp(np.full(len(rows), numerator, dtype=np.int64), denominator, stream)]
+    inside[np.setdiff1d(proposed, rows)] = -1
+    return inside

@@ -3,10 +3,9 @@
 from fractions import Fraction
 from math import exp
 
-import numpy as np
-
 from shoal.kernels.arrays import Longs
 from shoal.mask.private_noise import FineNoise, staircase
+from shoal.mask.secret_stream import SecretStream
 from shoal.methods import method
 
 
@@ -25,6 +24,6 @@ class Staircase(FineNoise):
     floating-point noise.
     """
 
-    def steps(self, n: int, sensitivity: int, epsilon: Fraction, rng: np.random.Generator) -> Longs:
+    def steps(self, n: int, sensitivity: int, epsilon: Fraction, stream: SecretStream) -> Longs:
         first = min(max(round(sensitivity / (1 + exp(min(float(epsilon), 1400.0) / 2))), 1), sensitivity)
-        return staircase(n, sensitivity, first, epsilon, rng)
+        return staircase(n, sensitivity, first, epsilon, stream)
