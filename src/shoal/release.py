@@ -26,6 +26,7 @@ from shoal.judges.evidence import RECORD_VERSION, Evidence, Finding, Verdict
 from shoal.judges.table_pair import TablePair
 from shoal.kernels.arrays import Longs
 from shoal.plan import Plan
+from shoal.plan.publication import recorded
 from shoal.report.dossier import Dossier
 from shoal.report.evidence_file import evidence_file
 from shoal.report.page import private_page, public_page
@@ -416,7 +417,7 @@ def _record(done: Outcome, source: Mapping[str, Any] | None, evidence: Evidence)
         },
         "input": {"records": len(original), "sha256 of cells": original.fingerprint(), **(source or {})},
         "missing values": original.missing_facts,
-        "plan": done.plan.as_mapping(),
+        "plan": recorded(done.plan),
         "seed": done.entropy,
         "steps": done.run.told,
         "evidence": evidence.as_mapping(),

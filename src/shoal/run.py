@@ -102,7 +102,7 @@ def carry_out(
             "No record is left after those with missing values were dropped. "
             "Set missing: impute, category or keep for the columns that lack values."
         )
-    run = Run(plan=plan, entropy=entropy, tell=tell, constraints=Constraints.parse(plan.constraints, before))
+    run = Run(plan=plan.ready, entropy=entropy, tell=tell, constraints=Constraints.parse(plan.constraints, before))
     records = run.finish(run.steps(run.check_input(before)))
     finished = Microdata.finished(original.rebuild(records).without_metadata().native, plan.schema)
     return Outcome(
@@ -313,5 +313,5 @@ def measured(
 def _measures(plan: Plan) -> list[Measure]:
     """All cheap measures and those that the plan names."""
     cheap = [e.cls() for kind in ("risk", "utility") for e in registered(kind) if e.cls.cheap]
-    named = {m.method_name for m in plan.measures}
-    return [m for m in cheap if m.method_name not in named] + list(plan.measures)
+    named = {m.method_name for m in plan.ready.measures}
+    return [m for m in cheap if m.method_name not in named] + list(plan.ready.measures)

@@ -18,7 +18,7 @@ follow from the fields below and their annotations.
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from functools import cache
+from functools import cache, cached_property
 from pathlib import Path
 from typing import Annotated, Any, ClassVar
 
@@ -29,6 +29,7 @@ from shoal.data.records import Variable
 from shoal.data.schema import Column, Policy, Schema
 from shoal.errors import Mistake, PlanError, plural
 from shoal.methods import spec_of
+from shoal.plan.files import with_files
 from shoal.plan.lines import dump_yaml, load_yaml, plain
 from shoal.plan.mistakes import NO_COLUMNS, in_words
 from shoal.plan.named import NamedBy, read_method, read_step
@@ -124,6 +125,15 @@ class Plan:
     @property
     def broken_rules(self) -> Policy:
         return self.edit_rules.broken_rules
+
+    @cached_property
+    def ready(self) -> "Plan":
+        """The same plan with the tables that its methods name read, and key files found, from its folder."""
+        return replace(
+            self,
+            steps=tuple(replace(step, method=with_files(step.method, self.folder)) for step in self.steps),
+            measures=tuple(with_files(measure, self.folder) for measure in self.measures),
+        )
 
     @classmethod
     def of(cls, plan: "Plan | Mapping[str, Any] | str | Path", folder: str | Path | None = None) -> "Plan":

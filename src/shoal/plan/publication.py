@@ -1,33 +1,36 @@
 """A plan as the public may see it: what was done, but nothing that only the original tells.
 
 A plan can name what it hides: a category in an order, in a hierarchy or in groups of a recoding may be the only
-trace of a person whom the release no longer shows. What stands in the plan and is a cell of the original, but of
-no released column, is withheld, from rules and what was proved of them too; so is what a method calls secret, such as
-a key. Of files only the names are told, not where they lie.
+trace of a person whom the release no longer shows. What a parameter holds is said in its annotation
+(`shoal.parameters`), and from that alone follows what of it is public. Where cells may stand, whatever is a cell
+of the original and of no released column is withheld, numbers and texts inside rules and labels too; a secret is
+withheld always; of files only the names are told, not where they lie. A parameter that does not say what it holds is
+treated as if it held cells and named files.
 """
 
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
+from datetime import UTC, datetime, timedelta
 from pathlib import PureWindowsPath
 from typing import Any
 
 import numpy as np
 
-from shoal.data.records import Records
+from shoal.data.records import Records, Variable
+from shoal.data.schema import Column
 from shoal.judges.evidence import Verdict
-from shoal.parameters import Secret, holds
+from shoal.methods import entry, registered
+from shoal.parameters import Holds, HoldsCells, KeyFile, Secret, Setting, TablePath, holds
 from shoal.plan.lines import dump_yaml, plain
 from shoal.plan.model import Plan
+from shoal.plan.sections import EditRules, Exploration
+from shoal.plan.steps import PartitionStep
 
 WITHHELD = "withheld"
 
-CELLS = ("order", "hierarchy", "groups", "other", "label", "value", "cuts", "bounds")
-"""What in the description of a column or a step can hold cells."""
-
-FILES = ("holdout", "others", "key_file")
-"""Parameters that can hold paths."""
-
+SECRET = "withheld: secret"
+"""What stands for a secret in the record: whoever carries the plan out again must bring it."""
 
 LITERAL = re.compile(
     r"""`[^`]+`|'(?P<single>[^']*)'|"(?P<double>[^"]*)"
@@ -36,23 +39,25 @@ LITERAL = re.compile(
 )
 """A number or a text in a rule; or a column's name, which may hold either."""
 
+Place = tuple[dict[str, Any], str, Holds | None]
+"""Where a value stands, its key, and what it may hold."""
+
 
 def public_yaml(plan: Plan, hidden: set[str]) -> str:
     """The plan as a file without what only the original tells (`hidden_cells`)."""
     sections = plain(plan.as_mapping())
-    for step, spec in zip(plan.steps, sections["steps"]):
-        for name, held in holds(type(step.method)).items():
-            if isinstance(held, Secret) and spec.get(name) is not None:
-                spec[name] = WITHHELD
-    for place in _places(sections):
-        for key in place.keys() & {*CELLS, *FILES}:
-            if key in FILES or (key == "hierarchy" and isinstance(place[key], str)):
-                place[key] = _without_folders(place[key])
-            elif key != "label" or "role" not in place:  # the label of a column describes it
-                place[key] = _without(place[key], hidden)
-    if rules := sections.get("constraints"):
-        rules["rules"] = [public_rule(rule, hidden) for rule in rules["rules"]]
+    for spec, key, held in _places(plan, sections):
+        spec[key] = _public(spec[key], held, hidden)
     return dump_yaml(sections)
+
+
+def recorded(plan: Plan) -> dict[str, Any]:
+    """The plan's sections for the private record, without secrets."""
+    sections: dict[str, Any] = plain(plan.as_mapping())
+    for spec, key, held in _places(plan, sections):
+        if isinstance(held, Secret) and spec[key] is not None:
+            spec[key] = SECRET
+    return sections
 
 
 def public_verdict(verdict: Verdict, hidden: set[str]) -> Verdict:
@@ -62,8 +67,122 @@ def public_verdict(verdict: Verdict, hidden: set[str]) -> Verdict:
 
 
 def public_rule(rule: str, hidden: set[str]) -> str:
-    """A rule without the numbers and texts that only the original tells."""
+    """A rule, or a label, without the numbers and texts in it that only the original tells."""
     return LITERAL.sub(lambda found: WITHHELD if _literal(found) in hidden else found[0], rule)
+
+
+def hidden_cells(plan: Plan, original: Records, released: Records) -> set[str]:
+    """What stands in the plan and is a cell of the original, and of no released column."""
+    sections = plain(plan.as_mapping())
+    texts: set[str] = set()
+    for spec, key, held in _places(plan, sections):
+        if held is None or isinstance(held, (HoldsCells, TablePath)):
+            texts |= set(_texts(spec[key]))
+    signed = {form for text in texts for form in (text, f"-{text}")}  # a rule's numbers stand without their signs
+    hidden = _among(signed, original) - _among(signed, released)
+    return {text for text in texts if {text, f"-{text}"} & hidden} - set(sections["columns"])
+
+
+def _places(plan: Plan, sections: dict[str, Any]) -> Iterator[Place]:
+    """Every place of a plan that a user fills in, with what may stand there."""
+    for name in plan.schema.columns:
+        yield from _keys(Column, sections["columns"][name])
+    for step, spec in zip(plan.steps, sections["steps"]):
+        yield from _parameters(step.method, spec)
+        if isinstance(step, PartitionStep):
+            yield from _parameters(step.replace, spec["replace"])
+    for methods, said in ((plan.requirements, "requirements"), (plan.measures, "measures")):
+        for method, spec in zip(methods, sections.get(said, ())):
+            yield from _parameters(method, spec)
+    yield from _keys(EditRules, sections.get("constraints", {}))
+    yield from _explored(sections.get("explore", {}))
+
+
+def _keys(cls: type[Any], spec: dict[str, Any]) -> Iterator[Place]:
+    yield from ((spec, key, held) for key, held in holds(cls).items() if key in spec)
+
+
+def _parameters(method: Any, spec: dict[str, Any]) -> Iterator[Place]:
+    """Those of a method, and of methods that are its parameters."""
+    for name, held in holds(type(method)).items():
+        value = getattr(method, name)
+        if hasattr(value, "method_kind"):
+            yield from _parameters(value, spec[name])
+        elif value is not None:
+            yield spec, name, held
+
+
+def _explored(spec: dict[str, Any]) -> Iterator[Place]:
+    """Ranges hold what the parameters of their names hold; steps of candidates what their methods' do."""
+    for key in spec.keys() - Exploration.model_fields:
+        held = [holds(e.cls)[key] for e in registered() if key in e.parameters]
+        yield spec, key, next((one for one in held if not isinstance(one, Setting)), Setting())
+    candidates = spec.get("method", ())
+    for step in (step for steps in candidates.values() for step in steps) if isinstance(candidates, dict) else ():
+        kind = next(kind for kind in ("partition", "mask") if kind in step)
+        known = holds(entry(kind, step[kind]).cls)
+        for key in step.keys() - {kind, "columns", "by", "small_strata"}:
+            yield step, key, known.get(key)
+
+
+def _public(value: Any, held: Holds | None, hidden: set[str]) -> Any:
+    match held:
+        case Setting():
+            return value
+        case Secret():
+            return WITHHELD
+        case KeyFile():
+            return _file_name(value)
+        case TablePath():
+            return _table(value, hidden)
+        case HoldsCells():
+            return _without(value, hidden)
+        case None:
+            return _file_name(_without(value, hidden))
+        case _:  # names of columns
+            return value
+
+
+def _table(value: Any, hidden: set[str]) -> Any:
+    """A table or a hierarchy: the name of its file, or what it holds where it stands in the plan itself."""
+    if isinstance(value, Mapping):
+        return {key: _file_name(below) if key == "file" else _without(below, hidden) for key, below in value.items()}
+    if isinstance(value, list):
+        return [_table(below, hidden) for below in value]
+    return _file_name(value) if isinstance(value, str) else type(value).__name__
+
+
+def _among(texts: set[str], records: Records) -> set[str]:
+    """Those of the texts that are cells of some column."""
+    numbers = {text: number for text in texts if (number := _number(text)) is not None}
+    return set().union(*(_in_column(texts, numbers, variable) for variable in records.variables))
+
+
+def _in_column(texts: set[str], numbers: Mapping[str, float], variable: Variable) -> set[str]:
+    if not variable.continuous:
+        present = np.unique(variable.values[~variable.missing])
+        return texts & {_text(variable.categories[code]) for code in present}
+    if variable.unit in ("date", "datetime"):
+        numbers = {text: time for text in texts if (time := _time(text, variable.unit)) is not None}
+    there = np.isin(list(numbers.values()), variable.values)
+    return {text for text, found in zip(numbers, there) if found}
+
+
+def _number(text: str) -> float | None:
+    try:
+        return float(text)
+    except ValueError:
+        return None
+
+
+def _time(text: str, unit: str) -> float | None:
+    """Days or microseconds since 1970, as records count them."""
+    try:
+        moment = datetime.fromisoformat(text).replace(tzinfo=UTC)
+    except ValueError:
+        return None
+    since = moment - datetime(1970, 1, 1, tzinfo=UTC)
+    return since / timedelta(days=1) if unit == "date" else since / timedelta(microseconds=1)
 
 
 def _literal(found: re.Match[str]) -> str | None:
@@ -73,45 +192,23 @@ def _literal(found: re.Match[str]) -> str | None:
     return _text(float(found["number"])) if found.lastgroup == "number" else found[found.lastgroup]
 
 
-def _places(sections: Any) -> Iterator[dict[str, Any]]:
-    yield from sections["columns"].values()
-    for name in ("steps", "measures"):
-        yield from sections.get(name, ())
-
-
-def hidden_cells(plan: Plan, original: Records, released: Records) -> set[str]:
-    """Cells in the plan that no released column has: categories, and the extremes of columns of numbers."""
-    sections = plain(plan.as_mapping())
-    texts = {text for place in _places(sections) for key in CELLS if key in place for text in _scalars(place[key])}
-    texts |= {text for rule in plan.constraints for found in LITERAL.finditer(rule) if (text := _literal(found))}
-    cells: set[str] = set()
-    for variable in original.variables:
-        if not variable.continuous:
-            cells |= texts & {str(category) for category in variable.categories}
-        elif not variable.missing.all():
-            cells |= texts & {_text(float(end)) for end in (np.nanmin(variable.values), np.nanmax(variable.values))}
-    shown: set[str] = set()
-    for variable in released.variables if cells else ():
-        present = np.unique(variable.values[~variable.missing]).tolist()
-        shown |= {_text(value) if variable.continuous else str(variable.categories[value]) for value in present} & cells
-    return cells - shown - set(sections["columns"])
-
-
 def _text(value: Any) -> str:
     """Equal texts for equal numbers, whether whole or not."""
     return str(int(value)) if isinstance(value, float) and value.is_integer() else str(value)
 
 
-def _scalars(value: Any) -> Iterator[str]:
+def _texts(value: Any) -> Iterator[str]:
+    """Every scalar, and every number and quoted text inside one."""
     if isinstance(value, Mapping):
         for key, below in value.items():
-            yield _text(key)
-            yield from _scalars(below)
+            yield from _texts(key)
+            yield from _texts(below)
     elif isinstance(value, list):
         for below in value:
-            yield from _scalars(below)
+            yield from _texts(below)
     else:
         yield _text(value)
+        yield from filter(None, map(_literal, LITERAL.finditer(value))) if isinstance(value, str) else ()
 
 
 def _without(value: Any, hidden: set[str]) -> Any:
@@ -121,12 +218,14 @@ def _without(value: Any, hidden: set[str]) -> Any:
     if isinstance(value, list):
         kept = [_without(below, hidden) for below in value]
         return [below for below in kept if below != WITHHELD] + [WITHHELD] * (WITHHELD in kept)
-    return WITHHELD if _text(value) in hidden else value
+    if _text(value) in hidden:
+        return WITHHELD
+    return public_rule(value, hidden) if isinstance(value, str) else value
 
 
-def _without_folders(value: Any) -> Any:
+def _file_name(value: Any) -> Any:
     if isinstance(value, Mapping):
-        return {key: _without_folders(below) for key, below in value.items()}
+        return {key: _file_name(below) for key, below in value.items()}
     if isinstance(value, list):
-        return [_without_folders(below) for below in value]
+        return [_file_name(below) for below in value]
     return PureWindowsPath(value).name if isinstance(value, str) else value  # either kind of slash

@@ -1,0 +1,37 @@
+"""Files that a plan names, found from its own folder: tables are read here, so that no method reads one."""
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from shoal.files.tables import read
+from shoal.parameters import Holds, KeyFile, TablePath, holds
+
+
+def with_files(method: Any, folder: Path) -> Any:
+    """The same method with the tables it names as tables, and the path of its key file from the plan's folder.
+
+    Raises
+    ------
+    FileError
+        If a table cannot be read.
+    """
+    changed = {}
+    for name, held in holds(type(method)).items():
+        before = getattr(method, name)
+        after = _found(before, held, folder)
+        if after is not before:
+            changed[name] = after
+    return replace(method, **changed) if changed else method
+
+
+def _found(value: Any, held: Holds | None, folder: Path) -> Any:
+    if hasattr(value, "method_kind"):
+        return with_files(value, folder)
+    if isinstance(held, TablePath) and isinstance(value, (str, Path)):
+        return read(folder / value)
+    if isinstance(held, TablePath) and isinstance(value, (list, tuple)):
+        return tuple(_found(one, held, folder) for one in value)
+    if isinstance(held, KeyFile) and value is not None:
+        return str(folder / value)
+    return value
