@@ -42,12 +42,12 @@ class Pseudonymise(Mask):
     Parameters
     ----------
     key_file
-        A file with the key as hexadecimal digits, readable by its owner only, looked up from the working
-        directory. Make one with
+        A file with the key as hexadecimal digits, readable by its owner only, looked up from the plan's
+        folder. Make one with
         `python -c "import secrets; print(secrets.token_hex(32))" > private/pseudonym.key`.
     key
-        The key itself, in hexadecimal digits; it then stands in the plan file and in the private record, and is
-        withheld from the public report.
+        The key itself, in hexadecimal digits; it then stands in the plan file, and is withheld from the report and
+        from the private record.
     length
         Hexadecimal digits of a code. A table in which two identifiers would get one code is refused.
     purpose

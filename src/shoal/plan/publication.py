@@ -29,7 +29,7 @@ from shoal.plan.steps import PartitionStep
 
 WITHHELD = "withheld"
 
-SECRET = "withheld: secret"
+NOT_RECORDED = "withheld: secret"
 """What stands for a secret in the record: whoever carries the plan out again must bring it."""
 
 LITERAL = re.compile(
@@ -56,7 +56,7 @@ def recorded(plan: Plan) -> dict[str, Any]:
     sections: dict[str, Any] = plain(plan.as_mapping())
     for spec, key, held in _places(plan, sections):
         if isinstance(held, Secret) and spec[key] is not None:
-            spec[key] = SECRET
+            spec[key] = NOT_RECORDED
     return sections
 
 
