@@ -23,8 +23,8 @@ LAYERS = """
     release
     scale
     run
-    steps
     plan
+    steps
     partition
     replace
     mask

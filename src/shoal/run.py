@@ -26,7 +26,7 @@ from shoal.kernels.arrays import Longs
 from shoal.methods import registered
 from shoal.plan import MaskStep, PartitionStep, Plan
 from shoal.privacy.base import PrivacyModel
-from shoal.step_result import StepResult
+from shoal.step_result import Grouping, StepResult
 
 EXACT = 1e-9
 """Relative change of a moment that is put down to rounding."""
@@ -126,8 +126,7 @@ class Run:
         self.tell = tell
         self.constraints = constraints
         self.told: list[dict[str, Any]] = []
-        self.groups: list[tuple[tuple[str, ...], Partition, Longs]] = []
-        self.masked: set[str] = set()
+        self.results: list[StepResult] = []
 
     def generator(self, number: int) -> np.random.Generator:
         return np.random.default_rng(np.random.SeedSequence(self.entropy, spawn_key=(number,)))
@@ -150,42 +149,13 @@ class Run:
         return records
 
     def _step(self, step: PartitionStep | MaskStep, number: int, records: Records) -> Records:
-        columns = self._columns(step)
-        rng = self.generator(number)
-
-        def progress(fraction: float) -> None:
-            self.tell(step.name, fraction)
-
-        change: StepResult
-        if isinstance(step, MaskStep):
-            change = step.method.apply(records, columns, rng, progress)
-            self.masked |= set(columns)
-            self._note(step, columns, change.facts)
-            return change.records
-        by = step.by or columns
-        part = step.method.partition(records, columns=by, seed=rng, small_strata=step.small_strata, progress=progress)
-        change = step.replace.apply(records, columns, part, rng, progress)
-        self.groups.append((columns, part, records.rows))
-        loss = part.facts.get("loss", part.information_loss(records.matrix(by)))
-        facts = {
-            "groups": part.n_groups,
-            "smallest group": part.k,
-            "largest group": int(part.sizes.max()),
-            "information loss in percent": _loss(loss, part.facts.get("lower_bound")),
-            **part.facts,
-            **change.facts,
-            "loss": loss,
-        }
-        self._note(step, columns, facts)
-        return change.records
-
-    def _columns(self, step: PartitionStep | MaskStep) -> tuple[str, ...]:
-        """The columns a step names, or those of the roles that its method is for."""
-        roles = step.method.default_roles if isinstance(step, MaskStep) else ("quasi-identifier",)
-        return step.columns or self.plan.schema.names(*roles)
-
-    def _note(self, step: PartitionStep | MaskStep, columns: tuple[str, ...], facts: Mapping[str, Any]) -> None:
-        self.told.append({"step": step.name, "columns": list(columns), **facts})
+        columns = step.columns or self.plan.schema.names(*step.default_roles)
+        result = step.carry_out(
+            records, columns, self.generator(number), lambda fraction: self.tell(step.name, fraction)
+        )
+        self.results.append(result)
+        self.told.append({"step": step.name, "columns": list(columns), **result.facts})
+        return result.records
 
     def finish(self, records: Records) -> Records:
         """Constraints restored and rounded, identifiers out, households renumbered, order shuffled."""
@@ -201,9 +171,13 @@ class Run:
             records = records.with_variables(_renumbered(records[name], rng))
         return records.take(rng.permutation(len(records))) if self.plan.output.shuffle else records
 
+    @property
+    def _groupings(self) -> list[Grouping]:
+        return [result.grouping for result in self.results if result.grouping is not None]
+
     def partition(self, rows: Longs) -> Partition | None:
         """The last partition, for the records that are still there, in their order."""
-        return _of_rows(*self.groups[-1][1:], rows) if self.groups else None
+        return self._groupings[-1].among(rows) if self._groupings else None
 
     def hidden(self, rows: Longs) -> dict[str, Partition]:
         """For each column that a step changed, the groups inside which it was replaced, as above.
@@ -212,21 +186,13 @@ class Run:
         column that masks alone changed are of one record each.
         """
         inside: dict[str, list[Partition]] = {}
-        for columns, part, at in self.groups:
-            here = _of_rows(part, at, rows)
-            for name in columns:
+        for grouping in self._groupings:
+            here = grouping.among(rows)
+            for name in grouping.columns:
                 inside.setdefault(name, []).append(here)
         alone = Partition(labels=np.arange(len(rows), dtype=np.int32))
-        return dict.fromkeys(sorted(self.masked), alone) | {name: meet(parts) for name, parts in inside.items()}
-
-
-def _of_rows(part: Partition, at: Longs, rows: Longs) -> Partition:
-    """A partition of the records `at`, for those of them that are left, in their order."""
-    if len(rows) == len(at) and (rows == at).all():
-        return part
-    place = np.full(int(at.max()) + 1, -1)
-    place[at] = np.arange(len(at))
-    return Partition.of(part.labels[place[rows]])
+        masked = {name for result in self.results for name in result.masked}
+        return dict.fromkeys(sorted(masked), alone) | {name: meet(parts) for name, parts in inside.items()}
 
 
 def judged(
@@ -280,11 +246,6 @@ def _moments_moved(before: Records, after: Records) -> dict[str, Any]:
         "exact means survive": means <= EXACT,
         "exact covariances survive": covariances <= EXACT,
     }
-
-
-def _loss(loss: float, bound: float | None) -> str:
-    """'loss 4.74, at best 4.65': what was reached, and what no partition could go below."""
-    return f"loss {loss:.4g}" + ("" if bound is None else f", at best {bound:.4g}")
 
 
 def _renumbered(variable: Any, rng: np.random.Generator) -> Any:

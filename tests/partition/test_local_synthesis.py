@@ -35,8 +35,7 @@ def test_groups_are_those_of_the_mixture_on_the_continuous_columns():
     part = LocalSynthesis(k=30, groups=2, models=("VVI",)).partition(data, seed=3)
     alone = GaussianMixture(k=30, groups=2, models=("VVI",)).partition(data, columns=["x", "y"], seed=3)
     assert part.labels.tolist() == alone.labels.tolist()
-    bounds = {"loss", "lower_bound"}  # of the whole table, which the mixture does not know
-    assert part.facts["mixture"] == {key: fact for key, fact in alone.facts.items() if key not in bounds}
+    assert part.facts["mixture"] == alone.facts
     assert part.facts["latent classes"]["classes"] == 2
     assert part.facts["latent classes"]["covariates"] == ["x", "y"]
     assert part.model.columns == ("q0", "q1", "q2")

@@ -33,7 +33,7 @@ def test_the_partition_gives_k_and_its_loss():
     found = shoal.LowerBound().measure(x, x, partition=part)
     assert found.details["k"] == 4
     assert found.details["loss of the partition"] == pytest.approx(part.information_loss(standardised(x)))
-    assert found.value == pytest.approx(part.facts["lower_bound"])
+    assert found.value == pytest.approx(part.lower_bound)
 
 
 def test_what_cannot_be_bounded_says_why():
@@ -47,11 +47,11 @@ def test_what_cannot_be_bounded_says_why():
 def test_every_partition_tells_its_loss_and_bound(method):
     x = np.random.default_rng(4).normal(size=(100, 3))
     part = method.partition(x, seed=1)
-    assert 0 < part.facts["lower_bound"] <= part.facts["loss"]
-    assert part.facts["loss"] == pytest.approx(part.information_loss(standardised(x)))
+    assert 0 < part.lower_bound <= part.loss
+    assert part.loss == pytest.approx(part.information_loss(standardised(x)))
 
 
 def test_a_partition_of_one_record_a_group_has_no_bound():
     part = shoal.MDAV(k=1).partition(np.arange(9.0))
     assert isinstance(part, Partition)
-    assert "lower_bound" not in part.facts
+    assert part.lower_bound is None

@@ -48,11 +48,16 @@ class Partition:
         What the record should tell about how the groups came about; JSON-able, no cell's value.
     model
         What a replacement needs beyond the labels (a fitted mixture, membership weights); None for most.
+    loss, lower_bound
+        Information loss of the partition, and what no partition of the records into groups of so many could go
+        below, in percent; None where they were not computed.
     """
 
     labels: Ints
     facts: Mapping[str, Any] = field(default_factory=dict)
     model: Any = None
+    loss: float | None = None
+    lower_bound: float | None = None
 
     def __post_init__(self) -> None:
         given = np.asarray(self.labels)

@@ -2,6 +2,7 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any, ClassVar, Literal
 
 import numpy as np
@@ -91,7 +92,7 @@ class Partitioner(ABC):
         return self._with_bound(part, records, columns)
 
     def _with_bound(self, part: Partition, records: Records, columns: Sequence[str]) -> Partition:
-        """The loss of the partition and what no partition could go below, in percent, among its facts.
+        """The loss of the partition and what no partition could go below, in percent.
 
         Only where a k is promised and the bound is cheap; the measure `lower-bound` gives it for any table.
         """
@@ -101,8 +102,7 @@ class Partitioner(ABC):
         spread = float(((x - x.mean(axis=0)) ** 2).sum()) if x.size else 0.0
         if not affordable or spread == 0:
             return part
-        bounds = {"loss": part.information_loss(x), "lower_bound": 100 * neighbour_bound(x, k) / spread}
-        return Partition(labels=part.labels, facts={**part.facts, **bounds}, model=part.model)
+        return replace(part, loss=part.information_loss(x), lower_bound=100 * neighbour_bound(x, k) / spread)
 
     def _by_stratum(
         self, records: Records, columns: Sequence[str], strata: Longs, rng: np.random.Generator, progress: Progress

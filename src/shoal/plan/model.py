@@ -34,7 +34,7 @@ from shoal.plan.lines import dump_yaml, load_yaml, plain
 from shoal.plan.mistakes import NO_COLUMNS, in_words
 from shoal.plan.named import NamedBy, read_method, read_step
 from shoal.plan.sections import EditRules, Exploration, Output
-from shoal.plan.steps import MaskStep, PartitionStep
+from shoal.steps import MaskStep, PartitionStep
 
 NOBODY = (
     "no column is a quasi-identifier, so every privacy requirement would hold emptily. "

@@ -16,7 +16,7 @@ from pydantic_core import CoreSchema, core_schema
 from shoal.errors import InputError, Mistake, ParameterError, PlanError, quoted, unknown
 from shoal.methods import Entry, build, registered, spec_of
 from shoal.plan.lines import plain
-from shoal.plan.steps import MaskStep, PartitionStep, SmallStrata
+from shoal.steps import MaskStep, PartitionStep, SmallStrata
 
 EXAMPLES = {"partition": "mdav", "privacy": "k-anonymity", "risk": "distance-linkage"}
 """A method of each kind, to show how one is named."""
