@@ -25,7 +25,7 @@ from shoal.parameters import Holds, HoldsCells, KeyFile, Secret, Setting, TableP
 from shoal.plan.lines import dump_yaml, plain
 from shoal.plan.model import Plan
 from shoal.plan.sections import EditRules, Exploration
-from shoal.plan.steps import PartitionStep
+from shoal.steps import PartitionStep
 
 WITHHELD = "withheld"
 
