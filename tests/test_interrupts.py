@@ -31,7 +31,7 @@ def ended(module: str, folder: Path, *, ignored: bool = False) -> subprocess.Com
 
 
 @pytest.mark.parametrize(
-    "module", ["click", "shoal.cli.commands", "polars", "shoal.release", "shoal.partition.mdav", "shoal.data.examples"]
+    "module", ["click", "shoal.cli.commands", "polars", "shoal.protect", "shoal.partition.mdav", "shoal.data.examples"]
 )
 def test_while_libraries_are_imported(module: str, tmp_path: Path) -> None:
     done = ended(module, tmp_path)
@@ -50,12 +50,13 @@ def test_while_it_works(tmp_path: Path) -> None:
     """A step that interrupts its own process: the directory is left as it was."""
     program = f"""
 import os, signal, sys
-import shoal.release
-whole = shoal.release.write_json
+import shoal.publish
+publish = sys.modules["shoal.publish"]
+whole = publish.write_json
 def write_json(*content):
     whole(*content)
     os.kill(os.getpid(), signal.SIGINT)
-shoal.release.write_json = write_json
+publish.write_json = write_json
 sys.argv = ["shoal", "demo", "--records", "30", "--out", {str(tmp_path / "demo")!r}]
 from shoal.__main__ import main
 main()

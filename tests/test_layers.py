@@ -15,11 +15,11 @@ LAYERS = """
     __main__
     cli
     studio
-    report estimators combine
-    publish
-    ledger
     frontier
     protect audit assess
+    publish
+    ledger
+    report estimators combine
     release
     scale
     run
@@ -52,13 +52,8 @@ TO_MEND = {
     ("privacy", "risk"),
     ("mask", "privacy"),
     ("utility", "partition"),
-    ("report", "plan"),
-    ("release", "report"),
-    ("release", "run"),
     ("risk", "partition"),
     ("mask", "partition"),
-    ("frontier", "release"),
-    ("frontier", "report"),
     ("files", "judges"),
     ("mask", "replace"),
     ("partition", "constraints"),

@@ -75,7 +75,9 @@ def test_the_record_and_the_report_say_what_was_attainable(tmp_path: Path) -> No
     assert 0 < step["lower_bound"] <= step["loss"]
     said = f"loss {step['loss']:.4g}, at best {step['lower_bound']:.4g}"
     assert step["information loss in percent"] == said
-    assert said in (release.write(tmp_path / "out") / "release" / "report.html").read_text()
+    out = release.write(tmp_path / "out")
+    assert said in (out / "private" / "report.html").read_text()
+    assert said not in (out / "release" / "report.html").read_text()  # the loss depends on the original
 
 
 def test_exact_methods_say_which_promises_survive_the_constraints() -> None:
@@ -128,10 +130,11 @@ def test_the_directory_and_who_may_read_it(tmp_path: Path) -> None:
 def test_what_the_report_says_stands_in_the_evidence_too(tmp_path: Path) -> None:
     out = shoal.protect(people(), plan(), seed=1).write(tmp_path / "out")
     evidence = json.loads((out / "release" / "evidence.json").read_text())
-    assert evidence["version"] == 1
+    assert evidence["version"] == 2
     assert evidence["requirements"][0]["holds"] is True
-    assert {m["measure"]: m["original"] for m in evidence["measures"]}["prosecutor"] == 1.0
-    assert evidence["released unchanged"] == ["illness"]
+    private = json.loads((out / "private" / "evidence.json").read_text())
+    assert {m["measure"]: m["original"] for m in private["measures"]}["prosecutor"] == 1.0
+    assert evidence["left as they came"] == private["private"]["released unchanged"] == ["illness"]
     assert "partition: mdav" in evidence["plan"]
     assert evidence["sha256"]["data.csv"] == hashlib.sha256((out / "release" / "data.csv").read_bytes()).hexdigest()
 
@@ -167,8 +170,9 @@ def test_tables_and_paths_stand_in_no_title() -> None:
 
 def test_the_evidence_obeys_its_schema_and_shows_what_the_page_shows(tmp_path: Path) -> None:
     out = shoal.protect(people(), plan(measures=[{"utility": "sse"}]), seed=1).write(tmp_path / "out")
-    evidence = json.loads((out / "release" / "evidence.json").read_text())
-    TypeAdapter(EvidenceFile).validate_json(json.dumps(evidence), strict=True)
+    for folder in ("private", "release"):
+        evidence = json.loads((out / folder / "evidence.json").read_text())
+        TypeAdapter(EvidenceFile).validate_json(json.dumps(evidence), strict=True)
     schema = evidence_schema()
     assert set(schema["properties"]) == set(schema["required"]) == set(evidence)
     assert schema["additionalProperties"] is False
@@ -176,9 +180,11 @@ def test_the_evidence_obeys_its_schema_and_shows_what_the_page_shows(tmp_path: P
     assert [column["name"] for column in evidence["columns"]] == ["age", "income", "illness"]
     assert evidence["not released"] == ["name"]
     assert evidence["steps"][0]["step"] == "mdav + centroid"
-    page = (out / "release" / "report.html").read_text()
-    for key, told in evidence["steps"][0]["facts"].items():
-        assert f"<dt>{key}</dt><dd>{told}</dd>" in page
+    for folder in ("private", "release"):
+        evidence = json.loads((out / folder / "evidence.json").read_text())
+        page = (out / folder / "report.html").read_text()
+        for key, text in evidence["steps"][0]["facts"].items():
+            assert f"<dt>{key}</dt><dd>{text}</dd>" in page
 
 
 def test_the_same_seed_gives_the_same_bytes(tmp_path: Path) -> None:
@@ -251,7 +257,7 @@ def test_a_file_that_loses_a_column_is_refused(tmp_path: Path, monkeypatch: pyte
     def forgetful(table: Any, path: Path, **_: Any) -> None:
         table.frame.with_columns(illness=pl.lit("a")).write_csv(path)
 
-    monkeypatch.setattr("shoal.release.write_table", forgetful)
+    monkeypatch.setattr(sys.modules["shoal.publish"], "write_table", forgetful)
     with pytest.raises(FileError, match="csv does not keep 1 column as released: 'illness'"):
         release.write(tmp_path / "out")
     assert list(tmp_path.iterdir()) == []
@@ -263,7 +269,7 @@ def test_a_proof_that_fails_on_the_file_leaves_nothing(tmp_path: Path, monkeypat
     def damaged(table: Any, path: Path, **_: Any) -> None:
         table.frame.with_columns(age=pl.int_range(pl.len())).write_csv(path)
 
-    monkeypatch.setattr("shoal.release.write_table", damaged)
+    monkeypatch.setattr(sys.modules["shoal.publish"], "write_table", damaged)
     with pytest.raises(Refused, match="4-anonymity does not hold"):
         release.write(tmp_path / "out")
     assert list(tmp_path.iterdir()) == []

@@ -15,9 +15,10 @@ from types import ModuleType
 from typing import Any
 
 _HOMES = {
-    "protect": "release",
-    "assess": "release",
-    "audit": "release",
+    "protect": "protect",
+    "publish": "publish",
+    "assess": "assess",
+    "audit": "audit",
     "Release": "release",
     "Plan": "plan",
     "Microdata": "data.microdata",

@@ -1,5 +1,7 @@
 """Written by docs/generate.py: the names of the package and where they are made."""
 
+from shoal.assess import assess as assess
+from shoal.audit import audit as audit
 from shoal.combine import combine as combine
 from shoal.combine import combine_tables as combine_tables
 from shoal.data.examples import example as example
@@ -57,10 +59,9 @@ from shoal.privacy.nt_closeness import NTCloseness as NTCloseness
 from shoal.privacy.p_sensitivity import PSensitivity as PSensitivity
 from shoal.privacy.probabilistic_k_anonymity import ProbabilisticKAnonymity as ProbabilisticKAnonymity
 from shoal.privacy.t_closeness import TCloseness as TCloseness
+from shoal.protect import protect as protect
+from shoal.publish import publish as publish
 from shoal.release import Release as Release
-from shoal.release import assess as assess
-from shoal.release import audit as audit
-from shoal.release import protect as protect
 from shoal.replace.cart import Cart as Cart
 from shoal.replace.centroid import Centroid as Centroid
 from shoal.replace.class_conditional import ClassConditional as ClassConditional

@@ -1,7 +1,8 @@
 """The command `shoal`, and `python -m shoal`.
 
-A Ctrl-C that arrives while libraries are being imported can end in a traceback, or be swallowed by an import that
-catches everything. Until the imports are done nothing has been written, so it ends the program there and then.
+A Ctrl-C, or the request of a system to end (SIGTERM), that arrives while libraries are being imported can end in a
+traceback, or be swallowed by an import that catches everything. Until the imports are done nothing has been written,
+so it ends the program there and then.
 """
 
 import os
@@ -13,9 +14,10 @@ from shoal.errors import INTERRUPTED
 
 
 def main() -> None:
-    """Run a command, quiet about Ctrl-C from the first moment."""
-    if signal.getsignal(signal.SIGINT) is signal.default_int_handler:  # not where it is ignored, as under nohup
-        signal.signal(signal.SIGINT, _leave)
+    """Run a command, quiet about being interrupted from the first moment."""
+    for number in (signal.SIGINT, signal.SIGTERM):
+        if signal.getsignal(number) in (signal.default_int_handler, signal.SIG_DFL):  # not ignored, as under nohup
+            signal.signal(number, _leave)
     from shoal.cli import main as run
 
     try:

@@ -34,13 +34,13 @@ from threading import Thread
 from typing import Any
 
 import shoal
+from shoal.assess import assess
 from shoal.data.microdata import Microdata
 from shoal.errors import InputError, PlanError, ShoalError, unknown
 from shoal.files.atomic import atomic_file
 from shoal.methods import entry, registered
 from shoal.plan import Plan
 from shoal.plan.lines import dump_yaml
-from shoal.release import assess
 from shoal.report.frontier_page import frontier_page
 
 DEFAULT_RISK = "distance-linkage"

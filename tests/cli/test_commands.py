@@ -135,7 +135,7 @@ def test_an_unexpected_error_shows_no_cell(run: Run, files: Path, monkeypatch: p
     def broken(*_: Any, **__: Any) -> None:
         raise RuntimeError("the value 424242 of a cell")
 
-    monkeypatch.setattr("shoal.release.protect", broken)
+    monkeypatch.setattr(shoal, "protect", broken, raising=False)
     status, _, err = protect(run, files)
     assert status == 1
     assert "424242" not in err
@@ -205,10 +205,25 @@ def test_explore_and_compare(run: Run, files: Path) -> None:
     status, _, err = run("compare", files / "out3", files / "out4")
     assert status == 2
     assert "are releases of different tables: the one has" in err
-    (files / "out4" / "release" / "evidence.json").write_text("{}")
-    status, _, err = run("compare", files / "out3", files / "out4")
-    assert status == 2
-    assert "cannot be read as the record of an assessed release" in err
+    assert "private: not to leave the building" in (files / "page.html").read_text()
+
+
+@pytest.mark.parametrize(
+    "content", ["{}", "[" * 100_000, '{"version": 3}', '{"version": 2, "requirements": [1], "measures": []}', "\0"]
+)
+def test_evidence_that_is_none_is_not_compared(run: Run, files: Path, content: str) -> None:
+    assert protect(run, files)[0] == 0
+    (files / "out" / "private" / "evidence.json").write_text(content)
+    status, _, err = run("compare", files / "out")
+    assert (status, len(err.strip().splitlines())) == (2, 1)
+    assert "cannot be" in err
+
+
+def test_without_private_folders_the_public_evidence_is_compared(run: Run, files: Path) -> None:
+    assert protect(run, files)[0] == 0
+    (files / "out" / "private" / "evidence.json").unlink()
+    status, out, _ = run("--json", "compare", files / "out")
+    assert (status, json.loads(out)["private"]) == (0, False)
 
 
 def test_an_exploration_does_not_write_into_a_release(run: Run, files: Path) -> None:
@@ -225,7 +240,8 @@ def test_a_report_shows_only_the_exploration_that_its_plan_is_of(run: Run, files
     assert run("explore", files / "in.csv", "--plan", files / "ranges.yaml", "--out", files / "tried")[0] == 0
     tried = ("--exploration", files / "tried")
     assert protect(run, files, *tried)[0] == 0
-    assert "mdav k=4" in (files / "out" / "release" / "report.html").read_text()
+    assert "mdav k=4" in (files / "out" / "private" / "report.html").read_text()
+    assert "mdav k=4" not in (files / "out" / "release" / "report.html").read_text()
     (files / "plan.yaml").write_text(PLAN.replace("k: 3", "k: 6"))
     status, _, err = protect(run, files, "--overwrite", *tried)
     assert (status, "has the steps of this plan" in err) == (2, True)

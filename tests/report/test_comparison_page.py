@@ -47,5 +47,5 @@ def test_a_gap_says_what_it_is_and_never_reads_as_no_risk():
     page = comparison_page({"a": PLAIN, "b": OTHER})
 
     assert page.count("<small>not required</small>") == 2
-    assert page.count("<small>not measured</small>") == 1
+    assert page.count("<small>no figure</small>") == 1
     assert "<small>none</small>" not in page

@@ -12,7 +12,7 @@ import pytest
 
 import shoal
 from shoal.methods import registered
-from shoal.report.content import figure
+from shoal.report.forms import figure
 
 COLUMNS = {
     "age": {"role": "quasi-identifier", "decimals": 2},
@@ -100,7 +100,7 @@ def test_the_verdict_comes_first_and_what_was_not_measured_is_said(tmp_path: Pat
 def test_what_a_synthesis_kept_is_on_the_page(tmp_path: Path, replace: Any) -> None:
     steps = [{"partition": "mdav", "k": 12, "columns": ["income", "spend"], "replace": replace}]
     release = shoal.protect(people(60), {"columns": COLUMNS, "steps": steps}, seed=1)
-    page = (release.write(tmp_path / "out") / "release" / "report.html").read_text()
+    page = (release.write(tmp_path / "out") / "private" / "report.html").read_text()
     for label in (
         "largest relative error inside a group: covariances",
         "largest relative error overall: means",

@@ -5,6 +5,6 @@ Exit statuses: 0 done, 1 unexpected error, 2 wrong use or bad input, 3 a require
 """
 
 from shoal.cli.commands import cli
-from shoal.cli.ending import main
+from shoal.cli.main import main
 
 __all__ = ["cli", "main"]

@@ -1,14 +1,22 @@
-"""Writing so that an interrupted run leaves either the old state or the new, never half of one."""
+"""Writing so that an interrupted run leaves either the old state or the new, never half of one.
+
+What is being written stands beside its place under a hidden name, locked by the run that writes it. A run that was
+killed leaves it there unlocked; the next run to the same place takes it away.
+"""
 
 import ctypes
+import glob
 import os
 import shutil
 import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager, nullcontext, suppress
 from pathlib import Path
 
 from shoal.errors import FileError
+
+UNFINISHED = ".shoal-"
+"""In the names of what is being written."""
 
 RENAME_EXCHANGE = 2
 AT_FDCWD = -100
@@ -21,17 +29,19 @@ def atomic_file(path: Path, mode: int = 0o644) -> Iterator[Path]:
     if path.is_dir():
         raise FileError(f"Output '{path}' is a directory. Name a file.")
     try:
-        handle, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
+        _sweep(path)
+        handle, name = tempfile.mkstemp(prefix=_prefix(path), dir=path.parent)
     except OSError as error:
         raise _unwritten(path, error) from None
     os.close(handle)
     temporary = Path(name)
     try:
-        yield temporary
-        temporary.chmod(mode)
-        _sync(temporary)
-        temporary.replace(path)
-        _sync(path.parent)
+        with _locked(temporary):
+            yield temporary
+            temporary.chmod(mode)
+            _sync(temporary)
+            temporary.replace(path)
+            _sync(path.parent)
     except OSError as error:
         raise _unwritten(path, error) from None
     finally:
@@ -47,29 +57,84 @@ def atomic_directory(path: Path, *, overwrite: bool = False) -> Iterator[Path]:
     FileError
         If the directory is there already and not empty, or its parent cannot be written.
     """
-    if path.resolve() == Path.cwd():
+    path = resolved(path)  # what a link points to is replaced, not the link
+    if path == Path.cwd():
         raise FileError(f"Output '{path}' is the directory you are in, which cannot be replaced. Name a new one.")
-    path = path.resolve()  # what a link points to is replaced, not the link
     if path.exists() and (not path.is_dir() or any(path.iterdir())) and not overwrite:
         raise FileError(f"Output '{path}' exists and is not empty. Name another directory or allow overwriting.")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        temporary = Path(tempfile.mkdtemp(prefix=f".{path.name}.", dir=path.parent))
+        _sweep(path)
+        temporary = Path(tempfile.mkdtemp(prefix=_prefix(path), dir=path.parent))
     except OSError as error:
         raise _unwritten(path, error) from None
     try:
-        yield temporary
-        for written in sorted(temporary.rglob("*")):
-            _sync(written)
-        temporary.chmod(0o755)
-        _put_in_place(temporary, path, overwrite=overwrite)
-        _sync(path.parent)
+        with _locked(temporary):
+            yield temporary
+            for written in sorted(temporary.rglob("*")):
+                _sync(written)
+            temporary.chmod(0o755)
+            _put_in_place(temporary, path, overwrite=overwrite)
+            _sync(path.parent)
     except OSError as error:
         raise _unwritten(path, error) from None
     except FileError as error:  # of a file inside: name the place that the user knows
         raise FileError(str(error).replace(str(temporary), str(path))) from None
     finally:
         shutil.rmtree(temporary, ignore_errors=True)  # after an exchange this is the old state
+
+
+def resolved(path: Path) -> Path:
+    """The place that a path and its links lead to.
+
+    Raises
+    ------
+    FileError
+        If they lead nowhere.
+    """
+    try:
+        return path.resolve()
+    except (OSError, RuntimeError):  # links in a circle; a name that no system takes
+        raise FileError(f"Output '{path}' leads to no place that can be written. Choose another.") from None
+
+
+def _prefix(path: Path) -> str:
+    return f".{path.name}{UNFINISHED}"
+
+
+def _sweep(path: Path) -> None:
+    """Take away what runs left behind that were killed while they wrote to this place."""
+    for left in path.parent.glob(f"{glob.escape(_prefix(path))}*"):
+        with suppress(OSError), _locked(left, wait=False):  # it cannot be locked while a run is at it
+            if left.is_dir() and not left.is_symlink():
+                shutil.rmtree(left)
+            else:
+                left.unlink(missing_ok=True)
+
+
+@contextmanager
+def _locked(path: Path, *, wait: bool = True) -> Iterator[None]:
+    """Hold a lock on a file or folder, which a system lets go of when the process ends, however it ends.
+
+    Raises
+    ------
+    OSError
+        If another process holds it and it is not waited for, or if the system has no such locks.
+    """
+    try:
+        import fcntl
+    except ImportError:  # as on Windows
+        if not wait:
+            raise OSError("no locks") from None
+        yield
+        return
+    handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW)
+    try:
+        with suppress(OSError) if wait else nullcontext():  # a file system without locks
+            fcntl.flock(handle, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
+        yield
+    finally:
+        os.close(handle)
 
 
 def _unwritten(path: Path, error: OSError) -> FileError:

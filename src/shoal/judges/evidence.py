@@ -19,7 +19,7 @@ import numpy as np
 from shoal.facts import Band, Better, ByColumn, Facts, Figure, Interval, private_form, public_form
 from shoal.kernels.arrays import Floats
 
-RECORD_VERSION = 1
+RECORD_VERSION = 2
 """Version of the layout of record.json and evidence.json."""
 
 

@@ -1,28 +1,47 @@
-"""evidence.json: everything the public page shows, for programs, and the JSON schema that it obeys."""
+"""evidence.json: everything that a report shows, for programs, and the JSON schema that it obeys.
+
+There are two. The public one is a function of the released table, of the plan as published, and of facts in their
+public form: what depends on the original stands there in bands that no single person moves a figure out of, or not
+at all. Where a step spent differential privacy not even bands are shown, for a band was not paid for. The private one
+holds every figure as it is.
+
+A page is drawn from one of them and from nothing else, so a page tells no more than its file.
+"""
 
 from collections.abc import Mapping
 from typing import Any, Literal, NotRequired, cast
 
+import numpy as np
 from pydantic import ConfigDict, TypeAdapter, with_config
 from typing_extensions import TypedDict
 
-from shoal.judges.evidence import RECORD_VERSION, Evidence, as_json, rounded
-from shoal.report.content import columns_of, in_words, removed, threshold_of, unchanged
-from shoal.report.dossier import Dossier
+from shoal.facts import losses, private_form, public_form
+from shoal.judges.evidence import RECORD_VERSION, Finding, as_json, rounded
+from shoal.plan.lines import dump_yaml
+from shoal.release import ColumnAccount, Release, StepAccount
+from shoal.report.forms import in_words, jsonable, without_bands
 
 CLOSED = ConfigDict(extra="forbid")
 
+RISKIEST = 20
+"""Records that the private evidence lists, for each measure that has a risk by record."""
 
-@with_config(CLOSED)
+
+Bound = TypedDict("Bound", {"at most": NotRequired[float], "at least": NotRequired[float], "unit": NotRequired[str]})
+"""A band: all that is told of a figure that depends on the original."""
+with_config(CLOSED)(Bound)
+
+
 class Requirement(TypedDict):
-    """A requirement, and whether it was proved."""
-
     requirement: str
     holds: bool
     required: float
     achieved: float | None
     sentence: str
     facts: dict[str, Any]
+
+
+with_config(CLOSED)(Requirement)
 
 
 @with_config(CLOSED)
@@ -34,25 +53,28 @@ class Estimate(TypedDict):
     confidence: float
 
 
-@with_config(CLOSED)
-class Figure(TypedDict):
-    """A figure of risk or loss; null with a reason where it could not be computed.
+Figure = TypedDict(
+    "Figure",
+    {
+        "measure": str,
+        "title": str,
+        "value": float | Bound | None,
+        "original": float | Bound | None,
+        "unit": str,
+        "limits": tuple[float, float | None],
+        "better": Literal["lower", "higher"],
+        "sentence": str,
+        "reason": str,
+        "interval": Estimate | None,
+        "by column": dict[str, Any] | None,
+        "facts": dict[str, Any],
+    },
+)
+"""A figure of risk or loss: as it is, in a band, or null where it could not be computed or is private.
 
-    `original` is a risk's figure on the original table as if it were released; null where it was not taken.
-    """
-
-    measure: str
-    title: str
-    value: float | None
-    unit: str
-    original: float | None
-    limits: tuple[float, float | None]
-    better: Literal["lower", "higher"]
-    sentence: str
-    reason: str
-    interval: Estimate | None
-    by_column: dict[str, Any] | None
-    facts: dict[str, Any]
+`original` is a risk's figure on the original table as if it were released; null where it was not taken or is private.
+"""
+with_config(CLOSED)(Figure)
 
 
 @with_config(CLOSED)
@@ -68,7 +90,7 @@ class Bin(TypedDict):
 
 @with_config(CLOSED)
 class Distribution(TypedDict):
-    """Shares in bins. Those of few records are left out; the outer ones hold everything beyond them."""
+    """Shares in bins."""
 
     scale: Literal["quantitative", "temporal", "nominal"]
     bins: list[Bin]
@@ -76,7 +98,7 @@ class Distribution(TypedDict):
 
 @with_config(CLOSED)
 class ReleasedColumn(TypedDict):
-    """A released column; no distribution where it would tell of few records."""
+    """A released column; no distribution where no cell of it is known."""
 
     name: str
     label: str
@@ -87,9 +109,10 @@ class ReleasedColumn(TypedDict):
 
 @with_config(CLOSED)
 class Step(TypedDict):
-    """What a step did, in the words of the page: figures as texts, counts of few records as 'fewer than 5'."""
+    """What a step did, in the words of the page: figures as texts."""
 
     step: str
+    columns: list[str]
     facts: dict[str, str]
 
 
@@ -116,69 +139,153 @@ class Exploration(TypedDict):
     points: list[Candidate]
 
 
+@with_config(CLOSED)
+class Riskiest(TypedDict):
+    """The records at highest risk, by rows of the original from 1, and their risk."""
+
+    title: str
+    rows: list[int]
+    risk: list[float]
+
+
+Private = TypedDict(
+    "Private",
+    {
+        "seed": str,
+        "released unchanged": list[str],
+        "missing values": dict[str, str],
+        "riskiest": list[Riskiest],
+        "exploration": Exploration | None,
+    },
+)
+"""What only those may see who may see everything."""
+with_config(CLOSED)(Private)
+
+
 EvidenceFile = TypedDict(
     "EvidenceFile",
     {
-        "version": Literal[1],
+        "version": Literal[2],
+        "of the original": str,
         "records": int,
         "requirements": list[Requirement],
         "measures": list[Figure],
         "columns": list[ReleasedColumn],
-        "released unchanged": list[str],
+        "left as they came": list[str],
         "not released": list[str],
         "steps": list[Step],
         "plan": str,
-        "exploration": Exploration | None,
         "versions": dict[str, str],
         "sha256": dict[str, str],
+        "private": Private | None,
     },
 )
 with_config(CLOSED)(EvidenceFile)
 
 
-def evidence_file(
-    dossier: Dossier, *, files: Mapping[str, str], frontier: Mapping[str, Any] | None = None
-) -> dict[str, Any]:
-    """The content of evidence.json, as safe to publish as the public page.
+IN_BANDS = "What depends on the original is shown in bands in which it stays whoever is left out, or not at all."
+NOT_AT_ALL = "Nothing that depends on the original is shown but what was paid for with differential privacy."
+AS_IT_IS = "All figures are shown as they are; this is not to leave the building."
+"""What is told of the original."""
+
+
+def public_evidence(release: Release, *, files: Mapping[str, str]) -> dict[str, Any]:
+    """The content of release/evidence.json.
 
     Parameters
     ----------
     files
         SHA-256 of the released files by name.
+    """
+    account = release.account
+    bought = any(True for step in account.steps for _ in losses(step.facts))
+    shown = without_bands if bought else jsonable
+    verdicts = [
+        {**form, "sentence": form["sentence"].replace(repr(form["requirement"]), repr(name)), "requirement": name}
+        for form, name in zip((verdict.public_form() for verdict in release.evidence.verdicts), account.requirements)
+    ]
+    before = {finding.title: finding.public_value for finding in account.before}
+    content = {
+        **_of_both(release),
+        "of the original": NOT_AT_ALL if bought else IN_BANDS,
+        "requirements": shown(verdicts),
+        "measures": rounded(
+            shown([{**f.public_form(), "original": before.get(f.title)} for f in release.evidence.findings])
+        ),
+        "columns": [_column(column, column.released) for column in account.columns],
+        "steps": [_step(step, shown(public_form(step.facts))) for step in account.steps],
+        "plan": account.plan_text,
+        "sha256": files,
+        "private": None,
+    }
+    return cast(dict[str, Any], as_json(content))
+
+
+def private_evidence(release: Release, *, frontier: Mapping[str, Any] | None = None) -> dict[str, Any]:
+    """The content of private/evidence.json.
+
+    Parameters
+    ----------
     frontier
         The content of frontier.json, if the plan was chosen by an exploration.
     """
-    told = Evidence(verdicts=dossier.public_verdicts, findings=dossier.findings).as_mapping()
-    threshold = threshold_of(dossier)
-    steps = [in_words(facts, threshold, len(dossier.original)) for facts in dossier.steps]
-    return cast(
-        dict[str, Any],
-        as_json(
-            {
-                "version": RECORD_VERSION,
-                "records": len(dossier.released),
-                "requirements": told["requirements"],
-                "measures": rounded(
-                    [{**figure, "original": dossier.figure_before(figure["title"])} for figure in told["measures"]]
-                ),
-                "columns": columns_of(dossier, threshold, public=True),
-                "released unchanged": unchanged(dossier),
-                "not released": removed(dossier),
-                "steps": [{"step": name, "facts": dict(facts)} for name, facts in steps],
-                "plan": dossier.public_plan,
-                "exploration": None
-                if frontier is None
-                else {
-                    **{key: frontier[key] for key in Exploration.__annotations__},
-                    "points": rounded(
-                        [{key: point[key] for key in Candidate.__annotations__} for point in frontier["points"]]
-                    ),
-                },
-                "versions": dossier.versions,
-                "sha256": files,
-            }
-        ),
-    )
+    account = release.account
+    before = {finding.title: finding.value for finding in account.before}
+    content = {
+        **_of_both(release),
+        "of the original": AS_IT_IS,
+        "requirements": [verdict.private_form() for verdict in release.evidence.verdicts],
+        "measures": [{**f.private_form(), "original": before.get(f.title)} for f in release.evidence.findings],
+        "columns": [_column(column, column.both or column.released) for column in account.columns],
+        "steps": [_step(step, private_form(step.facts)) for step in account.steps],
+        "plan": dump_yaml(release.record["plan"]),
+        "sha256": {},
+        "private": {
+            "seed": str(account.seed),
+            "released unchanged": account.unchanged,
+            "missing values": in_words(account.missing),
+            "riskiest": [_riskiest(f, release) for f in release.evidence.findings if f.record_risk is not None],
+            "exploration": None if frontier is None else _explored(frontier),
+        },
+    }
+    return cast(dict[str, Any], as_json(content))
+
+
+def _of_both(release: Release) -> dict[str, Any]:
+    account = release.account
+    return {
+        "version": RECORD_VERSION,
+        "records": len(release.table),
+        "left as they came": account.untouched,
+        "not released": account.not_released,
+        "versions": account.versions,
+    }
+
+
+def _column(column: ColumnAccount, shown: Any) -> dict[str, Any]:
+    return {
+        "name": column.name,
+        "label": column.label,
+        "role": column.role,
+        "level": column.level,
+        "distribution": None if shown is None else shown.as_mapping(),
+    }
+
+
+def _step(step: StepAccount, facts: Mapping[str, Any]) -> dict[str, Any]:
+    return {"step": step.step, "columns": step.columns, "facts": in_words(facts)}
+
+
+def _riskiest(finding: Finding, release: Release) -> dict[str, Any]:
+    risk = np.asarray(finding.record_risk)
+    order = np.argsort(-np.nan_to_num(risk, nan=-1.0), kind="stable")[:RISKIEST]
+    order = order[~np.isnan(risk[order])]
+    return {"title": finding.title, "rows": release.rows[order] + 1, "risk": risk[order]}
+
+
+def _explored(frontier: Mapping[str, Any]) -> dict[str, Any]:
+    points = [{key: point[key] for key in Candidate.__annotations__} for point in frontier["points"]]
+    return {**{key: frontier[key] for key in Exploration.__annotations__}, "points": points}
 
 
 def evidence_schema() -> dict[str, Any]:

@@ -1,0 +1,20 @@
+"""Assess: what a plan would prove, refute and measure, without a release."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from shoal.judges.evidence import Evidence
+from shoal.plan import Plan
+from shoal.run import Stage, carry_out
+
+
+def assess(
+    table: Any, plan: Plan | Mapping[str, Any] | str | Path, *, seed: int | None = None, stage: Stage | None = None
+) -> Evidence:
+    """What a plan would prove, refute and measure on a table; makes no release, so it refuses none.
+
+    Parameters are those of `protect`.
+    """
+    done = carry_out(table, plan, seed, stage)
+    return Evidence(verdicts=tuple(done.verdicts()), findings=done.findings())

@@ -1,0 +1,30 @@
+"""A plan guessed from a table."""
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from shoal.cli.group import cli, pass_terminal
+from shoal.cli.reading import FILE, read, reading_options
+from shoal.cli.terminal import Terminal
+
+
+@cli.command()
+@click.argument("file", type=FILE)
+@reading_options
+@pass_terminal
+def init(terminal: Terminal, file: Path, reading: dict[str, Any]) -> None:
+    """Guess a plan for FILE and print it; correct it before use.
+
+    \b
+    Example:
+      shoal init people.csv > plan.yaml
+    """
+    from shoal.plan.draft import guess, plan_text
+
+    frame = read(terminal, file, reading).frame
+    if terminal.as_json:
+        terminal.result({g.name: {"role": g.role, "level": g.level, "reason": g.reason} for g in guess(frame)})
+    else:
+        click.echo(plan_text(frame, file.name), nl=False)

@@ -1,0 +1,23 @@
+"""JSON schemas of what people and programs read and write."""
+
+import json
+
+import click
+
+import shoal
+from shoal.cli.group import cli
+
+
+@cli.command()
+@click.argument("file", required=False, default="plan", type=click.Choice(["plan", "evidence"]))
+def schema(file: str) -> None:
+    """Print the JSON schema of plan files (for editors that complete and check) or of evidence.json.
+
+    \b
+    Examples:
+      shoal schema > shoal-plan.schema.json
+      shoal schema evidence > shoal-evidence.schema.json
+    """
+    from shoal.report.evidence_file import evidence_schema
+
+    click.echo(json.dumps(shoal.Plan.json_schema() if file == "plan" else evidence_schema(), indent=2, default=str))

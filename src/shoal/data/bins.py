@@ -1,0 +1,128 @@
+"""Shares of a column's records in bins, for pictures: ranges of numbers with round edges, or categories.
+
+The bins of one table are a function of that table alone: their edges cover it from its least value to its greatest.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+
+from shoal.data.hierarchy import number_label
+from shoal.data.records import Variable
+from shoal.kernels.arrays import Floats
+
+BINS = 24
+MOST_CATEGORIES = 12
+MILLISECONDS = {"date": 86_400_000.0, "datetime": 1e-3}
+"""From a column's own unit (days, microseconds) to the unit of a time axis."""
+
+DIGITS = 4
+"""Of a share."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Bin:
+    """The share of a table's records in a range of values, or in a category.
+
+    Parameters
+    ----------
+    table
+        Which table is meant, "original" or "released".
+    low, high
+        Ends of the range; in milliseconds since 1970 on a temporal scale. None for a category.
+    """
+
+    table: str
+    share: float
+    low: float | None = None
+    high: float | None = None
+    category: str | None = None
+
+    def as_mapping(self) -> dict[str, Any]:
+        """What is known of it."""
+        known = {"table": self.table, "low": self.low, "high": self.high, "category": self.category}
+        return {**{key: value for key, value in known.items() if value is not None}, "share": self.share}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Distribution:
+    """Shares in bins of one column, in one table or in several."""
+
+    scale: Literal["quantitative", "temporal", "nominal"]
+    bins: tuple[Bin, ...]
+
+    def as_mapping(self) -> dict[str, Any]:
+        """JSON-able."""
+        return {"scale": self.scale, "bins": [one.as_mapping() for one in self.bins]}
+
+
+def distribution(tables: Mapping[str, Variable]) -> Distribution | None:
+    """How the records of one column spread, in bins that the tables share; None where no cell is known.
+
+    Parameters
+    ----------
+    tables
+        The column by the name of the table.
+    """
+    columns = list(tables.values())
+    if all(column.continuous for column in columns):
+        unit = columns[0].unit or ""
+        values = {name: column.values * MILLISECONDS.get(unit, 1.0) for name, column in tables.items()}
+        bins = _histogram({name: v[~np.isnan(v)] for name, v in values.items()})
+        return Distribution(scale="temporal" if unit in MILLISECONDS else "quantitative", bins=bins) if bins else None
+    bars = _bars({name: _counts(column) for name, column in tables.items()})
+    return Distribution(scale="nominal", bins=bars) if bars else None
+
+
+def _histogram(tables: Mapping[str, Floats]) -> tuple[Bin, ...]:
+    known = [values for values in tables.values() if len(values)]
+    if not known:
+        return ()
+    edges = _edges(min(float(v.min()) for v in known), max(float(v.max()) for v in known))
+    return tuple(
+        Bin(table=name, low=float(low), high=float(high), share=_share(count, len(values)))
+        for name, values in tables.items()
+        for low, high, count in zip(edges, edges[1:], np.histogram(values, edges)[0])
+        if count
+    )
+
+
+def _edges(low: float, high: float) -> Floats:
+    """Round bin edges that cover [low, high]."""
+    if high <= low:
+        return np.array([low - 0.5, low + 0.5])
+    raw = max((high - low) / BINS, np.finfo(np.float64).tiny * 16)
+    power = 10.0 ** np.floor(np.log10(raw))
+    width = next(step * power for step in (1, 2, 2.5, 5, 10) if step * power >= raw)
+    first = np.floor(low / width)
+    edges = np.arange(first, np.ceil(high / width) + 1) * width
+    digits = 1 - int(np.floor(np.log10(width)))
+    edges = np.array([round(float(edge), digits) for edge in edges])  # without what arithmetic adds
+    edges[0], edges[-1] = min(edges[0], low), max(edges[-1], high)  # nor what rounding takes away
+    return edges
+
+
+def _bars(tables: Mapping[str, Mapping[str, int]]) -> tuple[Bin, ...]:
+    named = dict.fromkeys(category for counts in tables.values() for category in counts)  # an order without hashes
+    order = sorted(named, key=lambda category: -max(counts.get(category, 0) for counts in tables.values()))
+    return tuple(
+        Bin(table=name, category=category, share=_share(counts[category], sum(counts.values())))
+        for name, counts in tables.items()
+        for category in order[:MOST_CATEGORIES]
+        if counts.get(category)
+    )
+
+
+def _share(count: int, of: int) -> float:
+    return float(f"{count / of:.{DIGITS}g}")
+
+
+def _counts(variable: Variable) -> dict[str, int]:
+    """Records by category, in the order of the categories."""
+    if variable.continuous:
+        values, counts = np.unique(variable.values[~variable.missing], return_counts=True)
+        return {number_label(value): int(count) for value, count in zip(values.tolist(), counts)}
+    counts = np.bincount(variable.values[~variable.missing], minlength=len(variable.categories))
+    return {str(category): int(count) for category, count in zip(variable.categories, counts)}

@@ -1,0 +1,179 @@
+"""Protect: a plan carried out, judged, and released only if everything that it requires was proved."""
+
+import platform
+from collections.abc import Iterator, Mapping
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import shoal
+from shoal.data.bins import distribution
+from shoal.data.records import Records, Variable
+from shoal.judges.evidence import RECORD_VERSION, Evidence
+from shoal.parameters import ColumnName, Columns, holds
+from shoal.plan import Plan
+from shoal.plan.publication import hidden_cells, public_rule, public_yaml, recorded
+from shoal.publish import publish
+from shoal.release import Account, ColumnAccount, Release, StepAccount, require
+from shoal.run import Outcome, Stage, carry_out
+
+PACKAGES = ("numpy", "scipy", "polars", "narwhals", "pydantic")
+"""Whose versions a record names: those that figures and files depend on."""
+
+SOLE = ("identifier", "household")
+"""Roles of columns in which everyone has a value of their own, so that they make no picture."""
+
+
+def protect(
+    table: Any,
+    plan: Plan | Mapping[str, Any] | str | Path,
+    *,
+    seed: int | None = None,
+    stage: Stage | None = None,
+    source: Mapping[str, Any] | None = None,
+) -> Release:
+    """Protect a table as a plan says, and prove what the plan requires.
+
+    Parameters
+    ----------
+    table
+        A pandas, polars or pyarrow table, a DuckDB relation, or Microdata; never modified.
+    plan
+        A Plan, its sections as a mapping, or the path of a YAML file.
+    seed
+        Makes the release repeatable; drawn from the operating system where none is given. Treat it as a
+        secret: whoever knows it can undo random masking.
+    stage
+        Called with the name of each step and the fraction of it that is done.
+    source
+        What to note about where the table came from.
+
+    Returns
+    -------
+    A release on which every requirement was proved.
+
+    Raises
+    ------
+    Refused
+        If a requirement does not hold on the finished table; the message says which, and by how much.
+    InputError
+        If the table or the plan cannot be used.
+    """
+    done = carry_out(table, plan, seed, stage)
+    verdicts = require(done.verdicts())
+    evidence = Evidence(verdicts=tuple(verdicts), findings=done.findings())
+    account = _account(done, evidence)
+    return Release(
+        table=done.finished,
+        evidence=evidence,
+        account=account,
+        record=_record(done, source, evidence, account),
+        partition=done.partition,
+        hidden=done.hidden,
+        schema=done.plan.schema,
+        requirements=done.plan.requirements,
+        output=done.plan.output,
+        rows=done.released.rows,
+        fingerprint=done.finished.fingerprint(),
+        publisher=publish,
+    )
+
+
+def _account(done: Outcome, evidence: Evidence) -> Account:
+    """What reports tell, computed while the original is at hand."""
+    plan, original, released = done.plan, done.before, done.released
+    withheld = hidden_cells(plan, original, released)
+    return Account(
+        steps=tuple(_step(facts) for facts in done.run.told),
+        columns=tuple(_column(done, variable) for variable in released.variables if variable.role not in SOLE),
+        plan_text=public_yaml(plan, withheld),
+        requirements=tuple(
+            public_rule(v.requirement, withheld) if v.requirement in plan.constraints else v.requirement
+            for v in evidence.verdicts
+        ),
+        not_released=tuple(name for name in plan.schema.columns if name not in released),
+        untouched=tuple(name for name in released.names() if name not in _touched(done)),
+        unchanged=tuple(_unchanged(original, released)),
+        missing=done.original.missing_facts,
+        before=done.risk_before(),
+        versions={
+            "shoal": shoal.__version__,
+            "python": platform.python_version(),
+            **{name: version(name) for name in PACKAGES},
+        },
+        seed=done.entropy,
+    )
+
+
+def _step(facts: Mapping[str, Any]) -> StepAccount:
+    """The facts of one entry of the run."""
+    others = {key: value for key, value in facts.items() if key not in ("step", "columns")}
+    return StepAccount(step=str(facts["step"]), columns=tuple(facts.get("columns", ())), facts=others)
+
+
+def _column(done: Outcome, released: Variable) -> ColumnAccount:
+    tables = {name: table[released.name] for name, table in _tables(done) if released.name in table}
+    return ColumnAccount(
+        name=released.name,
+        label=done.plan.schema.columns[released.name].label or "",
+        role=released.role,
+        level=released.level,
+        released=distribution({"released": released}),
+        both=distribution(tables) if len(tables) > 1 else None,
+    )
+
+
+def _tables(done: Outcome) -> tuple[tuple[str, Records], ...]:
+    return ("original", done.before), ("released", done.released)
+
+
+def _touched(done: Outcome) -> set[str]:
+    """Columns that the plan changes, or may change, as everybody sees who reads it."""
+    schema = done.plan.schema
+    touched = {name for facts in done.run.told for name in facts.get("columns", ())}
+    for step in done.plan.steps:
+        touched |= set(_named_by(step.method))
+    touched |= {name for name, column in schema.columns.items() if column.missing in ("impute", "category")}
+    touched |= {name for rule in done.plan.constraints for name in schema.columns if name in rule}
+    return touched | set(schema.names("household"))
+
+
+def _named_by(method: Any) -> Iterator[str]:
+    """Columns that a method's parameters name."""
+    for name, marker in holds(type(method)).items():
+        if isinstance(marker, (ColumnName, Columns)):
+            value = getattr(method, name)
+            yield from (value,) if isinstance(value, str) else (value or ())
+
+
+def _unchanged(original: Records, released: Records) -> Iterator[str]:
+    """Columns whose cells are those of the original; whoever knows them can find the record by them."""
+    order = np.argsort(original.rows)
+    at = order[np.searchsorted(original.rows, released.rows, sorter=order)]
+    for variable in released.variables:
+        if variable.name not in original or variable.role == "household":
+            continue
+        before = original[variable.name].take(at)
+        same_kind = before.continuous == variable.continuous
+        if same_kind and np.array_equal(_cells(before), _cells(variable), equal_nan=variable.continuous):
+            yield variable.name
+
+
+def _cells(variable: Variable) -> Any:
+    return variable.values if variable.continuous else np.array([*map(str, variable.categories), ""])[variable.values]
+
+
+def _record(done: Outcome, source: Mapping[str, Any] | None, evidence: Evidence, account: Account) -> dict[str, Any]:
+    original = done.original
+    return {
+        "version": RECORD_VERSION,
+        "versions": account.versions,
+        "input": {"records": len(original), "sha256 of cells": original.fingerprint(), **(source or {})},
+        "missing values": original.missing_facts,
+        "plan": recorded(done.plan),
+        "seed": done.entropy,
+        "steps": done.run.told,
+        "evidence": evidence.as_mapping(),
+    }

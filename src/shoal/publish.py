@@ -1,0 +1,257 @@
+"""Publish: a release as two folders, proved again on the file as it was written.
+
+`release/` may leave the building, `private/` may not. Everything is written beside the place where it belongs and put
+there at once; an interrupted run leaves the directory as it was. A release is recognised by its record, and only
+files that its record names are ever replaced.
+"""
+
+import hashlib
+import json
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import replace
+from datetime import UTC, datetime
+from os import W_OK, access
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from shoal.data.microdata import Microdata
+from shoal.errors import DataError, FileError, plural, quoted
+from shoal.files.atomic import atomic_directory, resolved
+from shoal.files.csv_text import escape_formulas
+from shoal.files.json_text import write_json
+from shoal.files.tables import FOR_SPREADSHEETS, Table, lost_columns, read_table, write_table
+from shoal.judges.evidence import RECORD_VERSION
+from shoal.judges.table_pair import TablePair
+from shoal.release import OF, Release, require
+from shoal.report.evidence_file import private_evidence, public_evidence
+from shoal.report.page import page
+
+RECORD = Path("private") / "record.json"
+"""By which a release is recognised."""
+
+FILES_OF_VERSION_1 = {
+    "release": ("codebook.json", "evidence.json", "report.html"),
+    "private": ("record.json", "report.html", "partition.parquet", "risk.parquet"),
+}
+"""What releases held whose records do not name their files, beside the table itself."""
+
+
+def publish(
+    release: Release,
+    directory: str | Path,
+    *,
+    overwrite: bool = False,
+    labels: Table | None = None,
+    frontier: Mapping[str, Any] | None = None,
+) -> Path:
+    """Write `release/`, which may leave the building, and `private/`, which may not.
+
+    The table is read back from its file and judged again before anything takes its place; an interrupted run leaves
+    the directory as it was.
+
+    Parameters
+    ----------
+    directory
+        Must not exist or be empty; a release that it holds is overwritten on request, and nothing else is.
+    labels
+        The table that came in, for its column and value labels.
+    frontier
+        The content of frontier.json, if the plan was chosen by an exploration; the private report shows it.
+
+    Raises
+    ------
+    Refused
+        If a requirement does not hold on the file as written.
+    DataError
+        If the table was changed since it was proved.
+    FileError
+        If the directory cannot be written, or holds anything that is not part of a release.
+    """
+    if Microdata.finished(release.table.frame, release.schema).fingerprint() != release.fingerprint:
+        raise DataError(
+            "The table was changed after it was proved, so the proofs do not hold for it. Copy "
+            "release.data to work on it."
+        )
+    target = Path(directory)
+    check_free(target, overwrite=overwrite)
+    with atomic_directory(target, overwrite=overwrite) as temporary:
+        public, private = temporary / "release", temporary / "private"
+        public.mkdir()
+        private.mkdir(mode=0o700)
+        _write_public(release, public, labels)
+        _write_private(release, private, frontier)
+        _write_record(release, temporary)
+        check_free(target, overwrite=overwrite)  # something may have been put there meanwhile
+    return target
+
+
+def check_writable(out: Path) -> None:
+    """Say that a directory cannot be written before hours of work, not after."""
+    place = resolved(out)
+    try:
+        nearest = next(p for p in (place, *place.parents) if p.exists())
+    except OSError as error:  # a name that no system takes
+        raise FileError(f"Output cannot be written ({error.strerror}). Choose another directory.") from None
+    if not nearest.is_dir() or not access(nearest, W_OK):
+        raise FileError(f"Output '{out}' cannot be written. Choose another directory.")
+
+
+def is_release(directory: Path) -> bool:
+    """Whether a directory is a release, complete or not, whatever else it holds."""
+    return _files_of(directory) is not None
+
+
+def check_free(out: Path, *, overwrite: bool) -> None:
+    """Refuse a directory that holds anything but a release, and that too unless it may be replaced."""
+    if not out.is_dir() or not any(out.iterdir()):
+        return
+    named = _files_of(out)
+    if named is None:
+        raise FileError(
+            f"Output '{out}' holds something that is no release, which is never replaced. Name another directory."
+        )
+    if not overwrite:
+        raise FileError(f"Output '{out}' holds a release. Name another directory, or replace it with --overwrite.")
+    if others := sorted(path for path in _files_in(out) if path not in named):
+        raise FileError(
+            f"Output '{out}' holds {quoted(others)}, which {'is' if len(others) == 1 else 'are'} no part of the "
+            f"release there and would be lost. Put {'it' if len(others) == 1 else 'them'} elsewhere."
+        )
+
+
+def _files_in(directory: Path) -> Iterator[str]:
+    """Everything in a directory but its folders, by path from there; a folder only where it is empty or a link."""
+    for path in directory.rglob("*"):
+        if path.is_symlink() or not path.is_dir() or (not any(path.iterdir()) and path.parent != directory):
+            yield path.relative_to(directory).as_posix()
+
+
+def _files_of(directory: Path) -> set[str] | None:
+    """The files that the record in a directory names; None where there is no record of a release."""
+    try:
+        record = json.loads((directory / RECORD).read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return None
+    if not isinstance(record, dict) or not {"version", "plan", "seed"} <= record.keys():
+        return None
+    if record["version"] == 1:
+        known = {f"{folder}/{name}" for folder, names in FILES_OF_VERSION_1.items() for name in names}
+        return known | {path.relative_to(directory).as_posix() for path in directory.glob("release/data.*")}
+    files = record.get("files")
+    return set(files) if isinstance(files, list) and all(isinstance(name, str) for name in files) else None
+
+
+def _write_public(release: Release, folder: Path, labels: Table | None) -> None:
+    table = _labelled(release, labels)
+    path = folder / f"data.{release.output.format}"
+    write_table(table, path, guard_formulas=release.output.guard_formulas)
+    _prove_file(release, path)
+    write_json(folder / "codebook.json", _codebook(release, table))
+    written = {path.name: hashlib.sha256(path.read_bytes()).hexdigest()}
+    content = public_evidence(release, files=written)
+    write_json(folder / "evidence.json", content)
+    (folder / "report.html").write_text(page(content), encoding="utf-8")
+
+
+def _labelled(release: Release, labels: Table | None) -> Table:
+    """The released table with the labels of its columns and of the codes that occur in it."""
+    frame = release.table.frame.to_polars()
+    described = {n: c.label for n, c in release.schema.columns.items() if c.label and n in frame.columns}
+    if labels is None:
+        return Table(frame=frame, labels=described)
+    return Table(
+        frame=frame,
+        labels=described | {n: text for n, text in labels.labels.items() if n in frame.columns},
+        value_labels={n: _occurring(frame[n], v) for n, v in labels.value_labels.items() if n in frame.columns},
+    )
+
+
+def _occurring(column: pl.Series, value_labels: Mapping[Any, str]) -> dict[Any, str]:
+    """Labels of the codes that were released; that of another could be of what one person had."""
+    held = set(column.drop_nulls().unique().to_list())
+    return {code: label for code, label in value_labels.items() if code in held}
+
+
+def _prove_file(release: Release, path: Path) -> None:
+    """The requirements proved on the cells that the file gives back."""
+    back = _read_back(path, len(release.rows), release.schema.names("quasi-identifier"))
+    finished = replace(Microdata.finished(back, release.schema).encoded, rows=release.rows)
+    require(
+        [model.judge(TablePair.of(None, finished, release.partition)) for model in release.requirements if not model.needs_original]
+    )
+    if lost := lost_columns(_as_written(release), back):
+        raise FileError(
+            f"The format {path.suffix[1:]} does not keep {plural(len(lost), 'column')} as released: "
+            f"{quoted(lost)}. Choose parquet{', or csv' * (path.suffix != '.csv')}."
+        )
+
+
+def _as_written(release: Release) -> pl.DataFrame:
+    frame = release.table.frame.to_polars()
+    guarded = release.output.guard_formulas and release.output.format in FOR_SPREADSHEETS
+    return escape_formulas(frame) if guarded else frame
+
+
+def _read_back(path: Path, n: int, apart: Collection[str]) -> pl.DataFrame:
+    """The cells of a file that has just been written; some libraries do not notice a full disk."""
+    try:
+        back = read_table(path, apart=apart).frame
+        count = f"{len(back):,}"
+    except FileError:
+        back, count = pl.DataFrame(), "none"
+    if len(back) != n:
+        raise FileError(
+            f"Output '{path}' was not written whole ({count} of {plural(n, 'record')} can be read back). "
+            f"Make room, or choose another place or format."
+        )
+    return back
+
+
+def _codebook(release: Release, table: Table) -> dict[str, Any]:
+    columns = release.table.schema.columns
+    return {
+        "version": RECORD_VERSION,
+        "records": len(table.frame),
+        "columns": [
+            {
+                "name": name,
+                "role": columns[name].role,
+                "type": str(table.frame[name].dtype),
+                "label": table.labels.get(name),
+                "values": {str(code): text for code, text in table.value_labels.get(name, {}).items()} or None,
+                "decimals": columns[name].decimals,
+            }
+            for name in table.frame.columns
+        ],
+    }
+
+
+def _write_private(release: Release, folder: Path, frontier: Mapping[str, Any] | None) -> None:
+    content = private_evidence(release, frontier=frontier)
+    write_json(folder / "evidence.json", content)
+    (folder / "report.html").write_text(page(content), encoding="utf-8")
+    groups = {"row": release.rows}
+    if release.partition is not None:
+        groups["group"] = release.partition.labels.astype(np.int64)
+    groups |= {OF + name: part.labels.astype(np.int64) for name, part in release.hidden.items()}
+    write_table(Table(frame=pl.DataFrame(groups)), folder / "partition.parquet")
+    by_record = {
+        f"{finding.measure}: {key}": np.asarray(values)
+        for finding in release.evidence.findings
+        for key, values in {"risk": finding.record_risk, **finding.by_record}.items()
+        if values is not None
+    }
+    if by_record:
+        write_table(Table(frame=pl.DataFrame({"row": release.rows, **by_record})), folder / "risk.parquet")
+
+
+def _write_record(release: Release, folder: Path) -> None:
+    """The record, which names all files of the release; what is private is for its owner only."""
+    made = datetime.now(UTC).isoformat(timespec="seconds")
+    files = sorted({*_files_in(folder), RECORD.as_posix()})
+    write_json(folder / RECORD, {**release.record, "files": files, "made": made})
+    for path in (folder / "private").iterdir():
+        path.chmod(0o600)
