@@ -66,13 +66,13 @@ Figure = TypedDict(
         "sentence": str,
         "reason": str,
         "interval": Estimate | None,
-        "by column": dict[str, Any] | None,
+        "by_column": dict[str, Any] | None,
         "facts": dict[str, Any],
     },
 )
 """A figure of risk or loss: as it is, in a band, or null where it could not be computed or is private.
 
-`original` is a risk's figure on the original table as if it were released; null where it was not taken or is private.
+`original` is a risk's figure on the original table as if it were released; private, and null where it was not taken.
 """
 with_config(CLOSED)(Figure)
 
@@ -204,14 +204,11 @@ def public_evidence(release: Release, *, files: Mapping[str, str]) -> dict[str, 
         {**form, "sentence": form["sentence"].replace(repr(form["requirement"]), repr(name)), "requirement": name}
         for form, name in zip((verdict.public_form() for verdict in release.evidence.verdicts), account.requirements)
     ]
-    before = {finding.title: finding.public_value for finding in account.before}
     content = {
         **_of_both(release),
         "of the original": NOT_AT_ALL if bought else IN_BANDS,
         "requirements": shown(verdicts),
-        "measures": rounded(
-            shown([{**f.public_form(), "original": before.get(f.title)} for f in release.evidence.findings])
-        ),
+        "measures": rounded(shown([_public_figure(f, bought=bought) for f in release.evidence.findings])),
         "columns": [_column(column, column.released) for column in account.columns],
         "steps": [_step(step, shown(public_form(step.facts))) for step in account.steps],
         "plan": account.plan_text,
@@ -249,6 +246,15 @@ def private_evidence(release: Release, *, frontier: Mapping[str, Any] | None = N
         },
     }
     return cast(dict[str, Any], as_json(content))
+
+
+def _public_figure(finding: Finding, *, bought: bool) -> dict[str, Any]:
+    """A finding in its public form; where differential privacy was spent, only what the release alone tells.
+
+    A risk on the original as if it were released is a figure of the original, whatever it is a function of.
+    """
+    form = {**finding.public_form(), "original": None}
+    return form | {"value": None, "sentence": ""} if bought and finding.influence != 0 else form
 
 
 def _of_both(release: Release) -> dict[str, Any]:

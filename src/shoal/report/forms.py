@@ -1,11 +1,12 @@
 """What verdicts, findings and facts look like in evidence.json, and in the words of a page."""
 
 from collections.abc import Iterator, Mapping
+from dataclasses import asdict
 from typing import Any
 
 import numpy as np
 
-from shoal.facts import Band
+from shoal.facts import Band, Interval
 
 ROUNDING = 1e-12
 """Figures below this are what rounding leaves of nothing."""
@@ -16,6 +17,8 @@ def jsonable(value: Any) -> Any:
     if isinstance(value, Band):
         bound = {"at most": value.at_most} if value.at_least is None else {"at least": value.at_least}
         return {**bound, "unit": value.unit} if value.unit else bound
+    if isinstance(value, Interval):
+        return asdict(value)
     if isinstance(value, Mapping):
         return {key: jsonable(below) for key, below in value.items()}
     return [jsonable(below) for below in value] if isinstance(value, (list, tuple)) else value
@@ -25,6 +28,8 @@ def without_bands(value: Any) -> Any:
     """The same without whatever depends on the original, were it only in a band: None in its place."""
     if isinstance(value, Band):
         return None
+    if isinstance(value, Interval):
+        return asdict(value)
     if isinstance(value, Mapping):
         return {key: without_bands(below) for key, below in value.items()}
     return [without_bands(below) for below in value] if isinstance(value, (list, tuple)) else value

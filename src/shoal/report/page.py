@@ -74,7 +74,7 @@ def _by_column(measures: Sequence[Mapping[str, Any]]) -> dict[str, dict[str, Any
     """Figures that measures give by column: for each column, the figure by its heading."""
     table: dict[str, dict[str, Any]] = {}
     for measure in measures:
-        for column, value in (measure["by column"] or {}).items():
+        for column, value in (measure["by_column"] or {}).items():
             parts = value.items() if isinstance(value, Mapping) and not is_bound(value) else [("", value)]
             for part, number in parts:
                 if number is not None:
