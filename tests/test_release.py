@@ -147,7 +147,7 @@ def test_a_figure_tells_its_parameters_and_the_original_is_measured_with_the_sam
         {"risk": "distance-linkage", "columns": ["age"]},
     ]
     out = shoal.protect(people(), plan(measures=measures), seed=1).write(tmp_path / "out")
-    evidence = json.loads((out / "release" / "evidence.json").read_text())
+    evidence = json.loads((out / "private" / "evidence.json").read_text())
     told = {m["title"]: m for m in evidence["measures"]}
     assert {
         "Prosecutor risk (threshold 0.5)",
@@ -158,7 +158,7 @@ def test_a_figure_tells_its_parameters_and_the_original_is_measured_with_the_sam
     linked = told["Records found again by distance (columns age)"]
     before = shoal.Microdata.of(people(), COLUMNS)
     assert linked["original"] == pytest.approx(shoal.DistanceLinkage(columns=("age",)).measure(before, before).value)
-    page = (out / "release" / "report.html").read_text()
+    page = (out / "private" / "report.html").read_text()
     assert all(title in html.unescape(page) for title in told)
 
 

@@ -180,7 +180,11 @@ def _prove_file(release: Release, path: Path) -> None:
     back = _read_back(path, len(release.rows), release.schema.names("quasi-identifier"))
     finished = replace(Microdata.finished(back, release.schema).encoded, rows=release.rows)
     require(
-        [model.judge(TablePair.of(None, finished, release.partition)) for model in release.requirements if not model.needs_original]
+        [
+            model.judge(TablePair.of(None, finished, release.partition))
+            for model in release.requirements
+            if not model.needs_original
+        ]
     )
     if lost := lost_columns(_as_written(release), back):
         raise FileError(
