@@ -18,7 +18,7 @@ from shoal.data.microdata import Microdata
 from shoal.data.partition import Partition, meet
 from shoal.data.records import Records
 from shoal.data.schema import Role
-from shoal.errors import DataError, ParameterError
+from shoal.errors import DataError, ParameterError, PlanError
 from shoal.judges.base import Measure
 from shoal.judges.evidence import Finding, Verdict
 from shoal.judges.table_pair import TablePair
@@ -150,12 +150,29 @@ class Run:
 
     def _step(self, step: PartitionStep | MaskStep, number: int, records: Records) -> Records:
         columns = step.columns or self.plan.schema.names(*step.default_roles)
+        if step.own_cells:
+            self._refuse_shared_cells(step.name, columns)
         result = step.carry_out(
             records, columns, self.generator(number), lambda fraction: self.tell(step.name, fraction)
         )
         self.results.append(result)
         self.told.append({"step": step.name, "columns": list(columns), **result.facts})
         return result.records
+
+    def _refuse_shared_cells(self, step: str, columns: tuple[str, ...]) -> None:
+        """Refuse columns whose cells another record's cells may have gone into: noise on many is averaged away."""
+        changed = {name for result in self.results for name in result.changed}
+        for name in columns:
+            if self.plan.schema.columns[name].missing_policy == "impute":
+                raise PlanError(
+                    f"{step}: missing cells of '{name}' are imputed from other records, whose privacy loss nobody "
+                    f"accounts for. Set missing: drop or refuse for the column."
+                )
+            if name in changed:
+                raise PlanError(
+                    f"{step}: an earlier step changed '{name}', so its cells may hold what other records gave, "
+                    f"and the loss of privacy would exceed epsilon. Let this step come first on the column."
+                )
 
     def finish(self, records: Records) -> Records:
         """Constraints restored and rounded, identifiers out, households renumbered, order shuffled."""

@@ -56,3 +56,8 @@ class StepResult:
     facts: Mapping[str, Any] = field(default_factory=dict)
     grouping: Grouping | None = None
     masked: tuple[str, ...] = ()
+
+    @property
+    def changed(self) -> tuple[str, ...]:
+        """Columns that the step masked or replaced."""
+        return self.masked + (self.grouping.columns if self.grouping else ())

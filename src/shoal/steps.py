@@ -38,6 +38,7 @@ class PartitionStep:
     small_strata: SmallStrata = "refuse"
 
     default_roles: ClassVar[tuple[str, ...]] = ("quasi-identifier",)
+    own_cells: ClassVar[bool] = False
 
     @property
     def name(self) -> str:
@@ -99,6 +100,11 @@ class MaskStep:
     def default_roles(self) -> tuple[str, ...]:
         roles: tuple[str, ...] = self.method.default_roles
         return roles
+
+    @property
+    def own_cells(self) -> bool:
+        """Whether the method needs cells that no earlier step changed (see `Mask.own_cells`)."""
+        return bool(self.method.own_cells)
 
     def carry_out(
         self, records: Records, columns: Sequence[str], rng: np.random.Generator, progress: Progress = None

@@ -3,10 +3,12 @@
 from itertools import product
 
 import numpy as np
+import polars as pl
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import shoal
 from shoal.constraints import Constraints
 from shoal.data.records import Records
 
@@ -116,3 +118,15 @@ def test_large_amounts_are_exact() -> None:
     after = rules.round(rules.repair(table).records, dict.fromkeys("abcs", 2)).raw()
     whole = np.rint(after * 100).astype(np.int64)
     assert (whole[:, :3].sum(axis=1) == whole[:, 3]).all()
+
+
+def test_a_numeric_condition_on_a_category_is_kept_by_rounding() -> None:
+    """Both columns are quasi-identifiers, which are rounded among themselves first."""
+    frame = pl.DataFrame({"age": [13.4, 14.4, 14.6, 30.0] * 5, "m": ["N", "Y", "Y", "Y"] * 5})
+    columns = {
+        "age": {"role": "quasi-identifier", "decimals": 0},
+        "m": {"role": "quasi-identifier", "level": "nominal"},
+    }
+    plan = {"columns": columns, "constraints": ["age <= 14 -> m == 'N'"]}
+    released = shoal.protect(frame, plan, seed=2**65).data
+    assert set(released.rows()) == {(13.0, "N"), (15.0, "Y"), (30.0, "Y")}

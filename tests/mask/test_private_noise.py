@@ -1,6 +1,7 @@
 from fractions import Fraction
 
 import numpy as np
+import polars as pl
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -222,3 +223,31 @@ def test_bounds_must_be_finite(bound):
     for pair in ((bound, 1.0), (0.0, bound)):
         with pytest.raises(InputError, match="bounds must be pairs of a lower and a higher finite number"):
             shoal.Geometric(epsilon=1, bounds={"x0": pair})
+
+
+PLAN = {"columns": {"pay": {"role": "confidential", "missing": "drop"}, "age": "quasi-identifier"}}
+LAPLACE = {"mask": "laplace", "epsilon": 1, "bounds": {"pay": [0, 100]}}
+
+
+def people():
+    return pl.DataFrame({"pay": [None, *(float(i) for i in range(39))], "age": list(range(40))})
+
+
+def test_imputed_cells_are_refused_for_one_cell_would_stand_behind_many():
+    plan = {**PLAN, "columns": {**PLAN["columns"], "pay": {"role": "confidential", "missing": "impute"}}}
+    with pytest.raises(InputError, match="missing cells of 'pay' are imputed from other records"):
+        shoal.protect(people(), {**plan, "steps": [LAPLACE]})
+    assert len(shoal.protect(people(), {**PLAN, "steps": [LAPLACE]}).data) == 39
+
+
+@pytest.mark.parametrize(
+    "before",
+    [
+        {"mask": "rank-swap", "columns": ["pay"], "p": 0.1},
+        {"partition": "mdav", "columns": ["pay"], "k": 3, "replace": "centroid"},
+    ],
+)
+def test_cells_that_a_step_mixed_are_refused(before):
+    with pytest.raises(InputError, match="an earlier step changed 'pay', so its cells may hold what other records"):
+        shoal.protect(people(), {**PLAN, "steps": [before, LAPLACE]})
+    assert len(shoal.protect(people(), {**PLAN, "steps": [LAPLACE, before]}).data) == 39

@@ -7,7 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import shoal
-from shoal.errors import InputError
+from shoal.data.records import Records
+from shoal.errors import DataError, InputError
 
 
 def recoded(column, spec="quasi-identifier", **parameters):
@@ -116,3 +117,9 @@ def test_bad_input_refused():
         recoded(["a", "b"], groups={"x": ["z"]})
     with pytest.raises(InputError, match="has a category that is no ISO date"):
         recoded(["a", "b"], period="year")
+
+
+def test_a_width_that_cuts_the_range_too_often_is_refused():
+    records = Records.from_array(np.array([0.0, 5.0, 15e6]), names=["income"])
+    with pytest.raises(DataError, match="would cut the range of 'income' more than 10,000 times"):
+        shoal.Recode(width=1).apply(records, ["income"], np.random.default_rng(0))

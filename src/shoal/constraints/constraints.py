@@ -260,8 +260,8 @@ class Constraints:
         free = [v for v in records.variables if v.continuous and v.name not in self.columns]
         records = records.with_variables(*(to_decimals(v, decimals.get(v.name)) for v in free))
         inner = [clause for clause in self._clauses if kept.issuperset(clause.columns)]
-        if among := [name for name in self.domain.continuous if name in kept]:
-            records = self._rounded(records, inner, decimals, self.domain.restricted(among), held=set())
+        if kept.intersection(self.domain.continuous):
+            records = self._rounded(records, inner, decimals, self.domain.restricted(kept), held=set())
         if len(inner) < len(self._clauses):
             records = self._rounded(records, self._clauses, decimals, self.domain, held=kept)
         self.prove(records)

@@ -20,6 +20,8 @@ class Mask(ABC):
     method_name: ClassVar[str]
     default_roles: ClassVar[tuple[str, ...]] = ("quasi-identifier",)
     """Roles of the columns that a plan's step works on where it names none."""
+    own_cells: ClassVar[bool] = False
+    """The method's guarantee is for cells that still are their record's own: nothing before may have mixed records."""
 
     @abstractmethod
     def apply(

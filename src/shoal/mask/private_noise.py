@@ -66,6 +66,7 @@ class PrivateNoise(Mask):
     """
 
     default_roles: ClassVar[tuple[str, ...]] = ("confidential",)
+    own_cells: ClassVar[bool] = True
 
     epsilon: Annotated[float, Gt(0), Le(LARGEST_EPSILON), Setting()]
     bounds: Annotated[dict[str, tuple[float, float]], HoldsCells()]

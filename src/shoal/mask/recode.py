@@ -23,6 +23,9 @@ Period = Literal["year", "quarter", "month", "week", "day"]
 DAY = 86_400_000_000
 """Microseconds in a day."""
 
+MOST_CUTS = 10_000
+"""More intervals than this group no records in any table that is worth recoding, and fill the memory with labels."""
+
 DIGITS = 3
 """Equal-width and log-spaced cut points are rounded to so many digits of the width, so that they do not spell
 out the smallest and largest cell."""
@@ -152,6 +155,11 @@ class Recode(Mask):
             return []
         if self.width is not None:
             first, last = np.floor(known.min() / self.width) + 1, np.floor(known.max() / self.width)
+            if last - first >= MOST_CUTS:
+                raise DataError(
+                    f"recode: intervals of this width would cut the range of '{variable.name}' more than "
+                    f"{MOST_CUTS:,} times. Choose a larger width."
+                )
             return [float(i * self.width) for i in range(int(first), int(last) + 1)]
         bins = int(self.bins or 2)
         if self.spacing == "equal-count":
