@@ -39,8 +39,10 @@ from shoal.data.microdata import Microdata
 from shoal.errors import InputError, PlanError, ShoalError, unknown
 from shoal.files.atomic import atomic_file
 from shoal.methods import entry, registered
+from shoal.parameters import TablePath, holds
 from shoal.plan import Plan
 from shoal.plan.lines import dump_yaml
+from shoal.plan.publication import moved
 from shoal.report.frontier_page import frontier_page
 
 DEFAULT_RISK = "distance-linkage"
@@ -162,12 +164,8 @@ def slug(name: str) -> str:
 
 
 def _put_plan(path: Path, plan: Plan) -> None:
-    """The plan as a file that finds its hierarchies from where it lies."""
-    sections = plan.as_mapping()
-    for column in sections["columns"].values():
-        if isinstance(column.get("hierarchy"), str):
-            column["hierarchy"] = os.path.relpath(plan.folder / column["hierarchy"], path.parent)
-    _put(path, dump_yaml(sections))
+    """The plan as a file that finds its own files from where it lies."""
+    _put(path, dump_yaml(moved(plan, path.parent)))
 
 
 def _put(path: Path, text: str) -> None:
@@ -283,6 +281,7 @@ def explore(
     seed: int = 0,
     workers: int = 1,
     progress: Callable[[int, int, str], None] | None = None,
+    folder: str | Path | None = None,
 ) -> Frontier:
     """Try every candidate of a plan and find the frontier of risk and utility.
 
@@ -301,18 +300,20 @@ def explore(
         Processes that work side by side.
     progress
         Called with how many are done, how many there are, and the name of the last.
+    folder
+        Where file names in the plan are looked up; by default beside the plan's file.
     """
-    plan = Plan.of(plan)
+    plan = Plan.of(plan, folder)
     tries, axes = candidates(plan), _axes(plan)
     original = Microdata.of(table, plan.schema, plan.folder)
-    folder = Path(directory)
-    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-    (folder / "points").mkdir(exist_ok=True)
+    kept = Path(directory)
+    kept.mkdir(mode=0o700, parents=True, exist_ok=True)
+    (kept / "points").mkdir(exist_ok=True)
     fingerprint = [original.fingerprint(), *_beside(original, plan)]
     results: dict[str, dict[str, Any]] = {}
     todo = []
     for candidate in tries:
-        path = folder / "points" / f"{_key(candidate, axes, seed, fingerprint)}.json"
+        path = kept / "points" / f"{_key(candidate, axes, seed, fingerprint)}.json"
         if path.is_file():
             results[candidate.name] = json.loads(path.read_text())
         else:
@@ -429,9 +430,12 @@ def _beside(original: Microdata, plan: Plan) -> Iterator[str]:
         if variable.hierarchy is not None:
             yield repr(variable.hierarchy.paths)
     for measure in plan.measures:
-        for value in (getattr(measure, "holdout", None), *getattr(measure, "others", ())):
-            if isinstance(value, (str, Path)):
-                yield hashlib.sha256(Path(value).read_bytes()).hexdigest() if Path(value).is_file() else ""
+        for name, held in holds(type(measure)).items():
+            value = getattr(measure, name)
+            for one in value if isinstance(value, tuple) else (value,):
+                if isinstance(held, TablePath) and isinstance(one, (str, Path)):
+                    path = plan.folder / one
+                    yield hashlib.sha256(path.read_bytes()).hexdigest() if path.is_file() else ""
 
 
 def _key(candidate: Candidate, axes: tuple[str, str], seed: int, fingerprint: Sequence[str]) -> str:

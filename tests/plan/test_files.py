@@ -8,6 +8,7 @@ import pytest
 
 import shoal
 from shoal.errors import FileError
+from shoal.frontier import explore, slug, write
 
 RNG = np.random.default_rng(3)
 FRAME = pl.DataFrame(
@@ -53,3 +54,15 @@ def test_the_plan_still_names_its_files_after_they_were_read(folder: Path) -> No
     plan = shoal.Plan.read(folder / "plan.yaml")
     assert plan.ready.measures[0].holdout.height == 20
     assert plan.as_mapping()["measures"][0]["holdout"] == "more/holdout.csv"
+
+
+def test_the_candidates_of_an_exploration_find_the_same_files(folder: Path) -> None:
+    explored = f"{TEXT.replace('  - {partition: mdav, k: 4}', '')}explore: {{method: [mdav], k: [4, 5]}}"
+    (folder / "ranges.yaml").write_text(explored, encoding="utf-8")
+    found = explore(FRAME, folder / "ranges.yaml", folder / "out" / "of", seed=1)
+    write(found, folder / "out" / "of")
+    for one in found.points:
+        plan = shoal.Plan.read(folder / "out" / "of" / "plans" / f"{slug(one.name)}.yaml")
+        assert plan.ready.measures[0].holdout.height == 20
+        figures = {f.measure: f.value for f in shoal.assess(FRAME, plan, seed=1).findings}
+        assert figures["closest-record"] == one.figures["closest-record"]

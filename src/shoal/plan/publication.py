@@ -8,11 +8,12 @@ withheld always; of files only the names are told, not where they lie. A paramet
 treated as if it held cells and named files.
 """
 
+import os
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
-from pathlib import PureWindowsPath
+from pathlib import Path, PureWindowsPath
 from typing import Any
 
 import numpy as np
@@ -58,6 +59,23 @@ def recorded(plan: Plan) -> dict[str, Any]:
         if isinstance(held, Secret) and spec[key] is not None:
             spec[key] = NOT_RECORDED
     return sections
+
+
+def moved(plan: Plan, folder: Path) -> dict[str, Any]:
+    """The plan's sections for a file in another folder, from which its files are found again."""
+    sections: dict[str, Any] = plain(plan.as_mapping())
+    for spec, key, held in _places(plan, sections):
+        if isinstance(held, (TablePath, KeyFile)):
+            spec[key] = _from(spec[key], plan.folder, folder)
+    return sections
+
+
+def _from(value: Any, before: Path, after: Path) -> Any:
+    if isinstance(value, list):
+        return [_from(one, before, after) for one in value]
+    if isinstance(value, Mapping):  # a hierarchy that stands in the plan itself, or says which file it is in
+        return {key: _from(below, before, after) if key == "file" else below for key, below in value.items()}
+    return os.path.relpath(before / value, after) if isinstance(value, (str, Path)) else value
 
 
 def public_verdict(verdict: Verdict, hidden: set[str]) -> Verdict:
