@@ -10,11 +10,16 @@ from shoal.run import Stage, carry_out
 
 
 def assess(
-    table: Any, plan: Plan | Mapping[str, Any] | str | Path, *, seed: int | None = None, stage: Stage | None = None
+    table: Any,
+    plan: Plan | Mapping[str, Any] | str | Path,
+    *,
+    seed: int | None = None,
+    stage: Stage | None = None,
+    folder: str | Path | None = None,
 ) -> Evidence:
     """What a plan would prove, refute and measure on a table; makes no release, so it refuses none.
 
     Parameters are those of `protect`.
     """
-    done = carry_out(table, plan, seed, stage)
+    done = carry_out(table, Plan.of(plan, folder), seed, stage)
     return Evidence(verdicts=tuple(done.verdicts()), findings=done.findings())

@@ -26,6 +26,7 @@ def audit(
     original: Any = None,
     private: str | Path | None = None,
     seed: int = 0,
+    folder: str | Path | None = None,
 ) -> Evidence:
     """Prove or refute a plan's requirements on a released table, whoever made it.
 
@@ -44,6 +45,8 @@ def audit(
         must say so: `output: {shuffle: false}`.
     seed
         For measures that sample.
+    folder
+        Where file names in the plan are looked up; by default beside the plan's file.
 
     Raises
     ------
@@ -52,7 +55,7 @@ def audit(
     InputError
         If a table, the plan or the private folder cannot be used.
     """
-    plan = Plan.of(plan)
+    plan = Plan.of(plan, folder)
     if isinstance(table, (str, Path)):
         table = read_table(table, apart=plan.schema.names("quasi-identifier")).frame
     released = Microdata.finished(table, plan.schema).encoded

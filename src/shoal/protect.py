@@ -33,6 +33,7 @@ def protect(
     seed: int | None = None,
     stage: Stage | None = None,
     source: Mapping[str, Any] | None = None,
+    folder: str | Path | None = None,
 ) -> Release:
     """Protect a table as a plan says, and prove what the plan requires.
 
@@ -49,6 +50,8 @@ def protect(
         Called with the name of each step and the fraction of it that is done.
     source
         What to note about where the table came from.
+    folder
+        Where file names in the plan are looked up; by default beside the plan's file.
 
     Returns
     -------
@@ -61,7 +64,7 @@ def protect(
     InputError
         If the table or the plan cannot be used.
     """
-    done = carry_out(table, plan, seed, stage)
+    done = carry_out(table, Plan.of(plan, folder), seed, stage)
     verdicts = require(done.verdicts())
     evidence = Evidence(verdicts=tuple(verdicts), findings=done.findings())
     account = _account(done, evidence)

@@ -40,8 +40,10 @@ def test_a_plan_finds_its_files_beside_it(folder: Path) -> None:
     release = shoal.protect(FRAME, folder / "plan.yaml", seed=1)
     share = next(f for f in release.evidence.findings if f.measure == "closest-record")
     assert share.value is not None
-    plan = shoal.Plan.of(shoal.Plan.read(folder / "plan.yaml").as_mapping(), folder)
-    assert shoal.protect(FRAME, plan, seed=1).data.equals(release.data)
+    sections = shoal.Plan.read(folder / "plan.yaml").as_mapping()
+    assert shoal.protect(FRAME, sections, seed=1, folder=folder).data.equals(release.data)
+    figures = {f.measure: f.value for f in shoal.assess(FRAME, sections, seed=1, folder=folder).findings}
+    assert figures["closest-record"] == share.value
 
 
 def test_a_file_that_is_not_there_is_named(folder: Path) -> None:
