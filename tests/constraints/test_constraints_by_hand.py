@@ -366,3 +366,22 @@ def test_single_precision_is_named_as_the_cause() -> None:
     assert "float" not in Constraints.parse(["net + tax == gross"], table).check(table)[0].sentence
     table = bill((1, 2, 3), (2, 2, 5))
     assert "float32" not in Constraints.parse(["net + tax == gross"], table).check(table)[0].sentence
+
+
+@pytest.mark.parametrize(
+    ("relation", "broken_rows"), [("<", [1, 2]), ("<=", [2]), (">", [0, 1]), (">=", [0]), ("==", [0, 2]), ("!=", [1])]
+)
+def test_comparisons_of_an_ordinal_column(relation: str, broken_rows: list[int]) -> None:
+    """low, mid and high, each held against mid."""
+    grade = Variable(
+        name="grade",
+        role="other",
+        level="ordinal",
+        values=np.arange(3, dtype=np.int32),
+        categories=("low", "mid", "high"),
+    )
+    table = Records.of([grade])
+    rules = Constraints.parse([f"grade {relation} 'mid'"], table)
+    assert broken(rules, table) == [len(broken_rows)]
+    (rows,) = rules.violations(table).values()
+    assert np.flatnonzero(rows).tolist() == broken_rows
