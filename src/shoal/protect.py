@@ -11,6 +11,7 @@ import numpy as np
 import shoal
 from shoal.data.bins import distribution
 from shoal.data.records import Records, Variable
+from shoal.facts import private_form
 from shoal.judges.evidence import RECORD_VERSION, Evidence
 from shoal.parameters import ColumnName, Columns, holds
 from shoal.plan import Plan
@@ -177,6 +178,6 @@ def _record(done: Outcome, source: Mapping[str, Any] | None, evidence: Evidence,
         "missing values": original.missing_facts,
         "plan": recorded(done.plan),
         "seed": done.entropy,
-        "steps": done.run.told,
+        "steps": [private_form(facts) for facts in done.run.told],
         "evidence": evidence.as_mapping(),
     }

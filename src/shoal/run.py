@@ -19,6 +19,7 @@ from shoal.data.partition import Partition, meet
 from shoal.data.records import Records
 from shoal.data.schema import Role
 from shoal.errors import DataError, ParameterError, PlanError
+from shoal.facts import Figure, losses
 from shoal.judges.base import Measure
 from shoal.judges.evidence import Finding, Verdict
 from shoal.judges.table_pair import TablePair
@@ -143,9 +144,11 @@ class Run:
             self.tell(step.name, 0.0)
             records = self._step(step, number, records)
             self.tell(step.name, 1.0)
-        spent = [told["epsilon"] for told in self.told if "epsilon" in told]
+        spent = [loss.epsilon for result in self.results for loss in losses(result.facts)]
         if spent:  # differential privacy composes: the losses of the steps add up
-            self.told.append({"step": "privacy loss", "columns": [], "epsilon of all steps": sum(spent)})
+            self.told.append(
+                {"step": "privacy loss", "columns": [], "epsilon of all steps": Figure(value=sum(spent), influence=0)}
+            )
         return records
 
     def _step(self, step: PartitionStep | MaskStep, number: int, records: Records) -> Records:

@@ -104,7 +104,9 @@ def test_a_key_in_the_plan_is_not_published(tmp_path):
     )
     assert not any(key.encode() in path.read_bytes() for path in (out / "release").rglob("*") if path.is_file())
     assert b"withheld" in (out / "release" / "report.html").read_bytes()
-    assert json.loads((out / "private" / "record.json").read_text())["plan"]["steps"][0]["key"] == key
+    record = (out / "private" / "record.json").read_text()
+    assert key not in record
+    assert json.loads(record)["plan"]["steps"][0]["key"] == "withheld: secret"
 
 
 def test_epsilons_of_steps_add_up_in_the_record():
@@ -114,5 +116,5 @@ def test_epsilons_of_steps_add_up_in_the_record():
         {"mask": "laplace", "epsilon": 0.5, "bounds": {"pay": [0, 10]}},
     ]
     record = shoal.protect(people(), {"columns": columns, "steps": steps}, seed=1).record
-    assert [s["epsilon"] for s in record["steps"] if "epsilon" in s] == [1, 0.5]
+    assert [s["privacy loss"]["epsilon"] for s in record["steps"] if "privacy loss" in s] == [1, 0.5]
     assert record["steps"][-1]["epsilon of all steps"] == 1.5

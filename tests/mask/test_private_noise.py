@@ -10,6 +10,7 @@ from scipy.stats import chisquare, norm
 import shoal
 from shoal.data.records import Records
 from shoal.errors import InputError
+from shoal.facts import losses
 from shoal.mask.private_noise import (
     MOST_STEPS,
     bernoulli_exp,
@@ -110,7 +111,7 @@ def test_epsilon_is_shared_out_and_accounted_for():
         .apply(records, records.quasi_identifiers, np.random.default_rng(0))
         .facts
     )
-    assert facts["epsilon"] == pytest.approx(2) and facts["epsilon"] <= 2
+    assert [loss.epsilon for loss in losses(facts)] == [pytest.approx(2)] and facts["privacy loss"].epsilon <= 2
     assert all(told["epsilon"] == 0.25 and told["sensitivity"] == 10 for told in facts["by column"].values())
 
 

@@ -25,6 +25,7 @@ from annotated_types import Ge, Gt, Le
 from shoal.data.partition import Progress
 from shoal.data.records import LARGEST, SMALLEST, Records
 from shoal.errors import ParameterError
+from shoal.facts import Figure, PrivacyLoss
 from shoal.kernels.arrays import Bools, Longs
 from shoal.mask.base import Mask
 from shoal.mask.secret_stream import SecretStream
@@ -117,9 +118,11 @@ class PrivateNoise(Mask):
             changed.append(variable.with_values(noisy * grid))
             told[variable.name] = {"epsilon": float(share), "sensitivity": (top - bottom) * grid, "grid": grid}
         facts = {
-            "epsilon": float(share * len(variables) * self.records_per_person),
+            "privacy loss": PrivacyLoss(
+                epsilon=float(share * len(variables) * self.records_per_person), columns=tuple(columns)
+            ),
             "composition": "the epsilons of a record's columns, and of a person's records, add up",
-            "records per person": self.records_per_person,
+            "records per person": Figure(value=self.records_per_person, influence=0),
             "by column": told,
         }
         return StepResult(records=records.with_variables(*changed), facts=facts)

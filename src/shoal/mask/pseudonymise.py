@@ -46,8 +46,7 @@ class Pseudonymise(Mask):
         folder. Make one with
         `python -c "import secrets; print(secrets.token_hex(32))" > private/pseudonym.key`.
     key
-        The key itself, in hexadecimal digits; it then stands in the plan file, and is withheld from the report and
-        from the private record.
+        The key itself, in hexadecimal digits. It is written to no record and no report.
     length
         Hexadecimal digits of a code. A table in which two identifiers would get one code is refused.
     purpose
