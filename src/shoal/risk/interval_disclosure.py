@@ -75,6 +75,7 @@ class IntervalDisclosure(RiskMeasure):
         return self.finding(
             float(np.mean(list(curve.values()))),
             f"Share of {what} near their released version: {100 * curve[widest]:.3g} % within {widest:g} {reach}.",
+            influence=self._influence(known),
             facts={
                 "curve": {f"{width:g}": share for width, share in curve.items()},
                 "columns": list(names),
@@ -82,6 +83,11 @@ class IntervalDisclosure(RiskMeasure):
                 "unit": self.unit,
             },
         )
+
+    def _influence(self, known: Bools) -> float | None:
+        """A cell counts by itself, against the released column: a record moves the share by its own cells at most."""
+        own, total = (1, int(known.any(axis=1).sum())) if self.unit == "record" else (known.shape[1], int(known.sum()))
+        return own / (total - own) if total > own else None
 
 
 def _by_sd(x: Floats, y: Floats, width: float) -> Bools:

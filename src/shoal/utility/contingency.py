@@ -63,6 +63,7 @@ class Contingency(UtilityMeasure):
             value,
             f"On average {100 * value:.3g} % of the records change cells in tables of up to {self.order} columns; "
             f"most, {100 * worst[0]:.3g} %, in {worst[1]}.",
+            influence=None if any(original[n].continuous for n in names) else 1 / len(original),
             facts={
                 "tables": len(everything),
                 "mean by number of columns": means,

@@ -7,6 +7,7 @@ import numpy as np
 from shoal.errors import NoFigure, quoted
 from shoal.facts import ByColumn
 from shoal.judges.base import Need
+from shoal.judges.clipped import clipped_change
 from shoal.judges.evidence import Finding
 from shoal.judges.table_pair import TablePair, moved_constant
 from shoal.methods import method
@@ -58,6 +59,7 @@ class IL1s(UtilityMeasure):
             total,
             f"A released value differs from the original one by {np.sqrt(2) * total / cells:.3g} standard "
             f"deviations on average.",
+            clipped=clipped_change(pair, names),
             by_column=ByColumn(by_column),
             facts={
                 "mean per cell": total / cells,

@@ -8,6 +8,7 @@ import numpy as np
 from shoal.data.records import Records
 from shoal.errors import NoFigure, quoted
 from shoal.facts import ByColumn
+from shoal.judges.clipped import clipped_change
 from shoal.judges.evidence import Finding
 from shoal.judges.table_pair import TablePair, embedded, moved_constant
 from shoal.kernels.arrays import Floats, Longs
@@ -64,6 +65,7 @@ class SSE(UtilityMeasure):
         return self.finding(
             {"il": loss, "sse": float(sse), "normalised": normalised}[self.figure],
             f"The release moved the records by {loss:.3g} % of their total spread around the mean.",
+            clipped=clipped_change(pair, names, power=2),
             by_column=ByColumn(
                 {n: 100.0 * e / t if t > 0 else 0.0 if e == 0 else None for n, (e, t) in by_column.items()}
             ),

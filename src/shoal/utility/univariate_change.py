@@ -7,6 +7,7 @@ import numpy as np
 from shoal.errors import NoFigure, quoted
 from shoal.facts import ByColumn
 from shoal.judges.base import Need
+from shoal.judges.clipped import clipped_mean_change
 from shoal.judges.evidence import Finding
 from shoal.judges.table_pair import TablePair, moved_constant
 from shoal.kernels.arrays import Floats
@@ -57,6 +58,7 @@ class UnivariateChange(UtilityMeasure):
             max(abs(mean), abs(variance)),
             f"The column that changes most is '{worst}': its mean moves by {mean:+.3g} standard deviations, "
             f"its variance by {100 * variance:+.3g} %.",
+            clipped=clipped_mean_change(pair, names),
             by_column=ByColumn(changes),
         )
 
