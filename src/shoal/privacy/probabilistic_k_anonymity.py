@@ -1,6 +1,7 @@
 """Probabilistic k-anonymity: what a finished table can prove of it, and what can only be measured."""
 
 from dataclasses import dataclass
+from itertools import combinations
 from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
@@ -22,6 +23,15 @@ from shoal.risk.probabilistic_linkage import ProbabilisticLinkage
 
 CONFIDENCE = 0.95
 
+METRICS: tuple[Literal["euclidean", "mahalanobis"], ...] = ("euclidean", "mahalanobis")
+DIRECTIONS: tuple[Literal["released to original", "original to released"], ...] = (
+    "released to original",
+    "original to released",
+)
+
+MOST_PAIRED = 12
+"""Up to so many columns each pair is attacked by itself: 66 pairs."""
+
 NOT_SHOWN = (
     "That a record depends on its own original only through its group's model or permutation is a property of the "
     "method that made the table; a table cannot show it. Attackers other than those measured are not excluded."
@@ -40,8 +50,9 @@ class ProbabilisticKAnonymity(PrivacyModel):
       only a mask changed hides nobody); no known column was released as it was, or so nearly that the nearest value of
       the original is every record's own (unless it is constant in every group); and, where it is so, that a known
       column has the same values in every group as before, so that they were at most dealt out anew inside the group;
-    - what is measured: how often the best of five attackers (distance-based linkage with two metrics in two directions,
-      and probabilistic linkage) finds the right record, with its confidence interval.
+    - what is measured: how often the best attacker finds the right record, with its confidence interval: distance-based
+      linkage with two metrics in two directions and probabilistic linkage by all known columns, and distance-based
+      linkage by each column alone, each pair (of up to 12 columns), and all columns but one.
 
     It holds where both conditions are proved and the measured rate does not refute it, that is, the interval (at 95 %,
     widened for the number of attackers tried) reaches down to 1/k. Whether records depend on their own originals only
@@ -177,20 +188,30 @@ class _Proved:
 
 
 def _attackers(names: tuple[str, ...]) -> dict[str, RiskMeasure]:
-    """The attackers whose success is measured; the most successful one is told."""
-    metrics: tuple[Literal["euclidean", "mahalanobis"], ...] = ("euclidean", "mahalanobis")
-    directions: tuple[Literal["released to original", "original to released"], ...] = (
-        "released to original",
-        "original to released",
-    )
-    found: dict[str, RiskMeasure] = {
-        f"distance-based linkage, {metric}, {direction}": DistanceLinkage(
-            columns=names, metric=metric, direction=direction
-        )
-        for metric in metrics
-        for direction in directions
-    }
-    return found | {"probabilistic linkage": ProbabilisticLinkage(columns=names)}
+    """The attackers whose success is measured; the most successful one counts."""
+    attackers: dict[str, RiskMeasure] = {}
+    for metric in METRICS:
+        for direction in DIRECTIONS:
+            attackers[f"distance-based linkage, {metric}, {direction}"] = DistanceLinkage(
+                columns=names, metric=metric, direction=direction
+            )
+    attackers["probabilistic linkage"] = ProbabilisticLinkage(columns=names)
+    for known in _subsets(names):
+        for direction in DIRECTIONS:
+            label = f"distance-based linkage by {quoted(known)} alone, {direction}"
+            attackers[label] = DistanceLinkage(columns=known, direction=direction)
+    return attackers
+
+
+def _subsets(names: tuple[str, ...]) -> list[tuple[str, ...]]:
+    """Sets of columns that an attacker may know or heed alone: each one, each pair, all but one.
+
+    Columns that were changed little give people away though all columns together do not: the others only lead astray.
+    """
+    single = [(name,) for name in names]
+    pairs = list(combinations(names, 2)) if len(names) <= MOST_PAIRED else []
+    all_but_one = list(combinations(names, len(names) - 1))
+    return [known for known in dict.fromkeys(single + pairs + all_but_one) if 0 < len(known) < len(names)]
 
 
 def _prove(original: Records, released: Records, place: Longs, labels: Longs, names: tuple[str, ...]) -> _Proved:
