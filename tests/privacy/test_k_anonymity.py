@@ -1,5 +1,7 @@
 """k-anonymity is judged on the table as written, whatever its index, order or types."""
 
+from decimal import Decimal
+
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -8,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from shoal.data.microdata import Microdata
 from shoal.errors import DataError
 from shoal.privacy.k_anonymity import KAnonymity
 
@@ -75,3 +78,20 @@ def test_only_the_columns_that_matter_are_read():
     assert KAnonymity(k=2).check(frame.drop("odd"), confidential="pay").achieved == 2
     with pytest.raises(DataError, match="There is no column 'b'"):
         KAnonymity(k=2, columns=("b",)).check(frame.drop("odd", "pay"))
+
+
+@pytest.mark.parametrize(
+    "cells",
+    [
+        pl.Series([Decimal(f"0.1234567890123456789{i}") for i in range(5)], dtype=pl.Decimal(30, 20)),
+        pl.Series(range(5), dtype=pl.Int64).cast(pl.Time),
+        pl.Series(range(5), dtype=pl.Int64).cast(pl.Datetime("ns")),
+    ],
+)
+def test_cells_that_numbers_do_not_tell_apart_are_not_counted_as_equal(cells):
+    # five distinct values in a column that no role compares, named by the requirement
+    frame = pl.DataFrame({"a": [1] * 5, "note": cells})
+    table = Microdata.of(frame, {"a": "quasi-identifier", "note": "other"})
+    assert KAnonymity(k=5).check(table).holds
+    with pytest.raises(DataError, match="Column 'note' has (decimal numbers|times)"):
+        KAnonymity(k=5, columns=("a", "note")).check(table)

@@ -25,7 +25,7 @@ NO_CELLS = (nw.List, nw.Array, nw.Struct, nw.Binary, nw.Unknown)
 """What a cell of a table of records cannot hold."""
 
 UNCOMPARED = ("identifier", "other")
-"""Roles whose cells no guarantee compares."""
+"""Roles whose cells no guarantee compares unless it names the column: then they must be exact, too."""
 
 SIMPLE = {str, int, float, bool, Decimal, date, datetime, time, timedelta}
 
@@ -40,8 +40,9 @@ def encode(series: nw.Series[Any], column: Column, folder: Path) -> Variable:
     """
     dtype = series.dtype
     _check_cells(series, dtype)
-    if column.role not in UNCOMPARED:
-        _check_exact(series, dtype)
+    inexact = _inexactness(series, dtype)
+    if inexact and column.role not in UNCOMPARED:
+        raise DataError(inexact)
     level = column.level or _default_level(dtype, column)
     common: dict[str, Any] = {
         "name": series.name,
@@ -49,6 +50,7 @@ def encode(series: nw.Series[Any], column: Column, folder: Path) -> Variable:
         "level": level,
         "weight": column.weight,
         "scale": column.scale,
+        "inexact": inexact,
     }
     if level == "continuous":
         values = _numbers(series, dtype)
@@ -86,13 +88,13 @@ def _unfit(series: nw.Series[Any], dtype: Any) -> DataError:
     )
 
 
-def _check_exact(series: nw.Series[Any], dtype: Any) -> None:
-    """Cells that differ must differ in numbers too, or what counts as equal would be written differently."""
+def _inexactness(series: nw.Series[Any], dtype: Any) -> str:
+    """Why cells that differ may not differ in numbers, so that what is written differently would count as equal."""
     if dtype not in (nw.Decimal, nw.Time, nw.Datetime, nw.Duration):
-        return
+        return ""
     known = series.drop_nulls()
     if dtype == nw.Decimal and any(Decimal(repr(float(cell))) != cell for cell in known.unique().to_list()):
-        raise DataError(
+        return (
             f"Column '{series.name}' has decimal numbers with more digits than a number holds exactly. "
             f"Round it to 15 digits, or make it text and nominal."
         )
@@ -102,12 +104,13 @@ def _check_exact(series: nw.Series[Any], dtype: Any) -> None:
         stamps = known.dt.timestamp("ns") if isinstance(dtype, nw.Datetime) else known.dt.total_nanoseconds()
         finer = (stamps % 1000 != 0).any()
     else:
-        return
+        return ""
     if finer:
-        raise DataError(
+        return (
             f"Column '{series.name}' has times finer than a microsecond, which are not told apart. "
             f"Round it to microseconds."
         )
+    return ""
 
 
 def _unit(dtype: Any) -> Unit | None:

@@ -83,6 +83,8 @@ class Variable:
     unit
         What continuous values count where they stand for time: days since 1970 for a `date`, microseconds
         since 1970 for a `datetime`, microseconds for a `duration`; None for plain numbers.
+    inexact
+        Why cells that differ may have the same value here; then they cannot be compared as written.
     """
 
     name: str
@@ -94,6 +96,7 @@ class Variable:
     scale: Scale = "sd"
     weight: float = 1.0
     unit: Unit | None = None
+    inexact: str = ""
 
     def __repr__(self) -> str:  # shows no cell, for it may stand in a traceback
         return f"Variable '{self.name}' ({self.role}, {self.level}) of {plural(len(self), 'record')}"
@@ -393,7 +396,7 @@ class Records:
         """Equivalence classes over columns; no columns make one class of all records."""
         chosen = tuple(names)
         if chosen not in self._classes:
-            ids, sizes = classes([self[name].given for name in chosen], len(self))
+            ids, sizes = classes(self._as_written(chosen), len(self))
             self._classes[chosen] = Classes(ids=ids, sizes=sizes)
         return self._classes[chosen]
 
@@ -402,7 +405,15 @@ class Records:
         chosen = tuple(names)
         if chosen in self._classes:
             return self._classes[chosen].sizes
-        return class_sizes([self[name].given for name in chosen], len(self))
+        return class_sizes(self._as_written(chosen), len(self))
+
+    def _as_written(self, names: Iterable[str]) -> list[NDArray[Any]]:
+        """Columns whose cells are compared: each value must stand for one way of writing it."""
+        chosen = [self[name] for name in names]
+        for variable in chosen:
+            if variable.inexact:
+                raise DataError(variable.inexact)
+        return [variable.given for variable in chosen]
 
     @cached_property
     def _classes(self) -> dict[tuple[str, ...], Classes]:
