@@ -14,7 +14,7 @@ import polars as pl
 
 from alone import timed
 from shoal import MDAV, VMDAV, MuApprox, Refined
-from shoal.partition._bounds import groups_of, neighbour_bound, relaxation
+from shoal.kernels.partition.bounds import groups_of, neighbour_bound, relaxation
 
 TEXT = ["UTILNAME", "STATE", "YEAR", "MONTH"]
 

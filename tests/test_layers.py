@@ -51,7 +51,6 @@ TO_MEND = {
     ("partition", "replace"),
     ("privacy", "risk"),
     ("mask", "privacy"),
-    ("utility", "partition"),
     ("risk", "partition"),
     ("mask", "partition"),
     ("files", "judges"),

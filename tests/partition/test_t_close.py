@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 import shoal
 from naive import emd as naive
 from naive import tcloseness as twins
+from shoal.data.confidential_bins import confidential_bins
 from shoal.data.microdata import Microdata
 from shoal.data.partition import Partition
 from shoal.data.records import Records, Variable
@@ -20,7 +21,6 @@ from shoal.kernels.requirement import emd
 from shoal.kernels.requirement.requirement_partition import PARTNERS, k_anonymity_first, merge_groups, refine
 from shoal.partition._requirement.requirement import GroupRequirement, near_lists
 from shoal.partition.tcloseness_first import strata_needed, strata_of
-from shoal.privacy.confidential import confidential_bins
 
 values = st.sampled_from([0.0, 1.0, 2.0, 5.0])
 

@@ -9,8 +9,9 @@ import polars as pl
 import pytest
 
 from published.reference import reference
+from shoal.data.confidential_bins import confidential_bins
 from shoal.data.microdata import as_records
-from shoal.privacy.confidential import Held, confidential_bins
+from shoal.privacy.confidential import Occurrences
 from shoal.privacy.l_diversity import diversity
 
 KEYS = ["urbrur", "roof", "walls", "water", "electcon", "relat", "sex"]
@@ -22,8 +23,8 @@ def test_every_record_agrees(column):
     figures = pl.read_csv(reference("sdcmicro/ldiversity_testdata.csv"))
     records = as_records(table, confidential=[column])
     classes = records.classes(KEYS)
-    held = Held.of(confidential_bins(records, "equal")[0], classes)
+    occurrences = Occurrences.of(confidential_bins(records, "equal")[0], classes)
     for kind, name in (("distinct", "Distinct"), ("entropy", "Entropy"), ("recursive", "Recursive")):
-        ours = diversity(held, len(classes.sizes), kind, 2.0)[classes.ids]
+        ours = diversity(occurrences, len(classes.sizes), kind, 2.0)[classes.ids]
         theirs = figures[f"{column}_{name}_Ldiversity"].to_numpy().astype(float)
         assert np.abs(ours - theirs).max() < 1e-9, kind

@@ -6,7 +6,7 @@ import pytest
 
 from published.reference import reference
 from shoal import MDAV, Refined
-from shoal.partition._bounds import groups_of, neighbour_bound, relaxation
+from shoal.kernels.partition.bounds import groups_of, neighbour_bound, relaxation
 
 
 def load(name):

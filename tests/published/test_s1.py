@@ -12,12 +12,12 @@ import pytest
 
 import shoal
 from published.reference import reference
+from shoal.data.confidential_bins import confidential_bins
 from shoal.data.microdata import as_records
 from shoal.data.partition import Partition
 from shoal.kernels.requirement import emd
 from shoal.partition._requirement.requirement import GroupRequirement
 from shoal.partition.tcloseness_first import first_groups
-from shoal.privacy.confidential import confidential_bins
 
 TS = (0.01, 0.05, 0.09, 0.13, 0.17, 0.21, 0.25)
 

@@ -13,7 +13,7 @@ from shoal.data.records import Records, Variable
 from shoal.data.schema import Scale
 from shoal.errors import DataError, ParameterError, Refused, plural
 from shoal.kernels.arrays import Longs, ints
-from shoal.partition._bounds import neighbour_bound
+from shoal.kernels.partition.bounds import neighbour_bound
 
 SmallStrata = Literal["refuse", "merge"]
 

@@ -13,11 +13,19 @@ from shoal.data.partition import Partition, Progress, left_until, part_of
 from shoal.data.records import Records
 from shoal.errors import DataError, ParameterError
 from shoal.kernels.arrays import Floats, Ints, seed_of
+from shoal.kernels.partition.bounds import (
+    MOST_RECORDS,
+    best_in_window,
+    cheapest,
+    groups_of,
+    labels_of,
+    relaxation,
+    windows,
+)
 from shoal.kernels.partition.refine import partition_loss, refine
 from shoal.kernels.search.neighbours import candidates
 from shoal.methods import build, entry, method
 from shoal.parameters import Method, Setting
-from shoal.partition._bounds import MOST_RECORDS, best_in_window, cheapest, groups_of, labels_of, relaxation, windows
 from shoal.partition.base import Partitioner, refuse_unless_k
 
 MOVES_PER_RECORD = 40_000

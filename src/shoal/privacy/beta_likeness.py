@@ -5,13 +5,14 @@ from typing import Annotated
 import numpy as np
 from annotated_types import Gt
 
+from shoal.data.confidential_bins import confidential_bins
 from shoal.judges.evidence import Verdict
 from shoal.judges.table_pair import TablePair
 from shoal.kernels.arrays import Floats
 from shoal.methods import method
 from shoal.parameters import Setting
 from shoal.privacy.base import PrivacyModel
-from shoal.privacy.confidential import Held, confidential_bins, verdict
+from shoal.privacy.confidential import Occurrences, verdict
 
 
 @method("beta-likeness", title="beta-likeness", source="Cao & Karras (2012)")
@@ -43,18 +44,20 @@ class BetaLikeness(PrivacyModel):
         classes = released.classes(released.quasi_identifiers)
         figures = {}
         for column in confidential_bins(released, "equal"):
-            held = Held.of(column, classes)
-            figures[column.name] = held.largest(
-                self._gains(held, classes.sizes.astype(np.float64), len(released)), len(classes.sizes)
+            occurrences = Occurrences.of(column, classes)
+            figures[column.name] = occurrences.largest(
+                self._gains(occurrences, classes.sizes.astype(np.float64), len(released)), len(classes.sizes)
             )
         name = f"{'enhanced' if self.enhanced else 'basic'} {self.beta:g}-likeness"
         return verdict(
             released, classes, figures, requirement=name, required=self.beta, best="low", figure="relative gain"
         )
 
-    def _gains(self, held: Held, sizes: Floats, n: int) -> Floats:
-        expected = sizes[held.classes] * held.totals[held.values]  # c N_v, whole numbers below 2^53
-        gain = np.maximum(held.counts * float(n) - expected, 0.0) / expected
+    def _gains(self, occurrences: Occurrences, sizes: Floats, n: int) -> Floats:
+        expected = (
+            sizes[occurrences.classes] * occurrences.totals[occurrences.values]
+        )  # c N_v, whole numbers below 2^53
+        gain = np.maximum(occurrences.counts * float(n) - expected, 0.0) / expected
         if self.enhanced:
-            gain[gain > -np.log(held.totals[held.values] / n)] = np.inf
+            gain[gain > -np.log(occurrences.totals[occurrences.values] / n)] = np.inf
         return np.asarray(gain)

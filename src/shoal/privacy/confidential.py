@@ -1,142 +1,24 @@
-"""Confidential columns as the models see them: bins, classes, and figures class by class.
-
-A confidential column becomes bins 0 to m - 1: the distinct values of a continuous column, the categories
-that occur of an ordinal one, both in ascending order; the categories of a nominal one, ordered so that each
-node of its hierarchy owns neighbouring leaves. A missing value is a value of its own: equal to other missing
-values, and as far from every value as two values can be.
-"""
+"""Figures of confidential columns class by class, and the verdict on them."""
 
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
-from shoal.data.records import Classes, Records, Variable
-from shoal.errors import DataError, plural
+from shoal.data.confidential_bins import Bins
+from shoal.data.records import Classes, Records
+from shoal.errors import plural
 from shoal.facts import of_release
 from shoal.judges.evidence import Verdict
-from shoal.kernels.arrays import Bools, Floats, Ints, Longs, ints, longs
+from shoal.kernels.arrays import Bools, Floats, Longs
 from shoal.kernels.classes import distinct
-from shoal.kernels.requirement import emd
-
-Distance = Literal["distinct", "rank", "equal", "hierarchical"]
 
 QUANTILES = {"least": 0.0, "median": 0.5, "90 %": 0.9, "99 %": 0.99, "largest": 1.0}
 """How the distribution of a figure over the classes is told."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class Bins:
-    """One confidential column in bins.
-
-    Parameters
-    ----------
-    bins
-        Shape (n,); -1 for a value missing in an ordered column.
-    counts
-        Shape (m,).
-    nodes
-        Shape (height, m), height 0 for ordered bins: the tree over nominal ones.
-    spread
-        Whether ordered bins are read as one place a record.
-    """
-
-    name: str
-    bins: Ints
-    counts: Longs
-    nodes: Ints
-    spread: bool = False
-
-    @property
-    def m(self) -> int:
-        return len(self.counts)
-
-    @property
-    def missing(self) -> int:
-        return len(self.bins) - int(self.counts.sum())
-
-    def table(self) -> emd.Table:
-        """The column's distribution, for distances from it."""
-        if len(self.nodes):
-            return emd.tree(self.counts, self.nodes)
-        return (emd.spread if self.spread else emd.ordered)(self.counts, self.missing)
-
-    def take(self, rows: NDArray[Any]) -> Ints:
-        return np.ascontiguousarray(self.bins[rows])
-
-
-def binned(variable: Variable, distance: Distance = "distinct") -> Bins:
-    """A column in bins under one of the distances.
-
-    Under "distinct" and "rank" ordered columns are ordered, and nominal ones follow their hierarchy where
-    they have one and equal distances where they have none. "equal" treats all columns as nominal without
-    hierarchy. "hierarchical" is as "distinct" and insists that every nominal column has a hierarchy.
-    """
-    if variable.level == "nominal" or distance == "equal":
-        return _nominal(variable, distance)
-    if variable.complete:
-        held, bins, counts = _distinct(variable.given)
-    else:
-        bins = np.full(len(variable), -1, dtype=np.int32)
-        held, bins[~variable.missing], counts = _distinct(variable.given[~variable.missing])
-    return Bins(
-        name=variable.name,
-        bins=ints(bins),
-        counts=counts,
-        nodes=np.empty((0, len(held)), dtype=np.int32),
-        spread=distance == "rank",
-    )
-
-
-def _distinct(values: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any], Longs]:
-    """Distinct values in ascending order, where each record's stands among them, how often each occurs."""
-    if values.dtype.kind == "f":  # 0 and -0 are one value here, and so are all NaNs
-        return np.unique(values, return_inverse=True, return_counts=True)
-    return distinct(longs(values))
-
-
-def _nominal(variable: Variable, distance: Distance) -> Bins:
-    if distance == "hierarchical" and variable.hierarchy is None:
-        raise DataError(
-            f"Column '{variable.name}' has no hierarchy, which distance: hierarchical needs. "
-            f"Give it one, or choose distance: equal."
-        )
-    held, bins, counts = _distinct(variable.given)
-    nodes = np.zeros((1, len(held)), dtype=np.int32)
-    if variable.hierarchy is not None and distance != "equal":
-        categories = [*variable.categories, None]  # code -1 is the last
-        order, nodes = _leaf_order(variable, [categories[code] for code in held])
-        rank = np.empty(len(held), dtype=np.int32)
-        rank[order] = np.arange(len(held), dtype=np.int32)
-        bins, counts = ints(rank[bins]), counts[order]
-    return Bins(name=variable.name, bins=ints(bins), counts=counts, nodes=nodes)
-
-
-def _leaf_order(variable: Variable, categories: list[Any]) -> tuple[NDArray[np.intp], Ints]:
-    """Leaves in an order in which every node of the hierarchy owns neighbours, and the nodes above them."""
-    hierarchy = variable.hierarchy
-    if hierarchy is None:
-        raise DataError(f"Column '{variable.name}' has no hierarchy.")
-    known = [c for c in categories if c is not None]
-    rows = dict(zip(known, hierarchy.codes([str(c) for c in known])))
-    labels = np.empty((hierarchy.height + 1, len(categories)), dtype=np.int64)
-    for level in range(hierarchy.height + 1):
-        codes, names = hierarchy.level_codes(level)
-        labels[level] = [codes[rows[c]] if c is not None else len(names) for c in categories]
-    labels[-1] = 0  # the root is above missing values too
-    order = np.lexsort(labels)
-    changes = np.cumsum(np.diff(labels[:, order], axis=1, prepend=labels[:, order][:, :1]) != 0, axis=1)
-    return order, ints(changes[1:])
-
-
-def confidential_bins(records: Records, distance: Distance = "distinct") -> list[Bins]:
-    """All confidential columns in bins."""
-    return [binned(records[name], distance) for name in records.confidential]
-
-
-@dataclass(frozen=True, kw_only=True, eq=False)
-class Held:
+class Occurrences:
     """How often every value occurs in every class.
 
     Parameters
@@ -153,7 +35,7 @@ class Held:
     totals: Longs
 
     @classmethod
-    def of(cls, bins: Bins, classes: Classes) -> "Held":
+    def of(cls, bins: Bins, classes: Classes) -> "Occurrences":
         m = bins.m + 1  # a missing value is a value, the last
         values = np.where(bins.bins < 0, bins.m, bins.bins).astype(np.int64)
         cells, _, counts = distinct(classes.ids * m + values)

@@ -5,12 +5,13 @@ from typing import Annotated
 import numpy as np
 from annotated_types import Gt
 
+from shoal.data.confidential_bins import confidential_bins
 from shoal.judges.evidence import Verdict
 from shoal.judges.table_pair import TablePair
 from shoal.methods import method
 from shoal.parameters import Setting
 from shoal.privacy.base import PrivacyModel
-from shoal.privacy.confidential import Held, confidential_bins, verdict
+from shoal.privacy.confidential import Occurrences, verdict
 
 
 @method("delta-disclosure", title="delta-disclosure privacy", source="Brickell & Shmatikov (2008)")
@@ -38,15 +39,15 @@ class DeltaDisclosure(PrivacyModel):
         classes = released.classes(released.quasi_identifiers)
         figures = {}
         for column in confidential_bins(released, "equal"):
-            held = Held.of(column, classes)
+            occurrences = Occurrences.of(column, classes)
             ratio = (
-                held.counts
+                occurrences.counts
                 * float(len(released))
-                / (classes.sizes[held.classes].astype(np.float64) * held.totals[held.values])
+                / (classes.sizes[occurrences.classes].astype(np.float64) * occurrences.totals[occurrences.values])
             )
-            figure = held.largest(np.abs(np.log(ratio)), len(classes.sizes))
-            present = np.bincount(held.classes, minlength=len(classes.sizes))
-            figures[column.name] = np.where(present < (held.totals > 0).sum(), np.inf, figure)
+            figure = occurrences.largest(np.abs(np.log(ratio)), len(classes.sizes))
+            present = np.bincount(occurrences.classes, minlength=len(classes.sizes))
+            figures[column.name] = np.where(present < (occurrences.totals > 0).sum(), np.inf, figure)
         below = np.all([figure < self.delta for figure in figures.values()], axis=0) if figures else None
         return verdict(
             released,

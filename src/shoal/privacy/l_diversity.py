@@ -7,6 +7,7 @@ from typing import Annotated, Literal
 import numpy as np
 from annotated_types import Ge, Gt
 
+from shoal.data.confidential_bins import Bins, confidential_bins
 from shoal.data.records import Classes, Records
 from shoal.judges.evidence import Verdict
 from shoal.judges.table_pair import TablePair
@@ -14,7 +15,7 @@ from shoal.kernels.arrays import Floats, ints
 from shoal.methods import method
 from shoal.parameters import Setting
 from shoal.privacy.base import PrivacyModel
-from shoal.privacy.confidential import Bins, Held, confidential_bins, verdict
+from shoal.privacy.confidential import Occurrences, verdict
 
 Kind = Literal["distinct", "entropy", "recursive"]
 
@@ -73,35 +74,37 @@ class LDiversity(PrivacyModel):
         )
 
 
-def least_diverse(released: Records, column: Bins, classes: Classes) -> Held:
+def least_diverse(released: Records, column: Bins, classes: Classes) -> Occurrences:
     """How often every value occurs in every class, missing ones filled in with the most frequent one of the class."""
     gone = released[column.name].missing
-    held = Held.of(column, classes)
+    occurrences = Occurrences.of(column, classes)
     if not gone.any():
-        return held
+        return occurrences
     values = np.where(column.bins < 0, column.m, column.bins)
     missing = int(values[gone][0])
     most = np.full(len(classes.sizes), missing)
-    known = held.values != missing
-    order = np.argsort(held.counts[known], kind="stable")
-    most[held.classes[known][order]] = held.values[known][order]  # the last to be put in is the most frequent
+    known = occurrences.values != missing
+    order = np.argsort(occurrences.counts[known], kind="stable")
+    most[occurrences.classes[known][order]] = occurrences.values[known][
+        order
+    ]  # the last to be put in is the most frequent
     filled = np.where(gone, most[classes.ids], values)
-    return Held.of(replace(column, bins=ints(filled)), classes)
+    return Occurrences.of(replace(column, bins=ints(filled)), classes)
 
 
-def diversity(held: Held, count: int, kind: Kind, c: float = 2.0) -> Floats:
+def diversity(occurrences: Occurrences, count: int, kind: Kind, c: float = 2.0) -> Floats:
     """Shape (count,); the diversity of each class."""
     if kind == "distinct":
-        return np.bincount(held.classes, minlength=count).astype(np.float64)
-    sizes = np.bincount(held.classes, weights=held.counts, minlength=count)
+        return np.bincount(occurrences.classes, minlength=count).astype(np.float64)
+    sizes = np.bincount(occurrences.classes, weights=occurrences.counts, minlength=count)
     if kind == "entropy":
-        share = held.counts / sizes[held.classes]
-        entropy = np.bincount(held.classes, weights=-share * np.log(share), minlength=count)
+        share = occurrences.counts / sizes[occurrences.classes]
+        entropy = np.bincount(occurrences.classes, weights=-share * np.log(share), minlength=count)
         figure = np.exp(entropy)
         whole = np.round(figure)
         return np.asarray(np.where(np.abs(figure - whole) <= SLACK * whole, whole, figure))
-    order = np.lexsort((-held.counts, held.classes))
-    counts, of = held.counts[order], held.classes[order]
+    order = np.lexsort((-occurrences.counts, occurrences.classes))
+    counts, of = occurrences.counts[order], occurrences.classes[order]
     before = np.cumsum(counts) - counts
     starts = np.searchsorted(of, np.arange(count))
     tail = sizes[of] - (before - before[starts][of])

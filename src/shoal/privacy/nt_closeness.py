@@ -6,6 +6,7 @@ import numpy as np
 from annotated_types import Ge, Le
 from numpy.typing import NDArray
 
+from shoal.data.confidential_bins import Bins, confidential_bins
 from shoal.data.records import Classes, Records
 from shoal.judges.evidence import Verdict
 from shoal.judges.table_pair import TablePair
@@ -14,7 +15,7 @@ from shoal.kernels.requirement import emd
 from shoal.methods import method
 from shoal.parameters import Setting
 from shoal.privacy.base import PrivacyModel
-from shoal.privacy.confidential import Bins, confidential_bins, verdict
+from shoal.privacy.confidential import verdict
 
 
 @method("nt-closeness", title="(n, t)-closeness", source="Li, Li & Venkatasubramanian (2010)")

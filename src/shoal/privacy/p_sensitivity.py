@@ -5,12 +5,13 @@ from typing import Annotated
 
 from annotated_types import Ge
 
+from shoal.data.confidential_bins import confidential_bins
 from shoal.facts import Nested
 from shoal.judges.evidence import Verdict
 from shoal.judges.table_pair import TablePair
 from shoal.methods import method
 from shoal.privacy.base import PrivacyModel
-from shoal.privacy.confidential import confidential_bins, verdict
+from shoal.privacy.confidential import verdict
 from shoal.privacy.k_anonymity import KAnonymity
 from shoal.privacy.l_diversity import diversity, least_diverse
 

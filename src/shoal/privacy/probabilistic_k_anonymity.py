@@ -237,8 +237,8 @@ def _nearest_is_own(before: Floats, after: Floats) -> bool:
     """Whether every released value is nearer to its own original than to any other value of the column."""
     if np.isnan(before).any() or np.isnan(after).any():
         return False
-    held, own = np.unique(before, return_inverse=True)
-    far = np.concatenate([[-np.inf], held, [np.inf]])
+    values, own = np.unique(before, return_inverse=True)
+    far = np.concatenate([[-np.inf], values, [np.inf]])
     apart = np.abs(after - before)
     return bool(((apart < np.abs(after - far[own])) & (apart < np.abs(after - far[own + 2]))).all())
 

@@ -4,13 +4,14 @@ from typing import Annotated
 
 from annotated_types import Ge, Le
 
+from shoal.data.confidential_bins import Distance, confidential_bins
 from shoal.judges.evidence import Verdict
 from shoal.judges.table_pair import TablePair
 from shoal.kernels.requirement import emd
 from shoal.methods import method
 from shoal.parameters import Setting
 from shoal.privacy.base import PrivacyModel
-from shoal.privacy.confidential import Distance, confidential_bins, verdict
+from shoal.privacy.confidential import verdict
 
 
 @method("t-closeness", title="t-closeness", source="Li, Li & Venkatasubramanian (2007)")

@@ -53,23 +53,19 @@ class Estimate(TypedDict):
     confidence: float
 
 
-Figure = TypedDict(
-    "Figure",
-    {
-        "measure": str,
-        "title": str,
-        "value": float | Bound | None,
-        "original": float | Bound | None,
-        "unit": str,
-        "limits": tuple[float, float | None],
-        "better": Literal["lower", "higher"],
-        "sentence": str,
-        "reason": str,
-        "interval": Estimate | None,
-        "by_column": dict[str, Any] | None,
-        "facts": dict[str, Any],
-    },
-)
+class Figure(TypedDict):
+    measure: str
+    title: str
+    value: float | Bound | None
+    original: float | Bound | None
+    unit: str
+    limits: tuple[float, float | None]
+    better: Literal["lower", "higher"]
+    sentence: str
+    reason: str
+    interval: Estimate | None
+    by_column: dict[str, Any] | None
+    facts: dict[str, Any]
 """A figure of risk or loss: as it is, in a band, or null where it could not be computed or is private.
 
 `original` is a risk's figure on the original table as if it were released; private, and null where it was not taken.

@@ -10,9 +10,9 @@ from shoal.errors import NoFigure
 from shoal.judges.evidence import Finding
 from shoal.judges.table_pair import TablePair
 from shoal.kernels.arrays import Floats
+from shoal.kernels.partition.bounds import MOST_RECORDS, groups_of, neighbour_bound, relaxation
 from shoal.methods import method
 from shoal.parameters import Columns
-from shoal.partition._bounds import MOST_RECORDS, groups_of, neighbour_bound, relaxation
 from shoal.utility.base import UtilityMeasure
 
 
@@ -23,7 +23,7 @@ class LowerBound(UtilityMeasure):
     IL = 100 SSE / SST over the quasi-identifiers, as for microaggregation with means. "neighbours": half of what
     a record loses to its k - 1 nearest, over k, summed; quick. "set-partition": the linear relaxation of choosing
     the best groups, solved by column generation; much closer, for up to 5 000 records and k up to about 5; proven
-    even where it stops before the end (see `shoal.partition._bounds`).
+    even where it stops before the end (see `shoal.kernels.partition.bounds`).
 
     Parameters
     ----------

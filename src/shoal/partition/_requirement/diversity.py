@@ -9,6 +9,7 @@ from typing import Annotated, Any
 import numpy as np
 from annotated_types import Ge, Gt
 
+from shoal.data.confidential_bins import confidential_bins
 from shoal.data.partition import Partition, Progress, left_until, part_of
 from shoal.data.records import Records
 from shoal.kernels.arrays import Ints, Longs, ints
@@ -19,7 +20,6 @@ from shoal.partition._requirement.requirement import GroupRequirement, Requireme
 from shoal.partition.base import Partitioner
 from shoal.partition.mdav import MDAV
 from shoal.partition.tcloseness_refined import START, annealed, held_groups
-from shoal.privacy.confidential import confidential_bins
 from shoal.privacy.l_diversity import Kind
 
 ROUNDING = 1e-5

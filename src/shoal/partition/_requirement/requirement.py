@@ -16,6 +16,7 @@ import numpy as np
 from annotated_types import Ge, Gt, Le
 from numpy.typing import NDArray
 
+from shoal.data.confidential_bins import Bins, confidential_bins
 from shoal.data.partition import Partition, Progress, part_of
 from shoal.data.records import Records
 from shoal.errors import DataError, Refused
@@ -26,7 +27,6 @@ from shoal.kernels.search.neighbours import candidates
 from shoal.methods import family
 from shoal.parameters import Setting
 from shoal.partition.base import Partitioner
-from shoal.privacy.confidential import Bins, confidential_bins
 
 NEAR = 30
 """How many neighbours of a record a search looks at (as many as refinement without requirement gains from)."""
