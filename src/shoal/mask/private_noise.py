@@ -284,4 +284,4 @@ def _inside_block(n: int, sensitivity: int, width: int, epsilon: Fraction, strea
     for numerator, denominator in [(part, epsilon.denominator), *[(1, 1)] * (whole - halvings)]:
         rows = rows[bernoulli_exp(np.full(len(rows), numerator, dtype=np.int64), denominator, stream)]
     inside[np.setdiff1d(proposed, rows)] = -1
-    return inside
+    return np.asarray(inside)
