@@ -15,7 +15,7 @@ from shoal.facts import private_form
 from shoal.judges.evidence import RECORD_VERSION, Evidence
 from shoal.parameters import ColumnName, Columns, holds
 from shoal.plan import Plan
-from shoal.plan.publication import hidden_cells, public_rule, public_yaml, recorded
+from shoal.plan.publication import hidden_cells, public_rule, public_schema, public_yaml, recorded
 from shoal.publish import publish
 from shoal.release import Account, ColumnAccount, Release, StepAccount, require
 from shoal.run import Outcome, Stage, carry_out
@@ -68,7 +68,8 @@ def protect(
     done = carry_out(table, Plan.of(plan, folder), seed, stage)
     verdicts = require(done.verdicts())
     evidence = Evidence(verdicts=tuple(verdicts), findings=done.findings())
-    account = _account(done, evidence)
+    withheld = hidden_cells(done.plan, done.before, done.released)
+    account = _account(done, evidence, withheld)
     return Release(
         table=done.finished,
         evidence=evidence,
@@ -76,7 +77,7 @@ def protect(
         record=_record(done, source, evidence, account),
         partition=done.partition,
         hidden=done.hidden,
-        schema=done.plan.schema,
+        schema=public_schema(done.plan.schema, withheld),
         requirements=done.plan.requirements,
         output=done.plan.output,
         rows=done.released.rows,
@@ -85,13 +86,14 @@ def protect(
     )
 
 
-def _account(done: Outcome, evidence: Evidence) -> Account:
+def _account(done: Outcome, evidence: Evidence, withheld: set[str]) -> Account:
     """What reports tell, computed while the original is at hand."""
     plan, original, released = done.plan, done.before, done.released
-    withheld = hidden_cells(plan, original, released)
     return Account(
         steps=tuple(_step(facts) for facts in done.run.told),
-        columns=tuple(_column(done, variable) for variable in released.variables if variable.role not in SOLE),
+        columns=tuple(
+            _column(done, variable, withheld) for variable in released.variables if variable.role not in SOLE
+        ),
         plan_text=public_yaml(plan, withheld),
         requirements=tuple(
             public_rule(v.requirement, withheld) if v.requirement in plan.constraints else v.requirement
@@ -117,11 +119,11 @@ def _step(facts: Mapping[str, Any]) -> StepAccount:
     return StepAccount(step=str(facts["step"]), columns=tuple(facts.get("columns", ())), facts=others)
 
 
-def _column(done: Outcome, released: Variable) -> ColumnAccount:
+def _column(done: Outcome, released: Variable, withheld: set[str]) -> ColumnAccount:
     tables = {name: table[released.name] for name, table in _tables(done) if released.name in table}
     return ColumnAccount(
         name=released.name,
-        label=done.plan.schema.columns[released.name].label or "",
+        label=public_rule(done.plan.schema.columns[released.name].label or "", withheld),
         role=released.role,
         level=released.level,
         released=distribution({"released": released}),

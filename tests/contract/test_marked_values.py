@@ -40,7 +40,7 @@ FRAME = pl.DataFrame(
 )
 COLUMNS: dict[str, Any] = {
     "name": "identifier",
-    "age": {"role": "quasi-identifier", "label": "age in years"},
+    "age": {"role": "quasi-identifier", "label": f"age, up to {NUMBER}"},
     "pay": "confidential",
     "job": {
         "role": "quasi-identifier",

@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 from shoal.data.records import Records, Variable
-from shoal.data.schema import Column
+from shoal.data.schema import Column, Schema
 from shoal.judges.evidence import Verdict
 from shoal.methods import entry, registered
 from shoal.parameters import Holds, HoldsCells, KeyFile, Secret, Setting, TablePath, holds
@@ -87,6 +87,16 @@ def public_verdict(verdict: Verdict, hidden: set[str]) -> Verdict:
 def public_rule(rule: str, hidden: set[str]) -> str:
     """A rule, or a label, without the numbers and texts in it that only the original tells."""
     return LITERAL.sub(lambda found: WITHHELD if _literal(found) in hidden else found[0], rule)
+
+
+def public_schema(schema: Schema, hidden: set[str]) -> Schema:
+    """The columns as the codebook describes them: labels without what only the original tells."""
+    return Schema(
+        {
+            name: column.model_copy(update={"label": column.label and public_rule(column.label, hidden)})
+            for name, column in schema.columns.items()
+        }
+    )
 
 
 def hidden_cells(plan: Plan, original: Records, released: Records) -> set[str]:
