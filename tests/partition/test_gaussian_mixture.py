@@ -232,3 +232,16 @@ def test_starts_are_never_singular():
     x = np.random.default_rng(1).normal(size=(40, 3))
     for start in Starts(x, 2000, 1, np.random.default_rng(0)).of(20):  # classes of one or two records
         assert np.linalg.eigvalsh(start.statistics.scatter).min() > 0.1
+
+
+def test_more_starts_never_make_the_fit_worse():
+    """Every start goes to convergence, the hierarchical one among them: the best is as good as any alone."""
+    rng = np.random.default_rng(8)
+    x = np.vstack([rng.normal(size=(120, 3)) * rng.lognormal(size=3) + rng.normal(size=3) * 2 for _ in range(4)])
+    alone = GaussianMixture(k=20, groups=4, models=("VVV",), kmeans_starts=0).partition(x, seed=1)
+    fits = [GaussianMixture(k=20, groups=4, models=("VVV",), kmeans_starts=m).partition(x, seed=1) for m in range(1, 8)]
+    reached = [part.facts["log-likelihood"] for part in fits]
+    assert alone.facts["start"] == "hierarchical"
+    assert reached == sorted(reached)
+    assert reached[0] >= alone.facts["log-likelihood"]
+    assert reached[-1] > alone.facts["log-likelihood"]

