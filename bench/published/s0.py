@@ -4,10 +4,10 @@
 
 THYROID: 1947 records, age, TSH, T3, T4U, FTI. Methods as in the paper: Hybrid (Gaussian mixture, k = 60, normal draws
 with exact moments), HybridMicro (MDAV with k = 324, the same draws), Noise (equation 10, c = .15), Synthetic
-(sequential linear regression) and Micro (MDAV with k = 20). Hybrid stands here in four settings: six groups with
-unconstrained covariances from the hierarchical start, as many as the paper has (BIC chooses the same six); the groups of our own BIC among 2 to 10; these as `local-synthesis` with
-`class-conditional` makes them by default, inside the observed range; and inside the range of each group. Moments are
-exact in all four.
+(sequential linear regression) and Micro (MDAV with k = 20). Hybrid stands here in four settings: six
+groups with unconstrained covariances from the hierarchical start, as many as the paper has (BIC chooses the same six);
+the groups of our own BIC among 2 to 10; these as `local-synthesis` with `class-conditional` makes them by default,
+inside the observed range; and inside the range of each group. Moments are exact in all four.
 
 The paper's propensity model, "main effects and interactions from first to third order" on raw values, does not give
 the paper's own Table 1; several models are shown: polynomials of order 3 on ranks and on the values, their products
@@ -68,7 +68,8 @@ TREE = shoal.Propensity(model="cart", shuffles=2)
 LEAVES = "tree, as written"
 
 HYBRIDS = ("Hybrid, paper", "Hybrid, BIC", "Hybrid, default", "Hybrid, group")
-"""Paper: 6 groups VVV, hierarchical start. BIC: our choice. Default: the same, inside the observed range. Group: inside each group's."""
+"""Paper: 6 groups VVV, hierarchical start. BIC: our choice. Default: the same, inside the observed range. Group: inside
+each group's."""
 
 
 class Methods:

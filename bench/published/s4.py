@@ -2,10 +2,11 @@
 
     python bench/published/s4.py [--seeds 1000]
 
-Table 3 prints centres (m is not stated; 1.32 fits best, for centres that were held to the constraint) and Table 4 the distances between the centres of noisy and
-of original data, each for one draw of the noise. Ours are means over many draws; both clusterings start from the
-centres of the original data, so that a centre is compared with its own counterpart. At m = 1.32 the noise
-now and then throws centres 1 and 3 into another optimum, which the medians do not show; at m = 1.25 it seldom does.
+Table 3 prints centres (m is not stated; 1.32 fits best, for centres that were held to the constraint), Table 4 the
+distances between the centres of noisy and of original data, each for one draw of the noise. Ours are means over many
+draws; both clusterings start from the centres of the original data, so that a centre is compared with its own
+counterpart. At m = 1.32 the noise now and then throws centres 1 and 3 into another optimum, which the medians do not
+show; at m = 1.25 it seldom does.
 """
 
 import argparse

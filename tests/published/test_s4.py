@@ -1,10 +1,11 @@
 """The worked example of Torra (2020) of constrained fuzzy microaggregation (Tables 1, 3 and 4).
 
-The last of the 12 records, (13, 100, 125.56), breaks the constraint v3 = 1.16 v1 + 1.07 v2 by -3.48, while the printed
-centres of the original satisfy it. Three readings are possible: plain centres of the table with 16 for 13, plain centres
-of the table as printed, or centres of the table as printed held to the constraint. The value of m is not stated; for
-each reading the best one on a grid is taken. The third comes nearest to the printed centres, and it alone gives the
-distances of Table 4 for the noisy table that is printed. So the table is right, and its centres were constrained.
+The last of the 12 records, (13, 100, 125.56), breaks the constraint v3 = 1.16 v1 + 1.07 v2 by -3.48, while the
+printed centres of the original satisfy it. Three readings are possible: plain centres of the table with 16 for 13,
+plain centres of the table as printed, or centres of the table as printed held to the constraint. The value of m is
+not stated; for each reading the best one on a grid is taken. The third comes nearest to the printed centres, and it
+alone gives the distances of Table 4 for the noisy table that is printed. So the table is right, and its centres were
+constrained.
 """
 
 import numpy as np
