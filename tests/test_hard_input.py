@@ -11,10 +11,10 @@ import polars as pl
 import pytest
 
 import shoal
+from shoal.data.bins import MOST_CATEGORIES, distribution
 from shoal.data.records import Variable
 from shoal.errors import DataError, FileError, InputError, ParameterError, PlanError, SchemaError
 from shoal.files.atomic import atomic_file
-from shoal.report.charts import MOST_CATEGORIES, _bars
 
 N = 60
 AGE = np.random.default_rng(0).integers(20, 80, N)
@@ -174,9 +174,10 @@ def test_no_hash_decides_the_order_of_bars() -> None:
             categories=tuple(f"{role}{i}" for i in range(8)),
         )
 
-    bars = _bars(letters(list(range(8)) * 5, "a"), letters(list(range(8)) * 5, "b"), 1, public=False)
+    both = distribution({"original": letters(list(range(8)) * 5, "a"), "released": letters(list(range(8)) * 5, "b")})
+    assert both is not None
     shown = [f"a{i}" for i in range(8)] + [f"b{i}" for i in range(MOST_CATEGORIES - 8)]
-    assert [bar["category"] for bar in bars] == shown
+    assert [one.category for one in both.bins] == shown
 
 
 def test_a_format_that_cannot_hold_a_column_says_so(tmp_path: Path) -> None:

@@ -4,7 +4,7 @@ import os
 import warnings
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
-from datetime import time
+from datetime import datetime, time
 from io import BytesIO
 from pathlib import Path
 from typing import Any
@@ -218,6 +218,9 @@ READERS: dict[str, Callable[[Path, Reading], Table]] = {
 }
 
 
+NO_TIME = datetime(1980, 1, 1)
+"""What an Excel file says of when it was made: the same for the same table."""
+
 FOR_SPREADSHEETS = ("csv", "xlsx")
 """Formats in which text can be taken for a formula."""
 
@@ -262,11 +265,14 @@ def _write_parquet(table: Table, path: Path, guard: bool) -> None:
 
 def _write_excel(table: Table, path: Path, guard: bool) -> None:
     _needs("xlsxwriter", "Excel")
+    from xlsxwriter import Workbook
     from xlsxwriter.exceptions import FileCreateError
 
     content = BytesIO()  # so that a full disk is met by us, and not by the library as it is taken down
     try:
-        (escape_formulas(table.frame) if guard else table.frame).write_excel(content, autofit=True)
+        with Workbook(content) as workbook:
+            workbook.set_properties({"created": NO_TIME})
+            (escape_formulas(table.frame) if guard else table.frame).write_excel(workbook, autofit=True)
     except FileCreateError as error:
         raise OSError(str(error).rpartition("] ")[2]) from None
     path.write_bytes(content.getvalue())

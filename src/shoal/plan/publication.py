@@ -13,7 +13,7 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
-from pathlib import Path, PureWindowsPath
+from pathlib import Path, PurePath, PureWindowsPath
 from typing import Any
 
 import numpy as np
@@ -32,6 +32,9 @@ WITHHELD = "withheld"
 
 NOT_RECORDED = "withheld: secret"
 """What stands for a secret in the record: whoever carries the plan out again must bring it."""
+
+A_TABLE = "a table"
+"""What stands in the record for a table that was not given as a file."""
 
 LITERAL = re.compile(
     r"""`[^`]+`|'(?P<single>[^']*)'|"(?P<double>[^"]*)"
@@ -58,6 +61,8 @@ def recorded(plan: Plan) -> dict[str, Any]:
     for spec, key, held in _places(plan, sections):
         if isinstance(held, Secret) and spec[key] is not None:
             spec[key] = NOT_RECORDED
+        elif isinstance(held, TablePath):
+            spec[key] = _named(spec[key])
     return sections
 
 
@@ -76,6 +81,13 @@ def _from(value: Any, before: Path, after: Path) -> Any:
     if isinstance(value, Mapping):  # a hierarchy that stands in the plan itself, or says which file it is in
         return {key: _from(below, before, after) if key == "file" else below for key, below in value.items()}
     return os.path.relpath(before / value, after) if isinstance(value, (str, Path)) else value
+
+
+def _named(value: Any) -> Any:
+    """Files by their paths; a table that was given itself is only said to have been."""
+    if isinstance(value, (list, tuple)):
+        return [_named(one) for one in value]
+    return value if value is None or isinstance(value, (str, PurePath, Mapping)) else A_TABLE
 
 
 def public_verdict(verdict: Verdict, hidden: set[str]) -> Verdict:
