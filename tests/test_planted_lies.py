@@ -221,4 +221,6 @@ def test_only_a_release_is_overwritten(tmp_path: Path) -> None:
 def test_a_constraint_alone_promises_no_protection(tmp_path: Path) -> None:
     plan = {"columns": {"a": "other", "b": "other"}, "constraints": ["a >= 0"]}
     out = shoal.protect(people(), plan, seed=1).write(tmp_path / "out")
-    assert "Nothing was promised" in (out / "release" / "report.html").read_text()
+    text = (out / "release" / "report.html").read_text()
+    assert "Nothing was promised" in text and "Every promise was proved" not in text
+    assert "<dt>Promised and proved</dt><dd>0</dd>" in text

@@ -141,7 +141,15 @@ class Constraints:
         lost = {rule.text: reason for rule in self.rules if (reason := self._lost(records)(rule))}
         for text, reason in lost.items():
             verdicts.append(
-                Verdict(requirement=text, holds=False, required=0.0, achieved=None, sentence=reason, influence=0)
+                Verdict(
+                    requirement=text,
+                    holds=False,
+                    required=0.0,
+                    achieved=None,
+                    sentence=reason,
+                    influence=0,
+                    protects=False,
+                )
             )
         judged = replace(self, rules=tuple(rule for rule in self.rules if rule.text not in lost))
         for text, broken in judged.violations(records, tolerance).items():
@@ -158,6 +166,7 @@ class Constraints:
                     sentence=sentence if count else f"All {len(records):,} records obey the rule {text!r}.",
                     facts=of_release({"records": len(records), "records that break it": count}),
                     influence=0,
+                    protects=False,
                 )
             )
         return verdicts

@@ -41,6 +41,8 @@ class Verdict:
         Further figures, as facts that know how they may be shown.
     influence
         0 if the verdict is a function of the released table alone, so that it is shown as it is; None otherwise.
+    protects
+        Whether it is about the privacy of anyone; a rule of the data that holds protects nobody.
     """
 
     requirement: str
@@ -50,6 +52,7 @@ class Verdict:
     sentence: str
     facts: Facts = field(default_factory=dict)
     influence: float | None = None
+    protects: bool = True
 
     @property
     def details(self) -> dict[str, Any]:
@@ -72,6 +75,7 @@ class Verdict:
             "achieved": self.achieved if self.influence == 0 else None,
             "sentence": self.public_sentence,
             "facts": public_form(self.facts),
+            "protects": self.protects,
         }
 
     def private_form(self) -> dict[str, Any]:

@@ -39,6 +39,8 @@ class Requirement(TypedDict):
     achieved: float | None
     sentence: str
     facts: dict[str, Any]
+    protects: bool
+    """False for a rule of the data, which holds without protecting anybody."""
 
 
 with_config(CLOSED)(Requirement)
