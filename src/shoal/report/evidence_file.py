@@ -32,7 +32,10 @@ Bound = TypedDict("Bound", {"at most": NotRequired[float], "at least": NotRequir
 with_config(CLOSED)(Bound)
 
 
+@with_config(CLOSED)
 class Requirement(TypedDict):
+    """A verdict; `protects` is false for a rule of the data, which holds without protecting anybody."""
+
     requirement: str
     holds: bool
     required: float
@@ -40,10 +43,6 @@ class Requirement(TypedDict):
     sentence: str
     facts: dict[str, Any]
     protects: bool
-    """False for a rule of the data, which holds without protecting anybody."""
-
-
-with_config(CLOSED)(Requirement)
 
 
 @with_config(CLOSED)
@@ -55,7 +54,14 @@ class Estimate(TypedDict):
     confidence: float
 
 
+@with_config(CLOSED)
 class Figure(TypedDict):
+    """A figure of risk or loss: as it is, in a band, or null where it could not be computed or is private.
+
+    `original` is a risk's figure on the original table as if it were released; private, and null where it was not
+    taken.
+    """
+
     measure: str
     title: str
     value: float | Bound | None
@@ -68,11 +74,6 @@ class Figure(TypedDict):
     interval: Estimate | None
     by_column: dict[str, Any] | None
     facts: dict[str, Any]
-"""A figure of risk or loss: as it is, in a band, or null where it could not be computed or is private.
-
-`original` is a risk's figure on the original table as if it were released; private, and null where it was not taken.
-"""
-with_config(CLOSED)(Figure)
 
 
 @with_config(CLOSED)
