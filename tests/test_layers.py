@@ -53,7 +53,6 @@ TO_MEND = {
     ("mask", "privacy"),
     ("risk", "partition"),
     ("mask", "partition"),
-    ("files", "judges"),
     ("mask", "replace"),
     ("partition", "constraints"),
 }

@@ -275,11 +275,12 @@ def test_numbers_beyond_their_type_do_not_come_round(kind: str) -> None:
 
 
 def test_an_exploration_is_for_its_owner_only(tmp_path: Path) -> None:
-    from shoal.frontier import explore, write
+    from shoal.frontier import explore
+    from shoal.publish import publish_frontier
 
     frame = pl.DataFrame({"a": [float(i) for i in range(20)]})
     plan = {"columns": {"a": "quasi-identifier"}, "requirements": K4, "explore": {"method": ["mdav"], "k": [4, 5]}}
-    folder = write(explore(frame, plan, tmp_path / "new" / "exploration"), tmp_path / "new" / "exploration")
+    folder = publish_frontier(explore(frame, plan, tmp_path / "new" / "exploration"), tmp_path / "new" / "exploration")
     assert folder.stat().st_mode & 0o077 == 0
     assert all(path.stat().st_mode & 0o077 == 0 for path in folder.rglob("*") if path.is_file())
 

@@ -12,21 +12,26 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from os import W_OK, access
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 import polars as pl
 
 from shoal.data.microdata import Microdata
 from shoal.errors import DataError, FileError, plural, quoted
-from shoal.files.atomic import atomic_directory, resolved
+from shoal.files.atomic import atomic_directory, atomic_file, resolved
 from shoal.files.csv_text import escape_formulas
 from shoal.files.json_text import write_json
+from shoal.files.names import slug
 from shoal.files.tables import FOR_SPREADSHEETS, Table, lost_columns, read_table, write_table
 from shoal.judges.evidence import RECORD_VERSION
 from shoal.judges.table_pair import TablePair
+from shoal.plan import Plan
+from shoal.plan.lines import dump_yaml
+from shoal.plan.publication import moved
 from shoal.release import OF, Release, require
 from shoal.report.evidence_file import private_evidence, public_evidence
+from shoal.report.frontier_page import frontier_page
 from shoal.report.page import page
 
 RECORD = Path("private") / "record.json"
@@ -86,6 +91,39 @@ def publish(
         _write_record(release, temporary)
         check_free(target, overwrite=overwrite)  # something may have been put there meanwhile
     return target
+
+
+class Explored(Protocol):
+    """What is written of an exploration (`shoal.explore` gives one)."""
+
+    @property
+    def recommended(self) -> str | None: ...
+    @property
+    def plans(self) -> Mapping[str, Plan]: ...
+    def as_mapping(self) -> dict[str, Any]: ...
+
+
+def publish_frontier(frontier: Explored, directory: str | Path) -> Path:
+    """Write frontier.json, the page frontier.html, every candidate's plan, and the recommended one as plan.yaml."""
+    folder = Path(directory)
+    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    (folder / "plans").mkdir(exist_ok=True)
+    content = frontier.as_mapping()
+    texts = {f"plans/{slug(name)}.yaml": _from_there(plan, folder / "plans") for name, plan in frontier.plans.items()}
+    texts |= {"frontier.json": json.dumps(content, indent=2) + "\n", "frontier.html": frontier_page(content)}
+    if frontier.recommended is None:
+        (folder / "plan.yaml").unlink(missing_ok=True)  # one that was recommended before
+    else:
+        texts["plan.yaml"] = _from_there(frontier.plans[frontier.recommended], folder)
+    for name, text in texts.items():
+        with atomic_file(folder / name, 0o600) as temporary:
+            temporary.write_text(text, encoding="utf-8")
+    return folder
+
+
+def _from_there(plan: Plan, folder: Path) -> str:
+    """The plan as a file that finds its own files from where it lies."""
+    return dump_yaml(moved(plan, folder))
 
 
 def check_writable(out: Path) -> None:

@@ -8,7 +8,9 @@ import pytest
 
 import shoal
 from shoal.errors import FileError
-from shoal.frontier import explore, slug, write
+from shoal.files.names import slug
+from shoal.frontier import explore
+from shoal.publish import publish_frontier
 
 RNG = np.random.default_rng(3)
 FRAME = pl.DataFrame(
@@ -62,7 +64,7 @@ def test_the_candidates_of_an_exploration_find_the_same_files(folder: Path) -> N
     explored = f"{TEXT.replace('  - {partition: mdav, k: 4}', '')}explore: {{method: [mdav], k: [4, 5]}}"
     (folder / "ranges.yaml").write_text(explored, encoding="utf-8")
     found = explore(FRAME, folder / "ranges.yaml", folder / "out" / "of", seed=1)
-    write(found, folder / "out" / "of")
+    publish_frontier(found, folder / "out" / "of")
     for one in found.points:
         plan = shoal.Plan.read(folder / "out" / "of" / "plans" / f"{slug(one.name)}.yaml")
         assert plan.ready.measures[0].holdout.height == 20

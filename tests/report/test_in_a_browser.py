@@ -12,7 +12,8 @@ import pytest
 
 import shoal
 from shoal.data.examples import PLAN
-from shoal.frontier import explore, write
+from shoal.frontier import explore
+from shoal.publish import publish_frontier
 from shoal.report.comparison_page import comparison_page
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
@@ -47,7 +48,7 @@ def pages(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     table = shoal.example(n=200, seed=1)
     out = shoal.protect(table, PLAN, seed=1).write(folder / "out")
     ranges = {"columns": PLAN["columns"], "explore": {"method": ["mdav"], "k": [3, 6, 9]}}
-    write(explore(table, ranges, folder / "explored"), folder / "explored")
+    publish_frontier(explore(table, ranges, folder / "explored"), folder / "explored")
     wide = {f"{'unbroken' * 6}{j}": np.random.default_rng(j).normal(size=60) for j in range(20)}
     roles = dict.fromkeys(wide, "confidential") | {next(iter(wide)): "quasi-identifier"}
     wider = shoal.protect(pl.DataFrame(wide), {"columns": roles}, seed=1).write(folder / "wide")

@@ -32,8 +32,7 @@ def explore(
       shoal explore people.csv --plan ranges.yaml --out exploration --workers 2
     """
     from shoal.frontier import explore as run
-    from shoal.frontier import write
-    from shoal.publish import check_writable, is_release
+    from shoal.publish import check_writable, is_release, publish_frontier
 
     plan = shoal.Plan.read(plan_file)
     check_writable(out)
@@ -51,7 +50,7 @@ def explore(
         except KeyboardInterrupt:
             click.echo("Interrupted; finished candidates are kept, and the same command goes on from there.", err=True)
             raise click.exceptions.Exit(INTERRUPTED) from None
-    write(frontier, out)
+    publish_frontier(frontier, out)
     terminal.result(frontier.as_mapping())
     for point in frontier.points:
         mark = "*" if point.name in frontier.pareto else " "

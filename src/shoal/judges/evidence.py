@@ -14,9 +14,8 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, fields
 from typing import Any, cast
 
-import numpy as np
-
 from shoal.facts import Band, Better, ByColumn, Facts, Figure, Interval, private_form, public_form
+from shoal.files.json_text import as_json
 from shoal.kernels.arrays import Floats
 
 RECORD_VERSION = 2
@@ -252,18 +251,3 @@ def rounded(value: Any) -> Any:
     if isinstance(value, (list, tuple)):
         return [rounded(below) for below in value]
     return float(f"{value:.{PUBLISHED_DIGITS}g}") if isinstance(value, float) and math.isfinite(value) else value
-
-
-def as_json(value: Any) -> Any:
-    """What JSON knows; a figure that is not finite becomes null."""
-    if isinstance(value, np.ndarray):
-        return as_json(value.tolist())
-    if isinstance(value, np.generic):
-        return as_json(value.item())
-    if isinstance(value, Mapping):
-        return {str(key): as_json(below) for key, below in value.items()}
-    if isinstance(value, (list, tuple, set, frozenset)):
-        return [as_json(below) for below in value]
-    if isinstance(value, float) and not np.isfinite(value):
-        return None
-    return value if isinstance(value, (str, int, float, bool, type(None))) else str(value)

@@ -16,7 +16,8 @@ from pydantic import ConfigDict, TypeAdapter, with_config
 from typing_extensions import TypedDict
 
 from shoal.facts import losses, private_form, public_form
-from shoal.judges.evidence import RECORD_VERSION, Finding, as_json, rounded
+from shoal.files.json_text import as_json
+from shoal.judges.evidence import RECORD_VERSION, Finding, rounded
 from shoal.plan.lines import dump_yaml
 from shoal.release import ColumnAccount, Release, StepAccount
 from shoal.report.forms import in_words, jsonable, without_bands

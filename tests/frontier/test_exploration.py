@@ -14,10 +14,12 @@ import polars as pl
 import pytest
 
 import shoal
-from shoal import frontier
 from shoal.errors import PlanError
-from shoal.frontier import Point, candidates, explore, write
+from shoal.files.names import slug
+from shoal.frontier import Point, candidates, explore, workers
+from shoal.frontier.choice import pareto_of, recommend
 from shoal.plan import Plan
+from shoal.publish import publish_frontier
 
 COLUMNS = {"a": "quasi-identifier", "b": "quasi-identifier", "c": "confidential"}
 
@@ -72,9 +74,9 @@ def test_a_plan_that_was_written_finds_its_hierarchy(tmp_path: Path) -> None:
     )
     frame = table().select("a", c=pl.Series(["x", "y"] * 30))
     found = explore(frame, tmp_path / "plan.yaml", tmp_path / "out")
-    write(found, tmp_path / "out")
+    publish_frontier(found, tmp_path / "out")
     for one in found.points:
-        again = shoal.assess(frame, tmp_path / "out" / "plans" / f"{frontier.slug(one.name)}.yaml", seed=0)
+        again = shoal.assess(frame, tmp_path / "out" / "plans" / f"{slug(one.name)}.yaml", seed=0)
         figures = {f.measure: f.value for f in again.findings}
         assert (figures["distance-linkage"], figures["propensity"]) == (one.risk, one.utility)
     before = set((tmp_path / "out" / "points").iterdir())
@@ -84,9 +86,9 @@ def test_a_plan_that_was_written_finds_its_hierarchy(tmp_path: Path) -> None:
 
 
 def test_what_was_recommended_before_is_no_recommendation(tmp_path: Path) -> None:
-    write(explore(table(), plan(method=["mdav"], k=[3]), tmp_path), tmp_path)
+    publish_frontier(explore(table(), plan(method=["mdav"], k=[3]), tmp_path), tmp_path)
     asked = {**plan(method=["mdav"], k=[3]), "requirements": [{"privacy": "k-anonymity", "k": 5}]}
-    write(explore(table(), asked, tmp_path), tmp_path)
+    publish_frontier(explore(table(), asked, tmp_path), tmp_path)
     assert not (tmp_path / "plan.yaml").exists()
 
 
@@ -115,7 +117,7 @@ def point(name: str, risk: float | None, utility: float | None, *, holds: bool =
 def test_the_frontier_by_definition() -> None:
     rng = np.random.default_rng(1)
     points = [point(str(i), *map(float, rng.integers(0, 8, 2))) for i in range(30)]
-    found = set(frontier._pareto(points, ("lower", "lower")))
+    found = set(pareto_of(points, ("lower", "lower")))
     for one in points:
         beaten = any(
             o.risk <= one.risk
@@ -126,7 +128,7 @@ def test_the_frontier_by_definition() -> None:
         twins = {o.name for o in points if (o.risk, o.utility) == (one.risk, one.utility)}
         assert bool(twins & found) == (not beaten)
     higher = [point("x", 0.1, 5.0), point("y", 0.1, 7.0), point("refused", 0.0, 9.0, holds=False), point("z", None, 1)]
-    assert frontier._pareto(higher, ("lower", "higher")) == ("y",)
+    assert pareto_of(higher, ("lower", "higher")) == ("y",)
 
 
 @pytest.mark.parametrize(
@@ -145,8 +147,8 @@ def test_the_frontier_by_definition() -> None:
     ],
 )
 def test_the_reason_of_a_recommendation_is_true(points: list[Point], recommended: str | None, because: str) -> None:
-    pareto = frontier._pareto(points, ("lower", "lower"))
-    name, reason = frontier._recommend(points, pareto, ("lower", "lower"), ("r", "u"))
+    pareto = pareto_of(points, ("lower", "lower"))
+    name, reason = recommend(points, pareto, ("lower", "lower"), ("r", "u"))
     assert name == recommended
     assert because in reason
     assert ("equally near" in reason) == ("equally near" in because)
@@ -154,9 +156,9 @@ def test_the_reason_of_a_recommendation_is_true(points: list[Point], recommended
 
 def test_every_point_is_made_again_from_its_plan(tmp_path: Path) -> None:
     found = explore(table(), plan(), tmp_path, seed=3)
-    write(found, tmp_path)
+    publish_frontier(found, tmp_path)
     for one in found.points:
-        again = shoal.assess(table(), tmp_path / "plans" / f"{frontier.slug(one.name)}.yaml", seed=3)
+        again = shoal.assess(table(), tmp_path / "plans" / f"{slug(one.name)}.yaml", seed=3)
         figures = {f.measure: f.value for f in again.findings}
         assert figures["sse"] == one.utility
         if "distance-linkage" in figures:
@@ -174,7 +176,7 @@ def test_what_is_there_is_not_computed_again(tmp_path: Path, monkeypatch: pytest
     def never(*_: Any, **__: Any) -> None:
         raise AssertionError("computed again")
 
-    monkeypatch.setattr(frontier, "assess", never)
+    monkeypatch.setattr(workers, "assess", never)
     assert explore(table(), plan(), tmp_path, seed=3).points == first.points
     with pytest.raises(AssertionError, match="computed again"):
         explore(table(), plan(), tmp_path, seed=4)
