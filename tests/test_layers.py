@@ -25,11 +25,10 @@ LAYERS = """
     run
     plan
     steps
-    partition
-    replace
     mask
-    constraints
     privacy risk utility
+    partition replace
+    constraints
     judges
     files
     step_result
@@ -47,15 +46,7 @@ BY_REGISTRY = {"build", "registered", "entry", "nested"}
 
 KINDS = ("partition", "replace", "mask", "privacy", "risk", "utility")
 
-TO_MEND = {
-    ("partition", "replace"),
-    ("privacy", "risk"),
-    ("mask", "privacy"),
-    ("risk", "partition"),
-    ("mask", "partition"),
-    ("mask", "replace"),
-    ("partition", "constraints"),
-}
+TO_MEND = {("privacy", "risk")}
 """Arrows that point upwards still."""
 
 

@@ -6,7 +6,8 @@ from hypothesis import strategies as st
 
 import shoal
 from shoal.data.records import Records
-from shoal.errors import InputError
+from shoal.errors import InputError, Refused
+from shoal.step_result import StepResult
 
 
 def data(n=60, seed=0):
@@ -24,31 +25,38 @@ def run(x, **parameters):
 def test_each_group_of_columns_is_microaggregated_alone(seed, n):
     x = data(n, seed)
     change = run(x, groups=[["x0", "x2"], ["x1", "x3"]])
-    for columns, told in zip(([0, 2], [1, 3]), change.facts["column groups"].values()):
+    for columns, nested in zip(([0, 2], [1, 3]), change.facts["column groups"].facts.values()):
+        facts = nested.facts
         part = shoal.MDAV(k=4).partition(x[:, columns])
         new = change.records.raw()[:, columns]
         assert np.allclose(new, part.means(x[:, columns])[part.labels])
         z = (x[:, columns] - x[:, columns].mean(axis=0)) / x[:, columns].std(axis=0, ddof=1)
-        assert told["SST"] == pytest.approx(2 * (n - 1)) == pytest.approx(told["SSA"] + told["SSE"])
-        assert told["information loss in percent"] == pytest.approx(part.information_loss(z))
+        assert facts["SST"] == pytest.approx(2 * (n - 1)) == pytest.approx(facts["SSA"] + facts["SSE"])
+        assert facts["information loss in percent"] == pytest.approx(part.information_loss(z))
         names = tuple(f"x{j}" for j in columns)
         assert shoal.KAnonymity(k=4, columns=names).check(change.records).holds
-        assert told[f"4-anonymity on {', '.join(names)}"] == "proved"
+        assert facts["records that share their values, at least"] == part.k
 
 
 def test_k_anonymity_holds_per_group_only_and_the_facts_say_so():
     change = run(data(), groups=[["x0", "x2"], ["x1", "x3"]])
     assert not shoal.KAnonymity(k=4).check(change.records).holds
-    assert change.facts["warning"] == "k-anonymity holds within each group of columns only"
+    assert change.facts["warning"].public() == "k-anonymity holds within each group of columns only"
     whole = run(data(), groups=[["x0", "x1", "x2", "x3"]])
     assert shoal.KAnonymity(k=4).check(whole.records).holds
-    losses = [sum(t["SSE"] for t in c.facts["column groups"].values()) for c in (change, whole)]
+    losses = [sum(t.facts["SSE"] for t in c.facts["column groups"].facts.values()) for c in (change, whole)]
     assert losses[0] < losses[1]
 
 
 def test_columns_are_grouped_by_correlation():
-    assert list(run(data(), size=2).facts["column groups"]) == ["x0, x2", "x1, x3"]
-    assert list(run(data(), size=1).facts["column groups"]) == ["x0", "x1", "x2", "x3"]
+    assert list(run(data(), size=2).facts["column groups"].facts) == ["x0, x2", "x1, x3"]
+    assert list(run(data(), size=1).facts["column groups"].facts) == ["x0", "x1", "x2", "x3"]
+
+
+def test_values_that_are_not_shared_are_refused(monkeypatch):
+    monkeypatch.setattr(shoal.Centroid, "apply", lambda self, records, *others: StepResult(records=records))
+    with pytest.raises(Refused, match="60 records would share the values of 'x0', 'x2' with fewer than 3 others"):
+        run(data(), groups=[["x0", "x2"], ["x1", "x3"]])
 
 
 def test_bad_input_refused():

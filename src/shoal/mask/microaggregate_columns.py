@@ -8,13 +8,13 @@ from annotated_types import Ge
 
 from shoal.data.partition import Partition, Progress
 from shoal.data.records import Records
-from shoal.errors import DataError, ParameterError, Refused
+from shoal.errors import DataError, ParameterError, Refused, plural, quoted
+from shoal.facts import Nested, OfRelease
 from shoal.kernels import linear
 from shoal.kernels.arrays import Floats
 from shoal.mask.base import Mask
 from shoal.methods import build, method, nested
 from shoal.parameters import Columns
-from shoal.privacy.k_anonymity import KAnonymity
 from shoal.step_result import StepResult
 
 CLOSURE = 1e-9
@@ -69,25 +69,35 @@ class MicroaggregateColumns(Mask):
         k = int(self.grouping.smallest)
         replacement = self.replacement or build("replace", "centroid")
         out = records
-        told: dict[str, dict[str, Any]] = {}
+        facts: dict[str, Nested] = {}
         groups = self._groups(records, columns) if len(records) else ()
         for number, names in enumerate(groups):
             part = self.grouping.partition(records, columns=names, seed=rng)
             change = replacement.apply(records, names, part, rng)
             out = out.with_variables(*(change.records[name] for name in names))
-            verdict = KAnonymity(k=k, columns=names).check(change.records)
-            if not verdict.holds and self.replacement is None:
-                raise Refused(f"microaggregate-columns: {verdict.sentence} Nothing is released.")
-            told[", ".join(names)] = {
-                "groups": part.n_groups,
-                "smallest group": part.k,
-                **_sums_of_squares(records.matrix(names), part),
-                verdict.requirement: "proved" if verdict.holds else "does not hold",
-            }
+            shared = change.records.matching(names)
+            if self.replacement is None and (short := int((shared < k).sum())):
+                raise Refused(
+                    f"microaggregate-columns: {plural(short, 'record')} would share the values of {quoted(names)} "
+                    f"with fewer than {k - 1:,} others. Nothing is released."
+                )
+            facts[", ".join(names)] = Nested(
+                {
+                    "groups": part.n_groups,
+                    "smallest group": part.k,
+                    **_sums_of_squares(records.matrix(names), part),
+                    "records that share their values, at least": int(shared.min()),
+                }
+            )
             if progress is not None:
                 progress((number + 1) / len(groups))
-        warning = "k-anonymity holds within each group of columns only"
-        return StepResult(records=out, facts={"column groups": told, "warning": warning})
+        return StepResult(
+            records=out,
+            facts={
+                "column groups": Nested(facts),
+                "warning": OfRelease("k-anonymity holds within each group of columns only"),
+            },
+        )
 
     def _groups(self, records: Records, columns: Sequence[str]) -> tuple[tuple[str, ...], ...]:
         if self.groups is None:

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from shoal.constraints import Constraints
 from shoal.constraints.projection import System, nearest
+from shoal.data.group_models import Centres
 from shoal.data.partition import Partition, Progress
 from shoal.data.records import Records, Variable, standardiser
 from shoal.errors import ConstraintError, ParameterError
@@ -21,7 +22,6 @@ from shoal.kernels.partition.fuzzy import COINCIDENT, Rule, fuzzy_draw, fuzzy_fi
 from shoal.methods import family
 from shoal.parameters import HoldsCells, Setting
 from shoal.partition.base import Partitioner
-from shoal.replace.fuzzy_centre import Centres
 
 SHORT_RUN = 10
 """Steps that every start gets before the best one goes on."""

@@ -5,10 +5,10 @@ from typing import Annotated
 
 from annotated_types import Ge, Gt
 
+from shoal.kernels.requirement.emd import Kind
 from shoal.methods import method
 from shoal.parameters import Setting
 from shoal.partition._requirement.diversity import Diversified
-from shoal.privacy.l_diversity import Kind
 
 
 @method("l-diverse", title="l-diverse partition", source="shoal; Machanavajjhala et al. (2007)")

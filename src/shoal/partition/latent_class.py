@@ -6,6 +6,7 @@ from typing import Annotated, Any
 import numpy as np
 from annotated_types import Ge, Gt
 
+from shoal.data.group_models import ClassModel
 from shoal.data.partition import Partition, Progress
 from shoal.data.records import Records
 from shoal.errors import DataError, ParameterError, quoted
@@ -23,7 +24,6 @@ from shoal.partition._em.group_counts import Groups, group_counts
 from shoal.partition._em.hard_assignment import hold_sizes
 from shoal.partition._em.starts import SHORT_RUN, independent_columns, kmeans
 from shoal.partition.base import Partitioner, refuse_unless_k
-from shoal.replace.class_conditional import ClassModel
 
 CARRIED = 3
 """Starts that are run to convergence: after a short run the best one need not be the best in the end."""

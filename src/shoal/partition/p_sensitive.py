@@ -5,10 +5,10 @@ from typing import Annotated, Any
 from annotated_types import Ge
 
 from shoal.kernels.arrays import Ints, Longs
+from shoal.kernels.requirement.emd import Kind
 from shoal.methods import method
 from shoal.partition._requirement.diversity import Diversified
 from shoal.partition._requirement.requirement import GroupRequirement
-from shoal.privacy.l_diversity import Kind
 
 
 @method("p-sensitive", title="p-sensitive k-anonymous partition", source="shoal; Truta & Vinay (2006)")

@@ -2,7 +2,7 @@
 
 import math
 from dataclasses import replace
-from typing import Annotated, Literal
+from typing import Annotated
 
 import numpy as np
 from annotated_types import Ge, Gt
@@ -12,12 +12,11 @@ from shoal.data.records import Classes, Records
 from shoal.judges.evidence import Verdict
 from shoal.judges.table_pair import TablePair
 from shoal.kernels.arrays import Floats, ints
+from shoal.kernels.requirement.emd import Kind
 from shoal.methods import method
 from shoal.parameters import Setting
 from shoal.privacy.base import PrivacyModel
 from shoal.privacy.confidential import Occurrences, verdict
-
-Kind = Literal["distinct", "entropy", "recursive"]
 
 SLACK = 1e-12
 """Relative rounding error of exp(entropy) that is forgiven: m equal shares are to count as m."""

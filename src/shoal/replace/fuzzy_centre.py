@@ -1,31 +1,18 @@
 """Replacement by the centre that a fuzzy clustering found, not by the mean of those who drew it."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from shoal.data.group_models import Centres
 from shoal.data.partition import Partition, Progress
 from shoal.data.records import Records
 from shoal.errors import DataError
 from shoal.methods import method
 from shoal.replace.base import Replacement
 from shoal.step_result import StepResult
-
-
-@dataclass(frozen=True, kw_only=True, eq=False)
-class Centres:
-    """What a fuzzy partition hands on: the centre of every group, in the columns' own units.
-
-    Parameters
-    ----------
-    columns
-        For each column shape (G,): values, or codes into its categories.
-    """
-
-    columns: Mapping[str, NDArray[Any]]
 
 
 @method("fuzzy-centre", title="Centre of the fuzzy cluster", source="Torra (2017, 2020)")

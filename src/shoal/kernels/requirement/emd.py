@@ -1,6 +1,6 @@
 """Earth mover's distance of groups of records from their table (native/requirement/emd.hpp, emd.cpp)."""
 
-from typing import Any
+from typing import Any, Literal, get_args
 
 import numpy as np
 
@@ -13,7 +13,7 @@ Table = Any
 Requirement = Any
 """What groups must satisfy in one column, made by `close` or `diverse`."""
 
-KINDS = ("distinct", "entropy", "recursive")
+Kind = Literal["distinct", "entropy", "recursive"]
 """Kinds of l-diversity, in the order of the kernel's numbers."""
 
 
@@ -108,9 +108,9 @@ def close(table: Table, t: float) -> Requirement:
     return _native.Close(table, t)
 
 
-def diverse(kind: str, l: float, c: float = 1.0) -> Requirement:  # noqa: E741 - the name the model has
+def diverse(kind: Kind, l: float, c: float = 1.0) -> Requirement:  # noqa: E741 - the name the model has
     """The requirement of l-diversity: "distinct", "entropy" or "recursive" (with its c)."""
-    return _native.Diverse(KINDS.index(kind), l, c)
+    return _native.Diverse(get_args(Kind).index(kind), l, c)
 
 
 def excesses(requirement: Requirement, bins: Ints, groups: Longs, m: int, count: int) -> Floats:

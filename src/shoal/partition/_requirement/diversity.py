@@ -14,13 +14,13 @@ from shoal.data.partition import Partition, Progress, left_until, part_of
 from shoal.data.records import Records
 from shoal.kernels.arrays import Ints, Longs, ints
 from shoal.kernels.requirement import emd
+from shoal.kernels.requirement.emd import Kind
 from shoal.methods import family, nested
 from shoal.parameters import Setting
 from shoal.partition._requirement.requirement import GroupRequirement, RequirementPartitioner, near_lists
 from shoal.partition.base import Partitioner
 from shoal.partition.mdav import MDAV
 from shoal.partition.tcloseness_refined import START, annealed, held_groups
-from shoal.privacy.l_diversity import Kind
 
 ROUNDING = 1e-5
 """Millionths of a diversity that are forgiven when it is rounded down: excesses are computed in steps of 2^-40."""
