@@ -168,6 +168,7 @@ EvidenceFile = TypedDict(
         "version": Literal[2],
         "of the original": str,
         "records": int,
+        "promises": int,
         "requirements": list[Requirement],
         "measures": list[Figure],
         "columns": list[ReleasedColumn],
@@ -262,6 +263,7 @@ def _of_both(release: Release) -> dict[str, Any]:
     return {
         "version": RECORD_VERSION,
         "records": len(release.table),
+        "promises": len(release.requirements),
         "left as they came": account.untouched,
         "not released": account.not_released,
         "versions": account.versions,
