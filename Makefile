@@ -50,16 +50,21 @@ $(VENV)/checks: $(VENV)/tests
 # For development: build the kernels in place; then run with PYTHONPATH=src and any interpreter that has
 # the dependencies and nanobind.
 native:
-	cmake -S . -B build/dev -G Ninja -DSHOAL_IN_PLACE=ON -DPython_EXECUTABLE=$(shell command -v $(PYTHON)) >/dev/null
+	cmake -S . -B build/dev -G Ninja -DSHOAL_IN_PLACE=$(abspath src/shoal) \
+	  -DPython_EXECUTABLE=$(shell command -v $(PYTHON)) >/dev/null
 	cmake --build build/dev
 
-# The kernels' tests under the address and undefined-behaviour sanitizers (GCC); needs what `make native` needs.
+# The kernels' tests under the address and undefined-behaviour sanitizers (GCC), in a copy of the package; needs what
+# `make native` needs. `make sanitize TESTS=tests/kernels/search` runs some of them.
+TESTS ?= tests/kernels
 sanitize:
-	cmake -S . -B build/sanitize -G Ninja -DSHOAL_IN_PLACE=ON -DSHOAL_SANITIZE=ON \
+	rm -rf build/sanitized && mkdir -p build/sanitized
+	cp -R src/shoal build/sanitized/ && rm -f build/sanitized/shoal/kernels/_native*
+	cmake -S . -B build/sanitize -G Ninja -DSHOAL_IN_PLACE=$(abspath build/sanitized/shoal) -DSHOAL_SANITIZE=ON \
 	  -DPython_EXECUTABLE=$(shell command -v $(PYTHON)) >/dev/null
 	cmake --build build/sanitize
 	ASAN_OPTIONS=detect_leaks=0 LD_PRELOAD="$$(g++ -print-file-name=libasan.so) $$(g++ -print-file-name=libstdc++.so)" \
-	  PYTHONPATH=src $(PYTHON) -m pytest -q tests/kernels -k "not interrupt and not Ctrl"
+	  PYTHONPATH=build/sanitized $(PYTHON) -m pytest -q $(TESTS) -k "not interrupt and not Ctrl"
 
 clean:
 	rm -rf build $(VENV) src/shoal/kernels/*.so

@@ -8,14 +8,13 @@
 // that two always fit: one with more is itself numbered first. Floating-point numbers that are all whole are read as
 // integers; others are numbered by the bits of their values, so that 0 and -0 differ and all NaNs are one value.
 //
-// Numbering looks keys up in an array where they are not many more than the rows, and in an open-addressing
-// table otherwise (linear probing, at most half full, splitmix64 as the hash; equality is that of the whole
-// key, so a collision costs a step and never merges two classes). Only the distinct keys are sorted: n records
-// in C classes cost O(n + C log C).
+// Numbering looks keys up in an array where they are not many more than the rows, and in a hash table otherwise.
+// Only the distinct keys are sorted: n records in C classes cost O(n + C log C).
 #include <algorithm>
 #include <cstring>
 #include <memory>
 
+#include "core/hash_table.hpp"
 #include "core/kernels.hpp"
 
 namespace shoal {
@@ -67,49 +66,23 @@ class Whole final : public Digits {
 
 using Group = std::vector<std::unique_ptr<Digits>>;
 
-Key mixed(Key z) {
-  z += 0x9e3779b97f4a7c15ull;
-  z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9ull;
-  z = (z ^ (z >> 27)) * 0x94d049bb133111ebull;
-  return z ^ (z >> 31);
-}
+struct HashOfKey {
+  std::uint64_t operator()(Key key) const { return mixed(key + kGolden); }
+};
 
 // Keys in order of first appearance, each with a number.
 class Numbering {
  public:
-  Numbering() : slots_(1024, Slot{0, -1}) {}
-
   std::int32_t number(Key key) {
-    std::size_t at = place(key);
-    if (slots_[at].number < 0) {
-      if (2 * keys_.size() >= slots_.size()) {
-        grow();
-        at = place(key);
-      }
-      slots_[at] = {key, static_cast<std::int32_t>(keys_.size())};
-      keys_.push_back(key);
-    }
-    return slots_[at].number;
+    const auto fresh = static_cast<std::int32_t>(keys_.size());
+    const std::int32_t number = numbers_.at(key, fresh);
+    if (number == fresh) keys_.push_back(key);
+    return number;
   }
   const std::vector<Key>& keys() const { return keys_; }
 
  private:
-  struct Slot {
-    Key key;
-    std::int32_t number;
-  };
-  std::size_t place(Key key) const {
-    const std::size_t mask = slots_.size() - 1;
-    std::size_t at = mixed(key) & mask;
-    while (slots_[at].number >= 0 && slots_[at].key != key) at = (at + 1) & mask;
-    return at;
-  }
-  void grow() {
-    slots_.assign(4 * slots_.size(), Slot{0, -1});
-    for (std::size_t j = 0; j < keys_.size(); ++j) slots_[place(keys_[j])] = {keys_[j], static_cast<std::int32_t>(j)};
-  }
-
-  std::vector<Slot> slots_;
+  HashTable<Key, std::int32_t, HashOfKey> numbers_{512};
   std::vector<Key> keys_;
 };
 

@@ -13,8 +13,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "core/bits.hpp"
-#include "core/wide.hpp"
+#include "core/ratio.hpp"
 
 namespace shoal {
 
@@ -61,26 +60,9 @@ class ExactMean {
     return static_cast<Wide>(high) * Wide{std::int64_t{1} << 37} + low;
   }
 
-  // sum / count_ to 53 bits: divide with the dividend shifted fully left, which leaves at least 64 bits of
-  // quotient, then round on the dropped bits and the remainder.
   double quotient(Wide sum) const {
-    if (sum == 0) return 0.0;
-    WideBits magnitude = sum < 0 ? -static_cast<WideBits>(sum) : static_cast<WideBits>(sum);
-    const int shift = zeros_above(magnitude);
-    magnitude <<= shift;
-    const WideBits ratio = magnitude / count_;
-    const bool inexact = magnitude % count_ != 0;
-    const int dropped = 128 - zeros_above(ratio) - 53;
-    WideBits kept = ratio >> dropped;
-    const WideBits rest = ratio - (kept << dropped), half = WideBits{1} << (dropped - 1);
-    if (rest > half || (rest == half && (inexact || (kept & 1)))) ++kept;
-    const double value = std::ldexp(static_cast<double>(static_cast<std::uint64_t>(kept)), dropped - shift);
-    return sum < 0 ? -value : value;
-  }
-
-  static int zeros_above(WideBits v) {
-    const auto high = static_cast<std::uint64_t>(v >> 64);
-    return high ? leading_zeros(high) : 64 + leading_zeros(static_cast<std::uint64_t>(v));
+    const double size = nearest_quotient(magnitude(sum), count_);
+    return sum < 0 ? -size : size;
   }
 
   std::vector<Wide> sum_;

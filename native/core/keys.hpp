@@ -1,4 +1,4 @@
-// Combinations of categories as numbers, and a hash table of such numbers.
+// Combinations of categories as numbers, and tallies of such numbers.
 //
 // A row of q codes (-1 for missing) is read as the digits of one number in mixed radix: digit code + 1, so
 // that missing is the digit 0. Setting the digits of a set U of columns to 0 projects the row on the other
@@ -11,6 +11,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "core/hash_table.hpp"
 #include "core/wide.hpp"
 
 namespace shoal {
@@ -62,60 +63,12 @@ class KeySpace {
   std::vector<Columns> missing_;
 };
 
-// Open addressing with linear probing; keys to 64-bit values.
-class Tally {
- public:
-  explicit Tally(std::size_t expected = 0) { reset(expected); }
-
-  // Empty the table and make room for so many keys.
-  void reset(std::size_t expected) {
-    std::size_t room = 16;
-    while (room < 2 * expected) room *= 2;
-    slots_.assign(room, Slot{});
-    used_ = 0;
+struct HashOfKey {
+  std::uint64_t operator()(Key key) const {
+    return mixed(static_cast<std::uint64_t>(key) ^ (static_cast<std::uint64_t>(key >> 64) * kGolden));
   }
-
-  // The value of a key, entered with `initial` if it is new; valid until the next call.
-  std::int64_t& at(Key key, std::int64_t initial = 0) {
-    if (2 * (used_ + 1) > slots_.size()) grow();
-    Slot& slot = slots_[find(key)];
-    if (!slot.taken) {
-      slot = {key, initial, true};
-      ++used_;
-    }
-    return slot.value;
-  }
-
-  std::int64_t get(Key key, std::int64_t absent = 0) const {
-    const Slot& slot = slots_[find(key)];
-    return slot.taken ? slot.value : absent;
-  }
-
- private:
-  struct Slot {
-    Key key = 0;
-    std::int64_t value = 0;
-    bool taken = false;
-  };
-
-  std::size_t find(Key key) const {
-    std::uint64_t h = static_cast<std::uint64_t>(key) ^ (static_cast<std::uint64_t>(key >> 64) * 0x9e3779b97f4a7c15ull);
-    h = (h ^ (h >> 30)) * 0xbf58476d1ce4e5b9ull;  // the finaliser of splitmix64
-    h = (h ^ (h >> 27)) * 0x94d049bb133111ebull;
-    std::size_t i = (h ^ (h >> 31)) & (slots_.size() - 1);
-    while (slots_[i].taken && slots_[i].key != key) i = (i + 1) & (slots_.size() - 1);
-    return i;
-  }
-
-  void grow() {
-    std::vector<Slot> old = std::move(slots_);
-    slots_.assign(old.size() * 2, Slot{});
-    for (const Slot& slot : old)
-      if (slot.taken) slots_[find(slot.key)] = slot;
-  }
-
-  std::vector<Slot> slots_;
-  std::size_t used_ = 0;
 };
+
+using Tally = HashTable<Key, std::int64_t, HashOfKey>;
 
 }  // namespace shoal

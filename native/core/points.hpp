@@ -8,6 +8,8 @@
 #include <cstring>
 #include <numeric>
 #include <vector>
+
+#include "core/hash_table.hpp"
 #include "core/table.hpp"
 
 namespace shoal {
@@ -74,32 +76,33 @@ class DistinctPoints {
   }
 
  private:
-  // Number equal rows alike, in order of first appearance, by a hash table with open addresses.
-  void find_equal(const Table& table, const std::vector<std::int32_t>& rows, std::vector<std::int32_t>& first) {
-    std::size_t room = 16;
-    while (room < 2 * rows.size()) room *= 2;
-    std::vector<std::int32_t> seat(room, -1);
-    for (std::int32_t row : rows) {
-      std::size_t at = hash(table.row(row)) & (room - 1);
-      while (seat[at] >= 0 && !std::equal(table.row(row), table.row(row) + d, table.row(first[seat[at]])))
-        at = (at + 1) & (room - 1);
-      if (seat[at] < 0) {
-        seat[at] = static_cast<std::int32_t>(first.size());
-        first.push_back(row);
+  struct HashOfRow {
+    const Table* table;
+    std::uint64_t operator()(std::int32_t row) const {
+      std::uint64_t h = 0;
+      for (std::size_t j = 0; j < table->d; ++j) {
+        std::uint64_t bits;
+        std::memcpy(&bits, table->row(row) + j, sizeof bits);
+        h = mixed((h ^ bits) + kGolden);
       }
-      point_of_[row] = seat[at];
+      return h;
     }
-  }
+  };
+  struct EqualRows {
+    const Table* table;
+    bool operator()(std::int32_t a, std::int32_t b) const {
+      return std::equal(table->row(a), table->row(a) + table->d, table->row(b));
+    }
+  };
 
-  std::size_t hash(const double* values) const {
-    std::uint64_t h = 0x9e3779b97f4a7c15ull;
-    for (std::size_t j = 0; j < d; ++j) {
-      std::uint64_t bits;
-      std::memcpy(&bits, values + j, sizeof bits);
-      h = (h ^ bits) * 0xbf58476d1ce4e5b9ull;  // splitmix64's finaliser, a round a column
-      h ^= h >> 29;
+  // Number equal rows alike, in order of first appearance.
+  void find_equal(const Table& table, const std::vector<std::int32_t>& rows, std::vector<std::int32_t>& first) {
+    HashTable<std::int32_t, std::int32_t, HashOfRow, EqualRows> numbers(rows.size(), {&table}, {&table});
+    for (std::int32_t row : rows) {
+      const auto fresh = static_cast<std::int32_t>(first.size());
+      point_of_[row] = numbers.at(row, fresh);
+      if (point_of_[row] == fresh) first.push_back(row);
     }
-    return static_cast<std::size_t>(h);
   }
 
   std::vector<double> values_;

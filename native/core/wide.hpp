@@ -4,7 +4,6 @@
 // PortableBits do the same with two halves of 64 bits. Both give the same numbers: tests/kernels/test_portable.py
 // compares them operation by operation.
 #pragma once
-#include <cmath>
 #include <cstdint>
 #include <type_traits>
 
@@ -43,6 +42,7 @@ class PortableBits {
     return by < 64 ? PortableBits(a.high_ >> by, a.low_ >> by | a.high_ << (64 - by)) : PortableBits(0, a.high_ >> (by - 64));
   }
   friend PortableBits operator&(PortableBits a, PortableBits b) { return {a.high_ & b.high_, a.low_ & b.low_}; }
+  friend PortableBits operator|(PortableBits a, PortableBits b) { return {a.high_ | b.high_, a.low_ | b.low_}; }
   friend PortableBits operator/(PortableBits a, PortableBits b) { return a.divide(b); }
   friend PortableBits operator%(PortableBits a, PortableBits b) {
     a.divide(b);
@@ -86,24 +86,10 @@ class PortableWide {
   constexpr PortableWide() = default;
   template <class Number, class = std::enable_if_t<std::is_integral_v<Number>>>
   constexpr PortableWide(Number v) : bits_(v) {}
-  explicit PortableWide(long double v) {
-    const long double whole = std::trunc(std::fabs(v)), high = std::floor(std::ldexp(whole, -64));
-    bits_ = {static_cast<std::uint64_t>(high), static_cast<std::uint64_t>(whole - std::ldexp(high, 64))};
-    if (v < 0) bits_ = -bits_;
-  }
   constexpr explicit PortableWide(PortableBits bits) : bits_(bits) {}
   constexpr explicit operator PortableBits() const { return bits_; }
   constexpr explicit operator std::int64_t() const { return static_cast<std::int64_t>(static_cast<std::uint64_t>(bits_)); }
   constexpr explicit operator std::size_t() const { return static_cast<std::size_t>(static_cast<std::uint64_t>(bits_)); }
-  explicit operator double() const {
-    const auto small = static_cast<std::int64_t>(*this);
-    return PortableWide(small) == *this ? static_cast<double>(small) : static_cast<double>(static_cast<long double>(*this));
-  }
-  explicit operator long double() const {
-    const PortableBits size = magnitude();
-    const long double value = std::ldexp(static_cast<long double>(size.high()), 64) + static_cast<long double>(static_cast<std::uint64_t>(size));
-    return negative() ? -value : value;
-  }
 
   bool negative() const { return bits_.high() >> 63; }
   PortableBits magnitude() const { return negative() ? -bits_ : bits_; }

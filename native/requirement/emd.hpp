@@ -17,8 +17,9 @@
 //             the node's level. Only nodes above members can have surplus, so the cost is O(c height). One
 //             level of inner nodes is the equal distance, 1/2 sum |p - q|.
 //
-// Ordered and Taxonomy are computed in whole numbers, F and Q times c N, and divided once at the end: the
-// distance is rounded once, equal distances come out equal, and '<= t' means what it says.
+// All are computed in whole numbers, F and Q times c N, and divided once at the end: the distance is rounded once,
+// equal distances come out equal, and '<= t' means what it says. Where a share of missing values or of a block comes
+// in, the quotient is cut off 27 bits below a double's last (Fixed). All numbers stay below 2^127 for any N < 2^31.
 //
 // A missing value (bin -1) lies at distance 1 from every value. Ordered distances then follow the plan that
 // moves the missing part and the known part separately, |difference of the missing shares| + smaller known
@@ -31,7 +32,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "core/wide.hpp"
+#include "core/ratio.hpp"
 
 namespace shoal {
 
@@ -53,14 +54,32 @@ class Distribution {
     return cost(after.data(), c);
   }
 
-  // Whole units in a distance of 1, for groups of `c` members.
-  virtual long double unit(std::size_t c) const = 0;
-
-  double distance(Wide cost, std::size_t c) const {
-    const long double units = unit(c);
-    return units > 0 ? static_cast<double>(static_cast<long double>(cost) / units) : 0.0;
-  }
+  // The distance that a cost means for a group of `c` members.
+  virtual double distance(Wide cost, std::size_t c) const = 0;
   double distance(const Bin* sorted, std::size_t c) const { return distance(cost(sorted, c), c); }
+};
+
+// The cost of groups and tables in which some have no value, and of shares that are no multiple of one unit.
+struct Fixed {
+  static constexpr int kPlaces = 80;  // a cost is cut off to a multiple of 2^-80 of the distance 1
+
+  std::int64_t known, missing;  // of the table
+
+  // For c members, `gone` of them without a value; `area` is the distance of the known parts times their number,
+  // that of the table's known records, and `range`, of which there are `more` 2^-64ths besides.
+  Wide cost(std::size_t c, std::size_t gone, std::int64_t range, WideBits area, WideBits more = 0) const {
+    const Wide size = static_cast<std::int64_t>(c), all = known + missing;
+    const WideBits apart = magnitude(all * static_cast<std::int64_t>(gone) - size * missing);
+    WideBits sum = apart == 0 ? WideBits{0} : fixed_quotient(apart, static_cast<WideBits>(size * all), kPlaces);
+    if (area == 0 && more == 0) return static_cast<Wide>(sum);
+    // The smaller known share, of the group or of the table, times the distance.
+    const Wide units = std::max(size * known, all * static_cast<std::int64_t>(c - gone)) * range;
+    sum += fixed_quotient(area, static_cast<WideBits>(units), kPlaces);
+    sum += fixed_quotient(more, static_cast<WideBits>(units), kPlaces - 64);
+    return static_cast<Wide>(sum);
+  }
+
+  static double distance(Wide cost) { return std::ldexp(nearest(magnitude(cost)), -kPlaces); }
 };
 
 class Ordered : public Distribution {
@@ -106,14 +125,14 @@ class Ordered : public Distribution {
     return now;
   }
 
-  long double unit(std::size_t c) const override {
-    if (missing_ > 0) return kFixed;
-    return static_cast<long double>(c) * static_cast<long double>(n_) * static_cast<long double>(range_);
+  double distance(Wide cost, std::size_t c) const override {
+    if (missing_ > 0) return Fixed::distance(cost);
+    const Wide units = static_cast<Wide>(c) * n_ * range_;
+    return units > 0 ? nearest_quotient(magnitude(cost), static_cast<WideBits>(units)) : 0.0;
   }
+  using Distribution::distance;
 
  private:
-  static constexpr long double kFixed = 0x1p80L;  // units where shares of missing values enter
-
   Wide known_cost(const Bin* sorted, std::size_t c) const {
     if (m_ < 2 || c == 0) return 0;
     Wide sum = static_cast<Wide>(c) * area_[sorted[0]];
@@ -132,16 +151,7 @@ class Ordered : public Distribution {
 
   Wide with_missing(const Bin* sorted, std::size_t c) const {
     const std::size_t gone = static_cast<std::size_t>(std::lower_bound(sorted, sorted + c, 0) - sorted);
-    const std::size_t known = c - gone;
-    const long double all = static_cast<long double>(n_ + missing_), size = static_cast<long double>(c);
-    const long double apart = std::fabs(static_cast<long double>(gone) * all - static_cast<long double>(missing_) * size);
-    long double distance = apart / (size * all);
-    if (known > 0 && n_ > 0 && range_ > 0) {
-      const long double share = std::min(static_cast<long double>(known) / size, static_cast<long double>(n_) / all);
-      const long double units = static_cast<long double>(known) * static_cast<long double>(n_) * static_cast<long double>(range_);
-      distance += share * (static_cast<long double>(known_cost(sorted + gone, known)) / units);
-    }
-    return static_cast<Wide>(distance * kFixed);
+    return Fixed{n_, missing_}.cost(c, gone, range_, magnitude(known_cost(sorted + gone, c - gone)));
   }
 
   std::size_t m_;
@@ -159,25 +169,31 @@ class Spread : public Distribution {
 
   Wide cost(const Bin* sorted, std::size_t c) const override {
     const std::size_t gone = static_cast<std::size_t>(std::lower_bound(sorted, sorted + c, 0) - sorted);
-    const long double all = static_cast<long double>(n_ + missing_), size = static_cast<long double>(c);
-    const long double apart = std::fabs(static_cast<long double>(gone) * all - static_cast<long double>(missing_) * size);
-    long double distance = all > 0 && c > 0 ? apart / (size * all) : 0;
-    if (c > gone && n_ > 1) {
-      const long double known = static_cast<long double>(c - gone);
-      const long double share = std::min(known / size, static_cast<long double>(n_) / all);
-      distance += share * known_area(sorted + gone, c - gone) / (known * static_cast<long double>(n_) * static_cast<long double>(n_ - 1));
-    }
-    return static_cast<Wide>(distance * kFixed + 0.5L);
+    const Fixed fixed{n_, missing_};
+    if (gone == c || n_ < 2) return fixed.cost(c, gone, 0, 0);
+    const Area area = known_area(sorted + gone, c - gone);
+    return fixed.cost(c, gone, 2 * (n_ - 1), area.whole, area.more);
   }
 
-  long double unit(std::size_t) const override { return kFixed; }
+  double distance(Wide cost, std::size_t) const override { return Fixed::distance(cost); }
+  using Distribution::distance;
 
  private:
-  static constexpr long double kFixed = 0x1p80L;
+  struct Area {
+    WideBits whole = 0, more = 0;  // more: 2^-64ths, below 2^64
 
-  // Sum over places s = 1 .. n - 1 of |c n (F - Q)|.
-  long double known_area(const Bin* sorted, std::size_t c) const {
-    long double sum = 0;
+    void add(WideBits numerator, std::int64_t denominator) {
+      const auto by = static_cast<WideBits>(denominator);
+      const WideBits quotient = numerator / by;
+      more += ((numerator - quotient * by) << 64) / by;
+      whole += quotient + (more >> 64);
+      more = static_cast<std::uint64_t>(more);
+    }
+  };
+
+  // Twice the sum over places s = 1 .. n - 1 of |c n (F - Q)|.
+  Area known_area(const Bin* sorted, std::size_t c) const {
+    Area sum;
     std::int64_t at = 0;  // places done
     const Wide size = static_cast<Wide>(c);
     for (std::size_t i = 0; i < c;) {
@@ -185,28 +201,24 @@ class Spread : public Distribution {
       while (next < c && sorted[next] == sorted[i]) ++next;
       const std::int64_t from = below_[sorted[i]], block = below_[sorted[i] + 1] - from;
       const Wide lead = static_cast<Wide>(i) * n_;
-      sum += series(lead - size * at, -size, from - at);
-      sum += series((lead - size * from) * block, static_cast<Wide>(next - i) * n_ - size * block, block) /
-             static_cast<long double>(block);
+      sum.add(series(lead - size * at, -size, from - at), 1);
+      sum.add(series((lead - size * from) * block, static_cast<Wide>(next - i) * n_ - size * block, block), block);
       at = from + block;
       i = next;
     }
-    return sum + series(size * (n_ - at), -size, n_ - at);
+    sum.add(series(size * (n_ - at), -size, n_ - at), 1);
+    return sum;
   }
 
-  // sum over u = 1 .. count of |start + step u|.
-  static long double series(Wide start, Wide step, std::int64_t count) {
+  // Twice the sum over u = 1 .. count of |start + step u|.
+  static WideBits series(Wide start, Wide step, std::int64_t count) {
     if (count <= 0) return 0;
     const Wide first = start + step, last = start + step * count;
-    if ((first >= 0) == (last >= 0) || first == 0 || last == 0) return magnitude(total(first, last, count));
+    if ((first >= 0) == (last >= 0) || first == 0 || last == 0) return magnitude((first + last) * count);
     const std::int64_t turn = static_cast<std::int64_t>(-start / step);  // the last u on the first side
-    return magnitude(total(first, start + step * turn, turn)) +
-           magnitude(total(start + step * (turn + 1), last, count - turn));
+    return magnitude((first + start + step * turn) * turn) +
+           magnitude((start + step * (turn + 1) + last) * (count - turn));
   }
-  static long double total(Wide first, Wide last, std::int64_t count) {
-    return static_cast<long double>(first + last) / 2 * static_cast<long double>(count);
-  }
-  static long double magnitude(long double x) { return x < 0 ? -x : x; }
 
   std::int64_t n_ = 0, missing_;
   std::vector<std::int64_t> below_;
@@ -248,9 +260,11 @@ class Taxonomy : public Distribution {
     return sum;
   }
 
-  long double unit(std::size_t c) const override {
-    return static_cast<long double>(c) * static_cast<long double>(n_) * static_cast<long double>(height_);
+  double distance(Wide cost, std::size_t c) const override {
+    const Wide units = static_cast<Wide>(c) * n_ * static_cast<std::int64_t>(height_);
+    return units > 0 ? nearest_quotient(magnitude(cost), static_cast<WideBits>(units)) : 0.0;
   }
+  using Distribution::distance;
 
  private:
   Bin at(std::size_t level, Bin leaf) const {

@@ -19,6 +19,7 @@
 #include <queue>
 
 #include "core/progress.hpp"
+#include "core/table.hpp"
 #include "requirement/requirement_check.hpp"
 
 namespace shoal {
@@ -124,14 +125,7 @@ class Merger {
   double size(std::size_t g) const { return static_cast<double>(members_[g].size()); }
   static double owed(const GroupState& group) { return static_cast<double>(group.size()) * std::max(group.excess, 0.0); }
 
-  double apart(std::size_t g, std::size_t h) const {
-    double d2 = 0;
-    for (std::size_t j = 0; j < d_; ++j) {
-      const double e = centre_[h * d_ + j] - centre_[g * d_ + j];
-      d2 += e * e;
-    }
-    return d2;
-  }
+  double apart(std::size_t g, std::size_t h) const { return squared_distance(&centre_[h * d_], &centre_[g * d_], d_); }
 
   void unite(std::size_t g, std::size_t h) {
     const double share = static_cast<double>(members_[h].size()) / static_cast<double>(members_[g].size() + members_[h].size());

@@ -61,7 +61,7 @@ class Diverse : public Requirement {
     after.insert(std::upper_bound(after.begin(), after.end(), in), in);
     return state(after.data(), c);
   }
-  double excess(Wide state, std::size_t) const override { return static_cast<double>(state) / kFixed; }
+  double excess(Wide state, std::size_t) const override { return static_cast<double>(static_cast<std::int64_t>(state)) / kFixed; }
   using Requirement::excess;
 
  private:

@@ -48,3 +48,22 @@ def test_inner_loops_give_one_result_however_they_are_compiled(native: Path, tmp
     results = {run("loops.cpp", native, tmp_path, compiler, *options) for compiler, options in ways}
     assert len(ways) >= 2 and len(results) == 1
     assert len(results.pop().splitlines()) > 1_000
+
+
+@pytest.mark.parametrize("options", [[], ["-DSHOAL_PORTABLE"]])
+@pytest.mark.parametrize("compiler", COMPILERS)
+def test_quotients_are_rounded_once(native: Path, tmp_path: Path, compiler: str, options: list[str]) -> None:
+    """Python divides whole numbers to the nearest double."""
+    lines = run("ratio.cpp", native, tmp_path, compiler, *options).splitlines()
+    assert len(lines) == 15_000
+    for line in lines:
+        a, b, near, cut = parsed(line)
+        assert near == a / b
+        assert cut == ((a << 80) // b if a <= b else 0)
+
+
+def parsed(line: str) -> tuple[int, int, float, int]:
+    """What ratio.cpp prints."""
+    a1, a0, b1, b0, near, cut1, cut0 = line.split()
+    a, b, cut = (int(high, 16) << 64 | int(low, 16) for high, low in ((a1, a0), (b1, b0), (cut1, cut0)))
+    return a, b, float.fromhex(near), cut
