@@ -17,8 +17,16 @@ from shoal.data.microdata import Microdata
 from shoal.data.partition import Partition
 from shoal.data.records import Records, Variable
 from shoal.errors import DataError, ParameterError, Refused
+from shoal.kernels.partition.refine import partition_loss
+from shoal.kernels.partition.refine import refine as freely_refine
 from shoal.kernels.requirement import emd
-from shoal.kernels.requirement.requirement_partition import PARTNERS, k_anonymity_first, merge_groups, refine
+from shoal.kernels.requirement.requirement_partition import (
+    PARTNERS,
+    RequirementCheck,
+    k_anonymity_first,
+    merge_groups,
+    refine,
+)
 from shoal.partition._requirement.requirement import GroupRequirement, near_lists
 from shoal.partition.tcloseness_first import strata_needed, strata_of
 
@@ -209,6 +217,18 @@ def test_refinement_itself_never_goes_below_k():
     for seed in range(5):
         found = refine(x, check, start, near_lists(x), 3, seed=seed, moves=20_000)
         assert found.held and Partition.of(found.labels).k >= 3
+
+
+def test_refinement_ends_with_the_best_that_it_met():
+    """It starts at the optimum, under a requirement that all groups satisfy, and leaves it while it is hot."""
+    for seed in (0, 3, 4, 5):
+        rng = np.random.default_rng(seed)
+        x = rng.normal(size=(40, 2))
+        bins = np.arange(40, dtype=np.int32)
+        check = RequirementCheck(bins[None], [emd.close(emd.ordered(np.ones(40, dtype=np.int64)), 1.0)])
+        best = freely_refine(x, None, bins % 13, near_lists(x), 3, seed=1, moves=200_000)
+        found = refine(x, check, best.labels, near_lists(x), 3, seed=seed, moves=20_000)
+        assert partition_loss(x, None, found.labels) <= best.loss * (1 + 1e-9)
 
 
 @pytest.mark.parametrize("how", ["sse", "information_loss"])
