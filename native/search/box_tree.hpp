@@ -2,9 +2,10 @@
 //
 // A node splits at about the median of its widest column down to leaves of one block (scans.hpp): 32 points, column
 // by column, whose distances to a query are found at one go. A search walks first to where the query lies and skips
-// a box that is as far as the limit, which the caller lowers while it looks at leaves. Box and point distances are
-// sums of the same terms in another order; kRounding covers the difference, so nothing is skipped wrongly. In high
-// dimension all boxes are near, and the walk is an exhaustive search with a small surcharge.
+// a box that is as far as the limit, which the caller lowers while it looks at leaves. Box and point distances add
+// up the columns in the same order, and rounding never turns an order round: a box is no farther than its points, and
+// nothing is skipped wrongly. In high dimension all boxes are near, and the walk is an exhaustive search with a small
+// surcharge.
 #pragma once
 #include <algorithm>
 #include <cstddef>
@@ -49,8 +50,6 @@ class BoxTree {
   std::size_t looked_at() const { return looked_at_; }
 
  private:
-  static constexpr double kRounding = 1 + 1e-12;
-
   struct Node {
     std::size_t first, last;          // range of places
     std::size_t left = 0, right = 0;  // children, 0 in a leaf
@@ -104,7 +103,7 @@ class BoxTree {
     for (std::size_t j = 0; j < d_; ++j) {
       const double out = std::max(std::max(low[j] - q[j], q[j] - high[j]), 0.0);
       square += out * out;
-      if (square >= limit * kRounding) return false;
+      if (square >= limit) return false;
     }
     return true;
   }

@@ -251,10 +251,17 @@ class Search:
     def _fit(self, starts: list[Start], groups: int, model: CovarianceModel, tails: Tails) -> Candidate | None:
         """The best of all starts, each run to convergence: a start never makes the fit worse."""
         dof = np.full(groups, FIRST_DOF if tails == "t" else np.inf)
-        limits = {"tolerance": self.method.tolerance, "most_steps": self.method.most_steps}
         best: tuple[MixtureFit, str] | None = None
         for start in starts:
-            fit = mixture_em(self.x, start.statistics, model=model, dof=dof, **limits, **self.options)
+            fit = mixture_em(
+                self.x,
+                start.statistics,
+                model=model,
+                dof=dof,
+                tolerance=self.method.tolerance,
+                most_steps=self.method.most_steps,
+                **self.options,
+            )
             if fit.singular < 0 and (best is None or fit.loglik > best[0].loglik):
                 best = fit, start.name
         if best is None:
