@@ -15,7 +15,8 @@ import pandas as pd
 import shoal
 from alone import timed
 from shoal.data.hierarchy import Hierarchy
-from shoal.data.records import Records, Variable
+from shoal.data.records import Records
+from shoal.data.variable import Variable
 from shoal.kernels.suppression import wildcard_counts
 from shoal.mask._suppression.task import distinct_rows
 

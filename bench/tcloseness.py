@@ -13,7 +13,8 @@ import numpy as np
 
 import shoal
 from alone import timed
-from shoal.data.records import Records, Variable
+from shoal.data.records import Records
+from shoal.data.variable import Variable
 from shoal.replace.centroid import Centroid
 
 

@@ -12,7 +12,7 @@ import pytest
 
 import shoal
 from shoal.data.bins import MOST_CATEGORIES, distribution
-from shoal.data.records import Variable
+from shoal.data.variable import Variable
 from shoal.errors import DataError, FileError, InputError, ParameterError, PlanError, SchemaError
 from shoal.files.atomic import atomic_file
 

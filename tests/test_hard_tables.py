@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 
 from shoal.data.partition import Partition
-from shoal.data.records import Records, Variable
+from shoal.data.records import Records
+from shoal.data.variable import Variable
 from shoal.judges.table_pair import TablePair
 from shoal.methods import Entry, registered
 

@@ -10,7 +10,8 @@ import numpy as np
 
 import shoal
 from shoal.data.bins import distribution
-from shoal.data.records import Records, Variable
+from shoal.data.records import Records
+from shoal.data.variable import Variable
 from shoal.facts import private_form
 from shoal.judges.evidence import RECORD_VERSION, Evidence
 from shoal.parameters import ColumnName, Columns, holds

@@ -9,7 +9,8 @@ import pytest
 
 from shoal.constraints import Constraints
 from shoal.data.microdata import Microdata
-from shoal.data.records import Records, Variable
+from shoal.data.records import Records
+from shoal.data.variable import Variable
 from shoal.errors import ConstraintError, DataError, Refused
 
 BILL = ["net + tax == gross", "tax >= 0"]

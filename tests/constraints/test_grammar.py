@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 
 from shoal.constraints import Constraints
 from shoal.constraints.grammar import Sum, parse
-from shoal.data.records import Records, Variable
+from shoal.data.records import Records
+from shoal.data.variable import Variable
 from shoal.errors import ConstraintError
 
 PIECES = [

@@ -11,7 +11,8 @@ from scipy.optimize import minimize
 from shoal.constraints import Constraints
 from shoal.constraints.projection import System, alike, nearest
 from shoal.constraints.rules import bind
-from shoal.data.records import Records, Variable
+from shoal.data.records import Records
+from shoal.data.variable import Variable
 from shoal.errors import Refused
 
 

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from shoal.data.bins import Distribution, distribution
-from shoal.data.records import Variable
+from shoal.data.variable import Variable
 from shoal.report.charts import drawn
 
 

@@ -9,7 +9,9 @@ from hypothesis.extra.numpy import arrays
 import shoal
 from shoal.data.hierarchy import Hierarchy
 from shoal.data.partition import Partition
-from shoal.data.records import Records, Variable, standardiser
+from shoal.data.records import Records
+from shoal.data.standardisation import standardiser
+from shoal.data.variable import Variable
 from shoal.errors import DataError
 
 

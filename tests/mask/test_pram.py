@@ -5,7 +5,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import shoal
-from shoal.data.records import Records, Variable
+from shoal.data.records import Records
+from shoal.data.variable import Variable
 from shoal.errors import InputError
 
 

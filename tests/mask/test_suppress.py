@@ -8,7 +8,8 @@ from hypothesis import strategies as st
 
 import shoal
 from naive.suppression import fewest_cells, matching
-from shoal.data.records import Records, Variable
+from shoal.data.records import Records
+from shoal.data.variable import Variable
 from shoal.errors import InputError, Refused
 
 tables = st.integers(2, 4).flatmap(

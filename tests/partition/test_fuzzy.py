@@ -7,7 +7,8 @@ from hypothesis import strategies as st
 
 from naive import fuzzy as naive
 from shoal.constraints import Constraints
-from shoal.data.records import Records, Variable
+from shoal.data.records import Records
+from shoal.data.variable import Variable
 from shoal.errors import ConstraintError, DataError, ParameterError
 from shoal.partition.entropy_fuzzy_c_means import EntropyFuzzyCMeans
 from shoal.partition.fuzzy_c_means import FuzzyCMeans

@@ -15,7 +15,8 @@ from naive import tcloseness as twins
 from shoal.data.confidential_bins import confidential_bins
 from shoal.data.microdata import Microdata
 from shoal.data.partition import Partition
-from shoal.data.records import Records, Variable
+from shoal.data.records import Records
+from shoal.data.variable import Variable
 from shoal.errors import DataError, ParameterError, Refused
 from shoal.kernels.partition.refine import partition_loss
 from shoal.kernels.partition.refine import refine as freely_refine

@@ -8,7 +8,8 @@ import pytest
 
 import shoal
 from published.reference import reference
-from shoal.data.records import Records, Variable
+from shoal.data.records import Records
+from shoal.data.variable import Variable
 
 KEYS = ["urbrur", "roof", "walls", "water", "electcon", "relat", "sex"]
 

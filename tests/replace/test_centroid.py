@@ -8,7 +8,8 @@ from hypothesis import strategies as st
 from naive.hierarchy import ancestor
 from shoal.data.hierarchy import Hierarchy
 from shoal.data.partition import Partition
-from shoal.data.records import Records, Variable
+from shoal.data.records import Records
+from shoal.data.variable import Variable
 from shoal.errors import DataError
 from shoal.replace.centroid import Centroid
 

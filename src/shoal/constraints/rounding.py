@@ -25,7 +25,7 @@ from shoal.constraints.projection import alike
 from shoal.constraints.repair import Table, all_hold
 from shoal.constraints.rules import TOLERANCE, Clause, Linear, Rule, View
 from shoal.constraints.system import Domain
-from shoal.data.records import Variable
+from shoal.data.variable import Variable
 from shoal.kernels import linear
 from shoal.kernels.arrays import Bools, Floats, Longs
 from shoal.kernels.solver import milp

@@ -16,7 +16,9 @@ from typing import Any, Literal, NoReturn
 import numpy as np
 
 from shoal.constraints.grammar import Comparison, Sentence, Sum, Text, parse
-from shoal.data.records import Records, Variable, standardiser
+from shoal.data.records import Records
+from shoal.data.standardisation import standardiser
+from shoal.data.variable import Variable
 from shoal.errors import plural, quoted, unknown
 from shoal.kernels.arrays import Bools, Floats, Ints
 

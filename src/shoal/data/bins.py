@@ -10,7 +10,7 @@ from typing import Any, Literal
 import numpy as np
 
 from shoal.data.hierarchy import number_label
-from shoal.data.records import Variable
+from shoal.data.variable import Variable
 from shoal.kernels.arrays import Floats
 
 BINS = 24

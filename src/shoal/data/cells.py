@@ -14,8 +14,10 @@ import narwhals.stable.v2 as nw
 import numpy as np
 from numpy.typing import NDArray
 
-from shoal.data.records import EXACT_INTEGERS, Unit, Variable, check_magnitude
+from shoal.data.records import EXACT_INTEGERS
 from shoal.data.schema import Column, Level
+from shoal.data.standardisation import check_magnitude
+from shoal.data.variable import Unit, Variable
 from shoal.errors import DataError, SchemaError, plural
 from shoal.kernels.arrays import Bools, Floats, Ints, floats, ints, longs
 from shoal.kernels.classes import distinct, first_rows, renumber, text_codes

@@ -12,7 +12,8 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from shoal.data.records import Records, Variable
+from shoal.data.records import Records
+from shoal.data.variable import Variable
 from shoal.errors import DataError
 from shoal.kernels.arrays import Ints, Longs, ints, longs
 from shoal.kernels.classes import distinct

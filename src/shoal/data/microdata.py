@@ -17,8 +17,9 @@ import numpy as np
 
 from shoal.data.cells import decode, encode, no_negative_zero
 from shoal.data.frames import strip_metadata
-from shoal.data.records import Records, Variable
+from shoal.data.records import Records
 from shoal.data.schema import Column, Scale, Schema
+from shoal.data.variable import Variable
 from shoal.errors import DataError, MissingDependency, SchemaError, not_unique, plural, quoted
 
 

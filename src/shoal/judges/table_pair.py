@@ -13,7 +13,8 @@ from typing import Any
 import numpy as np
 
 from shoal.data.partition import Partition
-from shoal.data.records import Classes, Records, Variable
+from shoal.data.records import Classes, Records
+from shoal.data.variable import Variable
 from shoal.errors import DataError, NoFigure, plural, quoted
 from shoal.kernels.arrays import Floats, Longs
 

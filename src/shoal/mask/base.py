@@ -7,7 +7,8 @@ from typing import ClassVar
 import numpy as np
 
 from shoal.data.partition import Progress
-from shoal.data.records import Records, Variable
+from shoal.data.records import Records
+from shoal.data.variable import Variable
 from shoal.errors import DataError
 from shoal.kernels.arrays import Floats, Longs
 from shoal.step_result import StepResult

@@ -8,7 +8,8 @@ import numpy as np
 from annotated_types import Ge, Le
 
 from shoal.data.partition import Progress
-from shoal.data.records import Records, Variable
+from shoal.data.records import Records
+from shoal.data.variable import Variable
 from shoal.errors import DataError, ParameterError, Refused
 from shoal.kernels.arrays import Bools, Ints, ints
 from shoal.mask._generalisation.lattice import Ladder, Node, Table, best_node

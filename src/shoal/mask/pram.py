@@ -7,7 +7,8 @@ import numpy as np
 from annotated_types import Ge, Le
 
 from shoal.data.partition import Progress
-from shoal.data.records import Records, Variable
+from shoal.data.records import Records
+from shoal.data.variable import Variable
 from shoal.errors import ParameterError
 from shoal.kernels import linear
 from shoal.kernels.arrays import Floats, Ints, floats

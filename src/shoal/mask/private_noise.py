@@ -23,7 +23,8 @@ import numpy as np
 from annotated_types import Ge, Gt, Le
 
 from shoal.data.partition import Progress
-from shoal.data.records import LARGEST, SMALLEST, Records
+from shoal.data.records import Records
+from shoal.data.standardisation import LARGEST, SMALLEST
 from shoal.errors import ParameterError
 from shoal.facts import Figure, PrivacyLoss
 from shoal.kernels.arrays import Bools, Longs

@@ -14,7 +14,8 @@ import numpy as np
 from annotated_types import Ge, Le
 
 from shoal.data.partition import Progress
-from shoal.data.records import Records, Variable
+from shoal.data.records import Records
+from shoal.data.variable import Variable
 from shoal.errors import DataError, FileError, ParameterError
 from shoal.kernels.arrays import ints
 from shoal.mask.base import Mask

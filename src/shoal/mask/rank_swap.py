@@ -8,7 +8,8 @@ from annotated_types import Gt, Le
 from numpy.typing import NDArray
 
 from shoal.data.partition import Progress
-from shoal.data.records import Records, Variable
+from shoal.data.records import Records
+from shoal.data.variable import Variable
 from shoal.errors import ParameterError
 from shoal.kernels.arrays import Longs
 from shoal.kernels.swap.rank_swap import swap_partners, window_of

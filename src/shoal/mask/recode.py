@@ -10,7 +10,8 @@ from annotated_types import Ge, Gt
 
 from shoal.data.hierarchy import Hierarchy, number_label
 from shoal.data.partition import Progress
-from shoal.data.records import Records, Variable
+from shoal.data.records import Records
+from shoal.data.variable import Variable
 from shoal.errors import DataError, ParameterError, plural
 from shoal.kernels.arrays import Floats, ints
 from shoal.mask.base import Mask

@@ -12,7 +12,8 @@ from annotated_types import Ge, Gt, Lt
 
 from shoal.data.hierarchy import number_label
 from shoal.data.partition import Progress
-from shoal.data.records import Records, Variable
+from shoal.data.records import Records
+from shoal.data.variable import Variable
 from shoal.errors import DataError, ParameterError, Refused, quoted
 from shoal.kernels.arrays import Bools, Floats
 from shoal.mask.base import Mask

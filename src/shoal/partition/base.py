@@ -9,8 +9,9 @@ import numpy as np
 
 from shoal.data.microdata import as_records
 from shoal.data.partition import Partition, Progress, part_of
-from shoal.data.records import Records, Variable
+from shoal.data.records import Records
 from shoal.data.schema import Scale
+from shoal.data.variable import Variable
 from shoal.errors import DataError, ParameterError, Refused, plural
 from shoal.kernels.arrays import Longs, ints
 from shoal.kernels.partition.bounds import neighbour_bound

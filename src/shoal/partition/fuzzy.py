@@ -13,7 +13,9 @@ from shoal.constraints import Constraints
 from shoal.constraints.projection import System, nearest
 from shoal.data.group_models import Centres
 from shoal.data.partition import Partition, Progress
-from shoal.data.records import Records, Variable, standardiser
+from shoal.data.records import Records
+from shoal.data.standardisation import standardiser
+from shoal.data.variable import Variable
 from shoal.errors import ConstraintError, ParameterError
 from shoal.kernels.arrays import Floats, Ints, ints, seed_of
 from shoal.kernels.elementary import log

@@ -25,8 +25,8 @@ from typing import Annotated, Any, ClassVar
 from pydantic import BeforeValidator, ConfigDict, Field, TypeAdapter, ValidationError
 from pydantic.json_schema import SkipJsonSchema
 
-from shoal.data.records import Variable
 from shoal.data.schema import Column, Policy, Schema
+from shoal.data.variable import Variable
 from shoal.errors import Mistake, PlanError, plural
 from shoal.methods import spec_of
 from shoal.plan.files import with_files

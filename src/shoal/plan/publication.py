@@ -18,8 +18,9 @@ from typing import Any
 
 import numpy as np
 
-from shoal.data.records import Records, Variable
+from shoal.data.records import Records
 from shoal.data.schema import Column, Schema
+from shoal.data.variable import Variable
 from shoal.judges.evidence import Verdict
 from shoal.methods import entry, registered
 from shoal.parameters import Holds, HoldsCells, KeyFile, Secret, Setting, TablePath, holds

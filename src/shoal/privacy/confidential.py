@@ -74,25 +74,8 @@ def verdict(
     figure
         What the figure is called.
     """
-    if not len(released):
-        return Verdict(
-            requirement=requirement,
-            holds=True,
-            required=required,
-            achieved=None,
-            sentence="The table has no records, so nothing about anyone can be learnt from it.",
-            influence=0,
-        )
-    if not figures:
-        return Verdict(
-            requirement=requirement,
-            holds=False,
-            required=required,
-            achieved=None,
-            sentence="The table has no confidential column, so the requirement cannot be proved. "
-            "Give the column that is to be protected the role confidential.",
-            influence=0,
-        )
+    if not len(released) or not figures:
+        return _without_figures(requirement, required, bool(len(released)))
     stacked = np.vstack(list(figures.values()))
     worst = stacked.max(axis=0) if best == "low" else stacked.min(axis=0)
     fails = (worst > required) if best == "low" else (worst < required)
@@ -100,18 +83,16 @@ def verdict(
     candidates = np.flatnonzero(fails) if fails.any() else np.arange(len(worst))
     at = int(candidates[(np.argmax if best == "low" else np.argmin)(worst[candidates])])
     value, size = float(worst[at]), int(classes.sizes[at])
-    text = "infinite" if np.isinf(value) else f"{value:.4g}"
+    beginning = f"All {plural(len(worst), noun)} satisfy the requirement"
     if fails.any():
-        sentence = (
+        beginning = (
             f"{plural(int(fails.sum()), noun)} with {plural(int(classes.sizes[fails].sum()), 'record')} in all "
-            f"{'breaks' if fails.sum() == 1 else 'break'} the requirement; the worst holds {size:,} "
-            f"{'record' if size == 1 else 'records'} at {figure} {text}, where {required:g} is required."
+            f"{'breaks' if fails.sum() == 1 else 'break'} the requirement"
         )
-    else:
-        sentence = (
-            f"All {plural(len(worst), noun)} satisfy the requirement; the worst holds {size:,} "
-            f"{'record' if size == 1 else 'records'} at {figure} {text}, where {required:g} is required."
-        )
+    sentence = (
+        f"{beginning}; the worst holds {size:,} {'record' if size == 1 else 'records'} at {figure} "
+        f"{_text(value)}, where {required:g} is required."
+    )
     return Verdict(
         requirement=requirement,
         holds=not fails.any(),
@@ -125,13 +106,29 @@ def verdict(
                 "worst class": {"size": size, figure: _plain(value), "column": _column_of(figures, at, best)},
                 "classes that fail": int(fails.sum()),
                 "records in classes that fail": int(classes.sizes[fails].sum()),
-                "distribution over classes": {
-                    name: {label: _plain(q) for label, q in zip(QUANTILES, quantiles(values))}
-                    for name, values in figures.items()
-                },
+                "distribution over classes": {name: _distribution(values) for name, values in figures.items()},
             }
         ),
     )
+
+
+def _without_figures(requirement: str, required: float, records: bool) -> Verdict:
+    """The verdict on a table without records, which tells nothing, or without a confidential column."""
+    return Verdict(
+        requirement=requirement,
+        holds=not records,
+        required=required,
+        achieved=None,
+        sentence="The table has no confidential column, so the requirement cannot be proved. "
+        "Give the column that is to be protected the role confidential."
+        if records
+        else "The table has no records, so nothing about anyone can be learnt from it.",
+        influence=0,
+    )
+
+
+def _distribution(values: Floats) -> dict[str, float | str]:
+    return {label: _plain(q) for label, q in zip(QUANTILES, quantiles(values))}
 
 
 def quantiles(values: Floats) -> list[float]:
@@ -143,6 +140,10 @@ def quantiles(values: Floats) -> list[float]:
 def _column_of(figures: dict[str, Floats], at: int, best: str) -> str:
     pick = max if best == "low" else min
     return pick(figures, key=lambda name: figures[name][at])
+
+
+def _text(value: float) -> str:
+    return "infinite" if np.isinf(value) else f"{value:.4g}"
 
 
 def _plain(value: float) -> float | str:

@@ -77,25 +77,6 @@ class KAnonymity(PrivacyModel):
             matching = released.matching(names, self.missing)
             smallest = int(matching.min()) if len(released) else None
             short = int((matching < self.k).sum())
-        holds = smallest is None or smallest >= self.k
-        if smallest is None:
-            sentence = "The table has no records, so no one can be singled out."
-        elif holds:
-            kind = f"{plural(len(sizes), 'class')}, the smallest of {smallest:,}"
-            if self.missing != "equal":
-                kind = MEANING[self.missing]
-            sentence = f"Every record shares its {self._what()} with at least {smallest - 1:,} others ({kind})."
-        elif self.missing == "equal":
-            sentence = (
-                f"{plural(small, 'class')} with {plural(short, 'record')} in all "
-                f"{'is' if small == 1 else 'are'} smaller than {self.k}; the smallest holds {smallest}."
-            )
-        else:
-            verb = "shares its" if short == 1 else "share their"
-            sentence = (
-                f"{plural(short, 'record')} {verb} {self._what()} with fewer than {self.k - 1:,} others "
-                f"({MEANING[self.missing]})."
-            )
         details: dict[str, Any] = {
             "classes": len(sizes),
             "smallest class": smallest,
@@ -107,12 +88,32 @@ class KAnonymity(PrivacyModel):
             details = {"missing": self.missing, "fewest matching records": smallest, "records below k": short}
         return Verdict(
             requirement=self._name(),
-            holds=holds,
+            holds=smallest is None or smallest >= self.k,
             required=self.k,
             achieved=smallest,
-            sentence=sentence,
+            sentence=self._sentence(len(sizes), small, short, smallest),
             facts=of_release(details),
             influence=0,
+        )
+
+    def _sentence(self, classes: int, small: int, short: int, smallest: int | None) -> str:
+        """The verdict in words; of `classes`, `small` with `short` records in all are too small."""
+        if smallest is None:
+            return "The table has no records, so no one can be singled out."
+        if smallest >= self.k:
+            kind = f"{plural(classes, 'class')}, the smallest of {smallest:,}"
+            if self.missing != "equal":
+                kind = MEANING[self.missing]
+            return f"Every record shares its {self._what()} with at least {smallest - 1:,} others ({kind})."
+        if self.missing == "equal":
+            return (
+                f"{plural(small, 'class')} with {plural(short, 'record')} in all "
+                f"{'is' if small == 1 else 'are'} smaller than {self.k}; the smallest holds {smallest}."
+            )
+        verb = "shares its" if short == 1 else "share their"
+        return (
+            f"{plural(short, 'record')} {verb} {self._what()} with fewer than {self.k - 1:,} others "
+            f"({MEANING[self.missing]})."
         )
 
     def _by_household(self, released: Records, names: tuple[str, ...]) -> Verdict:

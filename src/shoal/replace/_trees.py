@@ -25,7 +25,8 @@ from typing import Annotated, Any
 import numpy as np
 
 from shoal.data.partition import Partition, Progress
-from shoal.data.records import Records, Variable
+from shoal.data.records import Records
+from shoal.data.variable import Variable
 from shoal.errors import ParameterError, quoted
 from shoal.facts import Count
 from shoal.kernels.arrays import Bools, Floats, Ints, Longs, ints, longs, seed_of

@@ -9,7 +9,8 @@ from numpy.typing import NDArray
 
 from shoal.data.hierarchy import Hierarchy
 from shoal.data.partition import Partition, Progress
-from shoal.data.records import Records, Variable
+from shoal.data.records import Records
+from shoal.data.variable import Variable
 from shoal.errors import DataError
 from shoal.kernels.arrays import Floats, Ints, ints
 from shoal.methods import method

@@ -14,7 +14,8 @@ from annotated_types import Ge
 
 from shoal.data.group_models import ClassModel
 from shoal.data.partition import Partition, Progress
-from shoal.data.records import Records, Variable
+from shoal.data.records import Records
+from shoal.data.variable import Variable
 from shoal.errors import DataError, ParameterError, quoted
 from shoal.kernels.arrays import Floats, Ints, Longs
 from shoal.methods import method, nested

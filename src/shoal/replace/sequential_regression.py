@@ -7,7 +7,8 @@ from typing import Annotated, Any
 import numpy as np
 
 from shoal.data.partition import Partition, Progress
-from shoal.data.records import Records, Variable
+from shoal.data.records import Records
+from shoal.data.variable import Variable
 from shoal.kernels.arrays import Floats, Ints, ints
 from shoal.kernels.logit import INTERCEPT_PRECISION, SLOPE_PRECISION, multinomial_logit
 from shoal.kernels.tall import cross, singular, times

@@ -49,27 +49,11 @@ def frontier_plot(frontier: Mapping[str, Any]) -> str | None:
     marks = [{**p, "kind": "beaten" if p["holds"] else "refused"} for p in points if p not in on] + [
         {**p, "kind": "frontier"} for p in on
     ]  # those drawn last lie on top
+    looks = _looks(frontier["recommended"])
     dots = {
         "data": {"values": marks},
         "mark": {"type": "point", "filled": True, "opacity": 1},
-        "encoding": {
-            "x": x,
-            "y": y,
-            "size": {
-                "condition": {"test": f"datum.name === {json.dumps(frontier['recommended'])}", "value": 150},
-                "value": 50,
-            },
-            "color": {
-                "field": "kind",
-                "type": "nominal",
-                "legend": None,
-                "scale": {
-                    "domain": ["frontier", "beaten", "refused"],
-                    "range": [COLOURS["after"], COLOURS["before"], COLOURS["soft"]],
-                },
-            },
-            "shape": {"condition": {"test": "datum.kind === 'refused'", "value": "cross"}, "value": "circle"},
-        },
+        "encoding": {"x": x, "y": y, **looks},
     }
     numbered = [{**p, "number": str(number)} for number, p in enumerate(on, 1)]
     numbers = [
@@ -82,6 +66,23 @@ def frontier_plot(frontier: Mapping[str, Any]) -> str | None:
         if by_turns
     ]
     return svg({"width": 620, "height": 360, "layer": [line, dots, *numbers]})
+
+
+def _looks(recommended: str | None) -> dict[str, Any]:
+    """Size, colour and shape of a candidate's mark: whether it is recommended, beaten or refused."""
+    return {
+        "size": {"condition": {"test": f"datum.name === {json.dumps(recommended)}", "value": 150}, "value": 50},
+        "color": {
+            "field": "kind",
+            "type": "nominal",
+            "legend": None,
+            "scale": {
+                "domain": ["frontier", "beaten", "refused"],
+                "range": [COLOURS["after"], COLOURS["before"], COLOURS["soft"]],
+            },
+        },
+        "shape": {"condition": {"test": "datum.kind === 'refused'", "value": "cross"}, "value": "circle"},
+    }
 
 
 def _axis(title: str, better: str) -> str:

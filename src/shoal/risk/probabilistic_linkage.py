@@ -7,7 +7,7 @@ import numpy as np
 from annotated_types import Ge, Gt, Le
 from numpy.typing import NDArray
 
-from shoal.data.records import Variable
+from shoal.data.variable import Variable
 from shoal.errors import NoFigure, quoted
 from shoal.judges.base import Need, by_record
 from shoal.judges.evidence import Finding

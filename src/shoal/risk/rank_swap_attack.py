@@ -67,19 +67,11 @@ class RankSwapAttack(RiskMeasure):
         wanted = self.sample or max(100, PAIRS // n)
         if wanted < n:
             rows = np.sort(rng.choice(n, wanted, replace=False))
-        windows = [_window(original[name].values[place], released[name].values, self.p) for name in names]
-        found = np.empty(len(rows))
-        step = max(1, BLOCK // n)
-        for start in range(0, len(rows), step):
-            part = rows[start : start + step]
-            inside = np.ones((len(part), n), dtype=bool)
-            for name, (low, high) in zip(names, windows):
-                values = released[name].values
-                inside &= (values >= low[part, None]) & (values <= high[part, None])
-            count = inside.sum(axis=1)
-            found[start : start + step] = inside[np.arange(len(part)), part] / np.maximum(count, 1)
-        hits = float(found.sum())
-        sure, outside = float((found == 1).mean()), float((found == 0).mean())
+        values = [released[name].values for name in names]
+        windows = [_window(original[name].values[place], y, self.p) for name, y in zip(names, values)]
+        chances = _chances(rows, values, windows)
+        hits = float(chances.sum())
+        sure, outside = float((chances == 1).mean()), float((chances == 0).mean())
         missed = (
             (
                 f" For {100 * outside:.3g} % the true record lies outside the windows: the table was not rank "
@@ -100,8 +92,22 @@ class RankSwapAttack(RiskMeasure):
                 "share outside the windows": outside,
                 "by chance": 1 / n,
             },
-            record_risk=by_record(released, rows, found),
+            record_risk=by_record(released, rows, chances),
         )
+
+
+def _chances(rows: Longs, values: list[np.ndarray], windows: list[tuple[np.ndarray, np.ndarray]]) -> np.ndarray:
+    """Shape (len(rows),); the chance that a record drawn from all in the windows of a record is its own."""
+    n = len(values[0])
+    chances = np.empty(len(rows))
+    step = max(1, BLOCK // n)
+    for start in range(0, len(rows), step):
+        part = rows[start : start + step]
+        inside = np.ones((len(part), n), dtype=bool)
+        for y, (low, high) in zip(values, windows):
+            inside &= (y >= low[part, None]) & (y <= high[part, None])
+        chances[start : start + step] = inside[np.arange(len(part)), part] / np.maximum(inside.sum(axis=1), 1)
+    return chances
 
 
 def _window(x: np.ndarray, y: np.ndarray, p: float) -> tuple[np.ndarray, np.ndarray]:

@@ -7,7 +7,7 @@ from typing import Annotated, Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from shoal.data.records import Variable
+from shoal.data.variable import Variable
 from shoal.errors import NoFigure
 from shoal.judges.evidence import Finding
 from shoal.judges.table_pair import TablePair, comparable

@@ -6,7 +6,7 @@ from typing import Annotated, ClassVar
 import numpy as np
 from annotated_types import Ge, Le
 
-from shoal.data.records import Variable
+from shoal.data.variable import Variable
 from shoal.errors import NoFigure
 from shoal.judges.evidence import Finding
 from shoal.judges.table_pair import TablePair, comparable

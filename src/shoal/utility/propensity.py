@@ -8,7 +8,8 @@ from typing import Annotated, Any, ClassVar, Literal
 import numpy as np
 from annotated_types import Ge
 
-from shoal.data.records import Records, Variable
+from shoal.data.records import Records
+from shoal.data.variable import Variable
 from shoal.errors import MissingDependency, NoFigure
 from shoal.judges.evidence import Finding
 from shoal.judges.table_pair import TablePair

@@ -5,7 +5,7 @@ from typing import Annotated, ClassVar
 import numpy as np
 from annotated_types import Ge
 
-from shoal.data.records import Variable
+from shoal.data.variable import Variable
 from shoal.errors import NoFigure
 from shoal.judges.evidence import Finding
 from shoal.judges.table_pair import TablePair, codes_like

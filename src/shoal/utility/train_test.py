@@ -7,7 +7,7 @@ from annotated_types import Ge
 from numpy.typing import NDArray
 from scipy.special import ndtri
 
-from shoal.data.records import Variable
+from shoal.data.variable import Variable
 from shoal.errors import MissingDependency, NoFigure
 from shoal.facts import Interval
 from shoal.judges.evidence import Finding
@@ -67,38 +67,34 @@ class TrainTest(UtilityMeasure):
             raise NoFigure("The target holds numbers in one table and labels in the other.")
         x, z = embedded(original, released, features, place)
         truth, learned = _targets(original[self.target], released[self.target])
-        of_release = np.arange(len(original)) if place is None else place
         kept = _drawn(np.flatnonzero(_present(truth)), self.sample, rng)
         trained = _drawn(np.flatnonzero(_present(learned)), self.sample, rng)
-        if len(kept) < 2 * self.folds or len(trained) < 2 * self.folds:
+        if min(len(kept), len(trained)) < 2 * self.folds:
             raise NoFigure(f"There are fewer than {2 * self.folds} records with a target in one of the tables.")
-        fold = rng.permutation(len(original)) % self.folds
-        released_fold = np.full(len(released), -1) if place is None else fold[of_release]
-        continuous = original[self.target].continuous
         if len(np.unique(truth[kept])) < 2:
             raise NoFigure("The target does not vary, so there is nothing to predict.")
+        fold = rng.permutation(len(original)) % self.folds
+        released_fold = np.full(len(released), -1) if place is None else fold[place]
+        continuous = original[self.target].continuous
         seed = int(rng.integers(2**31))
         errors = np.empty((2, len(kept)))
         for f in range(self.folds):
-            test = kept[fold[kept] == f]
             where = fold[kept] == f
-            for i, (data, values, rows) in enumerate(
-                ((x, truth, kept[fold[kept] != f]), (z, learned, trained[released_fold[trained] != f]))
-            ):
+            test = kept[where]
+            sources = (x, truth, kept[~where]), (z, learned, trained[released_fold[trained] != f])
+            for i, (data, values, rows) in enumerate(sources):
                 guess = _predict(self.model, continuous, seed, data[rows], values[rows], x[test])
                 errors[i, where] = (guess - truth[test]) ** 2 if continuous else guess != truth[test]
         if continuous:
             errors /= float(truth[kept].var())
         scores = 1 - errors.mean(axis=1)
-        difference = errors[1] - errors[0]
-        half = float(ndtri(0.975)) * float(difference.std(ddof=1)) / np.sqrt(len(difference))
-        loss = float(difference.mean())
+        loss = float((errors[1] - errors[0]).mean())
         what = "R squared" if continuous else "share of right predictions"
         return self.finding(
             loss,
             f"A model of '{self.target}' reaches {scores[0]:.3f} ({what}) trained on the original and {scores[1]:.3f} "
             f"trained on the release.",
-            interval=Interval(low=loss - half, high=loss + half),
+            interval=_interval(errors[1] - errors[0]),
             facts={
                 "score": what,
                 "trained on the original": float(scores[0]),
@@ -108,6 +104,13 @@ class TrainTest(UtilityMeasure):
                 "records": len(kept),
             },
         )
+
+
+def _interval(difference: Floats) -> Interval:
+    """Of the mean of some differences, at 95 per cent, by the normal distribution."""
+    mean = float(difference.mean())
+    half = float(ndtri(0.975)) * float(difference.std(ddof=1)) / np.sqrt(len(difference))
+    return Interval(low=mean - half, high=mean + half)
 
 
 def _targets(before: Variable, after: Variable) -> tuple[NDArray[Any], NDArray[Any]]:
