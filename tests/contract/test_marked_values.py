@@ -158,9 +158,10 @@ def test_a_sign_hides_no_cell(rule: str) -> None:
     assert "5.5" not in public_yaml(plan, hidden_cells(plan, original, original.take([1, 2])))
 
 
-def test_a_date_is_a_cell_too() -> None:
+@pytest.mark.parametrize("label", ["1921-03-04", "days since 1921-03-04, or so"])
+def test_a_date_is_a_cell_too(label: str) -> None:
     frame = pl.DataFrame({"day": [date(1921, 3, 4), date(1980, 5, 6)]})
-    plan = Plan.of({"columns": {"day": {"role": "other", "label": "1921-03-04"}}})
+    plan = Plan.of({"columns": {"day": {"role": "other", "label": label}}})
     original = Microdata.of(frame, plan.schema).records
     assert "1921" not in public_yaml(plan, hidden_cells(plan, original, original.take([1])))
     assert "1921" in public_yaml(plan, hidden_cells(plan, original, original))

@@ -39,10 +39,11 @@ A_TABLE = "a table"
 
 LITERAL = re.compile(
     r"""`[^`]+`|'(?P<single>[^']*)'|"(?P<double>[^"]*)"
+                     |(?<![\w.])(?P<moment>\d{4}-\d\d-\d\d(?:[T ]\d\d:\d\d(?::\d\d(?:\.\d+)?)?)?)(?!\w)
                      |(?<![\w.])(?P<number>(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)""",
     re.VERBOSE,
 )
-"""A number or a text in a rule; or a column's name, which may hold either."""
+"""A number, a moment or a text in a rule; or a column's name, which may hold either."""
 
 Place = tuple[dict[str, Any], str, Holds | None]
 """Where a value stands, its key, and what it may hold."""
@@ -227,7 +228,7 @@ def _time(text: str, unit: str) -> float | None:
 
 
 def _literal(found: re.Match[str]) -> str | None:
-    """The number or text that stands in a rule, None for a column's name."""
+    """The number, moment or text that stands in a rule, None for a column's name."""
     if found.lastgroup is None:
         return None
     return _text(float(found["number"])) if found.lastgroup == "number" else found[found.lastgroup]
