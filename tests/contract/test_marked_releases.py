@@ -136,6 +136,8 @@ CASES = [(entry, parameters) for entry in ALL for parameters in variants(entry)]
 def plan_of(entry: Entry, parameters: dict[str, Any], ending: str) -> dict[str, Any]:
     named = {entry.kind: entry.name, **parameters}
     steps: list[dict[str, Any]] = []
+    if entry.name in ("latent-class", "local-synthesis"):  # a common ancestor could not be averaged again
+        named["replace"] = "permutation"
     if entry.kind in ("partition", "mask"):
         steps = [{**named, "columns": worked_on(entry, parameters)}]
     elif entry.kind == "replace":
