@@ -124,6 +124,12 @@ static const Kernel kernel([](nb::module_& m) {
   nb::class_<Requirement>(m, "Requirement");
   nb::class_<Close, Requirement>(m, "Close").def(nb::init<const Distribution&, double>(), nb::keep_alive<1, 2>());
   nb::class_<Diverse, Requirement>(m, "Diverse").def(nb::init<int, double, double>());
+  nb::class_<Alike, Requirement>(m, "Alike").def("__init__", [](Alike* self, Longs counts, double beta, bool enhanced) {
+    new (self) Alike(counts.data(), counts.shape(0), beta, enhanced);
+  });
+  nb::class_<Undisclosed, Requirement>(m, "Undisclosed").def("__init__", [](Undisclosed* self, Longs counts, double delta) {
+    new (self) Undisclosed(counts.data(), counts.shape(0), delta);
+  });
   m.def("distances", &distances, "table"_a, "bins"_a, "groups"_a, "m"_a, "count"_a);
   m.def("distances_within", &distances_within, "bins"_a, "groups"_a, "inside"_a, "nodes"_a, "sets"_a);
   m.def("excesses", &excesses, "requirement"_a, "bins"_a, "groups"_a, "m"_a, "count"_a);

@@ -85,4 +85,83 @@ class Diverse : public Requirement {
   double l_, c_;
 };
 
+// What depends on the shares of a group's values alone, each compared with the table's; the state is the excess in fixed
+// point, rounded up, so that none is lost.
+class Shares : public Requirement {
+ public:
+  // `counts`: records of the table in each bin.
+  Shares(const std::int64_t* counts, std::size_t m) : counts_(counts, counts + m) {
+    for (const std::int64_t count : counts_) {
+      n_ += static_cast<double>(count);
+      held_ += count > 0;
+    }
+  }
+  Wide state(const Bin* sorted, std::size_t c) const override {
+    double worst = -kLargest;
+    std::size_t values = 0;
+    for (std::size_t i = 0, from = 0; i < c; from = i, ++values) {
+      while (i < c && sorted[i] == sorted[from]) ++i;
+      const double expected = static_cast<double>(c) * static_cast<double>(counts_[static_cast<std::size_t>(sorted[from])]);
+      worst = std::max(worst, value_excess(static_cast<double>(i - from) * n_, expected, expected / (n_ * static_cast<double>(c))));
+    }
+    worst = std::max(worst, group_excess(values == held_));
+    return static_cast<Wide>(std::ceil(std::clamp(worst, -kLargest, kLargest) * kFixed));
+  }
+  Wide state_after_swap(const Bin* sorted, std::size_t c, Wide, std::size_t out, Bin in) const override {
+    std::vector<Bin> after(sorted, sorted + c);
+    after.erase(after.begin() + static_cast<std::ptrdiff_t>(out));
+    after.insert(std::upper_bound(after.begin(), after.end(), in), in);
+    return state(after.data(), c);
+  }
+  double excess(Wide state, std::size_t) const override { return static_cast<double>(state) / kFixed; }
+  using Requirement::excess;
+
+ protected:
+  static constexpr double kFixed = 0x1p40, kLargest = 0x1p40;
+  // Of a value whose share is q = got / (c n), p of the table: got and expected are q and p times c n.
+  virtual double value_excess(double got, double expected, double p) const = 0;
+  // Of a group that holds, or does not hold, every value of the table.
+  virtual double group_excess(bool complete) const = 0;
+
+ private:
+  std::vector<std::int64_t> counts_;
+  double n_ = 0;
+  std::size_t held_ = 0;
+};
+
+// beta-likeness (Cao & Karras 2012): (q - p) / p <= beta for every value; enhanced: <= min(beta, -ln p). A convex function of
+// the shares, so that the union of two groups is no worse than the worse of the two.
+class Alike : public Shares {
+ public:
+  Alike(const std::int64_t* counts, std::size_t m, double beta, bool enhanced) : Shares(counts, m), beta_(beta), enhanced_(enhanced) {}
+
+ protected:
+  double value_excess(double got, double expected, double p) const override {
+    const double gain = std::max(got - expected, 0.0) / expected;
+    return enhanced_ && gain > -std::log(p) ? kLargest : gain - beta_;
+  }
+  double group_excess(bool) const override { return -kLargest; }
+
+ private:
+  double beta_;
+  bool enhanced_;
+};
+
+// delta-disclosure privacy (Brickell & Shmatikov 2008): |ln(q / p)| < delta for every value of the table. The ratio q / p of a
+// union lies between those of its parts.
+class Undisclosed : public Shares {
+ public:
+  Undisclosed(const std::int64_t* counts, std::size_t m, double delta) : Shares(counts, m), delta_(delta) {}
+
+ protected:
+  double value_excess(double got, double expected, double) const override {
+    const double figure = std::abs(std::log(got / expected));
+    return figure < delta_ ? figure - delta_ : std::max(figure - delta_, 1 / kFixed);
+  }
+  double group_excess(bool complete) const override { return complete ? -kLargest : kLargest; }
+
+ private:
+  double delta_;
+};
+
 }  // namespace shoal

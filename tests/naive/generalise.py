@@ -1,9 +1,14 @@
-"""Generalisation by looking at every node, and an Adult-like table with its hierarchies."""
+"""Generalisation by looking at everything, and an Adult-like table with its hierarchies."""
 
 from itertools import product
 
 import numpy as np
 import pandas as pd
+
+
+def under(paths, label, level):
+    """Leaves under a label."""
+    return sum(path[level] == label for path in paths.values())
 
 
 def best_loss(rows, paths, k, limit):
@@ -18,10 +23,78 @@ def best_loss(rows, paths, k, limit):
         loss = 0.0
         for label, keep in zip(labels, kept):
             for j, text in enumerate(label):
-                under = sum(path[levels[j]] == text for path in paths[j].values())
-                loss += (under - 1) / max(len(paths[j]) - 1, 1) if keep else 1.0
+                loss += (under(paths[j], text, levels[j]) - 1) / max(len(paths[j]) - 1, 1) if keep else 1.0
         loss /= len(rows) * len(paths)
         best = loss if best is None else min(best, loss)
+    return best
+
+
+def class_loss(rows, paths):
+    """Sum over the cells of one class: each column at the lowest level at which its labels agree."""
+    total = 0.0
+    for j, column in enumerate(paths):
+        for level in range(len(column[rows[0][j]])):
+            labels = {column[row[j]][level] for row in rows}
+            if len(labels) == 1:
+                total += len(rows) * (under(column, labels.pop(), level) - 1) / max(len(column) - 1, 1)
+                break
+    return total
+
+
+def partitions(items, k):
+    """All ways to divide items into sets of k or more."""
+    if not items:
+        yield []
+        return
+    first, rest = items[0], items[1:]
+    for mask in range(2 ** len(rest)):
+        block = [first] + [item for i, item in enumerate(rest) if mask >> i & 1]
+        others = [item for i, item in enumerate(rest) if not mask >> i & 1]
+        if len(block) >= k and (not others or len(others) >= k):
+            for division in partitions(others, k):
+                yield [block, *division]
+
+
+def best_local_loss(rows, paths, k):
+    """Least mean NCP over all partitions into classes of k or more."""
+    cells = len(rows) * len(paths)
+    return min(sum(class_loss(block, paths) for block in division) for division in partitions(list(rows), k)) / cells
+
+
+def walk(rows, paths, k):
+    """Classes by visiting all nodes in the order of their mean loss, before what is left joins any; and the rest."""
+    heights = [len(next(iter(p.values()))) - 1 for p in paths]
+
+    def mean_loss(levels):
+        cells = [
+            (under(paths[j], paths[j][row[j]][level], level) - 1) / max(len(paths[j]) - 1, 1)
+            for row in rows
+            for j, level in enumerate(levels)
+        ]
+        return sum(cells)
+
+    rest, released = list(range(len(rows))), []
+    for levels in sorted(product(*(range(h + 1) for h in heights)), key=mean_loss):
+        groups = {}
+        for i in rest:
+            groups.setdefault(tuple(paths[j][rows[i][j]][level] for j, level in enumerate(levels)), []).append(i)
+        released += [group for group in groups.values() if len(group) >= k]
+        rest = [i for i in rest if not any(i in group for group in released)]
+    return released, rest
+
+
+def cheapest(rows, paths, k):
+    """For each row the least loss over all nodes at which k rows share its labels, the mean over its cells."""
+    heights = [len(next(iter(p.values()))) - 1 for p in paths]
+    best = [float("inf")] * len(rows)
+    for levels in product(*(range(h + 1) for h in heights)):
+        labels = [tuple(paths[j][leaf][levels[j]] for j, leaf in enumerate(row)) for row in rows]
+        for i, label in enumerate(labels):
+            if labels.count(label) >= k:
+                loss = sum(
+                    (under(paths[j], text, levels[j]) - 1) / max(len(paths[j]) - 1, 1) for j, text in enumerate(label)
+                )
+                best[i] = min(best[i], loss / len(paths))
     return best
 
 

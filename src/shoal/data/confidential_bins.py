@@ -6,7 +6,7 @@ node of its hierarchy owns neighbouring leaves. A missing value is a value of it
 values, and as far from every value as two values can be.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import numpy as np
@@ -129,3 +129,11 @@ def _leaf_order(variable: Variable, categories: list[Any]) -> tuple[NDArray[np.i
 def confidential_bins(records: Records, distance: Distance = "distinct") -> list[Bins]:
     """All confidential columns in bins."""
     return [binned(records[name], distance) for name in records.confidential]
+
+
+def without_missing(records: Records) -> list[Bins]:
+    """All confidential columns in bins of categories, -1 for a missing value, which adds no diversity."""
+    return [
+        replace(column, bins=ints(np.where(records[column.name].missing, -1, column.bins)))
+        for column in confidential_bins(records, "equal")
+    ]

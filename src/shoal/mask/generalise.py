@@ -1,57 +1,85 @@
-"""k-anonymity by generalisation over hierarchies (Samarati 2001; Sweeney 2002)."""
+"""Generalisation over hierarchies (Samarati 2001; Sweeney 2002)."""
 
-from collections.abc import Sequence
-from dataclasses import replace
-from typing import Annotated, Any, Literal
+from collections.abc import Mapping, Sequence
+from typing import Annotated, Literal
 
 import numpy as np
 from annotated_types import Ge, Le
 
-from shoal.data.partition import Progress
+from shoal.data.partition import Progress, part_of
 from shoal.data.records import Records
-from shoal.data.variable import Variable
-from shoal.errors import DataError, ParameterError, Refused
-from shoal.kernels.arrays import Bools, Ints, ints
-from shoal.mask._generalisation.lattice import Ladder, Node, Table, best_node
-from shoal.mask._generalisation.local_recoding import Class, specialise
-from shoal.mask._suppression.task import distinct_rows
+from shoal.errors import ParameterError, Refused
+from shoal.kernels.arrays import Longs
+from shoal.kernels.generalisation import MOST_NODES
+from shoal.mask._generalisation.labels import Labels, Released, nodes, tight
+from shoal.mask._generalisation.requirements import Requirements
+from shoal.mask._generalisation.search import dropped, full_domain, local, lower_bound, numbered
+from shoal.mask._generalisation.task import Loss, Range, Recoding, Task
 from shoal.mask.base import Mask
-from shoal.methods import method
-from shoal.parameters import Setting
+from shoal.methods import method, nested
+from shoal.parameters import Columns, Setting
+from shoal.privacy.base import PrivacyModel
 from shoal.step_result import StepResult
 
+BOUND = 0.1
+"""Share of the progress that the lower bound takes."""
 
-@method("generalise", title="Generalisation to k-anonymity", source="Samarati (2001); Kohlmayer et al. (2012)")
+
+@method("generalise", title="Generalisation", source="Samarati (2001); Kohlmayer et al. (2012)")
 class Generalise(Mask):
     """Replaces values by ancestors in their hierarchies until every record shares the columns with k - 1 others.
 
     `full-domain` gives each column one level for the whole table and finds the combination of levels with
-    the least loss, exactly. `local` lets every class go down on its own from there, or from the top of all
-    hierarchies, whichever ends with less loss; its loss is never above that of `full-domain`.
+    the least loss, exactly. `local` gives every class its own levels: the combinations of levels are visited in the
+    order of their mean loss, every class of k or more is released where it is first met, and the classes are then
+    refined by annealing.
 
     Parameters
     ----------
     k
         Records that must share the step's columns.
+    requirements
+        Privacy models that the classes of the step's columns must satisfy beside k, as in
+        `[{method: l-diversity, l: 3}]`: l-diversity, t-closeness, p-sensitivity, beta-likeness and delta-disclosure are
+        kept by every class that the search forms; any other model is asked of the whole table that results.
     suppression
         Largest share of the records that may be dropped instead of generalised further.
     recoding
         `full-domain` or `local`.
     loss
-        `ncp`, the normalised certainty penalty: a cell whose label stands for u of the column's v leaves
-        loses (u - 1) / (v - 1) (Xu et al. 2006). `precision`: a cell at level l of h loses l / h
-        (Sweeney 2002). Every cell of a dropped record loses 1.
+        What to lose least of. `ncp`, the normalised certainty penalty: a cell whose label stands for u of the column's
+        v leaves loses (u - 1) / (v - 1) (Xu et al. 2006). `precision`: a cell at level l of h loses l / h (Sweeney
+        2002). `entropy`: a cell whose label N of the n records bear, and whose value f bear, loses log(N / f) / log n
+        (Gionis & Tassa 2009). Every cell of a dropped record loses 1; columns count by their weight.
+    levels
+        Least and greatest level of some columns, as in `{age: [1, 3]}`; level 0 is the value itself.
+    effort
+        For local recoding: changes of the classes that annealing proposes for each record. By default 20, and a
+        million in all at most; 0 for none; 1000 loses some per cent less and takes a minute for 30 000 records.
+    labels
+        `nodes` of the hierarchy, or `tight`: the interval from the least to the greatest value of the class where all
+        leaves are numbers, the set of its values else.
+    most_nodes
+        Combinations of levels to look at. Where the lattice holds more, full-domain search says how much less another
+        one could lose, and local recoding unites what is left.
 
     Notes
     -----
-    Every column must have a hierarchy and no missing cells. The loss is the mean over all cells, 0 for the
-    table as it came and 1 for nothing left. With strata, records are compared inside their stratum.
+    Every column must have a hierarchy. Missing cells are a category of their own beside all others. The loss is the
+    mean over all cells, 0 for the table as it came and 1 for nothing left; beside it stands a bound that no recoding
+    with the same k goes below. With strata, no class reaches across them. Requirements on distributions are stated for
+    the table as it came; all are proved on the table that results, and if one fails there nothing is released.
     """
 
     k: Annotated[int, Ge(1)]
+    requirements: tuple[Annotated[PrivacyModel, nested("privacy")], ...] = ()
     suppression: Annotated[float, Ge(0), Le(1), Setting()] = 0.0
     recoding: Literal["full-domain", "local"] = "full-domain"
-    loss: Literal["ncp", "precision"] = "ncp"
+    loss: Loss = "ncp"
+    levels: Annotated[Mapping[str, Range] | None, Columns()] = None
+    effort: Annotated[int, Ge(0)] | None = None
+    labels: Labels = "nodes"
+    most_nodes: Annotated[int, Ge(1)] = MOST_NODES
 
     def apply(
         self, records: Records, columns: Sequence[str], rng: np.random.Generator, progress: Progress = None
@@ -62,93 +90,64 @@ class Generalise(Mask):
             raise ParameterError(
                 f"generalise: k must be at most {len(records):,}, the number of records; got {self.k:,}."
             )
-        variables = self.categorical(records, columns)
-        records.complete(columns, "generalise")
-        fixed = [name for name in records.names("stratum") if name not in columns]
-        table, ids = self._table(variables, [records[name].codes() for name in fixed])
-        node: Node | None = None
-        facts: dict[str, Any] = {}
-        try:
-            node, looked, total = best_node(table, self.k, self.suppression, progress)
-            facts = {
-                "levels": dict(zip(columns, node.levels)),
-                "full-domain loss": node.loss,
-                "nodes looked at": looked,
-                "nodes": total,
-            }
-        except (Refused, ParameterError):
-            if self.recoding == "full-domain" or fixed:
-                raise
-        levels, kept, loss = self._levels(table, node, len(variables), bool(fixed), progress)
-        changed = [self._column(v, levels[ids, j]) for j, v in enumerate(variables)]
-        out = records.with_variables(*changed).take(kept[ids])
-        facts |= {"loss": loss, "measure of loss": self.loss, "records dropped": len(records) - len(out)}
+        if not len(records):
+            return StepResult(records=records)
+        task = Task.of(records, self.categorical(records, columns), self.levels or {}, self.loss)
+        required = Requirements.of(self.k, self.requirements, records, columns)
+        recoding = self._search(task, required, records, rng, part_of(progress, 0.0, 1 - BOUND))
+        return self._released(task, required, records, recoding, part_of(progress, 1 - BOUND, BOUND))
+
+    def _search(
+        self, task: Task, required: Requirements, records: Records, rng: np.random.Generator, progress: Progress
+    ) -> Recoding:
+        def breaks(recoding: Recoding) -> str | None:
+            if not required.of_table:
+                return None
+            return required.broken(records, _recoded(task, records, recoding, self.labels)[0], required.of_table)
+
+        if self.recoding == "full-domain":
+            return full_domain(task, required, self.suppression, self.most_nodes, breaks, progress)
+        return local(task, required, self.suppression, self.most_nodes, self.effort, breaks, rng, progress)
+
+    def _released(
+        self, task: Task, required: Requirements, records: Records, recoding: Recoding, progress: Progress
+    ) -> StepResult:
+        """The table as recoded, proved, with what it loses."""
+        out, columns = _recoded(task, records, recoding, self.labels)
+        names = [column.variable.name for column in task.columns]
+        if len(out) and int(out.class_sizes(names).min()) < required.k:
+            raise Refused("generalise left a class with fewer than k records; nothing is released.")
+        if broken := required.broken(records, out, required.models):
+            raise Refused(
+                f"generalise: on the table that results {broken} Dropped records change the table's distribution; "
+                f"lower suppression or relax the requirement."
+            )
+        facts = {
+            "loss": task.mean_loss(recoding) if self.labels == "nodes" else _tight_loss(task, recoding, columns),
+            "measure of loss": self.loss if self.labels == "nodes" else "ncp",
+            "records dropped": dropped(recoding),
+            **recoding.facts,
+        }
+        if self.labels == "nodes":
+            facts["no recoding with this k loses less than"] = lower_bound(task, required.k, recoding, progress)
         return StepResult(records=out, facts=facts)
 
-    def _table(self, variables: tuple[Variable, ...], fixed: list[Ints]) -> tuple[Table, Ints]:
-        columns, ladders = [], []
-        for v in variables:
-            if v.hierarchy is None or None in v.categories:
-                raise DataError(
-                    f"Column '{v.name}' needs a hierarchy that holds all of its values; generalise cannot "
-                    f"do without. Name one in the plan, or leave the column out."
-                )
-            columns.append(v.hierarchy.codes([str(c) for c in v.categories])[v.values])
-            ladders.append(Ladder.of(v.hierarchy, self.loss))
-        for codes in fixed:  # a column that cannot go up: a hierarchy of one level, without loss
-            one = np.arange(int(codes.max(initial=0)) + 1, dtype=np.int32)[None, :]
-            columns.append(codes)
-            ladders.append(Ladder(codes=one, loss=np.zeros(one.shape)))
-        rows, ids, counts = distinct_rows(np.column_stack(columns))
-        return Table(leaves=rows, counts=counts, ladders=ladders, counted=len(variables)), ints(ids)
 
-    def _levels(
-        self, table: Table, node: Node | None, q: int, in_strata: bool, progress: Progress
-    ) -> tuple[Ints, Bools, float]:
-        """Level of every cell, the rows that are kept, and the mean loss of a cell."""
-        outcomes = []
-        if node is not None:
-            levels = np.tile(ints(node.levels), (len(table.counts), 1))
-            outcomes.append((self._loss(table, levels, node.kept, q), levels, node.kept))
-        if self.recoding == "local":
-            starts: list[list[Class]] = []
-            if node is not None:
-                classes = table.at(node.levels)
-                order = np.argsort(classes, kind="stable")
-                parts = np.split(order, np.flatnonzero(np.diff(classes[order])) + 1)
-                starts.append([Class(p, node.levels, frozenset()) for p in parts if node.kept[p[0]]])
-            if not in_strata:
-                top = tuple(ladder.height for ladder in table.ladders)
-                starts.append([Class(np.arange(len(table.counts)), top, frozenset())])
-            for start in starts:
-                levels = specialise(table, start, self.k, progress)
-                kept = levels[:, 0] >= 0
-                outcomes.append((self._loss(table, levels, kept, q), levels, kept))
-        loss, levels, kept = min(outcomes, key=lambda outcome: outcome[0])
-        return levels, kept, loss
+def _recoded(task: Task, records: Records, recoding: Recoding, labels: Labels) -> tuple[Records, list[Released]]:
+    """The table with its new labels, suppressed records left out, and its columns with all records."""
+    classes: Longs = numbered(recoding.labels).astype(np.int64)
+    columns = [
+        nodes(column, recoding.levels[:, j]) if labels == "nodes" else tight(column, recoding.levels[:, j], classes)
+        for j, column in enumerate(task.columns)
+    ]
+    out = records.with_variables(*(column.variable for column in columns))
+    kept = recoding.labels >= 0
+    return (out if kept.all() else out.take(kept)), columns
 
-    def _loss(self, table: Table, levels: Ints, kept: Bools, q: int) -> float:
-        cells = np.ones((len(levels), q))
-        for j in range(q):
-            cells[kept, j] = table.ladders[j].loss[levels[kept, j], table.leaves[kept, j]]
-        return float((cells.sum(axis=1) * table.counts).sum()) / (table.records * q)
 
-    def _column(self, variable: Variable, levels: Ints) -> Variable:
-        hierarchy = variable.hierarchy
-        if hierarchy is None or not (levels > 0).any():
-            return variable
-        leaf = hierarchy.codes([str(c) for c in variable.categories])
-        pairs, place = np.unique(np.column_stack([variable.values, levels]), axis=0, return_inverse=True)
-        labels = [
-            variable.categories[code] if level <= 0 else hierarchy.paths[leaf[code]][level]
-            for code, level in pairs.tolist()
-        ]
-        categories = tuple(dict.fromkeys(labels))
-        code_of = {label: i for i, label in enumerate(categories)}
-        return replace(
-            variable,
-            values=ints([code_of[label] for label in labels])[place.ravel()],
-            level="nominal",
-            categories=categories,
-            hierarchy=None,
-        )
+def _tight_loss(task: Task, recoding: Recoding, columns: list[Released]) -> float:
+    """Mean loss of a cell by the leaves that its label stands for, suppressed ones at 1."""
+    losses = np.zeros(len(task))
+    for column, released in zip(task.columns, columns):
+        losses += column.weight * (released.stands_for - 1) / max(len(column.paths) - 1, 1)
+    return float(np.where(recoding.labels >= 0, losses / task.suppressed, 1.0).mean())

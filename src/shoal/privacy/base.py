@@ -1,12 +1,33 @@
 """What all privacy models share: a requirement, and its check against a finished table."""
 
 from abc import ABC, abstractmethod
+from dataclasses import dataclass
 from typing import Any, ClassVar
 
+from shoal.data.confidential_bins import Bins
 from shoal.data.microdata import as_records
 from shoal.data.partition import Partition
+from shoal.data.records import Records
 from shoal.judges.evidence import Verdict
 from shoal.judges.table_pair import TablePair
+from shoal.kernels.requirement.emd import Requirement
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class GroupLimits:
+    """What a model requires of every class of records by itself, for methods that form classes.
+
+    Parameters
+    ----------
+    k
+        Records that a class must hold.
+    columns, requirements
+        The confidential columns of the whole table, and what a class must satisfy in each.
+    """
+
+    k: int = 1
+    columns: tuple[Bins, ...] = ()
+    requirements: tuple[Requirement, ...] = ()
 
 
 class PrivacyModel(ABC):
@@ -16,6 +37,9 @@ class PrivacyModel(ABC):
     method_name: ClassVar[str]
     needs_original: ClassVar[bool] = False
     """Whether the model compares with the original, so that it cannot be proved on a released file alone."""
+
+    monotone: ClassVar[bool] = False
+    """Whether a table that satisfies the model still does when some of its classes are united."""
 
     @property
     def reads(self) -> tuple[str, ...]:
@@ -29,6 +53,10 @@ class PrivacyModel(ABC):
         A model that compares with the original, or looks at how records were grouped, cannot hold where these are
         not at hand.
         """
+
+    def group_limits(self, records: Records) -> GroupLimits | None:
+        """What the model requires of each class of some records; None where it cannot be said class by class."""
+        return None
 
     def check(
         self, table: Any, *, confidential: Any = None, original: Any = None, partition: Partition | None = None

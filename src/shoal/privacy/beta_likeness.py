@@ -6,12 +6,14 @@ import numpy as np
 from annotated_types import Gt
 
 from shoal.data.confidential_bins import confidential_bins
+from shoal.data.records import Records
 from shoal.judges.evidence import Verdict
 from shoal.judges.table_pair import TablePair
 from shoal.kernels.arrays import Floats
+from shoal.kernels.requirement import emd
 from shoal.methods import method
 from shoal.parameters import Setting
-from shoal.privacy.base import PrivacyModel
+from shoal.privacy.base import GroupLimits, PrivacyModel
 from shoal.privacy.confidential import Occurrences, verdict
 
 
@@ -38,6 +40,11 @@ class BetaLikeness(PrivacyModel):
 
     beta: Annotated[float, Gt(0), Setting()]
     enhanced: bool = True
+
+    def group_limits(self, records: Records) -> GroupLimits:
+        columns = tuple(confidential_bins(records, "equal"))
+        requirements = tuple(emd.alike(column.counts, self.beta, self.enhanced) for column in columns)
+        return GroupLimits(columns=columns, requirements=requirements)
 
     def judge(self, pair: TablePair) -> Verdict:
         released = pair.released

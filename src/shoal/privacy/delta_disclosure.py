@@ -6,11 +6,13 @@ import numpy as np
 from annotated_types import Gt
 
 from shoal.data.confidential_bins import confidential_bins
+from shoal.data.records import Records
 from shoal.judges.evidence import Verdict
 from shoal.judges.table_pair import TablePair
+from shoal.kernels.requirement import emd
 from shoal.methods import method
 from shoal.parameters import Setting
-from shoal.privacy.base import PrivacyModel
+from shoal.privacy.base import GroupLimits, PrivacyModel
 from shoal.privacy.confidential import Occurrences, verdict
 
 
@@ -33,6 +35,10 @@ class DeltaDisclosure(PrivacyModel):
     """
 
     delta: Annotated[float, Gt(0), Setting()]
+
+    def group_limits(self, records: Records) -> GroupLimits:
+        columns = tuple(confidential_bins(records, "equal"))
+        return GroupLimits(columns=columns, requirements=tuple(emd.undisclosed(c.counts, self.delta) for c in columns))
 
     def judge(self, pair: TablePair) -> Verdict:
         released = pair.released

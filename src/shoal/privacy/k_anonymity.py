@@ -13,7 +13,7 @@ from shoal.judges.evidence import Verdict
 from shoal.judges.table_pair import TablePair
 from shoal.methods import method
 from shoal.parameters import Columns
-from shoal.privacy.base import PrivacyModel
+from shoal.privacy.base import GroupLimits, PrivacyModel
 
 MEANING = {
     "wildcard": "a missing cell matching every value",
@@ -62,6 +62,10 @@ class KAnonymity(PrivacyModel):
     @property
     def reads(self) -> tuple[str, ...]:
         return ("quasi-identifier",) if self.columns is None else self.columns
+
+    def group_limits(self, records: Records) -> GroupLimits | None:
+        plain = self.unit == "record" and self.columns is None and self.missing == "equal"
+        return GroupLimits(k=self.k) if plain else None
 
     def judge(self, pair: TablePair) -> Verdict:
         released = pair.released

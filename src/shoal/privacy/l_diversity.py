@@ -7,15 +7,16 @@ from typing import Annotated
 import numpy as np
 from annotated_types import Ge, Gt
 
-from shoal.data.confidential_bins import Bins, confidential_bins
+from shoal.data.confidential_bins import Bins, confidential_bins, without_missing
 from shoal.data.records import Classes, Records
 from shoal.judges.evidence import Verdict
 from shoal.judges.table_pair import TablePair
 from shoal.kernels.arrays import Floats, ints
+from shoal.kernels.requirement import emd
 from shoal.kernels.requirement.emd import Kind
 from shoal.methods import method
 from shoal.parameters import Setting
-from shoal.privacy.base import PrivacyModel
+from shoal.privacy.base import GroupLimits, PrivacyModel
 from shoal.privacy.confidential import Occurrences, verdict
 
 SLACK = 1e-12
@@ -52,6 +53,11 @@ class LDiversity(PrivacyModel):
     l: Annotated[float, Ge(1), Setting()]  # noqa: E741 - the name the model has
     kind: Kind = "distinct"
     c: Annotated[float, Gt(0), Setting()] = 2.0
+
+    def group_limits(self, records: Records) -> GroupLimits:
+        level = math.ceil(self.l) if self.kind == "recursive" else self.l
+        columns = tuple(without_missing(records))
+        return GroupLimits(columns=columns, requirements=tuple(emd.diverse(self.kind, level, self.c) for _ in columns))
 
     def judge(self, pair: TablePair) -> Verdict:
         released = pair.released

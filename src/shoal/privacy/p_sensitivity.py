@@ -5,12 +5,14 @@ from typing import Annotated
 
 from annotated_types import Ge
 
-from shoal.data.confidential_bins import confidential_bins
+from shoal.data.confidential_bins import confidential_bins, without_missing
+from shoal.data.records import Records
 from shoal.facts import Nested
 from shoal.judges.evidence import Verdict
 from shoal.judges.table_pair import TablePair
+from shoal.kernels.requirement import emd
 from shoal.methods import method
-from shoal.privacy.base import PrivacyModel
+from shoal.privacy.base import GroupLimits, PrivacyModel
 from shoal.privacy.confidential import verdict
 from shoal.privacy.k_anonymity import KAnonymity
 from shoal.privacy.l_diversity import diversity, least_diverse
@@ -30,6 +32,11 @@ class PSensitivity(PrivacyModel):
 
     p: Annotated[int, Ge(1)]
     k: Annotated[int, Ge(1)] = 1
+
+    def group_limits(self, records: Records) -> GroupLimits:
+        columns = tuple(without_missing(records))
+        requirements = tuple(emd.diverse("distinct", self.p) for _ in columns)
+        return GroupLimits(k=self.k, columns=columns, requirements=requirements)
 
     def judge(self, pair: TablePair) -> Verdict:
         released = pair.released

@@ -5,12 +5,13 @@ from typing import Annotated
 from annotated_types import Ge, Le
 
 from shoal.data.confidential_bins import Distance, confidential_bins
+from shoal.data.records import Records
 from shoal.judges.evidence import Verdict
 from shoal.judges.table_pair import TablePair
 from shoal.kernels.requirement import emd
 from shoal.methods import method
 from shoal.parameters import Setting
-from shoal.privacy.base import PrivacyModel
+from shoal.privacy.base import GroupLimits, PrivacyModel
 from shoal.privacy.confidential import verdict
 
 
@@ -43,6 +44,10 @@ class TCloseness(PrivacyModel):
 
     t: Annotated[float, Ge(0), Le(1), Setting()]
     distance: Distance = "distinct"
+
+    def group_limits(self, records: Records) -> GroupLimits:
+        columns = tuple(confidential_bins(records, self.distance))
+        return GroupLimits(columns=columns, requirements=tuple(emd.close(c.table(), self.t) for c in columns))
 
     def judge(self, pair: TablePair) -> Verdict:
         released = pair.released

@@ -11,7 +11,7 @@ Table = Any
 """A distribution of one column, made by `ordered`, `spread` or `tree`."""
 
 Requirement = Any
-"""What groups must satisfy in one column, made by `close` or `diverse`."""
+"""What groups must satisfy in one column, made by `close`, `diverse`, `alike` or `undisclosed`."""
 
 Kind = Literal["distinct", "entropy", "recursive"]
 """Kinds of l-diversity, in the order of the kernel's numbers."""
@@ -111,6 +111,16 @@ def close(table: Table, t: float) -> Requirement:
 def diverse(kind: Kind, l: float, c: float = 1.0) -> Requirement:  # noqa: E741 - the name the model has
     """The requirement of l-diversity: "distinct", "entropy" or "recursive" (with its c)."""
     return _native.Diverse(get_args(Kind).index(kind), l, c)
+
+
+def alike(counts: Longs, beta: float, enhanced: bool) -> Requirement:
+    """The requirement of beta-likeness to a column with `counts` records in each of its m bins."""
+    return _native.Alike(longs(counts), beta, enhanced)
+
+
+def undisclosed(counts: Longs, delta: float) -> Requirement:
+    """The requirement of delta-disclosure privacy in a column with `counts` records in each of its m bins."""
+    return _native.Undisclosed(longs(counts), delta)
 
 
 def excesses(requirement: Requirement, bins: Ints, groups: Longs, m: int, count: int) -> Floats:

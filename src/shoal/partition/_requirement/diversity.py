@@ -9,10 +9,10 @@ from typing import Annotated, Any
 import numpy as np
 from annotated_types import Ge, Gt
 
-from shoal.data.confidential_bins import confidential_bins
+from shoal.data.confidential_bins import without_missing
 from shoal.data.partition import Partition, Progress, left_until, part_of
 from shoal.data.records import Records
-from shoal.kernels.arrays import Ints, Longs, ints
+from shoal.kernels.arrays import Ints, Longs
 from shoal.kernels.requirement import emd
 from shoal.kernels.requirement.emd import Kind
 from shoal.methods import family, nested
@@ -54,10 +54,7 @@ class Diversified(RequirementPartitioner):
 
     def required(self, records: Records) -> GroupRequirement:
         kind, level, c = self.diversity
-        columns = [
-            replace(column, bins=ints(np.where(records[column.name].missing, -1, column.bins)))
-            for column in confidential_bins(records, "equal")
-        ]
+        columns = without_missing(records)
         return GroupRequirement.of(columns, [emd.diverse(kind, level, c) for _ in columns])
 
     def achieved(self, required: GroupRequirement, labels: Ints | Longs) -> dict[str, Any]:

@@ -1,0 +1,142 @@
+// A lower bound on the loss of every recoding with classes of k or more.
+//
+// Whatever class a record is put into, its labels name a node of the lattice at which the record shares all labels with
+// the k records of that class at least. So it loses no less than at the cheapest node at which its class, in the whole
+// table, holds k records. The sum of these over the records bounds the loss of any recoding, local or of the full domain,
+// with any requirement on top; a suppressed record loses more than any label does.
+//
+// The cheapest node of every record is found by depth-first search, column by column: rows that share their labels in
+// the columns so far are divided by their labels in the next one, at each of its levels. A part of fewer than k records
+// holds no such node below, nor does one whose labels already lose as much as each of its rows does at the best node found for
+// it; both are left. Where this takes more steps than allowed, the search is made again with fewer columns: what the others
+// lose is then taken to be nothing, which keeps the bound valid.
+#include "core/progress.hpp"
+#include "generalisation/recoding_table.hpp"
+
+namespace shoal {
+namespace {
+
+class CheapestNodes {
+ public:
+  // `best`: what each row loses at some node where it has company, to start from; infinite where none is known.
+  CheapestNodes(const RecodingTable& table, std::int64_t k, std::vector<double> best, Progress& progress)
+      : hierarchies_(table.hierarchies), rows_(table.combinations), k_(k), start_(std::move(best)), progress_(progress) {
+    for (std::size_t j = 0; j < rows_.q; ++j) columns_.push_back(j);
+    std::stable_sort(columns_.begin(), columns_.end(),
+                     [&](std::size_t a, std::size_t b) { return hierarchies_.leaves(a) > hierarchies_.leaves(b); });
+    std::size_t widest = 0;
+    for (std::size_t j = 0; j < rows_.q; ++j) widest = std::max(widest, static_cast<std::size_t>(hierarchies_.leaves(j)));
+    count_.assign(widest, 0);
+  }
+
+  // Shape (m,); the loss of a record of each row at its cheapest node.
+  std::vector<double> search(std::int64_t most_steps) {
+    for (depth_ = columns_.size();; --depth_) {
+      best_ = start_;
+      steps_ = 0;
+      most_ = most_steps;
+      parts_.assign(depth_ + 1, {});
+      for (std::size_t r = 0; r < rows_.m; ++r) parts_[0].push_back(static_cast<std::int32_t>(r));
+      if (depth_ == 0) return std::vector<double>(rows_.m, 0.0);
+      if (divide(0, 0, parts_[0].size(), 0.0)) return best_;
+    }
+  }
+
+ private:
+  struct Part {
+    std::size_t from, to;
+  };
+
+  // Divide rows parts_[depth][from .. to) by the next column; false if that took too long.
+  bool divide(std::size_t depth, std::size_t from, std::size_t to, double loss) {
+    const std::size_t j = columns_[depth];
+    std::vector<Part> found;
+    for (std::int32_t level = 0; level <= hierarchies_.height(j); ++level) {
+      if ((steps_ += static_cast<std::int64_t>(to - from)) > most_) return false;
+      progress_.tick(0.0);
+      group(depth, from, to, j, level, found);
+      for (const Part& part : found) {
+        auto& rows = parts_[depth + 1];
+        const std::int32_t leaf = rows_.row(static_cast<std::size_t>(rows[part.from]))[j];
+        if (!finish(depth + 1, part, loss + hierarchies_.loss(j, level, leaf))) return false;
+      }
+      parts_[depth + 1].clear();
+    }
+    return true;
+  }
+
+  bool finish(std::size_t depth, const Part& part, double loss) {
+    const auto& rows = parts_[depth];
+    std::int64_t records = 0;
+    double worst = 0;
+    for (std::size_t i = part.from; i < part.to; ++i) {
+      records += rows_.counts[rows[i]];
+      worst = std::max(worst, best_[static_cast<std::size_t>(rows[i])]);
+    }
+    if (records < k_ || loss >= worst) return true;
+    if (depth < depth_) return divide(depth, part.from, part.to, loss);
+    for (std::size_t i = part.from; i < part.to; ++i) {
+      double& best = best_[static_cast<std::size_t>(rows[i])];
+      best = std::min(best, loss);
+    }
+    return true;
+  }
+
+  // Order rows by their label of a column into parts_[depth + 1], which deeper calls leave as it is.
+  void group(std::size_t depth, std::size_t from, std::size_t to, std::size_t j, std::int32_t level, std::vector<Part>& found) {
+    const auto& rows = parts_[depth];
+    auto& ordered = parts_[depth + 1];
+    ordered.resize(to - from);
+    touched_.clear();
+    found.clear();
+    for (std::size_t i = from; i < to; ++i) {
+      const std::int32_t label = label_of(rows[i], j, level);
+      if (count_[static_cast<std::size_t>(label)]++ == 0) touched_.push_back(label);
+    }
+    std::size_t at = 0;
+    for (const std::int32_t label : touched_) {
+      std::size_t& count = count_[static_cast<std::size_t>(label)];
+      found.push_back({at, at + count});
+      at += count;
+      count = found.back().from;
+    }
+    for (std::size_t i = from; i < to; ++i) ordered[count_[static_cast<std::size_t>(label_of(rows[i], j, level))]++] = rows[i];
+    for (const std::int32_t label : touched_) count_[static_cast<std::size_t>(label)] = 0;
+  }
+
+  std::int32_t label_of(std::int32_t row, std::size_t j, std::int32_t level) const {
+    return hierarchies_.label(j, level, rows_.row(static_cast<std::size_t>(row))[j]);
+  }
+
+  const Hierarchies& hierarchies_;
+  const Combinations& rows_;
+  std::int64_t k_;
+  std::vector<double> start_, best_;
+  Progress& progress_;
+  std::vector<std::size_t> columns_;  // those of most leaves first
+  std::size_t depth_ = 0;
+  std::int64_t steps_ = 0, most_ = 0;
+  std::vector<std::vector<std::int32_t>> parts_;  // by depth
+  std::vector<std::size_t> count_;
+  std::vector<std::int32_t> touched_;
+};
+
+auto cheapest_nodes(const RecodingTable& table, std::int64_t k, Vector start, std::int64_t most_steps, nb::object callback) {
+  Progress progress(callback);
+  std::vector<double> losses(start.data(), start.data() + start.shape(0));
+  {
+    nb::gil_scoped_release unlocked;
+    losses = CheapestNodes(table, k, std::move(losses), progress).search(most_steps);
+  }
+  return to_numpy(std::move(losses));
+}
+
+}  // namespace
+
+static const Kernel kernel([](nb::module_& m) {
+  using namespace nb::literals;
+  nb::class_<RecodingTable>(m, "RecodingTable").def(nb::init<Ints, Ints, Ints, Vector, IntMatrix, Longs, Ints>());
+  m.def("cheapest_nodes", &cheapest_nodes, "table"_a, "k"_a, "start"_a, "most_steps"_a, "progress"_a.none());
+});
+
+}  // namespace shoal

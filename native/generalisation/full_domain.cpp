@@ -1,0 +1,243 @@
+// Full-domain generalisation: the node of the lattice with the least loss.
+//
+// One node holds for the whole table; classes of fewer than k records, or that do not satisfy the requirement, are
+// suppressed, up to a number of records. What prunes the search and keeps it exact:
+//
+// - Going up unites classes, so the records in classes under k become fewer: a node that leaves too many of them rules
+//   out all nodes below it. The same holds of a requirement where nothing may be suppressed, for the union of two groups is
+//   no worse than the worse of the two; where records may be suppressed, only k rules out others.
+// - A node's mean loss without suppression bounds its loss, and that of every node above it, from below and costs no look at
+//   the records. Nodes are met in the order of that bound, and the search ends when the bound reaches the best loss found.
+//
+// A node that is not yet ruled out starts a chain to the top, along which a binary search finds where nodes become feasible
+// (Kohlmayer et al. 2012, Flash): that rules out much at once and finds good nodes early, so that a search which is stopped
+// after a number of nodes has a result, and a bound on what it may have missed: the mean loss of the next node in the order.
+//
+// Of nodes that lose the same, that of the lowest levels is kept.
+//
+// Requirements on the whole table are asked of the caller, for nodes that would be the best so far only.
+#include <map>
+#include <numeric>
+
+#include "core/progress.hpp"
+#include "generalisation/classing.hpp"
+#include "generalisation/recoding_table.hpp"
+#include "requirement/requirement_check.hpp"
+
+namespace shoal {
+namespace {
+
+// What the caller says of a table made at a node.
+enum class Answer { kYes = 1, kNo = 0, kNoneBelow = -1 };
+
+struct Found {
+  Levels levels;
+  double loss = std::numeric_limits<double>::infinity();  // sum over all records
+};
+
+class FullDomain {
+ public:
+  // `suppressed`: what a suppressed record loses; `most`: how many may be. `ask` is called with levels.
+  FullDomain(const RecodingTable& table, const std::int32_t* row_of, std::int64_t k, const RequirementCheck& check, double suppressed,
+             std::int64_t most, nb::object ask)
+      : hierarchies_(table.hierarchies), rows_(table.combinations), k_(k), check_(check), suppressed_(suppressed), most_(most),
+        ask_(std::move(ask)), classing_(hierarchies_, rows_), means_(rows_.mean_losses(hierarchies_)), order_(means_) {
+    for (std::size_t r = 0; r < rows_.m; ++r) {
+      all_.push_back(static_cast<std::int32_t>(r));
+      records_ += static_cast<double>(rows_.counts[r]);
+    }
+    if (check_.columns() > 0) {
+      members_.resize(rows_.m);
+      for (std::size_t i = 0; i < table.records(); ++i) members_[static_cast<std::size_t>(row_of[i])].push_back(static_cast<std::int32_t>(i));
+    }
+  }
+
+  // Returns whether the search came to its end.
+  bool search(std::int64_t most_nodes, double nodes, Progress& progress) {
+    for (std::int64_t met = 0; !order_.done() && !reached(order_.loss()); ++met) {
+      if (looked_ >= most_nodes || met >= kMostMet) return false;
+      const Levels node = order_.next();
+      if (!ruled_out(node) && seen_.count(node) == 0) follow_chain(node);
+      progress.look(static_cast<double>(met) / std::min(nodes, static_cast<double>(most_nodes)));
+    }
+    return true;
+  }
+
+  const Found& best() const { return best_; }
+  std::int64_t looked() const { return looked_; }
+  // No node, seen or not, loses less than this, sum over all records.
+  double bound() const { return order_.done() ? best_.loss : std::min(best_.loss, order_.loss() * records_); }
+
+ private:
+  static constexpr std::int64_t kMostMet = 3'000'000;  // nodes waiting in the order take some 100 bytes each
+  static constexpr double kRounding = 1 - 1e-12;       // forgiven when a bound is compared with a loss
+
+  bool reached(double mean) const { return mean * records_ * kRounding >= best_.loss; }
+
+  // Look at a node, and at enough nodes above it to know where its chain becomes feasible.
+  void follow_chain(const Levels& node) {
+    std::vector<Levels> chain{node};
+    while (up(chain.back(), chain)) {
+    }
+    std::ptrdiff_t low = 0, high = static_cast<std::ptrdiff_t>(chain.size()) - 1;
+    while (low <= high) {
+      const std::ptrdiff_t middle = (low + high) / 2;
+      if (feasible(chain[static_cast<std::size_t>(middle)]))
+        high = middle - 1;
+      else
+        low = middle + 1;
+    }
+    feasible(node);
+  }
+
+  // Append the successor of least mean loss that could still be best.
+  bool up(Levels node, std::vector<Levels>& chain) const {
+    double least = std::numeric_limits<double>::infinity();
+    std::size_t best = node.size();
+    for (std::size_t j = 0; j < node.size(); ++j) {
+      if (node[j] == hierarchies_.height(j)) continue;
+      ++node[j];
+      const double loss = order_.loss_of(node);
+      --node[j];
+      if (!reached(loss) && loss < least) least = loss, best = j;
+    }
+    if (best == node.size()) return false;
+    ++node[best];
+    chain.push_back(std::move(node));
+    return true;
+  }
+
+  bool ruled_out(const Levels& node) const {
+    for (const Levels& top : tops_)
+      if (below(node, top)) return true;
+    return false;
+  }
+
+  static bool below(const Levels& node, const Levels& top) {
+    for (std::size_t j = 0; j < node.size(); ++j)
+      if (node[j] > top[j]) return false;
+    return true;
+  }
+
+  void rule_out(const Levels& node) {
+    std::size_t kept = 0;
+    for (std::size_t t = 0; t < tops_.size(); ++t)
+      if (!below(tops_[t], node)) tops_[kept++] = tops_[t];
+    tops_.resize(kept);
+    tops_.push_back(node);
+  }
+
+  bool feasible(const Levels& node) {
+    if (ruled_out(node)) return false;
+    const auto place = seen_.find(node);
+    if (place != seen_.end()) return place->second;
+    ++looked_;
+    const bool holds = look(node);
+    seen_[node] = holds;
+    return holds;
+  }
+
+  bool look(const Levels& node) {
+    classing_.classes(node, all_, ids_, sizes_);
+    std::vector<char> kept(sizes_.size());
+    std::int64_t gone = 0;
+    for (std::size_t c = 0; c < sizes_.size(); ++c) {
+      kept[c] = sizes_[c] >= k_;
+      if (!kept[c]) gone += sizes_[c];
+    }
+    if (gone > most_) {
+      rule_out(node);
+      return false;
+    }
+    if (check_.columns() > 0) gone += suppress_failing(kept);
+    if (gone > most_) {
+      if (most_ == 0) rule_out(node);
+      return false;
+    }
+    double loss = static_cast<double>(gone) * suppressed_;
+    for (std::size_t r = 0; r < rows_.m; ++r)
+      if (kept[static_cast<std::size_t>(ids_[r])]) loss += static_cast<double>(rows_.counts[r]) * loss_at(node, r);
+    const bool better = loss < best_.loss || (loss == best_.loss && sum(node) < sum(best_.levels));
+    return !better || keep_if_allowed(node, loss);
+  }
+
+  static std::int32_t sum(const Levels& node) { return std::accumulate(node.begin(), node.end(), std::int32_t{0}); }
+
+  double loss_at(const Levels& node, std::size_t r) const {
+    double sum = 0;
+    for (std::size_t j = 0; j < node.size(); ++j) sum += hierarchies_.loss(j, node[j], rows_.row(r)[j]);
+    return sum;
+  }
+
+  bool keep_if_allowed(const Levels& node, double loss) {
+    const Answer answer = asked(node);
+    if (answer == Answer::kNoneBelow) rule_out(node);
+    if (answer != Answer::kYes) return false;
+    best_ = {node, loss};
+    return true;
+  }
+
+  Answer asked(const Levels& node) const {
+    nb::gil_scoped_acquire lock;
+    if (ask_.is_none()) return Answer::kYes;
+    return static_cast<Answer>(nb::cast<int>(ask_(node)));
+  }
+
+  // Records in classes of k or more that do not satisfy the requirement.
+  std::int64_t suppress_failing(std::vector<char>& kept) {
+    std::vector<Members> lists(sizes_.size());
+    for (std::size_t r = 0; r < rows_.m; ++r) {
+      const auto c = static_cast<std::size_t>(ids_[r]);
+      if (kept[c]) lists[c].insert(lists[c].end(), members_[r].begin(), members_[r].end());
+    }
+    std::int64_t gone = 0;
+    for (std::size_t c = 0; c < lists.size(); ++c)
+      if (kept[c] && check_.open(lists[c]).excess > 0) kept[c] = 0, gone += sizes_[c];
+    return gone;
+  }
+
+  const Hierarchies& hierarchies_;
+  const Combinations& rows_;
+  std::int64_t k_;
+  const RequirementCheck& check_;
+  double suppressed_;
+  std::int64_t most_;
+  nb::object ask_;
+  Classing classing_;
+  std::vector<std::vector<double>> means_;
+  NodeOrder order_;
+  double records_ = 0;
+  Members all_;
+  std::vector<Members> members_;  // records of each combination, where a requirement is to be checked
+  std::vector<Levels> tops_;      // nodes that rule out all below them, none below another
+  std::map<Levels, bool> seen_;
+  Found best_;
+  std::int64_t looked_ = 0;
+  std::vector<std::int32_t> ids_;
+  std::vector<std::int64_t> sizes_;
+};
+
+auto best_node(const RecodingTable& table, std::int64_t k, IntMatrix bins, Requirements requirements, double suppressed, std::int64_t most,
+               nb::object ask, std::int64_t most_nodes, nb::object callback) {
+  Progress progress(callback);
+  double nodes = 1;
+  for (std::size_t j = 0; j < table.hierarchies.columns(); ++j) nodes *= table.hierarchies.height(j) + 1;
+  const RequirementCheck check(bins, std::move(requirements));
+  FullDomain search(table, table.rows(), k, check, suppressed, most, std::move(ask));
+  bool finished = false;
+  {
+    nb::gil_scoped_release unlocked;
+    finished = search.search(most_nodes, nodes, progress);
+  }
+  return std::make_tuple(search.best().levels, search.best().loss, search.bound(), finished, search.looked());
+}
+
+}  // namespace
+
+static const Kernel kernel([](nb::module_& m) {
+  using namespace nb::literals;
+  m.def("best_node", &best_node, "table"_a, "k"_a, "bins"_a, "requirements"_a, "suppressed"_a, "most"_a, "ask"_a.none(), "most_nodes"_a,
+        "progress"_a.none());
+});
+
+}  // namespace shoal

@@ -1,0 +1,243 @@
+// Local recoding by a walk up the lattice.
+//
+// The nodes of the lattice are visited in the order of their mean loss. At each, the records that are still there form
+// classes; every class of k records or more that satisfies the requirement is released with these labels, and the walk
+// goes on with the rest. So every record is released at one of the cheapest nodes at which it finds company, and unlike
+// with one node for all no record has to wait for another one's company.
+//
+// What the topmost node leaves over joins the class that it makes the least loss in and that still satisfies the
+// requirement then. Records that find none are taken together and united with the class that it costs least to unite
+// them with, until the requirement holds (the union of two groups is no worse than the worse of the two). As long as
+// records may be suppressed, those are that would cost others more than their own loss. Where a column may not rise to a
+// common root there may be records that no class can take: they are suppressed, too, even beyond what is allowed, and it is
+// for the caller to refuse that.
+//
+// Labels are found again at the end, as the nearest common ancestors of each class: what is released is never above
+// the node of its release, and sometimes below.
+#include "core/kernels.hpp"
+#include "core/keys.hpp"
+#include "core/progress.hpp"
+#include "generalisation/classing.hpp"
+#include "generalisation/recoding_table.hpp"
+#include "requirement/requirement_check.hpp"
+
+namespace shoal {
+namespace {
+
+// Classes that failed a requirement, by their members, so that the same class is not looked at twice.
+class Failures {
+ public:
+  explicit Failures(std::size_t rows) {
+    Random random(0x6661696c75726573ull);
+    for (std::size_t r = 0; r < rows; ++r) bits_.push_back(random.bits());
+  }
+  std::uint64_t of(std::int32_t row) const { return bits_[static_cast<std::size_t>(row)]; }
+  bool contains(std::uint64_t members) const { return tally_.get(members) > 0; }
+  void add(std::uint64_t members) { tally_.at(members) = 1; }
+
+ private:
+  std::vector<std::uint64_t> bits_;
+  Tally tally_;
+};
+
+class Walk {
+ public:
+  // `loss`: what a suppressed record loses; `room`: how many may be suppressed.
+  Walk(const RecodingTable& whole, std::size_t k, const RequirementCheck& check, double loss, std::int64_t room)
+      : covering_(whole.covering), table_(whole.combinations), k_(static_cast<std::int64_t>(k)), check_(check), suppressed_(loss), room_(room),
+        classing_(whole.hierarchies, table_), order_(table_.mean_losses(whole.hierarchies)), failures_(check.columns() > 0 ? table_.m : 0),
+        records_(table_.m), n_(whole.records()) {
+    for (std::size_t i = 0; i < n_; ++i) records_[static_cast<std::size_t>(whole.rows()[i])].push_back(static_cast<std::int32_t>(i));
+    for (std::size_t r = 0; r < table_.m; ++r) rest_.push_back(static_cast<std::int32_t>(r));
+  }
+
+  std::vector<std::int32_t> labels(std::int64_t most_nodes, Progress& progress) {
+    for (; !rest_.empty() && !order_.done() && nodes_ < most_nodes; ++nodes_) {
+      visit(order_.next());
+      progress.look(1.0 - static_cast<double>(rest_.size()) / static_cast<double>(table_.m));
+    }
+    join_rest();
+    std::vector<std::int32_t> out(n_, -1);
+    for (std::size_t g = 0; g < classes_.size(); ++g)
+      for (const std::int32_t i : classes_[g].members) out[static_cast<std::size_t>(i)] = static_cast<std::int32_t>(g);
+    return out;
+  }
+
+  std::int64_t nodes() const { return nodes_; }
+
+ private:
+  void visit(const Levels& node) {
+    classing_.classes(node, rest_, ids_, sizes_);
+    std::vector<std::int32_t> place(sizes_.size(), -1);  // of the classes that are large enough
+    std::vector<Members> rows;
+    for (std::size_t i = 0; i < rest_.size(); ++i) {
+      const auto c = static_cast<std::size_t>(ids_[i]);
+      if (sizes_[c] < k_) continue;
+      if (place[c] < 0) place[c] = static_cast<std::int32_t>(rows.size()), rows.emplace_back();
+      rows[static_cast<std::size_t>(place[c])].push_back(rest_[i]);
+    }
+    if (rows.empty()) return;
+    std::vector<bool> released(rows.size());
+    for (std::size_t c = 0; c < rows.size(); ++c) released[c] = release(rows[c]);
+    std::size_t kept = 0;
+    for (std::size_t i = 0; i < rest_.size(); ++i) {
+      const std::int32_t c = place[static_cast<std::size_t>(ids_[i])];
+      if (c < 0 || !released[static_cast<std::size_t>(c)]) rest_[kept++] = rest_[i];
+    }
+    rest_.resize(kept);
+  }
+
+  bool release(const Members& rows) {
+    std::uint64_t bits = 0;
+    if (check_.columns() > 0) {
+      for (const std::int32_t r : rows) bits += failures_.of(r);
+      if (failures_.contains(bits)) return false;
+    }
+    Members members;
+    for (const std::int32_t r : rows) {
+      const Members& list = records_[static_cast<std::size_t>(r)];
+      members.insert(members.end(), list.begin(), list.end());
+    }
+    if (!allowed(members)) {
+      failures_.add(bits);
+      return false;
+    }
+    classes_.push_back(Covered::of(std::move(members), covering_));
+    return true;
+  }
+
+  // Whether records may be a class.
+  bool allowed(const Members& members) const {
+    return static_cast<std::int64_t>(members.size()) >= k_ && (check_.columns() == 0 || check_.open(members).excess <= 0);
+  }
+
+  void join_rest() {
+    Members rest, alone;
+    for (const std::int32_t r : rest_) {
+      const Members& list = records_[static_cast<std::size_t>(r)];
+      rest.insert(rest.end(), list.begin(), list.end());
+    }
+    for (const std::int32_t i : rest)
+      if (!join(i)) alone.push_back(i);
+    while (!alone.empty()) alone = unite(alone);
+  }
+
+  // What it would add to the loss to unite a group with class `c`.
+  double added(const Covered& group, const Covered& c) const {
+    const std::int32_t* first = covering_.leaves(c.members.front());
+    Levels levels = c.levels;
+    for (std::size_t j = 0; j < levels.size(); ++j) levels[j] = std::max(levels[j], group.levels[j]);
+    covering_.widen(levels, first, covering_.leaves(group.members.front()));
+    return covering_.loss(levels, first) * static_cast<double>(c.size() + group.size()) - c.total() - group.total();
+  }
+
+  // All classes that a group could be united with, the one that adds least loss first.
+  std::vector<std::pair<double, std::size_t>> partners(const Covered& group) const {
+    std::vector<std::pair<double, std::size_t>> list;
+    for (std::size_t g = 0; g < classes_.size(); ++g) {
+      const double loss = added(group, classes_[g]);
+      if (loss < std::numeric_limits<double>::infinity()) list.emplace_back(loss, g);
+    }
+    std::sort(list.begin(), list.end());
+    return list;
+  }
+
+  // Whether to suppress records rather than let them add to the loss.
+  bool suppress(std::size_t records, double added) {
+    const auto count = static_cast<std::int64_t>(records);
+    if (count > room_ || added <= suppressed_ * static_cast<double>(count)) return false;
+    room_ -= count;
+    return true;
+  }
+
+  // Put a record into the class where it adds the least loss and that stays allowed, or suppress it; false where none takes it.
+  bool join(std::int32_t record) {
+    for (const auto& [loss, g] : partners(Covered::of({record}, covering_))) {
+      Members both = classes_[g].members;
+      both.push_back(record);
+      if (!allowed(both)) continue;
+      if (suppress(1, loss)) return true;
+      classes_[g] = Covered::of(std::move(both), covering_);
+      return true;
+    }
+    return false;
+  }
+
+  // Make one class of the first of some records, all others that can share labels with it, and as many whole classes
+  // as it takes. Returns the records that are still without a class.
+  Members unite(const Members& alone) {
+    Covered group = Covered::of({alone.front()}, covering_);
+    Members others;
+    for (std::size_t i = 1; i < alone.size(); ++i) {
+      Members with = group.members;
+      with.push_back(alone[i]);
+      Covered both = Covered::of(std::move(with), covering_);
+      if (both.loss < std::numeric_limits<double>::infinity())
+        group = std::move(both);
+      else
+        others.push_back(alone[i]);
+    }
+    const double alone_loss = group.total();
+    double loss = 0;  // that the records add to what the classes lose
+    std::vector<std::size_t> taken;
+    while (!allowed(group.members)) {
+      auto list = partners(group);
+      list.erase(std::remove_if(list.begin(), list.end(), [&](const auto& p) { return std::count(taken.begin(), taken.end(), p.second) > 0; }), list.end());
+      if (list.empty()) return others;  // no class takes these records
+      const Covered& c = classes_[list.front().second];
+      taken.push_back(list.front().second);
+      loss += list.front().first + (taken.size() == 1 ? alone_loss : 0.0);
+      Members both = c.members;
+      both.insert(both.end(), group.members.begin(), group.members.end());
+      group = Covered::of(std::move(both), covering_);
+    }
+    if (suppress(alone.size() - others.size(), loss)) return others;
+    std::sort(taken.begin(), taken.end(), std::greater<>());
+    for (const std::size_t g : taken) classes_[g] = std::move(classes_.back()), classes_.pop_back();
+    classes_.push_back(std::move(group));
+    return others;
+  }
+
+  const Covering& covering_;
+  const Combinations& table_;
+  std::int64_t k_;
+  const RequirementCheck& check_;
+  double suppressed_;
+  std::int64_t room_;
+  Classing classing_;
+  NodeOrder order_;
+  Failures failures_;
+  std::vector<Members> records_;  // of each combination
+  std::size_t n_;
+  Members rest_;  // combinations not yet released
+  std::vector<Covered> classes_;
+  std::vector<std::int32_t> ids_;
+  std::vector<std::int64_t> sizes_;
+  std::int64_t nodes_ = 0;
+};
+
+// Returns the class of each record, -1 for those that none takes, and how many nodes were visited.
+auto walk_lattice(const RecodingTable& table, std::size_t k, IntMatrix bins, Requirements requirements, double suppressed, std::int64_t room,
+                  std::int64_t most_nodes, nb::object callback) {
+  Progress progress(callback);
+  const RequirementCheck check(bins, std::move(requirements));
+  std::vector<std::int32_t> labels;
+  std::int64_t nodes = 0;
+  {
+    nb::gil_scoped_release unlocked;
+    Walk walk(table, k, check, suppressed, room);
+    labels = walk.labels(most_nodes, progress);
+    nodes = walk.nodes();
+  }
+  return std::make_pair(to_numpy(std::move(labels)), nodes);
+}
+
+}  // namespace
+
+static const Kernel kernel([](nb::module_& m) {
+  using namespace nb::literals;
+  m.def("walk_lattice", &walk_lattice, "table"_a, "k"_a, "bins"_a, "requirements"_a, "suppressed"_a, "room"_a,
+        "most_nodes"_a, "progress"_a.none());
+});
+
+}  // namespace shoal

@@ -1,0 +1,242 @@
+"""Recoding of categories over hierarchies (native/generalisation/)."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, NamedTuple
+
+import numpy as np
+
+import shoal.kernels._native as _native
+from shoal.kernels.arrays import Floats, Ints, Longs, Progress, floats, ints, longs
+from shoal.kernels.requirement.requirement_partition import RequirementCheck
+
+MOST_NODES = 2_000_000
+"""Nodes of a lattice that one search looks at, however large the lattice."""
+
+MOST_STEPS = 2_000_000_000
+"""Rows that one search for cheapest nodes looks at, some ten seconds' worth."""
+
+
+class Ladder(NamedTuple):
+    """One column's hierarchy in arrays.
+
+    Parameters
+    ----------
+    labels
+        Shape (levels, leaves); number of each leaf's label at each level. Labels unite on the way up, and need not end
+        in one.
+    loss
+        Shape (levels, leaves); what a cell loses whose label at that level is released: the same for all leaves under
+        one label, and no less on the way up.
+    """
+
+    labels: Ints
+    loss: Floats
+
+    @property
+    def height(self) -> int:
+        return len(self.labels) - 1
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class RecodingTable:
+    """Distinct combinations of leaves, and the records that have them.
+
+    Parameters
+    ----------
+    ladders
+        One a column.
+    leaves
+        Shape (m, q), m >= 1; the distinct combinations.
+    rows
+        Shape (n,); combination of each record.
+    """
+
+    ladders: Sequence[Ladder]
+    leaves: Ints
+    rows: Ints
+
+    @cached_property
+    def counts(self) -> Longs:
+        """Shape (m,); records of each combination."""
+        return np.bincount(self.rows, minlength=len(self.leaves)).astype(np.int64)
+
+    @cached_property
+    def native(self) -> Any:
+        return _native.RecodingTable(
+            ints([ladder.labels.shape[1] for ladder in self.ladders]),
+            ints([ladder.height for ladder in self.ladders]),
+            ints(np.concatenate([ladder.labels.ravel() for ladder in self.ladders])),
+            floats(np.concatenate([ladder.loss.ravel() for ladder in self.ladders])),
+            ints(self.leaves),
+            longs(self.counts),
+            ints(self.rows),
+        )
+
+    @property
+    def nodes(self) -> int:
+        """Combinations of levels."""
+        return int(np.prod([ladder.height + 1 for ladder in self.ladders], dtype=object))
+
+
+class Walked(NamedTuple):
+    """The outcome of a walk.
+
+    Parameters
+    ----------
+    labels
+        Shape (n,); class of each record, from 0, numbers may have gaps; -1 for suppressed records.
+    nodes
+        Nodes visited.
+    """
+
+    labels: Ints
+    nodes: int
+
+
+def walk(
+    table: RecodingTable,
+    k: int,
+    check: RequirementCheck,
+    *,
+    suppressed: float,
+    most: int,
+    most_nodes: int = MOST_NODES,
+    progress: Progress = None,
+) -> Walked:
+    """Classes of `k` or more without excess, by visiting the lattice's nodes in the order of their mean loss.
+
+    Parameters
+    ----------
+    check
+        What every class must satisfy; no columns for nothing but k.
+    suppressed
+        What a suppressed record loses.
+    most
+        Records that may be suppressed where they would cost others more than that. Records that no class can take,
+        since some column has no label in common with any, are suppressed beyond it.
+    most_nodes
+        Nodes after which what is left joins the classes there are.
+
+    Notes
+    -----
+    Deterministic. Ties go to the node met first and to the class made first.
+    """
+    return Walked(
+        *_native.walk_lattice(
+            table.native, k, ints(check.bins), list(check.requirements), suppressed, most, most_nodes, progress
+        )
+    )
+
+
+def anneal(
+    table: RecodingTable,
+    k: int,
+    check: RequirementCheck,
+    labels: Ints,
+    *,
+    suppressed: float,
+    most: int,
+    proposals: int,
+    seed: int,
+    progress: Progress = None,
+) -> Ints:
+    """Shape (n,); classes that lose no more than those given, every one of `k` or more and without excess.
+
+    Parameters
+    ----------
+    labels
+        Shape (n,); the classes to start from, which satisfy the requirement; -1 for suppressed records.
+    suppressed
+        What a suppressed record loses.
+    most
+        Records that may be suppressed.
+    proposals
+        Changes to propose; the result depends on the arguments only.
+    """
+    refined: Ints = _native.anneal_classes(
+        table.native,
+        k,
+        ints(check.bins),
+        list(check.requirements),
+        ints(labels),
+        suppressed,
+        most,
+        proposals,
+        seed,
+        progress,
+    )
+    return refined
+
+
+def cheapest_nodes(
+    table: RecodingTable, k: int, start: Floats, *, most_steps: int = MOST_STEPS, progress: Progress = None
+) -> Floats:
+    """What each record loses at least, shape (n,): at the cheapest node at which `k` records share its labels.
+
+    Parameters
+    ----------
+    start
+        Shape (n,); what the records lose in some recoding with classes of `k` or more, or infinity.
+    most_steps
+        Rows to look at; where that is too few, the last columns are taken to lose nothing.
+    """
+    best = np.full(len(table.leaves), np.inf)
+    np.minimum.at(best, table.rows, start)
+    losses: Floats = _native.cheapest_nodes(table.native, k, best, most_steps, progress)
+    return losses[table.rows]
+
+
+class BestNode(NamedTuple):
+    """The outcome of a full-domain search.
+
+    Parameters
+    ----------
+    levels
+        One a column; empty where no node was allowed.
+    loss
+        Summed over all records; infinite where no node was allowed.
+    bound
+        No node of the lattice that is allowed loses less; the loss itself where the search was finished.
+    finished
+        Whether the search came to its end.
+    looked
+        Nodes at which classes were formed.
+    """
+
+    levels: list[int]
+    loss: float
+    bound: float
+    finished: bool
+    looked: int
+
+
+def best_node(
+    table: RecodingTable,
+    k: int,
+    check: RequirementCheck,
+    *,
+    suppressed: float,
+    most: int,
+    ask: Callable[[list[int]], int] | None = None,
+    most_nodes: int = MOST_NODES,
+    progress: Progress = None,
+) -> BestNode:
+    """The node of least loss; classes under `k` or with an excess are suppressed.
+
+    Parameters
+    ----------
+    suppressed
+        What a suppressed record loses.
+    most
+        Records that may be suppressed.
+    ask
+        Called with the levels of a node that would be the best so far: 1 allows it, 0 does not, -1 says that no node
+        below is allowed either.
+    """
+    return BestNode(
+        *_native.best_node(
+            table.native, k, ints(check.bins), list(check.requirements), suppressed, most, ask, most_nodes, progress
+        )
+    )

@@ -1,0 +1,119 @@
+"""From classes of records to the labels that are released, and what these lose.
+
+Labels are nodes of the hierarchy, or tight: what a class holds and no more. The tight label of a class is its value
+where it has one, the interval from the least to the greatest where all leaves of the hierarchy are numbers, and the set
+of its values else. A tight label stands for the leaves of the hierarchy that lie in it, so a set never loses more than
+the node above the class, nor does an interval where nodes are intervals; where it stands for all leaves, the root is
+released.
+"""
+
+from dataclasses import dataclass, replace
+from typing import Any, Literal
+
+import numpy as np
+
+from shoal.data.hierarchy import number_label
+from shoal.data.variable import Variable
+from shoal.kernels.arrays import Floats, Ints, Longs, ints
+from shoal.mask._generalisation.task import Column
+
+Labels = Literal["nodes", "tight"]
+
+SEPARATOR = " | "
+"""Between the values of a set."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Released:
+    """One column as it is released.
+
+    Parameters
+    ----------
+    variable
+        All records, suppressed ones still among them.
+    stands_for
+        Shape (n,); leaves that each cell's label stands for.
+    """
+
+    variable: Variable
+    stands_for: Longs
+
+
+def nodes(column: Column, levels: Ints) -> Released:
+    """Each cell's label at its level."""
+    if not levels.any():
+        return _as_it_is(column)
+    pairs, place = np.unique(np.column_stack([column.leaves, levels]), axis=0, return_inverse=True)
+    under = np.array([np.bincount(row)[row] for row in column.labels])
+    return Released(
+        variable=_relabelled(column, [_node(column, leaf, level) for leaf, level in pairs.tolist()], place.ravel()),
+        stands_for=under[levels, column.leaves].astype(np.int64),
+    )
+
+
+def tight(column: Column, levels: Ints, classes: Longs) -> Released:
+    """For each class, a number from 0, the label of what it holds; one value keeps the node of its level."""
+    if not levels.any():
+        return _as_it_is(column)
+    order = np.lexsort((column.leaves, classes))
+    starts = np.flatnonzero(np.diff(classes[order], prepend=-1))
+    numbers = _numbers(column)
+    labels: list[Any] = []
+    stand: list[int] = []
+    for rows in np.split(order, starts[1:]):
+        held = np.unique(column.leaves[rows])
+        label, count = _hull(column, held, numbers, int(levels[rows[0]]))
+        labels.append(label)
+        stand.append(count)
+    place = np.empty(len(classes), dtype=np.int64)
+    place[order] = np.repeat(np.arange(len(starts)), np.diff([*starts, len(order)]))
+    return Released(variable=_relabelled(column, labels, place), stands_for=np.array(stand, dtype=np.int64)[place])
+
+
+def _as_it_is(column: Column) -> Released:
+    return Released(variable=column.variable, stands_for=np.ones(len(column.leaves), dtype=np.int64))
+
+
+def _hull(column: Column, held: Ints, numbers: Floats | None, level: int) -> tuple[Any, int]:
+    """The tight label of some leaves, and how many leaves it stands for."""
+    least = column.levels[0]
+    units = np.unique(column.labels[least][held])  # what is released at the least level that is allowed
+    if len(units) == 1 or None in (names := [column.paths[leaf][0] for leaf in held]):
+        return _node(column, int(held[0]), level), int((column.labels[level] == column.labels[level][held[0]]).sum())
+    if numbers is not None and least == 0:
+        low, high = numbers[held].min(), numbers[held].max()
+        count = int(((numbers >= low) & (numbers <= high)).sum())
+        label = f"[{number_label(low)}, {number_label(high)}]"
+    else:
+        inside = np.flatnonzero(np.isin(column.labels[least], units))
+        count = len(inside)
+        names = list(dict.fromkeys(column.paths[leaf][least] for leaf in inside))
+        label = SEPARATOR.join(str(name) for name in names)
+    return (column.paths[held[0]][-1], count) if count == len(column.paths) else (label, count)
+
+
+def _numbers(column: Column) -> Floats | None:
+    """Shape (leaves,); the numbers that the leaves are, NaN for missing cells; None where some are no numbers."""
+    try:
+        return np.array([np.nan if path[0] is None else float(path[0]) for path in column.paths])
+    except ValueError:
+        return None
+
+
+def _node(column: Column, leaf: int, level: int) -> Any:
+    """A node's label; at level 0 the category as it stands in the table."""
+    text = column.paths[leaf][level]
+    if level > 0 or text is None:
+        return text
+    return next((c for c in column.variable.categories if c is not None and str(c) == text), text)
+
+
+def _relabelled(column: Column, labels: list[Any], place: Longs) -> Variable:
+    """The column with one of some labels in each cell; None is a missing cell."""
+    categories = tuple(dict.fromkeys(label for label in labels if label is not None))
+    keeps_missing = None in column.variable.categories
+    if keeps_missing and None in labels:
+        categories = (*categories, None)
+    code_of = {label: code for code, label in enumerate(categories)}
+    codes = ints([code_of.get(label, -1) for label in labels])
+    return replace(column.variable, values=codes[place], level="nominal", categories=categories, hierarchy=None)

@@ -1,0 +1,232 @@
+"""A table for generalisation: leaves, hierarchies as arrays, and what the labels of a cell lose.
+
+What a cell loses at a level is one of three measures:
+
+- `ncp`: its label stands for u of the column's v leaves and loses (u - 1) / (v - 1) (Xu et al. 2006);
+- `precision`: at level l of h it loses l / h (Sweeney 2002);
+- `entropy`: its label, borne by N of the n records, hides which of them bear its own value, borne by f, and loses
+  log(N / f) / log n (non-uniform entropy, Gionis & Tassa 2009, over the information of a record's own name).
+
+The losses of the columns are added, each times its weight over the mean weight; every cell of a suppressed record loses
+1. For the search the entropy is taken without its - log f, which no recoding changes, so that it belongs to the label.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, Literal, Self
+
+import numpy as np
+
+from shoal.data.records import Records
+from shoal.data.variable import Variable
+from shoal.errors import DataError, ParameterError, quoted
+from shoal.kernels.arrays import Floats, Ints, Longs, ints
+from shoal.kernels.generalisation import Ladder, RecodingTable
+from shoal.mask._suppression.task import distinct_rows
+
+Loss = Literal["ncp", "precision", "entropy"]
+Range = tuple[int, int]
+"""Least and greatest level of a column."""
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Column:
+    """One column to be generalised.
+
+    Parameters
+    ----------
+    leaves
+        Shape (n,); leaf of each record's cell: rows of the hierarchy, then one for missing cells.
+    paths
+        For every leaf its labels from level 0 to the root, None for a missing cell itself.
+    levels
+        Least and greatest level allowed.
+    weight
+        What its loss is multiplied by.
+    """
+
+    variable: Variable
+    leaves: Ints
+    paths: tuple[tuple[str | None, ...], ...]
+    levels: Range
+    weight: float
+
+    @classmethod
+    def of(cls, variable: Variable, levels: Range | None, weight: float) -> Self:
+        hierarchy = variable.hierarchy
+        if hierarchy is None:
+            raise DataError(
+                f"Column '{variable.name}' needs a hierarchy that holds all of its values; generalise cannot "
+                f"do without. Name one in the plan, or leave the column out."
+            )
+        known = [c for c in variable.categories if c is not None]
+        leaf_of = dict(zip(known, hierarchy.codes([str(c) for c in known]).tolist()))
+        lookup = ints([*(leaf_of.get(c, len(hierarchy.paths)) for c in variable.categories), len(hierarchy.paths)])
+        leaves = lookup[variable.values]
+        paths: tuple[tuple[str | None, ...], ...] = hierarchy.paths
+        if (
+            leaves == len(hierarchy.paths)
+        ).any():  # a missing cell is a value of its own, beside all others up to the root
+            paths = (*paths, (*[None] * hierarchy.height, hierarchy.paths[0][-1]))
+        least, greatest = levels or (0, hierarchy.height)
+        if not 0 <= least <= greatest <= hierarchy.height:
+            raise ParameterError(
+                f"generalise: the levels of '{variable.name}' must be two whole numbers from 0 to {hierarchy.height}, "
+                f"the lower first; got [{least}, {greatest}]."
+            )
+        return cls(variable=variable, leaves=leaves, paths=paths, levels=(least, greatest), weight=weight)
+
+    @property
+    def height(self) -> int:
+        return len(self.paths[0]) - 1
+
+    @cached_property
+    def labels(self) -> Ints:
+        """Shape (height + 1, leaves); number of each leaf's label at each level."""
+        rows = []
+        for level in range(self.height + 1):
+            numbers: dict[str | None, int] = {}
+            rows.append([numbers.setdefault(path[level], len(numbers)) for path in self.paths])
+        return ints(rows)
+
+    def cell_loss(self, loss: Loss) -> Floats:
+        """Shape (height + 1, leaves); what a cell of each leaf loses at each level, in [0, 1]."""
+        v = len(self.paths)
+        if loss == "precision":
+            return np.repeat(np.arange(self.height + 1)[:, None] / self.height, v, axis=1)
+        if loss == "ncp":
+            return (np.array([np.bincount(row)[row] for row in self.labels]) - 1) / max(v - 1, 1)
+        return np.array([self.entropy(level) - self.entropy(0) for level in range(self.height + 1)])
+
+    def entropy(self, level: int) -> Floats:
+        """Shape (leaves,); log N / log n, N the records that bear each leaf's label at a level, at least 1."""
+        counts = np.bincount(self.leaves, minlength=len(self.paths))
+        borne = np.bincount(self.labels[level], weights=counts)[self.labels[level]]
+        return np.asarray(np.log(np.maximum(borne, 1.0)) / np.log(max(len(self.leaves), 2)))
+
+    def ladder(self, loss: Loss) -> Ladder:
+        """The levels that are allowed, for the search."""
+        cost = self.cell_loss(loss)
+        if loss == "entropy":
+            cost = np.array([self.entropy(level) for level in range(self.height + 1)])
+        least, greatest = self.levels
+        allowed = slice(least, greatest + 1)
+        return Ladder(labels=self.labels[allowed], loss=cost[allowed] * self.weight)
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Recoding:
+    """Levels for every cell.
+
+    Parameters
+    ----------
+    labels
+        Shape (n,); class of each record, -1 for suppressed records.
+    levels
+        Shape (n, q).
+    facts
+        How it was found.
+    """
+
+    labels: Ints | Longs
+    levels: Ints
+    facts: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Task:
+    """The columns to be generalised, and what the search is to lose least of.
+
+    Parameters
+    ----------
+    apart
+        Shape (n,); stratum of each record, which no class may reach across; None without strata.
+    """
+
+    columns: tuple[Column, ...]
+    loss: Loss
+    apart: Ints | None = None
+
+    @classmethod
+    def of(cls, records: Records, variables: Sequence[Variable], levels: Mapping[str, Range], loss: Loss) -> Self:
+        names = [v.name for v in variables]
+        if unknown := [name for name in levels if name not in names]:
+            raise ParameterError(
+                f"generalise: levels are given for {quoted(unknown)}, which the step does not work on."
+            )
+        mean = sum(v.weight for v in variables) / len(variables)
+        columns = tuple(Column.of(v, levels.get(v.name), v.weight / mean) for v in variables)
+        strata = [records[name].codes() for name in records.names("stratum") if name not in names]
+        apart = ints(np.unique(np.column_stack(strata), axis=0, return_inverse=True)[1].ravel()) if strata else None
+        return cls(columns=columns, loss=loss, apart=apart)
+
+    def __len__(self) -> int:
+        return len(self.columns[0].leaves)
+
+    @cached_property
+    def table(self) -> RecodingTable:
+        """The columns on the levels allowed; strata as a column that cannot rise and loses nothing."""
+        codes = [column.leaves for column in self.columns]
+        ladders = [column.ladder(self.loss) for column in self.columns]
+        if self.apart is not None:
+            one = np.arange(int(self.apart.max(initial=0)) + 1, dtype=np.int32)[None, :]
+            codes.append(self.apart)
+            ladders.append(Ladder(labels=one, loss=np.zeros(one.shape)))
+        leaves, rows, _ = distinct_rows(np.column_stack(codes))
+        return RecodingTable(ladders=ladders, leaves=leaves, rows=ints(rows))
+
+    @property
+    def suppressed(self) -> float:
+        """What a suppressed record loses in the search."""
+        return float(sum(column.weight for column in self.columns))
+
+    @cached_property
+    def constant(self) -> Floats:
+        """Shape (n,); by how much the search sees a record lose more than it does, whatever its labels."""
+        total = np.zeros(len(self))
+        for column in self.columns:
+            if self.loss == "entropy":
+                total += column.weight * column.entropy(0)[column.leaves]
+        return total
+
+    def levels_of(self, labels: Ints | Longs) -> Ints:
+        """Shape (n, q); level of each cell's nearest common ancestor in its class, 0 for suppressed records."""
+        kept = labels >= 0
+        out = np.zeros((len(labels), len(self.columns)), dtype=np.int32)
+        for j, column in enumerate(self.columns):
+            out[kept, j] = ancestors(column.labels, column.leaves[kept], labels[kept], column.levels[0])
+        return out
+
+    def mean_loss(self, recoding: Recoding) -> float:
+        """Mean loss of a cell under a recoding, that of a suppressed record 1."""
+        return float(np.where(recoding.labels >= 0, self.losses(recoding.levels), 1.0).mean())
+
+    def losses(self, levels: Ints) -> Floats:
+        """Shape (n,); what each record loses, the mean over its cells, in [0, 1]."""
+        total = np.zeros(len(levels))
+        for j, column in enumerate(self.columns):
+            total += column.weight * column.cell_loss(self.loss)[levels[:, j], column.leaves]
+        return total / self.suppressed
+
+
+def ancestors(labels: Ints, leaves: Ints, classes: Ints | Longs, least: int = 0) -> Ints:
+    """Shape (n,); the lowest level, `least` or above, at which all records of a class have one label.
+
+    Parameters
+    ----------
+    labels
+        Shape (levels, leaves).
+    leaves, classes
+        Shape (n,).
+    """
+    if not len(leaves):
+        return np.empty(0, dtype=np.int32)
+    numbers = np.unique(classes, return_inverse=True)[1].ravel()
+    first = np.empty(int(numbers.max()) + 1, dtype=np.int64)
+    first[numbers[::-1]] = leaves[::-1]
+    level = np.full(len(first), least, dtype=np.int32)
+    for higher in range(least, len(labels) - 1):
+        differ = labels[higher][leaves] != labels[higher][first][numbers]
+        level[numbers[differ]] = higher + 1
+    return level[numbers]

@@ -1,0 +1,112 @@
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from naive.generalise import cheapest, class_loss, nested, walk
+from shoal.kernels import generalisation
+from shoal.kernels.arrays import ints
+from shoal.kernels.generalisation import Ladder, RecodingTable
+from shoal.kernels.requirement.requirement_partition import RequirementCheck
+
+PATHS = [nested(list("abcdef"), [2]), nested(list("uvwx"), [2]), nested(list("pq"), [])]
+LEAVES = [list(paths) for paths in PATHS]
+
+rows = st.lists(
+    st.tuples(st.sampled_from("abcdef"), st.sampled_from("uvwx"), st.sampled_from("pq")), min_size=4, max_size=30
+)
+
+
+def ladder(paths):
+    labels = []
+    for level in range(len(next(iter(paths.values())))):
+        numbers = {}
+        labels.append([numbers.setdefault(path[level], len(numbers)) for path in paths.values()])
+    labels = ints(labels)
+    loss = (np.array([np.bincount(row)[row] for row in labels]) - 1) / (len(paths) - 1)
+    return Ladder(labels=labels, loss=loss)
+
+
+def table(rows, paths=PATHS):
+    codes = np.array([[list(column).index(cell) for column, cell in zip(paths, row)] for row in rows])
+    leaves, place = np.unique(codes, axis=0, return_inverse=True)
+    return RecodingTable(ladders=[ladder(p) for p in paths], leaves=ints(leaves), rows=ints(place.ravel()))
+
+
+def nothing(n):
+    return RequirementCheck(np.empty((0, n), dtype=np.int32), [])
+
+
+def classes_of(labels):
+    return {tuple(np.flatnonzero(labels == g).tolist()) for g in np.unique(labels) if g >= 0}
+
+
+@given(rows=rows, k=st.integers(1, 4))
+def test_the_walk_releases_what_its_slow_twin_releases(rows, k):
+    released, rest = walk(rows, PATHS, k)
+    found = generalisation.walk(table(rows), k, nothing(len(rows)), suppressed=3.0, most=0)
+    made = classes_of(found.labels)
+    assert (found.labels >= 0).all() and all(len(group) >= k for group in made)
+    if not rest:
+        assert made == {tuple(sorted(group)) for group in released}
+    else:  # every class that was released is there, some with what was left
+        assert all(any(set(group) <= set(whole) for whole in made) for group in released)
+    assert found.nodes <= 3 * 3 * 2
+
+
+@given(rows=rows, k=st.integers(1, 4))
+def test_the_cheapest_node_of_every_record_is_that_of_its_slow_twin(rows, k):
+    losses = generalisation.cheapest_nodes(table(rows), k, np.full(len(rows), np.inf)) / 3
+    assert losses == pytest.approx(cheapest(rows, PATHS, k))
+
+
+@given(rows=rows, k=st.integers(1, 4))
+def test_a_search_with_too_few_steps_keeps_the_bound_valid(rows, k):
+    full = generalisation.cheapest_nodes(table(rows), k, np.full(len(rows), np.inf))
+    for steps in (0, 50, 200):
+        short = generalisation.cheapest_nodes(table(rows), k, np.full(len(rows), np.inf), most_steps=steps)
+        assert (short <= full + 1e-12).all()
+
+
+@given(rows=rows, k=st.integers(1, 4), seed=st.integers(0, 2**64 - 1))
+def test_annealing_never_loses_more_and_keeps_k(rows, k, seed):
+    t, free = table(rows), nothing(len(rows))
+    start = generalisation.walk(t, k, free, suppressed=3.0, most=0).labels
+
+    def loss(labels):
+        return sum(class_loss([rows[i] for i in group], PATHS) for group in classes_of(labels))
+
+    out = generalisation.anneal(t, k, free, start, suppressed=3.0, most=0, proposals=500, seed=seed)
+    again = generalisation.anneal(t, k, free, start, suppressed=3.0, most=0, proposals=500, seed=seed)
+    assert (out == again).all() and (out >= 0).all()
+    assert all(len(group) >= k for group in classes_of(out))
+    assert loss(out) <= loss(start) + 1e-9
+
+
+@given(rows=rows, most=st.integers(0, 5))
+def test_annealing_suppresses_no_more_than_it_may(rows, most):
+    t, free = table(rows), nothing(len(rows))
+    start = generalisation.walk(t, 3, free, suppressed=0.1, most=most).labels
+    out = generalisation.anneal(t, 3, free, start, suppressed=0.1, most=most, proposals=500, seed=1)
+    assert (out < 0).sum() <= most
+    assert all(len(group) >= 3 for group in classes_of(out))
+
+
+def test_records_that_no_class_can_take_are_suppressed():
+    """The third column has two labels that never unite: one record of the second label has no company at any level."""
+    apart = Ladder(labels=ints([[0, 1]]), loss=np.zeros((1, 2)))
+    whole = table([("a", "u", "p")] * 3 + [("a", "u", "q")])
+    t = RecodingTable(ladders=[*whole.ladders[:2], apart], leaves=whole.leaves, rows=whole.rows)
+    assert generalisation.walk(t, 2, nothing(4), suppressed=3.0, most=0).labels.tolist() == [0, 0, 0, -1]
+
+
+def test_a_lattice_of_ten_to_the_ninth_nodes_is_searched_within_bounds():
+    g = np.random.default_rng(0)
+    paths = [nested([f"{i:02d}" for i in range(16)], [2, 4, 8])] * 13  # 5 levels each, 1.2 x 10^9 nodes
+    rows = [tuple(f"{v:02d}" for v in line) for line in g.integers(0, 16, (40, 13))]
+    t = table(rows, paths)
+    assert t.nodes == 5**13
+    found = generalisation.best_node(t, 2, nothing(40), suppressed=13.0, most=0, most_nodes=200)
+    assert found.levels and not found.finished and found.bound <= found.loss
+    walked = generalisation.walk(t, 2, nothing(40), suppressed=13.0, most=0, most_nodes=200)
+    assert walked.nodes == 200 and all(len(group) >= 2 for group in classes_of(walked.labels))
