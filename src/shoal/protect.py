@@ -18,7 +18,7 @@ from shoal.parameters import ColumnName, Columns, holds
 from shoal.plan import Plan
 from shoal.plan.publication import hidden_cells, public_rule, public_schema, public_yaml, recorded
 from shoal.publish import publish
-from shoal.release import Account, ColumnAccount, Release, StepAccount, require
+from shoal.release import Account, ColumnAccount, Release, require
 from shoal.run import Outcome, Stage, carry_out
 
 PACKAGES = ("numpy", "scipy", "polars", "narwhals", "pydantic")
@@ -91,7 +91,7 @@ def _account(done: Outcome, evidence: Evidence, withheld: set[str]) -> Account:
     """What reports tell, computed while the original is at hand."""
     plan, original, released = done.plan, done.before, done.released
     return Account(
-        steps=tuple(_step(facts) for facts in done.run.told),
+        steps=done.accounts,
         columns=tuple(
             _column(done, variable, withheld) for variable in released.variables if variable.role not in SOLE
         ),
@@ -114,12 +114,6 @@ def _account(done: Outcome, evidence: Evidence, withheld: set[str]) -> Account:
     )
 
 
-def _step(facts: Mapping[str, Any]) -> StepAccount:
-    """The facts of one entry of the run."""
-    others = {key: value for key, value in facts.items() if key not in ("step", "columns")}
-    return StepAccount(step=str(facts["step"]), columns=tuple(facts.get("columns", ())), facts=others)
-
-
 def _column(done: Outcome, released: Variable, withheld: set[str]) -> ColumnAccount:
     tables = {name: table[released.name] for name, table in _tables(done) if released.name in table}
     return ColumnAccount(
@@ -139,7 +133,7 @@ def _tables(done: Outcome) -> tuple[tuple[str, Records], ...]:
 def _touched(done: Outcome) -> set[str]:
     """Columns that the plan changes, or may change, as everybody sees who reads it."""
     schema = done.plan.schema
-    touched = {name for facts in done.run.told for name in facts.get("columns", ())}
+    touched = {name for account in done.accounts for name in account.columns}
     for step in done.plan.steps:
         touched |= set(_named_by(step.method))
     touched |= {name for name, column in schema.columns.items() if column.missing in ("impute", "category")}
@@ -181,6 +175,6 @@ def _record(done: Outcome, source: Mapping[str, Any] | None, evidence: Evidence,
         "missing values": original.missing_facts,
         "plan": recorded(done.plan),
         "seed": done.entropy,
-        "steps": [private_form(facts) for facts in done.run.told],
+        "steps": [{"step": a.step, "columns": list(a.columns), **private_form(a.facts)} for a in done.accounts],
         "evidence": evidence.as_mapping(),
     }

@@ -14,33 +14,14 @@ from shoal.data.microdata import Microdata
 from shoal.data.partition import Partition
 from shoal.data.schema import Schema
 from shoal.errors import Refused, plural
-from shoal.facts import Facts
 from shoal.files.tables import Table
 from shoal.judges.evidence import Evidence, Finding, Verdict
 from shoal.kernels.arrays import Longs
 from shoal.plan import Output
+from shoal.step_result import StepAccount
 
 OF = "group of "
 """What comes before a column's name where its groups are written."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class StepAccount:
-    """What a step did.
-
-    Parameters
-    ----------
-    step
-        The names of its methods.
-    columns
-        The columns that it changed.
-    facts
-        What it has to tell, as facts that know how they may be shown.
-    """
-
-    step: str
-    columns: tuple[str, ...]
-    facts: Facts
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

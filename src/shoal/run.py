@@ -8,6 +8,7 @@ out; the records become a table again. Only that table is judged, as it would be
 import secrets
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from functools import cached_property
 from pathlib import Path
 from typing import Any, get_args
 
@@ -19,15 +20,15 @@ from shoal.data.partition import Partition, meet
 from shoal.data.records import Records
 from shoal.data.schema import Role
 from shoal.errors import DataError, ParameterError, PlanError
-from shoal.facts import Figure, losses
+from shoal.facts import Facts, Figure, losses
 from shoal.judges.base import Measure
 from shoal.judges.evidence import Finding, Verdict
 from shoal.judges.table_pair import TablePair
-from shoal.kernels.arrays import Longs
 from shoal.methods import registered
-from shoal.plan import MaskStep, PartitionStep, Plan
+from shoal.plan import Plan
 from shoal.privacy.base import PrivacyModel
-from shoal.step_result import Grouping, StepResult
+from shoal.step_result import StepAccount, StepResult, groups_by_column, last_partition
+from shoal.steps import Step
 
 EXACT = 1e-9
 """Relative change of a moment that is put down to rounding."""
@@ -46,29 +47,37 @@ class Outcome:
     plan: Plan
     entropy: int
     tell: Stage
-    run: "Run"
+    course: "Course"
+    constraints: Constraints
     original: Microdata
     before: Records
     finished: Microdata
     released: Records
 
     @property
-    def partition(self) -> Partition | None:
-        return self.run.partition(self.released.rows)
+    def accounts(self) -> tuple[StepAccount, ...]:
+        """What there is to tell of each stage, in order."""
+        return self.course.accounts
 
-    @property
+    @cached_property
+    def partition(self) -> Partition | None:
+        """The last groups that were formed, of the released records."""
+        return last_partition(self.course.results, self.released.rows)
+
+    @cached_property
     def hidden(self) -> dict[str, Partition]:
-        return self.run.hidden(self.released.rows)
+        """For each column that a step changed, the groups of released records inside which it was replaced."""
+        return groups_by_column(self.course.results, self.released.rows)
 
     def verdicts(self) -> list[Verdict]:
         self.tell("proving", 0.0)
         models = judged(self.plan, self.released, self.before, self.partition, self.hidden)
-        return models + self.run.constraints.check(self.released)
+        return models + self.constraints.check(self.released)
 
     def risk_before(self) -> tuple[Finding, ...]:
         """The cheap measures of risk, taken on the original as if it were released."""
         self.tell("measuring the original", 0.0)
-        rng = np.random.default_rng(np.random.SeedSequence(self.entropy, spawn_key=(MEASURES_BEFORE,)))
+        rng = _generator(self.entropy, MEASURES_BEFORE)
         return tuple(
             m.finding_on(TablePair.of(self.before, self.before), rng)
             for m in _measures(self.plan)
@@ -77,6 +86,34 @@ class Outcome:
 
     def findings(self) -> tuple[Finding, ...]:
         return measured(self.plan, self.before, self.released, self.partition, self.entropy, self.tell)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Course:
+    """Records on their way through the stages of a plan.
+
+    Parameters
+    ----------
+    records
+        As they are now.
+    results
+        What the steps gave, in order.
+    accounts
+        What there is to tell of the stages, the steps among them.
+    """
+
+    records: Records
+    results: tuple[StepResult, ...] = ()
+    accounts: tuple[StepAccount, ...] = ()
+
+    def with_account(self, step: str, facts: Facts, columns: tuple[str, ...] = ()) -> "Course":
+        """The same with one account more."""
+        return replace(self, accounts=(*self.accounts, StepAccount(step=step, columns=columns, facts=facts)))
+
+    @property
+    def changed(self) -> set[str]:
+        """Columns that a step changed so far."""
+        return {name for result in self.results for name in result.changed}
 
 
 def carry_out(
@@ -103,116 +140,86 @@ def carry_out(
             "No record is left after those with missing values were dropped. "
             "Set missing: impute, category or keep for the columns that lack values."
         )
-    run = Run(plan=plan.ready, entropy=entropy, tell=tell, constraints=Constraints.parse(plan.constraints, before))
-    records = run.finish(run.steps(run.check_input(before)))
-    finished = Microdata.finished(original.rebuild(records).without_metadata().native, plan.schema)
+    ready = plan.ready
+    constraints = Constraints.parse(plan.constraints, before)
+    course = _admitted(before, ready, constraints)
+    for number, step in enumerate(ready.steps):
+        course = _after_step(course, step, ready, _generator(entropy, number), tell)
+    course = _finished(_with_loss(course), ready, constraints, _generator(entropy, len(ready.steps)))
+    finished = Microdata.finished(original.rebuild(course.records).without_metadata().native, plan.schema)
     return Outcome(
         plan=plan,
         entropy=entropy,
         tell=tell,
-        run=run,
+        course=course,
+        constraints=constraints,
         original=original,
         before=before,
         finished=finished,
-        released=replace(finished.encoded, rows=records.rows),
+        released=replace(finished.encoded, rows=course.records.rows),
     )
 
 
-class Run:
-    """The steps of one release, and what they have to tell."""
+def _generator(entropy: int, *key: int) -> np.random.Generator:
+    """The random numbers of one stage."""
+    return np.random.default_rng(np.random.SeedSequence(entropy, spawn_key=key))
 
-    def __init__(self, *, plan: Plan, entropy: int, tell: Stage, constraints: Constraints) -> None:
-        self.plan = plan
-        self.entropy = entropy
-        self.tell = tell
-        self.constraints = constraints
-        self.told: list[dict[str, Any]] = []
-        self.results: list[StepResult] = []
 
-    def generator(self, number: int) -> np.random.Generator:
-        return np.random.default_rng(np.random.SeedSequence(self.entropy, spawn_key=(number,)))
+def _admitted(records: Records, plan: Plan, constraints: Constraints) -> Course:
+    """The input against the constraints, treated as the plan says."""
+    change = constraints.admit(records, plan.broken_rules)
+    course = Course(records=change.records)
+    return course.with_account("input constraints", change.facts) if change.facts else course
 
-    def check_input(self, records: Records) -> Records:
-        """The input against the constraints, treated as the plan says."""
-        change = self.constraints.admit(records, self.plan.broken_rules)
-        if change.facts["broken"]:
-            self.told.append({"step": "input constraints", **change.facts})
-        return change.records
 
-    def steps(self, records: Records) -> Records:
-        for number, step in enumerate(self.plan.steps):
-            self.tell(step.name, 0.0)
-            records = self._step(step, number, records)
-            self.tell(step.name, 1.0)
-        spent = [loss.epsilon for result in self.results for loss in losses(result.facts)]
-        if spent:  # differential privacy composes: the losses of the steps add up
-            self.told.append(
-                {"step": "privacy loss", "columns": [], "epsilon of all steps": Figure(value=sum(spent), influence=0)}
+def _after_step(course: Course, step: Step, plan: Plan, rng: np.random.Generator, tell: Stage) -> Course:
+    """One step carried out."""
+    tell(step.name, 0.0)
+    columns = step.columns or plan.schema.names(*step.default_roles)
+    if step.own_cells:
+        _refuse_shared_cells(step.name, columns, plan, course.changed)
+    result = step.carry_out(course.records, columns, rng, lambda fraction: tell(step.name, fraction))
+    tell(step.name, 1.0)
+    course = replace(course, records=result.records, results=(*course.results, result))
+    return course.with_account(step.name, result.facts, columns)
+
+
+def _refuse_shared_cells(step: str, columns: tuple[str, ...], plan: Plan, changed: set[str]) -> None:
+    """Refuse columns whose cells another record's cells may have gone into: noise on many is averaged away."""
+    for name in columns:
+        if plan.schema.columns[name].missing_policy == "impute":
+            raise PlanError(
+                f"{step}: missing cells of '{name}' are imputed from other records, whose privacy loss nobody "
+                f"accounts for. Set missing: drop or refuse for the column."
             )
-        return records
+        if name in changed:
+            raise PlanError(
+                f"{step}: an earlier step changed '{name}', so its cells may hold what other records gave, "
+                f"and the loss of privacy would exceed epsilon. Let this step come first on the column."
+            )
 
-    def _step(self, step: PartitionStep | MaskStep, number: int, records: Records) -> Records:
-        columns = step.columns or self.plan.schema.names(*step.default_roles)
-        if step.own_cells:
-            self._refuse_shared_cells(step.name, columns)
-        result = step.carry_out(
-            records, columns, self.generator(number), lambda fraction: self.tell(step.name, fraction)
-        )
-        self.results.append(result)
-        self.told.append({"step": step.name, "columns": list(columns), **result.facts})
-        return result.records
 
-    def _refuse_shared_cells(self, step: str, columns: tuple[str, ...]) -> None:
-        """Refuse columns whose cells another record's cells may have gone into: noise on many is averaged away."""
-        changed = {name for result in self.results for name in result.changed}
-        for name in columns:
-            if self.plan.schema.columns[name].missing_policy == "impute":
-                raise PlanError(
-                    f"{step}: missing cells of '{name}' are imputed from other records, whose privacy loss nobody "
-                    f"accounts for. Set missing: drop or refuse for the column."
-                )
-            if name in changed:
-                raise PlanError(
-                    f"{step}: an earlier step changed '{name}', so its cells may hold what other records gave, "
-                    f"and the loss of privacy would exceed epsilon. Let this step come first on the column."
-                )
+def _with_loss(course: Course) -> Course:
+    """Differential privacy composes: the losses of the steps add up."""
+    spent = [loss.epsilon for result in course.results for loss in losses(result.facts)]
+    if not spent:
+        return course
+    return course.with_account("privacy loss", {"epsilon of all steps": Figure(value=sum(spent), influence=0)})
 
-    def finish(self, records: Records) -> Records:
-        """Constraints restored and rounded, identifiers out, households renumbered, order shuffled."""
-        decimals = {n: c.decimals for n, c in self.plan.schema.columns.items() if c.decimals is not None}
-        if self.plan.constraints:
-            change = self.constraints.repair(records)
-            kept = self.constraints.round(change.records, decimals)
-            self.told.append({"step": "constraints and rounding", **change.facts, **_moments_moved(records, kept)})
-            records = kept
-        records = records.without(set(self.plan.schema.names("identifier")) - self.plan.pseudonyms)
-        rng = self.generator(len(self.plan.steps))
-        for name in records.names("household"):
-            records = records.with_variables(_renumbered(records[name], rng))
-        return records.take(rng.permutation(len(records))) if self.plan.output.shuffle else records
 
-    @property
-    def _groupings(self) -> list[Grouping]:
-        return [result.grouping for result in self.results if result.grouping is not None]
-
-    def partition(self, rows: Longs) -> Partition | None:
-        """The last partition, for the records that are still there, in their order."""
-        return self._groupings[-1].among(rows) if self._groupings else None
-
-    def hidden(self, rows: Longs) -> dict[str, Partition]:
-        """For each column that a step changed, the groups inside which it was replaced, as above.
-
-        Those of a column that several steps replaced are the records that stayed together in all of them; those of a
-        column that masks alone changed are of one record each.
-        """
-        inside: dict[str, list[Partition]] = {}
-        for grouping in self._groupings:
-            here = grouping.among(rows)
-            for name in grouping.columns:
-                inside.setdefault(name, []).append(here)
-        alone = Partition(labels=np.arange(len(rows), dtype=np.int32))
-        masked = {name for result in self.results for name in result.masked}
-        return dict.fromkeys(sorted(masked), alone) | {name: meet(parts) for name, parts in inside.items()}
+def _finished(course: Course, plan: Plan, constraints: Constraints, rng: np.random.Generator) -> Course:
+    """Constraints restored and rounded, identifiers out, households renumbered, order shuffled."""
+    records = course.records
+    if plan.constraints:
+        change = constraints.repair(records)
+        decimals = {n: c.decimals for n, c in plan.schema.columns.items() if c.decimals is not None}
+        rounded = constraints.round(change.records, decimals)
+        moved = _moments_moved(records, rounded)
+        course, records = course.with_account("constraints and rounding", {**change.facts, **moved}), rounded
+    records = records.without(set(plan.schema.names("identifier")) - plan.pseudonyms)
+    for name in records.names("household"):
+        records = records.with_variables(_renumbered(records[name], rng))
+    return replace(course, records=records.take(rng.permutation(len(records))) if plan.output.shuffle else records)
 
 
 def judged(
@@ -238,7 +245,7 @@ def hiding(
     partition
         The groups of the last partition step, which stand if no step changed any of the columns.
     hidden
-        As from `Run.hidden`.
+        As from `groups_by_column`.
     """
     roles = get_args(Role)
     about = [name for read in model.reads for name in (released.names(read) if read in roles else (read,))]
@@ -285,8 +292,7 @@ def measured(
     findings = []
     for number, measure in enumerate(measures):
         tell(f"measuring {measure.method_name}", number / len(measures))
-        rng = np.random.default_rng(np.random.SeedSequence(entropy, spawn_key=(MEASURES, number)))
-        findings.append(measure.finding_on(pair, rng))
+        findings.append(measure.finding_on(pair, _generator(entropy, MEASURES, number)))
     tell("judging", 1.0)
     return tuple(findings)
 

@@ -1,13 +1,13 @@
 """What a step of a plan hands on: the records as they are now, and what is to be known of how they came about."""
 
-from collections.abc import Mapping
+from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
 import numpy as np
 
-from shoal.data.partition import Partition
+from shoal.data.partition import Partition, meet
 from shoal.data.records import Records
+from shoal.facts import Facts
 from shoal.kernels.arrays import Longs
 
 
@@ -53,7 +53,7 @@ class StepResult:
     """
 
     records: Records
-    facts: Mapping[str, Any] = field(default_factory=dict)
+    facts: Facts = field(default_factory=dict)
     grouping: Grouping | None = None
     masked: tuple[str, ...] = ()
 
@@ -61,3 +61,51 @@ class StepResult:
     def changed(self) -> tuple[str, ...]:
         """Columns that the step masked or replaced."""
         return self.masked + (self.grouping.columns if self.grouping else ())
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StepAccount:
+    """What a step did.
+
+    Parameters
+    ----------
+    step
+        The names of its methods.
+    columns
+        The columns that it changed.
+    facts
+        What it has to tell, as facts that know how they may be shown.
+    """
+
+    step: str
+    columns: tuple[str, ...]
+    facts: Facts
+
+
+def last_partition(results: Sequence[StepResult], rows: Longs) -> Partition | None:
+    """The groups of the last step that formed any, for the records that are still there, in their order.
+
+    Parameters
+    ----------
+    rows
+        Shape (n,); row numbers, in the table that came in, of the records that are left.
+    """
+    groupings = [result.grouping for result in results if result.grouping is not None]
+    return groupings[-1].among(rows) if groupings else None
+
+
+def groups_by_column(results: Sequence[StepResult], rows: Longs) -> dict[str, Partition]:
+    """For each column that a step changed, the groups inside which it was replaced; `rows` as for `last_partition`.
+
+    Those of a column that several steps replaced are the records that stayed together in all of them; those of a
+    column that masks alone changed are of one record each.
+    """
+    inside: dict[str, list[Partition]] = {}
+    for result in results:
+        if result.grouping is not None:
+            here = result.grouping.among(rows)
+            for name in result.grouping.columns:
+                inside.setdefault(name, []).append(here)
+    alone = Partition(labels=np.arange(len(rows), dtype=np.int32))
+    masked = {name for result in results for name in result.masked}
+    return dict.fromkeys(sorted(masked), alone) | {name: meet(parts) for name, parts in inside.items()}

@@ -1,6 +1,7 @@
 """The steps of a plan: each carries itself out on records and gives a result."""
 
-from collections.abc import Sequence
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Annotated, Any, ClassVar, Literal
 
@@ -8,6 +9,7 @@ import numpy as np
 
 from shoal.data.partition import Progress
 from shoal.data.records import Records
+from shoal.data.variable import Variable
 from shoal.methods import nested, spec_of
 from shoal.step_result import Grouping, StepResult
 
@@ -16,7 +18,60 @@ SmallStrata = Literal["refuse", "merge"]
 
 
 @dataclass(frozen=True, kw_only=True)
-class PartitionStep:
+class Step(ABC):
+    """A method and the columns that it works on.
+
+    Parameters
+    ----------
+    method
+        A method of the step's kind.
+    columns
+        Columns that are changed; those of `default_roles` if none are named.
+    """
+
+    method: Any
+    columns: tuple[str, ...] = ()
+
+    needs_columns: ClassVar[bool] = False
+    """Whether the step means nothing where it names no columns and the table has none of its `default_roles`."""
+
+    @property
+    @abstractmethod
+    def name(self) -> str:
+        """What the step is called in reports: the names of its methods."""
+
+    @property
+    @abstractmethod
+    def default_roles(self) -> tuple[str, ...]:
+        """Roles of the columns that are changed where none are named."""
+
+    @property
+    def own_cells(self) -> bool:
+        """Whether the method needs cells that no earlier step changed (see `Mask.own_cells`)."""
+        return False
+
+    @property
+    def further_methods(self) -> Mapping[str, Any]:
+        """Methods beside `method`, by their keys in a plan."""
+        return {}
+
+    @abstractmethod
+    def carry_out(
+        self, records: Records, columns: Sequence[str], rng: np.random.Generator, progress: Progress = None
+    ) -> StepResult:
+        """Change the columns."""
+
+    @abstractmethod
+    def as_mapping(self) -> dict[str, Any]:
+        """The mapping from which a plan makes the same step again."""
+
+    def coded(self, identifier: Variable) -> bool:
+        """Whether an identifier of a released table can be what the step leaves of one."""
+        return False
+
+
+@dataclass(frozen=True, kw_only=True)
+class PartitionStep(Step):
     """Partition the records, then replace inside every group.
 
     Parameters
@@ -31,18 +86,23 @@ class PartitionStep:
         What happens to a stratum under k: refuse or merge.
     """
 
-    method: Any
     replace: Annotated[Any, nested("replace")]
-    columns: tuple[str, ...] = ()
     by: tuple[str, ...] = ()
     small_strata: SmallStrata = "refuse"
 
-    default_roles: ClassVar[tuple[str, ...]] = ("quasi-identifier",)
-    own_cells: ClassVar[bool] = False
+    needs_columns: ClassVar[bool] = True
 
     @property
     def name(self) -> str:
         return f"{self.method.method_name} + {self.replace.method_name}"
+
+    @property
+    def default_roles(self) -> tuple[str, ...]:
+        return ("quasi-identifier",)
+
+    @property
+    def further_methods(self) -> Mapping[str, Any]:
+        return {"replace": self.replace}
 
     def carry_out(
         self, records: Records, columns: Sequence[str], rng: np.random.Generator, progress: Progress = None
@@ -56,11 +116,10 @@ class PartitionStep:
             "groups": part.n_groups,
             "smallest group": part.k,
             "largest group": int(part.sizes.max()),
-            "information loss in percent": _loss(loss, part.lower_bound),
+            "information loss in percent": loss,
+            **({} if part.lower_bound is None else {"information loss at best": part.lower_bound}),
             **part.facts,
             **change.facts,
-            "loss": loss,
-            **({} if part.lower_bound is None else {"lower_bound": part.lower_bound}),
         }
         grouping = Grouping(columns=tuple(columns), partition=part, rows=records.rows)
         return replace(change, facts=facts, grouping=grouping)
@@ -78,7 +137,7 @@ class PartitionStep:
 
 
 @dataclass(frozen=True, kw_only=True)
-class MaskStep:
+class MaskStep(Step):
     """Mask columns.
 
     Parameters
@@ -88,9 +147,6 @@ class MaskStep:
     columns
         Columns that are masked; those of the method's `default_roles` if none are named.
     """
-
-    method: Any
-    columns: tuple[str, ...] = ()
 
     @property
     def name(self) -> str:
@@ -103,8 +159,10 @@ class MaskStep:
 
     @property
     def own_cells(self) -> bool:
-        """Whether the method needs cells that no earlier step changed (see `Mask.own_cells`)."""
         return bool(self.method.own_cells)
+
+    def coded(self, identifier: Variable) -> bool:
+        return bool(self.method.coded(identifier))
 
     def carry_out(
         self, records: Records, columns: Sequence[str], rng: np.random.Generator, progress: Progress = None
@@ -118,6 +176,5 @@ class MaskStep:
         return {"mask": spec.pop("method"), **spec, **({"columns": list(self.columns)} if self.columns else {})}
 
 
-def _loss(loss: float, bound: float | None) -> str:
-    """'loss 4.74, at best 4.65': what was reached, and what no partition could go below."""
-    return f"loss {loss:.4g}" + ("" if bound is None else f", at best {bound:.4g}")
+STEPS: Mapping[str, type[Step]] = {"partition": PartitionStep, "mask": MaskStep}
+"""The step that a method of a kind makes; its further keys in a plan are the step's fields."""

@@ -188,7 +188,10 @@ class Constraints:
         return verdicts
 
     def admit(self, records: Records, policy: Policy = "refuse") -> StepResult:
-        """Treat a table that comes in: refuse one with broken rules, only report them, or repair it."""
+        """Treat a table that comes in: refuse one with broken rules, only report them, or repair it.
+
+        There are facts only where a rule is broken.
+        """
         counts = {v.requirement: int(v.achieved or 0) for v in self.check(records) if not v.holds}
         if counts and policy == "refuse":
             told = " ".join(v.sentence for v in self.check(records) if not v.holds)
@@ -197,7 +200,8 @@ class Constraints:
                 f"(or report) under constraints."
             )
         change = self.repair(records, keep=()) if policy == "repair" and counts else StepResult(records=records)
-        return StepResult(records=change.records, facts={"policy": policy, "broken": counts, **change.facts})
+        facts = {"policy": policy, "broken": counts, **change.facts} if counts else {}
+        return StepResult(records=change.records, facts=facts)
 
     def repair(self, records: Records, keep: Sequence[str] | None = None) -> StepResult:
         """Move every record that breaks a rule to the nearest one that breaks none.

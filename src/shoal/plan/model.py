@@ -34,15 +34,15 @@ from shoal.plan.lines import dump_yaml, load_yaml, plain
 from shoal.plan.mistakes import NO_COLUMNS, in_words
 from shoal.plan.named import NamedBy, read_method, read_step
 from shoal.plan.sections import EditRules, Exploration, Output
-from shoal.steps import MaskStep, PartitionStep
+from shoal.steps import Step
 
 NOBODY = (
     "no column is a quasi-identifier, so every privacy requirement would hold emptily. "
     "Give the columns that others may know the role quasi-identifier."
 )
 
-Step = Annotated[
-    Any, NamedBy(("partition", "mask"), lambda item, context: read_step(item, context and context["columns"]))
+StepInPlan = Annotated[
+    Step, NamedBy(("partition", "mask"), lambda item, context: read_step(item, context and context["columns"]))
 ]
 Requirement = Annotated[
     Any,
@@ -93,7 +93,7 @@ class Plan:
     )
 
     schema: Annotated[Schema, Field(alias="columns")]
-    steps: Annotated[tuple[Step, ...], _empty(tuple)] = ()
+    steps: Annotated[tuple[StepInPlan, ...], _empty(tuple)] = ()
     requirements: Annotated[tuple[Requirement, ...], _empty(tuple)] = ()
     measures: Annotated[tuple[Measured, ...], _empty(tuple)] = ()
     edit_rules: Annotated[EditRules, Field(alias="constraints"), _empty(EditRules)] = field(default_factory=EditRules)
@@ -108,7 +108,7 @@ class Plan:
             return
         mistakes: list[Mistake] = [(("requirements",), f"requirements: {NOBODY}")] * bool(self.requirements)
         for number, step in enumerate(self.steps):
-            if isinstance(step, PartitionStep) and not step.columns:
+            if step.needs_columns and not step.columns:
                 mistakes.append((("steps", number), f"steps {number + 1}: it names no columns. {NOBODY}"))
         if mistakes:
             raise PlanError(" ".join(sentence for _, sentence in mistakes), mistakes)
@@ -178,16 +178,14 @@ class Plan:
         """Identifiers that a step replaces by pseudonyms or takes out itself; all others are taken out at the end."""
         return {name for _, names in self._for_identifiers() for name in names}
 
-    def _for_identifiers(self) -> Iterator[tuple[MaskStep, tuple[str, ...]]]:
+    def _for_identifiers(self) -> Iterator[tuple[Step, tuple[str, ...]]]:
         for step in self.steps:
-            if isinstance(step, MaskStep) and "identifier" in step.method.default_roles:
-                yield step, step.columns or self.schema.names(*step.method.default_roles)
+            if "identifier" in step.default_roles:
+                yield step, step.columns or self.schema.names(*step.default_roles)
 
     def coded(self, identifier: Variable) -> bool:
         """Whether an identifier of a released table can be what a step of the plan leaves of it."""
-        return any(
-            identifier.name in names and step.method.coded(identifier) for step, names in self._for_identifiers()
-        )
+        return any(identifier.name in names and step.coded(identifier) for step, names in self._for_identifiers())
 
     def as_mapping(self) -> dict[str, Any]:
         """The sections from which `Plan.of` makes the same plan again; defaults are spelled out."""

@@ -8,7 +8,7 @@ checked by the method itself, which knows its rules; an object of the kind may s
 from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import MISSING, dataclass, fields
-from typing import Annotated, Any, Literal, Union, cast, get_args, get_type_hints
+from typing import Annotated, Any, Literal, Union, get_args, get_type_hints
 
 from pydantic import ConfigDict, Discriminator, GetCoreSchemaHandler, GetJsonSchemaHandler, TypeAdapter, create_model
 from pydantic_core import CoreSchema, core_schema
@@ -16,13 +16,10 @@ from pydantic_core import CoreSchema, core_schema
 from shoal.errors import InputError, Mistake, ParameterError, PlanError, quoted, unknown
 from shoal.methods import Entry, build, registered, spec_of
 from shoal.plan.lines import plain
-from shoal.steps import MaskStep, PartitionStep, SmallStrata
+from shoal.steps import STEPS, SmallStrata, Step
 
 EXAMPLES = {"partition": "mdav", "privacy": "k-anonymity", "risk": "distance-linkage"}
 """A method of each kind, to show how one is named."""
-
-STEPS: Mapping[str, type[Any]] = {"partition": PartitionStep, "mask": MaskStep}
-"""The step that a method of a kind makes; its further keys are the step's fields."""
 
 SMALL_STRATA: tuple[str, ...] = get_args(SmallStrata)
 
@@ -91,7 +88,7 @@ def read_method(item: Any, kinds: tuple[str, ...]) -> Any:
     return build(kind, spec)
 
 
-def read_step(item: Any, columns: Collection[str] | None) -> PartitionStep | MaskStep:
+def read_step(item: Any, columns: Collection[str] | None) -> Step:
     """A step; every mistake in it is told at once.
 
     Parameters
@@ -99,7 +96,7 @@ def read_step(item: Any, columns: Collection[str] | None) -> PartitionStep | Mas
     columns
         Those that the plan describes, which a step may name; None if it need not be checked here.
     """
-    if isinstance(item, (PartitionStep, MaskStep)):
+    if isinstance(item, Step):
         return item
     kind, spec = _one_kind(item, tuple(STEPS))
     given = {f.name: spec.pop(f.name) for f in _own_keys(kind) if f.name in spec}
@@ -117,7 +114,7 @@ def read_step(item: Any, columns: Collection[str] | None) -> PartitionStep | Mas
                 raise PlanError(unknown("value of small_strata", given["small_strata"], SMALL_STRATA))
     if mistakes:
         raise ParameterError(" ".join(sentence for _, sentence in mistakes), mistakes)
-    return cast(PartitionStep | MaskStep, STEPS[kind](method=method, **given))
+    return STEPS[kind](method=method, **given)
 
 
 @contextmanager

@@ -27,7 +27,6 @@ from shoal.parameters import Holds, HoldsCells, KeyFile, Secret, Setting, TableP
 from shoal.plan.lines import dump_yaml, plain
 from shoal.plan.model import Plan
 from shoal.plan.sections import EditRules, Exploration
-from shoal.steps import PartitionStep
 
 WITHHELD = "withheld"
 
@@ -131,8 +130,8 @@ def _places(plan: Plan, sections: dict[str, Any]) -> Iterator[Place]:
         yield from _keys(Column, sections["columns"][name])
     for step, spec in zip(plan.steps, sections["steps"]):
         yield from _parameters(step.method, spec)
-        if isinstance(step, PartitionStep):
-            yield from _parameters(step.replace, spec["replace"])
+        for key, method in step.further_methods.items():
+            yield from _parameters(method, spec[key])
     for methods, said in ((plan.requirements, "requirements"), (plan.measures, "measures")):
         for method, spec in zip(methods, sections.get(said, ())):
             yield from _parameters(method, spec)

@@ -19,8 +19,9 @@ from shoal.facts import losses, private_form, public_form
 from shoal.files.json_text import as_json
 from shoal.judges.evidence import RECORD_VERSION, Finding, rounded
 from shoal.plan.lines import dump_yaml
-from shoal.release import ColumnAccount, Release, StepAccount
+from shoal.release import ColumnAccount, Release
 from shoal.report.forms import in_words, jsonable, without_bands
+from shoal.step_result import StepAccount
 
 CLOSED = ConfigDict(extra="forbid")
 
