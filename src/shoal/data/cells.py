@@ -1,10 +1,9 @@
-"""The cells of a column in numbers, and back: what a `Variable` holds for each type of data.
+"""The cells of a column in numbers: what a `Variable` holds for each type of data.
 
 In a continuous column numbers stay as they are, dates become days, times and durations microseconds. In any other
-column cells become codes into its categories. The way back gives the type that came in where it can hold the values.
+column cells become codes into its categories. The way back is in `shoal.data.columns`.
 """
 
-from collections.abc import Sequence
 from datetime import date, datetime, time, timedelta
 from decimal import Decimal
 from pathlib import Path
@@ -14,6 +13,7 @@ import narwhals.stable.v2 as nw
 import numpy as np
 from numpy.typing import NDArray
 
+from shoal.data.frames import nanoseconds
 from shoal.data.records import EXACT_INTEGERS
 from shoal.data.schema import Column, Level
 from shoal.data.standardisation import check_magnitude
@@ -30,9 +30,6 @@ UNCOMPARED = ("identifier", "other")
 """Roles whose cells no guarantee compares unless it names the column: then they must be exact, too."""
 
 SIMPLE = {str, int, float, bool, Decimal, date, datetime, time, timedelta}
-
-
-# From cells to numbers
 
 
 def encode(series: nw.Series[Any], column: Column, folder: Path) -> Variable:
@@ -101,10 +98,10 @@ def _inexactness(series: nw.Series[Any], dtype: Any) -> str:
             f"Round it to 15 digits, or make it text and nominal."
         )
     if dtype == nw.Time:
-        finer = (known.cast(nw.Int64) % 1000 != 0).any()
+        finer = (nanoseconds(known) % 1000 != 0).any()
     elif isinstance(dtype, (nw.Datetime, nw.Duration)) and dtype.time_unit == "ns":
-        stamps = known.dt.timestamp("ns") if isinstance(dtype, nw.Datetime) else known.dt.total_nanoseconds()
-        finer = (stamps % 1000 != 0).any()
+        counted = "datetime64[ns]" if isinstance(dtype, nw.Datetime) else "timedelta64[ns]"
+        finer = (_clock(known, dtype).to_numpy().astype(counted).astype(np.int64) % 1000 != 0).any()
     else:
         return ""
     if finer:
@@ -163,6 +160,13 @@ def _numbers(series: nw.Series[Any], dtype: Any) -> NDArray[Any]:
     return values
 
 
+def _clock(series: nw.Series[Any], dtype: Any) -> nw.Series[Any]:
+    """Stamps of time by the clock of Greenwich; everything else as it is."""
+    if isinstance(dtype, nw.Datetime) and dtype.time_zone is not None:
+        return series.dt.convert_time_zone("UTC").dt.replace_time_zone(None)
+    return series
+
+
 def _inexact(series: nw.Series[Any]) -> DataError:
     return DataError(
         f"Column '{series.name}' has integers beyond 2^53, which are not exact as numbers. "
@@ -173,10 +177,10 @@ def _inexact(series: nw.Series[Any]) -> DataError:
 def _converted(series: nw.Series[Any], dtype: Any) -> Floats:
     if dtype.is_temporal():
         days = dtype == nw.Date
-        if isinstance(dtype, nw.Datetime) and dtype.time_zone is not None:
-            series = series.dt.convert_time_zone("UTC").dt.replace_time_zone(None)
+        series = _clock(series, dtype)
         series = series.cast(nw.Datetime("us")) if days or dtype == nw.Datetime else series
-        stamps = series.to_numpy().astype("datetime64[D]" if days else "datetime64[us]")
+        counted = "timedelta64[us]" if dtype == nw.Duration else "datetime64[D]" if days else "datetime64[us]"
+        stamps = series.to_numpy().astype(counted)
         values = stamps.astype(np.int64).astype(np.float64)
         values[np.isnat(stamps)] = np.nan
         if np.nanmax(np.abs(values), initial=0.0) > EXACT_INTEGERS:
@@ -246,7 +250,7 @@ def _coded(series: nw.Series[Any], dtype: Any) -> tuple[Ints, list[Any]]:
     if dtype in (nw.String, nw.Categorical, nw.Enum) and (found := _text(series, dtype)):
         return found
     numbers: dict[Any, int] = {}
-    cells = series.to_list()
+    cells = [_python_time(cell) for cell in series.to_list()]
     missing = _missing(series)
     codes = np.array(
         [-1 if gone else numbers.setdefault((type(v), v), len(numbers)) for v, gone in zip(cells, missing)],
@@ -255,6 +259,13 @@ def _coded(series: nw.Series[Any], dtype: Any) -> tuple[Ints, list[Any]]:
     if len({kind for kind, _ in numbers}) > 1:
         raise _unfit(series, dtype)
     return codes, [value for _, value in numbers]
+
+
+def _python_time(cell: Any) -> Any:
+    """A stamp or span of time as Python has it: pandas writes its own differently."""
+    if isinstance(cell, datetime) and hasattr(cell, "to_pydatetime"):
+        return None if cell != cell else cell.to_pydatetime()
+    return cell.to_pytimedelta() if isinstance(cell, timedelta) and hasattr(cell, "to_pytimedelta") else cell
 
 
 def _text(series: nw.Series[Any], dtype: Any) -> tuple[Ints, list[Any]] | None:
@@ -271,93 +282,3 @@ def _text(series: nw.Series[Any], dtype: Any) -> tuple[Ints, list[Any]] | None:
         return None
     found = text_codes(native.__arrow_c_stream__())
     return found and (found[0], series[found[1]].to_list())
-
-
-# From numbers to cells
-
-
-def decode(
-    variable: Variable, dtype: Any, backend: Any, *, decimals: int | None, known: tuple[Any, ...]
-) -> nw.Series[Any]:
-    """The column that a variable stands for.
-
-    Parameters
-    ----------
-    dtype
-        The type to give back where it can hold the values; None for a new column.
-    backend
-        The library whose column it becomes, as narwhals names it.
-    decimals
-        Numbers are rounded to so many.
-    known
-        Categories of the original column: only these have cells of its type, others become text.
-    """
-    if variable.continuous:
-        return _decode_numbers(variable, dtype, backend, decimals)
-    return _decode_categories(variable, dtype, backend, known)
-
-
-def no_negative_zero(series: nw.Series[Any]) -> nw.Series[Any]:
-    """Zeros of one sign: they are equal, but would be written differently."""
-    if not series.dtype.is_float():
-        return series
-    return series.zip_with(~(series == 0.0).fill_null(False), series.abs())
-
-
-def _decode_numbers(variable: Variable, dtype: Any, backend: Any, decimals: int | None) -> nw.Series[Any]:
-    values = np.array(variable.values, dtype=np.float64)
-    if decimals is not None:
-        values = np.round(values, decimals)
-    missing = np.isnan(values)
-    if dtype is not None and dtype.is_temporal():
-        unit = "D" if dtype == nw.Date else "us"
-        whole_numbers = np.where(missing, 0, np.round(values)).astype(np.int64)
-        if dtype == nw.Duration:
-            spans = [
-                None if gone else timedelta(microseconds=span) for gone, span in zip(missing, whole_numbers.tolist())
-            ]
-            return _series(variable.name, spans, nw.Duration("us"), backend).cast(dtype)
-        stamps = whole_numbers.astype(f"datetime64[{unit}]")
-        cells = [None if gone else stamp for gone, stamp in zip(missing, stamps.astype("datetime64[us]").tolist())]
-        series = _series(variable.name, cells, nw.Datetime("us"), backend)
-        zone = dtype.time_zone if isinstance(dtype, nw.Datetime) else None
-        return (series.dt.replace_time_zone("UTC").dt.convert_time_zone(zone) if zone else series).cast(dtype)
-    whole = bool((values[~missing] == np.floor(values[~missing])).all())
-    if dtype is not None and dtype.is_integer() and whole:
-        if not missing.any():
-            whole_cells = _series(variable.name, values.astype(np.int64), nw.Int64, backend)
-            return whole_cells.cast(dtype) if _fits(values, dtype) else whole_cells
-        return _series(variable.name, [None if np.isnan(v) else int(v) for v in values], nw.Int64, backend)
-    if missing.any():
-        return _series(variable.name, [None if np.isnan(v) else float(v) for v in values], nw.Float64, backend)
-    out = _series(variable.name, values, nw.Float64, backend)
-    return out.cast(dtype) if dtype is not None and dtype.is_float() else out
-
-
-def _fits(values: Floats, dtype: Any) -> bool:
-    """Whether whole numbers fit into a type of integers; noise can take them out of it."""
-    if dtype in BEYOND_INT64 or not len(values):
-        return True
-    name = type(dtype).__name__.lower() if not isinstance(dtype, type) else dtype.__name__.lower()
-    limits = np.iinfo(name)
-    return bool(values.min() >= limits.min and values.max() <= limits.max)
-
-
-def _decode_categories(variable: Variable, dtype: Any, backend: Any, known: tuple[Any, ...]) -> nw.Series[Any]:
-    numbers = dtype is not None and dtype.is_integer() and all(type(c) is int for c in variable.categories)
-    same_kind = dtype is not None and (numbers or set(variable.categories) <= {*known, None})
-    cells = [*variable.categories, None] if same_kind else [*map(_as_text, variable.categories), None]
-    values = [cells[code] for code in variable.values.tolist()]
-    if not same_kind:
-        return _series(variable.name, values, nw.String, backend)
-    series = _series(variable.name, values, None, backend)
-    nullable = dtype.is_integer() and any(v is None for v in values)
-    return series if series.dtype == dtype or nullable else series.cast(dtype)
-
-
-def _as_text(category: Any) -> str | None:
-    return None if category is None else str(category)
-
-
-def _series(name: str, values: Sequence[Any] | Any, dtype: Any, backend: Any) -> nw.Series[Any]:
-    return nw.new_series(name, values, dtype, backend=backend)

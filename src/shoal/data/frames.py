@@ -1,4 +1,4 @@
-"""A frame with nothing in it but its cells.
+"""A frame with nothing in it but its cells, in types that everything here can compute with.
 
 What a frame carries beside its cells goes wherever the frame goes, into files above all, and no column of the plan
 gave it a role: the index of a pandas frame (names of people, or the order of the records before they were
@@ -10,6 +10,82 @@ not-a-number, are written differently and so tell records apart that count as eq
 from typing import Any
 
 import narwhals.stable.v2 as nw
+import numpy as np
+
+from shoal.errors import DataError
+from shoal.kernels.arrays import Longs
+
+
+def plain_types(frame: nw.DataFrame[Any]) -> nw.DataFrame[Any]:
+    """The same cells, those of Arrow's rarer types in the usual one: views of text, halves, dictionaries of anything.
+
+    Raises
+    ------
+    DataError
+        If the cells of a column do not fit into the usual type.
+    """
+    if frame.implementation.is_pyarrow():
+        native = frame.to_native()
+        for place, (name, kind) in enumerate(zip(native.column_names, native.schema.types)):
+            if (plain := _plain_type(kind)) != kind:
+                native = native.set_column(place, name, _cast(native.column(name), plain, name))
+        return nw.from_native(native, eager_only=True)
+    if not frame.implementation.is_pandas():
+        return frame
+    native = frame.to_native()
+    changed = {}
+    for name, kind in native.dtypes.items():
+        arrow = getattr(kind, "pyarrow_dtype", None)
+        if arrow is not None and (plain := _plain_type(getattr(arrow, "value_type", arrow))) != arrow:
+            cells = _cast(native[name].array.__arrow_array__(), plain, name)
+            changed[name] = type(native[name])(type(native[name].array)(cells), index=native.index)
+    return nw.from_native(native.assign(**changed), eager_only=True) if changed else frame
+
+
+def _plain_type(kind: Any) -> Any:
+    """The usual type for the cells of a rarer one of Arrow's."""
+    import pyarrow as pa
+
+    if pa.types.is_dictionary(kind) and not _is_text(kind.value_type):
+        return _plain_type(kind.value_type)
+    if pa.types.is_string_view(kind):
+        return pa.string()
+    if pa.types.is_float16(kind):
+        return pa.float32()
+    if pa.types.is_time32(kind):
+        return pa.time64("us")
+    if pa.types.is_date64(kind):
+        return pa.date32()
+    if pa.types.is_decimal256(kind):
+        return pa.decimal128(38, kind.scale)
+    return kind
+
+
+def _is_text(kind: Any) -> bool:
+    import pyarrow as pa
+
+    return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind))
+
+
+def _cast(cells: Any, kind: Any, name: str) -> Any:
+    import pyarrow as pa
+
+    try:
+        return cells.cast(kind)
+    except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
+        raise DataError(
+            f"Column '{name}' is of the type {cells.type}, and its cells do not fit into {kind}. Convert it."
+        ) from None
+
+
+def nanoseconds(times: nw.Series[Any]) -> Longs:
+    """Shape (n,); times of day, none missing, in nanoseconds since midnight."""
+    if not times.implementation.is_polars():
+        import pyarrow as pa
+
+        in_arrow = pa.chunked_array(times.to_arrow()) if not times.implementation.is_pyarrow() else times.to_native()
+        return np.asarray(in_arrow.cast(pa.time64("ns")).cast(pa.int64()).to_numpy())
+    return np.asarray(times.cast(nw.Int64).to_numpy())
 
 
 def strip_metadata(frame: nw.DataFrame[Any]) -> nw.DataFrame[Any]:

@@ -15,8 +15,9 @@ from typing import Any
 import narwhals.stable.v2 as nw
 import numpy as np
 
-from shoal.data.cells import decode, encode, no_negative_zero
-from shoal.data.frames import strip_metadata
+from shoal.data.cells import encode
+from shoal.data.columns import decode, no_negative_zero
+from shoal.data.frames import plain_types, strip_metadata
 from shoal.data.records import Records
 from shoal.data.schema import Column, Scale, Schema
 from shoal.data.variable import Variable
@@ -143,7 +144,7 @@ class Microdata:
         name = variable.name
         return decode(
             variable,
-            base[name].dtype if name in base.columns else None,
+            base[name] if name in base.columns else None,
             base.implementation,
             decimals=self.schema.columns[name].decimals if name in self.schema.columns else None,
             known=self.encoded[name].categories if name in self.encoded else (),
@@ -248,6 +249,11 @@ def _eager(table: Any) -> tuple[nw.DataFrame[Any], bool]:
     if isinstance(table, nw.DataFrame):
         return table, False
     if type(table).__module__.split(".")[0] in ("duckdb", "_duckdb"):
+        if spans := [name for name, kind in zip(table.columns, table.types) if kind == "INTERVAL"]:
+            raise DataError(
+                f"Columns of type INTERVAL count in months, days and fractions at once, which cannot be compared: "
+                f"{quoted(spans)}. Turn them into seconds, as with epoch(column)."
+            )
         try:
             return nw.from_native(table.pl(), eager_only=True), True
         except ImportError:
@@ -262,7 +268,7 @@ def _eager(table: Any) -> tuple[nw.DataFrame[Any], bool]:
             f"Rename them, as with frame.columns = frame.columns.astype(str)."
         )
     try:
-        return nw.from_native(table, eager_only=True), False
+        return plain_types(nw.from_native(table, eager_only=True)), False
     except TypeError:
         raise DataError(
             f"A table must be a pandas, polars or pyarrow table or a DuckDB relation; got {type(table).__name__}."
