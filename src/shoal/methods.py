@@ -15,7 +15,7 @@ import importlib
 import pkgutil
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import MISSING, dataclass, fields, is_dataclass
+from dataclasses import MISSING, dataclass, field, fields, is_dataclass
 from functools import cache, wraps
 from inspect import cleandoc
 from typing import Any, TypeVar, cast, dataclass_transform, get_args
@@ -45,13 +45,23 @@ C = TypeVar("C", bound=type[Any])
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Entry:
-    """One registered method."""
+    """One registered method.
+
+    Parameters
+    ----------
+    example
+        Parameters with which the method can be tried: at least those that have no default.
+    example_columns
+        Columns of the tests' invented table that it can be tried on; two continuous ones if empty.
+    """
 
     name: str
     kind: str
     cls: type[Any]
     title: str
     source: str
+    example: Mapping[str, Any] = field(default_factory=dict)
+    example_columns: tuple[str, ...] = ()
 
     @property
     def parameters(self) -> dict[str, Any]:
@@ -69,11 +79,18 @@ _entries: dict[tuple[str, str], Entry] = {}
 
 
 @dataclass_transform(kw_only_default=True, frozen_default=True)
-def method(name: str, *, title: str, source: str) -> Callable[[C], C]:
+def method(
+    name: str,
+    *,
+    title: str,
+    source: str,
+    example: Mapping[str, Any] | None = None,
+    example_columns: tuple[str, ...] = (),
+) -> Callable[[C], C]:
     """Make a class a self-checking frozen dataclass and enter it in the registry.
 
     The class says which kind it lives in through its base class (`Partitioner`, `Replacement`, `Mask`,
-    `PrivacyModel`, `RiskMeasure`, `UtilityMeasure`).
+    `PrivacyModel`, `RiskMeasure`, `UtilityMeasure`). The contract tests try it with its example (see `Entry`).
     """
 
     def enter(cls: C) -> C:
@@ -82,7 +99,15 @@ def method(name: str, *, title: str, source: str) -> Callable[[C], C]:
         made.method_name, made.title = name, title
         made.__doc__ = _with_shared_parameters(made)
         _check_on_construction(made, name)
-        _entries[made.method_kind, name] = Entry(name=name, kind=made.method_kind, cls=made, title=title, source=source)
+        _entries[made.method_kind, name] = Entry(
+            name=name,
+            kind=made.method_kind,
+            cls=made,
+            title=title,
+            source=source,
+            example=example or {},
+            example_columns=example_columns,
+        )
         return cast(C, made)
 
     return enter

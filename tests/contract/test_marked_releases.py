@@ -9,7 +9,6 @@ of all columns, so that the marked cells themselves are gone and whatever is fou
 
 import struct
 from collections.abc import Iterator
-from dataclasses import MISSING
 from datetime import date, timedelta
 from pathlib import Path
 from typing import Any
@@ -21,8 +20,7 @@ import pytest
 
 import shoal
 from contract.test_marked_values import files as packed_files
-from contract.test_methods import ALL, BY_PARAMETER, PARAMETERS
-from contract.test_methods import COLUMNS as WORKED_ON
+from contract.test_methods import ALL, columns_of
 from shoal.files.tables import Table, read_table
 from shoal.methods import Entry
 from shoal.parameters import HoldsCells, KeyFile, Secret, TablePath
@@ -122,12 +120,7 @@ SHOWN_BY_CELLS = {("recode", "cuts"): {str(HIGH)}, ("recode", "width"): {str(HIG
 
 
 def variants(entry: Entry) -> list[dict[str, Any]]:
-    needed = {
-        name: BY_PARAMETER[name]
-        for name, default in entry.parameters.items()
-        if default is MISSING and name in BY_PARAMETER
-    }
-    return PLANTED.get(entry.name, [PARAMETERS.get((entry.kind, entry.name), needed)])
+    return PLANTED.get(entry.name, [dict(entry.example)])
 
 
 CASES = [(entry, parameters) for entry in ALL for parameters in variants(entry)]
@@ -159,7 +152,7 @@ def plan_of(entry: Entry, parameters: dict[str, Any], ending: str) -> dict[str, 
 def worked_on(entry: Entry, parameters: dict[str, Any]) -> list[str]:
     if entry.name in ("recode", "top-code", "bottom-code"):
         return ["region"] if "groups" in parameters else list(parameters.get("value", ["age"]))
-    return MARKED_COLUMNS.get(entry.name, WORKED_ON.get(entry.name, ["age", "size"]))
+    return MARKED_COLUMNS.get(entry.name, columns_of(entry))
 
 
 def last(columns: list[str], *, whole: bool) -> list[dict[str, Any]]:

@@ -3,6 +3,7 @@
 import json
 import re
 from dataclasses import MISSING
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -19,57 +20,7 @@ from shoal.judges.evidence import Finding, Verdict
 from shoal.methods import Entry, build, registered, spec_of
 from shoal.parameters import HoldsCells, holds
 
-BY_PARAMETER: dict[str, Any] = {
-    "k": 3,
-    "t": 0.2,
-    "p": 0.2,
-    "l": 2,
-    "beta": 4.0,
-    "delta": 3.0,
-    "gamma": 0.2,
-    "n": 20,
-    "start": {"method": "mdav", "k": 3},
-    "epsilon": 1.0,
-    "alpha": 0.5,
-    "variance": 0.1,
-    "target": "income",
-}
-"""Values for parameters without a default, by name."""
-
-PARAMETERS: dict[tuple[str, str], dict[str, Any]] = {
-    ("mask", "bottom-code"): {"k": 5},
-    ("mask", "data-swap"): {"share": 0.5},
-    ("mask", "geometric"): {"epsilon": 1.0, "bounds": {"age": (0, 100), "size": (0, 20)}},
-    ("mask", "laplace"): {"epsilon": 1.0, "bounds": {"age": (0, 100), "size": (0, 20)}},
-    ("mask", "microaggregate-columns"): {"grouping": {"method": "mdav", "k": 3}, "size": 1},
-    ("mask", "recode"): {"bins": 4},
-    ("mask", "staircase"): {"epsilon": 1.0, "bounds": {"age": (0, 100), "size": (0, 20)}},
-    ("mask", "suppress"): {"k": 3},
-    ("mask", "suppress-records"): {"k": 3, "limit": 1},
-    ("partition", "entropy-fuzzy-c-means"): {"k": 3},
-    ("partition", "fuzzy-c-means"): {"k": 3},
-    ("partition", "p-sensitive"): {"k": 3, "p": 2},
-    ("privacy", "p-sensitivity"): {"p": 2},
-    ("mask", "sample"): {"fraction": 0.5},
-    ("mask", "top-code"): {"k": 5},
-}
-"""Whole parameter sets, for methods that need others."""
-
 TREE = {"nested": {"acute": ["a", "b"], "chronic": ["c"]}}
-
-COLUMNS = {
-    "generalise": ["illness"],
-    "pram": ["sex", "illness"],
-    "pseudonymise": ["illness"],
-    "targeted-swap": ["sex"],
-    "suppress": ["age", "sex"],
-    "data-swap": ["sex", "illness"],
-    "suppress-records": ["sex"],
-    "univariate": ["size"],
-    "latent-class": ["sex"],
-    "local-synthesis": ["age", "size", "sex"],
-}
-"""Columns, for methods that need others than two continuous ones."""
 
 ALL = registered()
 
@@ -79,9 +30,16 @@ def ids(entry: Entry) -> str:
 
 
 def made(entry: Entry) -> Any:
-    required = {name for name, default in entry.parameters.items() if default is MISSING}
-    given = PARAMETERS.get((entry.kind, entry.name))
-    return entry.cls(**(given if given is not None else {name: BY_PARAMETER[name] for name in sorted(required)}))
+    """The method with the parameters of its example."""
+    missing = {name for name, default in entry.parameters.items() if default is MISSING} - set(entry.example)
+    assert not missing, (
+        f"{entry.name} has no example: give @method(..., example={{...}}) values for {', '.join(sorted(missing))}"
+    )
+    return entry.cls(**entry.example)
+
+
+def columns_of(entry: Entry) -> list[str]:
+    return list(entry.example_columns) or ["age", "size"]
 
 
 def table(n: int = 60) -> Microdata:
@@ -121,6 +79,22 @@ def test_it_is_described(entry: Entry) -> None:
         assert re.search(rf"^\s*(\w+, )*{name}(, \w+)*$", entry.cls.__doc__, re.M), f"docstring lacks parameter {name}"
     json.dumps(entry.json_schema())
     assert getattr(shoal, entry.cls.__name__) is entry.cls
+
+
+def of_its_own(entry: Entry, project: Path) -> bool:
+    """Whether a test file of the method's room bears its file's name, or tries the method by name."""
+    _, room, file = entry.cls.__module__.split(".")
+    named = re.compile(rf"\b{entry.cls.__name__}\b|[\"']{entry.name}[\"']")
+    tests = [*(project / "tests" / room).glob("test_*.py"), *(project / "tests" / "published").glob("test_*.py")]
+    return any(path.stem == f"test_{file}" or named.search(path.read_text()) for path in tests)
+
+
+@pytest.mark.parametrize("entry", ALL, ids=ids)
+def test_it_has_a_test_and_stands_in_the_reference(entry: Entry, project: Path) -> None:
+    _, room, file = entry.cls.__module__.split(".")
+    assert of_its_own(entry, project), f"{entry.name} has no test: write tests/{room}/test_{file}.py"
+    page = (project / "docs" / "reference" / "methods.md").read_text()
+    assert entry.title in page, f"{entry.name} is not in docs/reference/methods.md: run python docs/generate.py"
 
 
 @pytest.mark.parametrize("entry", ALL, ids=ids)
@@ -166,7 +140,7 @@ def test_values_outside_the_limits_are_refused(entry: Entry, name: str, value: A
 
 @pytest.mark.parametrize("entry", registered("partition"), ids=ids)
 def test_partitions(entry: Entry) -> None:
-    records, columns = table().records, COLUMNS.get(entry.name, ["age", "size"])
+    records, columns = table().records, columns_of(entry)
     before = content(records)
     method = made(entry)
     one, two = (method.partition(records, columns=columns, seed=5) for _ in range(2))
@@ -198,7 +172,7 @@ def applied(entry: Entry, columns: list[str], seed: int) -> tuple[Any, Any]:
 
 @pytest.mark.parametrize("entry", registered("replace") + registered("mask"), ids=ids)
 def test_replacements_and_masks(entry: Entry) -> None:
-    columns = COLUMNS.get(entry.name, ["age", "size"])
+    columns = columns_of(entry)
     records, change = applied(entry, columns, 3)
     _, again = applied(entry, columns, 3)
     assert content(change.records) == content(again.records)

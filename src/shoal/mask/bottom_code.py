@@ -6,7 +6,7 @@ from shoal.mask.tails import TailCode
 from shoal.methods import method
 
 
-@method("bottom-code", title="Bottom coding", source="Hundepool et al. (2012), section 3.2.3")
+@method("bottom-code", title="Bottom coding", source="Hundepool et al. (2012), section 3.2.3", example={"k": 5})
 class BottomCode(TailCode):
     """All values at or below a bound become one, so that the lowest ones cannot be told apart.
 

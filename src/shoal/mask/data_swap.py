@@ -16,7 +16,13 @@ from shoal.parameters import Columns, Setting
 from shoal.step_result import StepResult
 
 
-@method("data-swap", title="Data swapping", source="Dalenius & Reiss (1982)")
+@method(
+    "data-swap",
+    title="Data swapping",
+    source="Dalenius & Reiss (1982)",
+    example={"share": 0.5},
+    example_columns=("sex", "illness"),
+)
 class DataSwap(Mask):
     """Pairs of records that agree on some columns exchange their cells as one piece.
 

@@ -25,7 +25,13 @@ BOUND = 0.1
 """Share of the progress that the lower bound takes."""
 
 
-@method("generalise", title="Generalisation", source="Samarati (2001); Kohlmayer et al. (2012)")
+@method(
+    "generalise",
+    title="Generalisation",
+    source="Samarati (2001); Kohlmayer et al. (2012)",
+    example={"k": 3},
+    example_columns=("illness",),
+)
 class Generalise(Mask):
     """Replaces values by ancestors in their hierarchies until every record shares the columns with k - 1 others.
 

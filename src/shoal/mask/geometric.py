@@ -9,7 +9,12 @@ from shoal.mask.secret_stream import SecretStream
 from shoal.methods import method
 
 
-@method("geometric", title="Geometric noise (differential privacy)", source="Ghosh, Roughgarden & Sundararajan (2012)")
+@method(
+    "geometric",
+    title="Geometric noise (differential privacy)",
+    source="Ghosh, Roughgarden & Sundararajan (2012)",
+    example={"epsilon": 1.0, "bounds": {"age": (0, 100), "size": (0, 20)}},
+)
 class Geometric(PrivateNoise):
     """Whole-number noise with P[e] proportional to exp(-epsilon |e| / sensitivity), for counts and codes.
 

@@ -8,7 +8,12 @@ from shoal.mask.secret_stream import SecretStream
 from shoal.methods import method
 
 
-@method("laplace", title="Laplace noise (differential privacy)", source="Dwork et al. (2006); Mironov (2012)")
+@method(
+    "laplace",
+    title="Laplace noise (differential privacy)",
+    source="Dwork et al. (2006); Mironov (2012)",
+    example={"epsilon": 1.0, "bounds": {"age": (0, 100), "size": (0, 20)}},
+)
 class Laplace(FineNoise):
     """Noise with density proportional to exp(-epsilon |e| / sensitivity), so that each cell is private.
 

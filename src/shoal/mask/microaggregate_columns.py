@@ -25,6 +25,7 @@ CLOSURE = 1e-9
     "microaggregate-columns",
     title="Microaggregation by groups of columns",
     source="Hundepool et al. (2012), section 3.3.2",
+    example={"grouping": {"method": "mdav", "k": 3}, "size": 1},
 )
 class MicroaggregateColumns(Mask):
     """Partitions the columns into groups and microaggregates each group of columns on its own.

@@ -44,7 +44,12 @@ RANK_TOLERANCE = 1e-10
 """Directions of the data whose singular value is below this share of the largest count as dependent."""
 
 
-@method("noise", title="Noise addition", source="Kim (1986); Sullivan (1989); Ting, Fienberg & Trottini (2008)")
+@method(
+    "noise",
+    title="Noise addition",
+    source="Kim (1986); Sullivan (1989); Ting, Fienberg & Trottini (2008)",
+    example={"variance": 0.1},
+)
 class Noise(Mask):
     """Adds random noise to continuous columns.
 

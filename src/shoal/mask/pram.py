@@ -21,7 +21,7 @@ ROUNDING = 1e-9
 """By how much the probabilities of a row may miss a sum of 1."""
 
 
-@method("pram", title="PRAM, post-randomisation", source="Gouweleeuw et al. (1998)")
+@method("pram", title="PRAM, post-randomisation", source="Gouweleeuw et al. (1998)", example_columns=("sex", "illness"))
 class Pram(Mask):
     """Each category becomes another at random, by a transition matrix with known probabilities.
 

@@ -31,6 +31,7 @@ LEAST_KEY = 16
     "pseudonymise",
     title="Pseudonymisation by keyed hash",
     source="Krawczyk, Bellare & Canetti (1997), HMAC, with SHA-256",
+    example_columns=("illness",),
 )
 class Pseudonymise(Mask):
     """Replaces each identifier by a keyed hash, so that one person has one code in every table.

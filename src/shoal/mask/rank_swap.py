@@ -19,7 +19,7 @@ from shoal.parameters import Setting
 from shoal.step_result import StepResult
 
 
-@method("rank-swap", title="Rank swapping", source="Moore (1996)")
+@method("rank-swap", title="Rank swapping", source="Moore (1996)", example={"p": 0.2})
 class RankSwap(Mask):
     """Each value changes places with another whose rank differs by at most p n.
 

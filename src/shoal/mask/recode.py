@@ -32,7 +32,7 @@ DIGITS = 3
 out the smallest and largest cell."""
 
 
-@method("recode", title="Global recoding", source="Hundepool et al. (2012), section 3.2.2")
+@method("recode", title="Global recoding", source="Hundepool et al. (2012), section 3.2.2", example={"bins": 4})
 class Recode(Mask):
     """Makes columns coarser in one of seven ways; exactly one is given.
 

@@ -17,7 +17,7 @@ from shoal.parameters import Setting
 from shoal.step_result import StepResult
 
 
-@method("sample", title="Sampling", source="Hundepool et al. (2012), section 3.3.1")
+@method("sample", title="Sampling", source="Hundepool et al. (2012), section 3.3.1", example={"fraction": 0.5})
 class Sample(Mask):
     """Keeps a simple random sample without replacement; in proportion inside each stratum.
 

@@ -9,7 +9,12 @@ from shoal.mask.secret_stream import SecretStream
 from shoal.methods import method
 
 
-@method("staircase", title="Staircase noise (differential privacy)", source="Geng & Viswanath (2014)")
+@method(
+    "staircase",
+    title="Staircase noise (differential privacy)",
+    source="Geng & Viswanath (2014)",
+    example={"epsilon": 1.0, "bounds": {"age": (0, 100), "size": (0, 20)}},
+)
 class Staircase(FineNoise):
     """Noise whose density falls by exp(-epsilon) in steps of the sensitivity: the least mean absolute error.
 

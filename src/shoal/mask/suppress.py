@@ -37,7 +37,13 @@ class Subset(TypedDict):
     k: int
 
 
-@method("suppress", title="Local suppression", source="Hundepool et al. (2012), section 3.2.4")
+@method(
+    "suppress",
+    title="Local suppression",
+    source="Hundepool et al. (2012), section 3.2.4",
+    example={"k": 3},
+    example_columns=("age", "sex"),
+)
 class Suppress(Mask):
     """Blanks cells of the keys until every record shares its keys with at least k records.
 

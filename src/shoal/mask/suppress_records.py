@@ -15,7 +15,13 @@ from shoal.parameters import Setting
 from shoal.step_result import StepResult
 
 
-@method("suppress-records", title="Suppression of records", source="Samarati (2001)")
+@method(
+    "suppress-records",
+    title="Suppression of records",
+    source="Samarati (2001)",
+    example={"k": 3, "limit": 1},
+    example_columns=("sex",),
+)
 class SuppressRecords(Mask):
     """Drops the records that share the step's columns with fewer than k records, up to a limit.
 

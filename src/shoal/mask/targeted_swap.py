@@ -16,7 +16,9 @@ from shoal.parameters import Columns, Setting
 from shoal.step_result import StepResult
 
 
-@method("targeted-swap", title="Targeted record swapping", source="Shlomo, Tudor & Groom (2010)")
+@method(
+    "targeted-swap", title="Targeted record swapping", source="Shlomo, Tudor & Groom (2010)", example_columns=("sex",)
+)
 class TargetedSwap(Mask):
     """Households whose members are rare where they live exchange their geography with alike households.
 

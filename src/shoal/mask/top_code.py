@@ -6,7 +6,7 @@ from shoal.mask.tails import TailCode
 from shoal.methods import method
 
 
-@method("top-code", title="Top coding", source="Hundepool et al. (2012), section 3.2.3")
+@method("top-code", title="Top coding", source="Hundepool et al. (2012), section 3.2.3", example={"k": 5})
 class TopCode(TailCode):
     """All values at or above a bound become one, so that the highest ones cannot be told apart.
 

@@ -16,6 +16,7 @@ from shoal.partition.base import Partitioner, refuse_unless_k
     "consensus",
     title="Consensus over levels of measurement",
     source="Domingo-Ferrer & Gonzalez-Nicolas (2010), Section 3.2",
+    example={"start": {"method": "mdav", "k": 3}},
 )
 class Consensus(Partitioner):
     """One partition of mixed records from separate ones of the continuous, the ordinal and the nominal columns.

@@ -9,7 +9,12 @@ from shoal.parameters import Setting
 from shoal.partition.fuzzy import FuzzyPartitioner
 
 
-@method("entropy-fuzzy-c-means", title="Entropy fuzzy c-means", source="Miyamoto & Mukaidono (1997); Torra (2020)")
+@method(
+    "entropy-fuzzy-c-means",
+    title="Entropy fuzzy c-means",
+    source="Miyamoto & Mukaidono (1997); Torra (2020)",
+    example={"k": 3},
+)
 class EntropyFuzzyCMeans(FuzzyPartitioner):
     """Records draw one of c centres at random, with probabilities exp(-lambda |x - v|^2), normalised.
 

@@ -9,7 +9,7 @@ from shoal.parameters import Setting
 from shoal.partition.fuzzy import FuzzyPartitioner
 
 
-@method("fuzzy-c-means", title="Fuzzy c-means", source="Bezdek (1981); Torra (2017, 2020)")
+@method("fuzzy-c-means", title="Fuzzy c-means", source="Bezdek (1981); Torra (2017, 2020)", example={"k": 3})
 class FuzzyCMeans(FuzzyPartitioner):
     """Records draw one of c centres at random, with probabilities that fall with their distance.
 

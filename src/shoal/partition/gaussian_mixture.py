@@ -70,6 +70,7 @@ class Candidate:
     "gaussian-mixture",
     title="Gaussian mixture, proportions held at k/n or more",
     source="Oganian & Domingo-Ferrer (2017); Fraley & Raftery (2002)",
+    example={"k": 3},
 )
 class GaussianMixture(Partitioner):
     """Groups that are as normal as the data allow, each of at least k records.

@@ -13,7 +13,12 @@ from shoal.methods import method
 from shoal.partition._requirement.requirement import GroupRequirement, TClose
 
 
-@method("k-anonymity-first", title="k-anonymity-first", source="Soria-Comas et al. (2015), Algorithm 2")
+@method(
+    "k-anonymity-first",
+    title="k-anonymity-first",
+    source="Soria-Comas et al. (2015), Algorithm 2",
+    example={"k": 3, "t": 0.2},
+)
 class KAnonymityFirst(TClose):
     """Groups as in MDAV, whose members give way to others until the group is t-close.
 

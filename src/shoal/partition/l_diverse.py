@@ -11,7 +11,9 @@ from shoal.parameters import Setting
 from shoal.partition._requirement.diversity import Diversified
 
 
-@method("l-diverse", title="l-diverse partition", source="shoal; Machanavajjhala et al. (2007)")
+@method(
+    "l-diverse", title="l-diverse partition", source="shoal; Machanavajjhala et al. (2007)", example={"k": 3, "l": 2}
+)
 class LDiverse(Diversified):
     """Groups of k or more, each l-diverse in every confidential column.
 

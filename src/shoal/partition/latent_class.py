@@ -171,6 +171,8 @@ class ClassSearch:
     "latent-class",
     title="Latent classes, prevalences held at k/n or more",
     source="Oganian & Domingo-Ferrer (2017), section 6; Bandeen-Roche, Miglioretti, Zeger & Rathouz (1997)",
+    example={"k": 3},
+    example_columns=("sex",),
 )
 class LatentClass(Partitioner):
     """Groups in which categorical columns are independent of each other, each of at least k records.

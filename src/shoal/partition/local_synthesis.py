@@ -21,6 +21,8 @@ from shoal.partition.latent_class import LatentClass, search_of
     "local-synthesis",
     title="Local synthesis: normal mixture and latent class regression",
     source="Oganian & Domingo-Ferrer (2017), sections 6 and 7",
+    example={"k": 3},
+    example_columns=("age", "size", "sex"),
 )
 class LocalSynthesis(Partitioner):
     """Groups of at least k records for the continuous columns, with a latent class regression for the others.

@@ -17,7 +17,7 @@ SMALLEST_BLOCK = 50_000
 """Half as large, and there are twice as many edges that groups cannot cross; see `bench/mdav.py --blocks`."""
 
 
-@method("mdav", title="MDAV", source="Domingo-Ferrer & Torra (2005), MDAV-generic")
+@method("mdav", title="MDAV", source="Domingo-Ferrer & Torra (2005), MDAV-generic", example={"k": 3})
 class MDAV(Partitioner):
     """Groups of k to 2k - 1 records around the records farthest from the average.
 

@@ -13,7 +13,7 @@ from shoal.methods import method
 from shoal.partition.base import Partitioner
 
 
-@method("mu-approx", title="mu-Approx", source="Domingo-Ferrer, Sebe & Solanas (2008)")
+@method("mu-approx", title="mu-Approx", source="Domingo-Ferrer, Sebe & Solanas (2008)", example={"k": 3})
 class MuApprox(Partitioner):
     """Groups of k to 2k - 1 records cut from a forest of nearest neighbours.
 

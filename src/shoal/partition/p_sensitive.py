@@ -11,7 +11,12 @@ from shoal.partition._requirement.diversity import Diversified
 from shoal.partition._requirement.requirement import GroupRequirement
 
 
-@method("p-sensitive", title="p-sensitive k-anonymous partition", source="shoal; Truta & Vinay (2006)")
+@method(
+    "p-sensitive",
+    title="p-sensitive k-anonymous partition",
+    source="shoal; Truta & Vinay (2006)",
+    example={"k": 3, "p": 2},
+)
 class PSensitive(Diversified):
     """Groups of k or more, each with at least p different values in every confidential column.
 

@@ -69,7 +69,12 @@ def _start(spec: Any, info: ValidationInfo) -> Any:
     return start
 
 
-@method("refined", title="Refined: descent, annealing and an exact finish", source="shoal")
+@method(
+    "refined",
+    title="Refined: descent, annealing and an exact finish",
+    source="shoal",
+    example={"start": {"method": "mdav", "k": 3}},
+)
 class Refined(Partitioner):
     """Groups of k or more with a sum of squared errors near the least there is.
 

@@ -14,7 +14,12 @@ from shoal.methods import method
 from shoal.partition._requirement.requirement import GroupRequirement, TClose, near_lists
 
 
-@method("tcloseness-first", title="t-closeness-first", source="Soria-Comas et al. (2015), Algorithm 3")
+@method(
+    "tcloseness-first",
+    title="t-closeness-first",
+    source="Soria-Comas et al. (2015), Algorithm 3",
+    example={"k": 3, "t": 0.2},
+)
 class TClosenessFirst(TClose):
     """Groups with one record of each of k'' strata of the confidential column.
 

@@ -15,7 +15,12 @@ from shoal.partition.base import Partitioner
 from shoal.partition.mdav import MDAV
 
 
-@method("tcloseness-merge", title="t-closeness by merging", source="Soria-Comas et al. (2015), Algorithm 1")
+@method(
+    "tcloseness-merge",
+    title="t-closeness by merging",
+    source="Soria-Comas et al. (2015), Algorithm 1",
+    example={"k": 3, "t": 0.2},
+)
 class TClosenessMerge(TClose):
     """Groups of any partition, merged until each is t-close.
 

@@ -28,7 +28,10 @@ MOST_ASSIGNED = 1_000
 
 
 @method(
-    "tcloseness-refined", title="Refined t-closeness", source="shoal; start: Soria-Comas et al. (2015), Algorithm 3"
+    "tcloseness-refined",
+    title="Refined t-closeness",
+    source="shoal; start: Soria-Comas et al. (2015), Algorithm 3",
+    example={"k": 3, "t": 0.2},
 )
 class TClosenessRefined(TClose):
     """Groups of k or more, each t-close, with a within-group sum of squares near the least there is.

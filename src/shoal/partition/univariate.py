@@ -14,7 +14,13 @@ from shoal.methods import method
 from shoal.partition.base import Partitioner
 
 
-@method("univariate", title="Optimal univariate microaggregation", source="Hansen & Mukherjee (2003)")
+@method(
+    "univariate",
+    title="Optimal univariate microaggregation",
+    source="Hansen & Mukherjee (2003)",
+    example={"k": 3},
+    example_columns=("size",),
+)
 class Univariate(Partitioner):
     """Groups of k to 2k - 1 consecutive values of one column with the least sum of squared errors there is.
 

@@ -18,7 +18,7 @@ GRID = (0.0, 0.2, 0.4, 0.6, 0.8, 1.0, 1.2)
 """Values that gamma "auto" tries: the source recommends 0.2 for scattered and 1.1 for clustered data."""
 
 
-@method("vmdav", title="V-MDAV", source="Solanas & Martinez-Balleste (2006)")
+@method("vmdav", title="V-MDAV", source="Solanas & Martinez-Balleste (2006)", example={"k": 3})
 class VMDAV(Partitioner):
     """Groups of k to 2k - 1 records that grow where the data are clustered.
 

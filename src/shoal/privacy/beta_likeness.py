@@ -17,7 +17,7 @@ from shoal.privacy.base import GroupLimits, PrivacyModel
 from shoal.privacy.confidential import Occurrences, verdict
 
 
-@method("beta-likeness", title="beta-likeness", source="Cao & Karras (2012)")
+@method("beta-likeness", title="beta-likeness", source="Cao & Karras (2012)", example={"beta": 4.0})
 class BetaLikeness(PrivacyModel):
     """No confidential value is much more frequent in a class than in the table, relative to its rarity.
 

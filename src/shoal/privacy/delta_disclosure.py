@@ -16,7 +16,9 @@ from shoal.privacy.base import GroupLimits, PrivacyModel
 from shoal.privacy.confidential import Occurrences, verdict
 
 
-@method("delta-disclosure", title="delta-disclosure privacy", source="Brickell & Shmatikov (2008)")
+@method(
+    "delta-disclosure", title="delta-disclosure privacy", source="Brickell & Shmatikov (2008)", example={"delta": 3.0}
+)
 class DeltaDisclosure(PrivacyModel):
     """Every confidential value is about as frequent in every class as in the table.
 

@@ -27,7 +27,7 @@ def _some(columns: tuple[str, ...] | None) -> tuple[str, ...] | None:
     return columns
 
 
-@method("k-anonymity", title="k-anonymity", source="Samarati & Sweeney (1998)")
+@method("k-anonymity", title="k-anonymity", source="Samarati & Sweeney (1998)", example={"k": 3})
 class KAnonymity(PrivacyModel):
     """Every combination of quasi-identifier values is shared by at least k records.
 

@@ -23,7 +23,7 @@ SLACK = 1e-12
 """Relative rounding error of exp(entropy) that is forgiven: m equal shares are to count as m."""
 
 
-@method("l-diversity", title="l-diversity", source="Machanavajjhala et al. (2007)")
+@method("l-diversity", title="l-diversity", source="Machanavajjhala et al. (2007)", example={"l": 2})
 class LDiversity(PrivacyModel):
     """Every class holds well-represented confidential values.
 

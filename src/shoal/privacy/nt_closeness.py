@@ -18,7 +18,9 @@ from shoal.privacy.base import PrivacyModel
 from shoal.privacy.confidential import verdict
 
 
-@method("nt-closeness", title="(n, t)-closeness", source="Li, Li & Venkatasubramanian (2010)")
+@method(
+    "nt-closeness", title="(n, t)-closeness", source="Li, Li & Venkatasubramanian (2010)", example={"n": 20, "t": 0.2}
+)
 class NTCloseness(PrivacyModel):
     """In every class the confidential values are distributed as in some natural large set around it.
 

@@ -18,7 +18,7 @@ from shoal.privacy.k_anonymity import KAnonymity
 from shoal.privacy.l_diversity import diversity, least_diverse
 
 
-@method("p-sensitivity", title="p-sensitive k-anonymity", source="Truta & Vinay (2006)")
+@method("p-sensitivity", title="p-sensitive k-anonymity", source="Truta & Vinay (2006)", example={"p": 2})
 class PSensitivity(PrivacyModel):
     """Every class has at least p different values in every confidential column, and at least k records.
 

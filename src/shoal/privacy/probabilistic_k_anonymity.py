@@ -38,7 +38,12 @@ NOT_SHOWN = (
 )
 
 
-@method("probabilistic-k-anonymity", title="Probabilistic k-anonymity", source="Soria-Comas & Domingo-Ferrer (2012)")
+@method(
+    "probabilistic-k-anonymity",
+    title="Probabilistic k-anonymity",
+    source="Soria-Comas & Domingo-Ferrer (2012)",
+    example={"k": 3},
+)
 class ProbabilisticKAnonymity(PrivacyModel):
     """Nobody links a person to the right record with a probability above 1/k.
 

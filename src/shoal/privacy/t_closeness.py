@@ -15,7 +15,7 @@ from shoal.privacy.base import GroupLimits, PrivacyModel
 from shoal.privacy.confidential import verdict
 
 
-@method("t-closeness", title="t-closeness", source="Li, Li & Venkatasubramanian (2007)")
+@method("t-closeness", title="t-closeness", source="Li, Li & Venkatasubramanian (2007)", example={"t": 0.2})
 class TCloseness(PrivacyModel):
     """In every class the confidential values are distributed as in the whole table, to within t.
 

@@ -24,7 +24,12 @@ TOLERANCE = 1e-9
 """Eigenvalues above minus this, relative to residuals of variance 1, are rounding errors of zero."""
 
 
-@method("muralidhar-sarathy", title="Muralidhar-Sarathy hybrid values", source="Muralidhar & Sarathy (2008)")
+@method(
+    "muralidhar-sarathy",
+    title="Muralidhar-Sarathy hybrid values",
+    source="Muralidhar & Sarathy (2008)",
+    example={"alpha": 0.5},
+)
 class MuralidharSarathy(Synthesiser):
     """Each value is a share of the record's own, plus a regression on the kept columns, plus noise.
 

@@ -22,6 +22,7 @@ from shoal.utility.base import UtilityMeasure
     "train-test",
     title="Train on the release, test on the original",
     source="Esteban, Hyland & Ratsch (2017), with cross-fitting",
+    example={"target": "income"},
 )
 class TrainTest(UtilityMeasure):
     """How much worse a model of a target predicts originals if it was trained on the release.
