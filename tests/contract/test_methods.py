@@ -82,10 +82,11 @@ def test_it_is_described(entry: Entry) -> None:
 
 
 def of_its_own(entry: Entry, project: Path) -> bool:
-    """Whether a test file of the method's room bears its file's name, or tries the method by name."""
+    """Whether a test bears the name of the method's file, or tries the method by name beside its room or partition."""
     _, room, file = entry.cls.__module__.split(".")
     named = re.compile(rf"\b{entry.cls.__name__}\b|[\"']{entry.name}[\"']")
-    tests = [*(project / "tests" / room).glob("test_*.py"), *(project / "tests" / "published").glob("test_*.py")]
+    places = (room, "partition", "published")
+    tests = [path for place in places for path in (project / "tests" / place).glob("test_*.py")]
     return any(path.stem == f"test_{file}" or named.search(path.read_text()) for path in tests)
 
 
