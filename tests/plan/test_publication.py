@@ -4,6 +4,7 @@ import json
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import polars as pl
 import pytest
 
@@ -138,3 +139,26 @@ def test_only_values_that_occur_keep_their_labels(tmp_path: Path, step: dict[str
     text = (out / "release" / "codebook.json").read_text()
     assert "craftsman" in text
     assert ("falconer" in text) is told
+
+
+def test_what_is_shown_does_not_depend_on_the_original() -> None:
+    """A word for what is withheld would itself say that somebody has it, if it stood for cells alone."""
+    plan = shoal.Plan.of({**PLAN, "constraints": ["age <= 103"]})
+    records = Microdata.of(FRAME, plan.schema).records
+    ages = records["age"].values
+    without, with_one = (
+        records.with_variables(records["age"].with_values([*ages[:-1], last])) for last in (ages[-1], 103)
+    )
+    shown = {public_yaml(plan, hidden_cells(plan, original, without)) for original in (without, with_one)}
+    assert len(shown) == 1
+    assert "103" not in shown.pop()
+
+
+def test_numbers_inside_released_labels_are_shown() -> None:
+    plan = shoal.Plan.of({**PLAN, "steps": [{"mask": "recode", "columns": ["age"], "cuts": [30, 60]}]})
+    records = Microdata.of(FRAME, plan.schema).records
+    step = plan.steps[0]
+    released = step.method.apply(records, ["age"], np.random.default_rng(1)).records
+    shown = public_yaml(plan, hidden_cells(plan, records, released))
+    assert "30" in shown
+    assert "60" in shown

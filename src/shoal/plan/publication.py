@@ -2,10 +2,12 @@
 
 A plan can name what it hides: a category in an order, in a hierarchy or in groups of a recoding may be the only
 trace of a person whom the release no longer shows. What a parameter holds is said in its annotation
-(`shoal.parameters`), and from that alone follows what of it is public. Where cells may stand, whatever is a cell
-of the original and of no released column is withheld, numbers and texts inside rules and labels too; a secret is
-withheld always; of files only the names are told, not where they lie. A parameter that does not say what it holds is
-treated as if it held cells and named files.
+(`shoal.parameters`), and from that alone follows what of it is public. Where cells may stand, a number or a text is
+shown only if the release shows it, as a cell or inside a label such as "[18, 65)"; whether the original has it makes
+no difference, for that would tell. 0 and 1 are always shown: every other rule has them. A secret is withheld always;
+of files only the names are told, not where they lie. A parameter that does not say what it holds is treated as if it
+held cells and named files. The label of a column is written for the public and stays, but for what in it is a cell
+that only the original has.
 """
 
 import os
@@ -43,6 +45,9 @@ LITERAL = re.compile(
     re.VERBOSE,
 )
 """A number, a moment or a text in a rule; or a column's name, which may hold either."""
+
+ALWAYS = {"0", "1"}
+"""Numbers that tell of nobody."""
 
 Place = tuple[dict[str, Any], str, Holds | None]
 """Where a value stands, its key, and what it may hold."""
@@ -113,15 +118,24 @@ def public_schema(schema: Schema, hidden: set[str]) -> Schema:
 
 
 def hidden_cells(plan: Plan, original: Records, released: Records) -> set[str]:
-    """What stands in the plan and is a cell of the original, and of no released column."""
+    """What stands in the plan where cells may stand, and not in the release.
+
+    Of the original only the labels of columns depend: what in them is one of its cells, and in no released column.
+    """
     sections = plain(plan.as_mapping())
     texts: set[str] = set()
     for spec, key, held in _places(plan, sections):
         if held is None or isinstance(held, (HoldsCells, TablePath)):
             texts |= set(_texts(spec[key]))
-    signed = {form for text in texts for form in (text, f"-{text}")}  # a rule's numbers stand without their signs
-    hidden = _among(signed, original) - _among(signed, released)
-    return {text for text in texts if {text, f"-{text}"} & hidden} - set(sections["columns"])
+    described = {text for column in plan.schema.columns.values() if column.label for text in _texts(column.label)}
+    known = _shown(texts | described, released) | ALWAYS
+    return ((texts - described) | _shown(described, original)) - known - set(sections["columns"])
+
+
+def _shown(texts: set[str], records: Records) -> set[str]:
+    """Those of the texts that are cells, or stand in a label, with either sign: a rule's numbers stand without."""
+    among = _among({form for text in texts for form in (text, f"-{text}")}, records)
+    return {text for text in texts if {text, f"-{text}"} & among}
 
 
 def _places(plan: Plan, sections: dict[str, Any]) -> Iterator[Place]:
@@ -202,7 +216,7 @@ def _among(texts: set[str], records: Records) -> set[str]:
 def _in_column(texts: set[str], numbers: Mapping[str, float], variable: Variable) -> set[str]:
     if not variable.continuous:
         present = np.unique(variable.values[~variable.missing])
-        return texts & {_text(variable.categories[code]) for code in present}
+        return texts & {text for code in present for text in _texts(variable.categories[code])}
     if variable.unit in ("date", "datetime"):
         numbers = {text: time for text in texts if (time := _time(text, variable.unit)) is not None}
     there = np.isin(list(numbers.values()), variable.values)
@@ -247,7 +261,7 @@ def _texts(value: Any) -> Iterator[str]:
     elif isinstance(value, list):
         for below in value:
             yield from _texts(below)
-    else:
+    elif value is not None and not isinstance(value, bool):
         yield _text(value)
         yield from filter(None, map(_literal, LITERAL.finditer(value))) if isinstance(value, str) else ()
 
