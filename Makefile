@@ -43,9 +43,9 @@ $(VENV)/tests: $(BIN)/python $(SOURCES)
 	$(BIN)/python -m pip install --quiet ".[test]"
 	touch $@
 
-$(VENV)/checks: $(VENV)/tests
-	$(BIN)/python -m pip install --quiet ".[docs,kernels]"
-	touch $@
+$(VENV)/checks: $(BIN)/python $(SOURCES)
+	$(BIN)/python -m pip install --quiet ".[test,docs,kernels]"
+	touch $(VENV)/tests $@
 
 # For development: build the kernels in place; then run with PYTHONPATH=src and any interpreter that has
 # the dependencies and nanobind.

@@ -9,14 +9,14 @@
 // - triangular, orthogonal: QR by Householder reflections (Golub & Van Loan, Matrix Computations, section 5.2);
 // - singular: one-sided Jacobi (Golub & Van Loan, section 8.6.3): columns of A are rotated until they are
 //   orthogonal, A V = U diag(s); small singular values are found to high relative accuracy;
-// - eigen, cholesky: see mixture/symmetric.hpp; solve: elimination with partial pivoting (section 3.4).
+// - eigen, cholesky: see linear/symmetric.hpp; solve: elimination with partial pivoting (section 3.4).
 #include <algorithm>
 #include <cmath>
 #include <numeric>
 #include <stdexcept>
 
 #include "core/kernels.hpp"
-#include "mixture/symmetric.hpp"
+#include "linear/symmetric.hpp"
 
 namespace shoal {
 namespace {

@@ -17,7 +17,7 @@
 
 #include "core/kernels.hpp"
 #include "core/progress.hpp"
-#include "mixture/symmetric.hpp"
+#include "linear/symmetric.hpp"
 
 namespace shoal {
 namespace {

@@ -19,7 +19,7 @@
 #include <string_view>
 #include <vector>
 
-#include "mixture/symmetric.hpp"
+#include "linear/symmetric.hpp"
 
 namespace shoal {
 

@@ -22,7 +22,7 @@
 #include "core/kernels.hpp"
 #include "core/progress.hpp"
 #include "mixture/proportion_floor.hpp"
-#include "mixture/symmetric.hpp"
+#include "linear/symmetric.hpp"
 
 namespace shoal {
 namespace {

@@ -178,3 +178,16 @@ def test_the_ends_of_every_kind_of_integer(kind):
 def test_a_whole_number_beyond_the_range_is_no_duplicate_for_k_anonymity():
     ids, sizes = classes([np.array([1.0, 1.0, 2.0**32 + 1, 2.0**32 + 1])], 4)
     assert sizes.tolist() == [2, 2]
+
+
+def test_fractions_and_signs_of_zero_stay_apart():
+    """Between whole numbers only, and within their range: a column with one of these is no column of integers."""
+    for odd in (0.5, -0.5, 1.5, 2.5, 1e-9, 5e-324, -0.0, 2.0**30 - 0.5):
+        column = np.array([0.0, 1.0, 2.0, 3.0, 2.0**30 - 1, odd])
+        assert classes([column], 6)[1].tolist() == [1] * 6
+        assert classes([np.zeros(6), column], 6)[1].tolist() == [1] * 6
+
+
+def test_all_nans_are_one_value():
+    bits = np.array([0x7FF8000000000000, 0xFFF8000000000000, 0x7FF8000000000001, 0x3FE0000000000000], dtype=np.uint64)
+    assert classes([bits.view(np.float64)], 4)[1].tolist() == [1, 3]
