@@ -48,7 +48,7 @@ def pytest_report_header(config: pytest.Config) -> str | None:
     return f"examples drawn from SHOAL_TEST_SEED={config.stash[SEED]}" if RANDOM_SEED else None
 
 
-def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+def pytest_terminal_summary(terminalreporter: "pytest.TerminalReporter") -> None:
     """Say how many published figures could not be compared, for want of their data."""
     skipped = [str(report.longrepr) for report in terminalreporter.stats.get("skipped", [])]
     if count := sum(NOT_RUN in reason for reason in skipped):

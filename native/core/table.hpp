@@ -27,6 +27,7 @@ inline double squared_distance(const double* a, const double* b, std::size_t d) 
 struct Table {
   std::size_t n, d;
   std::vector<double> values;  // n rows of d
+  int exponent = 0;            // the values are 2^-exponent times those that came
 
   // A table without columns counts as one with a column of zeros.
   Table(const double* x, std::size_t rows, std::size_t columns)
@@ -34,7 +35,6 @@ struct Table {
     std::copy_n(x, rows * columns, values.begin());
     double largest = 0.0;
     for (double v : values) largest = std::max(largest, std::fabs(v));
-    int exponent = 0;
     std::frexp(largest, &exponent);
     const bool plain = exponent > -1000 && exponent < 1000;
     const double factor = plain ? std::ldexp(1.0, -exponent) : 0.0;
@@ -42,12 +42,15 @@ struct Table {
   }
 
   // Some rows of a table, as they are.
-  Table(const Table& whole, const std::vector<std::int32_t>& rows) : n(rows.size()), d(whole.d) {
+  Table(const Table& whole, const std::vector<std::int32_t>& rows) : n(rows.size()), d(whole.d), exponent(whole.exponent) {
     values.reserve(n * d);
     for (std::int32_t i : rows) values.insert(values.end(), whole.row(i), whole.row(i) + d);
   }
 
   const double* row(std::size_t i) const { return values.data() + i * d; }
+
+  // A squared distance in the units that the values came in.
+  double in_units(double square) const { return std::ldexp(square, 2 * exponent); }
 };
 
 // Candidates in the order that decides every search: nearer first, then the lower row.

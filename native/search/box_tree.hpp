@@ -21,8 +21,6 @@ inline namespace boxes {
 
 class BoxTree {
  public:
-  static constexpr std::size_t kNowhere = std::numeric_limits<std::size_t>::max();
-
   // Point i begins at points + i * stride, and has d values; with none, there is one block of points at most.
   BoxTree(const double* points, std::size_t n, std::size_t d, std::size_t stride)
       : points_(points), d_(d), stride_(stride), scans_(scans(true)), order_(n) {
@@ -38,12 +36,11 @@ class BoxTree {
   const std::vector<std::int32_t>& order() const { return order_; }
 
   // Calls take(place, square) for the points of one leaf after another, near ones first, until no box is nearer to q
-  // than `limit` (a squared distance), which `take` may lower; points as far as the limit are left out. A query that
-  // lies between two boxes goes to the one with the place `home` first.
+  // than `limit` (a squared distance), which `take` may lower; points as far as the limit are left out.
   template <class Take>
-  void search(const double* q, std::size_t home, const double& limit, Take take) {
+  void search(const double* q, const double& limit, Take take) {
     looked_at_ = 0;
-    visit(0, q, home, limit, take);
+    visit(0, q, limit, take);
   }
 
   // Points whose distance the last search has found.
@@ -109,14 +106,13 @@ class BoxTree {
   }
 
   template <class Take>
-  void visit(std::size_t node, const double* q, std::size_t home, const double& limit, Take& take) {
+  void visit(std::size_t node, const double* q, const double& limit, Take& take) {
     const Node& here = nodes_[node];
     if (here.right == 0) return scan(here, q, limit, take);
-    const double side = q[here.column] - here.split;
-    const bool right = side > 0 || (side == 0 && home >= nodes_[here.right].first);
+    const bool right = q[here.column] > here.split;
     const std::size_t first = right ? here.right : here.left, then = right ? here.left : here.right;
-    if (near(first, q, limit)) visit(first, q, home, limit, take);
-    if (near(then, q, limit)) visit(then, q, home, limit, take);
+    if (near(first, q, limit)) visit(first, q, limit, take);
+    if (near(then, q, limit)) visit(then, q, limit, take);
   }
 
   template <class Take>

@@ -28,7 +28,7 @@ struct Entry {
 double search(BoxTree& tree, const double* q, double tie, std::vector<Entry>& within) {
   within.clear();
   double nearest = std::numeric_limits<double>::infinity(), limit = nearest;
-  tree.search(q, BoxTree::kNowhere, limit, [&](std::size_t place, double square) {
+  tree.search(q, limit, [&](std::size_t place, double square) {
     within.push_back({square, tree.order()[place]});
     if (square >= nearest) return;
     nearest = square;

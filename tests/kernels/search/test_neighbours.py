@@ -27,6 +27,8 @@ def test_neighbours_are_exhaustive_search(n, d, seed, kind, m):
     np.testing.assert_allclose(square, np.sort(d2, axis=1)[:, :m], rtol=1e-9, atol=1e-12)
     assert (who != np.arange(n)[:, None]).all()
     assert all(len(set(row)) == m for row in who.tolist())
+    if kind == "grid":  # distances are exact there: ties go to the lowest rows
+        assert (who == np.argsort(d2, axis=1, kind="stable")[:, :m]).all()
 
 
 def test_a_constant_table_costs_no_time():

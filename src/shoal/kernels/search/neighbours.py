@@ -21,8 +21,8 @@ def neighbours(x: Floats, m: int, *, progress: Progress = None) -> tuple[Ints, F
 
     Returns
     -------
-    Row numbers and squared distances, both of shape (n, m), nearest first. Which of several records at equal
-    distance is listed last is left open; the distances do not depend on it.
+    Row numbers and squared distances, both of shape (n, m), nearest first; of records at equal distance the lowest
+    rows.
     """
     if m == 0 or x.shape[1] == 0:
         n = len(x)
