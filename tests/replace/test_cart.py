@@ -8,8 +8,8 @@ import shoal
 from shoal.data.microdata import Microdata
 from shoal.data.partition import Partition
 from shoal.data.records import Records
-from shoal.errors import ParameterError
-from shoal.replace._trees import FEW, between
+from shoal.errors import DataError, ParameterError
+from shoal.replace._trees.smoothing import FEW, between
 
 
 def records(frame: pl.DataFrame, **columns: object) -> Records:
@@ -80,8 +80,8 @@ def test_rare_values_are_not_copied_and_extremes_not_given_away() -> None:
 
 
 def test_numbers_between_neighbours_by_hand() -> None:
-    """Ten 0s are a heap; 10, 20, 30 are drawn up to half-way to their neighbours, in whole numbers."""
-    values = np.array([0.0] * 10 + [10.0, 20.0, 30.0])
+    """Ten 0s are a heap; 10, 20, 31 are drawn up to half-way to their neighbours, in whole numbers."""
+    values = np.array([0.0] * 10 + [10.0, 20.0, 31.0])
     rng = np.random.default_rng(0)
     assert between(values, np.zeros(50), rng).tolist() == [0.0] * 50
     near = between(values, np.full(500, 20.0), rng)
@@ -127,3 +127,72 @@ def test_bad_orders_are_refused() -> None:
         drawn(table, shoal.Cart(order=["age", "sex"]))
     with pytest.raises(ParameterError, match="given names 'age', which the step replaces"):
         drawn(table, shoal.Cart(given=["age"]))
+
+
+def census(n: int = 4000) -> pl.DataFrame:
+    """Children have no income ('N'), students may have none (0), and incomes are written with one decimal."""
+    rng = np.random.default_rng(9)
+    age = rng.integers(0, 90, n)
+    income = np.where(rng.random(n) < 0.2, 0, np.round(rng.lognormal(9, 1, n), -1))
+    text = np.where(age < 15, "N", np.array([f"{x:.1f}" for x in income]))
+    married = np.where(age < 15, "N", rng.choice(["yes", "no"], n))
+    return pl.DataFrame({"age": age, "married": married, "income": text})
+
+
+def test_text_that_holds_numbers_is_drawn_as_numbers() -> None:
+    table = records(census())
+    after = drawn(table, shoal.Cart(numbers=["income"]))
+    old, new = (np.array(t["income"].categories)[t["income"].values] for t in (table, after))
+    assert abs((new == "N").mean() - (old == "N").mean()) < 0.03
+    assert abs((new == "0.0").mean() - (old == "0.0").mean()) < 0.04
+    numbers = np.array([float(x) for x in new if x != "N"])
+    assert all(f"{x:.1f}" == text for x, text in zip(numbers, new[new != "N"]))
+    assert (numbers % 10 == 0).all()  # as the incomes are
+    assert set(new) - set(old)  # numbers that nobody had
+    assert np.median(numbers) == pytest.approx(np.median([float(x) for x in old if x != "N"]), rel=0.1)
+
+
+def test_no_child_has_an_income_or_a_spouse() -> None:
+    after = drawn(records(census()), shoal.Cart(numbers=["income"]))
+    young = after["age"].values < 15
+    for name in ("married", "income"):
+        none = np.array(after[name].categories)[after[name].values] == "N"
+        assert np.array_equal(none, young)
+
+
+def test_a_column_without_a_number_is_refused() -> None:
+    with pytest.raises(DataError, match="Column 'married' is named in numbers, but no cell of it holds one"):
+        drawn(records(pl.DataFrame({"married": ["yes", "no"]})), shoal.Cart(numbers=["married"]))
+
+
+def test_each_default_can_be_switched_off() -> None:
+    before = hospital()
+    plain = drawn(before, shoal.Cart(smooth=False))
+    income, new = before["income"].values, plain["income"].values
+    assert np.isin(new[~np.isnan(new)], income).all()
+    rng = np.random.default_rng(2)
+    sides = rng.choice(["a", "b"], 400)
+    table = records(pl.DataFrame({"x": sides, "y": np.where(sides == "a", "c", rng.choice(["c", "d"], 400))}))
+
+    def impossible(method: shoal.Cart) -> int:
+        after = drawn(table, method)
+        return int(((after["x"].values == 0) & (after["y"].values == after["y"].categories.index("d"))).sum())
+
+    one_leaf = {"min_leaf": 400}  # a tree without splits knows nothing of x
+    assert impossible(shoal.Cart(exclude=False, **one_leaf)) > 10
+    assert impossible(shoal.Cart(**one_leaf)) == 0
+
+
+def test_the_group_as_a_predictor_of_one_model() -> None:
+    """The groups' levels are found again, and small groups, which alone could grow no tree, learn from the others."""
+    rng = np.random.default_rng(4)
+    labels = np.repeat(np.arange(4), 250)
+    x = rng.normal(size=1000)
+    table = records(pl.DataFrame({"x": x, "y": 10.0 * labels + x + 0.1 * rng.normal(size=1000)}))
+    part = Partition(labels=labels.astype(np.int32))
+    after = drawn(table, shoal.Cart(groups="predictor"), part)
+    for group in range(4):
+        mine = labels == group
+        assert after["y"].values[mine].mean() == pytest.approx(10 * group, abs=0.5)
+    whole_table = drawn(table, shoal.Cart(), whole(table))
+    assert abs(whole_table["y"].values[labels == 0].mean() - 15) < 2

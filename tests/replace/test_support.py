@@ -196,3 +196,15 @@ def test_the_range_of_a_group_of_dozens_costs_no_exactness():
     _, facts, _ = synthesise(x, shoal.Normal(support=("group-range",)))
     assert facts["largest relative error inside a group"]["covariances"] < 1e-9
     assert facts["records unchanged"] == 0
+
+
+def test_coarse_whole_numbers_stay_coarse() -> None:
+    """Incomes in tens, and times in whole days (microseconds since 1970)."""
+    day = 24 * 60 * 60 * 1e6
+    free = np.array(-np.inf), np.array(np.inf)
+    tens = Decimals.of(np.array([0.0, 120.0, 1250.0, 30.0]))
+    assert tens.write(np.array([124.0, 126.0, 3.0]), *free, keep_sign=False).tolist() == [120.0, 130.0, 0.0]
+    assert tens.write(np.array([3.0]), *free, keep_sign=True).tolist() == [10.0]
+    assert tens.write(np.array([124.0]), np.array(121.0), np.array(200.0), keep_sign=False).tolist() == [130.0]
+    days = Decimals.of(day * np.array([17_000.0, 17_003.0, 18_001.0]))
+    assert days.write(np.array([day * 17_500.3]), *free, keep_sign=False).tolist() == [day * 17_500]

@@ -6,15 +6,16 @@ from annotated_types import Ge, Le
 
 from shoal.methods import method
 from shoal.parameters import Setting
-from shoal.replace._trees import Growing, TreeSynthesiser
+from shoal.replace._trees.donors import Growing
+from shoal.replace._trees.synthesiser import TreeSynthesiser
 
 
 @method("cart", title="Sequential synthesis by trees", source="Reiter (2005); Drechsler & Reiter (2011)")
 class Cart(TreeSynthesiser):
     """Columns drawn one after the other from donors that a tree, grown on the columns before, puts beside the record.
 
-    Any level of measurement; missing values are synthesised as such, heaps and the column's decimals kept, pairs of
-    categories that never occur together (though chance would have it) kept apart. With one group (`whole`) the table
+    Any level of measurement; missing values are synthesised as such, heaps and the column's decimals kept, what never
+    occurs together (though chance would have it) kept apart. With one group (`whole`) the table
     is fully synthetic; in the groups of another partition every group has its own trees. No guarantee of privacy
     follows from the method: what is required is proved on the release, what can be attacked is measured.
 
@@ -31,7 +32,7 @@ class Cart(TreeSynthesiser):
     forests the safest of them.
     """
 
-    min_leaf: Annotated[int, Ge(1)] = 5
+    min_leaf: Annotated[int, Ge(1)] = 10
     complexity: Annotated[float, Ge(0), Le(1), Setting()] = 1e-8
 
     @property

@@ -3,6 +3,9 @@
 Measured values are written with about so many digits: .005 and 1.3 and 145, not 1.305 and 145.005. A synthetic column
 with other decimals, or with the same number of them everywhere, is told from the original at a glance. The order of
 magnitude of a value is floor(log10 |x|).
+
+Whole numbers can be written more coarsely than in ones: incomes in tens, times in whole days. The coarsest of `GRAINS`
+that divides nearly all values is kept for all.
 """
 
 from dataclasses import dataclass
@@ -17,15 +20,28 @@ MOST = 12
 SHARE = 0.95
 """The decimals of an order of magnitude suffice for this share of its values: a few may be written more finely."""
 
+MINUTE = 60e6
+GRAINS = (24 * 60 * MINUTE, 60 * MINUTE, MINUTE, *(10.0**power for power in range(9, 0, -1)))
+"""Days, hours and minutes in microseconds, as times are counted, and powers of ten; the first that fits is taken."""
+
 LEAST = 1e-300
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Decimals:
-    """Shape (m,) each; orders of magnitude that occur in a column, and the decimals values of that order have."""
+    """How a column is written.
+
+    Parameters
+    ----------
+    orders, places
+        Shape (m,) each; orders of magnitude that occur in a column, and the decimals values of that order have.
+    grain
+        What whole numbers are multiples of; 1 where there is nothing coarser.
+    """
 
     orders: Longs
     places: Longs
+    grain: float = 1.0
 
     @classmethod
     def of(cls, x: Floats) -> "Decimals":
@@ -34,7 +50,7 @@ class Decimals:
         order, needed = _orders(x), _needed(x)
         known = np.unique(order)
         enough = [np.quantile(needed[order == e], SHARE, method="inverted_cdf") for e in known]
-        return cls(orders=known, places=np.array(enough, dtype=np.int64))
+        return cls(orders=known, places=np.array(enough, dtype=np.int64), grain=_grain(x))
 
     def write(self, x: Floats, low: Floats, high: Floats, *, keep_sign: bool) -> Floats:
         """Values rounded as values of their size are in the column, to the next one inside [low, high].
@@ -44,6 +60,8 @@ class Decimals:
         """
         if not len(self.orders):
             return x
+        if self.grain > 1:
+            return self._in_grains(x, low, high, keep_sign)
         between = (self.orders[1:] + self.orders[:-1]) / 2
         places = self.places[np.searchsorted(between, _orders(x))]
         steps = np.rint(x * 10.0 ** np.minimum(places, MOST))
@@ -53,6 +71,23 @@ class Decimals:
         new = _written(steps, places)
         lost = keep_sign & (new == 0) & (x != 0)  # no step but 0 inside the bounds
         return np.asarray(np.where((places > MOST) | (new < low) | (new > high) | lost, x, new))
+
+    def _in_grains(self, x: Floats, low: Floats, high: Floats, keep_sign: bool) -> Floats:
+        steps = np.rint(x / self.grain)
+        if keep_sign:
+            steps = np.where((steps == 0) & (x != 0), np.sign(x), steps)
+        steps = steps - (steps * self.grain > high) + (steps * self.grain < low)
+        new = steps * self.grain
+        lost = keep_sign & (new == 0) & (x != 0)
+        return np.asarray(np.where((new < low) | (new > high) | lost, x, new))
+
+
+def _grain(x: Floats) -> float:
+    """The coarsest grain of nearly all values (n,) other than zero."""
+    for grain in GRAINS if len(x) else ():
+        if (np.fmod(x, grain) == 0).mean() >= SHARE:
+            return grain
+    return 1.0
 
 
 def _written(steps: Floats, places: Longs) -> Floats:

@@ -6,7 +6,8 @@ from annotated_types import Ge, Le
 
 from shoal.methods import method
 from shoal.parameters import Setting
-from shoal.replace._trees import Growing, TreeSynthesiser
+from shoal.replace._trees.donors import Growing
+from shoal.replace._trees.synthesiser import TreeSynthesiser
 
 
 @method("forest", title="Sequential synthesis by forests", source="Caiola & Reiter (2010); Drechsler & Reiter (2011)")
@@ -25,7 +26,7 @@ class Forest(TreeSynthesiser):
     """
 
     trees: Annotated[int, Ge(2), Le(10_000)] = 25
-    min_leaf: Annotated[int, Ge(1)] = 5
+    min_leaf: Annotated[int, Ge(1)] = 10
     complexity: Annotated[float, Ge(0), Le(1), Setting()] = 1e-8
 
     @property

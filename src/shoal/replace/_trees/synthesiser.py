@@ -1,0 +1,134 @@
+"""Sequential synthesis by trees: each column drawn from the donors that share a leaf with the record.
+
+Columns are drawn one after the other. A tree is grown for each on the original columns before it; the synthetic
+record, with the values it has by then, walks down that tree, and its value comes from a donor, an original record of
+the leaf it ends in (Reiter 2005). So no distribution is assumed: heaps, zeros and bounded ranges come out as they
+are, and interactions are found where they matter.
+
+A donor's value is copied for categories. A number is drawn between the donor's and its neighbours in the column unless
+it is one that many records have (a heap: zero, a round number), and written as finely as the column is; so a rare
+value is hardly ever released as it is. The few values at either end are drawn anew among those next to them, so that
+no extreme value is given away.
+
+What never occurs together in the original, though chance would have it, is kept from it (`structural_zeros`): draws
+that break such a rule are drawn again.
+"""
+
+from abc import abstractmethod
+from collections.abc import Sequence
+from typing import Annotated, Literal
+
+import numpy as np
+
+from shoal.data.partition import Partition, Progress
+from shoal.data.records import Records
+from shoal.errors import ParameterError, quoted
+from shoal.facts import Count
+from shoal.kernels.arrays import Floats, Longs
+from shoal.methods import family
+from shoal.parameters import Columns
+from shoal.replace._trees.columns import Column, Part
+from shoal.replace._trees.donors import Growing
+from shoal.replace._trees.sequence import Rules, synthesised
+from shoal.replace.base import Replacement
+from shoal.step_result import StepResult
+
+
+@family
+class TreeSynthesiser(Replacement):
+    """A replacement whose values come from the leaves of trees.
+
+    Parameters
+    ----------
+    given
+        Kept columns that predict all others.
+    order
+        The columns in the order in which they are drawn; by default that of the step, or of the table.
+    numbers
+        Columns of text that hold numbers beside categories, such as 'N' for not applicable: the numbers are drawn as
+        numbers.
+    groups
+        `own`: every group has trees of its own. `predictor`: one model for all records, in which the group is a
+        category that predicts.
+    smooth
+        Move numbers between the values of the original, where few records share one. Without it values of the
+        original are released.
+    exclude
+        Keep from it what never occurs together in the original, where that is a rule rather than chance.
+    """
+
+    given: Annotated[tuple[str, ...], Columns()] = ()
+    order: Annotated[tuple[str, ...] | None, Columns()] = None
+    numbers: Annotated[tuple[str, ...], Columns()] = ()
+    groups: Literal["own", "predictor"] = "own"
+    smooth: bool = True
+    exclude: bool = True
+
+    @property
+    @abstractmethod
+    def growing(self) -> Growing:
+        """How trees are grown."""
+
+    def apply(
+        self,
+        records: Records,
+        columns: Sequence[str],
+        partition: Partition,
+        rng: np.random.Generator,
+        progress: Progress = None,
+    ) -> StepResult:
+        drawn = [self._column(records, name) for name in self._in_order(tuple(columns))]
+        given = [part for name in self.given for part in self._column(records, name).parts]
+        if self.groups == "predictor" and partition.n_groups > 1:
+            given.append(Part(values=partition.labels.astype(np.float64), levels=partition.n_groups))
+        members = list(partition.members()) if self.groups == "own" else [np.arange(len(records))]
+        new, broken = self._draw(drawn, given, members, rng, progress)
+        written = [column.written(values) for column, values in zip(drawn, new)]
+        same = np.ones(len(records), dtype=bool)
+        for variable in written:
+            same &= variable.identity() == records[variable.name].identity()
+        return StepResult(
+            records=records.with_variables(*written),
+            facts={
+                "groups with trees of their own": len(members),
+                "records unchanged": Count(n=int(same.sum()), of=len(records)),
+                "values that never occur together in the original": Count(n=broken, unit="cells"),
+            },
+        )
+
+    def _column(self, records: Records, name: str) -> Column:
+        return Column.of(records[name], as_numbers=name in self.numbers)
+
+    def _draw(
+        self,
+        columns: list[Column],
+        given: list[Part],
+        members: Sequence[Longs],
+        rng: np.random.Generator,
+        progress: Progress,
+    ) -> tuple[list[list[Floats]], int]:
+        """New values of every column's parts, and how many break a rule."""
+        rules = Rules(growing=self.growing, smooth=self.smooth, exclude=self.exclude)
+        parts = [part for column in columns for part in column.parts]
+        new, broken, done = [part.values.copy() for part in parts], 0, 0
+        for at in members:
+            values, count = synthesised(parts, given, at, rules, rng)
+            broken, done = broken + count, done + len(at)
+            for whole, part in zip(new, values):
+                whole[at] = part
+            if progress is not None:
+                progress(done / max(len(new[0]), 1))
+        remaining = iter(new)
+        return [[next(remaining) for _ in column.parts] for column in columns], broken
+
+    def _in_order(self, columns: tuple[str, ...]) -> tuple[str, ...]:
+        if both := [name for name in self.given if name in columns]:
+            raise ParameterError(f"{self.method_name}: given names {quoted(both)}, which the step replaces.")
+        if self.order is None:
+            return columns
+        if sorted(self.order) != sorted(columns):
+            raise ParameterError(
+                f"{self.method_name}: order must name each of the step's columns once and no other; it names "
+                f"{quoted(self.order)}, the step has {quoted(columns)}."
+            )
+        return self.order
