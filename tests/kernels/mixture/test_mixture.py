@@ -106,7 +106,7 @@ def test_floored_proportions_obey_equations_3_and_4(weights, share):
     np.testing.assert_allclose(new, naive.held(proportion, floor), rtol=1e-9)
     assert new.sum() == pytest.approx(1)
     assert new.min() >= floor
-    assert (np.argsort(new, kind="stable") == np.argsort(proportion, kind="stable")).all() or np.ptp(new) < 1e-9
+    assert np.diff(new[np.argsort(proportion)]).min() >= -1e-15  # the order stays, equal weights rounded aside
 
 
 def test_floored_proportions_identities():
