@@ -23,7 +23,7 @@ def test_results_tell_what_they_are() -> None:
     assert repr(release.evidence).splitlines() == lines[1:]
     assert repr(release.partition) == "Partition of 12 records into 4 groups of 3 to 3"
     assert repr(release.table) == "Microdata of 12 records with the columns 'age', 'sex'"
-    assert repr(release.plan) == "Plan for 2 columns; steps: mdav + centroid; requires: k-anonymity"
+    assert repr(shoal.Plan.of(PLAN)) == "Plan for 2 columns; steps: mdav + centroid; requires: k-anonymity"
 
 
 def test_nothing_that_holds_records_shows_a_cell() -> None:

@@ -213,14 +213,14 @@ def test_only_a_release_is_overwritten(tmp_path: Path) -> None:
     thesis.write_text("years of work")
     release = shoal.protect(people(), {**PLAN, "columns": {"a": "other", "b": "other"}, "requirements": []}, seed=1)
     with pytest.raises(FileError, match="no release, which is never replaced"):
-        release.write(thesis.parent, overwrite=True)
+        release.write(thesis.parent, overwrite=True, unproved=True)
     assert thesis.read_text() == "years of work"
-    release.write(release.write(tmp_path / "out"), overwrite=True)
+    release.write(release.write(tmp_path / "out", unproved=True), overwrite=True, unproved=True)
 
 
 def test_a_constraint_alone_promises_no_protection(tmp_path: Path) -> None:
     plan = {"columns": {"a": "other", "b": "other"}, "constraints": ["a >= 0"]}
-    out = shoal.protect(people(), plan, seed=1).write(tmp_path / "out")
+    out = shoal.protect(people(), plan, seed=1).write(tmp_path / "out", unproved=True)
     text = (out / "release" / "report.html").read_text()
     assert "Nothing was promised" in text and "Every promise was proved" not in text
     assert "<dt>Promised and proved</dt><dd>0</dd>" in text

@@ -12,14 +12,15 @@ import shoal
 from shoal.data.bins import distribution
 from shoal.data.records import Records
 from shoal.data.variable import Variable
-from shoal.facts import private_form
+from shoal.errors import PlanError
+from shoal.facts import losses, private_form
 from shoal.judges.evidence import RECORD_VERSION, Evidence
 from shoal.parameters import ColumnName, Columns, holds
 from shoal.plan import Plan
 from shoal.plan.publication import hidden_cells, public_rule, public_schema, public_yaml, recorded
 from shoal.publish import publish
 from shoal.release import Account, ColumnAccount, Release, require
-from shoal.run import Outcome, Stage, carry_out
+from shoal.run import Outcome, Stage, carry_out, taken_by
 
 PACKAGES = ("numpy", "scipy", "polars", "narwhals", "pydantic")
 """Whose versions a record names: those that figures and files depend on."""
@@ -68,9 +69,10 @@ def protect(
     """
     done = carry_out(table, Plan.of(plan, folder), seed, stage)
     verdicts = require(done.verdicts())
+    exact = _exact(done)
     evidence = Evidence(verdicts=tuple(verdicts), findings=done.findings())
     withheld = hidden_cells(done.plan, done.before, done.released)
-    account = _account(done, evidence, withheld)
+    account = _account(done, evidence, withheld, exact)
     return Release(
         table=done.finished,
         evidence=evidence,
@@ -87,7 +89,7 @@ def protect(
     )
 
 
-def _account(done: Outcome, evidence: Evidence, withheld: set[str]) -> Account:
+def _account(done: Outcome, evidence: Evidence, withheld: set[str], exact: tuple[str, ...]) -> Account:
     """What reports tell, computed while the original is at hand."""
     plan, original, released = done.plan, done.before, done.released
     return Account(
@@ -111,7 +113,37 @@ def _account(done: Outcome, evidence: Evidence, withheld: set[str]) -> Account:
             **{name: version(name) for name in PACKAGES},
         },
         seed=done.entropy,
+        about={key: public_rule(text, withheld) for key, text in plan.about.as_mapping().items()},
+        exact=exact,
+        proved=bool(plan.requirements) or _bought_everywhere(done),
     )
+
+
+def _bought_everywhere(done: Outcome) -> bool:
+    """Whether differential privacy was spent on every released column, which is a guarantee without a requirement."""
+    bought = {name for account in done.accounts for loss in losses(account.facts) for name in loss.columns}
+    return set(done.released.names()) <= bought
+
+
+def _exact(done: Outcome) -> tuple[str, ...]:
+    """The measures whose figures the plan publishes as they are.
+
+    Raises
+    ------
+    PlanError
+        If the plan names one that it does not take, or spends differential privacy, which pays for no figure.
+    """
+    if not (asked := done.plan.publish):
+        return ()
+    if any(True for account in done.accounts for _ in losses(account.facts)):
+        raise PlanError(
+            "publish: a step spends differential privacy, and a figure of the original is not paid for. "
+            "Take the section publish out."
+        )
+    taken = tuple(measure.method_name for measure in taken_by(done.plan))
+    if absent := [name for name in asked if name not in taken] if asked != "exact" else []:
+        raise PlanError(f"publish: no release of this plan measures '{absent[0]}'. Name it in measures as well.")
+    return taken if asked == "exact" else tuple(asked)
 
 
 def _column(done: Outcome, released: Variable, withheld: set[str]) -> ColumnAccount:
@@ -175,6 +207,8 @@ def _record(done: Outcome, source: Mapping[str, Any] | None, evidence: Evidence,
         "missing values": original.missing_facts,
         "plan": recorded(done.plan),
         "seed": done.entropy,
+        "published exactly": list(account.exact),
+        "proved": account.proved,
         "steps": [{"step": a.step, "columns": list(a.columns), **private_form(a.facts)} for a in done.accounts],
         "evidence": evidence.as_mapping(),
     }

@@ -18,7 +18,7 @@ import numpy as np
 import polars as pl
 
 from shoal.data.microdata import Microdata
-from shoal.errors import DataError, FileError, plural, quoted
+from shoal.errors import DataError, FileError, Refused, plural, quoted
 from shoal.files.atomic import atomic_directory, atomic_file, resolved
 from shoal.files.csv_text import escape_formulas
 from shoal.files.json_text import write_json
@@ -37,6 +37,12 @@ from shoal.report.page import page
 RECORD = Path("private") / "record.json"
 """By which a release is recognised."""
 
+UNPROVED = (
+    "Nothing was written: the plan requires nothing, so nothing would have been proved. Add a requirement, as in "
+    "requirements: [{privacy: k-anonymity, k: 5}], or say that you want a release without proof "
+    "(--unproved; from Python unproved=True)."
+)
+
 FILES_OF_VERSION_1 = {
     "release": ("codebook.json", "evidence.json", "report.html"),
     "private": ("record.json", "report.html", "partition.parquet", "risk.parquet"),
@@ -51,6 +57,7 @@ def publish(
     overwrite: bool = False,
     labels: Table | None = None,
     frontier: Mapping[str, Any] | None = None,
+    unproved: bool = False,
 ) -> Path:
     """Write `release/`, which may leave the building, and `private/`, which may not.
 
@@ -65,11 +72,13 @@ def publish(
         The table that came in, for its column and value labels.
     frontier
         The content of frontier.json, if the plan was chosen by an exploration; the private report shows it.
+    unproved
+        Write a release on which nothing was proved, for the plan requires nothing. Every file of it says so.
 
     Raises
     ------
     Refused
-        If a requirement does not hold on the file as written.
+        If a requirement does not hold on the file as written, or if nothing protects the release.
     DataError
         If the table was changed since it was proved.
     FileError
@@ -80,6 +89,8 @@ def publish(
             "The table was changed after it was proved, so the proofs do not hold for it. Copy "
             "release.data to work on it."
         )
+    if not (release.account.proved or unproved):
+        raise Refused(UNPROVED)
     target = Path(directory)
     check_free(target, overwrite=overwrite)
     with atomic_directory(target, overwrite=overwrite) as temporary:

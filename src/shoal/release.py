@@ -60,6 +60,12 @@ class Account:
         Released columns whose cells are those of the original, whatever was done to them; private.
     missing
         What became of missing values, by column; private.
+    about
+        What the release is: title, owner, purpose, audience, valid until, contact.
+    exact
+        Measures whose figures are published as they are.
+    proved
+        Whether anything protects the release: a requirement that was proved, or differential privacy on every column.
     before
         Measures of risk taken on the original as if it were released; private.
     """
@@ -75,6 +81,9 @@ class Account:
     before: tuple[Finding, ...]
     versions: Mapping[str, str]
     seed: int
+    about: Mapping[str, str] = field(default_factory=dict)
+    exact: tuple[str, ...] = ()
+    proved: bool = True
 
 
 class Publisher(Protocol):
@@ -88,6 +97,7 @@ class Publisher(Protocol):
         overwrite: bool = False,
         labels: Table | None = None,
         frontier: Mapping[str, Any] | None = None,
+        unproved: bool = False,
     ) -> Path: ...
 
 
@@ -148,12 +158,13 @@ class Release:
         overwrite: bool = False,
         labels: Table | None = None,
         frontier: Mapping[str, Any] | None = None,
+        unproved: bool = False,
     ) -> Path:
         """Write `release/`, which may leave the building, and `private/`, which may not.
 
         The same as `shoal.publish(release, directory, ...)`, which says what the parameters mean and what is refused.
         """
-        return self.publisher(self, directory, overwrite=overwrite, labels=labels, frontier=frontier)
+        return self.publisher(self, directory, overwrite=overwrite, labels=labels, frontier=frontier, unproved=unproved)
 
 
 def require(verdicts: list[Verdict]) -> list[Verdict]:

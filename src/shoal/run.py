@@ -80,7 +80,7 @@ class Outcome:
         rng = _generator(self.entropy, MEASURES_BEFORE)
         return tuple(
             m.finding_on(TablePair.of(self.before, self.before), rng)
-            for m in _measures(self.plan)
+            for m in taken_by(self.plan)
             if m.method_kind == "risk" and m.cheap
         )
 
@@ -287,7 +287,7 @@ def measured(
     plan: Plan, before: Records, released: Records, partition: Partition | None, entropy: int, tell: Stage
 ) -> tuple[Finding, ...]:
     """What the measures say of a release, each with random numbers of its own."""
-    measures = _measures(plan)
+    measures = taken_by(plan)
     pair = TablePair.of(before, released, partition)
     findings = []
     for number, measure in enumerate(measures):
@@ -297,7 +297,7 @@ def measured(
     return tuple(findings)
 
 
-def _measures(plan: Plan) -> list[Measure]:
+def taken_by(plan: Plan) -> list[Measure]:
     """All cheap measures and those that the plan names."""
     cheap = [e.cls() for kind in ("risk", "utility") for e in registered(kind) if e.cls.cheap]
     named = {m.method_name for m in plan.ready.measures}

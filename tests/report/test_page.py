@@ -70,7 +70,7 @@ def leaks(table: pl.DataFrame, data: pl.DataFrame, text: str) -> Iterator[str]:
 @pytest.mark.parametrize("table", [people(12), with_outlier(people(60))], ids=["12 records", "an outlier"])
 def test_nothing_of_the_original_is_on_the_public_side(tmp_path: Path, table: pl.DataFrame) -> None:
     release = released(table)
-    out = release.write(tmp_path / "out")
+    out = release.write(tmp_path / "out", unproved=True)
     for name in ("report.html", "evidence.json", "codebook.json"):
         text = (out / "release" / name).read_text()
         assert list(leaks(table, release.data, text)) == [], name
@@ -100,7 +100,7 @@ def test_the_verdict_comes_first_and_what_was_not_measured_is_said(tmp_path: Pat
 def test_what_a_synthesis_kept_is_on_the_page(tmp_path: Path, replace: Any) -> None:
     steps = [{"partition": "mdav", "k": 12, "columns": ["income", "spend"], "replace": replace}]
     release = shoal.protect(people(60), {"columns": COLUMNS, "steps": steps}, seed=1)
-    page = (release.write(tmp_path / "out") / "private" / "report.html").read_text()
+    page = (release.write(tmp_path / "out", unproved=True) / "private" / "report.html").read_text()
     for label in (
         "largest relative error inside a group: covariances",
         "largest relative error overall: means",
@@ -112,7 +112,10 @@ def test_what_a_synthesis_kept_is_on_the_page(tmp_path: Path, replace: Any) -> N
 
 def test_without_a_requirement_the_page_says_so(tmp_path: Path) -> None:
     release = shoal.protect(people(30), {"columns": COLUMNS}, seed=1)
-    assert "Nothing was promised" in (release.write(tmp_path / "out") / "release" / "report.html").read_text()
+    assert (
+        "Nothing was promised"
+        in (release.write(tmp_path / "out", unproved=True) / "release" / "report.html").read_text()
+    )
 
 
 def test_the_private_page_has_seed_and_rows(tmp_path: Path) -> None:

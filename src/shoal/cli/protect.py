@@ -19,6 +19,7 @@ from shoal.files.checksums import unchanging
 @click.option("--out", type=FILE, required=True, help="Directory to write; must not exist or be empty.")
 @click.option("--seed", type=click.IntRange(0), help="Repeat a release; a secret. Drawn by the system by default.")
 @click.option("--overwrite", is_flag=True, help="Replace an earlier release in the directory.")
+@click.option("--unproved", is_flag=True, help="Write a release although the plan requires nothing; it says so.")
 @click.option(
     "--exploration", type=FILE, help="Directory of the exploration that chose the plan, for the private report."
 )
@@ -31,6 +32,7 @@ def protect(
     out: Path,
     seed: int | None,
     overwrite: bool,
+    unproved: bool,
     exploration: Path | None,
     reading: dict[str, Any],
 ) -> None:
@@ -59,7 +61,7 @@ def protect(
     frontier = _explored(exploration, plan) if exploration else None
     with terminal.progress() as stage:
         release = shoal.protect(table.frame, plan, seed=seed, stage=stage, source=source)
-        release.write(out, overwrite=overwrite, labels=table, frontier=frontier)
+        release.write(out, overwrite=overwrite, labels=table, frontier=frontier, unproved=unproved)
     terminal.released(release, out)
 
 

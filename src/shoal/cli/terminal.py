@@ -88,11 +88,16 @@ class Terminal:
                 "directory": str(out),
                 "report": str(report),
                 "seed": "in private/record.json",
+                "proved": release.account.proved,
                 **release.evidence.as_mapping(),
             }
         )
         for line in release.evidence.lines():
             self.say(line)
-        self.say(f"\nRelease   {out / 'release'}   (may leave the building)")
+        proved = release.account.proved
+        if not proved:
+            self.note("UNPROVED: the plan requires nothing, so nothing protects this release.")
+        leaves = "may leave the building" if proved else "UNPROVED: nothing says that it may leave the building"
+        self.say(f"\nRelease   {out / 'release'}   ({leaves})")
         self.say(f"Private   {out / 'private'}   (may not)")
         self.say(f"Report    {report.resolve().as_uri()}")

@@ -13,12 +13,13 @@ class KeptResults:
     Parameters
     ----------
     folder
-        Where they are kept; made where it is not there.
+        Where they are kept; it and the one around it are made where they are not there.
     """
 
     def __init__(self, folder: str | Path) -> None:
         self._folder = Path(folder)
-        self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        for folder in (self._folder.parent, self._folder):
+            folder.mkdir(mode=0o700, parents=True, exist_ok=True)
 
     def __contains__(self, key: str) -> bool:
         return self._path(key).is_file()

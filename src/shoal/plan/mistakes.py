@@ -8,9 +8,14 @@ from pydantic import BaseModel, ValidationError
 from shoal.data.schema import mistakes as of_columns
 from shoal.errors import Mistake, unknown
 from shoal.plan.lines import position
-from shoal.plan.sections import EditRules, Exploration, Output
+from shoal.plan.sections import About, EditRules, Exploration, Output
 
-KEYED: Mapping[str, type[BaseModel]] = {"constraints": EditRules, "output": Output, "explore": Exploration}
+KEYED: Mapping[str, type[BaseModel]] = {
+    "release": About,
+    "constraints": EditRules,
+    "output": Output,
+    "explore": Exploration,
+}
 """Sections that are mappings with keys of their own."""
 
 NO_COLUMNS = "the section 'columns' must give every column a role."
@@ -18,6 +23,8 @@ NO_COLUMNS = "the section 'columns' must give every column a role."
 MUST_BE = {
     "columns": NO_COLUMNS,
     "constraints": "constraints must be a list of rules, each a text.",
+    "release": "release must be a mapping of texts, as in {title: ..., valid_until: 2030-12-31}.",
+    "publish": "publish must be a list of measures, or the word exact for all of them.",
     "output": "output must be a mapping, as in {format: csv}.",
     "explore": "explore must be a mapping with the key 'method' and ranges.",
 }
@@ -63,8 +70,8 @@ def _mistakes(problem: Mapping[str, Any], known: Collection[str]) -> Iterator[Mi
         yield from getattr(error, "mistakes", ()) or [((), problem["msg"].removeprefix("Value error, "))]
     elif section in KEYED:
         yield place, _of_key(section, problem)
-    elif len(place) == 1:
-        yield place, MUST_BE.get(section, f"the section '{section}' must be a list.")
+    elif len(place) == 1 or section == "publish":
+        yield (section,), MUST_BE.get(section, f"the section '{section}' must be a list.")
     else:
         for inner, sentence in getattr(error, "mistakes", ()) or [((), str(error))]:
             yield (*place, *inner), f"{section} {place[1] + 1}: {sentence}"

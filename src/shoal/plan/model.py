@@ -20,20 +20,20 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cache, cached_property
 from pathlib import Path
-from typing import Annotated, Any, ClassVar
+from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import BeforeValidator, ConfigDict, Field, TypeAdapter, ValidationError
 from pydantic.json_schema import SkipJsonSchema
 
 from shoal.data.schema import Column, Policy, Schema
 from shoal.data.variable import Variable
-from shoal.errors import Mistake, PlanError, plural
-from shoal.methods import spec_of
+from shoal.errors import Mistake, PlanError, plural, unknown
+from shoal.methods import registered, spec_of
 from shoal.plan.files import with_files
 from shoal.plan.lines import dump_yaml, load_yaml, plain
 from shoal.plan.mistakes import NO_COLUMNS, in_words
 from shoal.plan.named import NamedBy, read_method, read_step
-from shoal.plan.sections import EditRules, Exploration, Output
+from shoal.plan.sections import About, EditRules, Exploration, Output
 from shoal.steps import Step
 
 NOBODY = (
@@ -82,6 +82,11 @@ class Plan:
         What every record of the release must satisfy.
     output
         How the release is written.
+    about
+        What the release is, for the head of its report.
+    publish
+        Measures whose figures the public report shows as they are and not in bands; `exact` for all of them. Whoever
+        names them answers for what they tell of the original.
     explore
         Methods and ranges of parameters for `shoal.explore`; `protect` takes no notice of it.
     folder
@@ -97,6 +102,8 @@ class Plan:
     requirements: Annotated[tuple[Requirement, ...], _empty(tuple)] = ()
     measures: Annotated[tuple[Measured, ...], _empty(tuple)] = ()
     edit_rules: Annotated[EditRules, Field(alias="constraints"), _empty(EditRules)] = field(default_factory=EditRules)
+    about: Annotated[About, Field(alias="release"), _empty(About)] = field(default_factory=About)
+    publish: tuple[str, ...] | Literal["exact"] = ()
     output: Annotated[Output, _empty(Output)] = field(default_factory=Output)
     explore: Exploration | None = None
     folder: Annotated[SkipJsonSchema[Path], BeforeValidator(_no_section)] = field(default_factory=Path)
@@ -104,6 +111,11 @@ class Plan:
     def __post_init__(self) -> None:
         if not self.schema.columns:
             raise PlanError(NO_COLUMNS, [(("columns",), NO_COLUMNS)])
+        measures = [e.name for kind in ("risk", "utility") for e in registered(kind)]
+        for number, name in enumerate(self.publish if isinstance(self.publish, tuple) else ()):
+            if name not in measures:
+                sentence = f"publish: {unknown('measure', name, measures)}"
+                raise PlanError(sentence, [(("publish", number), sentence)])
         if self.schema.names("quasi-identifier"):
             return
         mistakes: list[Mistake] = [(("requirements",), f"requirements: {NOBODY}")] * bool(self.requirements)
@@ -195,6 +207,8 @@ class Plan:
             "requirements": [_keyed(model) for model in self.requirements],
             "measures": [_keyed(measure) for measure in self.measures],
             "constraints": self.edit_rules.model_dump(mode="json") if self.constraints else {},
+            "release": self.about.as_mapping(),
+            "publish": list(self.publish) if isinstance(self.publish, tuple) else self.publish,
             "output": self.output.model_dump(),
             "explore": plain(self.explore.model_dump()) if self.explore else {},
         }
@@ -205,9 +219,9 @@ class Plan:
         return dump_yaml(self.as_mapping())
 
 
-SECTIONS = ("columns", "steps", "requirements", "measures", "constraints", "output", "explore")
+SECTIONS = ("columns", "steps", "requirements", "measures", "constraints", "release", "publish", "output", "explore")
 
-UNSAID = ("measures", "constraints", "explore")
+UNSAID = ("measures", "constraints", "release", "publish", "explore")
 """Sections that are left out where they say nothing."""
 
 

@@ -28,7 +28,7 @@ from shoal.methods import entry, registered
 from shoal.parameters import Holds, HoldsCells, KeyFile, Secret, Setting, TablePath, holds
 from shoal.plan.lines import dump_yaml, plain
 from shoal.plan.model import Plan
-from shoal.plan.sections import EditRules, Exploration
+from shoal.plan.sections import About, EditRules, Exploration
 
 WITHHELD = "withheld"
 
@@ -149,6 +149,7 @@ def _places(plan: Plan, sections: dict[str, Any]) -> Iterator[Place]:
     for methods, said in ((plan.requirements, "requirements"), (plan.measures, "measures")):
         for method, spec in zip(methods, sections.get(said, ())):
             yield from _parameters(method, spec)
+    yield from _keys(About, sections.get("release", {}))
     yield from _keys(EditRules, sections.get("constraints", {}))
     yield from _explored(sections.get("explore", {}))
 

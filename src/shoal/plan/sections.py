@@ -1,6 +1,7 @@
-"""The sections of a plan that are plain settings: edit rules, output, exploration."""
+"""The sections of a plan that are plain settings: what the release is, edit rules, output, exploration."""
 
 from collections.abc import Mapping
+from datetime import date
 from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, model_validator
@@ -9,6 +10,40 @@ from shoal.data.schema import Policy
 from shoal.parameters import HoldsCells, Setting
 
 CLOSED = ConfigDict(frozen=True, extra="forbid")
+
+
+class About(BaseModel):
+    """What the release is, for the head of its report.
+
+    Parameters
+    ----------
+    title
+        What readers call the table.
+    owner
+        Who answers for it.
+    purpose
+        What it was made for.
+    audience
+        Who may have it.
+    valid_until
+        The last day on which it may be used.
+    contact
+        Whom to ask.
+    """
+
+    model_config = CLOSED
+
+    title: Annotated[str | None, HoldsCells()] = None
+    owner: Annotated[str | None, HoldsCells()] = None
+    purpose: Annotated[str | None, HoldsCells()] = None
+    audience: Annotated[str | None, HoldsCells()] = None
+    valid_until: Annotated[date | None, Setting()] = None
+    contact: Annotated[str | None, HoldsCells()] = None
+
+    def as_mapping(self) -> dict[str, str]:
+        """What was said."""
+        said: dict[str, str] = self.model_dump(mode="json", exclude_none=True)
+        return said
 
 
 class EditRules(BaseModel):

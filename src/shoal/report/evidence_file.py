@@ -9,6 +9,7 @@ A page is drawn from one of them and from nothing else, so a page tells no more 
 """
 
 from collections.abc import Mapping
+from dataclasses import asdict
 from typing import Any, Literal, NotRequired, cast
 
 import numpy as np
@@ -19,7 +20,7 @@ from shoal.facts import losses, private_form, public_form
 from shoal.files.json_text import as_json
 from shoal.judges.evidence import RECORD_VERSION, Finding, rounded
 from shoal.plan.lines import dump_yaml
-from shoal.release import ColumnAccount, Release
+from shoal.release import Account, ColumnAccount, Release
 from shoal.report.forms import in_words, jsonable, without_bands
 from shoal.step_result import StepAccount
 
@@ -168,6 +169,9 @@ EvidenceFile = TypedDict(
     {
         "version": Literal[2],
         "of the original": str,
+        "published exactly": list[str],
+        "proved": bool,
+        "release": dict[str, str],
         "records": int,
         "promises": int,
         "requirements": list[Requirement],
@@ -188,6 +192,7 @@ with_config(CLOSED)(EvidenceFile)
 IN_BANDS = "What depends on the original is shown in bands in which it stays whoever is left out, or not at all."
 NOT_AT_ALL = "Nothing that depends on the original is shown but what was paid for with differential privacy."
 AS_IT_IS = "All figures are shown as they are; this is not to leave the building."
+BUT_EXACTLY = "The plan's owner chose to publish these figures as they are, though they depend on the original: {}."
 """What is told of the original."""
 
 
@@ -208,9 +213,9 @@ def public_evidence(release: Release, *, files: Mapping[str, str]) -> dict[str, 
     ]
     content = {
         **_of_both(release),
-        "of the original": NOT_AT_ALL if bought else IN_BANDS,
+        "of the original": " ".join([NOT_AT_ALL if bought else IN_BANDS, *_chosen(account)]),
         "requirements": shown(verdicts),
-        "measures": rounded(shown([_public_figure(f, bought=bought) for f in release.evidence.findings])),
+        "measures": rounded(shown([_public_figure(f, account, bought=bought) for f in release.evidence.findings])),
         "columns": [_column(column, column.released) for column in account.columns],
         "steps": [_step(step, shown(public_form(step.facts))) for step in account.steps],
         "plan": account.plan_text,
@@ -250,12 +255,19 @@ def private_evidence(release: Release, *, frontier: Mapping[str, Any] | None = N
     return cast(dict[str, Any], as_json(content))
 
 
-def _public_figure(finding: Finding, *, bought: bool) -> dict[str, Any]:
+def _chosen(account: Account) -> list[str]:
+    return [BUT_EXACTLY.format(", ".join(account.exact))] if account.exact else []
+
+
+def _public_figure(finding: Finding, account: Account, *, bought: bool) -> dict[str, Any]:
     """A finding in its public form; where differential privacy was spent, only what the release alone tells.
 
     A risk on the original as if it were released is a figure of the original, whatever it is a function of.
     """
     form = {**finding.public_form(), "original": None}
+    if finding.measure in account.exact and finding.value is not None:
+        interval = None if finding.interval is None else asdict(finding.interval)
+        return form | {"value": finding.value, "interval": interval, "sentence": finding.sentence}
     return form | {"value": None, "sentence": ""} if bought and finding.influence != 0 else form
 
 
@@ -265,6 +277,9 @@ def _of_both(release: Release) -> dict[str, Any]:
         "version": RECORD_VERSION,
         "records": len(release.table),
         "promises": len(release.requirements),
+        "published exactly": account.exact,
+        "proved": account.proved,
+        "release": account.about,
         "left as they came": account.untouched,
         "not released": account.not_released,
         "versions": account.versions,
