@@ -89,7 +89,7 @@ class Methods:
         self.replacements = {
             **dict(zip(HYBRIDS, draws)),
             "HybridMicro": shoal.Normal(),
-            "Synthetic": shoal.SequentialRegression(),
+            "Synthetic": shoal.SequentialRegression(support=(), exclude=False),
             "Micro": shoal.Centroid(),
         }
 
@@ -231,7 +231,7 @@ def mixed(columns: dict[str, np.ndarray], repeats: int) -> None:
         ),
         "Hybrid, default": (shoal.LocalSynthesis(k=60), shoal.ClassConditional()),
         "Hybrid, 16": (shoal.LocalSynthesis(k=60, classes=16), shoal.ClassConditional()),
-        "Synthetic": (shoal.Whole(), shoal.SequentialRegression()),
+        "Synthetic": (shoal.Whole(), shoal.SequentialRegression(support=(), exclude=False)),
     }
     rng = np.random.default_rng(0)
     print(

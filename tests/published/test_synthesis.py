@@ -40,7 +40,9 @@ def test_hybrid_is_the_hardest_to_tell_apart():
         ),
         "Micro": shoal.Centroid().apply(records, records.quasi_identifiers, shoal.MDAV(k=20).partition(records), rng),
         "Noise": shoal.Noise(kind="kim", variance=0.15).apply(records, records.quasi_identifiers, rng),
-        "Synthetic": shoal.SequentialRegression().apply(records, records.quasi_identifiers, whole, rng),
+        "Synthetic": shoal.SequentialRegression(support=(), exclude=False).apply(
+            records, records.quasi_identifiers, whole, rng
+        ),
     }
     found = {
         name: judged(shoal.Propensity(order=3), records, change.records).details["2N U_p"]
@@ -69,7 +71,9 @@ def test_local_synthesis_as_it_is_by_default_is_the_hardest_to_tell_apart_by_any
         "Hybrid": lambda rng: shoal.ClassConditional().apply(records, records.quasi_identifiers, mixture, rng),
         "HybridMicro": lambda rng: shoal.Normal().apply(records, records.quasi_identifiers, micro, rng),
         "Noise": lambda rng: shoal.Noise(kind="kim", variance=0.15).apply(records, records.quasi_identifiers, rng),
-        "Synthetic": lambda rng: shoal.SequentialRegression().apply(records, records.quasi_identifiers, whole, rng),
+        "Synthetic": lambda rng: shoal.SequentialRegression(support=(), exclude=False).apply(
+            records, records.quasi_identifiers, whole, rng
+        ),
         "Micro": lambda rng: shoal.Centroid().apply(
             records, records.quasi_identifiers, shoal.MDAV(k=20).partition(records), rng
         ),
@@ -111,7 +115,9 @@ def test_mixed_hybrid_beats_sequential_regression_by_the_printed_factor():
     hybrid = shoal.ClassConditional().apply(records, records.quasi_identifiers, part, np.random.default_rng(1)).records
     whole = shoal.Whole().partition(records)
     synthetic = (
-        shoal.SequentialRegression().apply(records, records.quasi_identifiers, whole, np.random.default_rng(1)).records
+        shoal.SequentialRegression(support=(), exclude=False)
+        .apply(records, records.quasi_identifiers, whole, np.random.default_rng(1))
+        .records
     )
     for order, scale in ((2, "rank"), (3, "rank"), (3, "raw")):
         model = shoal.Propensity(order=order, scale=scale)

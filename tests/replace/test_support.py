@@ -208,3 +208,13 @@ def test_coarse_whole_numbers_stay_coarse() -> None:
     assert tens.write(np.array([124.0]), np.array(121.0), np.array(200.0), keep_sign=False).tolist() == [130.0]
     days = Decimals.of(day * np.array([17_000.0, 17_003.0, 18_001.0]))
     assert days.write(np.array([day * 17_500.3]), *free, keep_sign=False).tolist() == [day * 17_500]
+
+
+def test_the_trimmed_range_gives_no_extreme_away() -> None:
+    x = np.array([1000.0, *np.arange(50.0), -900.0])[:, None]
+    support = Support.of(x, ("trimmed-range",))
+    drawn = np.array([-5000.0, 3.0, 60.0, 1000.0])[None, :, None]
+    inside = support.project(drawn, support.room(x[None]), last=True)[0, :, 0]
+    assert inside.min() >= np.sort(x[:, 0])[4] == 3
+    assert inside.max() <= np.sort(x[:, 0])[-5] == 46
+    assert inside[1] == 3

@@ -36,9 +36,11 @@ class IPSO(Synthesiser):
         step refuse, or is merged with the group of the nearest mean, or is allowed. Only `allow` lets k = 1 return
         the data as they are.
     support
-        Rules of the observed support that released values obey: range, group-range (the range of each group),
-        non-negative, zeros, integers, decimals (as many as observed values of that size have). The facts tell how
-        much exactness that costs: with ranges alone usually none, in groups of dozens of records.
+        Rules of the observed support that released values obey: range, trimmed-range (without the five values at
+        either end), group-range (the range of each group), non-negative, zeros, integers, decimals (as many as
+        observed values of that size have). The facts tell how much exactness that costs: with ranges alone usually
+        none, in groups of dozens of records. None by default, as exact moments are what the method is for; the facts
+        then count the values that no original record could have.
     marginals
         Draw on the columns' own scale, on logarithms or on normal scores; the moments on the columns' own scale
         are restored afterwards.

@@ -9,14 +9,15 @@ import numpy as np
 from shoal.data.partition import Partition, Progress
 from shoal.data.records import Records
 from shoal.data.variable import Variable
-from shoal.kernels.arrays import Floats, Ints, ints
+from shoal.kernels.arrays import Bools, Floats, Ints, ints
 from shoal.kernels.logit import INTERCEPT_PRECISION, SLOPE_PRECISION, multinomial_logit
 from shoal.kernels.tall import cross, singular, times
 from shoal.methods import method
 from shoal.parameters import Columns
 from shoal.replace._residuals.rotation import NEGLIGIBLE
 from shoal.replace.marginals import Margin, margin
-from shoal.replace.support import Support
+from shoal.replace.structural_zeros import Exclusions, Feature
+from shoal.replace.support import Rule, Support
 from shoal.replace.synthesis import Synthesiser, account, kept, large_enough
 from shoal.step_result import StepResult
 
@@ -47,7 +48,10 @@ class SequentialRegression(Synthesiser):
         step refuse, are merged with the group of the nearest mean, or, with `allow`, are described by fewer
         directions of their predictors.
     support, marginals
-        As for IPSO; moments are not restored, as they are not kept in the first place.
+        As for IPSO; moments are not restored, as they are not kept in the first place. So by default values stay in
+        the trimmed range, are written as finely as the column is, and are 0 as often.
+    exclude
+        Keep from it what never occurs together in the original, where that is a rule rather than chance.
 
     Notes
     -----
@@ -57,6 +61,8 @@ class SequentialRegression(Synthesiser):
 
     given: Annotated[tuple[str, ...], Columns()] = ()
     draw_parameters: bool = True
+    support: tuple[Rule, ...] = ("trimmed-range", "zeros", "decimals")
+    exclude: bool = True
 
     def apply(
         self,
@@ -100,17 +106,25 @@ class SequentialRegression(Synthesiser):
             place = column.predictor(rows)
             fitted.append(place(column.variable.values[rows]))
             applied.append(fitted[-1])
+        before = [column.feature(column.variable.values[rows]) for column in beside]
+        after = [feature.values for feature in before]
         for j, column in enumerate(columns):
             x, at = np.hstack(fitted), np.hstack(applied)
             values = column.variable.values[rows]
+            own = column.feature(values)
+            rules = Exclusions.of(own, before) if self.exclude else Exclusions(pairs={}, ranges={}, levels=own.levels)
             if column.variable.continuous:
                 draws = column.margin.back(_linear(x, column.margin.there(values), at, self.draw_parameters, rng))
                 drawn[j][rows] = draws
-                new[j][rows] = column.support.project(
+                inside = column.support.project(
                     draws[None, :, None], column.support.room(values[None, :, None]), last=True
                 )[0, :, 0]
+                new[j][rows] = np.clip(inside, *rules.bounds(after, np.arange(len(rows))))
             else:
-                new[j][rows] = drawn[j][rows] = _logistic(x, values, at, self.draw_parameters, rng)
+                free = rules.allowed(after, np.arange(len(rows)))
+                new[j][rows] = drawn[j][rows] = _logistic(x, values, at, self.draw_parameters, free, rng)
+            before.append(own)
+            after.append(new[j][rows].astype(np.float64))
             place = column.predictor(rows)
             fitted.append(place(values))
             applied.append(place(new[j][rows]))
@@ -133,6 +147,11 @@ class _Column:
             margin=margin(variable.values, kind, variable.name),
             support=Support.of(variable.values[:, None].astype(np.float64), rules),
         )
+
+    def feature(self, values: Floats | Ints) -> Feature:
+        """Its values (n,), as structural zeros are looked for."""
+        levels = 0 if self.variable.continuous else len(self.variable.categories)
+        return Feature(values=values.astype(np.float64), levels=levels)
 
     @property
     def width(self) -> int:
@@ -190,8 +209,11 @@ def _applied(x: Floats, coefficients: Floats) -> Floats:
     return times(x[None], coefficients[None, :, None])[0, :, 0]
 
 
-def _logistic(x: Floats, codes: Ints, at: Floats, draw: bool, rng: np.random.Generator) -> Ints:
-    """Draws of a category at the rows of `at`; only categories that the group holds can come."""
+def _logistic(x: Floats, codes: Ints, at: Floats, draw: bool, free: Bools, rng: np.random.Generator) -> Ints:
+    """Draws of a category at the rows of `at`; only categories that the group holds can come.
+
+    Of these the ones that `free`, shape (n, categories), allows, unless there is none.
+    """
     present, y = np.unique(codes, return_inverse=True)
     if len(present) == 1:
         return np.full(len(at), present[0], dtype=np.int32)
@@ -199,6 +221,10 @@ def _logistic(x: Floats, codes: Ints, at: Floats, draw: bool, rng: np.random.Gen
     precision[0] = INTERCEPT_PRECISION
     model = multinomial_logit(x, np.eye(len(present))[y], precision)
     chances = (model.drawn(rng) if draw else model).probabilities(at)
+    if free.shape[1]:
+        allowed = chances * free[:, present]
+        some = allowed.sum(axis=1, keepdims=True)
+        chances = np.where(some > 0, allowed / np.where(some > 0, some, 1.0), chances)
     edges = np.cumsum(chances, axis=1)
     pick = (rng.random(len(at))[:, None] > edges[:, :-1]).sum(axis=1)
     return ints(present[pick])

@@ -5,6 +5,7 @@ zeros of an income column into small numbers. The remedies here are applied to s
 
 - `range`: values beyond the smallest or largest observed one are reflected at it (and cut off if that is not
   enough), so that an extreme is hardly ever released as it is, as cutting off alone would do;
+- `trimmed-range`: the same with the `FEW`th smallest and largest observed value, so that no extreme one is given away;
 - `group-range`: the same with the smallest and largest values of the record's group. A group's normal draw then
   does not reach into other groups; the group's range becomes a thing that the release tells about;
 - `non-negative`: columns without a negative value are reflected at 0;
@@ -24,7 +25,13 @@ import numpy as np
 from shoal.kernels.arrays import Bools, Floats, Longs
 from shoal.replace.decimals import Decimals
 
-Rule = Literal["range", "group-range", "non-negative", "zeros", "integers", "decimals"]
+Rule = Literal["range", "trimmed-range", "group-range", "non-negative", "zeros", "integers", "decimals"]
+
+
+RANGES = {"range", "trimmed-range", "group-range"}
+
+FEW = 5
+"""Of the values at either end so many are taken for extremes: the last of them is a trimmed end of the range."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -57,6 +64,8 @@ class Support:
     ----------
     low, high
         Shape (L,); smallest and largest observed values.
+    trimmed
+        Shape (L,) each; the same without the extremes.
     zeros
         Shape (L,); shares of exact zeros.
     least
@@ -71,6 +80,7 @@ class Support:
 
     low: Floats
     high: Floats
+    trimmed: tuple[Floats, Floats]
     zeros: Floats
     least: Floats
     whole: Bools
@@ -82,10 +92,12 @@ class Support:
     def of(cls, x: Floats, rules: tuple[Rule, ...]) -> "Support":
         """The support of a table (n, L) with at least one record."""
         decimals = tuple(Decimals.of(column) for column in x.T) if "decimals" in rules else ()
+        ordered, inward = np.sort(x, axis=0), min(FEW, (len(x) + 1) // 2)
         least = np.where(x == 0, np.inf, np.abs(x)).min(axis=0)
         return cls(
             low=x.min(axis=0),
             high=x.max(axis=0),
+            trimmed=(ordered[inward - 1], ordered[-inward]),
             zeros=np.asarray((x == 0).mean(axis=0)),
             least=np.where(np.isfinite(least), least, 1.0),
             whole=np.asarray((x == np.rint(x)).all(axis=0)),
@@ -96,13 +108,16 @@ class Support:
 
     def room(self, x: Floats) -> Room:
         """The room of a stack of original groups (B, s, L)."""
-        own = "group-range" in self.rules
-        low, high = (x.min(axis=1, keepdims=True), x.max(axis=1, keepdims=True)) if own else (self.low, self.high)
+        low, high = self.low, self.high
+        if "group-range" in self.rules:
+            low, high = x.min(axis=1, keepdims=True), x.max(axis=1, keepdims=True)
+        elif "trimmed-range" in self.rules:
+            low, high = self.trimmed
         return Room(low=low, high=high, zeros=np.asarray((x == 0).sum(axis=1)))
 
     def project(self, x: Floats, room: Room, *, last: bool) -> Floats:
         """Columns (B, s, L) moved into the support; rounded as observed only the last time."""
-        ranged = "range" in self.rules or "group-range" in self.rules
+        ranged = bool(RANGES & set(self.rules))
         counted = "zeros" in self.rules
         if ranged:
             x = np.where(x < room.low, 2 * room.low - x, x)
