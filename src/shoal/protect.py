@@ -2,6 +2,7 @@
 
 import platform
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -12,7 +13,7 @@ import shoal
 from shoal.data.bins import distribution
 from shoal.data.records import Records
 from shoal.data.variable import Variable
-from shoal.errors import PlanError
+from shoal.errors import ParameterError, PlanError
 from shoal.facts import losses, private_form
 from shoal.judges.evidence import RECORD_VERSION, Evidence
 from shoal.parameters import ColumnName, Columns, holds
@@ -24,6 +25,9 @@ from shoal.run import Outcome, Stage, carry_out, taken_by
 
 PACKAGES = ("numpy", "scipy", "polars", "narwhals", "pydantic")
 """Whose versions a record names: those that figures and files depend on."""
+
+COPIES = 1 << 22
+"""Key of the further copies' seeds, beyond the number of any step and measure."""
 
 SOLE = ("identifier", "household")
 """Roles of columns in which everyone has a value of their own, so that they make no picture."""
@@ -67,7 +71,32 @@ def protect(
     InputError
         If the table or the plan cannot be used.
     """
-    done = carry_out(table, Plan.of(plan, folder), seed, stage)
+    described = Plan.of(plan, folder)
+    first = _made(table, described, seed, stage, source)
+    if described.output.copies == 1:
+        return first
+    if any(True for step in first.account.steps for _ in losses(step.facts)):
+        raise ParameterError(
+            "output: copies must be 1 where a step spends differential privacy, as every copy spends it anew. Release "
+            "one table, or take the private noise out of the plan."
+        )
+    further = tuple(
+        _made(table, described, _seed_of_copy(first.account.seed, number), stage, source)
+        for number in range(1, described.output.copies)
+    )
+    seeds = [copy.account.seed for copy in further]
+    return replace(first, further=further, record={**first.record, "seeds of further copies": seeds})
+
+
+def _seed_of_copy(entropy: int, number: int) -> int:
+    """The seed of a further copy: by it alone, with `copies: 1`, the copy is made again."""
+    words = np.random.SeedSequence(entropy, spawn_key=(COPIES, number)).generate_state(4)
+    return sum(int(word) << (32 * place) for place, word in enumerate(words))
+
+
+def _made(table: Any, plan: Plan, seed: int | None, stage: Stage | None, source: Mapping[str, Any] | None) -> Release:
+    """One release, proved."""
+    done = carry_out(table, plan, seed, stage)
     verdicts = require(done.verdicts())
     exact = _exact(done)
     evidence = Evidence(verdicts=tuple(verdicts), findings=done.findings())

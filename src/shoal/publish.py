@@ -84,7 +84,7 @@ def publish(
     FileError
         If the directory cannot be written, or holds anything that is not part of a release.
     """
-    if Microdata.finished(release.table.frame, release.schema).fingerprint() != release.fingerprint:
+    if any(Microdata.finished(r.table.frame, r.schema).fingerprint() != r.fingerprint for r in release.copies):
         raise DataError(
             "The table was changed after it was proved, so the proofs do not hold for it. Copy "
             "release.data to work on it."
@@ -195,11 +195,14 @@ def _files_of(directory: Path) -> set[str] | None:
 
 def _write_public(release: Release, folder: Path, labels: Table | None) -> None:
     table = _labelled(release, labels)
-    path = folder / f"data.{release.output.format}"
-    write_table(table, path, guard_formulas=release.output.guard_formulas)
-    _prove_file(release, path)
+    written = {}
+    for number, copy in enumerate(release.copies, 1):
+        path = folder / (f"data-{number}" if release.further else "data")
+        path = path.with_suffix(f".{release.output.format}")
+        write_table(_labelled(copy, labels), path, guard_formulas=release.output.guard_formulas)
+        _prove_file(copy, path)
+        written[path.name] = hashlib.sha256(path.read_bytes()).hexdigest()
     write_json(folder / "codebook.json", _codebook(release, table))
-    written = {path.name: hashlib.sha256(path.read_bytes()).hexdigest()}
     content = public_evidence(release, files=written)
     write_json(folder / "evidence.json", content)
     (folder / "report.html").write_text(page(content), encoding="utf-8")

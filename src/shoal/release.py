@@ -127,6 +127,8 @@ class Release:
         Of the cells on which everything was proved.
     publisher
         What writes it.
+    further
+        The other copies, if the plan asks for several; each a release that was proved by itself.
     """
 
     table: Microdata
@@ -141,6 +143,7 @@ class Release:
     rows: Longs = field(repr=False)
     fingerprint: str = field(repr=False)
     publisher: Publisher = field(repr=False)
+    further: "tuple[Release, ...]" = field(default=(), repr=False)
 
     def __repr__(self) -> str:
         n, columns = len(self.table), len(self.table.frame.columns)
@@ -150,6 +153,11 @@ class Release:
     def data(self) -> Any:
         """The protected table in the kind that came in."""
         return self.table.native
+
+    @property
+    def copies(self) -> "tuple[Release, ...]":
+        """This release and all further ones of the same plan, as `shoal.combine_tables` takes their data."""
+        return (self, *self.further)
 
     def write(
         self,

@@ -20,6 +20,9 @@ KEYED: Mapping[str, type[BaseModel]] = {
 
 NO_COLUMNS = "the section 'columns' must give every column a role."
 
+WHOLE_NUMBERS = {"int_type", "greater_than_equal", "less_than_equal"}
+"""What is wrong with a number of copies."""
+
 MUST_BE = {
     "columns": NO_COLUMNS,
     "constraints": "constraints must be a list of rules, each a text.",
@@ -87,6 +90,8 @@ def _of_key(section: str, problem: Mapping[str, Any]) -> str:
         return unknown(f"key of {section}", key, keys)
     if problem["type"] == "bool_type":
         return f"{key} must be true or false; got {problem['input']!r}."
+    if problem["type"] in WHOLE_NUMBERS:
+        return f"{key} must be a whole number from 1 to 1,000; got {problem['input']!r}."
     if key in keys and get_origin(keys[key].annotation) is Literal:
         return unknown(f"value of {key}", problem["input"], get_args(keys[key].annotation))
     return MUST_BE[section]

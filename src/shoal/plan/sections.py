@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from datetime import date
 from typing import Annotated, Any, Literal
 
+from annotated_types import Ge, Le
 from pydantic import BaseModel, ConfigDict, model_validator
 
 from shoal.data.schema import Policy
@@ -80,6 +81,10 @@ class Output(BaseModel):
         of the original, and whoever knows that order (of admission, of the alphabet) finds people by it.
     guard_formulas
         In CSV and Excel, put an apostrophe before text that a spreadsheet would run as a formula.
+    copies
+        Tables to release, each made by the same plan with random numbers of its own and each proved: data-1, data-2 and
+        so on. What synthesis adds to the error of an estimate is seen between them (`shoal.combine`). They are all
+        about the same people, and together tell more than one does.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
@@ -87,6 +92,7 @@ class Output(BaseModel):
     format: Literal["csv", "parquet", "xlsx", "sav", "dta", "xpt"] = "csv"
     shuffle: bool = True
     guard_formulas: bool = False
+    copies: Annotated[int, Ge(1), Le(1000)] = 1
 
 
 NAMES_OR_STEPS = "method must be a list of names, as in [mdav, rank-swap], or a mapping from names to lists of steps"

@@ -173,6 +173,7 @@ EvidenceFile = TypedDict(
         "proved": bool,
         "release": dict[str, str],
         "records": int,
+        "copies": int,
         "promises": int,
         "requirements": list[Requirement],
         "measures": list[Figure],
@@ -276,6 +277,7 @@ def _of_both(release: Release) -> dict[str, Any]:
     return {
         "version": RECORD_VERSION,
         "records": len(release.table),
+        "copies": len(release.copies),
         "promises": len(release.requirements),
         "published exactly": account.exact,
         "proved": account.proved,
