@@ -16,7 +16,7 @@ LAYERS = """
     cli
     studio
     frontier
-    protect audit assess
+    protect audit assess exposure
     publish
     ledger
     report estimators combine

@@ -19,6 +19,7 @@ _HOMES = {
     "publish": "publish",
     "assess": "assess",
     "audit": "audit",
+    "exposure": "exposure",
     "Release": "release",
     "Plan": "plan",
     "Microdata": "data.microdata",

@@ -10,6 +10,7 @@ from shoal.data.microdata import Microdata as Microdata
 from shoal.data.partition import Partition as Partition
 from shoal.data.records import Records as Records
 from shoal.data.schema import Schema as Schema
+from shoal.exposure import exposure as exposure
 from shoal.files.tables import read as read
 from shoal.frontier import explore as explore
 from shoal.mask.bottom_code import BottomCode as BottomCode

@@ -1,8 +1,11 @@
 """Guesses come with reasons, and the text they make is a plan."""
 
+from datetime import date, timedelta
 from pathlib import Path
 
+import numpy as np
 import polars as pl
+import pytest
 
 import shoal
 from shoal.plan import Plan
@@ -57,7 +60,97 @@ def test_the_example_protected_by_its_guessed_plan(tmp_path: Path) -> None:
 def test_missing_values_are_left_to_the_person_with_the_choices() -> None:
     frame = pl.DataFrame({"age": [*range(29), None], "kind": ["f", None, "m"] * 10, "nothing": [None] * 30})
     reasons = {g.name: g for g in guess(frame)}
-    assert reasons["age"].reason.endswith("1 missing value: say missing: drop, impute or keep")
-    assert reasons["kind"].reason.endswith("10 missing values: say missing: drop, impute, category or keep")
+    assert reasons["age"].reason.endswith("missing values (1) are filled by the median")
+    assert reasons["kind"].reason.endswith("missing values (10) are a category of their own")
     assert (reasons["nothing"].role, reasons["nothing"].reason) == ("other", "no value at all; leave the column out")
     assert "2 different values" in reasons["kind"].reason  # a missing value is none
+
+
+def frames() -> dict[str, pl.DataFrame]:
+    rng = np.random.default_rng(1)
+    n = 200
+    words = [f"word {i}" for i in range(40)]
+    return {
+        "categories": pl.DataFrame(
+            {
+                "sex": rng.choice(["f", "m"], n),
+                "region": rng.choice(words, n),
+                "job": [["a", "b", None][i % 3] for i in range(n)],
+            }
+        ),
+        "codes": pl.DataFrame({name: rng.integers(1, 4, n) for name in ("sex", "urban", "educ")}),
+        "many categories": pl.DataFrame({f"answer{i}": rng.integers(1, 4, n) for i in range(20)}),
+        "measurements": pl.DataFrame({name: rng.normal(size=n) for name in ("turnover", "profit")}),
+        "gaps": pl.DataFrame(
+            {
+                "age": [None if i % 9 == 0 else i % 60 for i in range(n)],
+                "sex": ["f", None] * (n // 2),
+                "pay": [None if i % 7 == 0 else 1.5 * i for i in range(n)],
+            }
+        ),
+        "survey": pl.DataFrame(
+            {
+                "hhid": [i // 2 for i in range(n)],
+                "hhid2": [i // 3 for i in range(n)],
+                "stratum": ["north", "north", "south", "south"] * (n // 4),
+                "weight": 1 + rng.random(n),
+                "wgt": 2 + rng.random(n),
+                "age": rng.integers(18, 90, n),
+                "sex": rng.choice(["f", "m"], n),
+                "income": rng.lognormal(8, 1, n),
+            }
+        ),
+        "dates": pl.DataFrame({"birth": [date(1950, 1, 1) + timedelta(days=17 * i) for i in range(n)], "x": range(n)}),
+        "constant": pl.DataFrame({"a": [1] * n, "b": range(n)}),
+        "few records": pl.DataFrame({"age": [30, 40, 50], "sex": ["f", "m", "f"]}),
+    }
+
+
+@pytest.mark.parametrize("name", frames())
+def test_a_drafted_plan_runs_as_it_stands(name: str, tmp_path: Path) -> None:
+    frame = frames()[name]
+    (tmp_path / "plan.yaml").write_text(plan_text(frame, "table.csv"))
+    release = shoal.protect(frame, tmp_path / "plan.yaml", seed=1)
+    assert release.evidence.holds
+    assert len(release.data) == len(frame)
+    release.write(tmp_path / "out")
+
+
+def test_a_survey_has_one_weight_one_household_and_its_stratum() -> None:
+    roles = {g.name: g.role for g in guess(frames()["survey"])}
+    assert (roles["weight"], roles["wgt"]) == ("weight", "other")
+    assert (roles["hhid"], roles["hhid2"]) == ("household", "identifier")
+    assert roles["stratum"] == "stratum"
+
+
+def test_a_stratum_that_divides_households_is_none() -> None:
+    divided = frames()["survey"].with_columns(stratum=pl.Series(["north", "south"] * 100))
+    assert next(g for g in guess(divided) if g.name == "stratum").role == "other"
+
+
+def test_codes_with_labels_are_categories() -> None:
+    frame = pl.DataFrame({"region": range(50), "x": range(50)})
+    found = {g.name: g for g in guess(frame, labelled=["region"])}
+    assert found["region"].level == "nominal"
+    assert "its codes have labels" in found["region"].reason
+    assert found["x"].level == "continuous"
+
+
+@pytest.mark.parametrize(
+    ("source", "output"),
+    [("a.sav", "sav"), ("a.zsav", "sav"), ("A.DTA", "dta"), ("a.csv.gz", "csv"), ("a.xls", "xlsx"), ("a.txt", "csv")],
+)
+def test_what_is_written_is_what_was_read(source: str, output: str) -> None:
+    assert f"output: {{format: {output}}}" in plan_text(frames()["codes"], source)
+
+
+def test_categories_are_suppressed_and_measurements_averaged() -> None:
+    texts = {name: plan_text(frame, "t.csv") for name, frame in frames().items()}
+    assert "mask: suppress" in texts["categories"]
+    assert "{mask: recode, columns: [region], rare: 10, other: other}" in texts["categories"]
+    assert "partition: mdav" in texts["measurements"]
+    assert "partition: mdav" in texts["many categories"]
+
+
+def test_where_nothing_can_be_protected_the_plan_says_so() -> None:
+    assert "Nothing here can be protected" in plan_text(pl.DataFrame({"age": [30]}), "t.csv")

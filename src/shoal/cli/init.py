@@ -23,8 +23,11 @@ def init(terminal: Terminal, file: Path, reading: dict[str, Any]) -> None:
     """
     from shoal.plan.draft import guess, plan_text
 
-    frame = read(terminal, file, reading).frame
+    table = read(terminal, file, reading)
+    labelled = [name for name, labels in table.value_labels.items() if labels]
     if terminal.as_json:
-        terminal.result({g.name: {"role": g.role, "level": g.level, "reason": g.reason} for g in guess(frame)})
+        terminal.result(
+            {g.name: {"role": g.role, "level": g.level, "reason": g.reason} for g in guess(table.frame, labelled)}
+        )
     else:
-        click.echo(plan_text(frame, file.name), nl=False)
+        click.echo(plan_text(table.frame, file.name, labelled), nl=False)

@@ -2,6 +2,7 @@
 
 import json
 import re
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 
 import polars as pl
@@ -16,52 +17,115 @@ QUASI = re.compile(
 )
 WEIGHT = re.compile(r"(^|_)(weight|wgt|wt)s?($|_)|sampling_weight", re.I)
 HOUSEHOLD = re.compile(r"household|(^|_)hh?id|hhld", re.I)
+STRATUM = re.compile(r"^strat(um|a|e|ification)?s?($|_)|_strat(um|a)$", re.I)
 FEW_CODES = 20
-CATEGORY = {"nominal": ", category", "continuous": ""}
-"""Missing values can be a category of their own where there are categories."""
+K = 5
+"""Smallest group of a drafted plan."""
+MANY_KEYS = 12
+"""With more quasi-identifiers, suppression would leave little: the records are averaged instead."""
+KEPT = {"nominal": ("category", "are a category of their own"), "continuous": ("impute", "are filled by the median")}
+"""What a drafted plan does with missing values of quasi-identifiers, by level."""
+FORMATS = {
+    "parquet": "parquet",
+    "xlsx": "xlsx",
+    "xls": "xlsx",
+    **dict.fromkeys(("sav", "zsav", "por"), "sav"),
+    "dta": "dta",
+    **dict.fromkeys(("xpt", "sas7bdat"), "xpt"),
+}
+"""What is written for what was read; csv for all else."""
 NO_OTHER = "no column stands out as known to others, so this measurement may be; make it confidential if not"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Guess:
-    """A column's role and level, and why."""
+    """A column's role and level, what becomes of its missing values (empty where it has none), and why."""
 
     name: str
     role: str
     level: str
     reason: str
+    missing: str = ""
 
 
-def guess(frame: pl.DataFrame) -> list[Guess]:
-    """A guess for each column, in order."""
-    guesses = [_guess(column) for column in frame]
+def guess(frame: pl.DataFrame, labelled: Collection[str] = ()) -> list[Guess]:
+    """A guess for each column, in order.
+
+    Parameters
+    ----------
+    labelled
+        Columns whose codes have labels in the file: categories, whatever their numbers look like.
+    """
+    guesses = _one_of_a_kind([_guess(column, column.name in labelled) for column in frame])
+    household = next((g.name for g in guesses if g.role == "household"), None)
+    if household is not None:
+        guesses = [_unless_divided(one, frame, household) if one.role == "stratum" else one for one in guesses]
     if any(g.role == "quasi-identifier" for g in guesses):
         return guesses
     return [replace(g, role="quasi-identifier", reason=NO_OTHER) if g.role == "confidential" else g for g in guesses]
 
 
-def _guess(column: pl.Series) -> Guess:
+def _one_of_a_kind(guesses: Sequence[Guess]) -> list[Guess]:
+    """At most one weight and one household number: a table has no more."""
+    seen: set[str] = set()
+    kept = []
+    for one in guesses:
+        if one.role in seen:
+            reason = f"{one.reason}; a {one.role} already stands before it, and a table has one"
+            one = replace(one, role="identifier" if one.role == "household" else "other", reason=reason)
+        seen |= {one.role} & {"weight", "household"}
+        kept.append(one)
+    return kept
+
+
+def _unless_divided(stratum: Guess, frame: pl.DataFrame, household: str) -> Guess:
+    """A stratum holds whole households, and enough of them for a group."""
+    members = frame.select(household, stratum.name).unique()
+    fewest = int(members.group_by(stratum.name).len()["len"].to_numpy().min())
+    if len(members) == frame[household].n_unique() and fewest >= K:
+        return stratum
+    return replace(stratum, role="other", reason="named like a stratum, but households lie in several, or are few")
+
+
+def _guess(column: pl.Series, labelled: bool) -> Guess:
     n, missing = len(column), column.null_count()
     distinct = column.n_unique() - (missing > 0)
     if n and not distinct:
         return Guess(name=column.name, role="other", level="nominal", reason="no value at all; leave the column out")
     numeric = column.dtype.is_numeric()
-    level = "continuous" if column.dtype.is_temporal() or (numeric and distinct > FEW_CODES) else "nominal"
-    role, reason = _role(column.name, n, distinct, numeric, column.dtype.is_temporal())
+    measured = column.dtype.is_temporal() or (numeric and distinct > FEW_CODES)
+    level = "continuous" if measured and not labelled else "nominal"
+    role, reason = _role(column.name, n, distinct, numeric and not labelled, column.dtype.is_temporal())
+    if role == "other" and STRATUM.search(column.name) and _may_be_stratum(column):
+        role, reason = "stratum", "named like a stratum, and every stratum has enough records"
+    if labelled:
+        reason += "; its codes have labels"
     if role in ("identifier", "household"):
         level = "nominal"
     if role == "weight":
         level = "continuous"
-    if level == "nominal" and numeric and role not in ("identifier", "household"):
+    if level == "nominal" and numeric and not labelled and role not in ("identifier", "household"):
         reason += f"; a number with only {plural(distinct, 'different value')} looks like a code"
-    if missing and role not in ("identifier", "other"):
-        reason += f"; {plural(missing, 'missing value')}: say missing: drop, impute{CATEGORY[level]} or keep"
-    return Guess(name=column.name, role=role, level=level, reason=reason)
+    if not missing or role in ("identifier", "other"):
+        return Guess(name=column.name, role=role, level=level, reason=reason)
+    if role == "confidential":
+        policy, what = "keep", "stay missing"
+    else:
+        policy, what = KEPT[level]
+    reason += f"; missing values ({missing:,}) {what}"
+    return Guess(name=column.name, role=role, level=level, reason=reason, missing=policy)
+
+
+def _may_be_stratum(column: pl.Series) -> bool:
+    counts = column.value_counts()["count"].to_list()
+    return column.null_count() == 0 and min(counts, default=0) >= 2 * K
 
 
 def _role(name: str, n: int, distinct: int, numeric: bool, temporal: bool) -> tuple[str, str]:
     if WEIGHT.search(name) and numeric:
         return "weight", "named like a sampling weight"
+    if STRATUM.search(name):
+        return "other", "named like a stratum"
     if HOUSEHOLD.search(name) and distinct > n / 20:
         return "household", "named like a household number"
     if DIRECT.search(name) and distinct > 0.9 * n:
@@ -77,9 +141,25 @@ def _role(name: str, n: int, distinct: int, numeric: bool, temporal: bool) -> tu
     )
 
 
-def plan_text(frame: pl.DataFrame, source: str) -> str:
-    """A plan file with the guesses, the reason for each as a comment."""
-    guesses = guess(frame)
+def columns_of(frame: pl.DataFrame, labelled: Collection[str] = ()) -> dict[str, dict[str, str]]:
+    """The guesses as the section `columns` of a plan."""
+    return {
+        g.name: {"role": g.role, "level": g.level, **({"missing": g.missing} if g.missing else {})}
+        for g in guess(frame, labelled)
+    }
+
+
+def plan_text(frame: pl.DataFrame, source: str, labelled: Collection[str] = ()) -> str:
+    """A plan file that runs as it stands, the reason for each guess as a comment.
+
+    Parameters
+    ----------
+    source
+        Name of the file that was read; what is released is written in the same format.
+    labelled
+        As in `guess`.
+    """
+    guesses = guess(frame, labelled)
     wide = max((len(_key(g.name)) for g in guesses), default=0)
     lines = [
         f"# Guessed from {printable(source)} ({len(frame):,} records). Correct the roles before you trust a release:",
@@ -87,19 +167,36 @@ def plan_text(frame: pl.DataFrame, source: str) -> str:
         "columns:",
     ]
     for g in guesses:
-        body = f"{_key(g.name) + ':':<{wide + 1}} {{role: {g.role}, level: {g.level}}}"
+        more = f", missing: {g.missing}" if g.missing else ""
+        body = f"{_key(g.name) + ':':<{wide + 1}} {{role: {g.role}, level: {g.level}{more}}}"
         lines.append(f"  {body:<{wide + 52}} # {g.reason}")
-    return "\n".join(
-        [
-            *lines,
-            "steps:",
-            "  - {partition: mdav, k: 5, replace: centroid}",
+    ending = source.lower().removesuffix(".gz").rpartition(".")[2]
+    return "\n".join([*lines, *_done(frame, guesses), f"output: {{format: {FORMATS.get(ending, 'csv')}}}", ""])
+
+
+def _done(frame: pl.DataFrame, guesses: Sequence[Guess]) -> list[str]:
+    """Steps and requirements that suit the quasi-identifiers."""
+    keys = [g for g in guesses if g.role == "quasi-identifier"]
+    k = min(K, len(frame))
+    if not keys or k < 2:
+        return ["# Nothing here can be protected: no column that others may know, or too few records.", "steps: []"]
+    if len(keys) > MANY_KEYS or any(g.level == "continuous" for g in keys):
+        return [
+            "steps: # groups of similar records, in which everyone has the group's average",
+            f"  - {{partition: mdav, k: {k}, replace: centroid}}",
             "requirements:",
-            "  - {privacy: k-anonymity, k: 5}",
-            "output: {format: csv}",
-            "",
+            f"  - {{privacy: k-anonymity, k: {k}}}",
         ]
-    )
+    rare = max(2 * K, len(frame) // 100)
+    wide = [g.name for g in keys if frame[g.name].dtype == pl.String and frame[g.name].n_unique() > FEW_CODES]
+    recoded = [f"  - {{mask: recode, columns: [{_key(name)}], rare: {rare}, other: other}}" for name in wide]
+    return [
+        "steps: # rare categories put together, then as few cells taken out as will do",
+        *recoded,
+        f"  - {{mask: suppress, k: {k}}}",
+        "requirements:",
+        f"  - {{privacy: k-anonymity, k: {k}, missing: wildcard}}",
+    ]
 
 
 def _key(name: str) -> str:
