@@ -70,7 +70,8 @@ def audit(
         if private is None:
             _check_paired(before, released, plan)
     verdicts = judged(plan, released, before, partition, hidden)
-    verdicts += Constraints.parse(plan.constraints, released, released=True).check(released)
+    rules = Constraints.parse(plan.constraints, released, released=True).as_written(plan.schema.decimals)
+    verdicts += rules.check(released)
     if left := [name for name in released.names("identifier") if not plan.coded(released[name])]:
         verdicts.append(
             Verdict(

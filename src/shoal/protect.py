@@ -111,6 +111,7 @@ def _made(table: Any, plan: Plan, seed: int | None, stage: Stage | None, source:
         hidden=done.hidden,
         schema=public_schema(done.plan.schema, withheld),
         requirements=done.plan.requirements,
+        rules=done.plan.constraints,
         output=done.plan.output,
         rows=done.released.rows,
         fingerprint=done.finished.fingerprint(),

@@ -17,14 +17,16 @@ from typing import Any, Protocol
 import numpy as np
 import polars as pl
 
+from shoal.constraints import Constraints
 from shoal.data.microdata import Microdata
+from shoal.data.records import Records
 from shoal.errors import DataError, FileError, Refused, plural, quoted
 from shoal.files.atomic import atomic_directory, atomic_file, resolved
 from shoal.files.csv_text import escape_formulas
 from shoal.files.json_text import write_json
 from shoal.files.names import slug
 from shoal.files.tables import FOR_SPREADSHEETS, Table, lost_columns, read_table, write_table
-from shoal.judges.evidence import RECORD_VERSION
+from shoal.judges.evidence import RECORD_VERSION, Verdict
 from shoal.judges.table_pair import TablePair
 from shoal.plan import Plan
 from shoal.plan.lines import dump_yaml
@@ -237,12 +239,22 @@ def _prove_file(release: Release, path: Path) -> None:
             for model in release.requirements
             if not model.needs_original
         ]
+        + _rules_kept(release, finished)
     )
     if lost := lost_columns(_as_written(release), back):
         raise FileError(
             f"The format {path.suffix[1:]} does not keep {plural(len(lost), 'column')} as released: "
             f"{quoted(lost)}. Choose parquet{', or csv' * (path.suffix != '.csv')}."
         )
+
+
+def _rules_kept(release: Release, back: Records) -> list[Verdict]:
+    """What becomes of the rules with the numbers that the file gives back, in place of those that were written."""
+    records = release.table.encoded
+    numbers = [back[v.name] for v in records.variables if v.continuous and v.name in back and back[v.name].continuous]
+    records = records.with_variables(*(records[v.name].with_values(v.values) for v in numbers))
+    rules = Constraints.parse(release.rules, records, released=True)
+    return rules.as_written(release.schema.decimals).check(records)
 
 
 def _as_written(release: Release) -> pl.DataFrame:

@@ -119,8 +119,8 @@ class Release:
         The groups of the last partition step, by row of the release; private. None if there was none.
     hidden
         For each column that a step changed, the groups inside which it was replaced; private.
-    schema, requirements, output
-        What of the plan is needed to write the table and to prove the requirements on its file.
+    schema, requirements, rules, output
+        What of the plan is needed to write the table and to prove the requirements and the rules on its file.
     rows
         Shape (n',); the original's row of each released record; private.
     fingerprint
@@ -139,6 +139,7 @@ class Release:
     hidden: Mapping[str, Partition] = field(repr=False)
     schema: Schema = field(repr=False)
     requirements: tuple[Any, ...] = field(repr=False)
+    rules: tuple[str, ...] = field(repr=False)
     output: Output = field(repr=False)
     rows: Longs = field(repr=False)
     fingerprint: str = field(repr=False)

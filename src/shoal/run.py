@@ -72,7 +72,7 @@ class Outcome:
     def verdicts(self) -> list[Verdict]:
         self.tell("proving", 0.0)
         models = judged(self.plan, self.released, self.before, self.partition, self.hidden)
-        return models + self.constraints.check(self.released)
+        return models + self.constraints.as_written(self.plan.schema.decimals).check(self.released)
 
     def risk_before(self) -> tuple[Finding, ...]:
         """The cheap measures of risk, taken on the original as if it were released."""
@@ -212,8 +212,7 @@ def _finished(course: Course, plan: Plan, constraints: Constraints, rng: np.rand
     records = course.records
     if plan.constraints:
         change = constraints.repair(records)
-        decimals = {n: c.decimals for n, c in plan.schema.columns.items() if c.decimals is not None}
-        rounded = constraints.round(change.records, decimals)
+        rounded = constraints.on_bounds(constraints.round(change.records, plan.schema.decimals))
         moved = _moments_moved(records, rounded)
         course, records = course.with_account("constraints and rounding", {**change.facts, **moved}), rounded
     records = records.without(set(plan.schema.names("identifier")) - plan.pseudonyms)

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 
 import numpy as np
 
@@ -120,6 +120,40 @@ class Constraints:
             for rule in self.rules
         }
 
+    def as_written(self, decimals: Mapping[str, int]) -> "Constraints":
+        """The same rules for a finished table, judged as exactly as its cells are written.
+
+        What is computed is judged with a tolerance. What is written can be judged without: a bound of one column, and
+        sums of columns that are rounded to decimals, of which no sum comes nearer to another than a step.
+
+        Parameters
+        ----------
+        decimals
+            Of the columns that are rounded.
+        """
+        return replace(
+            self,
+            rules=tuple(
+                replace(rule, clauses=tuple(clause.as_written(decimals) for clause in rule.clauses))
+                for rule in self.rules
+            ),
+        )
+
+    def on_bounds(self, records: Records) -> Records:
+        """Numbers that rounding put past the bound of one column, though within the tolerance, put on the bound."""
+        for clause in self.as_written({})._clauses:
+            bound = clause.literals[0]
+            if not isinstance(bound, Linear) or bound.step > 0 or bound.relation == "<":
+                continue
+            view = View.of(records, clause.columns)
+            past = ~clause.holds(view, TOLERANCE) & bound.within(view.values, TOLERANCE)
+            if past.any():
+                name, factor = bound.terms[0]
+                variable = records[name]
+                on_it = np.where(past, float(bound.bound / factor), variable.values)
+                records = records.with_variables(variable.with_values(on_it))
+        return records
+
     def _lost(self, records: Records) -> Callable[[Rule], str]:
         """Why a rule cannot be judged on records; empty where it can."""
 
@@ -139,18 +173,9 @@ class Constraints:
         """One verdict a rule: how many records break it; a rule that cannot be judged does not hold."""
         verdicts = []
         lost = {rule.text: reason for rule in self.rules if (reason := self._lost(records)(rule))}
+        answer = partial(Verdict, required=0.0, influence=0, protects=False)
         for text, reason in lost.items():
-            verdicts.append(
-                Verdict(
-                    requirement=text,
-                    holds=False,
-                    required=0.0,
-                    achieved=None,
-                    sentence=reason,
-                    influence=0,
-                    protects=False,
-                )
-            )
+            verdicts.append(answer(requirement=text, holds=False, achieved=None, sentence=reason))
         judged = replace(self, rules=tuple(rule for rule in self.rules if rule.text not in lost))
         for text, broken in judged.violations(records, tolerance).items():
             count = int(broken.sum())
@@ -158,15 +183,12 @@ class Constraints:
             if count and not judged.violations(records, max(tolerance, SINGLE))[text].any():
                 sentence += _advice_on_digits(records, judged._columns_of(text))
             verdicts.append(
-                Verdict(
+                answer(
                     requirement=text,
                     holds=count == 0,
-                    required=0.0,
                     achieved=float(count),
                     sentence=sentence if count else f"All {len(records):,} records obey the rule {text!r}.",
                     facts=of_release({"records": len(records), "records that break it": count}),
-                    influence=0,
-                    protects=False,
                 )
             )
         return verdicts

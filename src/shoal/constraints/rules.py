@@ -5,6 +5,7 @@ either linear, a'x <= b, a'x == b or a'x < b over continuous columns, or members
 A clause that meets a missing value is not judged: nothing that is not there can break a rule.
 """
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime
@@ -37,17 +38,28 @@ Category = str | int | float | bool | None
 class Linear:
     """`sum of terms (relation) bound`, over continuous columns, in exact numbers.
 
-    `spread` is what the terms vary by in the original; it keeps the tolerance from vanishing near 0.
+    `spread` is what the terms vary by in the original; it keeps the tolerance from vanishing near 0. `step` is the
+    smallest excess other than 0 that cells can have, where they are decimals: no tolerance reaches so far.
     """
 
     terms: tuple[tuple[str, Fraction], ...]
     relation: Literal["==", "<=", "<"]
     bound: Fraction
     spread: float = 0.0
+    step: float = math.inf
 
     @property
     def columns(self) -> tuple[str, ...]:
         return tuple(name for name, _ in self.terms)
+
+    def as_written(self, decimals: Mapping[str, int]) -> "Linear":
+        """The same, judged as exactly as cells with so many decimals allow; a bound of one column, altogether."""
+        if len(self.terms) == 1 and abs(self.terms[0][1]) == 1:
+            return replace(self, step=0.0)
+        if not all(name in decimals for name in self.columns):
+            return self
+        shares = [factor / 10 ** decimals[name] for name, factor in self.terms]
+        return replace(self, step=1 / math.lcm(*(share.denominator for share in (*shares, self.bound))))
 
     def excess(self, values: Mapping[str, Floats]) -> tuple[Floats, Floats]:
         """Shape (n,) twice: left side less bound, and the size of the terms that went into it."""
@@ -60,9 +72,13 @@ class Linear:
             size += np.abs(term)
         return total, size
 
+    def within(self, values: Mapping[str, Floats], tolerance: float) -> Bools:
+        """Shape (n,); whether it holds if the whole tolerance is allowed."""
+        return replace(self, step=math.inf).holds(values, tolerance)
+
     def holds(self, values: Mapping[str, Floats], tolerance: float) -> Bools:
         excess, size = self.excess(values)
-        slack = tolerance * (size + self.spread)
+        slack = np.minimum(tolerance * (size + self.spread), self.step / 4)
         if self.relation == "==":
             return np.asarray(np.abs(excess) <= slack)
         return np.asarray(excess < -slack if self.relation == "<" else excess <= slack)
@@ -70,7 +86,7 @@ class Linear:
     def negations(self) -> tuple["Linear", ...]:
         """What holds where this does not: one of them."""
         turned = tuple((name, -factor) for name, factor in self.terms)
-        above = Linear(turned, "<=" if self.relation == "<" else "<", -self.bound, self.spread)
+        above = replace(self, terms=turned, relation="<=" if self.relation == "<" else "<", bound=-self.bound)
         return (above, replace(self, relation="<")) if self.relation == "==" else (above,)
 
 
@@ -90,6 +106,9 @@ class Member:
         """Shape (m,); which of the known categories satisfy it."""
         return np.array([(category in self.categories) != self.negated for category in known], dtype=bool)
 
+    def as_written(self, decimals: Mapping[str, int]) -> "Member":
+        return self
+
     def negations(self) -> tuple["Member", ...]:
         return (replace(self, negated=not self.negated),)
 
@@ -107,6 +126,9 @@ class Clause:
     @cached_property
     def columns(self) -> tuple[str, ...]:
         return tuple(dict.fromkeys(name for literal in self.literals for name in literal.columns))
+
+    def as_written(self, decimals: Mapping[str, int]) -> "Clause":
+        return replace(self, literals=tuple(literal.as_written(decimals) for literal in self.literals))
 
     def literals_hold(self, view: "View", tolerance: float) -> Bools:
         """Shape (literals, n)."""

@@ -205,6 +205,11 @@ class Schema(RootModel[dict[str, Column]]):
     def names(self, *roles: str) -> tuple[str, ...]:
         return tuple(name for name, column in self.columns.items() if column.role in roles)
 
+    @property
+    def decimals(self) -> dict[str, int]:
+        """Of the columns that are rounded."""
+        return {name: column.decimals for name, column in self.columns.items() if column.decimals is not None}
+
     def check_covers(self, present: Iterable[str]) -> None:
         """Every column of the table is classified, and every classified column is in the table."""
         there = list(present)

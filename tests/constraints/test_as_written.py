@@ -1,0 +1,77 @@
+"""Rules are judged on the file, as exactly as its cells are written."""
+
+from decimal import Decimal
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import pytest
+
+import shoal
+from shoal.constraints import Constraints
+from shoal.data.records import Records
+from shoal.errors import Refused
+
+
+def holding(a: list[float], b: list[float], total: list[float]) -> Records:
+    return Records.from_array(np.array([a, b, total]).T, names=["a", "b", "total"])
+
+
+def test_single_precision_is_written_with_fewer_digits(tmp_path: Path) -> None:
+    """0.7 in single precision is 0.69999998808, below the bound; the file says 0.7, which is above it."""
+    frame = pl.DataFrame({"x": pl.Series([0.5, 0.7], dtype=pl.Float32)})
+    said = {"columns": {"x": "other"}, "constraints": ["x <= 0.69999999"], "output": {"format": "csv"}}
+    release = shoal.protect(frame, said, seed=1)
+    with pytest.raises(Refused, match=r"1 record breaks the rule 'x <= 0\.69999999'"):
+        release.write(tmp_path / "out")
+    assert not list(tmp_path.iterdir())
+    said["output"] = {"format": "parquet"}
+    shoal.protect(frame, said, seed=1).write(tmp_path / "out")
+
+
+def test_a_bound_of_one_column_has_no_tolerance() -> None:
+    rules = Constraints.parse(["a >= 0"], holding([1.0, 900.0], [0, 0], [0, 0]))
+    past = holding([-9.9e-14, 900.0], [0, 0], [0, 0])
+    assert rules.check(past)[0].holds
+    assert not rules.as_written({}).check(past)[0].holds
+    assert rules.on_bounds(past)["a"].values.tolist() == [0.0, 900.0]
+
+
+def test_what_rounding_put_past_a_bound_is_put_on_it_and_nothing_else() -> None:
+    rules = Constraints.parse(["b >= 5 -> a <= 0.3", "a + b == total"], holding([0.1, 0.2], [5, 6], [5.1, 6.2]))
+    past = holding([0.1 + 0.2, 0.1 + 0.2, 0.7], [5, 4, 5], [5.3, 4.3, 5.7])
+    assert rules.on_bounds(past)["a"].values.tolist() == [0.3, 0.1 + 0.2, 0.7]
+
+
+def test_sums_of_decimals_are_exact_however_large() -> None:
+    """Cents of hundreds of millions: a cent is less than the tolerance for what is computed."""
+    table = holding([123456789.01, 1.0], [987654321.02, 2.0], [1111111110.04, 3.0])
+    rules = Constraints.parse(["a + b == total"], table)
+    assert rules.check(table)[0].holds
+    cents = dict.fromkeys(("a", "b", "total"), 2)
+    assert not rules.as_written(cents).check(table)[0].holds
+    right = holding([123456789.01, 1.0], [987654321.02, 2.0], [1111111110.03, 3.0])
+    assert rules.as_written(cents).check(right)[0].holds
+    assert rules.as_written({"a": 2}).check(table)[0].holds  # whose other columns are not rounded
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_noise_under_rules_is_written_as_promised(seed: int, tmp_path: Path) -> None:
+    """The cells of the file, read as decimals by Python alone, obey every rule to the last digit."""
+    rng = np.random.default_rng(seed)
+    a, b = rng.integers(0, 50000, 60) / 100, rng.integers(0, 50000, 60) / 100
+    b = np.maximum(b, 0.1)
+    frame = pl.DataFrame({"a": a, "b": b, "total": np.round(a + b, 2)})
+    cents = {name: {"role": "other", "decimals": 2} for name in frame.columns}
+    said = {
+        "columns": cents,
+        "steps": [{"mask": "noise", "variance": 2.0, "columns": ["a", "b"]}],
+        "constraints": ["a + b == total", "a >= 0", "b >= 0.1", "a <= 500"],
+        "output": {"format": "csv"},
+    }
+    out = shoal.protect(frame, said, seed=seed).write(tmp_path / "out")
+    for line in (out / "release" / "data.csv").read_text().splitlines()[1:]:
+        x, y, total = map(Decimal, line.split(","))
+        assert x + y == total
+        assert 0 <= x <= 500
+        assert y >= Decimal("0.1")
