@@ -146,6 +146,10 @@ def _sections(docstring: str | None) -> tuple[str, dict[str, str], str]:
     return text, {names: meaning.rstrip("\n") for names, meaning in entries}, "\n\n".join(sections[1:])
 
 
+LARGEST_NUMBER = 1 << 63
+"""What integers of the kernels do not hold."""
+
+
 def _check_on_construction(cls: type[Any], name: str) -> None:
     plain = cls.__init__
 
@@ -157,6 +161,8 @@ def _check_on_construction(cls: type[Any], name: str) -> None:
         for key, value in kwargs.items():
             if isinstance(value, bool) and not _takes_truth(cls, key):
                 raise ParameterError(f"{name}: {key} must not be true or false; got {value}.")
+            if isinstance(value, int) and abs(value) >= LARGEST_NUMBER:
+                raise ParameterError(f"{name}: {key} must be below 2^63.")
         try:
             plain(self, **kwargs)
         except ValidationError as error:

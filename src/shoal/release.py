@@ -20,6 +20,9 @@ from shoal.kernels.arrays import Longs
 from shoal.plan import Output
 from shoal.step_result import StepAccount
 
+LEAST_SEED = 1 << 64
+"""Smaller seeds can be tried one by one until a release comes out again."""
+
 OF = "group of "
 """What comes before a column's name where its groups are written."""
 

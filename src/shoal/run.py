@@ -19,7 +19,7 @@ from shoal.data.microdata import Microdata
 from shoal.data.partition import Partition, meet
 from shoal.data.records import Records
 from shoal.data.schema import Role
-from shoal.errors import DataError, ParameterError, PlanError
+from shoal.errors import DataError, ParameterError, PlanError, Refused
 from shoal.facts import Facts, Figure, losses
 from shoal.judges.base import Measure
 from shoal.judges.evidence import Finding, Verdict
@@ -180,6 +180,10 @@ def _after_step(course: Course, step: Step, plan: Plan, rng: np.random.Generator
         _refuse_shared_cells(step.name, columns, plan, course.changed)
     result = step.carry_out(course.records, columns, rng, lambda fraction: tell(step.name, fraction))
     tell(step.name, 1.0)
+    if not len(result.records):
+        raise Refused(
+            f"Nothing was released. The step {step.name} left no record. Let it ask for less, or leave it out."
+        )
     course = replace(course, records=result.records, results=(*course.results, result))
     return course.with_account(step.name, result.facts, columns)
 

@@ -53,7 +53,7 @@ def test_key_file(tmp_path):
     path.chmod(0o644)
     with pytest.raises(InputError, match="must be readable by its owner only; run: chmod 600"):
         coded(["a"], key_file=str(path))
-    with pytest.raises(InputError, match=r"cannot be read \(FileNotFoundError\)"):
+    with pytest.raises(InputError, match=r"cannot be read \(No such file or directory\)"):
         coded(["a"], key_file=str(tmp_path / "none"))
 
 

@@ -22,6 +22,12 @@ def main() -> None:
     except ShoalError as error:
         click.echo(printable(f"shoal: {error}", keep="\n"), err=True)
         sys.exit(error.exit_status)
+    except MemoryError:
+        click.echo(
+            "shoal: memory is exhausted; nothing was changed. Use a machine with more of it, or fewer columns.",
+            err=True,
+        )
+        sys.exit(1)
     except OSError as error:
         named = f" '{error.filename}'" if error.filename else ""
         click.echo(

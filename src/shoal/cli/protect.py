@@ -57,6 +57,13 @@ def protect(
         f"Read {data.name}: {plural(len(table.frame), 'record')}, {plural(table.frame.width, 'column')} "
         f"({table.described})."
     )
+    from shoal.release import LEAST_SEED
+
+    if seed is not None and seed < LEAST_SEED:
+        terminal.note(
+            "The seed is so small that others can try all like it, and with the right one undo random masking and the "
+            "order of the records. Leave it out but for tests."
+        )
     source = {"file": data.name, "sha256": digest, "read as": table.described, "notes": list(table.notes.values())}
     frontier = _explored(exploration, plan) if exploration else None
     with terminal.progress() as stage:

@@ -9,7 +9,11 @@ from typing import Any
 import click
 
 from shoal.cli.terminal import Terminal
+from shoal.data.text_files import read_text
 from shoal.errors import FileError
+
+LARGEST_RECORD = 1 << 30
+"""Bytes of a record of a run: it has a figure for every column, and columns can be many."""
 
 FILE = click.Path(path_type=Path)
 DOUBTED = ("quasi-identifier", "confidential", "other", "weight")
@@ -55,7 +59,7 @@ def read(terminal: Terminal, path: Path, reading: Mapping[str, Any], plan: Any =
 def json_of(path: Path, what: str, keys: Collection[str]) -> dict[str, Any]:
     """A mapping with some keys from a JSON file."""
     try:
-        content = json.loads(path.read_text(encoding="utf-8"))
+        content = json.loads(read_text(path, "File", largest=LARGEST_RECORD))
         if not isinstance(content, dict) or not set(keys) <= content.keys():
             raise ValueError
         return content

@@ -17,11 +17,16 @@ from typing import Any, Self
 import narwhals.stable.v2 as nw
 import numpy as np
 
-from shoal.errors import FileError, SchemaError, plural
+from shoal.data.text_files import read_text
+from shoal.errors import SchemaError, plural
 from shoal.kernels.arrays import Floats, Ints
 
 ROUNDING = 1e-12
 """Share of a ratio by which rounding may have moved it off a whole number."""
+
+
+MOST_LEVELS = 100
+"""Levels of a hierarchy; those in use have less than ten."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +51,8 @@ class Hierarchy:
                 f"Every row of a hierarchy must have the same number of levels, 2 or more; got rows with "
                 f"{', '.join(str(length) for length in sorted(lengths))} levels."
             )
+        if max(lengths) > MOST_LEVELS:
+            raise SchemaError(f"A hierarchy may have {MOST_LEVELS} levels; got {max(lengths)}. Take some out.")
         if len({path[-1] for path in self.paths}) > 1:
             object.__setattr__(self, "paths", tuple((*path, "*") for path in self.paths))
         object.__setattr__(self, "_row", {path[0]: i for i, path in enumerate(self.paths)})
@@ -82,10 +89,7 @@ class Hierarchy:
     @classmethod
     def from_csv(cls, path: str | Path) -> Self:
         """Read an ARX-style file: one row per leaf, level 0 first, separated by `;` or `,`, no header."""
-        try:
-            text = Path(path).read_text(encoding="utf-8-sig")
-        except (OSError, UnicodeDecodeError) as error:
-            raise FileError(f"Hierarchy file '{path}' cannot be read ({type(error).__name__}).") from None
+        text = read_text(path, "Hierarchy file", "utf-8-sig")
         delimiter = ";" if text.split("\n", 1)[0].count(";") >= text.split("\n", 1)[0].count(",") else ","
         rows = [tuple(cell.strip() for cell in row) for row in csv.reader(text.splitlines(), delimiter=delimiter)]
         return cls(tuple(row for row in rows if any(row)))

@@ -199,6 +199,8 @@ def _as_released(series: nw.Series[Any], column: Column) -> Column:
     level = column.level
     if not numeric and (level == "continuous" or (level is None and series.dtype == nw.String)):
         level = "nominal" if column.order is None else "ordinal"
+    if level is None and column.hierarchy is not None:  # as it was read, whatever is left of the hierarchy
+        level = "nominal"
     order = column.order
     if order is not None and not set(series.drop_nulls().unique().to_list()) <= set(order):
         level, order = "nominal", None

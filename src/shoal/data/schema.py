@@ -3,6 +3,7 @@
 No column has a role by default: one that nobody classified is an error that lists it.
 """
 
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self, get_args
@@ -174,7 +175,7 @@ class Schema(RootModel[dict[str, Column]]):
         if not isinstance(value, Mapping):
             return value
         names = [str(name) for name in value]
-        if again := sorted({name for name in names if names.count(name) > 1}):
+        if again := sorted(name for name, times in Counter(names).items() if times > 1):
             raise ValueError(f"column '{again[0]}' occurs more than once, as a number and as text")
         return dict(zip(names, value.values()))
 
@@ -213,7 +214,8 @@ class Schema(RootModel[dict[str, Column]]):
     def check_covers(self, present: Iterable[str]) -> None:
         """Every column of the table is classified, and every classified column is in the table."""
         there = list(present)
-        absent = [name for name in self.columns if name not in there]
+        present = set(there)
+        absent = [name for name in self.columns if name not in present]
         if unclassified := [name for name in there if name not in self.columns]:
             stray = f" The plan has {quoted(absent)}, which the table has not." if absent else ""
             raise SchemaError(

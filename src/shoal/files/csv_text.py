@@ -5,6 +5,7 @@ import csv
 import gzip
 import re
 import zlib
+from collections import Counter
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from io import BytesIO, StringIO
@@ -100,7 +101,7 @@ def _names(text: str, delimiter: str, path: Path) -> list[str]:
             f"Column {names.index('') + 1 if names else 1} of file '{path}' has no name (R writes row "
             f"numbers into such a column). Name it in the header row, or take it out."
         )
-    if repeated := sorted({name for name in names if names.count(name) > 1}):
+    if repeated := sorted(name for name, times in Counter(names).items() if times > 1):
         raise DataError(not_unique(repeated))
     return names
 

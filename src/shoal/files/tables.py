@@ -2,9 +2,10 @@
 
 import os
 import warnings
+from collections import Counter
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
-from datetime import datetime, time
+from datetime import time
 from io import BytesIO
 from pathlib import Path
 from typing import Any
@@ -14,6 +15,7 @@ import polars as pl
 
 from shoal.errors import DataError, FileError, InputError, MissingDependency, not_unique, quoted, unknown
 from shoal.files.atomic import atomic_file
+from shoal.files.clock import NO_TIME, stop_clock
 from shoal.files.csv_text import doubts, escape_formulas, read_csv, write_csv
 from shoal.files.residue import refuse_residue
 
@@ -110,7 +112,7 @@ def read_table(
             ) from None
     else:
         raise FileError(unknown("kind of file", ending, ["csv", "csv.gz", "tsv", *READERS]))
-    if repeated := sorted({n for n in table.frame.columns if table.frame.columns.count(n) > 1}):
+    if repeated := sorted(name for name, times in Counter(table.frame.columns).items() if times > 1):
         raise DataError(not_unique(repeated))
     return table
 
@@ -218,8 +220,8 @@ READERS: dict[str, Callable[[Path, Reading], Table]] = {
 }
 
 
-NO_TIME = datetime(1980, 1, 1)
-"""What an Excel file says of when it was made: the same for the same table."""
+USUAL = (pl.String, pl.Boolean, pl.Date, pl.Categorical, pl.Enum)
+"""Types beside numbers that every format holds."""
 
 FOR_SPREADSHEETS = ("csv", "xlsx")
 """Formats in which text can be taken for a formula."""
@@ -236,6 +238,8 @@ def write_table(table: Table, path: str | Path, *, guard_formulas: bool = False)
     if ending not in WRITERS:
         raise FileError(unknown("kind of file to write", ending, WRITERS))
     refuse_residue(table.frame, table.value_labels, ending)
+    if ending != "parquet" and any(column.dtype == pl.Duration for column in table.frame):
+        raise _unheld(table.frame.select(c.name for c in table.frame if c.dtype == pl.Duration), ending)
     with atomic_file(path) as temporary:
         named = temporary.with_suffix(path.suffix)
         try:
@@ -246,13 +250,20 @@ def write_table(table: Table, path: str | Path, *, guard_formulas: bool = False)
         except (pl.exceptions.PolarsError, TypeError, ValueError) as error:
             if "(os error " in str(error):  # polars wraps what the system says
                 raise OSError(str(error)) from None
-            kinds = ", ".join(sorted({str(c.dtype) for c in table.frame}))
-            raise FileError(
-                f"The format {ending} cannot hold a column of the table (its columns are of the types "
-                f"{kinds}). Choose parquet, or convert the column."
-            ) from None
+            raise _unheld(table.frame, ending) from None
         finally:
             named.unlink(missing_ok=True)
+
+
+def _unheld(frame: pl.DataFrame, ending: str) -> FileError:
+    """The error for columns of types that a format lacks: the rarer types, if there are any."""
+    rare = {c.name: c.dtype for c in frame if not (c.dtype.is_float() or c.dtype.is_integer() or c.dtype in USUAL)}
+    named = rare or {column.name: column.dtype for column in frame}
+    kinds = ", ".join(sorted({str(kind) for kind in named.values()}))
+    return FileError(
+        f"The format {ending} cannot hold a column of the table, which is one of {quoted(named)} (of the types "
+        f"{kinds}). Choose parquet, or convert the column."
+    )
 
 
 def _write_csv(table: Table, path: Path, guard: bool) -> None:
@@ -288,6 +299,8 @@ def _write_statistical(table: Table, path: Path, guard: bool) -> None:
     for column in table.frame:
         if column.dtype in (pl.Categorical, pl.Enum):
             column = column.cast(pl.String)
+        if column.dtype.is_numeric() and column.null_count():  # numbers of these formats are double anyway
+            column = column.cast(pl.Float64).fill_null(float("nan"))
         plain = column.null_count() or column.dtype.is_temporal()
         columns[column.name] = pd.Series(column.to_list(), dtype=object) if plain else column.to_numpy()
     frame = pd.DataFrame(columns)
@@ -311,6 +324,7 @@ def _write_with(pyreadstat: Any, frame: Any, path: Path, labels: list[str], valu
         pyreadstat.write_dta(frame, str(path), column_labels=labels, variable_value_labels=values)
     else:
         pyreadstat.write_xport(frame, str(path), column_labels=labels, file_format_version=8)
+    stop_clock(path, ending)
 
 
 WRITERS: dict[str, Callable[[Table, Path, bool], None]] = {
@@ -330,8 +344,15 @@ def lost_columns(written: pl.DataFrame, back: pl.DataFrame) -> list[str]:
     without missing text give empty text back.
     """
     return [
-        column.name for column in written if column.name not in back.columns or not _equal(column, back[column.name])
+        column.name for column in written if column.name not in back.columns or not _kept(column, back[column.name])
     ]
+
+
+def _kept(one: pl.Series, other: pl.Series) -> bool:
+    try:
+        return _equal(one, other)
+    except pl.exceptions.PolarsError:  # cells of types that have nothing in common
+        return False
 
 
 def _equal(one: pl.Series, other: pl.Series) -> bool:

@@ -15,6 +15,7 @@ from annotated_types import Ge, Le
 
 from shoal.data.partition import Progress
 from shoal.data.records import Records
+from shoal.data.text_files import read_text
 from shoal.data.variable import Variable
 from shoal.errors import DataError, FileError, ParameterError
 from shoal.kernels.arrays import ints
@@ -93,11 +94,10 @@ class Pseudonymise(Mask):
             return rng.bytes(32)
         path = Path(self.key_file)
         try:
-            text = path.read_text(encoding="ascii")
-        except (OSError, UnicodeDecodeError) as error:
+            text = read_text(path, "Key file", "ascii")
+        except FileError as error:
             raise FileError(
-                f"Key file '{path}' cannot be read ({type(error).__name__}). Make one: python -c \"import "
-                f'secrets; print(secrets.token_hex(32))" > {path}'
+                f'{error} Make one: python -c "import secrets; print(secrets.token_hex(32))" > {path}'
             ) from None
         if os.name == "posix" and path.stat().st_mode & (stat.S_IRWXG | stat.S_IRWXO):
             raise FileError(f"Key file '{path}' must be readable by its owner only; run: chmod 600 {path}")

@@ -5,7 +5,11 @@ from io import StringIO
 from pathlib import Path
 from typing import Any
 
-from shoal.errors import PlanError
+from shoal.data.text_files import read_text
+from shoal.errors import FileError, PlanError
+
+DEEPEST = 120
+"""Levels of a plan: those of a hierarchy, and some above it."""
 
 LARGEST = 1_000_000
 """Entries of a plan, references (&, *) written out."""
@@ -40,17 +44,45 @@ def load_yaml(path: str | Path) -> Any:
     from ruamel.yaml.error import YAMLError
 
     try:
-        content = _yaml().load(Path(path).read_text(encoding="utf-8"))
+        content = _yaml().load(read_text(path, "Plan"))
         _check_size(content, path)
+        check_nesting(content, f"Plan '{path}'")
         return content
-    except (OSError, UnicodeDecodeError) as error:
-        why = getattr(error, "strerror", None) or "it is no UTF-8 text"
-        raise PlanError(f"Plan '{path}' cannot be read ({why}). Check the path.") from None
+    except PlanError:
+        raise
+    except FileError as error:
+        raise PlanError(str(error)) from None
+    except RecursionError:
+        raise PlanError(_too_deep(f"Plan '{path}'")) from None
+    except ValueError:  # Python reads no integer of more than 4,300 digits
+        raise PlanError(f"Plan '{path}': a number has more digits than any has. Correct it.") from None
     except YAMLError as error:
         mark = getattr(error, "problem_mark", None)
         where = f", line {mark.line + 1}" if mark else ""
         problem = str(getattr(error, "problem", None) or "no valid YAML").partition(" with value")[0]
         raise PlanError(f"Plan '{path}'{where}: {problem}. Check indentation, colons and brackets.") from None
+
+
+def _too_deep(source: str) -> str:
+    return f"{source}: its brackets and indents are nested more than {DEEPEST} deep. Write it flatter."
+
+
+def check_nesting(content: Any, source: str) -> None:
+    """Refuse what is nested deeper than any plan, before anything that goes down into it.
+
+    Raises
+    ------
+    PlanError
+        If it is.
+    """
+    level, seen = [content] if isinstance(content, (Mapping, list, tuple)) else [], set[int]()
+    for _ in range(DEEPEST):
+        below = [v for one in level for v in (one.values() if isinstance(one, Mapping) else one)]
+        level = [v for v in below if isinstance(v, (Mapping, list, tuple)) and id(v) not in seen]
+        seen |= {id(v) for v in level}
+        if not level:
+            return
+    raise PlanError(_too_deep(source))
 
 
 def _check_size(content: Any, path: str | Path) -> None:

@@ -30,7 +30,7 @@ from shoal.data.variable import Variable
 from shoal.errors import Mistake, PlanError, plural, unknown
 from shoal.methods import registered, spec_of
 from shoal.plan.files import with_files
-from shoal.plan.lines import dump_yaml, load_yaml, plain
+from shoal.plan.lines import check_nesting, dump_yaml, load_yaml, plain
 from shoal.plan.mistakes import NO_COLUMNS, in_words
 from shoal.plan.named import NamedBy, read_method, read_step
 from shoal.plan.sections import About, EditRules, Exploration, Output
@@ -248,6 +248,7 @@ def _read(sections: Any, source: str, folder: Path) -> Plan:
     """A plan from its sections; where they know lines and columns, mistakes are told with them."""
     if not isinstance(sections, Mapping):
         raise PlanError(f"{source}: a plan is a mapping with the sections {', '.join(SECTIONS)}.")
+    check_nesting(sections, source)
     columns = sections.get("columns")
     context = {"columns": [str(name) for name in columns]} if isinstance(columns, Mapping) else None
     try:

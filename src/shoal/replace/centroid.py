@@ -11,8 +11,8 @@ from shoal.data.hierarchy import Hierarchy
 from shoal.data.partition import Partition, Progress
 from shoal.data.records import Records
 from shoal.data.variable import Variable
-from shoal.errors import DataError
-from shoal.kernels.arrays import Floats, Ints, ints
+from shoal.errors import DataError, plural
+from shoal.kernels.arrays import Floats, Ints
 from shoal.methods import method
 from shoal.replace.base import Replacement
 from shoal.step_result import StepResult
@@ -67,9 +67,15 @@ class Centroid(Replacement):
                 return variable.with_values(_medians(variable.values, partition, midpoint=True))
             means = partition.means(variable.values[:, None], weights)[:, 0]
             return variable.with_values(means[partition.labels])
+        ancestors = variable.hierarchy is not None and self.ancestors and None not in variable.categories
+        if (variable.level == "ordinal" or ancestors) and (missing := int(variable.missing.sum())):
+            raise DataError(
+                f"Column '{variable.name}' has {plural(missing, 'missing value')}; a median or an ancestor needs "
+                f"complete columns. Set missing: drop or impute for it."
+            )
         if variable.level == "ordinal":
             return variable.with_values(_medians(variable.values, partition, midpoint=False))
-        if variable.hierarchy is not None and self.ancestors and None not in variable.categories:
+        if variable.hierarchy is not None and ancestors:
             return _ancestors(variable, variable.hierarchy, partition)
         return variable.with_values(_modes(variable, partition, weights)[partition.labels])
 
@@ -86,18 +92,23 @@ def _medians(values: NDArray[Any], partition: Partition, *, midpoint: bool) -> N
 
 
 def _modes(variable: Variable, partition: Partition, weights: Floats | None) -> Ints:
-    """Most frequent code of each group; ties go to the category more frequent overall, then the first."""
-    m = len(variable.categories)
-    overall = np.bincount(variable.values, minlength=m)
+    """Most frequent code of each group; ties go to the category more frequent overall, then the first.
+
+    Missing cells do not count; a group that has no others is missing, -1.
+    """
+    m, known = len(variable.categories), variable.values >= 0
+    overall = np.bincount(variable.values[known], minlength=m)
     rank = np.empty(m, dtype=np.int64)
     rank[np.lexsort((np.arange(m), -overall))] = np.arange(m)
-    cells = partition.labels.astype(np.int64) * m + rank[variable.values]
+    cells = partition.labels[known].astype(np.int64) * m + rank[variable.values[known]]
     held, where = np.unique(cells, return_inverse=True)
-    counts = np.bincount(where, weights=weights)
+    counts = np.bincount(where, weights=None if weights is None else weights[known])
     groups = held // m
     best = np.lexsort((held % m, -counts, groups))
-    first = best[np.searchsorted(groups[best], np.arange(partition.n_groups))]
-    return ints(np.argsort(rank)[held[first] % m])
+    some, first = np.unique(groups[best], return_index=True)
+    modes = np.full(partition.n_groups, -1, dtype=np.int32)
+    modes[some] = np.argsort(rank)[held[best[first]] % m]
+    return modes
 
 
 def _ancestors(variable: Variable, hierarchy: Hierarchy, partition: Partition) -> Variable:

@@ -9,6 +9,7 @@ from typing import Any
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from shoal.methods import registered
+from shoal.release import LEAST_SEED
 from shoal.report.charts import drawn
 from shoal.report.forms import figure, is_bound
 from shoal.report.frontier_plot import along_frontier, frontier_plot
@@ -44,6 +45,7 @@ def page(content: Mapping[str, Any]) -> str:
         "page.html",
         content=content,
         private=private,
+        seed_is_small=private is not None and int(private["seed"]) < LEAST_SEED,
         protections=[v for v in content["requirements"] if v["protects"]],
         rules=[v for v in content["requirements"] if not v["protects"]],
         risks=[(f, kinds[f["measure"]][1]) for f in measured if kinds[f["measure"]][0] == "risk"],
