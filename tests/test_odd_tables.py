@@ -48,13 +48,17 @@ def test_centroids_of_a_nominal_column_with_missing_cells() -> None:
 def test_numbers_whose_intervals_are_not_generalised(steps: list[Any], tmp_path: Path) -> None:
     columns = ROLES | {"a": {"role": "quasi-identifier", "hierarchy": {"intervals": [2, 4]}}}
     plan = {"columns": columns, "steps": steps, "output": {"shuffle": False}}
-    out = shoal.protect(TABLE, plan, seed=1).write(tmp_path / "out")
+    out = shoal.protect(TABLE, plan, seed=1).write(tmp_path / "out", unproved=True)
     assert pl.read_csv(out / "release" / "data.csv")["a"].to_list() == TABLE["a"].to_list()
 
 
 def protected(column: pl.Series, ending: str, out: Path) -> Path:
     plan = {"columns": ROLES | {"d": "other"}, "output": {"format": ending, "shuffle": False}}
-    return shoal.protect(TABLE.with_columns(d=column), plan, seed=1).write(out) / "release" / f"data.{ending}"
+    return (
+        shoal.protect(TABLE.with_columns(d=column), plan, seed=1).write(out, unproved=True)
+        / "release"
+        / f"data.{ending}"
+    )
 
 
 @pytest.mark.parametrize("ending", FORMATS)
@@ -90,7 +94,7 @@ def test_no_clock_goes_into_a_file(ending: str, tmp_path: Path) -> None:
     plan = {"columns": ROLES, "output": {"format": ending}}
     digests = set()
     for number in range(2):
-        out = shoal.protect(TABLE, plan, seed=1).write(tmp_path / str(number))
+        out = shoal.protect(TABLE, plan, seed=1).write(tmp_path / str(number), unproved=True)
         digests.add(hashlib.sha256((out / "release" / f"data.{ending}").read_bytes()).hexdigest())
         if number == 0:
             pause()
@@ -108,7 +112,7 @@ def pause() -> None:
 
 def test_a_small_seed_is_named_in_the_private_report(tmp_path: Path) -> None:
     for seed, named in ((7, True), (2**64 - 1, True), (2**64, False), (None, False)):
-        out = shoal.protect(TABLE, {"columns": ROLES}, seed=seed).write(tmp_path / str(seed))
+        out = shoal.protect(TABLE, {"columns": ROLES}, seed=seed).write(tmp_path / str(seed), unproved=True)
         assert ("seed is so small" in (out / "private" / "report.html").read_text()) is named
         assert "seed is so small" not in (out / "release" / "report.html").read_text()
 
