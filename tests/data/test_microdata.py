@@ -270,3 +270,9 @@ def test_a_column_described_wrongly_is_a_schema_error():
     assert "Column 'age': Unknown key 'levels'; did you mean 'level'?" in message
     with pytest.raises(SchemaError, match=r"^At most one column may have the role 'weight'; got 'age', 'pay'\.$"):
         Microdata.of(table, {"age": "weight", "pay": "weight"})
+
+
+@pytest.mark.parametrize("kind", ["Int64", "int64[pyarrow]", "Float64"])
+def test_numbers_of_pandas_that_are_all_missing(kind: str) -> None:
+    frame = pd.DataFrame({"a": pd.Series([None, None], dtype=kind)})
+    assert np.isnan(Microdata.of(frame, {"a": {"role": "other", "level": "continuous"}}).encoded["a"].values).all()

@@ -195,8 +195,8 @@ def _converted(series: nw.Series[Any], dtype: Any) -> Floats:
             f"Set level: nominal or ordinal, or turn the text into numbers."
         )
     if dtype.is_integer():
-        largest = max((abs(int(v)) for v in (series.min(), series.max()) if v is not None), default=0)
-        if largest > EXACT_INTEGERS:
+        known = series.drop_nulls()
+        if len(known) and max(abs(int(known.min())), abs(int(known.max()))) > EXACT_INTEGERS:
             raise _inexact(series)
     missing = _missing(series)
     values = np.array(series.cast(nw.Float64).fill_null(np.nan).to_numpy(), dtype=np.float64)
