@@ -189,8 +189,26 @@ def _read_statistical(path: Path, how: Reading) -> Table:
         frame=frame,
         described={"sav": "SPSS", "zsav": "SPSS", "por": "SPSS", "dta": "Stata"}.get(ending, "SAS"),
         labels={name: label for name, label in meta.column_names_to_labels.items() if label},
-        value_labels=meta.variable_value_labels,
+        value_labels=_labels_of_cells(frame, meta.variable_value_labels),
     )
+
+
+def _labels_of_cells(frame: pl.DataFrame, value_labels: Mapping[str, Mapping[Any, str]]) -> dict[str, dict[Any, str]]:
+    """Value labels whose codes are of their column's type, as cells are: SPSS has 1.0 for a cell that is 1.
+
+    Labels of codes that the type cannot hold, of missing values among numbers for one, are left out.
+    """
+    kinds = {name: str if frame[name].dtype == pl.String else float for name in value_labels if name in frame.columns}
+    whole = {name for name in kinds if frame[name].dtype.is_integer()}
+    found: dict[str, dict[Any, str]] = {}
+    for name, kind in kinds.items():
+        codes = {code: label for code, label in value_labels[name].items() if isinstance(code, str) == (kind is str)}
+        found[name] = {
+            int(code) if name in whole else kind(code): label
+            for code, label in codes.items()
+            if name not in whole or float(code).is_integer()
+        }
+    return {name: labels for name, labels in found.items() if labels}
 
 
 def _series(name: str, cells: list[Any]) -> pl.Series:
@@ -230,8 +248,8 @@ FOR_SPREADSHEETS = ("csv", "xlsx")
 def write_table(table: Table, path: str | Path, *, guard_formulas: bool = False) -> None:
     """Write by the ending of the name; an interrupted write leaves what was there before.
 
-    Column and value labels go into SPSS and Stata files; the transport format of SAS keeps column labels
-    only, the others none (the codebook has them).
+    Column and value labels go into SPSS and Stata files (Stata labels whole numbers only); the transport format of
+    SAS keeps column labels only, the others none (the codebook has them).
     """
     path = Path(path)
     ending = path.suffix.lower().lstrip(".")
@@ -305,8 +323,11 @@ def _write_statistical(table: Table, path: Path, guard: bool) -> None:
         columns[column.name] = pd.Series(column.to_list(), dtype=object) if plain else column.to_numpy()
     frame = pd.DataFrame(columns)
     labels = [table.labels.get(name, "") for name in frame.columns]
+    values = _labels_of_cells(table.frame, table.value_labels)
+    if ending == "dta":  # which labels whole numbers only
+        values = {name: codes for name, codes in values.items() if all(isinstance(code, int) for code in codes)}
     try:
-        _write_with(pyreadstat, frame, path, labels, dict(table.value_labels))
+        _write_with(pyreadstat, frame, path, labels, values)
     except (pyreadstat.PyreadstatError, pyreadstat.ReadstatError) as error:
         if "write" in str(error).lower():
             raise OSError("the disk is full, or takes no more of the file") from None
