@@ -124,11 +124,11 @@ def family(cls: C) -> C:
 
 def _with_shared_parameters(cls: type[Any]) -> str:
     """The docstring with what families say of their parameters; those that must be given come first."""
-    text, own, rest = _sections(cls.__doc__)
+    text, own, rest = docstring_sections(cls.__doc__)
     shared: dict[str, str] = {}
     for base in reversed(cls.__mro__[1:]):
         if is_dataclass(base):
-            shared |= _sections(base.__doc__)[1]
+            shared |= docstring_sections(base.__doc__)[1]
     needed = {f.name for f in fields(cls) if f.default is f.default_factory is MISSING}
     described = sorted((shared | own).items(), key=lambda entry: needed.isdisjoint(entry[0].split(", ")))
     entries = "\n".join(f"{names}\n{meaning}" for names, meaning in described)
@@ -136,8 +136,8 @@ def _with_shared_parameters(cls: type[Any]) -> str:
     return "\n\n".join(part for part in (text, parameters, rest) if part)
 
 
-def _sections(docstring: str | None) -> tuple[str, dict[str, str], str]:
-    """A numpydoc docstring's text, what it says of each parameter, and the sections that follow."""
+def docstring_sections(docstring: str | None) -> tuple[str, dict[str, str], str]:
+    """A numpydoc docstring's text, what it says of each parameter (by its names, as written), and what follows."""
     text, *sections = re.split(r"\n\n(?=\w+\n---)", cleandoc(docstring or ""))
     if not sections or not sections[0].startswith("Parameters\n"):
         return text, {}, "\n\n".join(sections)

@@ -41,26 +41,44 @@ def load_yaml(path: str | Path) -> Any:
     PlanError
         If the file cannot be read, or is no YAML; the message has the line.
     """
+    try:
+        text = read_text(path, "Plan")
+    except FileError as error:
+        raise PlanError(str(error)) from None
+    return parse_yaml(text, f"Plan '{path}'")
+
+
+def parse_yaml(text: str, source: str) -> Any:
+    """A YAML 1.2 text with comments and line numbers kept.
+
+    Parameters
+    ----------
+    source
+        What messages call it.
+
+    Raises
+    ------
+    PlanError
+        If it is no YAML, or stands for too much; the message has the line.
+    """
     from ruamel.yaml.error import YAMLError
 
     try:
-        content = _yaml().load(read_text(path, "Plan"))
-        _check_size(content, path)
-        check_nesting(content, f"Plan '{path}'")
+        content = _yaml().load(text)
+        _check_size(content, source)
+        check_nesting(content, source)
         return content
     except PlanError:
         raise
-    except FileError as error:
-        raise PlanError(str(error)) from None
     except RecursionError:
-        raise PlanError(_too_deep(f"Plan '{path}'")) from None
+        raise PlanError(_too_deep(source)) from None
     except ValueError:  # Python reads no integer of more than 4,300 digits
-        raise PlanError(f"Plan '{path}': a number has more digits than any has. Correct it.") from None
+        raise PlanError(f"{source}: a number has more digits than any has. Correct it.") from None
     except YAMLError as error:
         mark = getattr(error, "problem_mark", None)
         where = f", line {mark.line + 1}" if mark else ""
         problem = str(getattr(error, "problem", None) or "no valid YAML").partition(" with value")[0]
-        raise PlanError(f"Plan '{path}'{where}: {problem}. Check indentation, colons and brackets.") from None
+        raise PlanError(f"{source}{where}: {problem}. Check indentation, colons and brackets.") from None
 
 
 def _too_deep(source: str) -> str:
@@ -85,7 +103,7 @@ def check_nesting(content: Any, source: str) -> None:
     raise PlanError(_too_deep(source))
 
 
-def _check_size(content: Any, path: str | Path) -> None:
+def _check_size(content: Any, source: str) -> None:
     """References can make a few lines stand for more than any memory holds."""
     sizes: dict[int, int] = {}
 
@@ -99,7 +117,7 @@ def _check_size(content: Any, path: str | Path) -> None:
 
     if size(content) > LARGEST:
         raise PlanError(
-            f"Plan '{path}': with its references written out it has more than {LARGEST:,} entries. "
+            f"{source}: with its references written out it has more than {LARGEST:,} entries. "
             f"Write out what is meant."
         )
 

@@ -1,6 +1,6 @@
 """What pydantic finds wrong with a plan, in the words of the house, each with its line and column."""
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import Any, Literal, get_args, get_origin
 
 from pydantic import BaseModel, ValidationError
@@ -34,15 +34,11 @@ MUST_BE = {
 """What a section is answered with that is something else altogether."""
 
 
-def in_words(error: ValidationError, sections: Any, source: str, known: Collection[str]) -> str:
-    """Every mistake on a line of its own: 'plan.yaml, line 3, column 5: what is wrong'.
+def mistakes_of(error: ValidationError, known: Collection[str]) -> list[Mistake]:
+    """Every mistake with its place.
 
     Parameters
     ----------
-    sections
-        The plan as it was read, with lines and columns if it came from a file.
-    source
-        What the plan is called.
     known
         The sections that there are.
     """
@@ -54,8 +50,20 @@ def in_words(error: ValidationError, sections: Any, source: str, known: Collecti
             columns.append({**problem, "loc": problem["loc"][1:]})
         else:
             found += _mistakes(problem, known)
-    found += [(("columns", *place), sentence) for place, sentence in of_columns(columns)]
-    placed = {(position(sections, place) or (0, 0), sentence) for place, sentence in found}
+    return found + [(("columns", *place), sentence) for place, sentence in of_columns(columns)]
+
+
+def in_words(mistakes: Iterable[Mistake], sections: Any, source: str) -> str:
+    """Every mistake on a line of its own: 'plan.yaml, line 3, column 5: what is wrong'.
+
+    Parameters
+    ----------
+    sections
+        The plan as it was read, with lines and columns if it came from a file.
+    source
+        What the plan is called.
+    """
+    placed = {(position(sections, place) or (0, 0), sentence) for place, sentence in mistakes}
     return "\n".join(f"{source}{_where(at)}: {sentence}" for at, sentence in sorted(placed))
 
 

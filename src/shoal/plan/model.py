@@ -31,7 +31,7 @@ from shoal.errors import Mistake, PlanError, plural, unknown
 from shoal.methods import registered, spec_of
 from shoal.plan.files import with_files
 from shoal.plan.lines import check_nesting, dump_yaml, load_yaml, plain
-from shoal.plan.mistakes import NO_COLUMNS, in_words
+from shoal.plan.mistakes import NO_COLUMNS, in_words, mistakes_of
 from shoal.plan.named import NamedBy, read_method, read_step
 from shoal.plan.sections import About, EditRules, Exploration, Output
 from shoal.steps import Step
@@ -254,5 +254,6 @@ def _read(sections: Any, source: str, folder: Path) -> Plan:
     try:
         plan = _adapter().validate_python(plain(sections), context=context)
     except ValidationError as error:
-        raise PlanError(in_words(error, sections, source, SECTIONS)) from None
+        mistakes = mistakes_of(error, SECTIONS)
+        raise PlanError(in_words(mistakes, sections, source), mistakes) from None
     return replace(plan, folder=folder)

@@ -1,0 +1,295 @@
+"""The studio at work: every action of a person on the session, and the jobs that go on meanwhile.
+
+An action is a name and arguments; the methods below whose names begin with `do_` are all there are. Those that change
+the text say on which edition of it they were decided, so that two tabs never overwrite each other.
+"""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from shoal.errors import InputError, ShoalError
+from shoal.plan.lines import parse_yaml, plain
+from shoal.studio.holders import Keeper, Runner
+from shoal.studio.plans import Reading, names_in, put, reading, swapped
+from shoal.studio.session import Session
+from shoal.studio.worker import Worker, WorkerGone
+
+EXAMPLE_ROWS = 1000
+
+
+class OldEdition(InputError):
+    """The text was changed meanwhile, in another tab."""
+
+
+class Studio:
+    """One person's table, plan and results."""
+
+    def __init__(self) -> None:
+        self.session = Session()
+        self.folder = Path()
+        self.keeper = Worker(Keeper)
+        self.runner = Worker(Runner)
+        self.task: asyncio.Task[None] | None = None
+        self._read: tuple[str, Reading] = ("", Reading(tree={}, plan=None))
+
+    def stop(self) -> None:
+        self.keeper.stop()
+        self.runner.stop()
+
+    @property
+    def plan(self) -> Reading:
+        """The present text, read."""
+        text = self.session.history.text
+        if self._read[0] != text:
+            self._read = (text, reading(text, self.folder))
+        return self._read[1]
+
+    async def act(self, name: str, given: Mapping[str, Any], edition: int) -> None:
+        """Do one action.
+
+        Raises
+        ------
+        OldEdition
+            If it would change a text that is not there any more.
+        InputError
+            If it cannot be done.
+        """
+        method: Callable[..., Awaitable[None]] | None = getattr(self, f"do_{name}", None)
+        if method is None or not name.isidentifier():
+            raise InputError("The studio knows no such action.")
+        if edition != self.session.edition and name in CHANGING:
+            raise OldEdition("The plan was changed in another tab meanwhile; look at it, and do this again.")
+        try:
+            await method(**given)
+        except TypeError:
+            raise InputError("The action lacks what it needs. Reload the page.") from None
+
+    # The text
+
+    async def do_edit(self, text: str, note: str = "edit the text", joined: bool = False) -> None:
+        self.session = self.session.edited(text, note, joined=joined)
+
+    async def do_put(self, changes: list[Mapping[str, Any]], note: str) -> None:
+        """Set values at places of the plan: `{place, value}`, or `{place, yaml}` with the value as a text."""
+        text = self.session.history.text
+        for change in changes:
+            value = change.get("value")
+            if "yaml" in change:
+                value = plain(parse_yaml(change["yaml"], "the field")) if change["yaml"].strip() else None
+            text = put(text, change["place"], value)
+        self.session = self.session.edited(text, note)
+
+    async def do_swap(self, place: list[str | int], first: int, second: int, note: str) -> None:
+        self.session = self.session.edited(swapped(self.session.history.text, place, first, second), note)
+
+    async def do_undo(self) -> None:
+        self.session = self.session.went_to(self.session.history.at - 1)
+
+    async def do_redo(self) -> None:
+        self.session = self.session.went_to(self.session.history.at + 1)
+
+    async def do_go(self, at: int) -> None:
+        self.session = self.session.went_to(at)
+
+    async def do_name(self, name: str) -> None:
+        self.session = self.session.named(name)
+
+    async def do_dismiss(self) -> None:
+        self.session = self.session.read_notice()
+
+    # The table
+
+    async def do_open(self, path: str, how: Mapping[str, Any] | None = None) -> None:
+        self._begin("open", "reading the file", self._opened("open", Path(path).parent, path=path, how=how or {}))
+
+    async def do_example(self) -> None:
+        self._begin("open", "making the example", self._opened("open_example", Path(), n=EXAMPLE_ROWS))
+
+    async def take_file(self, name: str, content: bytes) -> None:
+        """A file that was dropped on the page."""
+        opened = self._opened("take_file", Path(), content=content, name=name, how={})
+        self._begin("open", "reading the file", opened)
+
+    async def _opened(self, what: str, folder: Path, **given: Any) -> None:
+        if not self.keeper.alive:
+            self.keeper.restart()
+        told = await self.keeper.ask(what, report=self._report(), **given)
+        await self._hand_over()
+        self.folder = folder.expanduser()
+        self.session = self.session.opened(told["facts"]["source"], told["facts"], told["text"])
+
+    async def _hand_over(self) -> None:
+        """Give the table to the process that carries plans out."""
+        if not self.runner.alive:
+            self.runner.restart()
+        await self.runner.ask("take", table=await self.keeper.ask("table_bytes"))
+
+    # Work
+
+    async def do_run(self, seed: int | None = None) -> None:
+        """Carry the plan out as it stands."""
+        self._need_plan()
+        self._begin("run", "starting", self._run(self.session.history.text, seed))
+
+    async def _run(self, text: str, seed: int | None) -> None:
+        source = self.session.source or ""
+        done = await self.runner.ask(
+            "protect", report=self._report(), text=text, folder=str(self.folder), seed=seed, source=source
+        )
+        number, released = self.session.runs_begun + 1, done["release"] is not None
+        if released:
+            await self.keeper.ask(
+                "keep", number=number, release=done["release"], also=[r.number for r in self.session.runs]
+            )
+        self.session = self.session.ran(text, done["result"], released=released)
+
+    async def do_explore(self) -> None:
+        """Try what the plan's section `explore` asks for, each candidate in place of the plan's steps."""
+        self._need_plan()
+        self._begin("explore", "starting", self._explore(put(self.session.history.text, ["steps"], [])))
+
+    async def _explore(self, text: str) -> None:
+        found = await self.runner.ask("explore", report=self._report(), text=text, folder=str(self.folder))
+        self.session = self.session.explored(found)
+
+    async def do_export(self, run: int, directory: str, overwrite: bool = False) -> None:
+        self.session.run(run)
+        self._begin("export", "writing", self._export(run, directory, overwrite))
+
+    async def _export(self, run: int, directory: str, overwrite: bool) -> None:
+        where = await self.keeper.ask(
+            "export", report=self._report(), run=run, directory=directory, overwrite=overwrite
+        )
+        self.session = self.session.ended("done", f"Written and proved again on the file: {where}")
+
+    async def do_cancel(self) -> None:
+        """End the work that is under way; table and results stay."""
+        if self.session.job is None or self.task is None:
+            return
+        if self.session.job.kind not in ("run", "explore"):
+            raise InputError("Reading and writing are not interrupted: they end by themselves.")
+        self.task.cancel()
+        await asyncio.to_thread(self.runner.restart)
+        self.session = self.session.ended("done", "Cancelled. The table and all earlier results are still here.")
+        self.task = asyncio.create_task(self._hand_over())
+
+    def _need_plan(self) -> None:
+        if self.session.source is None:
+            raise InputError("No table is open. Open one first.")
+        if self.plan.plan is None:
+            raise InputError("The plan has mistakes; mend them first. They stand beside the plan.")
+
+    def _begin(self, kind: str, stage: str, work: Any) -> None:
+        try:
+            self.session = self.session.began(kind, stage)
+        except InputError:
+            work.close()
+            raise
+        self.task = asyncio.create_task(self._until_done(work))
+
+    async def _until_done(self, work: Awaitable[None]) -> None:
+        try:
+            await work
+        except WorkerGone as gone:
+            self.session = self.session.ended("error", str(gone))
+            await self._revive()
+        except ShoalError as error:
+            self.session = self.session.ended("error", str(error))
+
+    async def _revive(self) -> None:
+        """Have both processes again; what a process held is held again only if the keeper still lives."""
+        if not self.keeper.alive:
+            self.keeper.restart()
+            self.session = Session(version=self.session.version, edition=self.session.edition).ended(
+                "error", "The process that held the table has ended, and the table with it. Open it again."
+            )
+            return
+        await asyncio.to_thread(self.runner.restart)
+        await self._hand_over()
+
+    async def question(self, what: str, **given: Any) -> Any:
+        """Ask the keeper for something that a screen shows."""
+        try:
+            return await self.keeper.ask(what, **given)
+        except WorkerGone:
+            await self._revive()
+            raise
+
+    def _report(self) -> Callable[[str, float], None]:
+        loop = asyncio.get_running_loop()
+
+        def heard(stage: str, fraction: float) -> None:
+            self.session = self.session.moved(stage, fraction)
+
+        return lambda stage, fraction: loop.call_soon_threadsafe(heard, stage, fraction) and None
+
+    # What pages are told
+
+    def state(self) -> dict[str, Any]:
+        """Everything but the facts of the table and the results of runs, which are asked for by themselves."""
+        session, plan = self.session, self.plan
+        points = session.history.points
+        return {
+            "version": session.version,
+            "edition": session.edition,
+            "source": session.source,
+            "rows": session.facts.get("rows"),
+            "text": session.history.text,
+            "tree": plan.tree,
+            "mistakes": [asdict(mistake) for mistake in plan.mistakes],
+            "undo": points[session.history.at].note if session.history.at else None,
+            "redo": points[session.history.at + 1].note if session.history.at + 1 < len(points) else None,
+            "history": [{"note": p.note, "name": p.name} for p in points],
+            "at": session.history.at,
+            "job": None if session.job is None else asdict(session.job),
+            "notice": session.notice,
+            "runs": [
+                {"number": r.number, "released": r.released, "current": r.text == session.history.text}
+                for r in session.runs
+            ],
+            "frontier": session.frontier,
+        }
+
+    async def exposure(self) -> dict[str, Any]:
+        """How exposed the table is by the columns that the plan gives the role quasi-identifier."""
+        columns = self.plan.tree.get("columns", {})
+        known = {}
+        for name, role in names_in(self.plan.tree):
+            if role == "quasi-identifier":
+                said = columns.get(name)
+                known[name] = said.get("level") if isinstance(said, Mapping) else None
+        answer: dict[str, Any] = await self.question("exposure", known=known)
+        return answer
+
+    def script(self, run: int) -> str:
+        """A Python script that does what a run did."""
+        one = self.session.run(run)
+        seed = one.result.get("seed") or "None"
+        return SCRIPT.format(
+            file=repr(self.session.source or ""),
+            plan=one.text.replace("\\", "\\\\").replace('"""', '\\"\\"\\"'),
+            seed=seed,
+        )
+
+
+CHANGING = ("edit", "put", "swap", "undo", "redo", "go")
+"""Actions that change the text."""
+
+SCRIPT = '''"""Made by shoal studio: does again what was done there. Private: the seed tells how random masking can be undone."""
+
+from pathlib import Path
+
+import shoal
+
+PLAN = """\\
+{plan}"""
+
+Path("plan.yaml").write_text(PLAN, encoding="utf-8")
+table = shoal.example("hospital", n=1000, seed=1) if {file} == "example" else shoal.read({file})
+release = shoal.protect(table, "plan.yaml", seed={seed})
+print(release)
+release.write("release")
+'''

@@ -1,0 +1,210 @@
+"""The studio over HTTP: a page, its files, and questions with answers in JSON.
+
+Names of columns, categories and files travel in bodies only, never in an address. Nothing is logged but that
+something unexpected happened, its type and its place.
+"""
+
+import asyncio
+import json
+import logging
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import Any
+from urllib.parse import unquote
+
+from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import HTMLResponse, JSONResponse, Response
+from starlette.routing import Mount, Route
+from starlette.staticfiles import StaticFiles
+
+from shoal.errors import ShoalError
+from shoal.studio.actions import OldEdition, Studio
+from shoal.studio.comparing import side_by_side
+from shoal.studio.forms import catalogue
+from shoal.studio.guard import Keys
+from shoal.studio.worker import place_of_error
+
+HERE = Path(__file__).parent
+LOG = logging.getLogger("shoal.studio")
+
+LARGEST_QUESTION = 8 << 20
+LARGEST_FILE = 4 << 30
+"""Bytes of a body."""
+
+PATIENCE = 30.0
+"""Seconds between two pieces of a body, after which nobody waits for the next."""
+
+Answering = Callable[[Request], Awaitable[Any]]
+
+
+async def body_of(request: Request, most: int) -> bytes:
+    """The body, if it is not too large and does not take for ever."""
+    parts: list[bytes] = []
+    size = 0
+    pieces = request.stream().__aiter__()
+    while True:
+        try:
+            piece = await asyncio.wait_for(anext(pieces), PATIENCE)
+        except StopAsyncIteration:
+            return b"".join(parts)
+        except TimeoutError:
+            raise HTTPException(408, "The rest of the question never came.") from None
+        size += len(piece)
+        if size > most:
+            raise HTTPException(413, "That is more than the studio takes.")
+        parts.append(piece)
+
+
+async def asked(request: Request) -> dict[str, Any]:
+    """The question's arguments."""
+    try:
+        given = json.loads(await body_of(request, LARGEST_QUESTION) or b"{}")
+    except (ValueError, RecursionError):
+        raise HTTPException(400, "The question is no JSON.") from None
+    if not isinstance(given, dict):
+        raise HTTPException(400, "The question must be a JSON object.")
+    return given
+
+
+def answering(answer: Answering) -> Callable[[Request], Awaitable[Response]]:
+    """What an answer becomes: refusals are told, and of anything unexpected only where it happened."""
+
+    async def endpoint(request: Request) -> Response:
+        try:
+            return JSONResponse(await answer(request))
+        except OldEdition as old:
+            return JSONResponse({"error": str(old)}, status_code=409)
+        except HTTPException as refusal:
+            return JSONResponse({"error": refusal.detail}, status_code=refusal.status_code)
+        except ShoalError as error:
+            return JSONResponse({"error": str(error)}, status_code=422)
+        except Exception:  # noqa: BLE001 - its message could show cells
+            place = place_of_error()
+            LOG.error("%s", place)
+            return JSONResponse({"error": f"{place}. This is a mistake of shoal; please report it."}, status_code=500)
+
+    return endpoint
+
+
+class Questions:
+    """What pages may ask."""
+
+    def __init__(self, studio: Studio, keys: Keys) -> None:
+        self.studio = studio
+        self.keys = keys
+        self._catalogue: dict[str, Any] | None = None
+
+    async def enter(self, request: Request) -> Any:
+        key = self.keys.key_for(str((await asked(request)).get("token", "")))
+        if key is None:
+            raise HTTPException(401, "This address was used already. Press Enter in the terminal for a new one.")
+        return {"key": key}
+
+    async def another_tab(self, request: Request) -> Any:
+        return {"token": self.keys.token()}
+
+    async def state(self, request: Request) -> Any:
+        since = (await asked(request)).get("since")
+        if since == self.studio.session.version:
+            return {"version": since}
+        return self.studio.state()
+
+    async def act(self, request: Request) -> Any:
+        given = await asked(request)
+        edition = given.get("edition", self.studio.session.edition)
+        await self.studio.act(str(given.get("do", "")), given.get("with") or {}, edition)
+        return self.studio.state()
+
+    async def facts(self, request: Request) -> Any:
+        return self.studio.session.facts
+
+    async def methods(self, request: Request) -> Any:
+        if self._catalogue is None:
+            self._catalogue = await asyncio.to_thread(catalogue)
+        return self._catalogue
+
+    async def exposure(self, request: Request) -> Any:
+        return await self.studio.exposure()
+
+    async def rows(self, request: Request) -> Any:
+        given = await asked(request)
+        return await self.studio.question(
+            "rows",
+            run=given.get("run"),
+            offset=int(given.get("offset", 0)),
+            by=given.get("by"),
+            descending=bool(given.get("descending")),
+        )
+
+    async def levels(self, request: Request) -> Any:
+        given = await asked(request)
+        return await self.studio.question(
+            "levels", column=given.get("column"), spec=given.get("spec"), folder=str(self.studio.folder)
+        )
+
+    async def build_hierarchy(self, request: Request) -> Any:
+        given = await asked(request)
+        return await self.studio.question(
+            "build_hierarchy",
+            column=given.get("column"),
+            how=given.get("how"),
+            sizes=[float(size) for size in given.get("sizes", [])],
+        )
+
+    async def result(self, request: Request) -> Any:
+        run = self.studio.session.run((await asked(request)).get("run", 0))
+        return {**run.result, "number": run.number, "released": run.released, "text": run.text}
+
+    async def compare(self, request: Request) -> Any:
+        return side_by_side(self.studio.session.runs)
+
+    async def document(self, request: Request) -> Any:
+        """A text to be saved: the plan or the script of a run, or one of its reports."""
+        given = await asked(request)
+        what, run = given.get("what"), given.get("run", 0)
+        if what == "plan":
+            return {"name": "plan.yaml", "text": self.studio.session.run(run).text}
+        if what == "script":
+            return {"name": "protect.py", "text": self.studio.script(run)}
+        if what in ("public report", "private report"):
+            private = what == "private report"
+            page = await self.studio.question("report_page", run=run, private=private)
+            return {"name": f"report-{'private' if private else 'public'}.html", "text": page}
+        raise HTTPException(404, "There is no such document.")
+
+    async def upload(self, request: Request) -> Any:
+        name = unquote(request.headers.get("x-file-name", "table.csv"))
+        await self.studio.take_file(name, await body_of(request, LARGEST_FILE))
+        return self.studio.state()
+
+
+def application(studio: Studio, keys: Keys) -> Starlette:
+    """The page, its files and its questions; to be put behind `guard.Guard`."""
+    questions = Questions(studio, keys)
+    named = {
+        "enter": questions.enter,
+        "another-tab": questions.another_tab,
+        "state": questions.state,
+        "do": questions.act,
+        "facts": questions.facts,
+        "methods": questions.methods,
+        "exposure": questions.exposure,
+        "rows": questions.rows,
+        "levels": questions.levels,
+        "build-hierarchy": questions.build_hierarchy,
+        "result": questions.result,
+        "compare": questions.compare,
+        "document": questions.document,
+        "upload": questions.upload,
+    }
+    routes = [Route(f"/api/{name}", answering(answer), methods=["POST"]) for name, answer in named.items()]
+    static = Mount("/static", StaticFiles(directory=HERE / "static"))
+    return Starlette(routes=[Route("/", page), *routes, static])
+
+
+async def page(request: Request) -> HTMLResponse:
+    """The shell: it holds no data."""
+    shell = (HERE / "page.html").read_text(encoding="utf-8")
+    return HTMLResponse(shell.replace("NONCE", request.scope["nonce"]))

@@ -1,0 +1,29 @@
+"""Runs side by side: their figures, and how their plans differ."""
+
+from collections.abc import Iterator, Sequence
+from difflib import unified_diff
+from typing import Any
+
+from shoal.report.comparison_page import comparison
+from shoal.studio.session import Run
+
+
+def side_by_side(runs: Sequence[Run]) -> dict[str, Any]:
+    """One row a requirement or measure as in `report.comparison_page.comparison`, and each plan against the one before."""
+    evidence = {str(run.number): run.result for run in runs}
+    return {
+        "runs": [{"number": run.number, "released": run.released} for run in runs],
+        "rows": comparison(evidence),
+        "texts": {str(run.number): run.text for run in runs},
+        "differences": [
+            {"from": before.number, "to": after.number, "lines": list(_changed(before.text, after.text))}
+            for before, after in zip(runs, runs[1:])
+        ],
+    }
+
+
+def _changed(before: str, after: str) -> Iterator[str]:
+    """Lines that only one of the texts has, each behind the sign of its side."""
+    for line in unified_diff(before.splitlines(), after.splitlines(), lineterm="", n=0):
+        if not line.startswith(("---", "+++", "@@")):
+            yield line

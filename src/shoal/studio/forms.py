@@ -1,0 +1,178 @@
+"""Forms without a line of code by method: fields from a method's JSON schema, its docstring and its markers.
+
+The schema says which values are allowed, the marker (`shoal.parameters`) that a text is the name of a column or of a
+file, the docstring what it means. A parameter that none of the controls fits is written as YAML.
+"""
+
+import re
+from collections.abc import Mapping
+from dataclasses import MISSING, fields
+from typing import Any, get_args, get_type_hints
+
+from shoal.data.schema import LEVELS, ROLES, Column, Missing
+from shoal.methods import KIND_NAMES, KINDS, Entry, docstring_sections, registered, spec_of
+from shoal.parameters import ColumnName, Columns, Holds, KeyFile, Method, Secret, TablePath, holds
+from shoal.plan.sections import Output
+from shoal.steps import MaskStep, PartitionStep
+
+GOALS = (
+    ("Hide people in groups", ("partition",), r""),
+    ("Make values coarser", ("mask",), r"\b(recod|generalis|coarse|interval|categor\w+ (of|into)|cut)"),
+    ("Hide extreme values", ("mask",), r"\b(top|bottom|extreme|above|below)\b"),
+    ("Take out rare combinations", ("mask",), r"\b(suppress|rare|left out|taken out)"),
+    ("Add noise to numbers", ("mask",), r"\bnoise\b"),
+    ("Exchange values between people", ("mask",), r"\b(swap|permut|shuffl|exchang)"),
+    ("Change categories by chance", ("mask",), r"\b(post-randomis|transition|random)"),
+    ("Replace or remove identifiers", ("mask",), r"\b(identifier|pseudonym)"),
+    ("Differential privacy", ("mask",), r"\b(differential|epsilon)"),
+)
+"""What a person may want, kinds of methods that do it, and the words by which the others are told apart: a method
+is offered under a goal because its own description says so."""
+
+CONTROLS = {"integer": "integer", "number": "number", "boolean": "truth", "string": "text"}
+
+MARKED: Mapping[type[Holds], str] = {
+    ColumnName: "column",
+    Columns: "columns",
+    TablePath: "file",
+    KeyFile: "file",
+    Secret: "secret",
+}
+
+
+def catalogue() -> dict[str, Any]:
+    """All methods by kind with their fields, the goals, and the fields of a column and of the output."""
+    methods = [_described(entry) for entry in registered()]
+    return {
+        "kinds": [{"kind": kind, "name": KIND_NAMES[kind]} for kind in KINDS],
+        "methods": methods,
+        "goals": [{"goal": goal, "methods": _reaching(methods, kinds, words)} for goal, kinds, words in GOALS],
+        "roles": list(ROLES),
+        "levels": list(LEVELS),
+        "missing": list(get_args(Missing)),
+        "column": _of_model(Column),
+        "output": _of_model(Output),
+    }
+
+
+def _reaching(methods: list[dict[str, Any]], kinds: tuple[str, ...], words: str) -> list[str]:
+    def described(one: Mapping[str, Any]) -> str:
+        return f"{one['title']} {one['summary']} {' '.join(f['name'] for f in one['fields'])}"
+
+    return [one["name"] for one in methods if one["kind"] in kinds and re.search(words, described(one), re.I)]
+
+
+def _described(entry: Entry) -> dict[str, Any]:
+    text, meanings, notes = docstring_sections(entry.cls.__doc__)
+    first, _, rest = text.partition("\n\n")
+    schema = entry.json_schema()
+    said = {name.strip(): meaning for names, meaning in meanings.items() for name in names.split(",")}
+    markers = holds(entry.cls)
+    made = [
+        _field(name, schema, markers[name], said.get(name, ""), default) for name, default in entry.parameters.items()
+    ]
+    return {
+        "kind": entry.kind,
+        "name": entry.name,
+        "title": entry.title,
+        "source": entry.source,
+        "summary": _words(first),
+        "help": "\n\n".join(part for part in (_words(rest), _words(notes.partition("---\n")[2])) if part),
+        "fields": [*made, *_of_step(entry.kind)],
+        "roles": list(getattr(entry.cls, "default_roles", ())),
+    }
+
+
+def _of_step(kind: str) -> list[dict[str, Any]]:
+    """What a step says beside its method: the columns, and for a partition what replaces them."""
+    step = {"partition": PartitionStep, "mask": MaskStep}.get(kind)
+    if step is None:
+        return []
+    hints = get_type_hints(step, include_extras=True)
+    _, said, _ = docstring_sections(step.__doc__)
+    meanings = {name.strip(): meaning for names, meaning in said.items() for name in names.split(",")}
+    made = []
+    for f in (f for f in fields(step) if f.name != "method"):
+        choices = [c for c in get_args(hints[f.name]) if isinstance(c, str)]
+        nested = next((m for m in getattr(hints[f.name], "__metadata__", ()) if isinstance(m, Method)), None)
+        control = "choice" if choices else "method" if nested else "columns"
+        made.append(
+            {
+                "name": f.name,
+                "label": _label(f.name),
+                "help": _words(meanings.get(f.name, "")),
+                "control": control,
+                "required": False,
+                "default": None if f.default is MISSING else f.default,
+                "choices": choices,
+                "of": nested.kind if nested else "",
+            }
+        )
+    return made
+
+
+def _of_model(model: Any) -> list[dict[str, Any]]:
+    """The fields of a section of the plan."""
+    schema = model.model_json_schema()
+    _, said, _ = docstring_sections(model.__doc__)
+    meanings = {name.strip(): meaning for names, meaning in said.items() for name in names.split(",")}
+    defaults = {name: MISSING if f.is_required() else f.default for name, f in model.model_fields.items()}
+    markers = holds(model)
+    return [
+        _field(name, schema, markers[name], meanings.get(name, ""), default)
+        for name, default in defaults.items()
+        if "properties" in schema and name in schema["properties"]
+    ]
+
+
+def _field(name: str, schema: Mapping[str, Any], marker: Holds | None, meaning: str, default: Any) -> dict[str, Any]:
+    allowed = _alternatives(schema["properties"].get(name, {}), schema)
+    one = allowed[0] if len(allowed) == 1 else {}
+    control = "method" if isinstance(marker, Method) else MARKED.get(type(marker), "")
+    if not control:
+        control = "choice" if "enum" in one else CONTROLS.get(one.get("type", ""), "yaml")
+    elif control == "file" and any(part.get("type") == "object" for part in allowed):
+        control = "yaml"
+    if control == "columns" and not all(part.get("type") == "array" for part in allowed):
+        control = "yaml"
+    limits = {key: one[key] for key in ("minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum") if key in one}
+    return {
+        "name": name,
+        "label": _label(name),
+        "help": _words(meaning),
+        "control": control,
+        "required": default is MISSING,
+        "default": _plain(default),
+        "choices": one.get("enum", []),
+        "of": marker.kind if isinstance(marker, Method) else "",
+        **limits,
+    }
+
+
+def _alternatives(schema: Mapping[str, Any], root: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """What a value may be, None left out: leaving a field empty says that."""
+    if "$ref" in schema:
+        return _alternatives(root["$defs"][schema["$ref"].rpartition("/")[2]], root)
+    if "anyOf" in schema:
+        return [one for part in schema["anyOf"] for one in _alternatives(part, root)]
+    if "const" in schema:
+        return [{"enum": [schema["const"]]}]
+    return [] if schema.get("type") == "null" else [dict(schema)]
+
+
+def _plain(default: Any) -> Any:
+    if default is MISSING:
+        return None
+    if hasattr(default, "method_kind"):
+        return spec_of(default)
+    return list(default) if isinstance(default, tuple) else default
+
+
+def _label(name: str) -> str:
+    return name.replace("_", " ")
+
+
+def _words(text: str) -> str:
+    """Prose of a docstring, its lines joined and its marks taken off."""
+    paragraphs = re.split(r"\n\s*\n", text.strip())
+    return "\n\n".join(" ".join(part.replace("`", "").split()) for part in paragraphs)

@@ -1,0 +1,207 @@
+"""What the studio's two processes hold and do: one keeps the table and what was released, the other carries plans out.
+
+A cancelled run ends its process and nothing is lost, for the table and all releases are with the keeper, which also
+answers every question of the screens meanwhile.
+"""
+
+import os
+import pickle
+from collections.abc import Mapping
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from secrets import randbits
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import shoal
+from shoal.data.examples import example
+from shoal.errors import FileError, InputError, Refused
+from shoal.files.tables import Table, read_table
+from shoal.judges.evidence import Evidence
+from shoal.plan import Plan
+from shoal.publish import check_free, check_writable
+from shoal.release import Release
+from shoal.report.evidence_file import private_evidence, public_evidence
+from shoal.report.page import page
+from shoal.studio import profile
+from shoal.studio.plans import reading
+from shoal.studio.worker import Report
+
+
+class Keeper:
+    """Keeps the table and the releases, and answers what screens ask about them."""
+
+    def __init__(self) -> None:
+        self._table: Table | None = None
+        self._exposure: profile.Exposure | None = None
+        self._releases: dict[int, Release] = {}
+
+    @property
+    def table(self) -> Table:
+        if self._table is None:
+            raise InputError("No table is open. Open one first.")
+        return self._table
+
+    def open(self, path: str, how: Mapping[str, Any], report: Report) -> dict[str, Any]:
+        """Read a file by its path."""
+        report("reading the file", 0.0)
+        return self._hold(read_table(Path(path).expanduser(), **how), Path(path).name, report)
+
+    def take_file(self, content: bytes, name: str, how: Mapping[str, Any], report: Report) -> dict[str, Any]:
+        """Read a file that was dropped on the page; its cells never lie on the disk."""
+        report("reading the file", 0.0)
+        with as_file(content, Path(name).name) as path:
+            try:
+                table = read_table(path, **how)
+            except FileError as error:  # the place is of no use to anyone
+                raise FileError(str(error).replace(str(path), path.name)) from None
+        return self._hold(table, Path(name).name, report)
+
+    def open_example(self, n: int, report: Report) -> dict[str, Any]:
+        """The built-in example: an invented hospital."""
+        return self._hold(Table(frame=example("hospital", n=n, seed=1), described="made by shoal"), "example", report)
+
+    def _hold(self, table: Table, source: str, report: Report) -> dict[str, Any]:
+        report("looking at the columns", 0.5)
+        told = profile.facts(table, source), profile.draft(table, source)
+        self._table, self._exposure, self._releases = table, profile.Exposure(table.frame), {}
+        return {"facts": told[0], "text": told[1]}
+
+    def table_bytes(self) -> bytes:
+        """The table, for the other process."""
+        return pickle.dumps(self.table)
+
+    def exposure(self, known: Mapping[str, str | None]) -> dict[str, Any]:
+        """See `profile.Exposure.of`."""
+        if self._exposure is None:
+            raise InputError("No table is open. Open one first.")
+        return self._exposure.of(known)
+
+    def rows(self, run: int | None, offset: int, by: str | None, descending: bool) -> dict[str, Any]:
+        """Rows of the table, or of what a run made of it."""
+        frame = self.table.frame if run is None else self.release(run).table.frame.to_polars()
+        return profile.rows(frame, offset, by, descending=descending)
+
+    def levels(self, column: str, spec: Any, folder: str) -> dict[str, Any]:
+        """See `profile.levels`."""
+        return profile.levels(self.table.frame, column, spec, Path(folder))
+
+    def build_hierarchy(self, column: str, how: str, sizes: list[float]) -> dict[str, Any]:
+        """See `profile.built`."""
+        return profile.built(self.table.frame, column, how, sizes)
+
+    def keep(self, number: int, release: bytes, also: list[int]) -> None:
+        """Keep a release, and of the earlier ones those that are still to be had."""
+        self._releases = {n: r for n, r in self._releases.items() if n in also}
+        self._releases[number] = pickle.loads(release)  # noqa: S301 - from our own process
+
+    def release(self, number: int) -> Release:
+        """What a run released."""
+        if number not in self._releases:
+            raise InputError(f"Run {number} released nothing, so there is nothing to hand over.")
+        return self._releases[number]
+
+    def export(self, run: int, directory: str, overwrite: bool, report: Report) -> str:
+        """Write both folders of a release, proved again on the file as written."""
+        target = Path(directory).expanduser()
+        check_writable(target)
+        check_free(target, overwrite=overwrite)
+        report("writing, and proving the file again", 0.5)
+        return str(shoal.publish(self.release(run), target, overwrite=overwrite, labels=self.table).absolute())
+
+    def report_page(self, run: int, private: bool) -> str:
+        """The report of a release as a page."""
+        release = self.release(run)
+        return page(private_evidence(release) if private else public_evidence(release, files={}))
+
+
+class Runner:
+    """Carries plans out on the table."""
+
+    def __init__(self) -> None:
+        self._table: Table | None = None
+
+    def take(self, table: bytes) -> None:
+        """The table to work on."""
+        self._table = pickle.loads(table)  # noqa: S301 - from our own process
+
+    @property
+    def table(self) -> Table:
+        if self._table is None:
+            raise InputError("No table is open. Open one first.")
+        return self._table
+
+    def protect(self, text: str, folder: str, seed: int | None, source: str, report: Report) -> dict[str, Any]:
+        """Carry a plan out: what there is to show, and the release itself if everything was proved."""
+        plan = _plan(text, folder)
+        seed = randbits(128) if seed is None else seed
+        try:
+            release = shoal.protect(
+                self.table.frame,
+                plan,
+                seed=seed,
+                stage=report,
+                source={"file": source, "read as": self.table.described},
+            )
+        except Refused as refusal:
+            report("measuring what was refused", 0.9)
+            evidence = shoal.assess(self.table.frame, plan, seed=seed)
+            return {"result": _refused(evidence, str(refusal), text), "release": None}
+        content = private_evidence(release)
+        shown = {key: content[key] for key in ("requirements", "measures", "columns", "steps", "private")}
+        result = {**shown, "records": len(release.table), "refusal": "", "seed": str(seed)}
+        return {"result": result, "release": pickle.dumps(release)}
+
+    def explore(self, text: str, folder: str, report: Report) -> dict[str, Any]:
+        """Try many plans; nothing of it stays on the disk."""
+        plan = _plan(text, folder)
+
+        def progress(done: int, total: int, name: str) -> None:
+            report(f"{done} of {total} candidates {name}".strip(), done / max(total, 1))
+
+        with TemporaryDirectory(prefix="shoal-") as scratch:
+            frontier = shoal.explore(self.table.frame, plan, scratch, progress=progress)
+        return {
+            **frontier.as_mapping(),
+            "steps": {name: one.as_mapping()["steps"] for name, one in frontier.plans.items()},
+        }
+
+
+def _plan(text: str, folder: str) -> Plan:
+    found = reading(text, Path(folder))
+    if found.plan is None:
+        raise InputError(" ".join(mistake.sentence for mistake in found.mistakes))
+    return replace(found.plan, folder=Path(folder))
+
+
+def _refused(evidence: Evidence, refusal: str, text: str) -> dict[str, Any]:
+    content = evidence.as_mapping()
+    measures = [{**measure, "original": None} for measure in content["measures"]]
+    return {
+        "requirements": content["requirements"],
+        "measures": measures,
+        "columns": [],
+        "steps": [],
+        "private": None,
+        "records": 0,
+        "refusal": refusal,
+        "seed": "",
+    }
+
+
+@contextmanager
+def as_file(content: bytes, name: str) -> Any:
+    """A path by which readers find some bytes: in memory where the system can, else in a folder of its owner only."""
+    with TemporaryDirectory(prefix="shoal-") as folder:
+        path = Path(folder) / name
+        if not hasattr(os, "memfd_create"):
+            path.write_bytes(content)
+            yield path
+            return
+        memory = os.memfd_create("table")
+        with os.fdopen(memory, "wb") as file:
+            file.write(content)
+            file.flush()
+            path.symlink_to(f"/proc/{os.getpid()}/fd/{memory}")
+            yield path

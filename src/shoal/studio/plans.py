@@ -1,0 +1,236 @@
+"""The plan as a text: read with every mistake placed, and edited where it stands.
+
+An edit replaces the characters of one value and leaves all others alone, so comments, order and layout survive. The
+parser says where a value begins and ends; what is written in its place is one line in flow style, which YAML takes
+inside either style.
+"""
+
+import json
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from io import StringIO
+from pathlib import Path
+from typing import Any
+
+from shoal.errors import InputError, PlanError
+from shoal.plan import Plan
+from shoal.plan.lines import parse_yaml, plain, position
+
+Place = tuple[str | int, ...]
+"""Keys and positions that lead to a value from outside."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Problem:
+    """What is wrong with a plan, and where.
+
+    Parameters
+    ----------
+    place
+        Keys and positions that lead there.
+    line
+        From 1; None if it is nowhere in particular.
+    """
+
+    sentence: str
+    place: Place = ()
+    line: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reading:
+    """A text that was read.
+
+    Parameters
+    ----------
+    tree
+        Plain containers; empty where the text is no YAML mapping.
+    plan
+        None where there are mistakes.
+    """
+
+    tree: Mapping[str, Any]
+    plan: Plan | None
+    mistakes: tuple[Problem, ...] = ()
+
+
+def reading(text: str, folder: Path) -> Reading:
+    """What a text says, and every mistake in it.
+
+    Parameters
+    ----------
+    folder
+        Where file names in the plan are looked up.
+    """
+    try:
+        content = parse_yaml(text, "plan")
+    except PlanError as error:
+        line = re.search(r"line (\d+)", str(error))
+        mistake = Problem(sentence=str(error), line=int(line[1]) if line else None)
+        return Reading(tree={}, plan=None, mistakes=(mistake,))
+    tree = plain(content) if isinstance(content, Mapping) else {}
+    try:
+        return Reading(tree=tree, plan=Plan.of(content if tree else {}, folder))
+    except InputError as error:
+        told = error.mistakes or (((), str(error)),)
+        mistakes = tuple(
+            Problem(sentence=sentence, place=place, line=(position(content, place) or (None,))[0])
+            for place, sentence in told
+        )
+        return Reading(tree=tree, plan=None, mistakes=mistakes)
+
+
+def put(text: str, place: Sequence[str | int], value: Any) -> str:
+    """The text with a value at a place: replaced, or added where there was none.
+
+    A number beyond the end of a list adds to it; None takes the entry out.
+
+    Raises
+    ------
+    PlanError
+        If the text is no YAML, or the place cannot be reached in it.
+    """
+    root = _composed(text)
+    if root is None:
+        return text.rstrip() + ("\n" if text.strip() else "") + f"{_flow({place[0]: _nest(place[1:], value)})[1:-1]}\n"
+    node, rest = root, list(place)
+    while rest:
+        entry = _entry(node, rest[0])
+        if entry is None:
+            return text if value is None else _added(text, node, rest[0], _nest(rest[1:], value))
+        if len(rest) == 1 and value is None:
+            return _removed(text, node, entry)
+        node, rest = entry[1], rest[1:]
+    start, end = node.start_mark.index, _end(node)
+    written = _flow(value)
+    if start == end and start and text[start - 1] != " ":  # an empty value stands right behind its colon
+        written = " " + written
+    return text[:start] + written + text[end:]
+
+
+def swapped(text: str, place: Sequence[str | int], first: int, second: int) -> str:
+    """The text with two entries of a list in each other's place, comments at the ends of lines staying."""
+    node = _composed(text)
+    for key in place:
+        entry = None if node is None else _entry(node, key)
+        if entry is None:
+            raise PlanError("The plan has no such list; undo, and look at its text.")
+        node = entry[1]
+    if node is None or not (0 <= first < len(node.value) and 0 <= second < len(node.value)):
+        raise PlanError("The plan has no such entry; undo, and look at its text.")
+    early, late = (node.value[i] for i in sorted((first, second)))
+    a, b, c, d = early.start_mark.index, _end(early), late.start_mark.index, _end(late)
+    return text[:a] + text[c:d] + text[b:c] + text[a:b] + text[d:]
+
+
+def _composed(text: str) -> Any:
+    from ruamel.yaml import YAML
+    from ruamel.yaml.error import YAMLError
+
+    try:
+        return YAML().compose(StringIO(text))
+    except YAMLError:
+        raise PlanError("The plan's text is no valid YAML, so no form can change it. Mend the text first.") from None
+
+
+def _entry(node: Any, key: str | int) -> tuple[Any, Any] | None:
+    """The key's node (None in a list) and the value's node."""
+    if node.id == "mapping":
+        return next(((k, v) for k, v in node.value if str(k.value) == str(key)), None)
+    if node.id == "sequence" and isinstance(key, int) and 0 <= key < len(node.value):
+        return None, node.value[key]
+    if node.id == "sequence" or _is_empty(node):
+        return None
+    raise PlanError(f"The plan's text has no place for '{key}'. Undo, and look at the text.")
+
+
+def _is_empty(node: Any) -> bool:
+    return node.id == "scalar" and node.value in ("", "null", "~")
+
+
+def _end(node: Any) -> int:
+    """Where a value's last character is followed by something else: block styles end with their last entry."""
+    if node.id == "scalar" or node.flow_style:
+        return int(node.end_mark.index)
+    last = node.value[-1] if node.value else None
+    if last is None:
+        return int(node.end_mark.index)
+    return _end(last[1] if node.id == "mapping" else last)
+
+
+def _added(text: str, node: Any, key: str | int, value: Any) -> str:
+    """With a new last entry."""
+    if _is_empty(node):
+        start, end = node.start_mark.index, node.end_mark.index
+        content = _flow([value] if isinstance(key, int) else {key: value})
+        return text[:start] + (" " if text[start - 1 : start] == ":" else "") + content + text[end:]
+    entry = _flow(value) if node.id == "sequence" else _flow({key: value})[1:-1]
+    if node.flow_style:
+        end = node.end_mark.index - 1
+        return text[:end].rstrip() + (", " if node.value else "") + entry + text[end:]
+    first = node.value[0] if node.id == "sequence" else node.value[0][0]
+    indent = first.start_mark.column
+    line_end = _line_end(text, _end(node))
+    if node.id == "sequence":
+        dash = text.rindex("-", 0, first.start_mark.index)
+        indent = dash - text.rfind("\n", 0, dash) - 1
+        entry = f"- {entry}"
+    return text[:line_end] + "\n" + " " * indent + entry + text[line_end:]
+
+
+def _removed(text: str, node: Any, entry: tuple[Any, Any]) -> str:
+    """Without an entry; a list or mapping that it was all of stays behind empty."""
+    key, value = entry
+    whole = [v if node.id == "sequence" else v[1] for v in node.value]
+    number = next(i for i, v in enumerate(whole) if v is value)
+    if len(whole) == 1:
+        start, end = node.start_mark.index, _end(node)
+        if not node.flow_style:  # up to the key that holds it, so that `steps:` is followed by `[]`
+            start = len(text[:start].rstrip(" -\n"))
+            return text[:start] + (" []" if node.id == "sequence" else " {}") + text[end:]
+        return text[:start] + ("[]" if node.id == "sequence" else "{}") + text[end:]
+    if node.flow_style:
+        begins = [v if node.id == "sequence" else v[0] for v in node.value]
+        if number + 1 < len(whole):
+            return text[: begins[number].start_mark.index] + text[begins[number + 1].start_mark.index :]
+        return text[: _end(whole[number - 1])] + text[_end(value) :]
+    start = (key or value).start_mark.index
+    line = text.rfind("\n", 0, text.rindex("-", 0, start) if node.id == "sequence" else start) + 1
+    return text[:line] + text[_line_end(text, _end(value)) + 1 :]
+
+
+def _line_end(text: str, at: int) -> int:
+    found = text.find("\n", at)
+    return len(text) if found < 0 else found
+
+
+def _nest(keys: Sequence[str | int], value: Any) -> Any:
+    for key in reversed(keys):
+        value = [value] if isinstance(key, int) else {key: value}
+    return value
+
+
+PLAIN = re.compile(r"[A-Za-z_][\w./-]*( [\w./-]+)*")
+"""Texts that YAML reads as themselves without quotes, if they are no word of its own."""
+
+WORDS = {"null", "true", "false", "yes", "no", "on", "off", "y", "n"}
+
+
+def _flow(value: Any) -> str:
+    """A value on one line, as JSON but without quotes that nobody needs."""
+    if isinstance(value, Mapping):
+        return "{" + ", ".join(f"{_flow(str(key))}: {_flow(below)}" for key, below in value.items()) + "}"
+    if isinstance(value, (list, tuple)):
+        return "[" + ", ".join(map(_flow, value)) + "]"
+    if isinstance(value, str) and PLAIN.fullmatch(value) and value.isascii() and value.lower() not in WORDS:
+        return value
+    return json.dumps(value, ensure_ascii=isinstance(value, str) and not value.isprintable())
+
+
+def names_in(tree: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    """Name and role of each column that a plan describes, however briefly."""
+    columns = tree.get("columns")
+    for name, said in (columns if isinstance(columns, Mapping) else {}).items():
+        role = said.get("role") if isinstance(said, Mapping) else said
+        yield str(name), role if isinstance(role, str) else ""

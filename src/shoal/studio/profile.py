@@ -1,0 +1,213 @@
+"""What the screens show of a table before anything is done to it: its columns, its rows, and how exposed it is."""
+
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any, get_args
+
+import narwhals.stable.v2 as nw
+import numpy as np
+import polars as pl
+
+from shoal.data.bins import distribution
+from shoal.data.cells import encode
+from shoal.data.hierarchy import Hierarchy
+from shoal.data.records import Records
+from shoal.data.schema import Column, Level
+from shoal.data.variable import Variable
+from shoal.errors import InputError
+from shoal.files.tables import Table
+from shoal.judges.table_pair import TablePair
+from shoal.plan.draft import Guess, guess, plan_text
+
+PAGE = 50
+"""Rows of a page."""
+
+MOST_LABELS = 200
+"""Labels of a level that are listed, the most frequent first."""
+
+KNOWN_TO_OTHERS = "quasi-identifier"
+
+SMALL = (2, 3, 5)
+"""Classes of fewer records than these are counted."""
+
+
+def facts(table: Table, source: str) -> dict[str, Any]:
+    """Of every column its type, its missing values, how it is spread, and what it is guessed to be."""
+    frame = table.frame
+    columns = [_column(table, guessed) for guessed in guess(frame)]
+    notes = [note for note in table.notes.values() if note]
+    return {"rows": len(frame), "described": table.described, "notes": notes, "columns": columns, "source": source}
+
+
+def draft(table: Table, source: str) -> str:
+    """The text of the plan that is guessed."""
+    return plan_text(table.frame, source)
+
+
+def _column(table: Table, guessed: Guess) -> dict[str, Any]:
+    series = table.frame[guessed.name]
+    picture = None
+    if guessed.role not in ("identifier", "household"):
+        try:
+            drawn = distribution({"original": variable(table.frame, guessed.name, guessed.level)})
+            picture = None if drawn is None else drawn.as_mapping()
+        except InputError:  # a type that no level fits is shown without a picture, and said when it is used
+            picture = None
+    return {
+        "name": guessed.name,
+        "type": str(series.dtype),
+        "missing": series.null_count(),
+        "distinct": series.n_unique() - (series.null_count() > 0),
+        "guess": guessed.role,
+        "level": guessed.level,
+        "reason": guessed.reason,
+        "label": table.labels.get(guessed.name, ""),
+        "picture": picture,
+    }
+
+
+def variable(frame: pl.DataFrame, name: str, level: str | None) -> Variable:
+    """A column in numbers as a quasi-identifier."""
+    series = nw.from_native(frame[name], series_only=True)
+    known: Any = level if level in get_args(Level) else None
+    return encode(series, Column(role="quasi-identifier", level=known, missing="keep"), Path())
+
+
+class Exposure:
+    """How many records the columns that others may know single out, in the table as it is.
+
+    Columns in numbers are kept from one question to the next, so that a changed role is answered at once.
+    """
+
+    def __init__(self, frame: pl.DataFrame) -> None:
+        self.frame = frame
+        self._made: dict[tuple[str, str | None], Variable] = {}
+
+    def of(self, known: Mapping[str, str | None]) -> dict[str, Any]:
+        """Counts of records.
+
+        Parameters
+        ----------
+        known
+            The columns that others may know, with their levels of measurement.
+        """
+        variables = [self._variable(name, level) for name, level in known.items() if name in self.frame.columns]
+        n = len(self.frame)
+        if not variables or not n:
+            return {"records": n, "known": len(variables), "below": {}, "expected": 0.0, "columns": []}
+        sizes = _sizes(variables)
+        return {
+            "records": n,
+            "known": len(variables),
+            "below": {str(k): int((sizes < k).sum()) for k in SMALL},
+            "expected": float((1.0 / sizes).sum()),
+            "columns": self._without_each(variables, int((sizes == 1).sum())),
+        }
+
+    def _without_each(self, variables: list[Variable], unique: int) -> list[dict[str, Any]]:
+        """By how many records fewer would be unique if a column were not known."""
+        left = []
+        for number, one in enumerate(variables):
+            others = variables[:number] + variables[number + 1 :]
+            fewer = unique - int((_sizes(others) == 1).sum()) if others else unique
+            left.append({"name": one.name, "fewer": fewer})
+        return sorted(left, key=lambda one: -int(str(one["fewer"])))
+
+    def _variable(self, name: str, level: str | None) -> Variable:
+        if (name, level) not in self._made:
+            self._made[name, level] = variable(self.frame, name, level)
+        return self._made[name, level]
+
+
+def _sizes(variables: Iterable[Variable]) -> Any:
+    """Shape (n,); how many records agree with each one on all of the columns."""
+    return TablePair(original=None, released=Records.of(variables)).classes.of_record
+
+
+def rows(frame: pl.DataFrame, offset: int, by: str | None, *, descending: bool) -> dict[str, Any]:
+    """A page of rows as texts, sorted by a column."""
+    order = np.arange(len(frame))
+    if by is not None and by in frame.columns:
+        order = frame[by].arg_sort(descending=descending, nulls_last=True).to_numpy()
+    part = order[max(0, offset) : max(0, offset) + PAGE]
+    cells = frame[part.tolist()]
+    return {
+        "columns": frame.columns,
+        "of": len(frame),
+        "offset": offset,
+        "rows": [[None if cell is None else str(cell) for cell in row] for row in cells.iter_rows()],
+        "numbers": [int(at) + 1 for at in part],
+    }
+
+
+def values_of(frame: pl.DataFrame, name: str) -> dict[str, int]:
+    """Records by value of a column, values as categories are written, in the data's own order."""
+    column = variable(frame, name, "nominal")
+    counts = np.bincount(column.values[~column.missing], minlength=len(column.categories))
+    return {str(value): int(count) for value, count in zip(column.categories, counts)}
+
+
+def levels(frame: pl.DataFrame, name: str, spec: Any, folder: Path) -> dict[str, Any]:
+    """A column's hierarchy level by level: labels with the records under each, and values that it lacks."""
+    counts = values_of(frame, name)
+    column = Column(role="other", level="nominal", hierarchy=spec)
+    lacking = 0
+    if isinstance(spec, Mapping) and "intervals" in spec:
+        tree = column.load_hierarchy(counts, folder)
+    else:
+        tree = column.load_hierarchy((), folder)
+        lacking = len(tree.missing(counts)) if tree else 0
+    return {"levels": _listed(tree, counts) if tree else [], "lacking": lacking, "values": len(counts)}
+
+
+def _listed(tree: Hierarchy, counts: Mapping[str, int]) -> list[dict[str, Any]]:
+    listed = []
+    for level in range(tree.height + 1):
+        labels: dict[str, int] = {}
+        parents: dict[str, str] = {}
+        for path in tree.paths:
+            labels[path[level]] = labels.get(path[level], 0) + counts.get(path[0], 0)
+            parents[path[level]] = path[min(level + 1, tree.height)]
+        shown = sorted(labels.items(), key=lambda one: -one[1])[:MOST_LABELS]
+        listed.append(
+            {
+                "labels": [{"label": label, "records": n, "parent": parents[label]} for label, n in shown],
+                "of": len(labels),
+                "smallest": min(labels.values()),
+            }
+        )
+    return listed
+
+
+def built(frame: pl.DataFrame, name: str, how: str, sizes: list[float]) -> dict[str, Any]:
+    """A hierarchy for a column, as a plan says it.
+
+    Parameters
+    ----------
+    how
+        `intervals`: numbers under intervals of these widths. `prefix`: codes under their first so many signs.
+        `order`: values in their order, so many together. `date`: days under months, quarters and years.
+    sizes
+        From the finest level to the coarsest.
+    """
+    values = list(values_of(frame, name))
+    if how == "intervals":
+        return {"intervals": [int(s) if float(s).is_integer() else s for s in sizes]}
+    if how == "prefix":
+        lengths = sorted({int(s) for s in sizes}, reverse=True)
+        paths = [[v, *(v[:n] + "*" * max(0, len(v) - n) for n in lengths), "*"] for v in values]
+    elif how == "order":
+        paths = [[v, *(_block(values, i, int(s)) for s in sorted(sizes)), "*"] for i, v in enumerate(values)]
+    elif how == "date":
+        paths = [[v, v[:7], f"{v[:4]} quarter {(int(v[5:7]) + 2) // 3}", v[:4], "*"] for v in values if v[4:5] == "-"]
+    else:
+        raise InputError("A hierarchy is built from intervals, prefix, order or date.")
+    if not paths or (how == "order" and min(sizes, default=0) < 1):
+        raise InputError(f"No hierarchy can be built like this for '{name}'. Choose another way.")
+    return {"paths": paths}
+
+
+def _block(values: list[str], at: int, size: int) -> str:
+    first = at // size * size
+    last = min(first + size, len(values)) - 1
+    return values[first] if first == last else f"{values[first]} to {values[last]}"

@@ -1,0 +1,113 @@
+"""Start the studio: a port of this machine alone, and a browser that is shown the way."""
+
+import asyncio
+import logging
+import os
+import socket
+import sys
+import webbrowser
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager, suppress
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from threading import Thread
+
+import uvicorn
+
+from shoal.studio.actions import Studio
+from shoal.studio.api import application
+from shoal.studio.guard import Guard, Keys
+
+WAY = '<!doctype html><meta charset="utf-8"><meta http-equiv="refresh" content="0; url={address}"><title>shoal</title>'
+
+LONGEST_IDLE = 20
+"""Seconds for which a connection is kept open that nothing comes through."""
+
+MOST_AT_ONCE = 512
+"""Connections; more are answered that there are too many."""
+
+
+def address(port: int, token: str) -> str:
+    """Where the studio is, with a token that is used once."""
+    return f"http://127.0.0.1:{port}/#{token}"
+
+
+async def run(file: str | None, port: int, *, browser: bool, say: Callable[[str], None]) -> None:
+    """Serve until interrupted.
+
+    Parameters
+    ----------
+    file
+        A table to open at once.
+    port
+        0 for any that is free.
+    browser
+        Whether to open one.
+    say
+        Tells the person something.
+    """
+    with socket.socket(socket.AF_INET, socket.SOCK_STREAM) as listening:
+        listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listening.bind(("127.0.0.1", port))
+        port = listening.getsockname()[1]
+        keys = Keys()
+        async with _studio(file) as studio:
+            config = uvicorn.Config(
+                Guard(application(studio, keys), port, keys),
+                access_log=False,
+                log_level=logging.ERROR,
+                timeout_keep_alive=LONGEST_IDLE,
+                timeout_graceful_shutdown=1,
+                limit_concurrency=MOST_AT_ONCE,
+                server_header=False,
+                lifespan="off",
+            )
+            with TemporaryDirectory(prefix="shoal-") as folder:
+                _show_the_way(Path(folder), address(port, keys.token()), browser=browser, say=say)
+                _offer_new_addresses(port, keys, say)
+                await uvicorn.Server(config).serve(sockets=[listening])
+
+
+@asynccontextmanager
+async def _studio(file: str | None) -> AsyncIterator[Studio]:
+    studio = Studio()
+    try:
+        if file is not None:
+            await studio.do_open(path=file)
+        yield studio
+    finally:
+        if studio.task is not None:
+            studio.task.cancel()
+        studio.stop()
+
+
+def _show_the_way(folder: Path, where: str, *, browser: bool, say: Callable[[str], None]) -> None:
+    """Open a browser on a file of its owner only, for others can read what a browser is started with."""
+    say(f"The studio is at {where}")
+    say("Only this machine can reach it. The address works once; Ctrl-C ends the studio.")
+    if not browser:
+        return
+    way = folder / "studio.html"
+    with os.fdopen(os.open(way, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as file:
+        file.write(WAY.format(address=where))
+    with suppress(webbrowser.Error):
+        Thread(target=webbrowser.open, args=(way.as_uri(),), daemon=True).start()
+
+
+def _offer_new_addresses(port: int, keys: Keys, say: Callable[[str], None]) -> None:
+    """On a terminal, Enter gives an address for another tab."""
+    if not sys.stdin.isatty():
+        return
+
+    def offer() -> None:
+        for _ in sys.stdin:
+            say(f"For another tab: {address(port, keys.token())}")
+
+    say("Press Enter here for an address for another tab.")
+    Thread(target=offer, daemon=True).start()
+
+
+def main(file: str | None, port: int, *, browser: bool, say: Callable[[str], None]) -> None:
+    """Serve until interrupted."""
+    with suppress(KeyboardInterrupt):
+        asyncio.run(run(file, port, browser=browser, say=say))

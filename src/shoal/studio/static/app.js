@@ -1,0 +1,96 @@
+// The frame of the studio: what is open, what can be undone, what runs, and one screen at a time beside the plan.
+import { render } from './vendor/preact.js';
+import { useEffect, useState } from './vendor/preact-hooks.js';
+import { Columns } from './columns.js';
+import { Compare } from './compare.js';
+import { Editor } from './editor.js';
+import { Export } from './export.js';
+import { Frontier } from './frontier.js';
+import { Hierarchies } from './hierarchies.js';
+import { html, number, useId } from './parts.js';
+import { Result } from './results.js';
+import { act, enter, store, upload, useStore } from './state.js';
+import { Steps } from './steps.js';
+
+const SCREENS = [
+  ['columns', 'Columns', Columns],
+  ['steps', 'Steps', Steps],
+  ['hierarchies', 'Hierarchies', Hierarchies],
+  ['result', 'Result', Result],
+  ['frontier', 'Frontier', Frontier],
+  ['compare', 'Compare', Compare],
+  ['export', 'Export', Export],
+];
+
+function Open() {
+  const { state } = useStore();
+  const [path, set] = useState('');
+  const [over, drag] = useState(false);
+  const id = useId('path');
+  const drop = (e) => {
+    e.preventDefault();
+    drag(false);
+    if (e.dataTransfer.files[0]) upload(e.dataTransfer.files[0]);
+  };
+  const busy = state.job !== null;
+  return html`<main class="opening" id="screen"><h1>Open a table</h1>
+    <p class="lead">A table of people, one row each, that you want to give to others. It stays on this machine: the studio uses no network.</p>
+    <div class=${`drop ${over ? 'over' : ''}`} onDragOver=${(e) => { e.preventDefault(); drag(true); }} onDragLeave=${() => drag(false)} onDrop=${drop}>
+      <p>Drop a file here, or <label class="file">choose one <input type="file" onChange=${(e) => e.target.files[0] && upload(e.target.files[0])} /></label></p>
+      <p class="hint">CSV, Excel, Parquet, SPSS, Stata or SAS; labels come along.</p></div>
+    <form class="field" onSubmit=${(e) => { e.preventDefault(); if (path && !busy) act('open', { path }); }}><label for=${id}>Or its path on this machine</label>
+      <div class="row"><input id=${id} value=${path} onInput=${(e) => set(e.target.value)} /><button class="strong">Open</button></div></form>
+    <p>No table at hand? <button onClick=${() => !busy && act('example')}>Use the example</button> <span class="hint">an invented hospital of 1,000 discharges</span></p>
+    ${busy && html`<p role="status">${state.job.stage} …</p>`}</main>`;
+}
+
+function Bar() {
+  const { state } = useStore();
+  const { job } = state;
+  const last = state.runs.at(-1);
+  const can = !job && state.mistakes.length === 0;
+  const cancels = job && ['run', 'explore'].includes(job.kind);
+  return html`<header class="top"><div class="what"><strong>shoal studio</strong>${state.source && html`<span>${state.source}</span><span class="hint">${number(state.rows)} rows</span>`}</div>
+    ${state.source && html`<div class="buttons">
+      <button aria-disabled=${state.undo === null} title=${state.undo ?? 'nothing to undo'} onClick=${() => state.undo !== null && act('undo')}>Undo<span class="note-of"> ${state.undo ?? ''}</span></button>
+      <button aria-disabled=${state.redo === null} title=${state.redo ?? 'nothing to redo'} onClick=${() => state.redo !== null && act('redo')}>Redo<span class="note-of"> ${state.redo ?? ''}</span></button>
+      <button class="strong" aria-disabled=${!can} onClick=${() => can && act('run')}>Run</button>
+      <button aria-disabled=${!cancels} onClick=${() => cancels && act('cancel')}>Cancel</button></div>
+    <div class="status" role="status">${job ? html`<span>${job.stage}</span><progress max="1" value=${job.fraction} aria-label="done so far"></progress>`
+      : last ? html`<span class=${`badge ${last.released ? 'holds' : 'fails'}`}>${last.released ? '✓ run' : '✗ run'} ${last.number} ${last.released ? 'proved' : 'refused'}${last.current ? '' : ', plan changed since'}</span>`
+      : html`<span class="hint">not run yet</span>`}</div>`}</header>`;
+}
+
+function Notices() {
+  const { state, gone, said } = useStore();
+  const close = () => act('dismiss');
+  return html`<div class="notices" aria-live="assertive">${gone && html`<p class="notice error">${gone}</p>`}${said && html`<p class="notice">${said}</p>`}
+    ${state?.notice && html`<p class=${`notice ${state.notice[0]}`}>${state.notice[1]} <button onClick=${close}>Close</button></p>`}</div>`;
+}
+
+function Studio() {
+  const { state, gone } = useStore();
+  const [screen, show] = useState(sessionStorage.getItem('shoal-studio-screen') ?? 'columns');
+  const running = state?.job?.kind;
+  const [before, remember] = useState(null);
+  useEffect(() => {
+    if (before === 'run' && running === undefined && state?.runs.length) open('result');
+    remember(running ?? null);
+  }, [running]);
+  const open = (name) => {
+    sessionStorage.setItem('shoal-studio-screen', name);
+    show(name);
+  };
+  if (!state) return html`<main class="opening"><h1>shoal studio</h1><p role="status">${gone || 'The studio is loading.'}</p></main>`;
+  const Screen = SCREENS.find(([name]) => name === screen)?.[2] ?? Columns;
+  return html`<a class="skip" href="#screen">Go to the screen</a><${Bar} /><${Notices} />
+    ${state.source === null ? html`<${Open} />` : html`<nav aria-label="Screens">${SCREENS.map(([name, title]) => html`<button aria-current=${screen === name ? 'page' : null} onClick=${() => open(name)}>${title}</button>`)}</nav>
+      <div class="work"><main id="screen" tabindex="-1"><${Screen} key=${screen} /></main><${Editor} /></div>`}`;
+}
+
+const place = document.getElementById('studio');
+place.replaceChildren();
+enter().catch((refusal) => {
+  store.gone = refusal.status === 401 ? `${refusal.message}` : refusal.message;
+  render(html`<${Studio} />`, place);
+}).then(() => render(html`<${Studio} />`, place));

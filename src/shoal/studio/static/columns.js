@@ -1,0 +1,93 @@
+// Columns: what each is, and how exposed people are by those that others may know.
+import { useState } from './vendor/preact-hooks.js';
+import { Distribution } from './chart.js';
+import { Field } from './forms.js';
+import { Bar, Mistakes, Rows, html, number, percent, plural, useAnswer } from './parts.js';
+import { mistakesAt, putAll, useStore } from './state.js';
+
+const MEANINGS = {
+  identifier: 'names a person; taken out',
+  'quasi-identifier': 'others may know it',
+  confidential: 'nobody should learn it',
+  other: 'neither known nor secret',
+  weight: 'sampling weight',
+  household: 'says who lives together',
+  stratum: 'kept apart',
+};
+
+const said = (tree, name) => {
+  const column = tree.columns?.[name];
+  return typeof column === 'string' ? { role: column } : column ?? {};
+};
+
+// A role that stands alone becomes a mapping as soon as it gets company.
+function change(tree, name, key, value) {
+  const column = tree.columns?.[name];
+  if (typeof column === 'string' && key !== 'role') return { place: ['columns', name], value: { role: column, [key]: value } };
+  if (typeof column === 'string') return { place: ['columns', name], value };
+  return { place: ['columns', name, key], value };
+}
+
+export function Columns() {
+  const { state, facts, methods } = useStore();
+  const [chosen, choose] = useState([]);
+  const [words, look] = useState('');
+  const [rows, showRows] = useState(false);
+  if (!facts || !methods) return html`<p class="hint">Looking at the columns …</p>`;
+  const listed = facts.columns.filter((c) => c.name.toLowerCase().includes(words.toLowerCase()));
+  const set = (names, key, value) => putAll(names.map((name) => change(state.tree, name, key, value)), `${names.length === 1 ? names[0] : `${names.length} columns`}: ${key} ${value ?? 'by default'}`);
+  const all = listed.length > 0 && listed.every((c) => chosen.includes(c.name));
+  return html`<h1>Columns</h1>
+    <p class="lead">Say what an intruder could do with each column. Nobody can do this for you: the guesses below follow from names and values only.</p>
+    ${facts.notes.map((note) => html`<p class="note">${note}</p>`)}
+    <${Exposure} />
+    <div class="tools">
+      <label>Find <input type="search" value=${words} onInput=${(e) => look(e.target.value)} /></label>
+      <label><input type="checkbox" checked=${all} onChange=${(e) => choose(e.target.checked ? listed.map((c) => c.name) : [])} /> all</label>
+      <label>Role of the ${plural(chosen.length, 'chosen column')} <select value="" disabled=${!chosen.length} onChange=${(e) => e.target.value && set(chosen, 'role', e.target.value)}>
+        <option value="">choose</option>${methods.roles.map((r) => html`<option value=${r}>${r}</option>`)}</select></label>
+      <label>Missing values <select value="" disabled=${!chosen.length} onChange=${(e) => e.target.value && set(chosen, 'missing', e.target.value)}>
+        <option value="">choose</option>${methods.missing.map((r) => html`<option value=${r}>${r}</option>`)}</select></label>
+    </div>
+    <ul class="columns-list">${listed.map((column) => html`<${Column} key=${column.name} ...${{ column, methods, set, tree: state.tree, chosen: chosen.includes(column.name) }}
+      choose=${(on) => choose(on ? [...chosen, column.name] : chosen.filter((n) => n !== column.name))} />`)}</ul>
+    <details onToggle=${(e) => showRows(e.target.open)}><summary>Look at the rows</summary>${rows && html`<${Rows} version=${state.source} />`}</details>`;
+}
+
+function Column({ column, methods, set, tree, chosen, choose }) {
+  const own = said(tree, column.name);
+  const wrong = mistakesAt(['columns', column.name]);
+  const moreFields = methods.column.filter((f) => !['role', 'level', 'hierarchy'].includes(f.name));
+  return html`<li class=${`column ${wrong.length ? 'wrong' : ''}`}>
+    <input type="checkbox" checked=${chosen} aria-label=${`Choose ${column.name}`} onChange=${(e) => choose(e.target.checked)} />
+    <div class="name"><strong>${column.name}</strong>${column.label && html`<span>${column.label}</span>`}
+      <span class="hint">${column.type} · ${plural(column.distinct, 'value')}${column.missing ? ` · ${number(column.missing)} missing` : ''}</span></div>
+    <${Distribution} of=${column.picture} small name=${column.name} />
+    <label><span class="hint">role</span><select value=${own.role ?? ''} onChange=${(e) => set([column.name], 'role', e.target.value)} aria-label=${`Role of ${column.name}`}>
+      ${methods.roles.map((r) => html`<option value=${r}>${r}</option>`)}</select><span class="hint">${MEANINGS[own.role] ?? ''}</span></label>
+    <label><span class="hint">level</span><select value=${own.level ?? ''} onChange=${(e) => set([column.name], 'level', e.target.value || null)} aria-label=${`Level of ${column.name}`}>
+      <option value="">by type</option>${methods.levels.map((r) => html`<option value=${r}>${r}</option>`)}</select></label>
+    <details class="why"><summary>Why, and more</summary><p>Guessed ${column.guess}: ${column.reason}.</p>
+      ${typeof tree.columns?.[column.name] === 'object' && html`<div class="fields">${moreFields.map((f) => html`<${Field} key=${f.name} field=${f} place=${['columns', column.name]} value=${own[f.name]} note=${column.name} />`)}</div>`}</details>
+    <${Mistakes} of=${wrong} /></li>`;
+}
+
+// The risk if nothing were done; it moves as roles change.
+function Exposure() {
+  const { state } = useStore();
+  const roles = JSON.stringify(Object.keys(state.tree.columns ?? {}).map((name) => [said(state.tree, name).role, said(state.tree, name).level]));
+  const risk = useAnswer('exposure', {}, [roles, state.source], 150);
+  if (!risk) return html`<section class="card exposure"><h2>If nothing were done</h2><p class="hint">Counting …</p></section>`;
+  if (risk.refused) return html`<section class="card exposure"><h2>If nothing were done</h2><p>${risk.refused}</p></section>`;
+  if (!risk.known) return html`<section class="card exposure"><h2>If nothing were done</h2><p>No column has the role quasi-identifier, so nothing is said to be known to others. That is seldom true.</p></section>`;
+  const share = (n) => n / risk.records;
+  const most = Math.max(1, ...risk.columns.map((c) => c.fewer));
+  return html`<section class="card exposure" aria-live="polite"><h2>If nothing were done</h2>
+    <p><strong class="big">${percent(share(risk.below[2]))}</strong> of the records would be unique: ${plural(risk.below[2], 'person')} could be found by the ${plural(risk.known, 'column')} that others may know.</p>
+    <div class="facts"><dl>
+      <dt>share their values with fewer than 2 others</dt><dd>${number(risk.below[3])} <${Bar} share=${share(risk.below[3])} kind="before" /></dd>
+      <dt>share them with fewer than 4 others</dt><dd>${number(risk.below[5])} <${Bar} share=${share(risk.below[5])} kind="before" /></dd>
+      <dt>would be found on average, by guessing among equals</dt><dd>${number(risk.expected, 3)} <${Bar} share=${share(risk.expected)} kind="before" /></dd></dl>
+      <div><h3>Which columns single people out</h3><dl>${risk.columns.slice(0, 6).map((c) => html`<dt>${c.name}</dt><dd>${number(c.fewer)} fewer unique without it <${Bar} share=${c.fewer / most} kind="before" /></dd>`)}</dl></div></div>
+  </section>`;
+}

@@ -1,0 +1,81 @@
+// The text of the plan, in CodeMirror; what is typed becomes the plan, and what forms change is shown here.
+import { defaultKeymap } from './vendor/codemirror-commands.js';
+import { yaml } from './vendor/codemirror-lang-yaml.js';
+import { syntaxHighlighting } from './vendor/codemirror-language.js';
+import { lintGutter, setDiagnostics } from './vendor/codemirror-lint.js';
+import { Annotation } from './vendor/codemirror-state.js';
+import { EditorView, drawSelection, keymap, lineNumbers } from './vendor/codemirror-view.js';
+import { classHighlighter } from './vendor/lezer-highlight.js';
+import { useEffect, useRef } from './vendor/preact-hooks.js';
+import { html, Mistakes } from './parts.js';
+import { act, isSending, useStore } from './state.js';
+
+const PAUSE = 450; // milliseconds without a key, after which what was typed is sent
+const fromServer = Annotation.define();
+
+// The least change that makes one text of the other, so that the cursor and the view stay.
+function difference(before, after) {
+  let from = 0;
+  while (from < before.length && from < after.length && before[from] === after[from]) from += 1;
+  let end = 0;
+  while (end < before.length - from && end < after.length - from && before[before.length - 1 - end] === after[after.length - 1 - end]) end += 1;
+  return { from, to: before.length - end, insert: after.slice(from, after.length - end) };
+}
+
+export function Editor() {
+  const { state } = useStore();
+  const place = useRef(null);
+  const view = useRef(null);
+  const timer = useRef(0);
+
+  const send = async () => {
+    timer.current = 0;
+    await act('edit', { text: view.current.state.doc.toString(), note: 'edit the text', joined: true });
+  };
+  const history = (name) => () => {
+    act(name);
+    return true;
+  };
+  useEffect(() => {
+    const typed = EditorView.updateListener.of((update) => {
+      if (!update.docChanged || update.transactions.some((t) => t.annotation(fromServer))) return;
+      clearTimeout(timer.current);
+      timer.current = setTimeout(send, PAUSE);
+    });
+    view.current = new EditorView({
+      parent: place.current,
+      doc: state.text,
+      extensions: [
+        EditorView.cspNonce.of(document.querySelector('meta[name=nonce]').content),
+        lineNumbers(), drawSelection(), lintGutter(), yaml(), syntaxHighlighting(classHighlighter), EditorView.lineWrapping,
+        EditorView.contentAttributes.of({ 'aria-label': 'Text of the plan', tabindex: '0' }),
+        keymap.of([{ key: 'Mod-z', run: history('undo') }, { key: 'Mod-y', run: history('redo') }, { key: 'Mod-Shift-z', run: history('redo') }, ...defaultKeymap]),
+        typed,
+      ],
+    });
+    return () => view.current.destroy();
+  }, []);
+  useEffect(() => {
+    if (!view.current || timer.current || isSending()) return;
+    const before = view.current.state.doc.toString();
+    if (before !== state.text) view.current.dispatch({ changes: difference(before, state.text), annotations: fromServer.of(true) });
+    const { doc } = view.current.state;
+    const marks = state.mistakes.filter((m) => m.line && m.line <= doc.lines).map((m) => {
+      const line = doc.line(m.line);
+      return { from: line.from, to: line.to, severity: 'error', message: m.sentence };
+    });
+    view.current.dispatch(setDiagnostics(view.current.state, marks));
+  });
+  const go = (line) => {
+    const { doc } = view.current.state;
+    view.current.dispatch({ selection: { anchor: doc.line(Math.min(line, doc.lines)).from }, scrollIntoView: true });
+    view.current.focus();
+  };
+  return html`<section class="plan" aria-label="The plan">
+    <h2>The plan <span class="hint">${state.mistakes.length ? '' : 'no mistakes'}</span></h2>
+    <p class="hint">Forms change this text, and this text changes forms. It is what runs.</p>
+    <div class="editor" ref=${place}></div>
+    ${state.mistakes.length > 0 && html`<div role="status"><h3>What is wrong</h3><ul class="mistakes">
+      ${state.mistakes.map((m) => html`<li>${m.line && html`<button class="plain" onClick=${() => go(m.line)}>line ${m.line}</button> `}${m.sentence}</li>`)}</ul></div>`}
+  </section>`;
+}

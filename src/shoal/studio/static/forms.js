@@ -1,0 +1,127 @@
+// Forms of any method: what the server says of its fields is all they know.
+import { useState } from './vendor/preact-hooks.js';
+import { Help, Mistakes, html, useId } from './parts.js';
+import { act, mistakesAt, put, store } from './state.js';
+
+const shown = (value) => (value === undefined || value === null ? '' : typeof value === 'object' ? JSON.stringify(value) : String(value));
+
+const limits = (f) => [
+  'minimum' in f ? `at least ${f.minimum}` : 'exclusiveMinimum' in f ? `above ${f.exclusiveMinimum}` : '',
+  'maximum' in f ? `at most ${f.maximum}` : 'exclusiveMaximum' in f ? `below ${f.exclusiveMaximum}` : '',
+].filter(Boolean).join(', ');
+
+const columnsOf = (tree) => Object.keys(tree.columns ?? {});
+
+// One parameter: the control that fits it, its meaning, its limits, and what is wrong with it.
+export function Field({ field, place, value, note }) {
+  const id = useId('field');
+  const here = [...place, field.name];
+  const wrong = mistakesAt(here);
+  const set = (v) => put(here, v, `${note}: ${field.label}`);
+  const more = { id, 'aria-describedby': `${id}-help`, 'aria-invalid': wrong.length > 0 };
+  const standard = field.default === null || field.default === undefined ? '' : shown(field.default?.method ?? field.default);
+  return html`<div class=${`field ${wrong.length ? 'wrong' : ''}`}>
+    ${field.control === 'columns' ? html`<span class="label" id=${`${id}-label`}>${field.label}</span>` : html`<label for=${id}>${field.label}${field.required && html`<span class="hint"> needed</span>`}</label>`}
+    <${Control} ...${{ field, value, set, more, id, here, note, standard }} />
+    <p class="hint" id=${`${id}-help`}>${field.help}${limits(field) && ` Allowed: ${limits(field)}.`}</p>
+    <${Mistakes} of=${wrong} /></div>`;
+}
+
+function Control({ field, value, set, more, id, here, note, standard }) {
+  const tree = store.state.tree;
+  const empty = standard === '' ? '' : `by default ${standard}`;
+  switch (field.control) {
+    case 'integer':
+    case 'number': {
+      const text = (e) => e.target.value.trim();
+      const read = (e) => (text(e) === '' ? null : Number.isNaN(Number(text(e))) ? text(e) : Number(text(e)));
+      return html`<input ...${more} inputmode="decimal" value=${shown(value)} placeholder=${empty} onChange=${(e) => set(read(e))} />`;
+    }
+    case 'truth':
+      return html`<select ...${more} value=${shown(value)} onChange=${(e) => set(e.target.value === '' ? null : e.target.value === 'true')}>
+        <option value="">${`by default ${standard === 'true' ? 'yes' : 'no'}`}</option><option value="true">yes</option><option value="false">no</option></select>`;
+    case 'choice':
+      return html`<select ...${more} value=${shown(value)} onChange=${(e) => set(field.choices.find((c) => String(c) === e.target.value) ?? null)}>
+        ${!field.required && html`<option value="">${empty || 'as usual'}</option>`}${field.choices.map((c) => html`<option value=${String(c)}>${String(c)}</option>`)}</select>`;
+    case 'column':
+      return html`<select ...${more} value=${shown(value)} onChange=${(e) => set(e.target.value || null)}><option value="">none</option>
+        ${columnsOf(tree).map((c) => html`<option value=${c}>${c}</option>`)}</select>`;
+    case 'columns':
+      return html`<${ColumnChoice} chosen=${[value ?? []].flat().map(String)} all=${columnsOf(tree)} set=${set} label=${`${id}-label`} />`;
+    case 'method':
+      return html`<${Nested} ...${{ field, value, set, more, here, note }} />`;
+    case 'text':
+    case 'file':
+      return html`<input ...${more} value=${shown(value)} placeholder=${field.control === 'file' ? 'path of a file, from the table’s folder' : empty} onChange=${(e) => set(e.target.value || null)} />`;
+    case 'secret':
+      return html`<input ...${more} type="password" autocomplete="off" value=${shown(value)} onChange=${(e) => set(e.target.value || null)} />`;
+    default:
+      return html`<input ...${more} class="code" value=${shown(value)} placeholder=${empty || 'as in a plan: [1, 2] or {a: 1}'}
+        onChange=${(e) => act('put', { changes: [{ place: here, yaml: e.target.value }], note: `${note}: ${field.label}` })} />`;
+  }
+}
+
+function ColumnChoice({ chosen, all, set, label }) {
+  const [words, look] = useState('');
+  const change = (name, on) => {
+    const next = all.filter((c) => (c === name ? on : chosen.includes(c)));
+    set(next.length ? next : null);
+  };
+  const listed = all.filter((c) => c.toLowerCase().includes(words.toLowerCase()));
+  return html`<details class="columns"><summary aria-labelledby=${label}>${chosen.length ? chosen.join(', ') : 'the usual ones'}</summary>
+    ${all.length > 12 && html`<input aria-label="Find columns" placeholder="find" value=${words} onInput=${(e) => look(e.target.value)} />`}
+    <div class="checks" role="group" aria-labelledby=${label}>${listed.map((name) => html`<label key=${name}><input type="checkbox" checked=${chosen.includes(name)} onChange=${(e) => change(name, e.target.checked)} /> ${name}</label>`)}</div></details>`;
+}
+
+// A parameter that is itself a method: its name, and its own fields below.
+function Nested({ field, value, set, more, here, note }) {
+  const known = store.methods.methods.filter((m) => m.kind === field.of);
+  const name = typeof value === 'string' ? value : value?.method ?? value?.[field.of] ?? '';
+  const standard = field.default?.method ?? field.default ?? '';
+  const method = known.find((m) => m.name === (name || standard));
+  const own = method ? method.fields.filter((f) => !STEP_FIELDS.includes(f.name)) : [];
+  const keep = (f, v) => ({ ...(typeof value === 'object' && value ? value : { method: name || standard }), [f]: v });
+  return html`<select ...${more} value=${name} onChange=${(e) => set(e.target.value || null)}>
+      <option value="">${standard ? `by default ${standard}` : 'none'}</option>${known.map((m) => html`<option value=${m.name}>${m.name}: ${m.title}</option>`)}</select>
+    ${own.length > 0 && html`<details><summary>Settings of ${method.name}</summary>
+      ${own.map((f) => typeof value === 'object' && value
+        ? html`<${Field} key=${f.name} field=${f} place=${here} value=${value[f.name]} note=${note} />`
+        : html`<${Whole} key=${f.name} field=${f} keep=${keep} set=${set} />`)}</details>`}`;
+}
+
+const STEP_FIELDS = ['columns', 'by', 'replace', 'small_strata'];
+
+// A first setting of a nested method that was named alone so far: it becomes a mapping.
+function Whole({ field, keep, set }) {
+  const id = useId('field');
+  return html`<div class="field"><label for=${id}>${field.label}</label>
+    <input id=${id} placeholder=${`by default ${shown(field.default)}`} onChange=${(e) => set(keep(field.name, Number.isNaN(Number(e.target.value)) ? e.target.value : Number(e.target.value)))} />
+    <p class="hint">${field.help}</p></div>`;
+}
+
+// A whole method: its name, its help, what it needs first, the rest on demand.
+export function MethodForm({ kind, place, value }) {
+  const name = typeof value === 'string' ? value : value?.[kind];
+  const method = store.methods.methods.find((m) => m.kind === kind && m.name === name);
+  if (!method) return html`<p>This method is not known; see the plan’s text.</p>`;
+  const own = typeof value === 'object' ? value : {};
+  const first = method.fields.filter((f) => f.required || f.name in own || ['columns', 'replace', 'k'].includes(f.name));
+  const others = method.fields.filter((f) => !first.includes(f));
+  const field = (f) => html`<${Field} key=${f.name} field=${f} place=${place} value=${own[f.name]} note=${method.title} />`;
+  return html`<${Help} first=${method.summary} rest=${method.help} source=${method.source} />
+    <div class="fields">${first.map(field)}</div>
+    ${others.length > 0 && html`<details><summary>${others.length === 1 ? 'One more setting' : `${others.length} more settings`}</summary><div class="fields">${others.map(field)}</div></details>`}`;
+}
+
+// What a method needs before anything can be said of it: a first guess for every needed field.
+export function first(method) {
+  const spec = { [method.kind]: method.name };
+  for (const f of method.fields.filter((one) => one.required)) {
+    const least = f.minimum ?? f.exclusiveMinimum ?? 0;
+    if (f.name === 'k') spec.k = 5;
+    else if (f.control === 'integer') spec[f.name] = Math.max(2, least);
+    else if (f.control === 'number') spec[f.name] = f.maximum === 1 || f.exclusiveMaximum === 1 || least === 0 ? 0.1 : least;
+    else if (f.control === 'choice') spec[f.name] = f.choices[0];
+  }
+  return spec;
+}

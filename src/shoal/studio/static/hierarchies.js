@@ -1,0 +1,57 @@
+// Hierarchies: how values become coarser, level by level, with the records under each label.
+import { useState } from './vendor/preact-hooks.js';
+import { html, number, plural, useAnswer, useId } from './parts.js';
+import { ask, putAll, say, useStore } from './state.js';
+
+const WAYS = [
+  ['intervals', 'numbers in intervals', 'widths, each a multiple of the one before', '5, 10, 50'],
+  ['prefix', 'codes by their first signs', 'how many signs are kept', '3, 2, 1'],
+  ['order', 'values in their order, some together', 'how many together', '3, 9'],
+  ['date', 'days in months, quarters and years', '', ''],
+];
+
+export function Hierarchies() {
+  const { state, facts } = useStore();
+  const [name, choose] = useState(null);
+  const id = useId('column');
+  if (!facts) return html`<p class="hint">Looking at the columns …</p>`;
+  const roles = state.tree.columns ?? {};
+  const offered = facts.columns.filter((c) => (roles[c.name]?.role ?? roles[c.name]) !== 'identifier');
+  const column = name ?? offered.find((c) => roles[c.name]?.hierarchy)?.name ?? offered[0]?.name;
+  const spec = roles[column]?.hierarchy ?? null;
+  return html`<h1>Hierarchies</h1><p class="lead">A hierarchy says what a value may become: a village a district, a district a county. Generalisation and recoding climb it only as far as they must.</p>
+    <div class="field inline"><label for=${id}>Column</label><select id=${id} value=${column} onChange=${(e) => choose(e.target.value)}>${offered.map((c) => html`<option value=${c.name}>${c.name}${roles[c.name]?.hierarchy ? ' (has one)' : ''}</option>`)}</select></div>
+    ${spec ? html`<${Levels} column=${column} spec=${spec} />` : html`<p class="empty">This column has no hierarchy yet.</p>`}
+    <${Building} key=${column} column=${column} has=${spec !== null} own=${roles[column]} />`;
+}
+
+function Levels({ column, spec }) {
+  const told = useAnswer('levels', { column, spec }, [column, JSON.stringify(spec)]);
+  if (!told) return html`<p class="hint">Counting …</p>`;
+  if (told.refused) return html`<p class="mistakes">${told.refused}</p>`;
+  return html`${told.lacking > 0 && html`<p class="mistakes">${plural(told.lacking, 'value')} of the table are not in the hierarchy: add them, or the plan is refused.</p>`}
+    <div class="levels" tabindex="0" role="region" aria-label="Levels">${told.levels.map((level, i) => html`<section key=${i}><h3>Level ${i}</h3><p class="hint">${plural(level.of, 'label')}, the smallest of ${plural(level.smallest, 'record')}</p>
+      <ol>${level.labels.map((l) => html`<li title=${i + 1 < told.levels.length ? `becomes ${l.parent}` : ''}><span>${l.label}</span><span class="hint">${number(l.records)}</span></li>`)}</ol></section>`)}</div>`;
+}
+
+function Building({ column, has, own }) {
+  const [how, setHow] = useState('intervals');
+  const [sizes, setSizes] = useState('5, 10, 50');
+  const ids = { how: useId('how'), sizes: useId('sizes') };
+  const way = WAYS.find((w) => w[0] === how);
+  const apply = async () => {
+    try {
+      const spec = await ask('build-hierarchy', { column, how, sizes: sizes.split(/[\s,;]+/).filter(Boolean).map(Number) });
+      const whole = { ...(typeof own === 'string' ? { role: own } : own), level: 'nominal', hierarchy: spec };
+      await putAll([{ place: ['columns', column], value: whole }], `${column}: hierarchy`);
+    } catch (refusal) {
+      say(refusal.message);
+    }
+  };
+  return html`<section class="card"><h2>${has ? 'Build another' : 'Build one'}</h2><div class="fields">
+    <div class="field"><label for=${ids.how}>from</label><select id=${ids.how} value=${how} onChange=${(e) => { setHow(e.target.value); setSizes(WAYS.find((w) => w[0] === e.target.value)[3]); }}>${WAYS.map((w) => html`<option value=${w[0]}>${w[1]}</option>`)}</select></div>
+    ${way[2] && html`<div class="field"><label for=${ids.sizes}>${way[2]}</label><input id=${ids.sizes} value=${sizes} onChange=${(e) => setSizes(e.target.value)} /></div>`}</div>
+    <div class="buttons"><button class="strong" onClick=${apply}>Build</button>
+    ${has && html`<button onClick=${() => putAll([{ place: ['columns', column, 'hierarchy'], value: null }], `${column}: no hierarchy`)}>Take it out</button>`}</div>
+    <p class="hint">One that you have as a file (ARX’s format) goes into the plan by its name: hierarchy: NAME.csv, from the table’s folder.</p></section>`;
+}

@@ -1,0 +1,95 @@
+// Small parts that all screens are made of.
+import { h } from './vendor/preact.js';
+import { useEffect, useState } from './vendor/preact-hooks.js';
+import htm from './vendor/htm.js';
+import { ask, say } from './state.js';
+
+export const html = htm.bind(h);
+
+export const number = (value, digits = 4) =>
+  typeof value !== 'number' ? '–' : Number.isInteger(value) ? value.toLocaleString('en') : String(Number(value.toPrecision(digits)));
+
+export const percent = (share) => `${Number((100 * share).toPrecision(3))} %`;
+
+export const plural = (n, noun) => `${number(n)} ${noun}${n === 1 ? '' : 's'}`;
+
+let ids = 0;
+export function useId(prefix) {
+  const [id] = useState(() => `${prefix}-${(ids += 1)}`);
+  return id;
+}
+
+// What a question is answered with; asked again when one of `on` changes.
+export function useAnswer(name, given, on, wait = 0) {
+  const [answer, set] = useState(null);
+  useEffect(() => {
+    let old = false;
+    const timer = setTimeout(() => {
+      ask(name, given).then((a) => old || set(a)).catch((refusal) => old || set({ refused: refusal.message }));
+    }, wait);
+    return () => {
+      old = true;
+      clearTimeout(timer);
+    };
+  }, on);
+  return answer;
+}
+
+export function Mistakes({ of }) {
+  if (!of.length) return null;
+  return html`<ul class="mistakes">${of.map((m) => html`<li>${m.sentence}</li>`)}</ul>`;
+}
+
+// A paragraph, and more of it on demand.
+export function Help({ first, rest, source }) {
+  return html`<div class="help"><p>${first}</p>
+    ${(rest || source) && html`<details><summary>More about it</summary>
+      ${(rest ?? '').split('\n\n').filter(Boolean).map((p) => html`<p>${p}</p>`)}
+      ${source && html`<p class="hint">Source: ${source}</p>`}</details>`}</div>`;
+}
+
+// A part of a whole as a bar; the figure stands beside it as text.
+export function Bar({ share, kind = 'after' }) {
+  const width = Math.max(0, Math.min(1, share || 0)) * 100;
+  return html`<svg class="bar" viewBox="0 0 100 8" preserveAspectRatio="none" aria-hidden="true">
+    <rect width="100" height="8" class="trough" /><rect width=${width} height="8" class=${kind} /></svg>`;
+}
+
+// Rows of the table or of a release, page by page.
+export function Rows({ run = null, version }) {
+  const [where, go] = useState({ offset: 0, by: null, descending: false });
+  const page = useAnswer('rows', { run, ...where }, [run, version, where.offset, where.by, where.descending]);
+  if (!page) return html`<p class="hint">Reading rows …</p>`;
+  if (page.refused) return html`<p class="mistakes">${page.refused}</p>`;
+  const sort = (name) => go({ offset: 0, by: name, descending: where.by === name && !where.descending });
+  const last = Math.min(page.of, page.offset + page.rows.length);
+  return html`<div class="pager">
+      <button onClick=${() => go({ ...where, offset: Math.max(0, where.offset - 50) })} disabled=${where.offset === 0}>Earlier rows</button>
+      <span>${number(page.offset + 1)} to ${number(last)} of ${number(page.of)}</span>
+      <button onClick=${() => go({ ...where, offset: where.offset + 50 })} disabled=${last >= page.of}>Later rows</button>
+    </div>
+    <div class="wide" tabindex="0" role="region" aria-label="Rows"><table class="rows">
+      <thead><tr><th scope="col">row</th>${page.columns.map((name) => html`<th scope="col"
+        aria-sort=${where.by === name ? (where.descending ? 'descending' : 'ascending') : 'none'}>
+        <button class="plain" onClick=${() => sort(name)}>${name}${where.by === name ? (where.descending ? ' ↓' : ' ↑') : ''}</button></th>`)}</tr></thead>
+      <tbody>${page.rows.map((row, i) => html`<tr key=${i}><th scope="row">${page.numbers[i]}</th>
+        ${row.map((cell) => html`<td>${cell ?? html`<span class="hint">missing</span>`}</td>`)}</tr>`)}</tbody>
+    </table></div>`;
+}
+
+// A choice among the runs that there are.
+export function RunChoice({ runs, value, set }) {
+  const id = useId('run');
+  return html`<div class="field inline"><label for=${id}>Run</label><select id=${id} value=${value} onChange=${(e) => set(Number(e.target.value))}>
+    ${runs.map((r) => html`<option value=${r.number}>${r.number}: ${r.released ? 'proved' : 'refused'}${r.current ? ', the present plan' : ''}</option>`)}
+  </select></div>`;
+}
+
+export async function document_of(what, run, save) {
+  try {
+    const made = await ask('document', { what, run });
+    save(made.name, made.text);
+  } catch (refusal) {
+    say(refusal.message);
+  }
+}

@@ -1,0 +1,70 @@
+// The result: what was proved, what was measured before and after, and whose risk stays highest.
+import { useEffect, useState } from './vendor/preact-hooks.js';
+import { Distribution } from './chart.js';
+import { Bar, RunChoice, Rows, html, number, plural, useAnswer } from './parts.js';
+import { useStore } from './state.js';
+
+export function useResult(state) {
+  const latest = state.runs.at(-1)?.number ?? null;
+  const [run, set] = useState(latest);
+  useEffect(() => set(latest), [latest]);
+  const result = useAnswer('result', { run }, [run, state.source]);
+  return [run, set, result];
+}
+
+export function Result() {
+  const { state, methods } = useStore();
+  const [run, set, result] = useResult(state);
+  const [rows, showRows] = useState(false);
+  if (!state.runs.length) return html`<h1>Result</h1><p class="lead">Nothing was run yet. <strong>Run</strong>, at the top, carries the plan out and proves what it requires.</p>`;
+  if (!result || !methods) return html`<h1>Result</h1><p class="hint">Reading the result …</p>`;
+  if (result.refused) return html`<h1>Result</h1><p>${result.refused}</p>`;
+  const kind = (m) => methods.methods.find((one) => one.name === m.measure && ['risk', 'utility'].includes(one.kind));
+  const of = (wanted) => result.measures.filter((m) => kind(m)?.kind === wanted);
+  return html`<h1>Result</h1><${RunChoice} runs=${state.runs} value=${run} set=${set} />
+    <${Verdict} result=${result} />
+    <section><h2>What was proved</h2><ul class="proofs">${result.requirements.map((v) => html`<li class=${v.holds ? 'holds' : 'fails'}><strong>${v.holds ? '✓ proved' : '✗ does not hold'}: ${v.requirement}</strong><p>${v.sentence}</p></li>`)}</ul>
+      ${!result.requirements.length && html`<p>The plan requires nothing, so nothing was proved.</p>`}</section>
+    <${Measures} title="Risk" lead="How well people can still be found, or what can be learnt about them. Before: the original, as if it were released." of=${of('risk')} kind=${kind} before />
+    <${Measures} title="What was lost" lead="How far the released table differs from the original." of=${of('utility')} kind=${kind} />
+    ${result.columns.length > 0 && html`<section><h2>Columns before and after</h2><p class="hint"><span class="key before"></span> original <span class="key after"></span> released</p>
+      <div class="spreads">${result.columns.filter((c) => c.distribution).map((c) => html`<${Distribution} key=${c.name} of=${c.distribution} name=${c.name} />`)}</div></section>`}
+    ${result.private && html`<${Riskiest} of=${result.private.riskiest} unchanged=${result.private['released unchanged']} />`}
+    ${result.steps.length > 0 && html`<section><h2>What each step did</h2>${result.steps.map((s) => html`<details><summary>${s.step}${s.columns.length ? `: ${s.columns.join(', ')}` : ''}</summary><dl>${Object.entries(s.facts).map(([k, v]) => html`<dt>${k}</dt><dd>${String(v)}</dd>`)}</dl></details>`)}</section>`}
+    ${result.released && html`<details onToggle=${(e) => showRows(e.target.open)}><summary>Look at the released rows</summary>${rows && html`<${Rows} run=${run} version=${run} />`}</details>`}`;
+}
+
+function Verdict({ result }) {
+  if (result.released) {
+    const nothing = result.requirements.length === 0;
+    return html`<div class=${`verdict ${nothing ? 'unproved' : 'holds'}`} role="status"><strong>${nothing ? 'Released without a requirement' : 'Everything required was proved'}</strong>
+      <p>${plural(result.records, 'record')} ready to hand over. ${nothing ? 'Add a requirement before you publish.' : ''}</p></div>`;
+  }
+  const failed = result.requirements.filter((v) => !v.holds);
+  return html`<div class="verdict fails" role="status"><strong>Refused: nothing is released</strong><p>${failed.map((v) => `${v.requirement} does not hold: ${v.sentence}`).join(' ')}</p>
+    <p>Strengthen a step, or ask for less: change the plan under Steps and run it again.</p></div>`;
+}
+
+const scale = (m, value) => (m.limits[1] === null || m.limits[1] === undefined ? null : (value - m.limits[0]) / (m.limits[1] - m.limits[0]));
+
+function Figure({ m, value, kind }) {
+  if (typeof value !== 'number') return html`<span class="hint">–</span>`;
+  const share = scale(m, value);
+  return html`${number(value)}${m.unit && ` ${m.unit}`} ${share !== null && html`<${Bar} share=${share} kind=${kind} />`}`;
+}
+
+function Measures({ title, lead, of, kind, before = false }) {
+  if (!of.length) return null;
+  return html`<section><h2>${title}</h2><p class="hint">${lead}</p><div class="wide" tabindex="0" role="region" aria-label=${title}><table class="measures">
+    <thead><tr><th scope="col">measure</th>${before && html`<th scope="col">before</th>`}<th scope="col">after</th><th scope="col">better</th></tr></thead>
+    <tbody>${of.map((m) => html`<tr key=${m.title}><th scope="row">${m.title}<details class="why"><summary>What it says</summary><p>${m.sentence || m.reason}</p><p class="hint">${kind(m)?.summary}</p>
+      ${m.by_column && html`<dl>${Object.entries(m.by_column).map(([c, v]) => html`<dt>${c}</dt><dd>${typeof v === 'number' ? number(v) : v === null ? '–' : Object.entries(v).map(([k, one]) => `${k} ${typeof one === 'number' ? number(one) : one}`).join(', ')}</dd>`)}</dl>`}</details></th>
+      ${before && html`<td><${Figure} m=${m} value=${m.original} kind="before" /></td>`}<td>${m.value === null ? html`<span class="hint">no figure</span>` : html`<${Figure} m=${m} value=${m.value} kind="after" />`}${m.interval && html`<span class="hint"> ${number(m.interval.low)} to ${number(m.interval.high)}</span>`}</td><td class="hint">${m.better}</td></tr>`)}</tbody></table></div></section>`;
+}
+
+function Riskiest({ of, unchanged }) {
+  const lists = of.filter((one) => one.records?.length);
+  return html`<section><h2>Records at highest risk</h2><p class="hint">Private: row numbers of the original, for you to look at.</p>
+    ${unchanged?.length > 0 && html`<p class="note">Columns released unchanged: ${unchanged.join(', ')}. Whoever knows one of them can look people up by it.</p>`}
+    ${lists.map((one) => html`<details><summary>${one.title}</summary><ol class="risky">${one.records.map((r) => html`<li>${Object.entries(r).map(([k, v]) => `${k} ${typeof v === 'number' ? number(v) : v}`).join(', ')}</li>`)}</ol></details>`)}</section>`;
+}

@@ -1,0 +1,150 @@
+// What the studio's server says, kept for all screens, and how it is asked.
+import { useEffect, useState } from './vendor/preact-hooks.js';
+
+const KEY = 'shoal-studio-key';
+const SOON = 300, SELDOM = 2500; // milliseconds between two looks, while something runs and otherwise
+
+export const store = { state: null, facts: null, methods: null, gone: '', said: '' };
+const listeners = new Set();
+let sending = 0;
+let key = null;
+
+function tell() {
+  for (const listen of listeners) listen({});
+}
+
+// Draw a component again whenever anything changes.
+export function useStore() {
+  const [, again] = useState({});
+  useEffect(() => {
+    listeners.add(again);
+    return () => listeners.delete(again);
+  }, []);
+  return store;
+}
+
+export class Refusal extends Error {
+  constructor(status, sentence) {
+    super(sentence);
+    this.status = status;
+  }
+}
+
+// A question with its answer; a refusal is thrown with its sentence.
+export async function ask(name, given = {}, more = {}) {
+  const raw = given instanceof Blob;
+  const headers = { authorization: `Bearer ${key ?? ''}`, ...more };
+  if (!raw) headers['content-type'] = 'application/json';
+  let response;
+  try {
+    response = await fetch(`/api/${name}`, { method: 'POST', headers, body: raw ? given : JSON.stringify(given) });
+  } catch {
+    throw new Refusal(0, 'The studio has ended. Start it again in its terminal; what was written is safe.');
+  }
+  const answer = await response.json();
+  if (!response.ok) throw new Refusal(response.status, answer.error);
+  return answer;
+}
+
+async function take(state) {
+  if (state.text === undefined) return; // nothing new
+  const opened = state.source !== null && (store.state === null || store.state.source !== state.source
+    || (state.rows !== null && store.facts === null) || store.openings !== state.history.length && state.at === 0);
+  store.state = state;
+  if (state.source === null) store.facts = null;
+  if (opened) {
+    store.facts = await ask('facts');
+    store.openings = state.history.length;
+  }
+  tell();
+}
+
+// An action; while its answer is awaited no look at the state overwrites what the person types.
+export async function act(name, given = {}) {
+  sending += 1;
+  store.said = '';
+  try {
+    await take(await ask('do', { do: name, with: given, edition: store.state?.edition ?? 0 }));
+    return true;
+  } catch (refusal) {
+    store.said = refusal.message;
+    if (refusal.status === 409) await take(await ask('state'));
+    tell();
+    return false;
+  } finally {
+    sending -= 1;
+  }
+}
+
+export const isSending = () => sending > 0;
+
+// Set one value of the plan, or several at once.
+export const put = (place, value, note) => act('put', { changes: [{ place, value }], note });
+export const putAll = (changes, note) => act('put', { changes, note });
+
+export async function upload(file) {
+  store.said = '';
+  try {
+    await take(await ask('upload', file, { 'x-file-name': encodeURIComponent(file.name) }));
+  } catch (refusal) {
+    store.said = refusal.message;
+    tell();
+  }
+}
+
+export function say(sentence) {
+  store.said = sentence;
+  tell();
+}
+
+async function look() {
+  try {
+    if (!isSending()) {
+      const state = await ask('state', { since: store.state?.version });
+      if (!isSending()) await take(state);
+    }
+    if (store.gone) {
+      store.gone = '';
+      tell();
+    }
+  } catch (refusal) {
+    if (store.gone !== refusal.message) {
+      store.gone = refusal.message;
+      tell();
+    }
+  }
+  setTimeout(look, store.state?.job ? SOON : SELDOM);
+}
+
+// The token behind the # is used once for a key, which this tab alone keeps.
+export async function enter() {
+  const token = location.hash.slice(1);
+  if (token.length > 20) {
+    history.replaceState(null, '', '/');
+    key = (await ask('enter', { token })).key;
+    sessionStorage.setItem(KEY, key);
+  } else {
+    key = sessionStorage.getItem(KEY);
+  }
+  await take(await ask('state'));
+  setTimeout(look, SOON);
+  store.methods = await ask('methods');
+  tell();
+}
+
+// Save a text as a file of the browser's.
+export function save(name, text) {
+  const link = document.createElement('a');
+  link.href = URL.createObjectURL(new Blob([text], { type: 'application/octet-stream' }));
+  link.download = name;
+  link.click();
+  setTimeout(() => URL.revokeObjectURL(link.href), 10_000);
+}
+
+const beginsWith = (place, start) => start.every((key, i) => String(place[i]) === String(key));
+
+// The mistakes at a place of the plan, or below it.
+export const mistakesAt = (place) =>
+  (store.state?.mistakes ?? []).filter((m) => m.place.length >= place.length && beginsWith(m.place, place));
+
+export const at = (tree, place) => place.reduce((value, key) => value?.[key], tree);

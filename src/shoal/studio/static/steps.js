@@ -1,0 +1,62 @@
+// Steps and requirements: what is done, what must hold, what is measured besides.
+import { useState } from './vendor/preact-hooks.js';
+import { Field, MethodForm, first } from './forms.js';
+import { Mistakes, html } from './parts.js';
+import { act, mistakesAt, put, store, useStore } from './state.js';
+
+const SECTIONS = [
+  { place: 'steps', title: 'Steps', kinds: ['partition', 'mask'], verb: 'Add a step', lead: 'What is done to the table, from the first step to the last.' },
+  { place: 'requirements', title: 'Requirements', kinds: ['privacy'], verb: 'Add a requirement', lead: 'What must be proved on the finished table. If one does not hold, nothing is released.' },
+  { place: 'measures', title: 'More measures', kinds: ['risk', 'utility'], verb: 'Add a measure', lead: 'Measured besides those that every result has.' },
+];
+
+export function Steps() {
+  const { state, methods } = useStore();
+  if (!methods) return html`<p class="hint">Reading what methods there are …</p>`;
+  return html`<h1>Steps and requirements</h1>
+    ${SECTIONS.map((s) => html`<${Section} key=${s.place} ...${s} items=${state.tree[s.place] ?? []} />`)}
+    <section><h2>Output</h2><div class="fields">${methods.output.map((f) => html`<${Field} key=${f.name} field=${f} place=${['output']} value=${state.tree.output?.[f.name]} note="output" />`)}</div></section>`;
+}
+
+const kindOf = (item, kinds) => (typeof item === 'string' ? kinds[0] : kinds.find((kind) => item && kind in item));
+
+function Section({ title, lead, verb, kinds, items, place }) {
+  return html`<section class="section"><h2>${title}</h2><p class="hint">${lead}</p>
+    <${Mistakes} of=${mistakesAt([place]).filter((m) => m.place.length === 1)} />
+    <ol class="cards">${(Array.isArray(items) ? items : []).map((item, i) => html`<${Card} key=${i} ...${{ item, i, place, kinds, last: i === items.length - 1 }} />`)}</ol>
+    ${items.length === 0 && html`<p class="empty">${title === 'Steps' ? 'No step yet: the table would leave as it came.' : title === 'Requirements' ? 'Nothing is required, so nothing would be proved.' : 'None.'}</p>`}
+    <${Adding} ...${{ verb, kinds, place, count: items.length }} /></section>`;
+}
+
+function Card({ item, i, place, kinds, last }) {
+  const kind = kindOf(item, kinds);
+  const name = typeof item === 'string' ? item : item?.[kind];
+  const method = store.methods.methods.find((m) => m.kind === kind && m.name === name);
+  const title = method?.title ?? String(name ?? 'unknown');
+  const wrong = mistakesAt([place, i]).filter((m) => m.place.length === 2);
+  const full = typeof item === 'string' ? () => put([place, i], { [kind]: item }, `${title}: open its settings`) : null;
+  return html`<li class=${`card ${mistakesAt([place, i]).length ? 'wrong' : ''}`}>
+    <header><h3>${title} <code>${name}</code></h3><div class="buttons">
+      <button aria-disabled=${i === 0} onClick=${() => i > 0 && act('swap', { place: [place], first: i - 1, second: i, note: `${title}: earlier` })} aria-label=${`Move ${title} earlier`}>↑</button>
+      <button aria-disabled=${last} onClick=${() => !last && act('swap', { place: [place], first: i, second: i + 1, note: `${title}: later` })} aria-label=${`Move ${title} later`}>↓</button>
+      <button onClick=${() => put([place, i], null, `${title}: take out`)} aria-label=${`Take out ${title}`}>Take out</button></div></header>
+    <${Mistakes} of=${wrong} />
+    ${full ? html`<p>With its defaults. <button onClick=${full}>Change settings</button></p>` : html`<${MethodForm} kind=${kind} place=${[place, i]} value=${item} />`}</li>`;
+}
+
+// By what the person wants, or by the name of a method.
+function Adding({ verb, kinds, place, count }) {
+  const { methods } = store;
+  const [open, setOpen] = useState(false);
+  const [goal, choose] = useState('');
+  const [words, look] = useState('');
+  const goals = methods.goals.filter((g) => methods.methods.some((m) => kinds.includes(m.kind) && g.methods.includes(m.name)));
+  const wanted = goals.find((g) => g.goal === goal)?.methods;
+  const match = (m) => `${m.name} ${m.title} ${m.summary}`.toLowerCase().includes(words.toLowerCase());
+  const listed = methods.methods.filter((m) => kinds.includes(m.kind) && (!wanted || wanted.includes(m.name)) && match(m));
+  const add = async (m) => (await put([place, count], first(m), `add ${m.title}`)) && setOpen(false);
+  return html`<details class="adding" open=${open} onToggle=${(e) => setOpen(e.target.open)}><summary>${verb}</summary>
+    ${place === 'steps' && html`<div class="chips" role="group" aria-label="What do you want?">${goals.map((g) => html`<button aria-pressed=${goal === g.goal} onClick=${() => choose(goal === g.goal ? '' : g.goal)}>${g.goal}</button>`)}</div>`}
+    <label class="field">Find a method <input type="search" value=${words} onInput=${(e) => look(e.target.value)} /></label>
+    <ul class="offers">${listed.map((m) => html`<li key=${`${m.kind}/${m.name}`}><div><strong>${m.title}</strong> <code>${m.name}</code><p>${m.summary}</p></div><button onClick=${() => add(m)} aria-label=${`Add ${m.title}`}>Add</button></li>`)}</ul></details>`;
+}

@@ -1,0 +1,164 @@
+"""A process of the studio's own that holds a table, so that the page never waits for work, nor work for the page.
+
+What goes in and out goes through a pipe, never through a file. The process leaves when the studio does, however that
+ends; it writes nothing to the terminal, and of an error that nobody expected it tells the type and the place only.
+"""
+
+import asyncio
+import os
+import signal
+import sys
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from multiprocessing import get_context, parent_process
+from multiprocessing.connection import Connection
+from pathlib import Path
+from threading import Lock, Thread
+from typing import Any
+
+from shoal.errors import InputError, ShoalError
+
+Report = Callable[[str, float], None]
+"""Called with what is being done and the fraction of it that is done."""
+
+EVERY = 0.1
+"""Seconds between two reports of one stage; more would only wake the page."""
+
+
+class WorkerGone(ShoalError):
+    """The process ended before it answered: it was cancelled, killed, or ran out of memory."""
+
+
+class Worker:
+    """One process that answers one question at a time.
+
+    Parameters
+    ----------
+    holder
+        A class, made once in the process; a question is the name of one of its methods with arguments. A method that
+        takes `report` may say how far it is.
+    """
+
+    def __init__(self, holder: type[Any]) -> None:
+        self._context = get_context("spawn")
+        self._holder = holder
+        self._lock = Lock()
+        self._start()
+
+    def _start(self) -> None:
+        self._pipe, other = self._context.Pipe()
+        self._process = self._context.Process(target=serve, args=(other, self._holder), daemon=True)
+        self._process.start()
+        other.close()
+
+    @property
+    def process_id(self) -> int:
+        return int(self._process.pid or 0)
+
+    async def ask(self, what: str, *, report: Report | None = None, **given: Any) -> Any:
+        """The answer.
+
+        Raises
+        ------
+        ShoalError
+            What the question was refused with, or `WorkerGone`.
+        """
+        return await asyncio.to_thread(self._exchange, what, given, report)
+
+    def _exchange(self, what: str, given: dict[str, Any], report: Report | None) -> Any:
+        with self._lock:
+            pipe, process = self._pipe, self._process
+            try:
+                pipe.send((what, given))
+                while True:
+                    kind, *told = pipe.recv()
+                    if kind == "stage":
+                        if report is not None:
+                            report(*told)
+                    elif kind == "answer":
+                        return told[0]
+                    else:
+                        raise told[0]
+            except (EOFError, OSError):
+                process.join()
+                raise WorkerGone(_how_it_ended(process.exitcode)) from None
+
+    def restart(self) -> None:
+        """End the process, whatever it does, and have a new one that holds nothing."""
+        self.stop()
+        with self._lock:  # whoever waited for an answer has been told
+            self._start()
+
+    def stop(self) -> None:
+        self._process.kill()
+        self._process.join()
+
+    @property
+    def alive(self) -> bool:
+        return self._process.is_alive()
+
+
+def _how_it_ended(status: int | None) -> str:
+    by = f"signal {-status}" if status is not None and status < 0 else f"status {status}"
+    return f"The process that held the table ended before it was done ({by}). It may have run out of memory."
+
+
+def serve(pipe: Connection, holder: type[Any]) -> None:
+    """Answer questions until the studio is gone; runs in the process."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    for stream in (1, 2):  # a library's warning could show cells
+        os.dup2(nowhere, stream)
+    Thread(target=_leave_with_parent, daemon=True).start()
+    held = holder()
+    while True:
+        try:
+            what, given = pipe.recv()
+        except (EOFError, OSError):
+            return
+        with suppress(BrokenPipeError):
+            pipe.send(_answer(held, what, given, pipe))
+
+
+def _answer(held: Any, what: str, given: dict[str, Any], pipe: Connection) -> tuple[str, Any]:
+    try:
+        method = getattr(held, what)
+        if "report" in method.__annotations__:
+            given = {**given, "report": _reporter(pipe)}
+        return "answer", method(**given)
+    except ShoalError as error:
+        return "refused", InputError(str(error))
+    except MemoryError:
+        return "refused", InputError("There is not enough memory for this. Try fewer columns or a simpler method.")
+    except Exception:  # noqa: BLE001 - a message nobody wrote could show cells: only the type and place are told
+        return "refused", InputError(f"{place_of_error()}. This is a mistake of shoal; please report this line.")
+
+
+def place_of_error() -> str:
+    """Type and place of the exception that is being handled, and nothing else of it."""
+    kind, _, trace = sys.exc_info()
+    while trace is not None and trace.tb_next is not None:
+        trace = trace.tb_next
+    where = f"{Path(trace.tb_frame.f_code.co_filename).name}:{trace.tb_lineno}" if trace else "unknown place"
+    return f"Unexpected {kind.__name__ if kind else 'error'} at {where}"
+
+
+def _reporter(pipe: Connection) -> Report:
+    last: dict[str, Any] = {"stage": "", "at": 0.0}
+
+    def report(stage: str, fraction: float) -> None:
+        now = time.monotonic()
+        if stage != last["stage"] or now - last["at"] > EVERY:
+            last.update(stage=stage, at=now)
+            pipe.send(("stage", stage, float(fraction)))
+
+    return report
+
+
+def _leave_with_parent() -> None:
+    """End with the studio, even in the middle of work."""
+    parent = parent_process()
+    if parent is not None:
+        parent.join()
+    os._exit(0)
