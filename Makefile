@@ -3,10 +3,14 @@ PYTHON ?= python3
 VENV   ?= .venv
 BIN    := $(VENV)/bin
 
-.PHONY: demo test check format test-matrix native sanitize clean docs
+.PHONY: demo studio test check format test-matrix native sanitize clean docs
 
 demo: $(VENV)/runs
 	$(BIN)/shoal demo --out demo
+
+# The studio in the browser; `make studio FILE=people.csv` opens a table.
+studio: $(VENV)/runs
+	$(BIN)/shoal studio $(FILE)
 
 test: $(VENV)/tests
 	OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist loadfile

@@ -83,13 +83,7 @@ def renew(packages: dict[str, tuple[str, dict[str, str]]], folder: Path) -> None
                 target.write_text(with_file_names((root / source).read_text(encoding="utf-8"), known), encoding="utf-8")
                 digest = hashlib.sha256(target.read_bytes()).hexdigest()
                 listed.append(
-                    {
-                        "file": target.name,
-                        "package": package,
-                        "version": version,
-                        "licence": licence,
-                        "sha256": digest,
-                    }
+                    {"file": target.name, "package": package, "version": version, "licence": licence, "sha256": digest}
                 )
     (folder / "vendor.json").write_text(json.dumps(listed, indent=2) + "\n")
 

@@ -117,8 +117,7 @@ def _check_size(content: Any, source: str) -> None:
 
     if size(content) > LARGEST:
         raise PlanError(
-            f"{source}: with its references written out it has more than {LARGEST:,} entries. "
-            f"Write out what is meant."
+            f"{source}: with its references written out it has more than {LARGEST:,} entries. Write out what is meant."
         )
 
 

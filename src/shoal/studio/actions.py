@@ -224,7 +224,10 @@ class Studio:
         def heard(stage: str, fraction: float) -> None:
             self.session = self.session.moved(stage, fraction)
 
-        return lambda stage, fraction: loop.call_soon_threadsafe(heard, stage, fraction) and None
+        def report(stage: str, fraction: float) -> None:
+            loop.call_soon_threadsafe(heard, stage, fraction)
+
+        return report
 
     # What pages are told
 

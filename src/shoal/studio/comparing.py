@@ -9,7 +9,7 @@ from shoal.studio.session import Run
 
 
 def side_by_side(runs: Sequence[Run]) -> dict[str, Any]:
-    """One row a requirement or measure as in `report.comparison_page.comparison`, and each plan against the one before."""
+    """One row a requirement or measure as in `report.comparison_page`, and each plan against the one before it."""
     evidence = {str(run.number): run.result for run in runs}
     return {
         "runs": [{"number": run.number, "released": run.released} for run in runs],

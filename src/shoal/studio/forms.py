@@ -128,14 +128,16 @@ def _of_model(model: Any) -> list[dict[str, Any]]:
 def _field(name: str, schema: Mapping[str, Any], marker: Holds | None, meaning: str, default: Any) -> dict[str, Any]:
     allowed = _alternatives(schema["properties"].get(name, {}), schema)
     one = allowed[0] if len(allowed) == 1 else {}
-    control = "method" if isinstance(marker, Method) else MARKED.get(type(marker), "")
+    control = "method" if isinstance(marker, Method) else ("" if marker is None else MARKED.get(type(marker), ""))
     if not control:
         control = "choice" if "enum" in one else CONTROLS.get(one.get("type", ""), "yaml")
     elif control == "file" and any(part.get("type") == "object" for part in allowed):
         control = "yaml"
     if control == "columns" and not all(part.get("type") == "array" for part in allowed):
         control = "yaml"
-    limits = {key: one[key] for key in ("minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum") if key in one}
+    limits: dict[str, Any] = {
+        key: one[key] for key in ("minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum") if key in one
+    }
     return {
         "name": name,
         "label": _label(name),

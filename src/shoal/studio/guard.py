@@ -62,7 +62,7 @@ class Keys:
         return key
 
     def fits(self, key: str) -> bool:
-        return any([hmac.compare_digest(key.encode(), one) for one in self._keys])
+        return any(hmac.compare_digest(key.encode(), one) for one in self._keys)
 
 
 class Guard:

@@ -19,7 +19,9 @@ from shoal.data.examples import example
 from shoal.errors import FileError, InputError, Refused
 from shoal.files.tables import Table, read_table
 from shoal.judges.evidence import Evidence
+from shoal.methods import KINDS, entry, registered
 from shoal.plan import Plan
+from shoal.plan.lines import plain
 from shoal.publish import check_free, check_writable
 from shoal.release import Release
 from shoal.report.evidence_file import private_evidence, public_evidence
@@ -164,7 +166,9 @@ class Runner:
             frontier = shoal.explore(self.table.frame, plan, scratch, progress=progress)
         return {
             **frontier.as_mapping(),
-            "steps": {name: one.as_mapping()["steps"] for name, one in frontier.plans.items()},
+            "steps": {
+                name: [brief(step) for step in one.as_mapping()["steps"]] for name, one in frontier.plans.items()
+            },
         }
 
 
@@ -188,6 +192,25 @@ def _refused(evidence: Evidence, refusal: str, text: str) -> dict[str, Any]:
         "refusal": refusal,
         "seed": "",
     }
+
+
+def brief(step: Mapping[str, Any]) -> dict[str, Any]:
+    """A step as a person would write it: what is left to its default is left out."""
+    kind = next(kind for kind in ("partition", "mask") if kind in step)
+    defaults = entry(kind, step[kind]).parameters
+    return {
+        key: _named(value) for key, value in step.items() if key == kind or plain(value) != plain(defaults.get(key))
+    }
+
+
+def _named(value: Any) -> Any:
+    """A method among the parameters: its name alone where nothing else of it was chosen."""
+    if not isinstance(value, Mapping) or "method" not in value:
+        return value
+    kinds = [one for one in KINDS if any(e.name == value["method"] for e in registered(one))]
+    defaults = entry(kinds[0], value["method"]).parameters if len(kinds) == 1 else {}
+    chosen = {key: _named(below) for key, below in value.items() if key == "method" or below != defaults.get(key)}
+    return chosen if len(chosen) > 1 else chosen["method"]
 
 
 @contextmanager

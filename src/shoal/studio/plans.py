@@ -93,7 +93,8 @@ def put(text: str, place: Sequence[str | int], value: Any) -> str:
     """
     root = _composed(text)
     if root is None:
-        return text.rstrip() + ("\n" if text.strip() else "") + f"{_flow({place[0]: _nest(place[1:], value)})[1:-1]}\n"
+        whole = f"{_flow({place[0]: _nest(place[1:], value)})[1:-1]}\n"
+        return text.rstrip() + ("\n" if text.strip() else "") + whole
     node, rest = root, list(place)
     while rest:
         entry = _entry(node, rest[0])
@@ -103,6 +104,8 @@ def put(text: str, place: Sequence[str | int], value: Any) -> str:
             return _removed(text, node, entry)
         node, rest = entry[1], rest[1:]
     start, end = node.start_mark.index, _end(node)
+    if len(place) == 1 and isinstance(value, (list, tuple)) and value:
+        return text[:start].rstrip(" -\n") + _block(value) + text[end:]
     written = _flow(value)
     if start == end and start and text[start - 1] != " ":  # an empty value stands right behind its colon
         written = " " + written
@@ -194,10 +197,16 @@ def _removed(text: str, node: Any, entry: tuple[Any, Any]) -> str:
         begins = [v if node.id == "sequence" else v[0] for v in node.value]
         if number + 1 < len(whole):
             return text[: begins[number].start_mark.index] + text[begins[number + 1].start_mark.index :]
-        return text[: _end(whole[number - 1])] + text[_end(value) :]
+        before = _end(whole[number - 1])
+        return text[:before] + text[_end(value) :]
     start = (key or value).start_mark.index
     line = text.rfind("\n", 0, text.rindex("-", 0, start) if node.id == "sequence" else start) + 1
     return text[:line] + text[_line_end(text, _end(value)) + 1 :]
+
+
+def _block(entries: Sequence[Any]) -> str:
+    """A section's list, one entry a line."""
+    return "".join(f"\n  - {_flow(entry)}" for entry in entries)
 
 
 def _line_end(text: str, at: int) -> int:

@@ -105,13 +105,14 @@ class Exposure:
         }
 
     def _without_each(self, variables: list[Variable], unique: int) -> list[dict[str, Any]]:
-        """By how many records fewer would be unique if a column were not known."""
-        left = []
+        """For each column how many records are unique by it alone, and how many fewer would be without it."""
+        parts = []
         for number, one in enumerate(variables):
             others = variables[:number] + variables[number + 1 :]
-            fewer = unique - int((_sizes(others) == 1).sum()) if others else unique
-            left.append({"name": one.name, "fewer": fewer})
-        return sorted(left, key=lambda one: -int(str(one["fewer"])))
+            left = int((_sizes(others) == 1).sum()) if others else 0
+            parts.append((unique - left, int((_sizes([one]) == 1).sum()), one.name))
+        parts.sort(key=lambda part: (-part[0], -part[1]))
+        return [{"name": name, "fewer": fewer, "alone": alone} for fewer, alone, name in parts]
 
     def _variable(self, name: str, level: str | None) -> Variable:
         if (name, level) not in self._made:

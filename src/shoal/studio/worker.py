@@ -26,7 +26,7 @@ EVERY = 0.1
 """Seconds between two reports of one stage; more would only wake the page."""
 
 
-class WorkerGone(ShoalError):
+class WorkerGone(ShoalError):  # noqa: N818 - it says what happened, like `Refused`
     """The process ended before it answered: it was cancelled, killed, or ran out of memory."""
 
 

@@ -52,8 +52,8 @@ function Bar() {
   const cancels = job && ['run', 'explore'].includes(job.kind);
   return html`<header class="top"><div class="what"><strong>shoal studio</strong>${state.source && html`<span>${state.source}</span><span class="hint">${number(state.rows)} rows</span>`}</div>
     ${state.source && html`<div class="buttons">
-      <button aria-disabled=${state.undo === null} title=${state.undo ?? 'nothing to undo'} onClick=${() => state.undo !== null && act('undo')}>Undo<span class="note-of"> ${state.undo ?? ''}</span></button>
-      <button aria-disabled=${state.redo === null} title=${state.redo ?? 'nothing to redo'} onClick=${() => state.redo !== null && act('redo')}>Redo<span class="note-of"> ${state.redo ?? ''}</span></button>
+      <button aria-disabled=${state.undo === null} title=${state.undo ?? 'nothing to undo'} onClick=${() => state.undo !== null && act('undo')}>Undo${state.undo && html`<span class="note-of">: ${state.undo}</span>`}</button>
+      <button aria-disabled=${state.redo === null} title=${state.redo ?? 'nothing to redo'} onClick=${() => state.redo !== null && act('redo')}>Redo${state.redo && html`<span class="note-of">: ${state.redo}</span>`}</button>
       <button class="strong" aria-disabled=${!can} onClick=${() => can && act('run')}>Run</button>
       <button aria-disabled=${!cancels} onClick=${() => cancels && act('cancel')}>Cancel</button></div>
     <div class="status" role="status">${job ? html`<span>${job.stage}</span><progress max="1" value=${job.fraction} aria-label="done so far"></progress>`

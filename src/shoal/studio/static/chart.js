@@ -18,7 +18,7 @@ export function Distribution({ of, small = false, name }) {
     const height = (40 * b.share) / (most || 1);
     return html`<rect x=${from + 0.4} y=${40 - height} width=${Math.max(0.8, to - from - 0.8)} height=${height} class=${b.table === 'original' && !small ? 'before' : 'after'} />`;
   });
-  const text = nominal ? `${names.length} categories; the most frequent of ${percent(most)}`
+  const text = nominal ? `the most frequent value ${percent(most)}`
     : `from ${of.scale === 'temporal' ? day(low) : number(low)} to ${of.scale === 'temporal' ? day(high) : number(high)}`;
   return html`<figure class=${small ? 'thumb' : 'spread'}>
     <svg viewBox="0 0 100 40" preserveAspectRatio="none" role="img" aria-label=${`${name}: ${text}`}>${bars}</svg>

@@ -14,6 +14,6 @@ export function Compare() {
       <button onClick=${() => take(r.number)} aria-label=${`Take the plan of run ${r.number}`}>Take</button></th>`)}</tr></thead>
     <tbody>${compared.rows.map((row) => html`<tr key=${row.title}><th scope="row">${row.title}${row.better && html`<span class="hint"> ${row.better} is better</span>`}</th>
       ${row.cells.map((cell, i) => html`<td>${cell === null ? html`<span class="hint">${row.lacking}</span>` : number(cell)}${row.best.includes(i) && row.best.length < row.cells.length ? html` <span title="best">★</span>` : ''}</td>`)}</tr>`)}</tbody></table></div>
-    <h2>How the plans differ</h2><p class="hint">From each run to the next.</p>
-    ${compared.differences.map((d) => html`<h3>Run ${d.from} to run ${d.to}</h3>${d.lines.length ? html`<pre class="difference" tabindex="0">${d.lines.map((line) => html`<span class=${line[0] === '+' ? 'more' : 'less'}>${line}\n</span>`)}</pre>` : html`<p class="hint">The same plan.</p>`}`)}`;
+    <h2 class="later">How the plans differ</h2><p class="hint">From each run to the next.</p>
+    ${compared.differences.map((d) => html`<h3>Run ${d.from} to run ${d.to}</h3>${d.lines.length ? html`<pre class="difference" tabindex="0">${d.lines.map((line) => html`<span class=${line[0] === '+' ? 'more' : 'less'}>${`${line}\n`}</span>`)}</pre>` : html`<p class="hint">The same plan.</p>`}`)}`;
 }

@@ -7,7 +7,7 @@ import { Annotation } from './vendor/codemirror-state.js';
 import { EditorView, drawSelection, keymap, lineNumbers } from './vendor/codemirror-view.js';
 import { classHighlighter } from './vendor/lezer-highlight.js';
 import { useEffect, useRef } from './vendor/preact-hooks.js';
-import { html, Mistakes } from './parts.js';
+import { html } from './parts.js';
 import { act, isSending, useStore } from './state.js';
 
 const PAUSE = 450; // milliseconds without a key, after which what was typed is sent
@@ -47,7 +47,7 @@ export function Editor() {
       doc: state.text,
       extensions: [
         EditorView.cspNonce.of(document.querySelector('meta[name=nonce]').content),
-        lineNumbers(), drawSelection(), lintGutter(), yaml(), syntaxHighlighting(classHighlighter), EditorView.lineWrapping,
+        lineNumbers(), drawSelection(), lintGutter(), yaml(), syntaxHighlighting(classHighlighter),
         EditorView.contentAttributes.of({ 'aria-label': 'Text of the plan', tabindex: '0' }),
         keymap.of([{ key: 'Mod-z', run: history('undo') }, { key: 'Mod-y', run: history('redo') }, { key: 'Mod-Shift-z', run: history('redo') }, ...defaultKeymap]),
         typed,
