@@ -76,8 +76,10 @@ class PartitionStep(Step):
 
     Parameters
     ----------
-    method, replace
-        A partition method and a replacement.
+    method
+        A partition method.
+    replace
+        What takes the place of a group's records.
     columns
         Columns that are replaced; the quasi-identifiers if none are named.
     by

@@ -20,7 +20,7 @@ from shoal.studio.worker import Worker, WorkerGone
 EXAMPLE_ROWS = 1000
 
 
-class OldEdition(InputError):
+class OldEdition(InputError):  # noqa: N818 - it is a reason, not a fault
     """The text was changed meanwhile, in another tab."""
 
 
@@ -33,6 +33,7 @@ class Studio:
         self.keeper = Worker(Keeper)
         self.runner = Worker(Runner)
         self.task: asyncio.Task[None] | None = None
+        self.handing_over: asyncio.Task[None] | None = None
         self._read: tuple[str, Reading] = ("", Reading(tree={}, plan=None))
 
     def stop(self) -> None:
@@ -135,6 +136,7 @@ class Studio:
         self._begin("run", "starting", self._run(self.session.history.text, seed))
 
     async def _run(self, text: str, seed: int | None) -> None:
+        await self._ready()
         source = self.session.source or ""
         done = await self.runner.ask(
             "protect", report=self._report(), text=text, folder=str(self.folder), seed=seed, source=source
@@ -152,6 +154,7 @@ class Studio:
         self._begin("explore", "starting", self._explore(put(self.session.history.text, ["steps"], [])))
 
     async def _explore(self, text: str) -> None:
+        await self._ready()
         found = await self.runner.ask("explore", report=self._report(), text=text, folder=str(self.folder))
         self.session = self.session.explored(found)
 
@@ -174,7 +177,13 @@ class Studio:
         self.task.cancel()
         await asyncio.to_thread(self.runner.restart)
         self.session = self.session.ended("done", "Cancelled. The table and all earlier results are still here.")
-        self.task = asyncio.create_task(self._hand_over())
+        self.handing_over = asyncio.create_task(self._hand_over())
+
+    async def _ready(self) -> None:
+        """Wait until the process that carries plans out has the table."""
+        if self.handing_over is not None:
+            await self.handing_over
+            self.handing_over = None
 
     def _need_plan(self) -> None:
         if self.session.source is None:
@@ -281,7 +290,7 @@ class Studio:
 CHANGING = ("edit", "put", "swap", "undo", "redo", "go")
 """Actions that change the text."""
 
-SCRIPT = '''"""Made by shoal studio: does again what was done there. Private: the seed tells how random masking can be undone."""
+SCRIPT = '''"""Does again what was done in shoal studio. Private: who knows the seed can undo random masking."""
 
 from pathlib import Path
 

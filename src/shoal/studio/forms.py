@@ -12,6 +12,7 @@ from typing import Any, get_args, get_type_hints
 from shoal.data.schema import LEVELS, ROLES, Column, Missing
 from shoal.methods import KIND_NAMES, KINDS, Entry, docstring_sections, registered, spec_of
 from shoal.parameters import ColumnName, Columns, Holds, KeyFile, Method, Secret, TablePath, holds
+from shoal.plan.lines import plain
 from shoal.plan.sections import Output
 from shoal.steps import MaskStep, PartitionStep
 
@@ -85,7 +86,7 @@ def _described(entry: Entry) -> dict[str, Any]:
 
 def _of_step(kind: str) -> list[dict[str, Any]]:
     """What a step says beside its method: the columns, and for a partition what replaces them."""
-    step = {"partition": PartitionStep, "mask": MaskStep}.get(kind)
+    step: Any = {"partition": PartitionStep, "mask": MaskStep}.get(kind)
     if step is None:
         return []
     hints = get_type_hints(step, include_extras=True)
@@ -103,7 +104,7 @@ def _of_step(kind: str) -> list[dict[str, Any]]:
                 "help": _words(meanings.get(f.name, "")),
                 "control": control,
                 "required": False,
-                "default": None if f.default is MISSING else f.default,
+                "default": _plain(f.default),
                 "choices": choices,
                 "of": nested.kind if nested else "",
             }
@@ -166,8 +167,8 @@ def _plain(default: Any) -> Any:
     if default is MISSING:
         return None
     if hasattr(default, "method_kind"):
-        return spec_of(default)
-    return list(default) if isinstance(default, tuple) else default
+        return plain(spec_of(default))
+    return plain(default)
 
 
 def _label(name: str) -> str:

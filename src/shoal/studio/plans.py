@@ -95,21 +95,18 @@ def put(text: str, place: Sequence[str | int], value: Any) -> str:
     if root is None:
         whole = f"{_flow({place[0]: _nest(place[1:], value)})[1:-1]}\n"
         return text.rstrip() + ("\n" if text.strip() else "") + whole
-    node, rest = root, list(place)
+    key, node, rest = None, root, list(place)
     while rest:
         entry = _entry(node, rest[0])
         if entry is None:
-            return text if value is None else _added(text, node, rest[0], _nest(rest[1:], value))
+            return text if value is None else _added(text, key, node, rest[0], _nest(rest[1:], value))
         if len(rest) == 1 and value is None:
             return _removed(text, node, entry)
-        node, rest = entry[1], rest[1:]
-    start, end = node.start_mark.index, _end(node)
+        (key, node), rest = entry, rest[1:]
+    start, end = _span(text, key, node)
     if len(place) == 1 and isinstance(value, (list, tuple)) and value:
-        return text[:start].rstrip(" -\n") + _block(value) + text[end:]
-    written = _flow(value)
-    if start == end and start and text[start - 1] != " ":  # an empty value stands right behind its colon
-        written = " " + written
-    return text[:start] + written + text[end:]
+        return text[:start] + _lines(value, node) + text[end:]
+    return text[:start] + " " * (start == end) + _flow(value) + text[end:]
 
 
 def swapped(text: str, place: Sequence[str | int], first: int, second: int) -> str:
@@ -152,6 +149,15 @@ def _is_empty(node: Any) -> bool:
     return node.id == "scalar" and node.value in ("", "null", "~")
 
 
+def _span(text: str, key: Any, node: Any) -> tuple[int, int]:
+    """Where a value stands; one that is not written has its place behind the colon or dash."""
+    start, end = node.start_mark.index, _end(node)
+    if start < end:
+        return start, end
+    behind = text.index(":", key.end_mark.index) + 1 if key is not None else len(text[:start].rstrip(" \n"))
+    return behind, behind
+
+
 def _end(node: Any) -> int:
     """Where a value's last character is followed by something else: block styles end with their last entry."""
     if node.id == "scalar" or node.flow_style:
@@ -162,12 +168,12 @@ def _end(node: Any) -> int:
     return _end(last[1] if node.id == "mapping" else last)
 
 
-def _added(text: str, node: Any, key: str | int, value: Any) -> str:
-    """With a new last entry."""
+def _added(text: str, holder: Any, node: Any, key: str | int, value: Any) -> str:
+    """With a new last entry; `holder` is the node of the key that the list or mapping stands behind."""
     if _is_empty(node):
-        start, end = node.start_mark.index, node.end_mark.index
+        start, end = _span(text, holder, node)
         content = _flow([value] if isinstance(key, int) else {key: value})
-        return text[:start] + (" " if text[start - 1 : start] == ":" else "") + content + text[end:]
+        return text[:start] + " " * (start == end) + content + text[end:]
     entry = _flow(value) if node.id == "sequence" else _flow({key: value})[1:-1]
     if node.flow_style:
         end = node.end_mark.index - 1
@@ -188,25 +194,24 @@ def _removed(text: str, node: Any, entry: tuple[Any, Any]) -> str:
     whole = [v if node.id == "sequence" else v[1] for v in node.value]
     number = next(i for i, v in enumerate(whole) if v is value)
     if len(whole) == 1:
-        start, end = node.start_mark.index, _end(node)
-        if not node.flow_style:  # up to the key that holds it, so that `steps:` is followed by `[]`
-            start = len(text[:start].rstrip(" -\n"))
-            return text[:start] + (" []" if node.id == "sequence" else " {}") + text[end:]
-        return text[:start] + ("[]" if node.id == "sequence" else "{}") + text[end:]
+        left = "[]" if node.id == "sequence" else "{}"  # indented, for a dash may stand where its key does
+        return text[: node.start_mark.index] + " " * (not node.flow_style) + left + text[_end(node) :]
     if node.flow_style:
         begins = [v if node.id == "sequence" else v[0] for v in node.value]
         if number + 1 < len(whole):
             return text[: begins[number].start_mark.index] + text[begins[number + 1].start_mark.index :]
-        before = _end(whole[number - 1])
-        return text[:before] + text[_end(value) :]
+        before, after = _end(whole[number - 1]), _end(value)
+        return text[:before] + text[after:]
     start = (key or value).start_mark.index
     line = text.rfind("\n", 0, text.rindex("-", 0, start) if node.id == "sequence" else start) + 1
     return text[:line] + text[_line_end(text, _end(value)) + 1 :]
 
 
-def _block(entries: Sequence[Any]) -> str:
-    """A section's list, one entry a line."""
-    return "".join(f"\n  - {_flow(entry)}" for entry in entries)
+def _lines(entries: Sequence[Any], before: Any) -> str:
+    """A section's list, one entry a line, indented as what stood there before was."""
+    block = before.id == "sequence" and not before.flow_style
+    indent = " " * (before.start_mark.column if block else 2)
+    return ("" if block else "\n" + indent) + f"\n{indent}".join(f"- {_flow(entry)}" for entry in entries)
 
 
 def _line_end(text: str, at: int) -> int:

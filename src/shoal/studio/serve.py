@@ -49,6 +49,7 @@ async def run(file: str | None, port: int, *, browser: bool, say: Callable[[str]
     with socket.socket(socket.AF_INET, socket.SOCK_STREAM) as listening:
         listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         listening.bind(("127.0.0.1", port))
+        listening.listen(MOST_AT_ONCE)  # a browser that is quicker than the server waits for it
         port = listening.getsockname()[1]
         keys = Keys()
         async with _studio(file) as studio:

@@ -20,7 +20,7 @@ export function Frontier() {
     ${frontier && html`<section><h2>What came out</h2><p>${frontier.because}</p>
       <${FrontierChart} ...${{ frontier, original, onTake: take, titles: { risk: title('risk', frontier.risk), utility: title('utility', frontier.utility) } }} />
       <p class="hint"><span class="key after"></span> on the frontier, the largest is recommended · <span class="key before"></span> beaten by another · × refused, a requirement does not hold</p>
-      <div class="wide" tabindex="0" role="region" aria-label="Candidates"><table><thead><tr><th scope="col">candidate</th><th scope="col">risk</th><th scope="col">loss</th><th scope="col"></th><th scope="col"></th></tr></thead>
+      <div class="wide" tabindex="0" role="region" aria-label="Candidates"><table><thead><tr><th scope="col">candidate</th><th scope="col">risk</th><th scope="col">loss</th><th scope="col">verdict</th><th scope="col">plan</th></tr></thead>
       <tbody>${frontier.points.map((p) => html`<tr key=${p.name}><th scope="row">${p.name}</th><td>${number(p.risk)}</td><td>${number(p.utility)}</td>
         <td>${p.name === frontier.recommended ? html`<strong>recommended</strong>` : frontier.pareto.includes(p.name) ? 'on the frontier' : p.holds ? 'beaten' : html`refused <details class="why"><summary>why</summary><p>${p.reason}</p></details>`}</td>
         <td><button onClick=${() => take(p.name)} aria-label=${`Take ${p.name}`}>Take</button></td></tr>`)}</tbody></table></div></section>`}`;

@@ -19,10 +19,11 @@ export function useId(prefix) {
   return id;
 }
 
-// What a question is answered with; asked again when one of `on` changes.
+// What a question is answered with; asked again when one of `on` changes. No question without a name.
 export function useAnswer(name, given, on, wait = 0) {
   const [answer, set] = useState(null);
   useEffect(() => {
+    if (name === null) return undefined;
     let old = false;
     const timer = setTimeout(() => {
       ask(name, given).then((a) => old || set(a)).catch((refusal) => old || set({ refused: refusal.message }));

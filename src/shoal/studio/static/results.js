@@ -8,7 +8,7 @@ export function useResult(state) {
   const latest = state.runs.at(-1)?.number ?? null;
   const [run, set] = useState(latest);
   useEffect(() => set(latest), [latest]);
-  const result = useAnswer('result', { run }, [run, state.source]);
+  const result = useAnswer(run === null ? null : 'result', { run }, [run, state.source]);
   return [run, set, result];
 }
 

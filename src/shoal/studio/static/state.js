@@ -59,8 +59,16 @@ async function take(state) {
   tell();
 }
 
-// An action; while its answer is awaited no look at the state overwrites what the person types.
-export async function act(name, given = {}) {
+let before = Promise.resolve();
+
+// Actions go one after another, each decided on the text that the one before it left.
+export function act(name, given = {}) {
+  before = before.then(() => send(name, given));
+  return before;
+}
+
+// One action; while its answer is awaited no look at the state overwrites what the person types.
+async function send(name, given = {}) {
   sending += 1;
   store.said = '';
   try {

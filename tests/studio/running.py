@@ -1,0 +1,98 @@
+"""A studio as a person starts it, and questions to it as bytes on a socket."""
+
+import http.client
+import json
+import os
+import re
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+LONGEST = 120.0
+"""Seconds that anything may take on a machine that has other things to do."""
+
+
+class Running:
+    """A running studio.
+
+    Parameters
+    ----------
+    address
+        With the token that is used once.
+    """
+
+    def __init__(self, process: subprocess.Popen[str], address: str, log: Path) -> None:
+        self.process = process
+        self.address = address
+        self.log = log
+        self.port = int(re.findall(r":(\d+)/", address)[0])
+        self.token = address.partition("#")[2]
+        self.key = ""
+
+    def enter(self) -> None:
+        """Use the token for a key."""
+        self.key = self.ask("enter", {"token": self.token})[1]["key"]
+
+    def request(
+        self, method: str, path: str, body: bytes = b"", headers: dict[str, str] | None = None
+    ) -> tuple[int, dict[str, str], bytes]:
+        """Status, headers and body of an answer."""
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=LONGEST)
+        try:
+            given = {"Host": f"127.0.0.1:{self.port}", **(headers or {})}
+            connection.putrequest(method, path, skip_host=True, skip_accept_encoding=True)
+            for name, value in {**given, "Content-Length": str(len(body))}.items():
+                connection.putheader(name, value)
+            connection.endheaders(body)
+            answer = connection.getresponse()
+            return answer.status, {name.lower(): value for name, value in answer.getheaders()}, answer.read()
+        finally:
+            connection.close()
+
+    def ask(self, name: str, given: Any = None, **headers: str) -> tuple[int, Any]:
+        """Status and content of an answer to a question."""
+        more = {"Authorization": f"Bearer {self.key}", "Content-Type": "application/json", **headers}
+        status, _, body = self.request("POST", f"/api/{name}", json.dumps(given or {}).encode(), more)
+        return status, json.loads(body)
+
+    def act(self, name: str, **given: Any) -> dict[str, Any]:
+        """An action that must succeed; the state after it."""
+        status, state = self.ask("do", {"do": name, "with": given})
+        assert status == 200, state
+        return dict(state)
+
+    def idle(self) -> dict[str, Any]:
+        """The state when nothing is under way any more."""
+        end = time.monotonic() + LONGEST
+        while time.monotonic() < end:
+            state = self.ask("state")[1]
+            if state["job"] is None:
+                return dict(state)
+            time.sleep(0.05)
+        raise TimeoutError("the studio is still at work")
+
+
+@contextmanager
+def running(folder: Path, *more: str) -> Iterator[Running]:
+    """A studio in a folder, ended afterwards."""
+    log = folder / "studio.log"
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path), "PYTHONUNBUFFERED": "1"}
+    with log.open("w") as out:
+        process = subprocess.Popen(
+            [sys.executable, "-m", "shoal", "studio", "--no-browser", *more],
+            stdout=out, stderr=subprocess.STDOUT, stdin=subprocess.DEVNULL, text=True, env=environment, cwd=folder,
+        )  # fmt: skip
+        try:
+            end = time.monotonic() + LONGEST
+            while not (found := re.findall(r"http://\S+", log.read_text())):
+                assert process.poll() is None, log.read_text()
+                assert time.monotonic() < end
+                time.sleep(0.05)
+            yield Running(process, found[0], log)
+        finally:
+            process.terminate()
+            process.wait(LONGEST)

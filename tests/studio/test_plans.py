@@ -1,0 +1,144 @@
+"""Edits of the plan's text: the value changes, and nothing else does."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from shoal.errors import PlanError
+from shoal.plan.lines import parse_yaml, plain
+from shoal.studio.plans import put, reading, swapped
+
+TEXT = """\
+# roles were agreed on in May
+columns:
+  age:  {role: quasi-identifier}   # known to neighbours
+  "zip code": quasi-identifier
+  income:
+    role: confidential
+    decimals: 0
+steps:
+  # first the groups
+  - {partition: mdav, k: 5}   # as always
+  - mask: noise
+    variance: 0.1
+    columns: [income]
+requirements:
+- {privacy: k-anonymity, k: 5}
+output: {format: csv}
+"""
+
+
+def tree(text: str) -> Any:
+    return plain(parse_yaml(text, "plan"))
+
+
+@pytest.mark.parametrize(
+    ("place", "value", "before", "after"),
+    [
+        (["steps", 0, "k"], 7, "k: 5}   # as always", "k: 7}   # as always"),
+        (["columns", "age", "role"], "other", "{role: quasi-identifier}", "{role: other}"),
+        (["columns", "age", "level"], "nominal", "quasi-identifier}", "quasi-identifier, level: nominal}"),
+        (["columns", "zip code"], {"role": "other", "decimals": 0}, '"zip code": quasi-identifier', ""),
+        (["columns", "income", "label"], "yearly: net", "", '    label: "yearly: net"\n'),
+        (["steps", 1, "columns"], ["income", "age"], "[income]", "[income, age]"),
+        (["steps", 2], {"mask": "shuffle"}, "", "  - {mask: shuffle}\n"),
+        (["requirements", 1], {"privacy": "p-sensitivity", "p": 2}, "", "- {privacy: p-sensitivity, p: 2}\n"),
+        (["measures", 0], {"risk": "suda2"}, "", "measures: [{risk: suda2}]\n"),
+        (["columns", "income", "decimals"], None, "    decimals: 0\n", ""),
+        (["output", "format"], None, "{format: csv}", "{}"),
+    ],
+)  # fmt: skip
+def test_put(place: list[Any], value: Any, before: str, after: str) -> None:
+    text = put(TEXT, place, value)
+    assert after in text
+    expected = tree(TEXT)
+    _set(expected, place, value)
+    assert tree(text) == expected
+    for comment in ("# roles were agreed on in May", "# known to neighbours", "# first the groups", "# as always"):
+        assert comment in text
+    changed = [line for line in TEXT.splitlines() if line not in text.splitlines()]
+    assert len(changed) <= 1
+
+
+def _set(content: Any, place: list[Any], value: Any) -> None:
+    *way, last = place
+    for i, key in enumerate(way):
+        if isinstance(content, dict) and key not in content:
+            content[key] = [] if isinstance((*way, last)[i + 1], int) else {}
+        content = content[key]
+    if value is None:
+        del content[last]
+    elif isinstance(content, list) and last == len(content):
+        content.append(value)
+    else:
+        content[last] = value
+
+
+def test_a_list_that_loses_everything_is_empty_and_can_grow_again() -> None:
+    text = put(put(TEXT, ["steps", 1], None), ["steps", 0], None)
+    assert tree(text)["steps"] == []
+    assert tree(put(text, ["steps", 0], {"mask": "shuffle"}))["steps"] == [{"mask": "shuffle"}]
+
+
+@pytest.mark.parametrize(
+    "written", ["steps: []", "steps:", "steps:\n- {mask: permute}", "steps: [{mask: permute}]  # one"]
+)
+def test_a_whole_section_is_written_one_entry_a_line(written: str) -> None:
+    text = put(f"{written}\noutput: {{}}\n", ["steps"], [{"mask": "shuffle"}, {"mask": "noise", "variance": 0.2}])
+    assert tree(text) == {"steps": [{"mask": "shuffle"}, {"mask": "noise", "variance": 0.2}], "output": {}}
+    assert "- {mask: shuffle}\n" in text
+
+
+def test_entries_change_places() -> None:
+    text = swapped(TEXT, ["steps"], 0, 1)
+    assert tree(text)["steps"] == tree(TEXT)["steps"][::-1]
+    assert "# first the groups" in text
+
+
+def test_an_empty_text_takes_a_first_section() -> None:
+    assert tree(put("", ["columns", "age"], "other")) == {"columns": {"age": "other"}}
+
+
+def test_a_section_that_says_nothing_takes_its_first_entry() -> None:
+    assert tree(put("steps:\noutput: {}\n", ["steps", 0], {"mask": "shuffle"}))["steps"] == [{"mask": "shuffle"}]
+
+
+def test_no_form_changes_a_text_that_is_no_yaml() -> None:
+    with pytest.raises(PlanError, match=r"^The plan's text is no valid YAML, so no form can change it\."):
+        put("steps: [", ["steps", 0], 1)
+
+
+names = st.text(min_size=1, max_size=12).filter(lambda s: s.strip() != "" and s.isprintable())
+values = st.recursive(
+    st.one_of(st.booleans(), st.integers(-9, 10**6), st.floats(-1e6, 1e6).map(lambda x: round(x, 3)), names),
+    lambda inner: st.one_of(st.lists(inner, max_size=3), st.dictionaries(names, inner, max_size=3)),
+    max_leaves=6,
+)
+
+
+@given(name=names, value=values)
+def test_whatever_is_put_is_read_back(name: str, value: Any) -> None:
+    text = put(TEXT, ["columns", name], {"role": "other", "label": value})
+    assert tree(text)["columns"][name] == {"role": "other", "label": value}
+    assert tree(put(text, ["steps", 0, "k"], value))["steps"][0]["k"] == value
+
+
+def test_mistakes_have_their_places_and_lines() -> None:
+    mistakes = reading(TEXT.replace("mdav", "mdaw").replace("confidential", "secret"), Path()).mistakes
+    assert {m.line for m in mistakes} == {6, 10}
+    assert {m.place[:2] for m in mistakes} == {("columns", "income"), ("steps", 0)}
+
+
+def test_what_is_no_yaml_has_its_line() -> None:
+    (mistake,) = reading("columns:\n  age: {role: other\nsteps: []\n", Path()).mistakes
+    assert mistake.line == 3
+
+
+def test_a_plan_without_mistakes_is_a_plan() -> None:
+    found = reading(TEXT, Path())
+    assert found.mistakes == ()
+    assert found.plan is not None
+    assert found.plan.schema.names("confidential") == ("income",)

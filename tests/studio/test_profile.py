@@ -1,0 +1,74 @@
+"""What screens show of a table, against counts by hand."""
+
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from shoal.errors import InputError
+from shoal.files.tables import Table
+from shoal.studio import profile
+
+TABLE = pl.DataFrame(
+    {"age": [30, 30, 30, 41, 41, 52], "town": ["A", "A", "B", "B", "B", None], "income": [1.5, 2.5, 3.5, 4.5, 5.5, 6.5]}
+)
+
+
+def test_exposure_by_hand() -> None:
+    """Classes of age and town: (30, A) 2, (30, B) 1, (41, B) 2, (52, missing) 1."""
+    told = profile.Exposure(TABLE).of({"age": "nominal", "town": "nominal"})
+    assert told["below"] == {"2": 2, "3": 6, "5": 6}
+    assert told["expected"] == pytest.approx(4.0)
+    assert told["columns"] == [{"name": "age", "fewer": 1, "alone": 1}, {"name": "town", "fewer": 1, "alone": 1}]
+
+
+def test_nothing_known_exposes_nobody() -> None:
+    assert profile.Exposure(TABLE).of({})["below"] == {}
+
+
+def test_facts_of_a_column() -> None:
+    told = profile.facts(Table(frame=TABLE, labels={"town": "place of living"}), "people.csv")
+    town = told["columns"][1]
+    assert (town["missing"], town["distinct"], town["label"]) == (1, 2, "place of living")
+    assert {one["category"]: one["share"] for one in town["picture"]["bins"]} == {"A": 0.4, "B": 0.6}
+    assert told["rows"] == 6
+
+
+def test_rows_are_paged_and_sorted_with_their_numbers() -> None:
+    frame = pl.DataFrame({"x": list(range(120))})
+    page = profile.rows(frame, 50, "x", descending=True)
+    assert (page["rows"][0], page["numbers"][0], len(page["rows"])) == (["69"], 70, profile.PAGE)
+    assert profile.rows(TABLE, 0, "town", descending=False)["rows"][-1] == ["52", None, "6.5"]
+
+
+@pytest.mark.parametrize(
+    ("column", "how", "sizes", "level"),
+    [
+        ("age", "intervals", [10], {"[30, 40)": 3, "[40, 50)": 2, "[50, 60)": 1}),
+        ("code", "prefix", [1], {"1*": 2, "2*": 1}),
+        ("size", "order", [2], {"large to medium": 2, "small": 1}),
+        ("day", "date", [], {"2025-01": 2, "2025-02": 1}),
+    ],
+)
+def test_a_built_hierarchy_by_hand(column: str, how: str, sizes: list[float], level: dict[str, int]) -> None:
+    days = pl.Series(["2025-01-03", "2025-01-04", "2025-02-01"]).str.to_date()
+    frames = {
+        "age": TABLE,
+        "code": pl.DataFrame({"code": ["10", "11", "20"]}),
+        "size": pl.DataFrame({"size": ["small", "medium", "large"]}),
+        "day": pl.DataFrame({"day": days}),
+    }
+    frame = frames[column]
+    told = profile.levels(frame, column, profile.built(frame, column, how, sizes), Path())
+    assert {one["label"]: one["records"] for one in told["levels"][1]["labels"]} == level
+    assert told["lacking"] == 0
+
+
+def test_values_that_a_hierarchy_lacks_are_counted() -> None:
+    told = profile.levels(TABLE, "town", {"nested": {"north": ["A"]}}, Path())
+    assert (told["lacking"], told["values"]) == (1, 2)
+
+
+def test_an_unknown_way_of_building_is_refused() -> None:
+    with pytest.raises(InputError, match=r"^A hierarchy is built from intervals, prefix, order or date\.$"):
+        profile.built(TABLE, "age", "magic", [])

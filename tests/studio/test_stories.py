@@ -1,0 +1,328 @@
+"""The studio in a browser, on a real server: a path through every screen, and what users of its peers suffer from."""
+
+import json
+import re
+import shutil
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from studio.running import LONGEST, Running, running
+
+CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(CHROMIUM is None, reason="no Chromium on this machine (Debian: apt install chromium)"),
+]
+ARGUMENTS = [
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+]
+AXE = Path(__file__).parent / "vendor" / "axe.js"
+SCREENS = ["Columns", "Steps", "Hierarchies", "Result", "Frontier", "Compare", "Export"]
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Any]:
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as driver:
+        chromium = driver.chromium.launch(executable_path=CHROMIUM, args=ARGUMENTS)
+        yield chromium
+        chromium.close()
+
+
+@contextmanager
+def visit(browser: Any, studio: Running, address: str | None = None, **how: Any) -> Iterator[Any]:
+    """A page of the studio; nothing may be asked of another host, and nothing stand in the console."""
+    context = browser.new_context(**{"viewport": {"width": 1400, "height": 900}, **how})
+    context.set_default_timeout(LONGEST * 1000)
+    page = context.new_page()
+    told: list[str] = []
+    asked: set[str] = set()
+    page.on("console", lambda message: told.append(message.text))
+    page.on("pageerror", lambda error: told.append(str(error)))
+    page.on("request", lambda request: asked.add(re.sub(r"^(\w+://[^/]*|blob:).*", r"\1", request.url)))
+    page.goto(address or studio.address)
+    yield page
+    context.close()
+    assert told == []
+    assert asked <= {f"http://127.0.0.1:{studio.port}", "blob:", "data:,"}
+
+
+def another(studio: Running) -> str:
+    """The address of another tab of a studio that a test has the key of."""
+    token = studio.ask("another-tab")[1]["token"]
+    return f"http://127.0.0.1:{studio.port}/#{token}"
+
+
+def go(page: Any, screen: str) -> None:
+    page.click(f"nav >> text={screen}")
+    page.wait_for_selector(f"h1:has-text('{screen}')")
+
+
+def settled(page: Any) -> None:
+    """Wait until nothing on the screen is still being counted or read (a page's own policy forbids waiting in it)."""
+    end = time.monotonic() + LONGEST
+    while any("…" in text for text in page.locator("main .hint").all_inner_texts()):
+        assert time.monotonic() < end
+        time.sleep(0.05)
+
+
+def run(page: Any, number: int, outcome: str = "proved") -> None:
+    page.click(".top >> text=Run")
+    page.wait_for_selector(f"text=run {number} {outcome}")
+
+
+@pytest.fixture(scope="module")
+def studio(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
+    """With the example, two runs and a frontier."""
+    with running(tmp_path_factory.mktemp("stories")) as one:
+        one.enter()
+        one.act("example")
+        one.idle()
+        one.act("run")
+        one.idle()
+        one.act("put", changes=[{"place": ["explore"], "value": {"method": ["mdav"], "k": [3, 8]}}], note="explore")
+        one.act("explore")
+        one.idle()
+        one.act("put", changes=[{"place": ["steps", 0, "k"], "value": 8}], note="k")
+        one.act("run")
+        one.idle()
+        yield one
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_every_screen_is_without_barriers(browser: Any, studio: Running, scheme: str) -> None:
+    with visit(browser, studio, another(studio), color_scheme=scheme, reduced_motion="reduce") as page:
+        page.wait_for_selector("nav")
+        for screen in SCREENS:
+            go(page, screen)
+            page.wait_for_selector("main :not(h1)")
+            settled(page)
+
+            page.evaluate(AXE.read_text())
+            found = page.evaluate("axe.run(document, {runOnly: ['wcag2a', 'wcag2aa', 'wcag21aa', 'best-practice']})")
+            assert [(v["id"], v["nodes"][0]["html"][:200]) for v in found["violations"]] == [], screen
+
+
+@pytest.mark.parametrize("width", [360, 800])
+def test_no_screen_scrolls_sideways(browser: Any, studio: Running, width: int) -> None:
+    """360 px is also what is left of 1,440 px at 400 %."""
+    with visit(browser, studio, another(studio), viewport={"width": width, "height": 800}) as page:
+        page.wait_for_selector("nav")
+        for screen in SCREENS:
+            go(page, screen)
+            settled(page)
+
+            assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth"), screen
+
+
+def test_from_a_file_to_a_release_on_the_disk(browser: Any, tmp_path: Path) -> None:
+    """The whole path, by mouse: open, roles, a step, a requirement, run, look, hand over."""
+    import shoal
+
+    shoal.example(n=300, seed=2).write_csv(tmp_path / "people.csv")
+    with running(tmp_path, "people.csv") as studio, visit(browser, studio) as page:
+        page.wait_for_selector(".exposure .big")
+        page.select_option("[aria-label='Role of diagnosis']", "confidential")
+        page.wait_for_selector(".top >> text=diagnosis: role confidential")
+        for name in ("discharge", "payer", "admission"):
+            page.select_option(f"[aria-label='Role of {name}']", "other")
+        go(page, "Steps")
+        page.click("text=Add a requirement")
+        page.click("[aria-label='Add l-diversity']")
+        page.wait_for_selector("h3:has-text('l-diversity')")
+        run(page, 1, "")
+        page.wait_for_selector(".verdict")
+        page.wait_for_selector("text=Records found again by distance")
+        go(page, "Export")
+        page.fill("text=Folder to write >> xpath=following-sibling::input", "out")
+        if page.locator("text=Write the release").count():
+            page.click("text=Write the release")
+            page.wait_for_selector("text=Written and proved again")
+            assert (tmp_path / "out" / "release" / "report.html").is_file()
+
+
+def test_what_is_exported_is_what_ran(browser: Any, studio: Running, tmp_path: Path) -> None:
+    """Peers: the exported script differs from what was done."""
+    with visit(browser, studio, another(studio)) as page:
+        page.wait_for_selector("nav")
+        go(page, "Export")
+        page.select_option("main select", "1")
+        page.wait_for_selector("text=Save the script")
+        with page.expect_download() as script:
+            page.click("text=Save the script")
+        with page.expect_download() as plan:
+            page.click("text=Save the plan")
+        script.value.save_as(tmp_path / "protect.py")
+        plan.value.save_as(tmp_path / "plan.yaml")
+    ran = studio.ask("result", {"run": 1})[1]
+    assert (tmp_path / "plan.yaml").read_text() == ran["text"]
+    namespace: dict[str, Any] = {}
+    program = (tmp_path / "protect.py").read_text().replace('release.write("release")', "")
+    exec(program.replace('"plan.yaml"', repr(str(tmp_path / "again.yaml"))), namespace)
+    again = [v.achieved for v in namespace["release"].evidence.verdicts]
+    assert again == [v["achieved"] for v in ran["requirements"]]
+    figures = {f.title: f.value for f in namespace["release"].evidence.findings}
+    assert figures == pytest.approx({m["title"]: m["value"] for m in ran["measures"]}, nan_ok=True, abs=1e-9)
+
+
+def test_a_refused_plan_is_understood_and_mended(browser: Any, tmp_path: Path) -> None:
+    with running(tmp_path) as studio, visit(browser, studio) as page:
+        page.click("text=Use the example")
+        page.wait_for_selector(".exposure .big")
+        go(page, "Steps")
+        field = page.locator("section:has(> h2:text-is('Requirements')) input").first
+        field.fill("20")
+        field.press("Tab")
+        page.wait_for_selector(".top >> text=k-anonymity: k")
+        run(page, 1, "refused")
+        page.wait_for_selector("text=Refused: nothing is released")
+        assert "20-anonymity does not hold" in page.inner_text(".verdict")
+        go(page, "Steps")
+        field = page.locator("section:has(> h2:text-is('Steps')) input").first
+        field.fill("20")
+        field.press("Tab")
+        page.wait_for_selector(".top >> text=MDAV: k")
+        run(page, 2)
+        page.wait_for_selector("text=Everything required was proved")
+
+
+def test_forms_and_text_are_one(browser: Any, tmp_path: Path) -> None:
+    """Typing in the plan changes the forms; a mistake stands beside the field and at its line; undo is undo."""
+    with running(tmp_path) as studio, visit(browser, studio) as page:
+        page.click("text=Use the example")
+        page.wait_for_selector(".exposure .big")
+        go(page, "Steps")
+        field = page.locator("section:has(> h2:text-is('Steps')) input").first
+        field.fill("0")
+        field.press("Tab")
+        page.wait_for_selector(".field.wrong >> text=k must be")
+        page.wait_for_selector(".plan .mistakes >> text=k must be")
+        assert page.get_attribute(".top button.strong", "aria-disabled") == "true"
+        page.click(".top >> text=Undo")
+        page.wait_for_selector(".plan >> text=no mistakes")
+        assert field.input_value() == "5"
+        page.click(".cm-content")
+        page.keyboard.press("Control+End")
+        page.keyboard.type("measures: [{risk: suda2}]")
+        page.wait_for_selector("h3:has-text('SUDA')")
+        page.keyboard.press("Control+z")
+        page.wait_for_selector("h3:has-text('SUDA')", state="detached")
+
+
+def test_many_columns_are_changed_at_once(browser: Any, tmp_path: Path) -> None:
+    """Peers: columns are edited one by one. One undo takes all of it back."""
+    with running(tmp_path) as studio, visit(browser, studio) as page:
+        page.click("text=Use the example")
+        page.wait_for_selector(".exposure .big")
+        page.check("label:has-text('all') >> input")
+        page.select_option("label:has-text('Role of the') >> select", "other")
+        page.wait_for_selector("text=No column has the role quasi-identifier")
+        page.click(".top >> text=Undo")
+        page.wait_for_selector(".exposure .big")
+
+
+def test_work_is_cancelled_and_nothing_is_lost(browser: Any, tmp_path: Path) -> None:
+    """Peers: the window greys out. Here other screens answer while it works, and cancelling keeps the table."""
+    with running(tmp_path) as studio, visit(browser, studio) as page:
+        page.click("text=Use the example")
+        page.wait_for_selector(".exposure .big")
+        go(page, "Frontier")
+        for name in ("gaussian-mixture", "latent-class", "vmdav"):
+            page.check(f"label:has-text('{name}') >> input")
+        page.click("text=Try them")
+        page.wait_for_selector(".status progress")
+        go(page, "Columns")
+        page.click("text=Look at the rows")
+        page.wait_for_selector("table.rows tbody tr")
+        page.click(".top >> text=Cancel")
+        page.wait_for_selector("text=Cancelled. The table and all earlier results are still here.")
+        run(page, 1)
+
+
+def test_a_reload_comes_back_to_the_same_place(browser: Any, studio: Running) -> None:
+    with visit(browser, studio, another(studio)) as page:
+        page.wait_for_selector("nav")
+        go(page, "Compare")
+        page.reload()
+        page.wait_for_selector("h1:has-text('Compare')")
+        page.wait_for_selector("text=How the plans differ")
+
+
+def test_a_plan_is_taken_from_the_frontier(browser: Any, studio: Running) -> None:
+    before = studio.ask("state")[1]["text"]
+    with visit(browser, studio, another(studio)) as page:
+        page.wait_for_selector("nav")
+        go(page, "Frontier")
+        page.click("[aria-label='Take mdav k=3']")
+        page.wait_for_selector(".top >> text=take mdav k=3")
+    text = studio.ask("state")[1]["text"]
+    assert "- {partition: mdav, k: 3, replace: centroid}" in text
+    studio.act("undo")
+    assert studio.ask("state")[1]["text"] == before
+
+
+def test_by_keyboard_alone(browser: Any, tmp_path: Path) -> None:
+    """From the first screen to a result without a mouse."""
+    with running(tmp_path) as studio, visit(browser, studio) as page:
+        page.wait_for_selector("text=Open a table")
+        press_until(page, "Use the example")
+        page.wait_for_selector(".exposure .big")
+        press_until(page, "Run")
+        page.wait_for_selector(".verdict.holds")
+        press_until(page, "Export")
+        page.wait_for_selector("h1:has-text('Export')")
+
+
+def press_until(page: Any, words: str) -> None:
+    """Tab to what bears the words, and press it; focus must be visible on the way."""
+    for _ in range(400):
+        page.keyboard.press("Tab")
+        here = page.evaluate(
+            "[document.activeElement.textContent, getComputedStyle(document.activeElement).outlineStyle]"
+        )
+        assert page.evaluate("document.activeElement === document.body") or here[1] != "none" or "cm-" in page.evaluate(
+            "document.activeElement.className"
+        )  # fmt: skip
+        if here[0].strip() == words:
+            page.keyboard.press("Enter")
+            return
+    raise AssertionError(f"no way by keyboard to '{words}'")
+
+
+def test_a_dead_server_is_said(browser: Any, tmp_path: Path) -> None:
+    with running(tmp_path) as studio:
+        context = browser.new_context()
+        page = context.new_page()
+        page.goto(studio.address)
+        page.wait_for_selector("text=Open a table")
+        studio.process.kill()
+        page.wait_for_selector("text=The studio has ended", timeout=LONGEST * 1000)
+        context.close()
+
+
+def test_hostile_names_are_shown_as_they_are(browser: Any, tmp_path: Path) -> None:
+    """Names and cells that a page, a plan or a terminal could obey."""
+    name = '"><img src=x onerror=alert(1)>'
+    rows = "\n".join(f'"<b>{i % 4}</b>",{i % 9},{i}' for i in range(90))
+    quoted = name.replace('"', '""')
+    (tmp_path / "people.csv").write_text(f'"{quoted}",{{a: b}},"# x: [y"\n{rows}\n')
+    with running(tmp_path, "people.csv") as studio, visit(browser, studio) as page:
+        page.wait_for_selector(".exposure")
+        assert page.locator(".column .name strong").first.inner_text() == name
+        assert page.locator("main img").count() == 0
+        page.wait_for_selector(".plan >> text=no mistakes")
+        page.locator(".column select").first.select_option("other")
+        page.wait_for_selector(".plan >> text=no mistakes")
+        assert json.dumps(name)[1:5] in page.inner_text(".cm-content")
