@@ -179,8 +179,8 @@ def _added(text: str, holder: Any, node: Any, key: str | int, value: Any) -> str
         end = node.end_mark.index - 1
         return text[:end].rstrip() + (", " if node.value else "") + entry + text[end:]
     first = node.value[0] if node.id == "sequence" else node.value[0][0]
-    indent = first.start_mark.column
-    line_end = _line_end(text, _end(node))
+    indent: int = first.start_mark.column
+    line_end: int = _line_end(text, _end(node))
     if node.id == "sequence":
         dash = text.rindex("-", 0, first.start_mark.index)
         indent = dash - text.rfind("\n", 0, dash) - 1
