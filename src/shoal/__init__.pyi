@@ -69,6 +69,7 @@ from shoal.replace.class_conditional import ClassConditional as ClassConditional
 from shoal.replace.forest import Forest as Forest
 from shoal.replace.fuzzy_centre import FuzzyCentre as FuzzyCentre
 from shoal.replace.ipso import IPSO as IPSO
+from shoal.replace.multivariate_t import MultivariateT as MultivariateT
 from shoal.replace.muralidhar_sarathy import MuralidharSarathy as MuralidharSarathy
 from shoal.replace.normal import Normal as Normal
 from shoal.replace.permutation import Permutation as Permutation

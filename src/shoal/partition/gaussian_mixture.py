@@ -53,6 +53,11 @@ class FittedMixture:
     tails: Tails
     fit: MixtureFit
 
+    @property
+    def degrees_of_freedom(self) -> Floats:
+        """Shape (G,); infinite for normal components."""
+        return self.fit.dof
+
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
@@ -113,7 +118,8 @@ class GaussianMixture(Partitioner):
 
     Every cell of the grid is fitted from every start to convergence, and keeps the fit of greatest likelihood.
 
-    `tails` shapes the groups; what their records are replaced by is for the replacement to say.
+    `tails` shapes the groups; what their records are replaced by is for the replacement to say: `multivariate-t` draws
+    from the law that was fitted.
 
     Differs from the paper: the constraint on the proportions is followed by one on the counts.
     """

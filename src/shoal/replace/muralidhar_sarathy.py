@@ -10,7 +10,7 @@ from shoal.data.partition import Partition, Progress
 from shoal.data.records import Records
 from shoal.errors import ParameterError
 from shoal.kernels import linear
-from shoal.kernels.arrays import Floats
+from shoal.kernels.arrays import Floats, Longs
 from shoal.kernels.tall import cross, times
 from shoal.methods import method
 from shoal.parameters import Columns, Setting
@@ -87,7 +87,7 @@ class _Share:
     clip: bool
     dropped: list[float]
 
-    def draw(self, parts: Split, rng: np.random.Generator) -> Floats:
+    def draw(self, parts: Split, _: Longs, rng: np.random.Generator) -> Floats:
         share = np.broadcast_to(self.matrix.T, (len(parts.residual), *self.matrix.shape))
         own = times(parts.residual * parts.unit, share) / parts.unit
         whole = cross(parts.residual, parts.residual)

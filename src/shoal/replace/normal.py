@@ -6,7 +6,7 @@ import numpy as np
 
 from shoal.data.partition import Partition, Progress
 from shoal.data.records import Records
-from shoal.kernels.arrays import Floats
+from shoal.kernels.arrays import Floats, Longs
 from shoal.kernels.tall import times
 from shoal.methods import method
 from shoal.replace._residuals.rotation import Split, factor, rotate
@@ -44,7 +44,7 @@ class Normal(Synthesiser):
         return self._synthesise(records, columns, partition, (), needs, draw, rng, progress, exact=self.exact)
 
 
-def _free(parts: Split, rng: np.random.Generator) -> Floats:
+def _free(parts: Split, _: Longs, rng: np.random.Generator) -> Floats:
     """Normal residuals whose covariance is the group's n - 1 covariance; a single record has none."""
     freedom = np.sqrt(max(parts.residual.shape[1] - 1, 1))
     draw = rng.standard_normal(parts.residual.shape)

@@ -34,8 +34,8 @@ from shoal.step_result import StepResult
 
 Small = Literal["refuse", "merge", "allow"]
 
-Draw = Callable[[Split, np.random.Generator], Floats]
-"""New residuals of a stack of groups, in the units of the split."""
+Draw = Callable[[Split, Longs, np.random.Generator], Floats]
+"""New residuals of a stack of groups, in the units of the split, for the groups' rows (B, s)."""
 
 ROUNDS = 2000
 """Most alternations between the support and the moments."""
@@ -92,7 +92,7 @@ class Synthesiser(Replacement):
         done = 0
         for rows in stacks(groups, x.shape[1] + y.shape[1]):
             parts = split(scaled[rows], y[rows])
-            values = parts.join(draw(parts, rng))
+            values = parts.join(draw(parts, rows, rng))
             values = np.stack([m.back(values[:, :, j]) for j, m in enumerate(margins)], axis=2)
             drawn[rows] = values
             if self.support or self.marginals != "raw":

@@ -148,7 +148,7 @@ def leverage(y: Floats) -> Floats:
     return np.asarray((basis**2).sum(axis=2))
 
 
-def rotate(parts: Split, rng: np.random.Generator) -> Floats:
+def rotate(parts: Split, _: Longs, rng: np.random.Generator) -> Floats:
     """Residuals U O U'X with O Haar: the same cross products, orthogonal to [1, Y]; shape (B, s, L)."""
     residual = parts.residual
     wide = parts.dimension >= residual.shape[2]
