@@ -286,3 +286,28 @@ def test_same_seed_same_result():
     x, y = rng.normal(size=(60, 2)), rng.normal(size=(60, 1))
     np.testing.assert_array_equal(synthesise(x, y, np.arange(60) % 5, 1)[0], synthesise(x, y, np.arange(60) % 5, 1)[0])
     assert (synthesise(x, y, np.arange(60) % 5, 1)[0] != synthesise(x, y, np.arange(60) % 5, 2)[0]).all()
+
+
+def test_with_as_many_dimensions_as_columns_one_known_cell_gives_all_others_away():
+    """Why d >= L + 1: three records and two columns leave d = 2, one angle, and the moments are public."""
+    x = np.array([[1.0, 2.0], [4.0, 3.0], [5.0, 9.0]])
+    records = Records.from_array(x)
+    method = shoal.IPSO(given=(), small="allow")
+    whole = Partition.of(np.zeros(3))
+    new = method.apply(records, records.quasi_identifiers, whole, np.random.default_rng(1)).records.raw()
+    assert not np.isclose(new, x).any()
+    # The attacker has `new` and the one cell x[0, 0] = 1. In a basis of what is orthogonal to 1:
+    basis = np.linalg.qr(np.column_stack([np.ones(3), np.eye(3)[:, :2]]))[0][:, 1:]
+    middle, inside = new.mean(axis=0), basis.T @ (new - new.mean(axis=0))
+    solutions = []
+    for turned in (inside, np.diag([1.0, -1.0]) @ inside):
+        # row 0 of basis R(angle) turned = a cos + b sin must be 1 - mean
+        a, b = basis[0] @ turned[:, 0], basis[0] @ np.array([-turned[1, 0], turned[0, 0]])
+        gap = np.arccos(np.clip((1.0 - middle[0]) / np.hypot(a, b), -1, 1))
+        for angle in np.arctan2(b, a) + np.array([gap, -gap]):
+            turn = np.array([[np.cos(angle), -np.sin(angle)], [np.sin(angle), np.cos(angle)]])
+            solutions.append(middle + basis @ turn @ turned)
+    assert len(solutions) == 4
+    assert min(np.abs(solution - x).max() for solution in solutions) < 1e-8
+    with pytest.raises(shoal.errors.ParameterError, match="ipso needs groups of 4 records"):
+        shoal.IPSO(given=()).apply(records, records.quasi_identifiers, whole, np.random.default_rng(1))

@@ -210,11 +210,13 @@ def test_coarse_whole_numbers_stay_coarse() -> None:
     assert days.write(np.array([day * 17_500.3]), *free, keep_sign=False).tolist() == [day * 17_500]
 
 
-def test_the_trimmed_range_gives_no_extreme_away() -> None:
-    x = np.array([1000.0, *np.arange(50.0), -900.0])[:, None]
-    support = Support.of(x, ("trimmed-range",))
-    drawn = np.array([-5000.0, 3.0, 60.0, 1000.0])[None, :, None]
-    inside = support.project(drawn, support.room(x[None]), last=True)[0, :, 0]
-    assert inside.min() >= np.sort(x[:, 0])[4] == 3
-    assert inside.max() <= np.sort(x[:, 0])[-5] == 46
-    assert inside[1] == 3
+def test_the_coarse_range_gives_no_extreme_away() -> None:
+    """Ends move out by a fifth of the way from the fifth value: 96 to 100 gives 100.8; 0 to 4 stays at 0."""
+    x = np.arange(101.0)[:, None]
+    support = Support.of(x, ("coarse-range",))
+    room = support.room(x[None])
+    assert (room.low.tolist(), room.high.tolist()) == ([0.0], [100.8])
+    assert Support.of(-x, ("coarse-range",)).room(x[None]).high.tolist() == [0.0]
+    assert Support.of(x - 50, ("coarse-range",)).room(x[None]).low.tolist() == [-50.8]
+    drawn = np.array([-7.0, 3.0, 102.0, 500.0])[None, :, None]
+    assert support.project(drawn, room, last=True)[0, :, 0] == pytest.approx([7.0, 3.0, 99.6, 0.0])

@@ -36,8 +36,8 @@ class IPSO(Synthesiser):
         step refuse, or is merged with the group of the nearest mean, or is allowed. Only `allow` lets k = 1 return
         the data as they are.
     support
-        Rules of the observed support that released values obey: range, trimmed-range (without the five values at
-        either end), group-range (the range of each group), non-negative, zeros, integers, decimals (as many as
+        Rules of the observed support that released values obey: range, coarse-range (with ends a
+        little farther out), group-range (the range of each group), non-negative, zeros, integers, decimals (as many as
         observed values of that size have). The facts tell how much exactness that costs: with ranges alone usually
         none, in groups of dozens of records. None by default, as exact moments are what the method is for; the facts
         then count the values that no original record could have.
@@ -48,7 +48,11 @@ class IPSO(Synthesiser):
     Notes
     -----
     Differs from the paper: Domingo-Ferrer & Gonzalez-Nicolas, Section 3.1, ask for k >= M + 1 with M kept columns,
-    which leaves d = 0.
+    which leaves d = 0. From d = 2 on no draw equals the original, yet that is not enough. Where d >= L, a draw is one
+    frame of L columns in d dimensions, which L (2d - L - 1) / 2 angles determine. The moments are public, so whoever
+    knows a record's L values too has L equations for these angles. With d = L = 2 there is one angle, and one known
+    cell gives all others of the group away (but for two or three false solutions). d = L + 1 leaves L (L + 1) / 2
+    angles: the least d at which, whatever L > 1, a known record does not determine the others.
     """
 
     given: Annotated[tuple[str, ...] | None, Columns()] = None

@@ -49,7 +49,7 @@ class SequentialRegression(Synthesiser):
         directions of their predictors.
     support, marginals
         As for IPSO; moments are not restored, as they are not kept in the first place. So by default values stay in
-        the trimmed range, are written as finely as the column is, and are 0 as often.
+        the range, coarsened, are written as finely as the column is, and are 0 as often.
     exclude
         Keep from it what never occurs together in the original, where that is a rule rather than chance.
 
@@ -61,7 +61,7 @@ class SequentialRegression(Synthesiser):
 
     given: Annotated[tuple[str, ...], Columns()] = ()
     draw_parameters: bool = True
-    support: tuple[Rule, ...] = ("trimmed-range", "zeros", "decimals")
+    support: tuple[Rule, ...] = ("coarse-range", "zeros", "decimals")
     exclude: bool = True
 
     def apply(

@@ -5,7 +5,8 @@ zeros of an income column into small numbers. The remedies here are applied to s
 
 - `range`: values beyond the smallest or largest observed one are reflected at it (and cut off if that is not
   enough), so that an extreme is hardly ever released as it is, as cutting off alone would do;
-- `trimmed-range`: the same with the `FEW`th smallest and largest observed value, so that no extreme one is given away;
+- `coarse-range`: the same with ends a little farther out (by a fifth of the way from the fifth value to the extreme,
+  but not across 0), so that the largest value that can come is no one's, and the tails keep nearly all they have;
 - `group-range`: the same with the smallest and largest values of the record's group. A group's normal draw then
   does not reach into other groups; the group's range becomes a thing that the release tells about;
 - `non-negative`: columns without a negative value are reflected at 0;
@@ -25,13 +26,13 @@ import numpy as np
 from shoal.kernels.arrays import Bools, Floats, Longs
 from shoal.replace.decimals import Decimals
 
-Rule = Literal["range", "trimmed-range", "group-range", "non-negative", "zeros", "integers", "decimals"]
+Rule = Literal["range", "coarse-range", "group-range", "non-negative", "zeros", "integers", "decimals"]
 
 
-RANGES = {"range", "trimmed-range", "group-range"}
+RANGES = {"range", "coarse-range", "group-range"}
 
 FEW = 5
-"""Of the values at either end so many are taken for extremes: the last of them is a trimmed end of the range."""
+"""So many values at either end say how far it is coarsened."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -64,8 +65,8 @@ class Support:
     ----------
     low, high
         Shape (L,); smallest and largest observed values.
-    trimmed
-        Shape (L,) each; the same without the extremes.
+    coarse
+        Shape (L,) each; the same moved outwards.
     zeros
         Shape (L,); shares of exact zeros.
     least
@@ -80,7 +81,7 @@ class Support:
 
     low: Floats
     high: Floats
-    trimmed: tuple[Floats, Floats]
+    coarse: tuple[Floats, Floats]
     zeros: Floats
     least: Floats
     whole: Bools
@@ -92,12 +93,11 @@ class Support:
     def of(cls, x: Floats, rules: tuple[Rule, ...]) -> "Support":
         """The support of a table (n, L) with at least one record."""
         decimals = tuple(Decimals.of(column) for column in x.T) if "decimals" in rules else ()
-        ordered, inward = np.sort(x, axis=0), min(FEW, (len(x) + 1) // 2)
         least = np.where(x == 0, np.inf, np.abs(x)).min(axis=0)
         return cls(
             low=x.min(axis=0),
             high=x.max(axis=0),
-            trimmed=(ordered[inward - 1], ordered[-inward]),
+            coarse=_coarse(np.sort(x, axis=0)),
             zeros=np.asarray((x == 0).mean(axis=0)),
             least=np.where(np.isfinite(least), least, 1.0),
             whole=np.asarray((x == np.rint(x)).all(axis=0)),
@@ -111,8 +111,8 @@ class Support:
         low, high = self.low, self.high
         if "group-range" in self.rules:
             low, high = x.min(axis=1, keepdims=True), x.max(axis=1, keepdims=True)
-        elif "trimmed-range" in self.rules:
-            low, high = self.trimmed
+        elif "coarse-range" in self.rules:
+            low, high = self.coarse
         return Room(low=low, high=high, zeros=np.asarray((x == 0).sum(axis=1)))
 
     def project(self, x: Floats, room: Room, *, last: bool) -> Floats:
@@ -160,3 +160,14 @@ class Support:
                 np.abs((x == 0).mean(axis=0) - self.zeros).max()
             ),
         }
+
+
+def _coarse(ordered: Floats) -> tuple[Floats, Floats]:
+    """Ends of the range beyond the smallest and largest of sorted columns (n, L), on the same side of 0."""
+    inward = min(FEW, len(ordered))
+    low, high = ordered[0], ordered[-1]
+    wider_low = low - (ordered[inward - 1] - low) / FEW
+    wider_high = high + (high - ordered[-inward]) / FEW
+    return np.where(low >= 0, np.maximum(wider_low, 0), wider_low), np.where(
+        high <= 0, np.minimum(wider_high, 0), wider_high
+    )

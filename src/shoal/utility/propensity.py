@@ -40,7 +40,8 @@ class Propensity(UtilityMeasure):
     of standard deviations that the figure lies above it.
 
     `2N U_p` in the details is sum (p_i - 1/2)^2 itself, N then being the records of one table: what Table 1 of Oganian
-    & Domingo-Ferrer (2017) prints.
+    & Domingo-Ferrer (2017) prints. Differs from the paper: its equation (11) reads N as the merged total, as U_p here
+    does, which would make 2N U_p twice the sum; the scale of the printed figures is that of the sum.
 
     Parameters
     ----------
@@ -144,6 +145,7 @@ class Propensity(UtilityMeasure):
             f"0 (cannot tell) to 0.25 (always right){times}.",
             facts={
                 "2N U_p": spread,
+                "N of 2N U_p": "records of one table, where equation 11 of Oganian & Domingo-Ferrer counts both",
                 "records compared": n,
                 **{key: _per_record(value, n) for key, value in facts.items()},
             },
