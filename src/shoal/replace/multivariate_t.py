@@ -33,7 +33,12 @@ class HasTails(Protocol):
         """Shape (G,); infinite for normal groups."""
 
 
-@method("multivariate-t", title="Multivariate t draw", source="Lange, Little & Taylor (1989)")
+@method(
+    "multivariate-t",
+    title="Multivariate t draw",
+    source="Lange, Little & Taylor (1989)",
+    example={"degrees_of_freedom": 5.0},
+)
 class MultivariateT(Synthesiser):
     """All target columns of a group drawn from a t distribution with the group's exact mean and covariance.
 
