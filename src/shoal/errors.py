@@ -100,10 +100,62 @@ def printable(text: object, keep: str = "") -> str:
     return "".join(sign if sign.isprintable() or sign in keep else " " for sign in str(text))
 
 
+SYNONYMS = {
+    "localsuppression": ("suppress",),
+    "localsupp": ("suppress",),
+    "kanon": ("suppress", "k-anonymity"),
+    "microaggregation": ("mdav", "microaggregate-columns"),
+    "addnoise": ("noise",),
+    "globalrecode": ("recode",),
+    "grouping": ("recode",),
+    "topbotcoding": ("top-code",),
+    "topcoding": ("top-code",),
+    "bottomcoding": ("bottom-code",),
+    "postrandomization": ("pram",),
+    "postrandomisation": ("pram",),
+    "rankswapping": ("rank-swap",),
+    "swapping": ("rank-swap", "data-swap"),
+    "recordswap": ("targeted-swap",),
+    "shuffling": ("shuffle",),
+    "generalization": ("generalise",),
+    "generalisation": ("generalise",),
+    "hierarchy": ("generalise",),
+    "kanonymity": ("k-anonymity",),
+    "ldiversity": ("l-diversity",),
+    "tcloseness": ("t-closeness",),
+    "reidentification": ("prosecutor",),
+    "indivrisk": ("individual-risk",),
+    "measurerisk": ("individual-risk",),
+    "drisk": ("interval-disclosure",),
+    "dutility": ("il1s",),
+    "modrisk": ("population-uniques",),
+    "suda": ("suda2",),
+    "mean": ("centroid",),
+    "key": ("quasi-identifier",),
+    "keyvar": ("quasi-identifier",),
+    "keyvars": ("quasi-identifier",),
+    "quasi": ("quasi-identifier",),
+    "qi": ("quasi-identifier",),
+    "identifying": ("identifier",),
+    "direct": ("identifier",),
+    "sensitive": ("confidential",),
+    "insensitive": ("other",),
+    "hhid": ("household",),
+    "cluster": ("household",),
+    "strata": ("stratum",),
+    "weightvar": ("weight",),
+    "numeric": ("continuous",),
+    "categorical": ("nominal",),
+}
+"""Words of sdcMicro, ARX and the literature, without their case and signs, and what they are called here."""
+
+
 def unknown(kind: str, name: object, known: Iterable[str]) -> str:
     """The sentence for a name that does not exist, with the nearest one that does."""
     names = sorted(known)
-    close = get_close_matches(str(name), names, n=1)
+    word = "".join(sign for sign in str(name).lower() if sign.isalnum())
+    meant = [one for one in SYNONYMS.get(word, ()) if one in names]
+    close = meant or get_close_matches(str(name), names, n=1)
     hint = f" did you mean '{close[0]}'?" if close else ""
     end = ";" if hint else "."
     return f"Unknown {kind} '{printable(name)}'{end}{hint} Known: {', '.join(names) or 'none'}."

@@ -11,11 +11,12 @@ from typing import Any
 
 import polars as pl
 import pytest
+from ruamel.yaml import YAML
 
 import shoal
 from shoal import cli
 from shoal.cli.terminal import Terminal
-from shoal.methods import registered
+from shoal.methods import registered, spec_of
 
 PLAN = """
 columns: {a: quasi-identifier, b: quasi-identifier, c: confidential}
@@ -156,6 +157,40 @@ def test_demo(run: Run, tmp_path: Path) -> None:
     assert (tmp_path / "demo" / "release" / "report.html").is_file()
     assert "report.html" in out
     assert run("demo", "--out", tmp_path / "demo", "--records", 120)[0] == 0  # a demo may be repeated
+
+
+@pytest.mark.parametrize("entry", registered(), ids=lambda entry: f"{entry.kind}-{entry.name}")
+def test_a_method_is_shown_with_examples_that_work(run: Run, entry: Any) -> None:
+    status, out, _ = run("methods", entry.name)
+    assert status == 0
+    assert entry.source in out
+    told = json.loads(run("--json", "methods", entry.name)[1])[f"{entry.kind}: {entry.name}"]
+    assert set(told["parameters"]) == set(entry.parameters)
+    assert told["yaml"] in out
+    made = eval(told["python"], {"shoal": shoal})
+    section = {"privacy": "requirements", "risk": "measures", "utility": "measures"}.get(entry.kind, "steps")
+    shown = YAML(typ="safe").load(told["yaml"])
+    plan = shoal.Plan.of({"columns": {"age": "quasi-identifier", "income": "confidential"}, section: [shown]})
+    place = plan.as_mapping()[section][0]
+    spec = place["replace"] if entry.kind == "replace" else place
+    assert {key: spec[key] for key in entry.example} == {key: spec_of(made)[key] for key in entry.example}
+
+
+@pytest.mark.parametrize(
+    ("said", "meant"), [("localSuppression", "suppress"), ("microaggregation", "mdav"), ("addNoise", "noise")]
+)
+def test_words_of_other_tools_are_understood(run: Run, said: str, meant: str) -> None:
+    status, _, err = run("methods", said)
+    assert status == 2
+    assert f"Unknown method or kind '{said}'; did you mean '{meant}'?" in err
+
+
+@pytest.mark.parametrize(("said", "meant"), [("key", "quasi-identifier"), ("sensitive", "confidential")])
+def test_roles_of_other_tools_are_understood(run: Run, files: Path, said: str, meant: str) -> None:
+    (files / "plan.yaml").write_text(f"columns: {{a: {said}}}")
+    status, _, err = protect(run, files)
+    assert status == 2
+    assert f"did you mean '{meant}'?" in err
 
 
 def test_methods_lists_the_whole_registry(run: Run) -> None:

@@ -1,4 +1,6 @@
-"""The list of all methods."""
+"""All methods, or one of them in full."""
+
+from typing import Any
 
 import click
 
@@ -7,41 +9,96 @@ from shoal.cli.terminal import Terminal
 
 
 @cli.command()
-@click.argument(
-    "kind", required=False, type=click.Choice(["partition", "replace", "mask", "privacy", "risk", "utility"])
-)
+@click.argument("what", required=False)
 @pass_terminal
-def methods(terminal: Terminal, kind: str | None) -> None:
-    """List every method with its parameters and its source.
+def methods(terminal: Terminal, what: str | None) -> None:
+    """List every method with its parameters and its source; or those of a kind; or show one in full.
+
+    WHAT is a kind (partition, replace, mask, privacy, risk, utility) or the name of a method.
 
     \b
     Examples:
       shoal methods
       shoal methods partition
+      shoal methods mdav
     """
-    from dataclasses import MISSING
+    from shoal.errors import ParameterError, unknown
+    from shoal.methods import KINDS, registered
 
-    from shoal.methods import registered
+    if what is None or what in KINDS:
+        _list(terminal, registered(what))
+    elif named := [entry for entry in registered() if entry.name == what]:
+        terminal.result({f"{entry.kind}: {entry.name}": _described(entry) for entry in named})
+        for entry in named:
+            terminal.say(_in_full(entry))
+    else:
+        raise ParameterError(unknown("method or kind", what, {*KINDS, *(entry.name for entry in registered())}))
 
-    entries = registered(kind)
+
+def _list(terminal: Terminal, entries: list[Any]) -> None:
     terminal.result(
         {
             f"{e.kind}: {e.name}": {"title": e.title, "source": e.source, "parameters": list(e.parameters)}
             for e in entries
         }
     )
-    terminal.table(
-        ["kind", "method", "parameters", "what it is", "source"],
-        (
-            [
-                e.kind,
-                e.name,
-                ", ".join(
-                    name if default is MISSING else f"{name}={default}" for name, default in e.parameters.items()
-                ),
-                e.title,
-                e.source,
-            ]
-            for e in entries
-        ),
-    )
+    rows = [[e.kind, e.name, ", ".join(_defaults(e)), e.title, e.source] for e in entries]
+    terminal.table(["kind", "method", "parameters", "what it is", "source"], rows)
+
+
+def _defaults(entry: Any) -> list[str]:
+    from dataclasses import MISSING
+
+    return [name if default is MISSING else f"{name}={default}" for name, default in entry.parameters.items()]
+
+
+def _described(entry: Any) -> dict[str, Any]:
+    """One method for programs."""
+    from inspect import getdoc
+
+    return {
+        "title": entry.title,
+        "source": entry.source,
+        "parameters": entry.json_schema()["properties"],
+        "yaml": _yaml(entry),
+        "python": _python(entry),
+        "description": getdoc(entry.cls),
+    }
+
+
+def _in_full(entry: Any) -> str:
+    """One method for a person."""
+    from inspect import getdoc
+
+    from shoal.methods import KIND_NAMES
+
+    parts = [
+        f"{entry.name} ({KIND_NAMES[entry.kind]}): {entry.title}",
+        f"Plan      {_yaml(entry)}",
+        f"Python    {_python(entry)}",
+        f"Source    {entry.source}",
+        "",
+        getdoc(entry.cls) or "",
+        "",
+    ]
+    return "\n".join(parts)
+
+
+def _yaml(entry: Any) -> str:
+    """How a plan names it, with what must be given."""
+    said = ", ".join(f"{key}: {_short(value)}" for key, value in entry.example.items())
+    named = f"{entry.name}, {said}" if said else entry.name
+    if entry.kind == "replace":
+        return f"{{partition: mdav, k: 5, replace: {{method: {named}}}}}"
+    return f"{{{entry.kind}: {named}}}"
+
+
+def _short(value: Any) -> str:
+    import json
+
+    return json.dumps(value).replace('"', "")
+
+
+def _python(entry: Any) -> str:
+    given = ", ".join(f"{key}={value!r}" for key, value in entry.example.items())
+    return f"shoal.{entry.cls.__name__}({given})"
