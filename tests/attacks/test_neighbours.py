@@ -15,8 +15,7 @@ import polars as pl
 import pytest
 
 import shoal
-from contract.test_methods import COLUMNS as TAKES
-from contract.test_methods import made
+from contract.test_methods import columns_of, made
 from shoal.methods import Entry, registered
 from shoal.plan import Plan
 from shoal.report.evidence_file import public_evidence
@@ -84,7 +83,7 @@ def moved_between(table: pl.DataFrame, name: str) -> Iterator[pl.DataFrame]:
 
 
 def plan_of(entry: Entry) -> Plan:
-    columns = TAKES.get(entry.name, ["age", "size"])
+    columns = columns_of(entry)
     if entry.kind == "mask":
         step = {"mask": made(entry), "columns": columns}
     else:
