@@ -27,8 +27,9 @@ Scale = tuple[tuple[float, ...], float]
 SCALES: tuple[Scale, ...] = (((1.0, 2.0, 5.0), 10.0), ((1.0,), 10.0), ((3.0,), 10.0))
 """Scales of bands, from the finest: factors, times the powers of a base. The last ones lie across each other."""
 
-FEWEST = 5
-"""No band of a count is narrower than this many."""
+FEWEST = 20
+"""No band is narrower than what so many records together could do: a table then seldom lies at a band's edge, where a
+neighbour of it would be given another."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -99,7 +100,7 @@ class Count(Fact):
     def public(self) -> int | Band | None:
         if self.influence == 0:
             return self.n
-        return band(self.n, self.influence, unit=self.unit, whole=True)
+        return band(self.n, self.influence, unit=self.unit)
 
     def __str__(self) -> str:
         return f"{self.n:,} {self.unit}" + (f" of {self.of:,}" if self.of is not None else "")
@@ -259,13 +260,11 @@ def losses(facts: Facts) -> Iterator[PrivacyLoss]:
             yield from losses(value.facts)
 
 
-def band(
-    value: float, influence: float | None, *, better: Better = "lower", unit: str = "", whole: bool = False
-) -> Band | None:
+def band(value: float, influence: float | None, *, better: Better = "lower", unit: str = "") -> Band | None:
     """The narrowest band that the value does not leave whichever single record is removed or replaced.
 
     Bands lie between neighbouring numbers of a scale: 1-2-5, else powers of ten, else three times these. No band is
-    narrower than what a few records can do.
+    narrower than what `FEWEST` records can do.
 
     Parameters
     ----------
@@ -273,15 +272,13 @@ def band(
         Largest change of the value by one record, above 0; None gives no band.
     better
         `lower` bounds the value from above, `higher` from below.
-    whole
-        The value is a count.
     """
     if influence is None or not math.isfinite(value) or not math.isfinite(influence):
         return None
     low, high = value - influence, value + influence
     for scale in SCALES:
         if better == "lower":
-            least = _up(FEWEST if whole else 2 * influence, scale)
+            least = _up(FEWEST * influence, scale)
             bounds = [max(least, _up(end, scale)) for end in (low, high)]
         else:
             bounds = [_down(end, scale) for end in (low, high)]
