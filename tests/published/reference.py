@@ -19,12 +19,11 @@ NOT_RUN = "reference data that is no part of the project"
 
 
 def reference(name: str) -> Path:
-    """The file of reference data `name`: "census.csv", "sdcmicro/mdav_groups_census.csv".
+    """The file of reference data `name`: "census.csv", "adult/adult.csv", "sdcmicro/mdav_groups_census.csv".
 
     Tables may be compressed; the readers of polars, pandas and numpy take them as they are.
     """
-    folder = "reference" if "/" in name else "data"
-    for path in (HERE / name, HERE / f"{name}.gz", BESIDE / folder / name):
+    for path in (HERE / name, HERE / f"{name}.gz", BESIDE / "data" / name, BESIDE / "reference" / name):
         if path.is_file():
             return path
     pytest.skip(f"{NOT_RUN}: {name}")

@@ -1,0 +1,60 @@
+"""No attack pays (Wan et al. 2015)."""
+
+from typing import Annotated, ClassVar
+
+import numpy as np
+from annotated_types import Ge, Gt
+
+from shoal.data.records import Records
+from shoal.facts import of_release
+from shoal.judges.evidence import Verdict
+from shoal.judges.table_pair import TablePair
+from shoal.methods import method
+from shoal.parameters import Setting
+from shoal.privacy.base import GroupLimits, PrivacyModel
+
+
+@method("no-attack", title="No attack pays", source="Wan et al. (2015)")
+class NoAttack(PrivacyModel):
+    """In every class an attacker who picks one record at random gains no more than the attempt costs.
+
+    Someone who looks for a person in a class of c records finds the right one with probability 1 / c, so the attack
+    pays gain / c - cost; the model asks that this is at most 0.
+
+    Parameters
+    ----------
+    gain
+        Of the attacker by one record found.
+    cost
+        Of one attack.
+    """
+
+    monotone: ClassVar[bool] = True
+
+    gain: Annotated[float, Ge(0), Setting()] = 300.0
+    cost: Annotated[float, Gt(0), Setting()] = 4.0
+
+    @property
+    def smallest(self) -> int:
+        """The least class that is worth no attack."""
+        return max(int(np.ceil(self.gain / self.cost * (1 - 1e-12))), 1)
+
+    def group_limits(self, records: Records) -> GroupLimits:
+        return GroupLimits(k=self.smallest)
+
+    def judge(self, pair: TablePair) -> Verdict:
+        sizes = pair.classes.sizes
+        small = sizes < self.smallest
+        reached = float(sizes.min()) if len(sizes) else None
+        records = int(sizes[small].sum())
+        return Verdict(
+            requirement=f"no attack (gain {self.gain:g}, cost {self.cost:g})",
+            holds=not small.any(),
+            required=self.smallest,
+            achieved=reached,
+            sentence=f"An attack pays on {records:,} records, whose classes hold fewer than {self.smallest:,}."
+            if small.any()
+            else f"No attack pays: every class holds at least {self.smallest:,} records.",
+            facts=of_release({"classes worth an attack": int(small.sum()), "records in them": records}),
+            influence=0,
+        )

@@ -1,0 +1,46 @@
+"""The classification metric: records that their class's majority misleads."""
+
+from typing import ClassVar
+
+import numpy as np
+
+from shoal.errors import NoFigure
+from shoal.judges.base import Need
+from shoal.judges.evidence import Finding
+from shoal.judges.table_pair import TablePair
+from shoal.kernels.classes import classes
+from shoal.methods import method
+from shoal.utility.base import UtilityMeasure
+from shoal.utility.generalised import suppressed
+
+
+@method("class-majority", title="Records against the majority of their class", source="Iyengar (2002)")
+class ClassMajority(UtilityMeasure):
+    """The share of records whose confidential value is not the most frequent one of their class, or that are missing.
+
+    The classification metric: what the best guess of the confidential column from the released quasi-identifiers gets
+    wrong. Of several confidential columns that are categorical the mean counts.
+    """
+
+    limits: ClassVar[tuple[float, float]] = (0.0, 1.0)
+    cheap: ClassVar[bool] = True
+    needs: ClassVar[tuple[Need, ...]] = ("quasi-identifiers",)
+
+    def judge(self, pair: TablePair, rng: np.random.Generator) -> Finding:
+        released = pair.released
+        names = [name for name in released.confidential if not released[name].continuous]
+        if not names or not len(released):
+            raise NoFigure("There is no categorical confidential column, or no record.")
+        gone = suppressed(pair)
+        by_column = {}
+        for name in names:
+            cells, sizes = classes([pair.classes.ids, released[name].codes()], len(released))
+            largest = np.zeros(len(pair.classes.sizes), dtype=np.int64)
+            np.maximum.at(largest, pair.classes.ids, sizes[cells])
+            by_column[name] = float(len(released) - largest.sum() + gone) / (len(released) + gone)
+        value = float(np.mean(list(by_column.values())))
+        return self.finding(
+            value,
+            f"The most frequent value of its class is not that of {100 * value:.3g} % of the records.",
+            by_column=by_column,
+        )

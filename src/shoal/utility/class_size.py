@@ -1,0 +1,53 @@
+"""Sizes of the classes: average class size and discernibility."""
+
+from typing import Annotated, ClassVar, Literal
+
+import numpy as np
+from annotated_types import Ge
+
+from shoal.errors import NoFigure
+from shoal.judges.base import Need
+from shoal.judges.evidence import Finding
+from shoal.judges.table_pair import TablePair
+from shoal.methods import method
+from shoal.utility.base import UtilityMeasure
+from shoal.utility.generalised import suppressed
+
+
+@method("class-size", title="Size of the classes", source="LeFevre et al. (2006); Bayardo & Agrawal (2005)")
+class ClassSize(UtilityMeasure):
+    """How many records share their quasi-identifiers: the fewer, the more a release tells apart.
+
+    - `average`: n over the number of classes, over k: 1 where every class has just k records (LeFevre et al. 2006).
+    - `discernibility`: the mean over the records of the share of records that one cannot be told from; a record that
+      the release does not have counts for all (Bayardo & Agrawal 2005, over n squared).
+
+    Parameters
+    ----------
+    kind
+        Which of the two.
+    k
+        For `average`: what classes had to reach; 1 gives the average size itself.
+    """
+
+    cheap: ClassVar[bool] = True
+    needs: ClassVar[tuple[Need, ...]] = ("quasi-identifiers",)
+
+    kind: Literal["average", "discernibility"] = "average"
+    k: Annotated[int, Ge(1)] = 1
+
+    def judge(self, pair: TablePair, rng: np.random.Generator) -> Finding:
+        sizes = pair.classes.sizes.astype(np.float64)
+        if not len(sizes):
+            raise NoFigure("The released table has no records.")
+        if self.kind == "average":
+            value = float(sizes.mean()) / self.k
+            whole = f"{sizes.mean():.4g} records share their quasi-identifiers on average"
+            return self.finding(
+                value, f"{whole}." if self.k == 1 else f"{whole}, {value:.4g} times {self.k}.", influence=0
+            )
+        n, gone = len(pair.before), suppressed(pair)
+        value = float((sizes**2).sum() + gone * n) / max(n, 1) ** 2
+        return self.finding(
+            value, f"A record cannot be told from {100 * value:.3g} % of the records on average.", limits=(0.0, 1.0)
+        )

@@ -1,0 +1,62 @@
+"""Kullback-Leibler divergence of the original from what the labels say of it."""
+
+from typing import ClassVar
+
+import numpy as np
+
+from shoal.errors import NoFigure
+from shoal.judges.base import Need
+from shoal.judges.evidence import Finding
+from shoal.judges.table_pair import TablePair
+from shoal.kernels.classes import classes, first_rows
+from shoal.methods import method
+from shoal.utility.base import UtilityMeasure
+from shoal.utility.generalised import labels_of
+
+MOST_PAIRS = 400_000_000
+"""Original rows times released classes that are compared, some seconds' worth."""
+
+BLOCK = 4_000_000
+"""Of these at once."""
+
+
+@method("divergence", title="Divergence of the labels from the table", source="Kifer & Gehrke (2006)")
+class Divergence(UtilityMeasure):
+    """KL divergence, in nats, of the original's quasi-identifiers from the flattest distribution that fits the release.
+
+    The release says of each class how many records lie among the values that its labels stand for; spread evenly over
+    these, its records make the distribution that is compared. Infinite where an original row lies in no class.
+    """
+
+    needs: ClassVar[tuple[Need, ...]] = ("columns", "records")
+    roles: ClassVar[tuple[str, ...]] = ("quasi-identifier",)
+    continuous: ClassVar[bool | None] = False
+
+    def judge(self, pair: TablePair, rng: np.random.Generator) -> Finding:
+        names = self.compared(pair)
+        columns = labels_of(pair, names)
+        rows, sizes = classes([column.before for column in columns], len(pair.before))
+        groups, weights = classes([column.after for column in columns], len(pair.released))
+        if len(sizes) * len(weights) > MOST_PAIRS:
+            raise NoFigure(
+                f"{len(sizes):,} rows and {len(weights):,} classes are too many to be compared with each other."
+            )
+        first, one = first_rows(rows, len(sizes)), first_rows(groups, len(weights))
+        log_volume = sum((np.log(column.stands_for[one]) for column in columns), np.zeros(len(one)))
+        density = weights / len(pair.released) * np.exp(-log_volume)
+        expected = np.zeros(len(sizes))
+        step = max(BLOCK // len(one), 1)
+        for low in range(0, len(sizes), step):
+            part = first[low : low + step]
+            inside = np.ones((len(part), len(one)), dtype=bool)
+            for column in columns:
+                inside &= column.covers[column.after[one]][:, column.before[part]].T
+            expected[low : low + step] = inside @ density
+        share = sizes / len(pair.before)
+        with np.errstate(divide="ignore"):
+            value = float((share * (np.log(share) - np.log(expected))).sum())
+        return self.finding(
+            value,
+            f"The labels are {value:.4g} nats away from the table, over {len(names)} columns.",
+            facts={"classes": len(one)},
+        )

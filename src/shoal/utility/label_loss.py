@@ -1,0 +1,75 @@
+"""Loss of generalised labels: normalised certainty penalty, non-uniform entropy, precision."""
+
+from typing import Annotated, ClassVar, Literal
+
+import numpy as np
+
+from shoal.errors import NoFigure
+from shoal.judges.base import Need
+from shoal.judges.evidence import Finding
+from shoal.judges.table_pair import TablePair
+from shoal.kernels.arrays import Floats
+from shoal.methods import method
+from shoal.parameters import Columns
+from shoal.utility.base import UtilityMeasure
+from shoal.utility.generalised import Labels, labels_of, suppressed
+
+
+@method("label-loss", title="Loss of generalised labels", source="Xu et al. (2006); Gionis & Tassa (2009)")
+class LabelLoss(UtilityMeasure):
+    """What the labels of a categorical release no longer say, the mean over all cells: 0 for values, 1 for nothing.
+
+    - `ncp`: a label that stands for u of the column's v values loses (u - 1) / (v - 1).
+    - `entropy`: of the n original records N have a value that the label stands for; it loses log(N / f) / log n, f the
+      records with the cell's own value. Needs the original record of each released one.
+    - `precision`: a label at level l of a hierarchy of height h loses l / h; columns without a hierarchy are left out.
+
+    Every cell of a record that the release does not have loses 1.
+
+    Parameters
+    ----------
+    loss
+        Which of the three.
+    columns
+        By default the quasi-identifiers that are categorical.
+    """
+
+    limits: ClassVar[tuple[float, float]] = (0.0, 1.0)
+    cheap: ClassVar[bool] = True
+    roles: ClassVar[tuple[str, ...]] = ("quasi-identifier",)
+    continuous: ClassVar[bool | None] = False
+    needs: ClassVar[tuple[Need, ...]] = ("columns",)
+
+    loss: Literal["ncp", "entropy", "precision"] = "ncp"
+    columns: Annotated[tuple[str, ...] | None, Columns()] = None
+
+    def judge(self, pair: TablePair, rng: np.random.Generator) -> Finding:
+        names = self.compared(pair)
+        if self.loss == "precision":
+            names = tuple(name for name in names if pair.before[name].hierarchy is not None)
+        if not names or not len(pair.before):
+            raise NoFigure("There is no categorical column (for precision: with a hierarchy), or no record.")
+        gone = suppressed(pair)
+        total = len(pair.released) + gone
+        by_column = {
+            name: (float(self._cells(labels, pair).sum()) + gone) / total
+            for name, labels in zip(names, labels_of(pair, names))
+        }
+        value = float(np.mean(list(by_column.values())))
+        return self.finding(
+            value,
+            f"Labels lose {100 * value:.3g} % of what the cells said; most, "
+            f"{100 * max(by_column.values()):.3g} %, in '{max(by_column, key=lambda name: by_column[name])}'.",
+            by_column=by_column,
+        )
+
+    def _cells(self, labels: Labels, pair: TablePair) -> Floats:
+        """Shape (n',); what each released cell loses."""
+        if self.loss == "precision":
+            return np.asarray(labels.level[labels.after])
+        if self.loss == "ncp":
+            return np.asarray((labels.stands_for - 1) / max(labels.leaves - 1, 1))
+        counts = np.bincount(labels.before, minlength=labels.covers.shape[1]).astype(np.float64)
+        among = (labels.covers @ counts)[labels.after]
+        own = counts[labels.before[pair.pairing]]
+        return np.asarray(np.log(np.maximum(among, own) / own) / np.log(max(len(pair.before), 2)))
