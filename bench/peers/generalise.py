@@ -6,7 +6,8 @@ FOLDER of --data holds adult.csv and adult_hierarchy_COLUMN.csv, as ARX ships th
 needs, built by hand from its repository (arx-deidentifier/arx, Apache-2.0, Java 17): `classes/`, made by `javac -d
 classes` from src/main without the packages gui and certificate, and the jars of its lib folder under `lib/`. Two
 stubs of your own stand in for what the snapshot lacks: org.apache.hadoop.io.Writable, and
-certificate.elements.ElementData with `addItem` and `addProperty`. ArxPeer.java beside this file is compiled on the spot. Without --arx only our side is run.
+certificate.elements.ElementData with `addItem` and `addProperty`. ArxPeer.java beside this file is compiled on the
+spot. Without --arx only our side is run.
 
 The loss is counted here, from the table as written, by neither program: a label that covers u of the v leaves of its
 column's hierarchy loses (u - 1) / (v - 1), the mean over all cells. Smallest classes are counted, too. Seconds are user

@@ -14,7 +14,7 @@ from shoal.parameters import Setting
 from shoal.privacy.base import GroupLimits, PrivacyModel
 
 
-@method("no-attack", title="No attack pays", source="Wan et al. (2015)")
+@method("no-attack", title="No attack pays", source="Wan et al. (2015)", example={"gain": 8.0})
 class NoAttack(PrivacyModel):
     """In every class an attacker who picks one record at random gains no more than the attempt costs.
 

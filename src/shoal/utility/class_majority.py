@@ -5,6 +5,7 @@ from typing import ClassVar
 import numpy as np
 
 from shoal.errors import NoFigure
+from shoal.facts import ByColumn
 from shoal.judges.base import Need
 from shoal.judges.evidence import Finding
 from shoal.judges.table_pair import TablePair
@@ -42,5 +43,5 @@ class ClassMajority(UtilityMeasure):
         return self.finding(
             value,
             f"The most frequent value of its class is not that of {100 * value:.3g} % of the records.",
-            by_column=by_column,
+            by_column=ByColumn(by_column),
         )

@@ -5,6 +5,7 @@ from typing import Annotated, ClassVar, Literal
 import numpy as np
 
 from shoal.errors import NoFigure
+from shoal.facts import ByColumn
 from shoal.judges.base import Need
 from shoal.judges.evidence import Finding
 from shoal.judges.table_pair import TablePair
@@ -60,7 +61,7 @@ class LabelLoss(UtilityMeasure):
             value,
             f"Labels lose {100 * value:.3g} % of what the cells said; most, "
             f"{100 * max(by_column.values()):.3g} %, in '{max(by_column, key=lambda name: by_column[name])}'.",
-            by_column=by_column,
+            by_column=ByColumn(by_column),
         )
 
     def _cells(self, labels: Labels, pair: TablePair) -> Floats:
