@@ -163,8 +163,10 @@ def unknown(kind: str, name: object, known: Iterable[str]) -> str:
 
 def not_unique(names: Iterable[object]) -> str:
     """The sentence for column names that occur more than once."""
-    found = list(names)
-    return f"Column names must differ; {quoted(found)} occur{'s' * (len(found) == 1)} more than once. Rename them."
+    repeated = list(names)
+    return (
+        f"Column names must differ; {quoted(repeated)} occur{'s' * (len(repeated) == 1)} more than once. Rename them."
+    )
 
 
 def plural(count: int, noun: str) -> str:

@@ -120,8 +120,8 @@ class Share(Fact):
     def public(self) -> float | Band | None:
         if self.influence == 0:
             return self.value
-        found = band(self.value, self.influence, better=self.better)
-        return None if found is None or (found.at_most is not None and found.at_most > 1) else found
+        published = band(self.value, self.influence, better=self.better)
+        return None if published is None or (published.at_most is not None and published.at_most > 1) else published
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -107,8 +107,8 @@ def broken_rules(cls: type[Any], problems: Iterable[Mapping[str, Any]]) -> dict[
     }
 
 
-def _unshown(held: Holds | None, came: Any) -> bool:
-    return isinstance(held, (HoldsCells, Secret, TablePath)) or isinstance(came, Mapping)
+def _unshown(marker: Holds | None, came: Any) -> bool:
+    return isinstance(marker, (HoldsCells, Secret, TablePath)) or isinstance(came, Mapping)
 
 
 def _said(annotation: Any) -> Holds | None:

@@ -32,16 +32,16 @@ def risk(terminal: Terminal, file: Path, plan_file: Path | None, top: int, readi
     if plan is None:
         plan = shoal.Plan.of({"columns": columns_of(table.frame, [n for n, v in table.value_labels.items() if v])})
         terminal.note("Roles are guessed; see them with shoal init, correct them, and give them with --plan.")
-    found = shoal.exposure(table.frame, plan, top=top)
-    terminal.result(found.as_mapping())
-    terminal.say(f"PRIVATE   {found.records:,} records; quasi-identifiers: {', '.join(found.keys)}")
-    for k, count in found.fewer_than.items():
-        share = 100 * count / found.records
+    exposure = shoal.exposure(table.frame, plan, top=top)
+    terminal.result(exposure.as_mapping())
+    terminal.say(f"PRIVATE   {exposure.records:,} records; quasi-identifiers: {', '.join(exposure.keys)}")
+    for k, count in exposure.fewer_than.items():
+        share = 100 * count / exposure.records
         terminal.say(f"{k}-anonymity is broken by {count:,} records ({share:.1f} %)")
-    for finding in found.risks:
+    for finding in exposure.risks:
         if finding.value is not None:
             terminal.say(f"measured  {finding.title}: {finding.value:.4g}{finding.interval or ''}")
-    terminal.table(["column", "records unique because of it"], [[n, f"{c:,}"] for n, c in found.spared.items()])
+    terminal.table(["column", "records unique because of it"], [[n, f"{c:,}"] for n, c in exposure.spared.items()])
     terminal.table(
-        ["row", "records with the same quasi-identifiers"], [[f"{r:,}", f"{s:,}"] for r, s in found.riskiest]
+        ["row", "records with the same quasi-identifiers"], [[f"{r:,}", f"{s:,}"] for r, s in exposure.riskiest]
     )

@@ -72,7 +72,7 @@ def _check_cells(series: nw.Series[Any], dtype: Any) -> None:
     if dtype.is_numeric() or dtype == nw.String:
         return
     if dtype == nw.Object:
-        types = {type(v) for v, gone in zip(series.to_list(), _missing(series)) if not gone}
+        types = {type(v) for v, is_missing in zip(series.to_list(), _missing(series)) if not is_missing}
         fits = not types or (len(types) == 1 and types <= SIMPLE)
     else:
         fits = dtype not in NO_CELLS or (dtype == nw.Unknown and bool(series.is_null().all()))
@@ -242,18 +242,18 @@ def _coded(series: nw.Series[Any], dtype: Any) -> tuple[Ints, list[Any]]:
     """New codes into a list of cells that are all different, -1 or the code of a None for missing cells."""
     values = _plain(series, dtype)
     if values is not None and values.dtype.kind == "f":  # by their bits: -0.0 is not written as 0.0
-        held, codes, _ = distinct(np.where(np.isnan(values), np.nan, values).astype(np.float64).view(np.int64))
-        return codes, [None if np.isnan(v) else v for v in held.view(np.float64).tolist()]
+        categories, codes, _ = distinct(np.where(np.isnan(values), np.nan, values).astype(np.float64).view(np.int64))
+        return codes, [None if np.isnan(v) else v for v in categories.view(np.float64).tolist()]
     if values is not None:
-        held, codes, _ = distinct(longs(values))
-        return codes, held.tolist()
-    if dtype in (nw.String, nw.Categorical, nw.Enum) and (found := _text(series, dtype)):
-        return found
+        categories, codes, _ = distinct(longs(values))
+        return codes, categories.tolist()
+    if dtype in (nw.String, nw.Categorical, nw.Enum) and (coded := _text(series, dtype)):
+        return coded
     numbers: dict[Any, int] = {}
     cells = [_python_time(cell) for cell in series.to_list()]
     missing = _missing(series)
     codes = np.array(
-        [-1 if gone else numbers.setdefault((type(v), v), len(numbers)) for v, gone in zip(cells, missing)],
+        [-1 if is_missing else numbers.setdefault((type(v), v), len(numbers)) for v, is_missing in zip(cells, missing)],
         dtype=np.int32,
     )
     if len({kind for kind, _ in numbers}) > 1:
@@ -275,10 +275,10 @@ def _text(series: nw.Series[Any], dtype: Any) -> tuple[Ints, list[Any]] | None:
         return native.cat.codes.to_numpy().astype(np.int32), native.cat.categories.tolist()
     if dtype != nw.String and series.implementation.is_polars():
         numbers = native.to_physical().to_numpy()  # with missing cells they are floats
-        held, codes, _ = distinct(longs(np.nan_to_num(numbers, nan=-1) if numbers.dtype.kind == "f" else numbers))
-        return codes, native[first_rows(longs(codes), len(held))].to_list()
+        categories, codes, _ = distinct(longs(np.nan_to_num(numbers, nan=-1) if numbers.dtype.kind == "f" else numbers))
+        return codes, native[first_rows(longs(codes), len(categories))].to_list()
     in_arrow = not series.implementation.is_pandas() or getattr(native.dtype, "storage", None) == "pyarrow"
     if not in_arrow or not hasattr(native, "__arrow_c_stream__"):
         return None
-    found = text_codes(native.__arrow_c_stream__())
-    return found and (found[0], series[found[1]].to_list())
+    coded = text_codes(native.__arrow_c_stream__())
+    return coded and (coded[0], series[coded[1]].to_list())

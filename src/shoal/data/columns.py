@@ -62,10 +62,12 @@ def _times(name: str, values: Floats, dtype: Any, backend: Any) -> nw.Series[Any
     step = RESOLUTION.get(getattr(dtype, "time_unit", ""), 1)
     whole = (np.round(np.where(missing, 0, values) / step) * step).astype(np.int64)
     if dtype == nw.Duration:
-        spans = [None if gone else timedelta(microseconds=span) for gone, span in zip(missing, whole.tolist())]
+        spans = [
+            None if is_missing else timedelta(microseconds=span) for is_missing, span in zip(missing, whole.tolist())
+        ]
         return _series(name, spans, nw.Duration("us"), backend).cast(dtype)
     stamps = whole.astype(f"datetime64[{'D' if dtype == nw.Date else 'us'}]").astype("datetime64[us]")
-    cells = [None if gone else stamp for gone, stamp in zip(missing, stamps.tolist())]
+    cells = [None if is_missing else stamp for is_missing, stamp in zip(missing, stamps.tolist())]
     series = _series(name, cells, nw.Datetime("us"), backend)
     zone = dtype.time_zone if isinstance(dtype, nw.Datetime) else None
     return (series.dt.replace_time_zone("UTC").dt.convert_time_zone(zone) if zone else series).cast(dtype)
@@ -76,12 +78,14 @@ def _numbers(name: str, values: Floats, like: nw.Series[Any] | None, backend: An
     dtype = None if like is None else like.dtype
     if dtype is not None and dtype.is_integer() and (values[~missing] == np.floor(values[~missing])).all():
         if missing.any():
-            cells = [None if gone else int(value) for gone, value in zip(missing, values)]
+            cells = [None if is_missing else int(value) for is_missing, value in zip(missing, values)]
             return _with_missing(name, cells, like, nw.Int64, backend)
         integers = _series(name, values.astype(np.int64), nw.Int64, backend)
         return integers.cast(dtype) if _fits(values, dtype) else integers
     if missing.any():
-        return _series(name, [None if gone else float(v) for gone, v in zip(missing, values)], nw.Float64, backend)
+        return _series(
+            name, [None if is_missing else float(v) for is_missing, v in zip(missing, values)], nw.Float64, backend
+        )
     out = _series(name, values, nw.Float64, backend)
     return out.cast(dtype) if dtype is not None and dtype.is_float() else out
 

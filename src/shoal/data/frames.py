@@ -111,7 +111,7 @@ def _stripped_column(series: nw.Series[Any]) -> nw.Series[Any]:
     elif series.implementation.is_pyarrow():
         native = native.cast(native.type.value_type).dictionary_encode()
     elif isinstance(series.dtype, nw.Enum):
-        held = set(series.drop_nulls().unique().to_list())
-        return series.cast(nw.Enum([c for c in series.cat.get_categories().to_list() if c in held]))
+        used = set(series.drop_nulls().unique().to_list())
+        return series.cast(nw.Enum([c for c in series.cat.get_categories().to_list() if c in used]))
     kept: nw.Series[Any] = nw.from_native(native, series_only=True)
     return kept.alias(series.name)

@@ -166,8 +166,8 @@ class Records:
         return replace(self, variables=(*kept, *new.values()))
 
     def without(self, names: Iterable[str]) -> "Records":
-        gone = set(names)
-        return replace(self, variables=tuple(v for v in self.variables if v.name not in gone))
+        dropped = set(names)
+        return replace(self, variables=tuple(v for v in self.variables if v.name not in dropped))
 
     def complete(self, names: Iterable[str], method: str) -> None:
         """Refuse columns with missing values on behalf of a method that needs complete ones."""

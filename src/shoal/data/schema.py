@@ -102,7 +102,7 @@ class Column(BaseModel):
 
     def load_hierarchy(self, categories: Iterable[str], folder: Path) -> Hierarchy | None:
         """The hierarchy itself, its file looked up beside the plan, checked to hold every category."""
-        found = list(categories)
+        values = list(categories)
         match self.hierarchy:
             case None:
                 return None
@@ -115,14 +115,14 @@ class Column(BaseModel):
             case {"nested": tree}:
                 loaded = Hierarchy.from_nested(tree)
             case {"intervals": widths}:
-                loaded = Hierarchy.from_intervals(_as_numbers(found), widths)
+                loaded = Hierarchy.from_intervals(_as_numbers(values), widths)
             case {"paths": paths}:
                 if not isinstance(paths, (list, tuple)) or not all(isinstance(path, (list, tuple)) for path in paths):
                     raise SchemaError("the paths of a hierarchy must be a list of paths, each a list of labels.")
                 loaded = Hierarchy(tuple(tuple(str(label) for label in path) for path in paths))
             case _:
                 raise SchemaError(f"hierarchy must be {TREES}.")
-        loaded.codes(found)
+        loaded.codes(values)
         return loaded
 
 
@@ -134,23 +134,23 @@ def mistakes(problems: Iterable[Any]) -> list[Mistake]:
     problems
         Of a pydantic ValidationError, the place of each counted from the column's name.
     """
-    found: list[Mistake] = []
+    mistakes: list[Mistake] = []
     rules: dict[str, list[dict[str, Any]]] = {}
     for problem in problems:
         name, key = (*(str(part) for part in problem["loc"][:2]), "", "")[:2]
         if not problem["loc"]:
-            found.append(((), f"{problem['msg'].removeprefix('Value error, ')}."))
+            mistakes.append(((), f"{problem['msg'].removeprefix('Value error, ')}."))
         elif problem["type"] == "extra_forbidden":
-            found.append(((name, key), f"column '{name}': {unknown('key', key, Column.model_fields)}"))
+            mistakes.append(((name, key), f"column '{name}': {unknown('key', key, Column.model_fields)}"))
         elif problem["type"] == "missing" or not key:
-            found.append(((name,), f"column '{name}' needs a role: one of {', '.join(ROLES)}."))
+            mistakes.append(((name,), f"column '{name}' needs a role: one of {', '.join(ROLES)}."))
         elif key in CHOICES:
-            found.append(((name, key), f"column '{name}': {unknown(key, problem['input'], CHOICES[key])}"))
+            mistakes.append(((name, key), f"column '{name}': {unknown(key, problem['input'], CHOICES[key])}"))
         else:
             rules.setdefault(name, []).append({**problem, "loc": problem["loc"][1:]})
     for name, broken in rules.items():
-        found += [((name, key), f"column '{name}': {key} {r}.") for key, r in broken_rules(Column, broken).items()]
-    return found
+        mistakes += [((name, key), f"column '{name}': {key} {r}.") for key, r in broken_rules(Column, broken).items()]
+    return mistakes
 
 
 def _as_numbers(categories: Iterable[str]) -> list[float]:

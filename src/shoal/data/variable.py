@@ -38,10 +38,10 @@ class _Values:
     def __get__(self, variable: "Variable | None", owner: type) -> NDArray[Any]:
         if variable is None:
             raise AttributeError("A variable has no values by default.")
-        held = variable.__dict__
-        if "values" not in held:
-            held["values"] = floats(held["given"]) if variable.continuous else held["given"]
-        values: NDArray[Any] = held["values"]
+        fields = variable.__dict__
+        if "values" not in fields:
+            fields["values"] = floats(fields["given"]) if variable.continuous else fields["given"]
+        values: NDArray[Any] = fields["values"]
         return values
 
     def __set__(self, variable: "Variable", values: NDArray[Any]) -> None:

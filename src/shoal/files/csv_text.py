@@ -167,8 +167,8 @@ def _likely_encodings(raw: bytes) -> list[str]:
 
 def doubts(frame: pl.DataFrame) -> dict[str, str]:
     """For each column of text that may have been meant otherwise, one sentence that says so and what to do."""
-    found = {column.name: _doubt(column) for column in frame if column.dtype == pl.String}
-    return {name: f"Column '{name}' {doubt}" for name, doubt in found.items() if doubt}
+    doubts = {column.name: _doubt(column) for column in frame if column.dtype == pl.String}
+    return {name: f"Column '{name}' {doubt}" for name, doubt in doubts.items() if doubt}
 
 
 def _doubt(column: pl.Series) -> str:

@@ -59,7 +59,7 @@ def candidates(plan: Plan) -> list[Candidate]:
         raise PlanError(f"explore: the range of '{empty[0]}' is empty. Give it values, or take it out.")
     axes = axes_of(plan)
     used: set[str] = set()
-    found: dict[str, Candidate] = {}
+    candidates: dict[str, Candidate] = {}
     for name, steps in plan.explore.candidates.items():
         for shown, made in _combinations(str(name), steps, ranges, used):
             mapping = {**plan.as_mapping(), "steps": [*_before(plan), *made]}
@@ -67,7 +67,7 @@ def candidates(plan: Plan) -> list[Candidate]:
             candidate = Candidate(
                 name=f"{name} {shown}".strip(), method=str(name), plan=_withaxes_of(Plan.of(mapping, plan.folder), axes)
             )
-            twin = found.setdefault(slug(candidate.name), candidate)
+            twin = candidates.setdefault(slug(candidate.name), candidate)
             if twin.plan.as_mapping() != candidate.plan.as_mapping():
                 raise PlanError(
                     f"explore: '{twin.name}' and '{candidate.name}' are two candidates whose plans would "
@@ -75,7 +75,7 @@ def candidates(plan: Plan) -> list[Candidate]:
                 )
     if idle := sorted(set(ranges) - used):
         raise PlanError(f"explore: none of the methods has the parameter '{idle[0]}'. Take the range out.")
-    return list(found.values())
+    return list(candidates.values())
 
 
 def _before(plan: Plan) -> list[dict[str, Any]]:

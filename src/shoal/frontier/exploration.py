@@ -124,10 +124,10 @@ def _beside(original: Microdata, plan: Plan) -> Iterator[str]:
         if variable.hierarchy is not None:
             yield repr(variable.hierarchy.paths)
     for measure in plan.measures:
-        for name, held in holds(type(measure)).items():
+        for name, marker in holds(type(measure)).items():
             value = getattr(measure, name)
             for one in value if isinstance(value, tuple) else (value,):
-                if isinstance(held, TablePath) and isinstance(one, (str, Path)):
+                if isinstance(marker, TablePath) and isinstance(one, (str, Path)):
                     path = plan.folder / one
                     yield hashlib.sha256(path.read_bytes()).hexdigest() if path.is_file() else ""
 

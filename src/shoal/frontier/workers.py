@@ -23,9 +23,9 @@ def carried_out(todo: Sequence[Candidate], table: Any, seed: int, workers: int) 
             yield candidate.name, _try(table, candidate.plan, seed)
         return
     context = get_context("spawn")
-    lifeline, held = context.Pipe(duplex=False)
+    lifeline, parent_end = context.Pipe(duplex=False)
     with (
-        held,
+        parent_end,
         ProcessPoolExecutor(
             workers, mp_context=context, initializer=_remember, initargs=(table, seed, lifeline)
         ) as pool,
@@ -36,7 +36,7 @@ def carried_out(todo: Sequence[Candidate], table: Any, seed: int, workers: int) 
             for future in as_completed(running):
                 yield running[future], future.result()
         except BaseException:  # interrupted: no candidate that is under way is waited for
-            held.close()  # at which the workers leave
+            parent_end.close()  # at which the workers leave
             pool.shutdown(cancel_futures=True)
             raise
 

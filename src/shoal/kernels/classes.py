@@ -26,8 +26,8 @@ def classes(columns: Sequence[NDArray[Any]], n: int) -> tuple[Longs, Longs]:
     Shape (n,) and (C,); class of each record, counted from 0 in the order of the values, column after column
     (floating-point ones in that of their bits where not all are whole), and the sizes of the classes.
     """
-    found: tuple[Longs, Longs] = _native.classes([_readable(column) for column in columns], n)
-    return found
+    grouping: tuple[Longs, Longs] = _native.classes([_readable(column) for column in columns], n)
+    return grouping
 
 
 def class_sizes(columns: Sequence[NDArray[Any]], n: int) -> Longs:
@@ -66,8 +66,8 @@ def distinct(values: Longs) -> tuple[Longs, Ints, Longs]:
     Shapes (C,), (n,) and (C,): what `np.unique(values, return_inverse=True, return_counts=True)` gives, in
     O(n + C log C).
     """
-    held, places, counts = _native.distinct(longs(values))
-    return held, places, counts
+    categories, places, counts = _native.distinct(longs(values))
+    return categories, places, counts
 
 
 def text_codes(stream: object) -> tuple[Ints, Longs] | None:
@@ -83,5 +83,5 @@ def text_codes(stream: object) -> tuple[Ints, Longs] | None:
     Shape (n,), codes from 0, -1 for missing cells; and the row where each code first appears. None where the
     stream holds something else than text or categories that are text.
     """
-    found: tuple[Ints, Longs] | None = _native.text_codes(stream)
-    return found
+    coded: tuple[Ints, Longs] | None = _native.text_codes(stream)
+    return coded

@@ -42,8 +42,8 @@ def wildcard_counts(codes: Ints, counts: Longs, *, missing_counts: bool = True) 
     Shape (n,); for each row the number of records compatible with one of its records, that one included.
     """
     check_keys(codes)
-    found: Longs = _native.wildcard_counts(ints(codes), longs(counts), missing_counts)
-    return found
+    matches: Longs = _native.wildcard_counts(ints(codes), longs(counts), missing_counts)
+    return matches
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

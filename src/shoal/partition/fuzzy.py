@@ -108,9 +108,9 @@ class FuzzyPartitioner(Partitioner):
         rules, system = system_of(self.constraints, records, columns)
         search = Search(starts=self.starts, tolerance=self.tolerance, most_steps=self.most_steps)
         in_clustering, in_draw = self.rule_parameters
-        found = fit(records.matrix(columns), centres, self.rule, in_clustering, system, search, rng, progress)
+        fitted = fit(records.matrix(columns), centres, self.rule, in_clustering, system, search, rng, progress)
         least = self.smallest if self.k is not None and self.balanced else 0
-        return drawn_partition(records, columns, found, self.rule, in_draw, rules, least, self.k, rng)
+        return drawn_partition(records, columns, fitted, self.rule, in_draw, rules, least, self.k, rng)
 
 
 def number_of_centres(n: int, c: int | None, k: int | None, *, balanced: bool) -> int:
@@ -233,7 +233,7 @@ def log_memberships(x: Floats, centres: Floats, rule: Rule, parameter: float) ->
 def drawn_partition(
     records: Records,
     names: Sequence[str],
-    found: Fit,
+    fitted: Fit,
     rule: Rule,
     parameter: float,
     rules: Constraints,
@@ -243,16 +243,16 @@ def drawn_partition(
 ) -> Partition:
     """Draw centres and hand the groups on with them; centres that nobody drew are left out."""
     x = records.matrix(names)
-    labels, expected, kind = draw(x, found.centres, rule, parameter, least, rng)
-    sizes = np.bincount(labels, minlength=len(found.centres))
+    labels, expected, kind = draw(x, fitted.centres, rule, parameter, least, rng)
+    sizes = np.bincount(labels, minlength=len(fitted.centres))
     used = np.flatnonzero(sizes)
     number = np.zeros(len(sizes), dtype=np.int32)
     number[used] = np.arange(len(used), dtype=np.int32)
     facts: dict[str, Any] = {
         "centres": len(sizes),
-        "objective": found.objective,
-        "steps": found.steps,
-        "converged": found.converged,
+        "objective": fitted.objective,
+        "steps": fitted.steps,
+        "converged": fitted.converged,
         "draw": kind,
         "expected sizes": np.round(expected, 3).tolist(),
         "realised sizes": sizes.tolist(),
@@ -261,7 +261,7 @@ def drawn_partition(
     }
     if k is not None:
         facts["groups smaller than k"] = int(((sizes > 0) & (sizes < k)).sum())
-    columns = in_columns(records, names, found.centres[used], rules)
+    columns = in_columns(records, names, fitted.centres[used], rules)
     return Partition(labels=number[labels], facts=facts, model=Centres(columns=columns))
 
 

@@ -176,7 +176,7 @@ class Refined(Partitioner):
             return labels, {"moves": 0, "groups met": []}
         near = candidates(x, max(CANDIDATES, 2 * self.smallest), progress=part_of(progress, 0.1, 0.1))
         seconds = left_until(end, 1.0 if self.finish == "none" else 0.5 / runs)
-        found = [
+        refinements = [
             refine(
                 x,
                 weights,
@@ -191,9 +191,9 @@ class Refined(Partitioner):
             )
             for run in range(runs)
         ]
-        best = min(found, key=lambda one: one.loss)
-        met = [group for one in found if len(one.ends) for group in np.split(one.members, one.ends[:-1])]
-        moves = sum(one.moves for one in found)
+        best = min(refinements, key=lambda one: one.loss)
+        met = [group for one in refinements if len(one.ends) for group in np.split(one.members, one.ends[:-1])]
+        moves = sum(one.moves for one in refinements)
         return best.labels, {"moves": moves, "loss after descent": best.descended, "groups met": met}
 
     def _finish(self, x: Floats, labels: Ints, met: list[Ints], end: float | None, progress: Progress) -> Ints:
@@ -229,9 +229,11 @@ def _by_windows(x: Floats, labels: Ints, k: int, end: float | None, progress: Pr
         window = np.array([g for g in window if groups[g]])  # earlier windows may have dissolved a group
         rows = np.sort(np.concatenate([np.array(groups[g]) for g in window]))
         place = {int(row): at for at, row in enumerate(rows)}
-        found = best_in_window(x[rows], k, [tuple(place[row] for row in groups[g]) for g in window], nodes=WINDOW_NODES)
-        if found is not None:
-            better = [tuple(rows[list(group)].tolist()) for group in found]
+        replacement = best_in_window(
+            x[rows], k, [tuple(place[row] for row in groups[g]) for g in window], nodes=WINDOW_NODES
+        )
+        if replacement is not None:
+            better = [tuple(rows[list(group)].tolist()) for group in replacement]
             for g, group in zip(window, [*better, *[()] * len(window)]):
                 groups[g] = group
             groups += better[len(window) :]
@@ -246,5 +248,5 @@ def _by_columns(x: Floats, labels: Ints, k: int, met: list[Ints], end: float | N
     if left is not None and left < 1.0:
         return labels
     seconds = FINISH_SECONDS if left is None else left
-    found = cheapest(relaxed.groups, relaxed.costs, len(x), nodes=FINISH_NODES, seconds=seconds)
-    return labels if found is None else labels_of(found, len(x))
+    cover = cheapest(relaxed.groups, relaxed.costs, len(x), nodes=FINISH_NODES, seconds=seconds)
+    return labels if cover is None else labels_of(cover, len(x))

@@ -70,16 +70,16 @@ class TClosenessRefined(TClose):
         x, near = records.matrix(columns), near_lists(records.matrix(columns))
         first, count = first_groups(records, columns, required, self.k, self.t, part_of(progress, 0.0, START))
         starts = [first, assigned(x, first, strata_of(required.bins, count), left_until(end, 0.5))]
-        held = [held_groups(x, required, start, near, self.k) for start in starts]
-        losses = [Partition.of(labels).sse(x) for labels in held]
-        start = held[int(np.argmin(losses))]
+        feasible = [held_groups(x, required, start, near, self.k) for start in starts]
+        losses = [Partition.of(labels).sse(x) for labels in feasible]
+        start = feasible[int(np.argmin(losses))]
         rest = part_of(progress, START, 1 - START)
-        found = annealed(x, required.check, start, near, self.k, rng, self.moves, left_until(end), rest)
-        return found.labels, {
+        best = annealed(x, required.check, start, near, self.k, rng, self.moves, left_until(end), rest)
+        return best.labels, {
             "sse of algorithm 3": losses[0],
             "sse at the start": min(losses),
-            "sse": Partition.of(found.labels).sse(x),
-            "moves": found.moves,
+            "sse": Partition.of(best.labels).sse(x),
+            "moves": best.moves,
         }
 
 

@@ -152,8 +152,8 @@ def mixture_scores(x: ArrayLike, fit: MixtureFit) -> Floats:
 
 def floored_proportions(weight: ArrayLike, floor: float) -> Floats:
     """Shape (G,); weights as proportions, moved by equations (3) and (4) so that none is below `floor`."""
-    held: Floats = _native.floored_proportions(floats(weight), floor)
-    return held
+    proportions: Floats = _native.floored_proportions(floats(weight), floor)
+    return proportions
 
 
 def parameter_count(model: str, groups: int, d: int) -> int:

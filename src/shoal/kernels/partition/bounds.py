@@ -172,10 +172,10 @@ def _restricted(groups: Sequence[Group], costs: Floats, n: int) -> tuple[float, 
     from scipy.optimize import linprog
 
     scale = float(costs.mean()) or 1.0
-    found = linprog(costs / scale, A_eq=_covering(groups, n), b_eq=np.ones(n), method="highs-ds")
-    if found.status != 0:
-        raise RuntimeError(f"The linear program over {len(groups)} groups was not solved: {found.message}")
-    return float(found.fun) * scale, np.asarray(found.eqlin.marginals) * scale
+    solution = linprog(costs / scale, A_eq=_covering(groups, n), b_eq=np.ones(n), method="highs-ds")
+    if solution.status != 0:
+        raise RuntimeError(f"The linear program over {len(groups)} groups was not solved: {solution.message}")
+    return float(solution.fun) * scale, np.asarray(solution.eqlin.marginals) * scale
 
 
 def _chosen(groups: Sequence[Group], reduced: Floats, n: int) -> list[Group]:
@@ -199,10 +199,10 @@ def cheapest(
     """
     scale = float(costs.mean()) or 1.0
     limits = {"mip_max_nodes": nodes, "mip_rel_gap": 1e-6} | ({} if seconds is None else {"time_limit": seconds})
-    found = milp(costs / scale, _covering(groups, n), 1, 1, high=1, **limits)
-    if found.x is None:
+    solution = milp(costs / scale, _covering(groups, n), 1, 1, high=1, **limits)
+    if solution.x is None:
         return None
-    return [group for group, share in zip(groups, found.x) if share > 0.5]
+    return [group for group, share in zip(groups, solution.x) if share > 0.5]
 
 
 def groups_of(labels: Ints) -> list[Group]:
@@ -237,10 +237,10 @@ def best_in_window(x: Floats, k: int, current: Sequence[Group], *, nodes: int) -
     costs = floats([loss_of(x, group) for group in groups])
     reduced = _reduced(costs, groups, relaxed.prices)
     kept = [number for number in np.argsort(reduced, kind="stable")[:MOST_COLUMNS] if reduced[number] <= gap]
-    found = cheapest([groups[number] for number in kept], costs[kept], len(x), nodes=nodes)
-    if found is None or sum(loss_of(x, group) for group in found) >= now * (1 - 1e-12):
+    cover = cheapest([groups[number] for number in kept], costs[kept], len(x), nodes=nodes)
+    if cover is None or sum(loss_of(x, group) for group in cover) >= now * (1 - 1e-12):
         return None
-    return found
+    return cover
 
 
 def _reduced(costs: Floats, groups: Sequence[Group], prices: Floats) -> Floats:

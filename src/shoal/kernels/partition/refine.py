@@ -69,11 +69,11 @@ def refine(
     keep
         Largest number of distinct groups to collect on the way.
     """
-    found, losses, made, members, ends = _native.refine(
+    refined, losses, made, members, ends = _native.refine(
         floats(x), _weights(x, weights), ints(labels), ints(near), k, *budget(moves, seconds), keep, seed, progress
     )
     start, descended, loss = (float(value) for value in losses)
-    return Refinement(found, start, descended, loss, int(made), members, ends)
+    return Refinement(refined, start, descended, loss, int(made), members, ends)
 
 
 def budget(moves: int | None, seconds: float | None) -> tuple[int, float]:

@@ -108,14 +108,14 @@ def _reach(nearest: Floats) -> Floats:
 def _nearest(points: Distinct, queries: Floats, most: int = NO_LIMIT) -> tuple[Floats, Longs, Longs]:
     """Smallest distance, rows that tie there and lowest point among them, for each query or the first ones."""
     each = PAIR * len(points.points)
-    *found, looked = _native.nearest(
+    *neighbours, looked = _native.nearest(
         points.points, points.sizes, np.ascontiguousarray(queries), TIE, most, math.ceil(each)
     )
-    done = len(found[0])
+    done = len(neighbours[0])
     rest = queries[done : done + max(0, int((most - looked) / each))]
     if len(rest):
-        found = [np.concatenate(both) for both in zip(found, _by_blocks(points.points, points.sizes, rest))]
-    return found[0], found[1], found[2]
+        neighbours = [np.concatenate(both) for both in zip(neighbours, _by_blocks(points.points, points.sizes, rest))]
+    return neighbours[0], neighbours[1], neighbours[2]
 
 
 def _by_blocks(points: Floats, sizes: Longs, queries: Floats) -> tuple[Floats, Longs, Longs]:

@@ -80,12 +80,12 @@ class Diversified(RequirementPartitioner):
         end = None if self.seconds is None else time.monotonic() + self.seconds
         x, near = records.matrix(columns), near_lists(records.matrix(columns))
         start = (self.start or MDAV(k=self.k)).assign(records, columns, rng, part_of(progress, 0.0, START))
-        held = held_groups(x, required, start.labels, near, self.k)
+        feasible = held_groups(x, required, start.labels, near, self.k)
         rest = part_of(progress, START, 1 - START)
-        found = annealed(x, required.check, held, near, self.k, rng, self.moves, left_until(end), rest)
-        return found.labels, {
+        best = annealed(x, required.check, feasible, near, self.k, rng, self.moves, left_until(end), rest)
+        return best.labels, {
             "start": {"groups": start.n_groups, **start.facts},
-            "sse at the start": Partition.of(held).sse(x),
-            "sse": Partition.of(found.labels).sse(x),
-            "moves": found.moves,
+            "sse at the start": Partition.of(feasible).sse(x),
+            "sse": Partition.of(best.labels).sse(x),
+            "moves": best.moves,
         }
