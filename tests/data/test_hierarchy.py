@@ -104,3 +104,53 @@ def test_numbers_without_a_leaf_are_written_as_categories_are() -> None:
     tree = Hierarchy.from_intervals([3, 12.5], [5, 10])
     assert tree.missing(np.array([3.0, 4.0, 12.5, 0.25])) == ("4", "0.25")
     assert tree.missing([3, 7]) == ("7",)
+
+
+def test_masking_by_hand():
+    assert Hierarchy.from_masking(["8021", "8034", "90"]).paths == (
+        ("8021", "802*", "80**", "8***", "*"),
+        ("8034", "803*", "80**", "8***", "*"),
+        ("90", "90*", "90**", "9***", "*"),
+    )
+    assert Hierarchy.from_masking(["ab1", "cb1"], side="left").paths == (
+        ("ab1", "*b1", "**1", "*"),
+        ("cb1", "*b1", "**1", "*"),
+    )
+
+
+def test_dates_by_hand():
+    assert Hierarchy.from_dates(["1999-12-31"]).paths == (("1999-12-31", "1999-12", "1999-Q4", "1999", "1990s", "*"),)
+    with pytest.raises(SchemaError, match="days written YYYY-MM-DD"):
+        Hierarchy.from_dates(["31.12.1999"])
+
+
+def test_order_by_hand():
+    levels = Hierarchy.from_order(["none", "little", "some", "much", "all"], [2, 4])
+    assert [path[1] for path in levels.paths] == ["none to little"] * 2 + ["some to much"] * 2 + ["all"]
+    assert [path[2] for path in levels.paths] == ["none to much"] * 4 + ["all"]
+    with pytest.raises(SchemaError, match="Sizes of groups must be multiples of each other; got 2 and 3"):
+        Hierarchy.from_order(["a", "b"], [2, 3])
+
+
+def test_rounding_by_hand():
+    paths = Hierarchy.from_rounding([37, 32.4, 12.5], [5, 10]).paths
+    assert paths == (("37", "35", "40", "*"), ("32.4", "30", "30", "*"), ("12.5", "15", "20", "*"))
+
+
+def test_frequency_by_hand():
+    column = ["a"] * 5 + ["b"] * 2 + ["c", None]
+    assert Hierarchy.from_frequency(column, [2, 3]).paths == (
+        ("a", "a", "a", "*"),
+        ("b", "b", "other", "*"),
+        ("c", "other", "other", "*"),
+    )
+    with pytest.raises(SchemaError, match="must rise"):
+        Hierarchy.from_frequency(column, [3, 2])
+    with pytest.raises(SchemaError, match="is itself a value"):
+        Hierarchy.from_frequency(column, [2], other="b")
+
+
+def test_a_written_file_is_read_as_it_was(tmp_path):
+    levels = Hierarchy((("a;b", "x", "*"), ('c"d', "y", "*")))
+    levels.to_csv(tmp_path / "levels.csv")
+    assert Hierarchy.from_csv(tmp_path / "levels.csv") == levels

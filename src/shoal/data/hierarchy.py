@@ -9,10 +9,13 @@ half the growth of the squared distance at that level.
 """
 
 import csv
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import date
+from io import StringIO
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, Literal, Self
 
 import narwhals.stable.v2 as nw
 import numpy as np
@@ -116,6 +119,103 @@ class Hierarchy:
             tuple((number_label(leaf), *(_interval(leaf, width, origin) for width in widths), "*") for leaf in leaves)
         )
 
+    @classmethod
+    def from_masking(cls, values: Iterable[Any], side: Literal["left", "right"] = "right") -> Self:
+        """Codes of which one more character is masked at each level: 08021, 0802*, 080**, ..., *.
+
+        Parameters
+        ----------
+        side
+            Where masking begins. Shorter codes are taken to have blanks on that side.
+        """
+        codes = _leaves(values)
+        width = max(map(len, codes), default=0)
+
+        def masked(code: str, level: int) -> str:
+            if side == "right":
+                return code.ljust(width)[: width - level].rstrip() + "*" * level
+            return "*" * level + code.rjust(width)[level:].lstrip()
+
+        return cls(tuple((code, *(masked(code, level) for level in range(1, width)), "*") for code in codes))
+
+    @classmethod
+    def from_dates(cls, values: Iterable[Any]) -> Self:
+        """Days written YYYY-MM-DD under their month, quarter, year and decade."""
+        days = _leaves(values)
+        try:
+            read = [date.fromisoformat(day) for day in days]
+        except ValueError:
+            raise SchemaError("A hierarchy of dates is for days written YYYY-MM-DD, and some values are not.") from None
+        return cls(
+            tuple(
+                (day, f"{d:%Y-%m}", f"{d:%Y}-Q{(d.month + 2) // 3}", f"{d:%Y}", f"{d.year // 10 * 10}s", "*")
+                for day, d in zip(days, read)
+            )
+        )
+
+    @classmethod
+    def from_order(cls, values: Iterable[Any], sizes: Sequence[int]) -> Self:
+        """Values in their given order under groups of neighbours, as many a group as each size says.
+
+        Parameters
+        ----------
+        sizes
+            Values of a group at level 1, 2, ...; each a multiple of the one before.
+        """
+        leaves = _leaves(values)
+        _check_multiples(sizes, "Sizes of groups")
+
+        def group(place: int, size: int) -> str:
+            first = place // size * size
+            last = min(first + size, len(leaves)) - 1
+            return leaves[first] if first == last else f"{leaves[first]} to {leaves[last]}"
+
+        return cls(tuple((leaf, *(group(i, size) for size in sizes), "*") for i, leaf in enumerate(leaves)))
+
+    @classmethod
+    def from_rounding(cls, values: Iterable[float], bases: Sequence[float]) -> Self:
+        """Numbers under their rounding to multiples of each base in turn, what was rounded before being rounded again.
+
+        Halves are rounded up. Each base is a multiple of the one before.
+        """
+        _check_multiples(bases, "Bases of rounding")
+        paths = []
+        for value in dict.fromkeys(float(value) for value in values):
+            rounded, path = value, [number_label(value)]
+            for base in bases:
+                rounded = float(np.floor(rounded / base + 0.5)) * base
+                path.append(_edge(rounded))
+            paths.append((*path, "*"))
+        return cls(tuple(paths))
+
+    @classmethod
+    def from_frequency(cls, values: Iterable[Any], least: Sequence[int], other: str = "other") -> Self:
+        """Values under `other` as soon as fewer records than a level asks for have them.
+
+        Parameters
+        ----------
+        values
+            A column: how often each value stands in it counts.
+        least
+            Records that a value needs to keep its name at level 1, 2, ..., rising.
+        """
+        if not least or any(small >= large for small, large in zip(least, least[1:])):
+            raise SchemaError("What a value needs to keep its name must rise from level to level.")
+        counts = Counter(_label(value) for value in values if value is not None and value == value)
+        if other in counts:
+            raise SchemaError("The name of rare values is itself a value of the column; give another one.")
+        return cls(
+            tuple(
+                (name, *(name if count >= needed else other for needed in least), "*") for name, count in counts.items()
+            )
+        )
+
+    def to_csv(self, path: str | Path) -> None:
+        """Write a file as ARX has it: one row a leaf, level 0 first, separated by `;`, no header."""
+        lines = StringIO()
+        csv.writer(lines, delimiter=";", lineterminator="\n").writerows(self.paths)
+        Path(path).write_text(lines.getvalue(), encoding="utf-8")
+
     def missing(self, values: Iterable[Any]) -> tuple[str, ...]:
         """Those of `values` that are no leaves, each once, in order of appearance; numbers as categories are written.
 
@@ -157,6 +257,19 @@ class Hierarchy:
             growth = ((level + 1) / self.height) ** 2 - (level / self.height) ** 2
             blocks.append(np.eye(len(labels))[codes] * np.sqrt(growth / 2))
         return np.hstack(blocks)
+
+
+def _leaves(values: Iterable[Any]) -> list[str]:
+    """Distinct values as categories are written, in order of appearance; empty cells need no leaf."""
+    return list(dict.fromkeys(_label(value) for value in values if value is not None and value == value))
+
+
+def _check_multiples(steps: Sequence[float], what: str) -> None:
+    if not steps or any(not step > 0 for step in steps):
+        raise SchemaError(f"{what} must be a list of numbers above 0.")
+    for small, large in zip(steps, steps[1:]):
+        if _whole(large / small) is None:
+            raise SchemaError(f"{what} must be multiples of each other; got {small} and {large}.")
 
 
 def _walk(node: Any, above: tuple[str, ...]) -> Iterable[tuple[str, ...]]:
