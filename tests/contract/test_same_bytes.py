@@ -59,6 +59,7 @@ BY_PARAMETER: dict[str, Any] = {"k": 3, "t": 0.3, "p": 2, "l": 2, "start": {"met
 
 REPLACEMENTS: dict[str, list[dict[str, Any]]] = {
     "muralidhar-sarathy": [{"alpha": 0.5}],
+    "multivariate-t": [{"degrees_of_freedom": 5.0}],
     "normal": [{"exact": True}, {"exact": False}],
     "sequential-regression": [{"given": ["illness"]}, {"marginals": "quantile"}],
 }
