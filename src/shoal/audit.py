@@ -13,7 +13,9 @@ from shoal.data.partition import Partition
 from shoal.data.records import Records
 from shoal.errors import DataError, FileError, plural, quoted
 from shoal.files.tables import read_table
+from shoal.judges.closure import closure
 from shoal.judges.evidence import Evidence, Finding, Verdict
+from shoal.judges.table_pair import TablePair
 from shoal.plan import Plan
 from shoal.release import OF
 from shoal.run import judged, measured
@@ -69,9 +71,9 @@ def audit(
         before = Microdata.of(original, plan.schema, plan.folder).records
         if private is None:
             _check_paired(before, released, plan)
-    verdicts = judged(plan, released, before, partition, hidden)
     rules = Constraints.parse(plan.constraints, released, released=True).as_written(plan.schema.decimals)
-    verdicts += rules.check(released)
+    filled = closure(released, rules.deduced)
+    verdicts = judged(plan, before, filled, released, partition, hidden) + rules.check(released)
     if left := [name for name in released.names("identifier") if not plan.coded(released[name])]:
         verdicts.append(
             Verdict(
@@ -85,7 +87,7 @@ def audit(
         )
     findings: tuple[Finding, ...] = ()
     if before is not None:
-        findings = measured(plan, before, released, partition, seed, lambda text, fraction: None)
+        findings = measured(plan, TablePair.of(before, released, partition, filled), seed, lambda text, fraction: None)
     return Evidence(verdicts=tuple(verdicts), findings=findings)
 
 

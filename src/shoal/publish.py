@@ -235,7 +235,7 @@ def _prove_file(release: Release, path: Path) -> None:
     finished = replace(Microdata.finished(back, release.schema).encoded, rows=release.rows)
     require(
         [
-            model.judge(TablePair.of(None, finished, release.partition))
+            model.verdict_on(TablePair.of(None, finished, release.partition))
             for model in release.requirements
             if not model.needs_original
         ]

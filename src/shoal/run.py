@@ -22,6 +22,7 @@ from shoal.data.schema import Role
 from shoal.errors import DataError, ParameterError, PlanError, Refused
 from shoal.facts import Facts, Figure, losses
 from shoal.judges.base import Measure
+from shoal.judges.closure import Closure, closure
 from shoal.judges.evidence import Finding, Verdict
 from shoal.judges.table_pair import TablePair
 from shoal.methods import registered
@@ -69,9 +70,14 @@ class Outcome:
         """For each column that a step changed, the groups of released records inside which it was replaced."""
         return groups_by_column(self.course.results, self.released.rows)
 
+    @cached_property
+    def closure(self) -> Closure:
+        """The finished table with everything filled in that it and the plan's rules give away."""
+        return closure(self.released, self.constraints.deduced)
+
     def verdicts(self) -> list[Verdict]:
         self.tell("proving", 0.0)
-        models = judged(self.plan, self.released, self.before, self.partition, self.hidden)
+        models = judged(self.plan, self.before, self.closure, self.released, self.partition, self.hidden)
         return models + self.constraints.as_written(self.plan.schema.decimals).check(self.released)
 
     def risk_before(self) -> tuple[Finding, ...]:
@@ -85,7 +91,8 @@ class Outcome:
         )
 
     def findings(self) -> tuple[Finding, ...]:
-        return measured(self.plan, self.before, self.released, self.partition, self.entropy, self.tell)
+        pair = TablePair.of(self.before, self.released, self.partition, self.closure)
+        return measured(self.plan, pair, self.entropy, self.tell)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -226,11 +233,16 @@ def _finished(course: Course, plan: Plan, constraints: Constraints, rng: np.rand
 
 
 def judged(
-    plan: Plan, released: Records, before: Records | None, partition: Partition | None, hidden: Mapping[str, Partition]
+    plan: Plan,
+    before: Records | None,
+    filled: Closure,
+    released: Records,
+    partition: Partition | None,
+    hidden: Mapping[str, Partition],
 ) -> list[Verdict]:
-    """What becomes of the plan's requirements; parameters as in `hiding`."""
+    """What becomes of the plan's requirements on a release and its closure; other parameters as in `hiding`."""
     return [
-        model.judge(TablePair.of(before, released, hiding(model, released, partition, hidden)))
+        model.verdict_on(TablePair.of(before, released, hiding(model, released, partition, hidden), filled))
         for model in plan.requirements
     ]
 
@@ -286,12 +298,9 @@ def _renumbered(variable: Any, rng: np.random.Generator) -> Any:
     return replace(variable, values=codes.astype(np.int32), categories=numbers)
 
 
-def measured(
-    plan: Plan, before: Records, released: Records, partition: Partition | None, entropy: int, tell: Stage
-) -> tuple[Finding, ...]:
+def measured(plan: Plan, pair: TablePair, entropy: int, tell: Stage) -> tuple[Finding, ...]:
     """What the measures say of a release, each with random numbers of its own."""
     measures = taken_by(plan)
-    pair = TablePair.of(before, released, partition)
     findings = []
     for number, measure in enumerate(measures):
         tell(f"measuring {measure.method_name}", number / len(measures))

@@ -235,3 +235,47 @@ def test_bad_input_refused():
         suppressed([[0, 0]], k=1, keep=["z"])
     with pytest.raises(InputError, match="k must be at most 2, the number of records; got 3"):
         suppressed([[0, 0], [0, 1]], k=3)
+
+
+def with_homes(rows, homes):
+    table = records(rows)
+    home = Variable(
+        name="home", role="household", level="nominal", categories=tuple(range(max(homes) + 1)), values=np.array(homes)
+    )
+    return table.with_variables(home)
+
+
+@given(
+    st.lists(st.tuples(st.integers(0, 2), st.integers(0, 2)), min_size=2, max_size=12),
+    st.lists(st.integers(0, 1), min_size=24, max_size=24),
+    st.sampled_from(["wildcard", "equal", "nothing"]),
+)
+def test_members_of_a_household_do_not_give_suppressed_cells_away(homes, members, missing):
+    """k0 and k1 are the household's, k2 is each member's own; what remains is k-anonymous though all is filled in."""
+    rows = [[a, b, m] for (a, b), m in zip([h for h in homes for _ in range(2)], members)]
+    table = with_homes(rows, [h for h in range(len(homes)) for _ in range(2)])
+    result = shoal.Suppress(k=2, missing=missing).apply(table, ["k0", "k1", "k2"], np.random.default_rng(0))
+    assert shoal.KAnonymity(k=2, missing=missing).check(result.records).holds
+
+
+def test_a_key_that_another_column_determines_goes_wherever_that_is_the_same():
+    """A postcode without a role tells the region: one region suppressed takes along those of its whole postcode."""
+    postcode = np.array([i % 9 for i in range(90)], dtype=np.int32)
+    rows = [[p // 3, i % 2] for i, p in enumerate(postcode)]
+    rows[0][1] = rows[80][1] = 2  # two records alone with this value, in the postcodes 0 and 8
+    other = Variable(name="postcode", role="other", level="nominal", categories=tuple(range(9)), values=postcode)
+    table = records(rows).with_variables(other)
+    step = shoal.Suppress(k=2, keep=("k1",), missing="wildcard")
+    result = step.apply(table, ["k0", "k1"], np.random.default_rng(0)).records
+    assert shoal.KAnonymity(k=2, missing="wildcard").check(result).holds
+    gone = result["k0"].missing
+    assert gone[0] or gone[80]
+    assert np.array_equal(gone, np.isin(postcode, postcode[gone]))
+
+
+def test_a_limit_counts_the_cells_of_the_whole_household():
+    rows = [[0, 0]] * 6 + [[1, 0]] + [[1, 1]] * 2 + [[0, 1]] * 3
+    homes = [0, 0, 1, 1, 2, 2, 3, 3, 3, 4, 4, 4]
+    step = shoal.Suppress(k=2, keep=("k1",), limits={"k0": 2 / 12}, missing="equal")
+    with pytest.raises(Refused, match="give them away"):
+        step.apply(with_homes(rows, homes), ["k0", "k1"], np.random.default_rng(0))

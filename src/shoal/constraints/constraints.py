@@ -6,6 +6,7 @@ from functools import cached_property, partial
 
 import numpy as np
 
+from shoal.constraints.deduction import deduced
 from shoal.constraints.projection import System, nearest
 from shoal.constraints.repair import Table, repaired, table_of
 from shoal.constraints.rounding import Lattice, decimals_needed, decimals_of, rounded, to_decimals
@@ -192,6 +193,11 @@ class Constraints:
                 )
             )
         return verdicts
+
+    def deduced(self, records: Records) -> Records:
+        """The records with every missing cell filled in that the rules which can be judged determine."""
+        lost = self._lost(records)
+        return deduced(records, [rule for rule in self.rules if not lost(rule)])
 
     def _columns_of(self, text: str) -> tuple[str, ...]:
         return next(rule.columns for rule in self.rules if rule.text == text)

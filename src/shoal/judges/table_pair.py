@@ -3,11 +3,12 @@
 A released table may hold fewer records or columns than the original, in another order. A `TablePair` knows the
 original record that each released one came from, where that is known at all, and how the records were grouped. What
 several judges need first is made once for all of them: the columns that both tables hold, the classes of the
-quasi-identifiers, and both tables in the one space in which distances are taken.
+quasi-identifiers, and both tables in the one space in which distances are taken. What intruders work with is the
+*closure* of the release: the table with everything filled in that it gives away itself (`shoal.judges.closure`).
 """
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -16,6 +17,7 @@ from shoal.data.partition import Partition
 from shoal.data.records import Classes, Records
 from shoal.data.variable import Variable
 from shoal.errors import DataError, NoFigure, plural, quoted
+from shoal.judges.closure import Closure, closure
 from shoal.kernels.arrays import Floats, Longs
 
 ROUNDING = 1e-9
@@ -49,19 +51,30 @@ class TablePair:
         known.
     groups
         How the records were grouped, where they were and it is known: of the released records, or of all original ones.
+    closure
+        The released table with everything filled in that it gives away itself.
     """
 
     original: Records | None
     released: Records
+    closure: Closure
     place: Longs | None = None
     groups: Partition | None = None
     _spaces: dict[tuple[Any, ...], tuple[Floats, Floats]] = field(default_factory=dict, init=False, repr=False)
 
     @classmethod
-    def of(cls, original: Records | None, released: Records, groups: Partition | None = None) -> "TablePair":
-        """The pair, paired by row numbers."""
+    def of(
+        cls, original: Records | None, released: Records, groups: Partition | None = None, known: Closure | None = None
+    ) -> "TablePair":
+        """The pair, paired by row numbers; the closure is found where it is not known."""
         place = None if original is None else counterparts(original, released)
-        return cls(original=original, released=released, place=place, groups=groups)
+        filled = closure(released) if known is None else known
+        return cls(original=original, released=released, place=place, groups=groups, closure=filled)
+
+    @property
+    def closed(self) -> "TablePair":
+        """The pair of the original and the release's closure."""
+        return replace(self, released=self.closure.records)
 
     @property
     def before(self) -> Records:
@@ -102,8 +115,8 @@ class TablePair:
 
     @property
     def classes(self) -> Classes:
-        """Released records that agree on all quasi-identifiers."""
-        return self.released.classes(self.released.quasi_identifiers)
+        """Released records that agree on all quasi-identifiers, once filled in as far as the release allows."""
+        return self.closure.records.classes(self.released.quasi_identifiers)
 
     def common(self, names: Iterable[str] | None, *roles: str, continuous: bool | None = None) -> tuple[str, ...]:
         """Columns of both tables; as the function `common`."""

@@ -1,18 +1,21 @@
 """Local suppression: the fewest weighted cells after which every record shares its keys with k."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 from typing import Annotated, Any, Literal
 
 import numpy as np
 from annotated_types import Ge, Gt, Le
 from typing_extensions import TypedDict
 
+from shoal.data.dependencies import Dependencies
 from shoal.data.partition import Progress
 from shoal.data.records import MissingCells, Records
 from shoal.errors import ParameterError, Refused, plural
-from shoal.kernels.arrays import Floats, Ints
+from shoal.kernels.arrays import Bools, Floats, Ints
 from shoal.kernels.suppression import suppress, wildcard_counts
 from shoal.mask._suppression.exact import optimum
+from shoal.mask._suppression.given_away import blank_sources, cells_a_blank
 from shoal.mask._suppression.patterns import lone_sets, pattern_groups
 from shoal.mask._suppression.task import Task, distinct_rows, rows_of_classes
 from shoal.mask.base import Mask
@@ -48,7 +51,9 @@ class Suppress(Mask):
     """Blanks cells of the keys until every record shares its keys with at least k records.
 
     The keys are the step's columns. The fewest cells are sought, each weighted by its column's importance.
-    With strata, records are compared inside their stratum.
+    With strata, records are compared inside their stratum. Cells that the rest of the table would give away are
+    blanked with what gives them away: a column that is the same throughout households by household, a key that another
+    key determines together with that one.
 
     Parameters
     ----------
@@ -118,24 +123,21 @@ class Suppress(Mask):
             before = np.column_stack([records[name].codes() for name in (*keys, *fixed)])
         codes = before.copy()
         subsets = [Subset(columns=keys, k=self.k)] if self.k is not None else list(self.subsets or ())
+        together = cells_a_blank(records, keys)
         ordered = sorted(subsets, key=lambda s: -len(s["columns"]))
         searches = {
             f"k = {subset['k']} on {', '.join(subset['columns'])}": self._reach(
-                codes, before, subset, keys, fixed, rng, progress
+                codes, before, subset, keys, fixed, rng, progress, together
             )
             for subset in ordered
             if len(records)
         }
         self._mend(codes, before, ordered, keys, fixed, rng, progress)
+        self._guard(records, codes, before, ordered, keys, fixed, rng, progress)
         blank = (codes < 0) & (before >= 0)
         for subset in subsets:
             self._prove(codes, subset, keys, fixed)
-        changed = [
-            records[name].with_values(
-                np.where(blank[:, j], np.nan if records[name].continuous else -1, records[name].values)
-            )
-            for j, name in enumerate(keys)
-        ]
+        self._check_limits(blank, keys)
         facts = {
             "missing cells match": self.missing,
             "cells suppressed": int(blank.sum()),
@@ -144,7 +146,7 @@ class Suppress(Mask):
             "records touched": int(blank.any(axis=1).sum()),
             "searches": searches,
         }
-        return StepResult(records=records.with_variables(*changed), facts=facts)
+        return StepResult(records=_blanked(records, keys, blank), facts=facts)
 
     def _check_names(self, keys: Sequence[str]) -> None:
         named = {
@@ -172,17 +174,18 @@ class Suppress(Mask):
         fixed: Sequence[str],
         rng: np.random.Generator,
         progress: Progress,
+        together: Mapping[str, float] = MappingProxyType({}),
     ) -> dict[str, Any]:
         """Blank cells in `codes` until a set of keys reaches its k; what there is to tell about it."""
         n, k = len(codes), subset["k"]
         if k > n:
             raise ParameterError(f"suppress: k must be at most {n:,}, the number of records; got {k:,}.")
-        chosen = [keys.index(name) for name in subset["columns"]] + list(range(len(keys), len(keys) + len(fixed)))
+        chosen = _places(subset, keys, fixed)
         cost, room = np.full(len(chosen), np.inf), np.zeros(len(chosen), dtype=np.int64)
         for place, name in enumerate(subset["columns"]):
             if name in self.keep:
                 continue
-            cost[place] = (self.importance or {}).get(name, 1.0)
+            cost[place] = (self.importance or {}).get(name, 1.0) * together.get(name, 1.0)
             share = (self.limits or {}).get(name, 1.0)
             gone = int(((codes[:, chosen[place]] < 0) & (before[:, chosen[place]] >= 0)).sum())
             room[place] = int(share * n * (1 + 1e-12)) - gone
@@ -250,6 +253,39 @@ class Suppress(Mask):
                 if self._short(codes, subset, keys, fixed):
                     self._reach(codes, before, subset, keys, fixed, rng, progress)
 
+    def _guard(
+        self,
+        records: Records,
+        codes: Ints,
+        before: Ints,
+        subsets: Sequence[Subset],
+        keys: Sequence[str],
+        fixed: Sequence[str],
+        rng: np.random.Generator,
+        progress: Progress,
+    ) -> None:
+        """Blank what gives blanked cells away, until the keys reach their k though all is filled in that can be.
+
+        Cells are only ever blanked, so this ends.
+        """
+        gone = -1
+        while len(codes) and (codes < 0).sum() > gone:
+            gone = int((codes < 0).sum())
+            completion = Dependencies(_blanked(records, keys, (codes < 0) & (before >= 0))).completed()
+            filled = np.column_stack([completion.records[name].codes() for name in (*keys, *fixed)]) if keys else codes
+            if not completion.cells or not any(self._short(filled, subset, keys, fixed) for subset in subsets):
+                return
+            blank_sources(codes, records, completion, keys, self.keep)
+            self._mend(codes, before, subsets, keys, fixed, rng, progress)
+
+    def _check_limits(self, blank: Bools, keys: Sequence[str]) -> None:
+        for name, share in (self.limits or {}).items():
+            if int(blank[:, keys.index(name)].sum()) > share * len(blank) * (1 + 1e-12):
+                raise Refused(
+                    f"suppress: more cells of '{name}' than its limit allows must be blanked so that others do not "
+                    f"give them away. Raise the limit, or recode first."
+                )
+
     def _prove(self, codes: Ints, subset: Subset, keys: Sequence[str], fixed: Sequence[str]) -> None:
         if (short := self._short(codes, subset, keys, fixed)) > 0:
             raise Refused(
@@ -261,12 +297,26 @@ class Suppress(Mask):
         """The number of records that do not share a subset with its k."""
         if not len(codes):
             return 0
-        chosen = [keys.index(name) for name in subset["columns"]] + list(range(len(keys), len(keys) + len(fixed)))
-        table, _, counts = distinct_rows(codes[:, chosen])
+        table, _, counts = distinct_rows(codes[:, _places(subset, keys, fixed)])
         matching = counts
         if self.missing != "equal":
             matching = wildcard_counts(table, counts, missing_counts=self.missing == "wildcard")
         return int(counts[matching < subset["k"]].sum())
+
+
+def _places(subset: Subset, keys: Sequence[str], fixed: Sequence[str]) -> list[int]:
+    """Where a subset's columns and those that are compared without losing cells stand in a table of codes."""
+    return [keys.index(name) for name in subset["columns"]] + list(range(len(keys), len(keys) + len(fixed)))
+
+
+def _blanked(records: Records, keys: Sequence[str], blank: Bools) -> Records:
+    """The records without the cells of the keys that `blank`, shape (n, q or more), marks."""
+    return records.with_variables(
+        *(
+            v.with_values(np.where(blank[:, j], np.nan if v.continuous else -1, v.values))
+            for j, v in enumerate(records[name] for name in keys)
+        )
+    )
 
 
 def _usual_work(at_risk: int) -> float:

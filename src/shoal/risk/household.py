@@ -42,7 +42,7 @@ class HouseholdRisk(RiskMeasure):
     cheap: ClassVar[bool] = True
 
     def judge(self, pair: TablePair, rng: np.random.Generator) -> Finding:
-        released = pair.released
+        released = pair.closure.records
         households = released.households
         if households is None:
             raise NoFigure("The released table has no column with the role household.")

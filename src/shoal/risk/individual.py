@@ -89,7 +89,7 @@ class IndividualRisk(RiskMeasure):
     threshold: Annotated[float, Gt(0), Le(1), Setting()] = 0.1
 
     def judge(self, pair: TablePair, rng: np.random.Generator) -> Finding:
-        released = pair.released
+        released = pair.closure.records
         classes = population_classes(released, weights_needed=False)
         risk = individual_risk(classes.sizes, classes.sizes / classes.population)[classes.ids]
         above = float((risk > self.threshold).mean())

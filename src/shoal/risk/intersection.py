@@ -48,7 +48,7 @@ class Intersection(RiskMeasure):
     others: Annotated[tuple[Any, ...], TablePath()] = ()
 
     def judge(self, pair: TablePair, rng: np.random.Generator) -> Finding:
-        released = pair.released
+        released = pair.closure.records
         if not self.others:
             raise NoFigure("There is no other release of these people to intersect with.")
         tables = [released, *(like(released, other) for other in self.others)]

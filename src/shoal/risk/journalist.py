@@ -36,7 +36,7 @@ class Journalist(RiskMeasure):
     threshold: Annotated[float, Gt(0), Le(1), Setting()] = 0.2
 
     def judge(self, pair: TablePair, rng: np.random.Generator) -> Finding:
-        released = pair.released
+        released = pair.closure.records
         classes = population_classes(released)
         risk = 1.0 / classes.population[classes.ids]
         above = float((risk > self.threshold).mean())

@@ -27,7 +27,7 @@ class Marketer(RiskMeasure):
     cheap: ClassVar[bool] = True
 
     def judge(self, pair: TablePair, rng: np.random.Generator) -> Finding:
-        released = pair.released
+        released = pair.closure.records
         classes = population_classes(released, weights_needed=False)
         share = float((classes.sizes / classes.population).sum() / len(released))
         whom = "the population" if released.weights is not None else "everyone in the table"

@@ -56,7 +56,7 @@ class PopulationUniques(RiskMeasure):
     population: Annotated[int, Ge(1)] | None = None
 
     def judge(self, pair: TablePair, rng: np.random.Generator) -> Finding:
-        released = pair.released
+        released = pair.closure.records
         n = len(released)
         weights = sampling_weights(released) if self.population is None else None
         if weights is not None:

@@ -71,7 +71,7 @@ class SUDA2(RiskMeasure):
     sampling_fraction: Annotated[float, Gt(0), Lt(1), Setting()] | None = None
 
     def judge(self, pair: TablePair, rng: np.random.Generator) -> Finding:
-        released = pair.released
+        released = pair.closure.records
         names = released.quasi_identifiers
         if len(names) > MOST_COLUMNS:
             raise NoFigure(f"SUDA2 takes at most {MOST_COLUMNS} quasi-identifiers; there are {len(names)}.")

@@ -93,7 +93,7 @@ class Requirements:
         seen = _as_quasi_identifiers(released, self.columns)
         pair = TablePair.of(_as_quasi_identifiers(original, self.columns), seen)
         for model in models:
-            verdict = model.judge(pair)
+            verdict = model.verdict_on(pair)
             if not verdict.holds:
                 return f"{verdict.requirement} does not hold."
         return None

@@ -1,0 +1,186 @@
+"""What rules let one fill in: missing cells that the known cells of the same record determine.
+
+A rule that is not released with a blanked cell is still known: net and tax add up to gross for everybody. So whoever
+holds a release can fill in a cell of which the rules leave one value only. They are read as follows, until nothing more
+comes of it:
+
+- of every clause (one of these comparisons holds) all comparisons but one are known to be wrong: then that one holds;
+- a linear comparison that holds, with one column missing in a record, is a bound of the missing value, or its value;
+  where the largest lower and the least upper bound meet, that is the value (`tax >= 0`, `tax <= gross`, a gross of 0);
+- a comparison with categories that holds leaves these; where all that hold leave one only, that is the category;
+- equations without conditions are solved together where several columns are missing: a column is determined exactly
+  where its unit vector lies in the row space of their coefficients.
+
+A number deduced is put equal to the column's nearest known value where the two differ by rounding only, so that
+records that agree are seen to agree. Bounds that meet through several unknowns at once are not searched for.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+
+from shoal.constraints.rules import TOLERANCE, Category, Clause, Linear, Member, Rule, View
+from shoal.data.records import Records, Variable
+from shoal.kernels.arrays import Bools, Floats
+
+ROUNDING = 1e-9
+"""Relative difference, in units of the terms of an equation, up to which two numbers are one."""
+
+
+def deduced(records: Records, rules: Sequence[Rule]) -> Records:
+    """The records with every missing cell filled in that the rules determine; the same object if there is none.
+
+    Parameters
+    ----------
+    rules
+        Over columns that are all there, of the level that the rules were bound to.
+    """
+    clauses = [clause for rule in rules for clause in rule.clauses]
+    while True:
+        after = _solved(_propagated(records, clauses), clauses)
+        if after is records:
+            return records
+        records = after
+
+
+@dataclass(slots=True, eq=False)
+class _Bounds:
+    """What is known of the missing values of one continuous column, shape (n,) each."""
+
+    low: Floats
+    high: Floats
+    size: Floats
+    """The size of the terms that a bound came of: rounding is in proportion to it."""
+
+
+@dataclass(slots=True, eq=False)
+class _Choices:
+    """What is left of the categories of one column: by record the categories that all comparisons leave."""
+
+    left: dict[int, frozenset[Category]] = field(default_factory=dict)
+    ruled_out: dict[int, frozenset[Category]] = field(default_factory=dict)
+
+    def narrow(self, member: Member, rows: Sequence[int]) -> None:
+        for row in rows:
+            if member.negated:
+                self.ruled_out[row] = self.ruled_out.get(row, frozenset()) | member.categories
+            else:
+                self.left[row] = self.left.get(row, member.categories) & member.categories
+
+    def single(self) -> dict[int, Category]:
+        """The records of which one category is left."""
+        left = {row: known - self.ruled_out.get(row, frozenset()) for row, known in self.left.items()}
+        return {row: next(iter(known)) for row, known in left.items() if len(known) == 1}
+
+
+def _propagated(records: Records, clauses: Sequence[Clause]) -> Records:
+    """One round of comparisons that must hold, each by itself."""
+    bounds: dict[str, _Bounds] = {}
+    choices: dict[str, _Choices] = {}
+    for clause in clauses:
+        view = View.of(records, clause.columns)
+        unknown = np.array([view.missing(literal.columns) for literal in clause.literals])
+        wrong = ~clause.literals_hold(view, TOLERANCE) & ~unknown
+        for i, literal in enumerate(clause.literals):
+            holds = unknown[i] & np.delete(wrong, i, axis=0).all(axis=0)
+            if not holds.any():
+                continue
+            if isinstance(literal, Member):
+                choices.setdefault(literal.column, _Choices()).narrow(literal, np.flatnonzero(holds).tolist())
+            else:
+                _tighten(bounds, records, literal, holds)
+    changed = [_with_numbers(records[name], known) for name, known in bounds.items()]
+    changed += [_with_categories(records[name], known.single()) for name, known in choices.items()]
+    changed = [variable for variable in changed if variable is not records[variable.name]]
+    return records.with_variables(*changed) if changed else records
+
+
+def _tighten(bounds: dict[str, _Bounds], records: Records, literal: Linear, holds: Bools) -> None:
+    """Bounds of the one missing column from a comparison that holds."""
+    if literal.relation == "<":
+        return
+    missing = {name: records[name].missing for name in literal.columns}
+    alone = holds & (np.sum(list(missing.values()), axis=0) == 1)
+    for name, factor in literal.terms:
+        rows = np.flatnonzero(alone & missing[name])
+        if not len(rows):
+            continue
+        known = {n: np.where(missing[n], 0.0, records[n].values)[rows] for n in literal.columns}
+        excess, size = literal.excess(known)
+        value = -excess / float(factor)
+        n = len(records)
+        at = bounds.setdefault(name, _Bounds(np.full(n, -np.inf), np.full(n, np.inf), np.zeros(n)))
+        at.size[rows] = np.maximum(at.size[rows], size / abs(float(factor)))
+        if literal.relation == "==" or factor > 0:
+            at.high[rows] = np.minimum(at.high[rows], value)
+        if literal.relation == "==" or factor < 0:
+            at.low[rows] = np.maximum(at.low[rows], value)
+
+
+def _with_numbers(variable: Variable, known: _Bounds) -> Variable:
+    both = variable.missing & np.isfinite(known.low) & np.isfinite(known.high)
+    rows = np.flatnonzero(both)
+    rows = rows[(known.high - known.low)[rows] <= ROUNDING * known.size[rows]]
+    return _filled(variable, rows, known.low[rows], known.size[rows])
+
+
+def _filled(variable: Variable, rows: np.ndarray, numbers: Floats, size: Floats) -> Variable:
+    """Numbers put in, each made equal to the nearest known one where only rounding lies between them."""
+    if not len(rows):
+        return variable
+    held = np.unique(variable.values[~variable.missing])
+    if len(held):
+        above = np.minimum(np.searchsorted(held, numbers), len(held) - 1)
+        below = np.maximum(above - 1, 0)
+        near = np.where(np.abs(held[above] - numbers) < np.abs(held[below] - numbers), held[above], held[below])
+        numbers = np.where(np.abs(near - numbers) <= ROUNDING * np.maximum(size, np.abs(near)), near, numbers)
+    values = variable.values.copy()
+    values[rows] = numbers
+    return replace(variable, values=values)
+
+
+def _with_categories(variable: Variable, known: dict[int, Category]) -> Variable:
+    if not known:
+        return variable
+    categories = (*variable.categories, *dict.fromkeys(c for c in known.values() if c not in variable.categories))
+    place = {category: code for code, category in enumerate(categories)}
+    values = variable.values.copy()
+    for row, category in known.items():
+        values[row] = place[category]
+    return replace(variable, values=values, categories=categories)
+
+
+def _solved(records: Records, clauses: Sequence[Clause]) -> Records:
+    """Equations without conditions solved together, for each set of columns that is missing in some record."""
+    equations = [
+        literal
+        for clause in clauses
+        for literal in clause.literals
+        if len(clause.literals) == 1 and isinstance(literal, Linear) and literal.relation == "=="
+    ]
+    names = tuple(dict.fromkeys(name for equation in equations for name in equation.columns))
+    if len(equations) < 2 or all(records[name].complete for name in names):
+        return records
+    missing = np.column_stack([records[name].missing for name in names])
+    values = np.where(missing, 0.0, np.column_stack([records[name].values for name in names]))
+    coefficients = np.zeros((len(equations), len(names)))
+    for i, equation in enumerate(equations):
+        for name, factor in equation.terms:
+            coefficients[i, names.index(name)] = float(factor)
+    constants = np.array([float(equation.bound) for equation in equations])
+    changed: dict[str, Variable] = {}
+    patterns, place = np.unique(missing, axis=0, return_inverse=True)
+    for number, pattern in enumerate(patterns):
+        if pattern.sum() < 2:
+            continue
+        rows = np.flatnonzero(place.ravel() == number)
+        inverse = np.linalg.pinv(coefficients[:, pattern])
+        lone = np.abs(inverse @ coefficients[:, pattern] - np.eye(int(pattern.sum()))).max(axis=1) < ROUNDING
+        right = constants - values[rows] @ coefficients.T
+        size = (np.abs(values[rows]) @ np.abs(coefficients).T + np.abs(constants)).max(axis=1)
+        for j, column in enumerate(np.flatnonzero(pattern)):
+            if lone[j]:
+                name = names[column]
+                changed[name] = _filled(changed.get(name, records[name]), rows, right @ inverse[j], size)
+    return records.with_variables(*changed.values()) if changed else records
