@@ -46,7 +46,7 @@ BY_REGISTRY = {"build", "registered", "entry", "nested"}
 
 KINDS = ("partition", "replace", "mask", "privacy", "risk", "utility")
 
-TO_MEND = {("privacy", "risk")}
+TO_MEND: set[tuple[str, str]] = set()
 """Arrows that point upwards still."""
 
 

@@ -64,7 +64,7 @@ def audit(
     if not len(released):
         raise DataError("The released table has no records, so nothing can be proved on it. Check the file.")
     partition, before = None, None
-    hidden: Mapping[str, Partition] = {}
+    hidden: Mapping[str, Partition] | None = None
     if private is not None:
         released, partition, hidden = _as_recorded(released, Path(private))
     if original is not None:

@@ -10,15 +10,14 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any
 
 import numpy as np
 
 from shoal.constraints import Constraints
 from shoal.data.microdata import Microdata
-from shoal.data.partition import Partition, meet
+from shoal.data.partition import Partition
 from shoal.data.records import Records
-from shoal.data.schema import Role
 from shoal.errors import DataError, ParameterError, PlanError, Refused
 from shoal.facts import Facts, Figure, losses
 from shoal.judges.base import Measure
@@ -27,7 +26,6 @@ from shoal.judges.evidence import Finding, Verdict
 from shoal.judges.table_pair import TablePair
 from shoal.methods import registered
 from shoal.plan import Plan
-from shoal.privacy.base import PrivacyModel
 from shoal.step_result import StepAccount, StepResult, groups_by_column, last_partition
 from shoal.steps import Step
 
@@ -238,38 +236,18 @@ def judged(
     filled: Closure,
     released: Records,
     partition: Partition | None,
-    hidden: Mapping[str, Partition],
+    hidden: Mapping[str, Partition] | None,
 ) -> list[Verdict]:
-    """What becomes of the plan's requirements on a release and its closure; other parameters as in `hiding`."""
-    return [
-        model.verdict_on(TablePair.of(before, released, hiding(model, released, partition, hidden), filled))
-        for model in plan.requirements
-    ]
-
-
-def hiding(
-    model: PrivacyModel, released: Records, partition: Partition | None, hidden: Mapping[str, Partition]
-) -> Partition | None:
-    """The groups in which records are hidden from who knows the columns that a requirement is about.
-
-    If several steps changed these columns, each in groups of its own, only records that share a group in all of them
-    are hidden in each other. A column that is constant in the release tells nothing, whatever changed it.
+    """What becomes of the plan's requirements on a release and its closure.
 
     Parameters
     ----------
     partition
-        The groups of the last partition step, which stand if no step changed any of the columns.
+        The groups of the last partition step.
     hidden
-        As from `groups_by_column`.
+        As from `groups_by_column`; None where it is not known what was done.
     """
-    roles = get_args(Role)
-    about = [name for read in model.reads for name in (released.names(read) if read in roles else (read,))]
-    parts = {
-        id(hidden[name]): hidden[name]
-        for name in about
-        if name in hidden and name in released.names() and np.ptp(released[name].codes()) > 0
-    }
-    return meet(list(parts.values())) if parts else partition
+    return [model.verdict_on(TablePair.of(before, released, partition, filled, hidden)) for model in plan.requirements]
 
 
 def _moments_moved(before: Records, after: Records) -> dict[str, Any]:

@@ -21,11 +21,15 @@ class Grouping:
         The groups.
     rows
         Shape (n,); row numbers, in the table that came in, of the records that the partition divides.
+    exchangeable
+        Whether the columns were dealt out anew: given the rest of the table, the new cells would have been as likely
+        for any other order of a group's records, so that a record's place in its group says nothing of what it was.
     """
 
     columns: tuple[str, ...]
     partition: Partition
     rows: Longs
+    exchangeable: bool = False
 
     def among(self, rows: Longs) -> Partition:
         """The partition of those of its records that are left, in their order."""
@@ -98,14 +102,14 @@ def groups_by_column(results: Sequence[StepResult], rows: Longs) -> dict[str, Pa
     """For each column that a step changed, the groups inside which it was replaced; `rows` as for `last_partition`.
 
     Those of a column that several steps replaced are the records that stayed together in all of them; those of a
-    column that masks alone changed are of one record each.
+    column that masks alone changed, or a replacement that does not deal its cells out anew, are of one record each.
     """
     inside: dict[str, list[Partition]] = {}
+    alone = Partition(labels=np.arange(len(rows), dtype=np.int32))
     for result in results:
         if result.grouping is not None:
-            here = result.grouping.among(rows)
+            here = result.grouping.among(rows) if result.grouping.exchangeable else alone
             for name in result.grouping.columns:
                 inside.setdefault(name, []).append(here)
-    alone = Partition(labels=np.arange(len(rows), dtype=np.int32))
     masked = {name for result in results for name in result.masked}
     return dict.fromkeys(sorted(masked), alone) | {name: meet(parts) for name, parts in inside.items()}

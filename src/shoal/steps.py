@@ -123,7 +123,9 @@ class PartitionStep(Step):
             **part.facts,
             **change.facts,
         }
-        grouping = Grouping(columns=tuple(columns), partition=part, rows=records.rows)
+        grouping = Grouping(
+            columns=tuple(columns), partition=part, rows=records.rows, exchangeable=self.replace.exchangeable
+        )
         return replace(change, facts=facts, grouping=grouping)
 
     def as_mapping(self) -> dict[str, Any]:

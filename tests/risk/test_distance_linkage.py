@@ -130,19 +130,3 @@ def test_refused():
         share(X, X, columns=("wage",))
     with pytest.raises(ParameterError, match="distance-linkage: metric must be"):
         DistanceLinkage(metric="cosine")
-
-
-def test_what_cannot_be_done_in_a_minute_is_sampled(monkeypatch):
-    import shoal.risk.distance_linkage as module
-
-    wide = np.random.default_rng(5).normal(size=(3000, 14))
-    monkeypatch.setattr(module, "EFFORT", 5_000_000)
-    found = DistanceLinkage().measure(wide, wide)
-    assert 100 < found.details["records attacked"] < 3000
-    assert found.value == 1
-    assert int((~np.isnan(found.record_risk)).sum()) == found.details["records attacked"]
-    assert DistanceLinkage(sample=3000).measure(wide, wide).details["records attacked"] == 3000  # as asked
-    narrow = DistanceLinkage().measure(wide[:, :2], wide[:, :2])  # most boxes are not looked into
-    assert narrow.details["records attacked"] == 3000
-    few = np.repeat(wide[:20], 150, axis=0)  # nor are records that coincide looked at twice
-    assert DistanceLinkage().measure(few, few).details["records attacked"] == 3000

@@ -17,6 +17,7 @@ What this leaves out, on purpose: guesses that are right nearly always only (one
 dependency), and determination by two columns together where neither does alone.
 """
 
+import math
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -138,7 +139,7 @@ def determines(by: Ints, on: Ints, *, unit: bool) -> bool:
         return False
     if unit:
         return bool((np.bincount(causes) > 1).any())
-    return log_chance(causes, effects) < np.log(CHANCE)
+    return log_chance(causes, effects) < math.log(CHANCE)
 
 
 def log_chance(by: Ints, on: Ints) -> float:

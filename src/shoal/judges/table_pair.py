@@ -7,7 +7,7 @@ quasi-identifiers, and both tables in the one space in which distances are taken
 *closure* of the release: the table with everything filled in that it gives away itself (`shoal.judges.closure`).
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -51,6 +51,9 @@ class TablePair:
         known.
     groups
         How the records were grouped, where they were and it is known: of the released records, or of all original ones.
+    dealt
+        For each column that was dealt out anew inside groups (see `shoal.step_result.Grouping`), or changed by a mask,
+        the groups of the released records; None where nobody knows what was done.
     closure
         The released table with everything filled in that it gives away itself.
     """
@@ -60,16 +63,22 @@ class TablePair:
     closure: Closure
     place: Longs | None = None
     groups: Partition | None = None
+    dealt: Mapping[str, Partition] | None = None
     _spaces: dict[tuple[Any, ...], tuple[Floats, Floats]] = field(default_factory=dict, init=False, repr=False)
 
     @classmethod
     def of(
-        cls, original: Records | None, released: Records, groups: Partition | None = None, known: Closure | None = None
+        cls,
+        original: Records | None,
+        released: Records,
+        groups: Partition | None = None,
+        known: Closure | None = None,
+        dealt: Mapping[str, Partition] | None = None,
     ) -> "TablePair":
         """The pair, paired by row numbers; the closure is found where it is not known."""
         place = None if original is None else counterparts(original, released)
         filled = closure(released) if known is None else known
-        return cls(original=original, released=released, place=place, groups=groups, closure=filled)
+        return cls(original=original, released=released, place=place, groups=groups, closure=filled, dealt=dealt)
 
     @property
     def closed(self) -> "TablePair":
@@ -106,6 +115,16 @@ class TablePair:
     def released_groups(self) -> Partition | None:
         """The groups of the released records, where they are known."""
         return self.groups if self.groups is not None and len(self.groups) == len(self.released) else None
+
+    @property
+    def released_labels(self) -> Longs | None:
+        """Shape (n',); the group of each released record, whether records were grouped before or after some left."""
+        if self.groups is None:
+            return None
+        if self.original is not None and len(self.groups) == len(self.original):
+            return None if self.place is None else self.groups.labels[self.place].astype(np.int64)
+        known = self.released_groups
+        return None if known is None else known.labels.astype(np.int64)
 
     @property
     def original_groups(self) -> Partition | None:

@@ -1,41 +1,58 @@
-"""Probabilistic k-anonymity: what a finished table can prove of it, and what can only be measured."""
+"""Probabilistic k-anonymity (Soria-Comas & Domingo-Ferrer 2012): what the construction of a release proves of it.
 
-from dataclasses import dataclass
+*Definition 1* asks that nobody links a person to the right record with a probability above 1/k, whatever external
+information they have. No attack that fails shows that, and no finished table does: whether cells were dealt out anew
+is a matter of how they came about. So the proof rests on what the steps of the run did, and on nothing else.
+
+Some columns are *known* to the intruder: the quasi-identifiers, unless the parameter `known` names others, and always
+the household, for everybody knows who lives with whom. A replacement *deals a column out anew* inside groups if, given
+the rest of the table, the new cells would have been as likely for any other order of the group's records (permutation,
+the group's centre, draws from the group's normal law). A person and another one of the same group could then change
+places without any change in the law of the release, so that the intruder finds the person's record with a probability
+of at most one in the size of the group. Of several steps that dealt columns out, all groups must be shared.
+
+Two ways of dealing give a release with one and the same law once its order is shuffled, and both are proved:
+
+- every known column was dealt out anew, in groups of k or more: a person's values may stand beside the rest of any
+  member of the group;
+- every other released column was, in groups of k or more: the known values stand where they stood, and what stands
+  beside them belongs to any member of the group.
+
+A column that is constant in the release, or in every group before and after, does not tell the members of a group
+apart, whatever was done with it. Whoever knows more than is assumed is not covered: so the verdict's name says what is
+assumed known, and its sentence which released columns are not.
+
+Linkage attacks are measured all the same. They prove nothing; but an attacker who is right more often than the proof
+allows (by the interval at 95 %, widened for the number of attackers tried) refutes what a method says of itself.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from itertools import combinations
-from typing import Annotated, Any, ClassVar, Literal
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
 from annotated_types import Ge
 
-from shoal.data.partition import Partition
+from shoal.data.microdata import as_records
+from shoal.data.partition import Partition, meet
 from shoal.data.records import Records
 from shoal.errors import plural, quoted
 from shoal.judges.evidence import Verdict
 from shoal.judges.intervals import proportion_interval
+from shoal.judges.linkage import DIRECTIONS, METRICS, Direction, Metric, link_by_distance
 from shoal.judges.table_pair import UNPAIRED, TablePair
-from shoal.kernels.arrays import Floats, Longs
 from shoal.methods import method
 from shoal.parameters import Columns
 from shoal.privacy.base import PrivacyModel
-from shoal.risk.base import RiskMeasure
-from shoal.risk.distance_linkage import DistanceLinkage
-from shoal.risk.probabilistic_linkage import ProbabilisticLinkage
 
 CONFIDENCE = 0.95
-
-METRICS: tuple[Literal["euclidean", "mahalanobis"], ...] = ("euclidean", "mahalanobis")
-DIRECTIONS: tuple[Literal["released to original", "original to released"], ...] = (
-    "released to original",
-    "original to released",
-)
 
 MOST_PAIRED = 12
 """Up to so many columns each pair is attacked by itself: 66 pairs."""
 
-NOT_SHOWN = (
-    "That a record depends on its own original only through its group's model or permutation is a property of the "
-    "method that made the table; a table cannot show it. Attackers other than those measured are not excluded."
-)
+ATTACKED = 2000
+"""Records that each attacker tries, drawn at random: enough for an interval of +-2 %."""
 
 
 @method(
@@ -45,32 +62,21 @@ NOT_SHOWN = (
     example={"k": 3},
 )
 class ProbabilisticKAnonymity(PrivacyModel):
-    """Nobody links a person to the right record with a probability above 1/k.
+    """Who knows some columns of everybody links no person to the right record with a probability above 1/k.
 
-    The definition is about every attacker who knows the released table, the method and the quasi-identifiers of
-    everybody. No check of a table proves that, so the verdict keeps apart
-
-    - what is proved on the table: every group of the partition holds at least k released records (where several steps
-      replaced known columns, a group are the records that share one in all of these steps, and a known column that
-      only a mask changed hides nobody); no known column was released as it was, or so nearly that the nearest value of
-      the original is every record's own (unless it is constant in every group); and, where it is so, that a known
-      column has the same values in every group as before, so that they were at most dealt out anew inside the group;
-    - what is measured: how often the best attacker finds the right record, with its confidence interval: distance-based
-      linkage with two metrics in two directions and probabilistic linkage by all known columns, and distance-based
-      linkage by each column alone, each pair (of up to 12 columns), and all columns but one.
-
-    It holds where both conditions are proved and the measured rate does not refute it, that is, the interval (at 95 %,
-    widened for the number of attackers tried) reaches down to 1/k. Whether records depend on their own originals only
-    through the group remains a property of the method: it is true of `permutation` and of `normal`, whose draws are
-    equally likely in any order of the group's records, and not in general of `ipso`, whose records keep the part that
-    unreplaced columns explain.
+    Proved from what the steps of the run did: every known column, or every other released one, was dealt out anew in
+    groups of at least k released records, or tells nothing. A finished table alone, a mask, and a replacement whose
+    records depend on what they were (`ipso`, whose records keep the part that unreplaced columns explain; trees;
+    regressions) prove nothing. If all released columns but the known ones were dealt out, the known ones may stay: the
+    law of the shuffled release is the same.
 
     Parameters
     ----------
     k
         Smallest size of a group; 1/k is the largest probability.
     known
-        Columns the attacker knows; by default the quasi-identifiers.
+        Columns that the intruder knows; by default the quasi-identifiers. Definition 1 of the paper speaks of any
+        external information: name all released columns for that.
     """
 
     needs_original: ClassVar[bool] = True
@@ -82,65 +88,82 @@ class ProbabilisticKAnonymity(PrivacyModel):
     def reads(self) -> tuple[str, ...]:
         return ("quasi-identifier",) if self.known is None else self.known
 
+    def check(
+        self,
+        table: Any,
+        *,
+        confidential: Any = None,
+        original: Any = None,
+        partition: Partition | None = None,
+        dealt: Sequence[str] = (),
+    ) -> Verdict:
+        """The verdict on a data frame, Microdata, Records or an array; further parameters as for other models.
+
+        Parameters
+        ----------
+        dealt
+            Columns that were dealt out anew inside the groups of `partition`. No table shows that: it is the word of
+            whoever asks, as in a release it is that of the run.
+        """
+        before = None if original is None else as_records(original, confidential)
+        pair = TablePair.of(before, as_records(table, confidential), partition)
+        if partition is None or pair.place is None:
+            return self.verdict_on(pair)
+        if pair.released_labels is None:
+            names = pair.released.quasi_identifiers if self.known is None else self.known
+            return self._unknown(
+                names, "The partition does not belong to these tables: it has another number of records."
+            )
+        groups = Partition.of(pair.released_labels)
+        return self.verdict_on(replace(pair, dealt=dict.fromkeys(dealt, groups)))
+
     def judge(self, pair: TablePair) -> Verdict:
-        original, released, partition = pair.original, pair.released, pair.groups
-        if original is None or partition is None:
-            return self._unknown("Neither proved nor measured: that needs the original table and the partition.")
-        place = pair.place
-        if place is None:
-            return self._unknown(UNPAIRED)
-        names = pair.common(self.known, "quasi-identifier")
-        if not names:
-            return self._unknown("No column is known to an attacker; name those that are in known.")
+        released = pair.released
+        names = released.quasi_identifiers if self.known is None else self.known
+        if pair.original is None or pair.dealt is None:
+            return self._unknown(names, "Not proved: that needs the original table, and what the steps of the run did.")
+        if pair.place is None:
+            return self._unknown(names, UNPAIRED)
+        known = pair.common(self.known, "quasi-identifier")
+        if not known:
+            return self._unknown(names, "No column is known to an intruder; name those that are in known.")
         if not len(released):
-            return self._verdict_on(_Proved(smallest=None, as_it_was=(), dealt_out=()), None, names)
-        labels = _labels(partition, place, len(original), len(released))
-        if labels is None:
-            return self._unknown("The partition does not belong to these tables: it has another number of records.")
-        return self._verdict_on(_prove(original, released, place, labels, names), self._measured(pair, names), names)
+            return self._verdict(names, True, None, "The table has no records, so no one can be found.", {})
+        assumed = tuple(dict.fromkeys((*known, *released.names("household"))))
+        others = tuple(name for name in released.names() if name not in assumed)
+        of_known, of_others = _dealing(pair, assumed, pair.dealt), _dealing(pair, others, pair.dealt)
+        if others and of_others.smallest >= self.k > of_known.smallest:
+            return self._from_others(names, of_others, others)
+        return self._from_known(names, of_known, others, self._measured(pair, known))
 
-    def _measured(self, pair: TablePair, names: tuple[str, ...]) -> dict[str, Any]:
-        """The most successful attacker. Their samples are the same every time: no verdict depends on luck."""
-        best: dict[str, Any] = {}
-        attackers = _attackers(names)
-        for label, attacker in attackers.items():
-            finding = attacker.finding_on(pair, np.random.default_rng(0))
-            if finding.value is None or finding.value < best.get("rate", -1.0):
-                continue
-            trials = int(finding.details["records attacked"])
-            wide = proportion_interval(finding.value * trials, trials, 1 - (1 - CONFIDENCE) / len(attackers))
-            best = {
-                "rate": finding.value,
-                "interval": [wide.low, wide.high],
-                "confidence": CONFIDENCE,
-                "attackers tried": len(attackers),
-                "records attacked": trials,
-                "attacker": label,
-            }
-        return best
+    def _from_others(self, names: tuple[str, ...], dealing: "_Dealing", others: tuple[str, ...]) -> Verdict:
+        sentence = (
+            f"Proved: all that stands beside {quoted(names)} ({quoted(others)}) was dealt out anew inside groups of at "
+            f"least {plural(dealing.smallest, 'record')}, as if these had been."
+        )
+        facts = {"proved": dealing.facts, "measured": None, "columns known to the intruder": list(names)}
+        return self._verdict(names, True, float(dealing.smallest), sentence, facts)
 
-    def _verdict_on(self, proved: "_Proved", measured: dict[str, Any] | None, names: tuple[str, ...]) -> Verdict:
+    def _from_known(
+        self, names: tuple[str, ...], dealing: "_Dealing", others: tuple[str, ...], measured: dict[str, Any]
+    ) -> Verdict:
         limit = 1 / self.k
-        if measured is None:
-            return self._verdict(True, None, "The table has no records, so no one can be found.", {})
-        smallest = int(proved.smallest or 0)
         refuted = bool(measured) and measured["interval"][0] > limit
-        holds = smallest >= self.k and not proved.as_it_was and bool(measured) and not refuted
-        achieved = float(smallest)
-        sentences = [f"Proved: every group holds at least {plural(smallest, 'record')}."]
-        if smallest < self.k:
-            sentences = [f"The smallest group holds {plural(smallest, 'record')}, fewer than {self.k}."]
-        if proved.as_it_was:
-            achieved = 1.0
-            sentences.append(
-                f"{quoted(proved.as_it_was)} {'was' if len(proved.as_it_was) == 1 else 'were'} released unchanged, or "
-                f"so nearly that the nearest value gives it back, so whoever knows them links by them."
-            )
-        if proved.dealt_out:
-            sentences.append(
-                f"Proved: inside every group {quoted(proved.dealt_out)} "
-                f"{'has' if len(proved.dealt_out) == 1 else 'have'} the same values as before."
-            )
+        achieved = float(dealing.smallest)
+        if dealing.kept:
+            sentences = [
+                f"Not proved: {quoted(dealing.kept)} {'was' if len(dealing.kept) == 1 else 'were'} not dealt out anew "
+                f"in groups, so that records may be linked by {'it' if len(dealing.kept) == 1 else 'them'}."
+            ]
+        elif dealing.smallest < self.k:
+            sentences = [f"The smallest group holds {plural(dealing.smallest, 'record')}, fewer than {self.k}."]
+        else:
+            sentences = [
+                f"Proved: {quoted(names)} {'was' if len(names) == 1 else 'were'} dealt out anew inside groups of "
+                f"at least {plural(dealing.smallest, 'record')}."
+            ]
+            if others:
+                sentences.append(f"Whoever also knows {quoted(others)} of a person is not covered.")
         if measured:
             low, high = measured["interval"]
             sentences.append(
@@ -148,30 +171,36 @@ class ProbabilisticKAnonymity(PrivacyModel):
                 f"({100 * low:.1f} to {100 * high:.1f} %) where 1/k is {100 * limit:.1f} %"
                 f"{', which refutes the claim' if refuted else ''}."
             )
-            if refuted:
-                achieved = min(achieved, 1 / measured["interval"][0])
-        else:
-            sentences.append("No attacker could be measured.")
-        return self._verdict(
-            holds,
-            achieved,
-            " ".join(sentences),
-            {
-                "proved": {
-                    "smallest group": smallest,
-                    "columns released as they were": list(proved.as_it_was),
-                    "columns with the same values in every group": list(proved.dealt_out),
-                },
-                "measured": measured,
-                "not shown": NOT_SHOWN,
-                "columns known to the attacker": list(names),
-            },
-        )
+            achieved = min(achieved, 1 / low) if refuted else achieved
+        facts = {"proved": dealing.facts, "measured": measured, "columns known to the intruder": list(names)}
+        holds = dealing.smallest >= self.k and not refuted
+        return self._verdict(names, holds, achieved, " ".join(sentences), facts)
 
-    def _verdict(self, holds: bool, achieved: float | None, sentence: str, facts: dict[str, Any]) -> Verdict:
-        on = "" if self.known is None else f" on {', '.join(self.known)}"  # a weaker requirement says so
+    def _measured(self, pair: TablePair, names: tuple[str, ...]) -> dict[str, Any]:
+        """The most successful intruder. Their samples are the same every time: no verdict depends on luck."""
+        best: dict[str, Any] = {}
+        attackers = _attackers(names)
+        for known, metric, direction in attackers:
+            rows, chances = link_by_distance(pair, known, metric, direction, ATTACKED, np.random.default_rng(0))
+            rate = float(chances.mean())
+            if rate < best.get("rate", -1.0):
+                continue
+            wide = proportion_interval(float(chances.sum()), len(rows), 1 - (1 - CONFIDENCE) / len(attackers))
+            best = {
+                "rate": rate,
+                "interval": [wide.low, wide.high],
+                "confidence": CONFIDENCE,
+                "attackers tried": len(attackers),
+                "records attacked": len(rows),
+                "attacker": f"linkage by the distance of {quoted(known)}, {metric}, {direction}",
+            }
+        return best
+
+    def _verdict(
+        self, names: tuple[str, ...], holds: bool, achieved: float | None, sentence: str, facts: dict[str, Any]
+    ) -> Verdict:
         return Verdict(
-            requirement=f"probabilistic {self.k}-anonymity{on}",
+            requirement=f"probabilistic {self.k}-anonymity" + (f", {quoted(names)} being known" if names else ""),
             holds=holds,
             required=self.k,
             achieved=achieved,
@@ -179,37 +208,55 @@ class ProbabilisticKAnonymity(PrivacyModel):
             facts=facts,
         )
 
-    def _unknown(self, sentence: str) -> Verdict:
-        return self._verdict(False, None, sentence, {})
+    def _unknown(self, names: tuple[str, ...], sentence: str) -> Verdict:
+        return self._verdict(names, False, None, sentence, {})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Proved:
-    """What the table and the partition show."""
+class _Dealing:
+    """How some columns were dealt out anew.
 
-    smallest: int | None
-    as_it_was: tuple[str, ...]
-    dealt_out: tuple[str, ...]
+    Parameters
+    ----------
+    smallest
+        Released records of the smallest group; 1 if some columns were not.
+    kept
+        Columns that were not, and tell records of one group apart.
+    """
+
+    smallest: int
+    kept: tuple[str, ...]
+
+    @property
+    def facts(self) -> dict[str, Any]:
+        return {"smallest group": self.smallest, "columns not dealt out anew": list(self.kept)}
 
 
-def _attackers(names: tuple[str, ...]) -> dict[str, RiskMeasure]:
-    """The attackers whose success is measured; the most successful one counts."""
-    attackers: dict[str, RiskMeasure] = {}
-    for metric in METRICS:
-        for direction in DIRECTIONS:
-            attackers[f"distance-based linkage, {metric}, {direction}"] = DistanceLinkage(
-                columns=names, metric=metric, direction=direction
-            )
-    attackers["probabilistic linkage"] = ProbabilisticLinkage(columns=names)
-    for known in _subsets(names):
-        for direction in DIRECTIONS:
-            label = f"distance-based linkage by {quoted(known)} alone, {direction}"
-            attackers[label] = DistanceLinkage(columns=known, direction=direction)
-    return attackers
+def _dealing(pair: TablePair, names: tuple[str, ...], dealt: Mapping[str, Partition]) -> _Dealing:
+    telling = [name for name in names if np.ptp(pair.released[name].codes()) > 0]
+    inside = {name: dealt[name] for name in telling if name in dealt and dealt[name].n_groups < len(pair.released)}
+    parts = list({id(part): part for part in inside.values()}.values())
+    groups = meet(parts) if parts else Partition(labels=np.zeros(len(pair.released), dtype=np.int32))
+    kept = tuple(name for name in telling if name not in inside and not _constant(pair, name, groups))
+    return _Dealing(smallest=1 if kept else groups.k, kept=kept)
+
+
+def _constant(pair: TablePair, name: str, groups: Partition) -> bool:
+    """Whether a column is constant in every group, in the original and in the release."""
+    tables: list[Records] = [pair.released]
+    if name in pair.before:
+        tables.append(pair.before.take(pair.pairing))
+    return all(meet([groups, Partition.of(table[name].codes())]).n_groups == groups.n_groups for table in tables)
+
+
+def _attackers(names: tuple[str, ...]) -> list[tuple[tuple[str, ...], Metric, Direction]]:
+    """By which columns, with which metric and in which direction intruders link."""
+    together: list[tuple[tuple[str, ...], Metric, Direction]] = [(names, m, d) for m in METRICS for d in DIRECTIONS]
+    return together + [(known, METRICS[0], direction) for known in _subsets(names) for direction in DIRECTIONS]
 
 
 def _subsets(names: tuple[str, ...]) -> list[tuple[str, ...]]:
-    """Sets of columns that an attacker may know or heed alone: each one, each pair, all but one.
+    """Sets of columns that an intruder may know or heed alone: each one, each pair, all but one.
 
     Columns that were changed little give people away though all columns together do not: the others only lead astray.
     """
@@ -217,45 +264,3 @@ def _subsets(names: tuple[str, ...]) -> list[tuple[str, ...]]:
     pairs = list(combinations(names, 2)) if len(names) <= MOST_PAIRED else []
     all_but_one = list(combinations(names, len(names) - 1))
     return [known for known in dict.fromkeys(single + pairs + all_but_one) if 0 < len(known) < len(names)]
-
-
-def _prove(original: Records, released: Records, place: Longs, labels: Longs, names: tuple[str, ...]) -> _Proved:
-    as_it_was, dealt_out = [], []
-    whole_groups = len(place) == len(original)
-    sizes = np.bincount(labels)
-    smallest = int(sizes[sizes > 0].min())
-    for name in names:
-        before, after = original[name].take(place), released[name]
-        if before.continuous != after.continuous or before.categories != after.categories:
-            continue
-        one, other = before.identity(), after.identity()
-        kept = np.array_equal(one, other) or (before.continuous and _nearest_is_own(before.values, after.values))
-        if kept:
-            if smallest == 1 or not _constant_in_groups(one, labels):
-                as_it_was.append(name)
-        elif whole_groups and np.array_equal(one[np.lexsort((one, labels))], other[np.lexsort((other, labels))]):
-            dealt_out.append(name)
-    return _Proved(smallest=smallest, as_it_was=tuple(as_it_was), dealt_out=tuple(dealt_out))
-
-
-def _nearest_is_own(before: Floats, after: Floats) -> bool:
-    """Whether every released value is nearer to its own original than to any other value of the column."""
-    if np.isnan(before).any() or np.isnan(after).any():
-        return False
-    values, own = np.unique(before, return_inverse=True)
-    far = np.concatenate([[-np.inf], values, [np.inf]])
-    apart = np.abs(after - before)
-    return bool(((apart < np.abs(after - far[own])) & (apart < np.abs(after - far[own + 2]))).all())
-
-
-def _constant_in_groups(values: Longs, labels: Longs) -> bool:
-    order = np.lexsort((values, labels))
-    same_group = labels[order][1:] == labels[order][:-1]
-    return bool((values[order][1:] == values[order][:-1])[same_group].all())
-
-
-def _labels(partition: Partition, place: Longs, n_original: int, n_released: int) -> Longs | None:
-    """The group of each released record; sizes count released records only."""
-    if len(partition) == n_original:
-        return partition.labels[place].astype(np.int64)
-    return partition.labels.astype(np.int64) if len(partition) == n_released else None

@@ -17,6 +17,11 @@ class Replacement(ABC):
     method_kind: ClassVar[str] = "replace"
     method_name: ClassVar[str]
 
+    @property
+    def exchangeable(self) -> bool:
+        """Whether columns are dealt out anew inside groups (see `Grouping`): what probabilistic k-anonymity needs."""
+        return False
+
     @abstractmethod
     def apply(
         self,

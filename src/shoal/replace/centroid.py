@@ -42,6 +42,10 @@ class Centroid(Replacement):
     ancestors: bool = True
     weighted: bool = False
 
+    @property
+    def exchangeable(self) -> bool:
+        return True
+
     def apply(
         self,
         records: Records,

@@ -63,6 +63,10 @@ class ClassConditional(Replacement):
     rare: Literal["report", "suppress"] = "report"
     rare_below: Annotated[int, Ge(1)] | None = None
 
+    @property
+    def exchangeable(self) -> bool:
+        return self.continuous.exchangeable
+
     def apply(
         self,
         records: Records,

@@ -31,6 +31,10 @@ class Normal(Synthesiser):
 
     exact: bool = True
 
+    @property
+    def exchangeable(self) -> bool:
+        return True
+
     def apply(
         self,
         records: Records,

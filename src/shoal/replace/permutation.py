@@ -28,6 +28,10 @@ class Permutation(Replacement):
 
     joint: bool = True
 
+    @property
+    def exchangeable(self) -> bool:
+        return True
+
     def apply(
         self,
         records: Records,
