@@ -21,7 +21,8 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from shoal.constraints.rules import TOLERANCE, Category, Clause, Linear, Member, Rule, View
-from shoal.data.records import Records, Variable
+from shoal.data.records import Records
+from shoal.data.variable import Variable
 from shoal.kernels.arrays import Bools, Floats
 
 ROUNDING = 1e-9
