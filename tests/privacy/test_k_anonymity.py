@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from shoal.data.microdata import Microdata
 from shoal.errors import DataError
+from shoal.judges.table_pair import TablePair
 from shoal.privacy.k_anonymity import KAnonymity
 
 
@@ -95,3 +96,54 @@ def test_cells_that_numbers_do_not_tell_apart_are_not_counted_as_equal(cells):
     assert KAnonymity(k=5).check(table).holds
     with pytest.raises(DataError, match=r"Column 'note' has (decimal numbers|times)"):
         KAnonymity(k=5, columns=("a", "note")).check(table)
+
+
+def naive_matching(rows: list[tuple[object, ...]], missing: str) -> list[int]:
+    """For each record those that it may stand for, by comparing all pairs of cells."""
+
+    def alike(own: object, other: object) -> bool:
+        if missing == "wildcard":
+            return own is None or other is None or own == other
+        if missing == "nothing":
+            return other is not None and (own is None or own == other)
+        return own == other
+
+    return [
+        sum(i == j or all(alike(a, b) for a, b in zip(row, other)) for j, other in enumerate(rows))
+        for i, row in enumerate(rows)
+    ]
+
+
+@given(
+    st.lists(
+        st.tuples(st.sampled_from(["x", "y", None]), st.sampled_from([1.0, 2.0, None]), st.sampled_from(["a", None])),
+        min_size=1,
+        max_size=25,
+    ),
+    st.sampled_from(["equal", "wildcard", "nothing"]),
+    st.integers(1, 4),
+)
+def test_every_reading_of_a_missing_cell_equals_comparing_all_pairs(
+    rows: list[tuple[object, ...]], missing: str, k: int
+) -> None:
+    keep = {"role": "quasi-identifier", "missing": "keep"}
+    types = {"u": pl.String, "v": pl.Float64, "w": pl.String}
+    frame = pl.DataFrame(rows, schema=types, orient="row")
+    roles = {"u": {**keep, "level": "nominal"}, "v": keep, "w": {**keep, "level": "nominal"}}
+    model = KAnonymity(k=k, missing=missing)
+    verdict = model.judge(TablePair.of(None, Microdata.of(frame, roles).encoded))
+    counts = naive_matching(rows, missing)
+    assert verdict.achieved == min(counts)
+    assert verdict.holds == (min(counts) >= k)
+    short = "records in classes too small" if missing == "equal" else "records below k"
+    assert verdict.details[short] == sum(count < k for count in counts)
+
+
+def test_the_readings_by_hand() -> None:
+    """Two a's and a record without a value: the blank may be an a for everybody, or for nobody but itself."""
+    frame = pl.DataFrame({"v": ["a", "a", None]})
+    table = Microdata.of(frame, {"v": {"role": "quasi-identifier", "missing": "keep", "level": "nominal"}})
+    found = {m: KAnonymity(k=2, missing=m).check(table).achieved for m in ("equal", "wildcard", "nothing")}
+    assert found == {"equal": 1, "wildcard": 3, "nothing": 2}
+    blank = Microdata.of(pl.DataFrame({"v": ["a", None]}), table.schema)
+    assert KAnonymity(k=2, missing="nothing").check(blank).achieved == 1  # a blank counts for no other

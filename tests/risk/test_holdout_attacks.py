@@ -1,11 +1,16 @@
 """Distance to the closest record and membership inference, against a holdout."""
 
+from pathlib import Path
+
 import numpy as np
 import pandas as pd
+import polars as pl
 import pytest
 
+import shoal
 from naive.linkage import nearest_distance
 from shoal.data.microdata import Microdata
+from shoal.errors import DataError
 from shoal.risk.closest_record import ClosestRecord
 from shoal.risk.membership_inference import MembershipInference, area_under_curve
 
@@ -89,3 +94,13 @@ def test_mixed_frames_whose_categories_differ(kind):
     holdout = Microdata.of(frame(80, ["u", "v", "w"]), roles).records
     original = Microdata.of(frame(80, ["u", "v"]), roles).records
     assert kind(holdout=holdout).measure(original, original).value > 0.9
+
+
+def test_a_measure_reads_no_file(tmp_path: Path) -> None:
+    frame = pl.DataFrame({"x": [1.0, 2.0, 3.0]})
+    path = tmp_path / "holdout.csv"
+    frame.write_csv(path)
+    for named in (path, str(path)):
+        with pytest.raises(DataError, match=r"must be a data frame or an array; got (str|\w*Path)\. Read a file with"):
+            shoal.ClosestRecord(holdout=named).measure(frame, frame)
+    assert shoal.ClosestRecord(holdout=shoal.read(path)).measure(frame, frame).value is not None
