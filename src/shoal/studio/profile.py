@@ -122,7 +122,7 @@ class Exposure:
 
 def _sizes(variables: Iterable[Variable]) -> Any:
     """Shape (n,); how many records agree with each one on all of the columns."""
-    return TablePair(original=None, released=Records.of(variables)).classes.of_record
+    return TablePair.of(None, Records.of(variables)).classes.of_record
 
 
 def rows(frame: pl.DataFrame, offset: int, by: str | None, *, descending: bool) -> dict[str, Any]:
