@@ -145,8 +145,16 @@ def _account(done: Outcome, evidence: Evidence, withheld: set[str], exact: tuple
         seed=done.entropy,
         about={key: public_rule(text, withheld) for key, text in plan.about.as_mapping().items()},
         exact=exact,
+        singled_out={name: count for name in released.names("other") if (count := _singled_out(released, name))},
         proved=bool(plan.requirements) or _bought_everywhere(done),
     )
+
+
+def _singled_out(released: Records, name: str) -> int:
+    """The records that whoever knows the column as well as the quasi-identifiers finds alone."""
+    keys = released.quasi_identifiers
+    together = released.classes([*keys, name]).of_record == 1
+    return int((together & (released.classes(keys).of_record > 1)).sum())
 
 
 def _bought_everywhere(done: Outcome) -> bool:

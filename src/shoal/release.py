@@ -69,6 +69,9 @@ class Account:
         Measures whose figures are published as they are.
     proved
         Whether anything protects the release: a requirement that was proved, or differential privacy on every column.
+    singled_out
+        For each released column with the role other, the records that are unique by it together with the
+        quasi-identifiers and not by these alone; private.
     before
         Measures of risk taken on the original as if it were released; private.
     """
@@ -87,6 +90,7 @@ class Account:
     about: Mapping[str, str] = field(default_factory=dict)
     exact: tuple[str, ...] = ()
     proved: bool = True
+    singled_out: Mapping[str, int] = field(default_factory=dict)
 
 
 class Publisher(Protocol):

@@ -11,7 +11,7 @@ from typing import Any
 
 import click
 
-from shoal.errors import printable
+from shoal.errors import plural, printable
 
 QUIET_SECONDS = 1.0
 """Work that takes longer shows its progress."""
@@ -94,6 +94,11 @@ class Terminal:
         )
         for line in release.evidence.lines():
             self.say(line)
+        for name, count in release.account.singled_out.items():
+            self.note(
+                f"Whoever knows '{name}' beside the quasi-identifiers finds {plural(count, 'record')} alone; "
+                f"if somebody may, give it the role quasi-identifier."
+            )
         proved = release.account.proved
         if not proved:
             self.note("UNPROVED: the plan requires nothing, so nothing protects this release.")

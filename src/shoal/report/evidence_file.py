@@ -155,6 +155,7 @@ Private = TypedDict(
     {
         "seed": str,
         "released unchanged": list[str],
+        "singled out": dict[str, int],
         "missing values": dict[str, str],
         "riskiest": list[Riskiest],
         "exploration": Exploration | None,
@@ -248,6 +249,7 @@ def private_evidence(release: Release, *, frontier: Mapping[str, Any] | None = N
         "private": {
             "seed": str(account.seed),
             "released unchanged": account.unchanged,
+            "singled out": dict(account.singled_out),
             "missing values": in_words(account.missing),
             "riskiest": [_riskiest(f, release) for f in release.evidence.findings if f.record_risk is not None],
             "exploration": None if frontier is None else _explored(frontier),
