@@ -70,7 +70,7 @@ class Figure(TypedDict):
     value: float | Bound | None
     original: float | Bound | None
     unit: str
-    limits: tuple[float, float | None]
+    limits: tuple[float | None, float | None]
     better: Literal["lower", "higher"]
     sentence: str
     reason: str
