@@ -18,6 +18,7 @@ from shoal.files.atomic import atomic_file
 from shoal.files.clock import NO_TIME, stop_clock
 from shoal.files.csv_text import doubts, escape_formulas, read_csv, write_csv
 from shoal.files.residue import refuse_residue
+from shoal.files.value_labels import labels_of_cells
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -189,26 +190,8 @@ def _read_statistical(path: Path, how: Reading) -> Table:
         frame=frame,
         described={"sav": "SPSS", "zsav": "SPSS", "por": "SPSS", "dta": "Stata"}.get(ending, "SAS"),
         labels={name: label for name, label in meta.column_names_to_labels.items() if label},
-        value_labels=_labels_of_cells(frame, meta.variable_value_labels),
+        value_labels=labels_of_cells(frame, meta.variable_value_labels),
     )
-
-
-def _labels_of_cells(frame: pl.DataFrame, value_labels: Mapping[str, Mapping[Any, str]]) -> dict[str, dict[Any, str]]:
-    """Value labels whose codes are of their column's type, as cells are: SPSS has 1.0 for a cell that is 1.
-
-    Labels of codes that the type cannot hold, of missing values among numbers for one, are left out.
-    """
-    kinds = {name: str if frame[name].dtype == pl.String else float for name in value_labels if name in frame.columns}
-    whole = {name for name in kinds if frame[name].dtype.is_integer()}
-    found: dict[str, dict[Any, str]] = {}
-    for name, kind in kinds.items():
-        codes = {code: label for code, label in value_labels[name].items() if isinstance(code, str) == (kind is str)}
-        found[name] = {
-            int(code) if name in whole else kind(code): label
-            for code, label in codes.items()
-            if name not in whole or float(code).is_integer()
-        }
-    return {name: labels for name, labels in found.items() if labels}
 
 
 def _series(name: str, cells: list[Any]) -> pl.Series:
@@ -323,7 +306,7 @@ def _write_statistical(table: Table, path: Path, guard: bool) -> None:
         columns[column.name] = pd.Series(column.to_list(), dtype=object) if plain else column.to_numpy()
     frame = pd.DataFrame(columns)
     labels = [table.labels.get(name, "") for name in frame.columns]
-    values = _labels_of_cells(table.frame, table.value_labels)
+    values = labels_of_cells(table.frame, table.value_labels)
     if ending == "dta":  # which labels whole numbers only
         values = {name: codes for name, codes in values.items() if all(isinstance(code, int) for code in codes)}
     try:
