@@ -20,6 +20,9 @@ Adult they take the loss at k = 5 from .0501 to .0494."""
 SMALL = 10_000_000
 """Nodes times combinations of a lattice up to which local recoding looks at the best node as well, half a second's."""
 
+MORE = (10, 25, 50)
+"""Per cent by which k is raised where annealing makes classes too small for what is required of the whole table."""
+
 WALK = 0.1
 """Share of the progress that the walk takes, where annealing follows."""
 
@@ -113,7 +116,6 @@ def local(
     Refused
         If more records than allowed find no class, or no k meets what is required of the whole table.
     """
-    seed = seed_of(rng)
     proposals = min(PROPOSALS * len(task), MOST_PROPOSALS) if effort is None else effort * len(task)
     most = room(limit, len(task))
 
@@ -125,33 +127,45 @@ def local(
         return Recoding(labels=found.labels, levels=task.levels_of(found.labels), facts={"nodes visited": found.nodes})
 
     k, start = _least_k(walked, required, breaks, len(task))
-    lost = int((start.labels < 0).sum())
-    if lost > most:
-        raise Refused(
-            f"generalise: {plural(lost, 'record')} of {len(task):,} share labels with too few others even at the "
-            f"greatest levels, and at most {limit:g} of the records may be suppressed. Lower k or relax the "
-            f"requirements, raise suppression, or allow greater levels."
-        )
+    _check_room(start, most, limit)
     if task.table.nodes * len(task.table.leaves) <= SMALL and (whole := _at_best_node(task, required, most, breaks)):
         start = min(start, whole, key=task.mean_loss)
     best = start
-    if proposals:
-        labels = anneal(
+
+    def annealed(k: int, labels: Ints | Longs, first: float, share: float) -> Recoding:
+        changed = anneal(
             task.table,
             k,
             required.check,
-            ints(start.labels),
+            ints(labels),
             suppressed=task.suppressed,
             most=most,
             proposals=proposals,
-            seed=seed,
-            progress=part_of(progress, WALK, 1 - WALK),
+            seed=seed_of(rng),
+            progress=part_of(progress, first, share),
         )
-        refined = Recoding(labels=labels, levels=task.levels_of(labels), facts=start.facts)
-        best = refined if breaks(refined) is None else start
+        return Recoding(labels=changed, levels=task.levels_of(changed), facts=start.facts)
+
+    sizes = [k, *((k + max(k * more // 100, 1)) for more in MORE)] if required.of_table else [k]
+    for number, size in enumerate(sizes if proposals else ()):
+        first, share = WALK + (1 - WALK) * number / len(sizes), (1 - WALK) / len(sizes)
+        refined = annealed(size, (start if size == k else walked(size)).labels, first, share)
+        if dropped(refined).n <= most and breaks(refined) is None:
+            best = min(best, refined, key=task.mean_loss)
+            break
     searched = Parameters({"nodes": task.table.nodes, "most nodes": most_nodes, "changes proposed": proposals})
-    classed = {} if k == required.k else {"k of the classes": k}
-    return Recoding(labels=best.labels, levels=best.levels, facts={"search": searched, **best.facts, **classed})
+    facts = {"search": searched, **best.facts, **({} if k == required.k else {"k of the classes": k})}
+    return Recoding(labels=best.labels, levels=best.levels, facts=facts)
+
+
+def _check_room(start: Recoding, most: int, limit: float) -> None:
+    lost = dropped(start).n
+    if lost > most:
+        raise Refused(
+            f"generalise: {plural(lost, 'record')} of {len(start.labels):,} share labels with too few others even at "
+            f"the greatest levels, and at most {limit:g} of the records may be suppressed. Lower k or relax the "
+            f"requirements, raise suppression, or allow greater levels."
+        )
 
 
 def _at_best_node(task: Task, required: Requirements, most: int, breaks: Breaks) -> Recoding | None:

@@ -1,0 +1,60 @@
+"""Limits on the risk of re-identification over the whole table."""
+
+from typing import Annotated, ClassVar
+
+import numpy as np
+from annotated_types import Ge, Gt, Le
+
+from shoal.facts import of_release
+from shoal.judges.evidence import Verdict
+from shoal.judges.table_pair import TablePair
+from shoal.methods import method
+from shoal.parameters import Setting
+from shoal.privacy.base import PrivacyModel
+
+
+@method(
+    "average-risk",
+    title="Average risk of re-identification",
+    source="El Emam & Arbuckle (2013)",
+    example={"average": 0.5},
+)
+class AverageRisk(PrivacyModel):
+    """Someone who knows that a person is in the table finds the right record rarely enough on average.
+
+    A record of a class of c has the risk 1 / c, so the average over the records is the number of classes over the
+    number of records. Besides, no record, or no more than a share of them, may have a risk above a threshold.
+
+    Parameters
+    ----------
+    average
+        Largest average risk.
+    highest
+        Threshold of a record's risk.
+    above
+        Largest share of records whose risk lies above the threshold.
+    """
+
+    monotone: ClassVar[bool] = True
+
+    average: Annotated[float, Gt(0), Le(1), Setting()]
+    highest: Annotated[float, Gt(0), Le(1), Setting()] = 1.0
+    above: Annotated[float, Ge(0), Le(1), Setting()] = 0.0
+
+    def judge(self, pair: TablePair) -> Verdict:
+        sizes = pair.classes.sizes
+        records = int(sizes.sum())
+        average = len(sizes) / records if records else 0.0
+        risky = int(sizes[self.highest * sizes * (1 + 1e-12) < 1].sum())
+        holds = average <= self.average * (1 + 1e-12) and risky <= self.above * records * (1 + 1e-12)
+        return Verdict(
+            requirement=f"average risk {self.average:g}"
+            + (f", at most {100 * self.above:g} % above {self.highest:g}" if self.highest < 1 else ""),
+            holds=holds,
+            required=self.average,
+            achieved=average,
+            sentence=f"The average risk of a record is {average:.4g}, where {self.average:g} is allowed; "
+            f"{risky:,} of {records:,} records have a risk above {self.highest:g}.",
+            facts=of_release({"highest risk": float(1 / np.min(sizes)) if records else 0.0, "records above": risky}),
+            influence=0,
+        )

@@ -1,0 +1,31 @@
+import numpy as np
+import pandas as pd
+
+import shoal
+
+TABLE = pd.DataFrame({"town": list("aaaabbbc")})  # classes of 4, 3 and 1
+
+
+def test_by_hand():
+    """Three classes of eight records: 3/8. Risks above 1/3: the single record; above 0.3: it and the class of three."""
+    assert shoal.AverageRisk(average=0.375).check(TABLE).holds
+    verdict = shoal.AverageRisk(average=0.37).check(TABLE)
+    assert not verdict.holds and verdict.achieved == 3 / 8
+    assert shoal.AverageRisk(average=1, highest=1 / 3, above=1 / 8).check(TABLE).holds
+    assert not shoal.AverageRisk(average=1, highest=1 / 3, above=0.12).check(TABLE).holds
+    assert not shoal.AverageRisk(average=1, highest=0.3, above=1 / 8).check(TABLE).holds
+
+
+def test_generalisation_keeps_it_on_the_whole_table():
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame({name: rng.integers(0, 16, 200).astype(str) for name in ("x", "y", "z")})
+    widths = shoal.Hierarchy.from_order(range(16), [2, 4, 8])
+    spec = {name: {"role": "quasi-identifier", "level": "nominal", "hierarchy": widths} for name in frame}
+    table = shoal.Microdata.of(frame, spec)
+    model = shoal.AverageRisk(average=0.08, highest=0.25, above=0.05)
+    for recoding in ("full-domain", "local"):
+        mask = shoal.Generalise(k=1, recoding=recoding, requirements=[model])
+        change = mask.apply(table.records, list(frame), np.random.default_rng(0))
+        assert model.check(change.records).holds
+    free = shoal.Generalise(k=1, recoding="local").apply(table.records, list(frame), np.random.default_rng(0))
+    assert not model.check(free.records).holds
