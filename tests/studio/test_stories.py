@@ -221,6 +221,21 @@ def test_forms_and_text_are_one(browser: Any, tmp_path: Path) -> None:
         page.wait_for_selector("h3:has-text('SUDA')", state="detached")
 
 
+def test_a_plan_is_saved_and_opened_again(browser: Any, tmp_path: Path) -> None:
+    with running(tmp_path) as studio, visit(browser, studio) as page:
+        page.click("text=Use the example")
+        page.wait_for_selector(".exposure .big")
+        with page.expect_download() as saved:
+            page.click("text=Save this plan")
+        saved.value.save_as(tmp_path / "plan.yaml")
+        plan = (tmp_path / "plan.yaml").read_text()
+        (tmp_path / "plan.yaml").write_text(plan.replace("k: 5", "k: 7"))
+        page.set_input_files(".plan input[type=file]", tmp_path / "plan.yaml")
+        page.wait_for_selector(".top >> text=open plan.yaml")
+        go(page, "Steps")
+        assert page.locator("section:has(> h2:text-is('Steps')) .card input").first.input_value() == "7"
+
+
 def test_many_columns_are_changed_at_once(browser: Any, tmp_path: Path) -> None:
     """Peers: columns are edited one by one. One undo takes all of it back."""
     with running(tmp_path) as studio, visit(browser, studio) as page:

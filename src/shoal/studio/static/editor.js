@@ -8,7 +8,7 @@ import { EditorView, drawSelection, keymap, lineNumbers } from './vendor/codemir
 import { classHighlighter } from './vendor/lezer-highlight.js';
 import { useEffect, useRef } from './vendor/preact-hooks.js';
 import { html } from './parts.js';
-import { act, isSending, useStore } from './state.js';
+import { act, isSending, save, useStore } from './state.js';
 
 const PAUSE = 450; // milliseconds without a key, after which what was typed is sent
 const fromServer = Annotation.define();
@@ -66,6 +66,11 @@ export function Editor() {
     });
     view.current.dispatch(setDiagnostics(view.current.state, marks));
   });
+  const opened = async (event) => {
+    const [file] = event.target.files;
+    if (file) await act('edit', { text: await file.text(), note: `open ${file.name}` });
+    event.target.value = '';
+  };
   const go = (line) => {
     const { doc } = view.current.state;
     view.current.dispatch({ selection: { anchor: doc.line(Math.min(line, doc.lines)).from }, scrollIntoView: true });
@@ -74,6 +79,8 @@ export function Editor() {
   return html`<section class="plan" aria-label="The plan">
     <h2>The plan <span class="hint">${state.mistakes.length ? '' : 'no mistakes'}</span></h2>
     <p class="hint">Forms change this text, and this text changes forms. It is what runs.</p>
+    <p class="buttons"><button onClick=${() => save('plan.yaml', state.text)}>Save this plan</button>
+      <label class="file">Open a plan <input type="file" accept=".yaml,.yml" onChange=${opened} /></label></p>
     <div class="editor" ref=${place}></div>
     ${state.mistakes.length > 0 && html`<div role="status"><h3>What is wrong</h3><ul class="mistakes">
       ${state.mistakes.map((m) => html`<li>${m.line && html`<button class="plain" onClick=${() => go(m.line)}>line ${m.line}</button> `}${m.sentence}</li>`)}</ul></div>`}
