@@ -221,6 +221,20 @@ def test_forms_and_text_are_one(browser: Any, tmp_path: Path) -> None:
         page.wait_for_selector("h3:has-text('SUDA')", state="detached")
 
 
+def test_a_file_is_dropped_with_how_it_is_written(browser: Any, tmp_path: Path) -> None:
+    """Semicolons and decimal commas; the file is never written to the disk by the studio."""
+    text = "alter;einkommen\n" + "".join(f"{20 + i % 40};{i},5\n" for i in range(60))
+    with running(tmp_path) as studio, visit(browser, studio) as page:
+        page.click("text=If the file is read wrongly")
+        page.fill("#how-delimiter", ";")
+        page.fill("#how-decimal", ",")
+        given = {"name": "leute.csv", "mimeType": "text/csv", "buffer": text.encode()}
+        page.set_input_files(".drop input", given)
+        page.wait_for_selector(".column >> text=einkommen")
+        assert "Float64" in page.inner_text(".columns-list")
+        page.wait_for_selector(".top >> text=leute.csv")
+
+
 def test_a_plan_is_saved_and_opened_again(browser: Any, tmp_path: Path) -> None:
     with running(tmp_path) as studio, visit(browser, studio) as page:
         page.click("text=Use the example")

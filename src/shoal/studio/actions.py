@@ -7,6 +7,7 @@ the text say on which edition of it they were decided, so that two tabs never ov
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import asdict
+from inspect import signature
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,7 @@ from shoal.plan.lines import parse_yaml, plain
 from shoal.studio.holders import Keeper, Runner
 from shoal.studio.plans import Reading, names_in, put, reading, swapped
 from shoal.studio.session import Session
-from shoal.studio.worker import Worker, WorkerGone
+from shoal.studio.worker import Worker, WorkerGone, place_of_error
 
 EXAMPLE_ROWS = 1000
 
@@ -64,9 +65,10 @@ class Studio:
         if edition != self.session.edition and name in CHANGING:
             raise OldEdition("The plan was changed in another tab meanwhile; look at it, and do this again.")
         try:
-            await method(**given)
+            arguments = signature(method).bind(**given)
         except TypeError:
             raise InputError("The action lacks what it needs. Reload the page.") from None
+        await method(*arguments.args, **arguments.kwargs)
 
     # The text
 
@@ -104,14 +106,14 @@ class Studio:
     # The table
 
     async def do_open(self, path: str, how: Mapping[str, Any] | None = None) -> None:
-        self._begin("open", "reading the file", self._opened("open", Path(path).parent, path=path, how=how or {}))
+        self._begin("open", "reading the file", self._opened("open", Path(path).parent, path=path, how=_reading(how)))
 
     async def do_example(self) -> None:
         self._begin("open", "making the example", self._opened("open_example", Path(), n=EXAMPLE_ROWS))
 
-    async def take_file(self, name: str, content: bytes) -> None:
+    async def take_file(self, name: str, content: bytes, how: Mapping[str, Any]) -> None:
         """A file that was dropped on the page."""
-        opened = self._opened("take_file", Path(), content=content, name=name, how={})
+        opened = self._opened("take_file", Path(), content=content, name=name, how=_reading(how))
         self._begin("open", "reading the file", opened)
 
     async def _opened(self, what: str, folder: Path, **given: Any) -> None:
@@ -207,6 +209,8 @@ class Studio:
             await self._revive()
         except ShoalError as error:
             self.session = self.session.ended("error", str(error))
+        except Exception:  # noqa: BLE001 - its message could show cells, and work must be seen to end
+            self.session = self.session.ended("error", f"{place_of_error()}. This is a mistake of shoal; report it.")
 
     async def _revive(self) -> None:
         """Have both processes again; what a process held is held again only if the keeper still lives."""
@@ -285,6 +289,11 @@ class Studio:
             plan=one.text.replace("\\", "\\\\").replace('"""', '\\"\\"\\"'),
             seed=seed,
         )
+
+
+def _reading(how: Mapping[str, Any] | None) -> dict[str, str]:
+    """How a file is written, as far as it was said."""
+    return {key: str(how[key]) for key in ("delimiter", "decimal", "encoding", "sheet") if how and how.get(key)}
 
 
 CHANGING = ("edit", "put", "swap", "undo", "redo", "go")

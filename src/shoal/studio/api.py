@@ -176,7 +176,11 @@ class Questions:
 
     async def upload(self, request: Request) -> Any:
         name = unquote(request.headers.get("x-file-name", "table.csv"))
-        await self.studio.take_file(name, await body_of(request, LARGEST_FILE))
+        try:
+            how = json.loads(unquote(request.headers.get("x-reading", "{}")))
+        except ValueError:
+            raise HTTPException(400, "How the file is written is no JSON.") from None
+        await self.studio.take_file(name, await body_of(request, LARGEST_FILE), how if isinstance(how, dict) else {})
         return self.studio.state()
 
 

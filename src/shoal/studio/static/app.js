@@ -22,24 +22,34 @@ const SCREENS = [
   ['export', 'Export', Export],
 ];
 
+const WRITTEN = [
+  ['delimiter', 'Separator', 'of a text file; found out where it is left empty'],
+  ['decimal', 'Decimal mark', 'of a text file; a point where it is left empty'],
+  ['encoding', 'Encoding', 'of a text file, as in latin-1; found out where it is left empty'],
+  ['sheet', 'Sheet', 'of an Excel file; the first where it is left empty'],
+];
+
 function Open() {
   const { state } = useStore();
   const [path, set] = useState('');
   const [over, drag] = useState(false);
+  const [how, write] = useState({});
   const id = useId('path');
   const drop = (e) => {
     e.preventDefault();
     drag(false);
-    if (e.dataTransfer.files[0]) upload(e.dataTransfer.files[0]);
+    if (e.dataTransfer.files[0]) upload(e.dataTransfer.files[0], how);
   };
   const busy = state.job !== null;
   return html`<main class="opening" id="screen"><h1>Open a table</h1>
     <p class="lead">A table of people, one row each, that you want to give to others. It stays on this machine: the studio uses no network.</p>
     <div class=${`drop ${over ? 'over' : ''}`} onDragOver=${(e) => { e.preventDefault(); drag(true); }} onDragLeave=${() => drag(false)} onDrop=${drop}>
-      <p>Drop a file here, or <label class="file">choose one <input type="file" onChange=${(e) => e.target.files[0] && upload(e.target.files[0])} /></label></p>
+      <p>Drop a file here, or <label class="file">choose one <input type="file" onChange=${(e) => e.target.files[0] && upload(e.target.files[0], how)} /></label></p>
       <p class="hint">CSV, Excel, Parquet, SPSS, Stata or SAS; labels come along.</p></div>
-    <form class="field" onSubmit=${(e) => { e.preventDefault(); if (path && !busy) act('open', { path }); }}><label for=${id}>Or its path on this machine</label>
+    <form class="field" onSubmit=${(e) => { e.preventDefault(); if (path && !busy) act('open', { path, how }); }}><label for=${id}>Or its path on this machine</label>
       <div class="row"><input id=${id} value=${path} onInput=${(e) => set(e.target.value)} /><button class="strong">Open</button></div></form>
+    <details class="how"><summary>If the file is read wrongly</summary><div class="fields">${WRITTEN.map(([name, label, hint]) => html`<div class="field"><label for=${`how-${name}`}>${label}</label>
+      <input id=${`how-${name}`} value=${how[name] ?? ''} onInput=${(e) => write({ ...how, [name]: e.target.value })} /><p class="hint">${hint}</p></div>`)}</div></details>
     <p>No table at hand? <button onClick=${() => !busy && act('example')}>Use the example</button> <span class="hint">an invented hospital of 1,000 discharges</span></p>
     ${busy && html`<p role="status">${state.job.stage} …</p>`}</main>`;
 }

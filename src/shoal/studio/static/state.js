@@ -90,10 +90,10 @@ export const isSending = () => sending > 0;
 export const put = (place, value, note) => act('put', { changes: [{ place, value }], note });
 export const putAll = (changes, note) => act('put', { changes, note });
 
-export async function upload(file) {
+export async function upload(file, how = {}) {
   store.said = '';
   try {
-    await take(await ask('upload', file, { 'x-file-name': encodeURIComponent(file.name) }));
+    await take(await ask('upload', file, { 'x-file-name': encodeURIComponent(file.name), 'x-reading': encodeURIComponent(JSON.stringify(how)) }));
   } catch (refusal) {
     store.said = refusal.message;
     tell();
