@@ -105,12 +105,13 @@ class Keeper:
         return self._releases[number]
 
     def export(self, run: int, directory: str, overwrite: bool, report: Report) -> str:
-        """Write both folders of a release, proved again on the file as written."""
+        """Write both folders of a release, proved again on the file as written; the place as it was named."""
         target = Path(directory).expanduser()
         check_writable(target)
         check_free(target, overwrite=overwrite)
         report("writing, and proving the file again", 0.5)
-        return str(shoal.publish(self.release(run), target, overwrite=overwrite, labels=self.table).absolute())
+        shoal.publish(self.release(run), target, overwrite=overwrite, labels=self.table)
+        return directory
 
     def report_page(self, run: int, private: bool) -> str:
         """The report of a release as a page."""
