@@ -7,6 +7,7 @@ from functools import cached_property, partial
 import numpy as np
 
 from shoal.constraints.deduction import deduced
+from shoal.constraints.precision import advice_on_digits
 from shoal.constraints.projection import System, nearest
 from shoal.constraints.repair import Table, repaired, table_of
 from shoal.constraints.rounding import Lattice, decimals_needed, decimals_of, rounded, to_decimals
@@ -182,7 +183,7 @@ class Constraints:
             count = int(broken.sum())
             sentence = f"{plural(count, 'record')} {'breaks' if count == 1 else 'break'} the rule {text!r}."
             if count and not judged.violations(records, max(tolerance, SINGLE))[text].any():
-                sentence += _advice_on_digits(records, judged._columns_of(text))
+                sentence += advice_on_digits(records, judged._columns_of(text))
             verdicts.append(
                 answer(
                     requirement=text,
@@ -385,19 +386,3 @@ class Constraints:
                 (equal if literal.relation == "==" else at_most).append(row)
         e, g = (floats(np.array(rows)).reshape(-1, len(names) + 1) for rows in (equal, at_most))
         return System(e[:, :-1], e[:, -1], g[:, :-1], g[:, -1])
-
-
-def _advice_on_digits(records: Records, names: Sequence[str]) -> str:
-    """What to do where a rule fails by less than single precision can tell; nothing if no column is that short."""
-    short = [name for name in names if records[name].continuous and _is_single(records[name].values)]
-    if not short:
-        return ""
-    return f" But for the digits that float32 lacks it would hold; make {quoted(short)} float64."
-
-
-def _is_single(values: Floats) -> bool:
-    """Whether every value is one of single precision, and not all are whole numbers, which sums keep exactly."""
-    known = values[~np.isnan(values)]
-    with np.errstate(over="ignore"):
-        single = known.astype(np.float32).astype(np.float64)
-    return bool((single == known).all() and (known != np.rint(known)).any())
