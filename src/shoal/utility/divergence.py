@@ -4,7 +4,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from shoal.errors import NoFigure
+from shoal.errors import NoFigure, plural
 from shoal.judges.base import Need
 from shoal.judges.evidence import Finding
 from shoal.judges.table_pair import TablePair
@@ -53,8 +53,12 @@ class Divergence(UtilityMeasure):
                 inside &= column.covers[column.after[one]][:, column.before[part]].T
             expected[low : low + step] = inside @ density
         share = sizes / len(pair.before)
-        with np.errstate(divide="ignore"):
-            value = float((share * (np.log(share) - np.log(expected))).sum())
+        if uncovered := int((expected == 0).sum()):
+            raise NoFigure(
+                f"The release has no label that covers {plural(uncovered, 'row')} of the table, so the divergence "
+                f"has no bound."
+            )
+        value = float((share * (np.log(share) - np.log(expected))).sum())
         return self.finding(
             value,
             f"The labels are {value:.4g} nats away from the table, over {len(names)} columns.",
