@@ -40,7 +40,8 @@ def test_a_type_checker_sees_the_parameters_of_methods(tmp_path: Path) -> None:
     program = tmp_path / "program.py"
     program.write_text(RIGHT + "\n".join(WRONG))
     options = ["--strict", "--follow-imports=silent", "--config-file=", f"--cache-dir={tmp_path}", "--no-pretty"]
-    environment = {**os.environ, "MYPYPATH": str(Path(shoal.__file__).parents[1])}
+    home = Path(shoal.__file__).parents[1]
+    environment = dict(os.environ) if home.name == "site-packages" else {**os.environ, "MYPYPATH": str(home)}
     done = subprocess.run(
         [sys.executable, "-m", "mypy", *options, str(program)], capture_output=True, text=True, env=environment
     )

@@ -97,7 +97,7 @@ PARAMETERS: dict[str, dict[str, Any]] = {
     "staircase": {"bounds": RANGES},
 }
 
-CATEGORICAL = {"latent-class", "class-conditional", "pram", "pseudonymise", "generalise"}
+CATEGORICAL = {"latent-class", "class-conditional", "pram", "pseudonymise", "generalise", "suppress-records"}
 """Methods for categories: they work on ward and sex."""
 
 BANDS = {"recode"}

@@ -266,7 +266,7 @@ def test_a_column_described_wrongly_is_a_schema_error():
     with pytest.raises(SchemaError) as caught:
         Microdata.of(table, {"age": {"role": "quasi", "levels": "ordinal"}, "pay": "confidential"})
     message = str(caught.value)
-    assert message.startswith("Column 'age': Unknown role 'quasi'. Known: ")
+    assert message.startswith("Column 'age': Unknown role 'quasi'; did you mean 'quasi-identifier'? Known: ")
     assert "Column 'age': Unknown key 'levels'; did you mean 'level'?" in message
     with pytest.raises(SchemaError, match=r"^At most one column may have the role 'weight'; got 'age', 'pay'\.$"):
         Microdata.of(table, {"age": "weight", "pay": "weight"})
