@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV   ?= .venv
 BIN    := $(VENV)/bin
 
-.PHONY: demo studio test check format test-matrix native sanitize clean docs
+.PHONY: demo studio test examples check format test-matrix native sanitize clean docs
 
 demo: $(VENV)/runs
 	$(BIN)/shoal demo --out demo
@@ -14,6 +14,10 @@ studio: $(VENV)/runs
 
 test: $(VENV)/tests
 	OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist loadfile
+
+# New examples of a few properties, under a minute; prints the seed by which they come again.
+examples: $(VENV)/tests
+	$(BIN)/python tests/matrix.py examples
 
 # All that is not a test of behaviour: format, lint, types, layers, documentation, sanitizers.
 check: $(VENV)/checks

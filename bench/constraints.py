@@ -105,10 +105,10 @@ def main() -> None:
     for kind in ("partition", "replace", "mask"):
         for entry in registered(kind):
             try:
-                told = row(data, entry)
+                line = row(data, entry)
             except (InputError, Refused) as refusal:
-                told = f"not for these columns: {str(refusal)[:90]}"
-            print(f"{kind:10s} {entry.name:38s} {told}", flush=True)
+                line = f"not for these columns: {str(refusal)[:90]}"
+            print(f"{kind:10s} {entry.name:38s} {line}", flush=True)
 
 
 if __name__ == "__main__":

@@ -56,15 +56,15 @@ def estimates(records: Records) -> tuple[np.ndarray, np.ndarray]:
 def coverage(method: object, samples: int, copies: int) -> np.ndarray:
     """Shape (3,); share of the samples whose combined interval holds the truth."""
     truth = np.array([MEAN, SLOPE, 0.5])
-    held = np.zeros(3)
+    covered = np.zeros(3)
     for number in range(samples):
         rng = np.random.default_rng(number)
         records = sample(rng)
         whole = Partition(labels=np.zeros(len(records), dtype=np.int32))
         made = [method.apply(records, ("y", "z"), whole, rng).records for _ in range(copies)]
-        found = shoal.combine_tables(made, estimates)
-        held += (found.low <= truth) & (truth <= found.high)
-    return held / samples
+        combined = shoal.combine_tables(made, estimates)
+        covered += (combined.low <= truth) & (truth <= combined.high)
+    return covered / samples
 
 
 def main() -> None:
@@ -74,8 +74,8 @@ def main() -> None:
     arguments = parser.parse_args()
     print(f"{'':24s}" + "".join(f"{name:>18s}" for name in NAMES))
     for name, method in SYNTHESISERS.items():
-        found = coverage(method, arguments.samples, arguments.copies)
-        print(f"{name:24s}" + "".join(f"{100 * share:16.1f} %" for share in found), flush=True)
+        shares = coverage(method, arguments.samples, arguments.copies)
+        print(f"{name:24s}" + "".join(f"{100 * share:16.1f} %" for share in shares), flush=True)
 
 
 if __name__ == "__main__":

@@ -117,7 +117,7 @@ def suppress() -> None:
             )
         )
         theirs, (_, cells) = timed(lambda codes=codes: naive_suppress(codes, 3))
-        (note,), ours_cells = change.facts["searches"].values(), change.facts["cells suppressed"]
+        (note,), ours_cells = change.details["searches"].values(), change.details["cells suppressed"]
         classes = len(distinct_rows(codes)[0])
         line(
             name,
@@ -137,10 +137,10 @@ def wildcards() -> None:
     codes[np.random.default_rng(1).random(codes.shape) < 0.05] = -1
     for n in (10_000, 1_000_000):
         records = records_of(codes[:n])
-        ours, found = timed(lambda records=records: records.matching(records.names(), "wildcard"))
+        ours, matching = timed(lambda records=records: records.matching(records.names(), "wildcard"))
         if n == 10_000:
             theirs, expected = timed(lambda: naive_counts(codes[:10_000]))
-            if not np.array_equal(found, expected):
+            if not np.array_equal(matching, expected):
                 raise SystemExit("the counts differ")
             line("wildcard counts, 10 000 x 6", ours, "NumPy, pairs", theirs)
         else:
@@ -176,7 +176,7 @@ def generalise() -> None:
         ours, change = timed(
             lambda method=method: method.apply(records, records.quasi_identifiers, np.random.default_rng(0))
         )
-        facts = change.facts
+        facts = change.details
         one, _ = timed(lambda: records.classes(records.names()))
         line(
             f"generalise, Adult-like, {recoding}",

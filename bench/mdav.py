@@ -89,7 +89,7 @@ def blocks(sizes: list[str], k: int) -> None:
             seconds = middle - start, time.process_time() - middle
             print(
                 f"{n:>9} {d:>7} {k:>4} {'lognormal' if skewed else 'normal':>9} | {seconds[0]:>8.1f} "
-                f"{seconds[1]:>11.1f} {seconds[0] / seconds[1]:>6.1f} | {part.facts['blocks']:>6} "
+                f"{seconds[1]:>11.1f} {seconds[0] / seconds[1]:>6.1f} | {part.details['blocks']:>6} "
                 f"{part.sse(z) / exact.sse(z) - 1:>14.1%}",
                 flush=True,
             )

@@ -69,17 +69,17 @@ def cases(name: str) -> list[tuple[str, Records]]:
         table = table.with_columns(
             pl.col(c).cast(pl.String) for c in table.columns if table[c].n_unique() <= MOST_CODES and c not in columns
         )
-    found = [
+    settings = [
         (" and ".join(chosen), as_records(table, list(chosen)))
         for chosen in ((columns[0],), (columns[1],), tuple(columns))
     ]
     if name == "census":
         small = table.select(["TAXINC", "POTHVAL", *columns])
-        found += [
+        settings += [
             (f"{' and '.join(c)}, two quasi-identifiers", as_records(small.select(["TAXINC", "POTHVAL", *c]), list(c)))
             for c in ((columns[0],), (columns[1],), tuple(columns))
         ]
-    return found
+    return settings
 
 
 def main() -> None:
@@ -97,7 +97,7 @@ def main() -> None:
                 method = shoal.TClosenessRefined(k=k, t=t, moves=min(arguments.moves * len(records), 20_000_000))
                 part = method.partition(records, seed=1)
                 seconds = time.process_time() - begun
-                assert part.k >= k and part.facts["t"] <= t
+                assert part.k >= k and part.details["t"] <= t
                 before, after = first.information_loss(x), part.information_loss(x)
                 gain = gains[name, what, k, t] = 1 - after / before if before else 0.0
                 print(

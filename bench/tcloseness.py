@@ -47,7 +47,7 @@ def main(n: int) -> None:
         f"{part.information_loss(x):.2f} % (MDAV, not t-close, {plain.information_loss(x):.2f} %); "
         f"peak memory {peak():.2f} GiB ({empty:.2f} before)"
     )
-    print(f"  {'':24s} {dict(part.facts)}")
+    print(f"  {'':24s} {part.details}")
     records = Centroid().apply(records, records.quasi_identifiers, part, np.random.default_rng(1)).records
     models = {
         "k-anonymity": shoal.KAnonymity(k=10),

@@ -1,15 +1,24 @@
 """Write the reference pages that follow from the code: `python docs/generate.py`."""
 
+import re
 import textwrap
+from collections.abc import Iterator
 from dataclasses import MISSING
-from inspect import getdoc
+from functools import partial
+from inspect import cleandoc, getdoc
 from pathlib import Path
+from typing import Any, get_type_hints
 
 import click
+from pydantic import BaseModel
+from pydantic.fields import FieldInfo
 
 import shoal
 from shoal.cli import cli
-from shoal.methods import Entry, registered
+from shoal.data.schema import Column
+from shoal.methods import KIND_NAMES, SCALE_NAMES, Entry, docstring_sections, registered
+from shoal.plan import Plan
+from shoal.plan.sections import About, EditRules, Output
 
 REFERENCE = Path(__file__).parent / "reference"
 KINDS = {
@@ -37,28 +46,194 @@ def _method(entry: Entry) -> str:
     return f"\n### {entry.name}\n\n{entry.title}. `shoal.{entry.cls.__name__}({shown})`.{source}\n\n{body}\n"
 
 
+def scaling_page() -> str:
+    parts = [
+        "# Methods and tables larger than memory\n",
+        "How each method works on a table that does not fit into memory ([how to](../howto/large-tables.md)). A plan "
+        "that needs the whole table at once is refused before a record is read, naming the step.\n",
+    ]
+    for scales, meaning in SCALE_NAMES.items():
+        parts.append(f"\n## {meaning[0].upper()}{meaning[1:]}\n\n| kind | methods |\n| --- | --- |")
+        for kind, name in KIND_NAMES.items():
+            if methods := [f"`{entry.name}`" for entry in registered(kind) if entry.cls.scales == scales]:
+                parts.append(f"| {name} | {', '.join(methods)} |")
+    return "\n".join(parts) + "\n"
+
+
 def _short(default: object) -> str:
     name = getattr(default, "method_name", None)
     return f"{{method: {name}, ...}}" if name else repr(default)
 
 
-def commands_page() -> str:
-    parts = [
-        "# Commands\n",
-        "Exit statuses: 0 done, 1 unexpected error, 2 wrong use or bad input, 3 a requirement is not met, "
-        "130 interrupted.\n",
+def plan_page() -> str:
+    """The page of the plan, its tables (between `<!-- keys: NAME -->` and `<!-- end -->`) written from the model."""
+    page = (REFERENCE / "plan.md").read_text(encoding="utf-8")
+    tables = {"Plan": _sections_of_a_plan, **{model.__name__: partial(_keys, model) for model in MODELS}}
+    return re.sub(
+        r"(<!-- keys: (\w+) -->\n).*?(<!-- end -->)",
+        lambda match: f"{match[1]}\n{tables[match[2]]()}\n\n{match[3]}",
+        page,
+        flags=re.S,
+    )
+
+
+MODELS: tuple[type[BaseModel], ...] = (Column, About, EditRules, Output)
+
+
+def _meanings(cls: type) -> dict[str, str]:
+    """What the docstring says of each parameter, in one line."""
+    return {
+        name: " ".join(meaning.split())
+        for names, meaning in docstring_sections(cls.__doc__)[1].items()
+        for name in names.split(", ")
+    }
+
+
+def _sections_of_a_plan() -> str:
+    said, hints = _meanings(Plan), get_type_hints(Plan, include_extras=True)
+    rows = []
+    for name, meaning in said.items():
+        key = next((m.alias for m in getattr(hints[name], "__metadata__", ()) if getattr(m, "alias", None)), name)
+        if key in Plan.json_schema()["properties"]:
+            rows.append(f"| `{key}` | {meaning} |")
+    return "\n".join(["| section | says |", "| --- | --- |", *rows])
+
+
+def _keys(model: type[BaseModel]) -> str:
+    """A table of the keys of a section: what may stand there, and what is meant where it is left out."""
+    properties, said = model.model_json_schema()["properties"], _meanings(model)
+    rows = [
+        f"| `{key}` | {_values(properties[key])} | {_default(field)} | {said[key]} |"
+        for key, field in model.model_fields.items()
     ]
-    context = click.Context(
-        cli,
-        info_name="shoal",
+    return "\n".join(["| key | values | default | says |", "| --- | --- | --- | --- |", *rows])
+
+
+WORDS = {
+    "string": "text",
+    "integer": "a whole number",
+    "number": "a number",
+    "boolean": "true, false",
+    "array": "a list",
+    "object": "a mapping",
+}
+LIMITS = {"minimum": "from", "exclusiveMinimum": "over", "maximum": "to"}
+"""What types and limits of the JSON schema are in the words of the page."""
+
+
+def _values(schema: dict[str, Any]) -> str:
+    """What may stand under a key of a plan file, in few words."""
+    kinds = [kind for kind in schema.get("anyOf", [schema]) if kind.get("type", "null") != "null"]
+    return " or ".join(dict.fromkeys(map(_kind, kinds)))
+
+
+def _kind(schema: dict[str, Any]) -> str:
+    if "enum" in schema:
+        return ", ".join(str(word) for word in schema["enum"])
+    if schema.get("format") == "date":
+        return "a date"
+    limits = [f"{word} {schema[key]:g}" for key, word in LIMITS.items() if key in schema]
+    return " ".join([WORDS[schema["type"]], *limits])
+
+
+def _default(field: FieldInfo) -> str:
+    if field.is_required():
+        return "required"
+    default = field.default
+    if default is None or default == ():
+        return ""
+    return str(default).lower() if isinstance(default, bool) else str(default)
+
+
+STATUSES = """Exit statuses:
+
+| status | means |
+| --- | --- |
+| 0 | done, and everything that was required is proved |
+| 1 | an error that nobody foresaw: the system refused a file, or memory ran out |
+| 2 | wrong use or bad input: an option, a plan, a file or a table |
+| 3 | a requirement is not met; nothing was written |
+| 130 | interrupted by Ctrl-C or by the system |
+
+`--quiet`, `--json` and `--log` may stand before the command or after it. Every option can come from the environment:
+those three as `SHOAL_QUIET`, `SHOAL_JSON` and `SHOAL_LOG`, an option of a command as `SHOAL_COMMAND_OPTION`, so
+`SHOAL_PROTECT_SEED` for `--seed` of `protect`. [Run unattended](../howto/run-unattended.md) tells what `--json` prints
+and what the log holds. `man shoal` shows this page in a terminal.
+"""
+
+
+def _context(above: click.Context | None, name: str, command: click.Command) -> click.Context:
+    """What shows the help of a command."""
+    return click.Context(
+        command,
+        info_name=name,
+        parent=above,
         max_content_width=100,
         terminal_width=100,
         help_option_names=cli.context_settings["help_option_names"],
     )
-    parts.append(f"```text\n{cli.get_help(context)}\n```\n")
-    for name, command in sorted(cli.commands.items()):
-        inner = click.Context(command, info_name=name, parent=context, max_content_width=100, terminal_width=100)
-        parts.append(f"\n## shoal {name}\n\n```text\n{command.get_help(inner)}\n```\n")
+
+
+def _commands(group: click.Group, above: click.Context) -> Iterator[click.Context]:
+    """Every command of a group, those of groups in it after them."""
+    for name, command in sorted(group.commands.items()):
+        context = _context(above, name, command)
+        yield context
+        if isinstance(command, click.Group):
+            yield from _commands(command, context)
+
+
+def commands_page() -> str:
+    group = _context(None, "shoal", cli)
+    parts = ["# Commands\n", STATUSES, f"```text\n{cli.get_help(group)}\n```\n"]
+    parts += [
+        f"\n## {context.command_path}\n\n```text\n{context.command.get_help(context)}\n```\n"
+        for context in _commands(cli, group)
+    ]
+    return "\n".join(parts)
+
+
+def man_page() -> str:
+    """The same for `man shoal`, in the macros of man(7)."""
+    group = _context(None, "shoal", cli)
+    parts = [
+        '.TH SHOAL 1 "" shoal',
+        f".SH NAME\nshoal \\- {_roff(cli.get_short_help_str(limit=200).rstrip('.').lower())}",
+        '.SH SYNOPSIS\n.B shoal\n.RI [ options ] " command " [ options ] " " [ arguments ]',
+        f".SH DESCRIPTION\n{_man_text(cli)}",
+        f".SH OPTIONS\n{_man_options(group)}",
+    ]
+    for context in _commands(cli, group):
+        usage = " ".join(context.command.collect_usage_pieces(context))
+        parts.append(f".SH {context.command_path.upper()}\n.B {context.command_path}\n{_roff(usage)}")
+        parts.append(f".PP\n{_man_text(context.command)}\n{_man_options(context)}")
+    return "\n".join(part.rstrip("\n") for part in parts) + "\n"
+
+
+def _roff(text: str) -> str:
+    """Text in which nothing is taken for a request or an escape."""
+    escaped = text.replace("\\", "\\e").replace("-", "\\-")
+    return "\n".join(f"\\&{line}" if line.startswith((".", "'")) else line for line in escaped.split("\n"))
+
+
+def _man_text(command: click.Command) -> str:
+    """The paragraphs of a command's help; those that are marked keep their lines."""
+    paragraphs = []
+    for paragraph in cleandoc(command.help or "").split("\n\n"):
+        if paragraph.startswith("\b"):
+            paragraphs.append(f".nf\n{_roff(paragraph[1:].strip(chr(10)))}\n.fi")
+        else:
+            paragraphs.append(_roff(" ".join(paragraph.split())))
+    return "\n.PP\n".join(paragraphs)
+
+
+def _man_options(context: click.Context) -> str:
+    """Each option with what it says and the name that it has in the environment."""
+    parts = []
+    for option in context.command.get_params(context):
+        if isinstance(option, click.Option) and (record := option.get_help_record(context)):
+            variable = f" ({option.envvar})" if option.envvar else ""
+            parts.append(f".TP\n.B {_roff(record[0])}\n{_roff(record[1] + variable)}")
     return "\n".join(parts)
 
 
@@ -82,6 +257,9 @@ def stub() -> str:
 PAGES = {
     REFERENCE / "methods.md": methods_page,
     REFERENCE / "commands.md": commands_page,
+    REFERENCE / "plan.md": plan_page,
+    REFERENCE / "scaling.md": scaling_page,
+    Path(__file__).parents[1] / "man" / "shoal.1": man_page,
     Path(__file__).parents[1] / "src" / "shoal" / "__init__.pyi": stub,
 }
 

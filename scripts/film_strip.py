@@ -15,7 +15,8 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 import shoal
-from shoal.files.tables import Table, write_table
+from shoal.files.table import Table
+from shoal.files.tables import write_table
 
 PICTURES = Path(__file__).parents[1] / "docs" / "studio"
 PATIENCE = 120_000
@@ -84,68 +85,68 @@ def survey(browser: Any, folder: Path) -> None:
     table = shoal.example(n=600, seed=4).select("household", "age", "sex", "area", "payer", "charge", "los")
     labels = {"age": "age in years", "area": "area of residence", "payer": "who pays", "charge": "whole charge"}
     write_table(Table(frame=table, labels=labels), folder / "survey.sav")
-    with story(browser, "survey", "survey.sav", folder=folder) as told:
-        told.page.wait_for_selector(".exposure .big")
-        told.picture()
-        told.role("other", "los")
-        told.role("confidential", "charge", "payer")
-        told.page.wait_for_timeout(800)
-        told.picture()
-        told.go("Steps")
-        told.page.click("text=Add a step")
-        told.page.click("text=Make values coarser")
-        told.picture()
-        told.run()
-        told.picture()
-        told.go("Export")
-        told.page.fill("text=Folder to write >> xpath=following-sibling::input", "public-use-file")
-        told.page.click("text=Write the release")
-        told.page.wait_for_selector("text=Written and proved again")
-        told.picture()
+    with story(browser, "survey", "survey.sav", folder=folder) as screen:
+        screen.page.wait_for_selector(".exposure .big")
+        screen.picture()
+        screen.role("other", "los")
+        screen.role("confidential", "charge", "payer")
+        screen.page.wait_for_timeout(800)
+        screen.picture()
+        screen.go("Steps")
+        screen.page.click("text=Add a step")
+        screen.page.click("text=Make values coarser")
+        screen.picture()
+        screen.run()
+        screen.picture()
+        screen.go("Export")
+        screen.page.fill("text=Folder to write >> xpath=following-sibling::input", "public-use-file")
+        screen.page.click("text=Write the release")
+        screen.page.wait_for_selector("text=Written and proved again")
+        screen.picture()
 
 
 def hospital(browser: Any, folder: Path) -> None:
     """A hospital's discharges to the least loss for the risk that is left."""
-    with story(browser, "hospital", folder=folder) as told:
-        told.page.wait_for_selector("text=Open a table")
-        told.picture()
-        told.page.click("text=Use the example")
-        told.page.wait_for_selector(".exposure .big")
-        told.role("other", "discharge", "payer", "los")
-        told.role("confidential", "diagnosis")
-        told.go("Frontier")
-        told.page.check("label:has-text('vmdav') >> input >> nth=0")
-        told.page.click("text=Try them")
-        told.page.wait_for_selector("svg.frontier")
-        told.page.evaluate("document.querySelector('svg.frontier').scrollIntoView({block: 'center'})")
-        told.picture()
-        told.page.click("tr:has-text('recommended') >> button")
-        told.run()
-        told.picture()
-        told.page.evaluate("document.querySelector('.spreads').scrollIntoView()")
-        told.picture()
+    with story(browser, "hospital", folder=folder) as screen:
+        screen.page.wait_for_selector("text=Open a table")
+        screen.picture()
+        screen.page.click("text=Use the example")
+        screen.page.wait_for_selector(".exposure .big")
+        screen.role("other", "discharge", "payer", "los")
+        screen.role("confidential", "diagnosis")
+        screen.go("Frontier")
+        screen.page.check("label:has-text('vmdav') >> input >> nth=0")
+        screen.page.click("text=Try them")
+        screen.page.wait_for_selector("svg.frontier")
+        screen.page.evaluate("document.querySelector('svg.frontier').scrollIntoView({block: 'center'})")
+        screen.picture()
+        screen.page.click("tr:has-text('recommended') >> button")
+        screen.run()
+        screen.picture()
+        screen.page.evaluate("document.querySelector('.spreads').scrollIntoView()")
+        screen.picture()
 
 
 def refused(browser: Any, folder: Path) -> None:
     """A plan refused, understood and mended."""
-    with story(browser, "refused", folder=folder) as told:
-        told.page.click("text=Use the example")
-        told.page.wait_for_selector(".exposure .big")
-        told.go("Steps")
-        told.setting("Requirements", "20")
-        told.page.wait_for_selector(".top >> text=k-anonymity: k")
-        told.run()
-        told.picture()
-        told.go("Steps")
-        told.setting("Steps", "20")
-        told.page.wait_for_selector(".top >> text=MDAV: k")
-        told.picture()
-        told.run()
-        told.page.wait_for_selector("text=Everything required was proved")
-        told.picture()
-        told.go("Compare")
-        told.page.wait_for_selector("table.compare")
-        told.picture()
+    with story(browser, "refused", folder=folder) as screen:
+        screen.page.click("text=Use the example")
+        screen.page.wait_for_selector(".exposure .big")
+        screen.go("Steps")
+        screen.setting("Requirements", "20")
+        screen.page.wait_for_selector(".top >> text=k-anonymity: k")
+        screen.run()
+        screen.picture()
+        screen.go("Steps")
+        screen.setting("Steps", "20")
+        screen.page.wait_for_selector(".top >> text=MDAV: k")
+        screen.picture()
+        screen.run()
+        screen.page.wait_for_selector("text=Everything required was proved")
+        screen.picture()
+        screen.go("Compare")
+        screen.page.wait_for_selector("table.compare")
+        screen.picture()
 
 
 def main() -> None:

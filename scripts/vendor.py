@@ -55,10 +55,10 @@ def with_file_names(text: str, known: set[str]) -> str:
     """A module whose imports name files beside it, without a pointer to a source map that is not served."""
     text = re.sub(r"\n?//# sourceMappingURL=\S+\s*$", "\n", text)
 
-    def named(found: re.Match[str]) -> str:
-        if found["name"] not in known:
-            return found[0]
-        return f"{found['before']}{found['quote']}./{file_name(found['name'])}{found['quote']}"
+    def named(match: re.Match[str]) -> str:
+        if match["name"] not in known:
+            return match[0]
+        return f"{match['before']}{match['quote']}./{file_name(match['name'])}{match['quote']}"
 
     return IMPORTED.sub(named, text)
 

@@ -6,6 +6,7 @@ from secrets import randbelow
 import pytest
 from hypothesis import HealthCheck, seed, settings
 
+from command_line import Run, runner
 from published.reference import NOT_RUN
 
 RANDOM_SEED = os.environ.get("SHOAL_TEST_SEED", "")
@@ -53,3 +54,9 @@ def pytest_terminal_summary(terminalreporter: "pytest.TerminalReporter") -> None
     skipped = [str(report.longrepr) for report in terminalreporter.stats.get("skipped", [])]
     if count := sum(NOT_RUN in reason for reason in skipped):
         terminalreporter.write_line(f"{count} reference comparisons not run")
+
+
+@pytest.fixture
+def run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Run:
+    """The command line."""
+    return runner(monkeypatch, capsys)

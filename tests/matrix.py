@@ -1,7 +1,8 @@
 """The suite in other surroundings: `python tests/matrix.py all | today | NAME ...` (or `make test-matrix PART=NAME`).
 
 Each part makes an environment below `.venv-matrix/` and runs the suite in it; `today` is one part, another each day.
-A part whose Python or user is not on this machine is not run, and said so.
+A part whose Python or user is not on this machine is not run, and said so. `examples` tries new examples of a few
+properties with the interpreter at hand, in the surroundings of today.
 """
 
 import datetime as dt
@@ -11,7 +12,7 @@ import shutil
 import subprocess
 import sys
 import tomllib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 from pathlib import Path
 
@@ -82,23 +83,59 @@ def as_nobody() -> str:
     return "" if subprocess.run(run, cwd=ROOT, check=False).returncode == 0 else "pytest failed"
 
 
+SURROUNDINGS: dict[str, Mapping[str, str]] = {
+    **{core: {"OPENBLAS_CORETYPE": core} for core in ("Haswell", "Zen", "SkylakeX", "Prescott")},
+    "two-threads": {"OPENBLAS_NUM_THREADS": "2", "OMP_NUM_THREADS": "2"},
+    "turkish": {"LC_ALL": "tr_TR.UTF-8", "LANG": "tr_TR.UTF-8"},
+}
+"""What an environment variable makes of a machine."""
+
 PARTS: dict[str, Callable[[], str]] = {
     "oldest": partial(suite, "oldest", oldest=True),
     **{f"python3.{minor}": partial(suite, f"python3.{minor}", python=f"python3.{minor}") for minor in (11, 12, 13, 14)},
-    **{
-        core: partial(suite, "newest", environment={"OPENBLAS_CORETYPE": core})
-        for core in ("Haswell", "Zen", "SkylakeX", "Prescott")
-    },
-    "two-threads": partial(suite, "newest", environment={"OPENBLAS_NUM_THREADS": "2", "OMP_NUM_THREADS": "2"}),
+    **{name: partial(suite, "newest", environment=variables) for name, variables in SURROUNDINGS.items()},
     "random-order": partial(suite, "order", "--dist", "load", packages=("pytest-randomly",)),
-    "turkish": partial(suite, "newest", environment={"LC_ALL": "tr_TR.UTF-8", "LANG": "tr_TR.UTF-8"}),
     "elsewhere": elsewhere,
     "nobody": as_nobody,
 }
 
 
+EXAMPLES = (
+    "tests/files/test_csv_fuzzed.py",
+    "tests/test_independent_check.py",
+    "tests/kernels/test_classes.py",
+    "tests/kernels/partition/test_mdav.py",
+    "tests/kernels/requirement/test_emd.py",
+    "tests/mask/test_suppress.py",
+)
+"""Tests of properties that take less than a minute together."""
+
+
+def of_today(names: Iterable[str]) -> str:
+    """One of some names, another each day."""
+    return (every := list(names))[dt.date.today().toordinal() % len(every)]
+
+
+def seed_of_the_tree() -> str:
+    """A seed that is another for every state of the files committed, so that what fails on a server fails at home."""
+    done = subprocess.run(["git", "rev-parse", "HEAD^{tree}"], cwd=ROOT, capture_output=True, text=True, check=False)
+    return "new" if done.returncode else str(int(done.stdout[:12], 16))
+
+
+def new_examples() -> int:
+    """Examples that no other commit tries, in the surroundings of today; the seed they come from is printed."""
+    name = of_today(SURROUNDINGS)
+    print(f"new examples, {name}", flush=True)
+    environment = {**os.environ, **ONE_THREAD, **SURROUNDINGS[name], "SHOAL_TEST_SEED": seed_of_the_tree()}
+    return subprocess.run(
+        [sys.executable, "-m", "pytest", *EXAMPLES], cwd=ROOT, env=environment, check=False
+    ).returncode
+
+
 def main(asked: list[str]) -> int:
-    today = list(PARTS)[dt.date.today().toordinal() % len(PARTS)]
+    if asked == ["examples"]:
+        return new_examples()
+    today = of_today(PARTS)
     names = [name for word in asked for name in {"all": list(PARTS), "today": [today]}.get(word, [word])]
     if unknown := [name for name in names if name not in PARTS]:
         print(f"no such part: {', '.join(unknown)}; there are {', '.join(PARTS)}")

@@ -10,31 +10,31 @@ from shoal.errors import DataError, ParameterError
 
 def test_partial_synthesis_by_hand() -> None:
     """q = 3, v = 2, b = 1, m = 3: T = 2 + 1/3, degrees of freedom 2 (1 + 3 * 2 / 1)^2 = 98."""
-    found = combine([2, 3, 4], [1, 2, 3])
-    assert found.estimate == 3
-    assert found.variance == pytest.approx(7 / 3)
-    assert found.degrees_of_freedom == pytest.approx(98)
-    assert found.high - found.estimate == pytest.approx(student.ppf(0.975, 98) * np.sqrt(7 / 3))
+    combined = combine([2, 3, 4], [1, 2, 3])
+    assert combined.estimate == 3
+    assert combined.variance == pytest.approx(7 / 3)
+    assert combined.degrees_of_freedom == pytest.approx(98)
+    assert combined.high - combined.estimate == pytest.approx(student.ppf(0.975, 98) * np.sqrt(7 / 3))
 
 
 def test_full_synthesis_by_hand() -> None:
     """q = 3, v = 0.5, b = 1, m = 3: T = 4/3 - 1/2, degrees of freedom 2 (1 - 0.5 / (4/3))^2 = 0.78125."""
-    found = combine([2, 3, 4], [0.5, 0.5, 0.5], synthesis="full")
-    assert found.variance == pytest.approx(5 / 6)
-    assert found.degrees_of_freedom == pytest.approx(0.78125)
+    combined = combine([2, 3, 4], [0.5, 0.5, 0.5], synthesis="full")
+    assert combined.variance == pytest.approx(5 / 6)
+    assert combined.degrees_of_freedom == pytest.approx(0.78125)
 
 
 def test_copies_that_agree_add_nothing() -> None:
-    found = combine([3, 3], [4, 4], confidence=0.9)
-    assert found.variance == 4
-    assert found.low == pytest.approx(3 - 2 * student.ppf(0.95, np.inf))
+    combined = combine([3, 3], [4, 4], confidence=0.9)
+    assert combined.variance == 4
+    assert combined.low == pytest.approx(3 - 2 * student.ppf(0.95, np.inf))
 
 
 def test_a_negative_variance_is_replaced_or_refused() -> None:
     with pytest.raises(ParameterError, match="came out negative; give sizes"):
         combine([3, 3.1], [4, 4], synthesis="full")
-    found = combine([3, 3.1], [4, 4], synthesis="full", sizes=(500, 1000))
-    assert found.variance == 2
+    combined = combine([3, 3.1], [4, 4], synthesis="full", sizes=(500, 1000))
+    assert combined.variance == 2
 
 
 def test_arrays_are_combined_element_by_element() -> None:
@@ -47,9 +47,9 @@ def test_arrays_are_combined_element_by_element() -> None:
 
 def test_tables_are_asked_one_by_one() -> None:
     tables = [np.array([1.0, 2.0, 3.0]), np.array([2.0, 3.0, 4.0])]
-    found = combine_tables(tables, lambda x: (x.mean(), x.var(ddof=1) / len(x)))
-    assert found.estimate == 2.5
-    assert found.within == pytest.approx(1 / 3)
+    combined = combine_tables(tables, lambda x: (x.mean(), x.var(ddof=1) / len(x)))
+    assert combined.estimate == 2.5
+    assert combined.within == pytest.approx(1 / 3)
 
 
 @pytest.mark.parametrize(
@@ -78,8 +78,8 @@ SAMPLES, N, COPIES, MANY_COPIES = 2000, 100, 5, 100
 
 
 def covered(q: np.ndarray, v: np.ndarray, truth: float, **rules: object) -> float:
-    found = combine(q, v, **rules)
-    return float(((found.low <= truth) & (truth <= found.high)).mean())
+    combined = combine(q, v, **rules)
+    return float(((combined.low <= truth) & (truth <= combined.high)).mean())
 
 
 def test_intervals_cover_after_full_synthesis() -> None:

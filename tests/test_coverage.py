@@ -15,5 +15,5 @@ def test_combined_intervals_hold_the_truth(monkeypatch: pytest.MonkeyPatch) -> N
     monkeypatch.syspath_prepend(BENCH)
     import interval_coverage
 
-    found = interval_coverage.coverage(shoal.SequentialRegression(given=("x",)), 200, 5)
-    assert ((found > 0.9) & (found < 0.995)).all()
+    shares = interval_coverage.coverage(shoal.SequentialRegression(given=("x",)), 200, 5)
+    assert ((shares > 0.9) & (shares < 0.995)).all()

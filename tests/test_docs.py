@@ -2,6 +2,8 @@
 
 import importlib.util
 import re
+import shutil
+import subprocess
 import unicodedata
 from pathlib import Path
 from types import ModuleType
@@ -10,7 +12,7 @@ import click
 import pytest
 
 from shoal.cli import cli
-from shoal.methods import registered
+from shoal.methods import Entry, registered
 
 
 @pytest.fixture(scope="module")
@@ -28,6 +30,17 @@ def test_the_methods_page_is_up_to_date(project: Path, generate: ModuleType) -> 
     assert written == generate.methods_page(), "run python docs/generate.py"
 
 
+def test_the_plan_page_is_up_to_date(project: Path, generate: ModuleType) -> None:
+    written = (project / "docs" / "reference" / "plan.md").read_text()
+    assert written.count("<!-- keys: ") == 1 + len(generate.MODELS)
+    assert written == generate.plan_page(), "run python docs/generate.py"
+
+
+def test_the_scaling_page_follows_from_the_declarations(project: Path, generate: ModuleType) -> None:
+    written = (project / "docs" / "reference" / "scaling.md").read_text()
+    assert written == generate.scaling_page(), "run python docs/generate.py"
+
+
 def test_the_readme_shows_what_its_example_prints(
     project: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -42,29 +55,73 @@ def test_the_stub_is_up_to_date(project: Path, generate: ModuleType) -> None:
     assert (project / "src" / "shoal" / "__init__.pyi").read_text() == generate.stub(), "run python docs/generate.py"
 
 
-@pytest.mark.parametrize("name", sorted(cli.commands))
+def commands(group: click.Group, above: str = "") -> dict[str, click.Command]:
+    """All commands by the words that call them, those of groups included."""
+    listed: dict[str, click.Command] = {}
+    for name, command in group.commands.items():
+        listed[above + name] = command
+        if isinstance(command, click.Group):
+            listed |= commands(command, f"{above}{name} ")
+    return listed
+
+
+COMMANDS = commands(cli)
+
+
+@pytest.mark.parametrize("name", sorted(COMMANDS))
 def test_every_command_and_option_is_documented(project: Path, name: str) -> None:
     """Its layout is the library's, so words are compared and not lines."""
     page = (project / "docs" / "reference" / "commands.md").read_text()
     section = " ".join(page.partition(f"\n## shoal {name}\n")[2].partition("\n## ")[0].split())
     assert section
-    for parameter in cli.commands[name].params:
+    for parameter in COMMANDS[name].params:
         if isinstance(parameter, click.Option):
             assert parameter.opts[0] in section
             assert " ".join((parameter.help or "").split()) in section
+
+
+@pytest.mark.parametrize("name", sorted(COMMANDS))
+def test_the_man_page_has_every_command_and_option(project: Path, name: str, generate: ModuleType) -> None:
+    page = (project / "man" / "shoal.1").read_text()
+    section = page.partition(f"\n.SH SHOAL {name.upper()}\n")[2].partition("\n.SH ")[0]
+    for parameter in COMMANDS[name].params:
+        if isinstance(parameter, click.Option):
+            assert f".B {generate._roff(', '.join(sorted(parameter.opts, key=len)))}" in section
+            assert generate._roff(" ".join((parameter.help or "").split())) in section
+            assert f"({parameter.envvar})" in section
+
+
+def test_the_man_page_is_understood(project: Path) -> None:
+    """The formatter knows every request in it, and shows examples in lines of their own."""
+    if shutil.which("groff") is None:
+        pytest.skip("groff is not there")
+    done = subprocess.run(
+        ["groff", "-man", "-Tutf8", "-ww", "-P-cbou", "man/shoal.1"],
+        cwd=project,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert done.stderr == ""
+    assert "\n         shoal init people.csv > plan.yaml" in done.stdout.replace("‐", "-").replace("−", "-")
 
 
 def without_accents(text: str) -> str:
     return "".join(c for c in unicodedata.normalize("NFKD", text) if not unicodedata.combining(c))
 
 
-def test_every_source_stands_in_the_literature(project: Path) -> None:
+def unlisted_sources(entry: Entry, project: Path) -> list[str]:
+    """The works named in a method's source that the literature lacks."""
     listed = without_accents((project / "docs" / "references.md").read_text())
-    absent = set()
-    for entry in registered():
-        for authors, year in re.findall(r"([A-ZÀ-Ž][^();\d]*?)\s*\(?(\d{4})\)?", entry.source):
-            first = re.split(r",| & | and | et al", authors.strip())[0].strip().split()[-1]
-            plain = re.escape(first)
-            if not re.search(rf"^- [^\n]*{plain}[^\n]*\({year}\)", listed, re.M):
-                absent.add(f"{first} ({year}) for {entry.name}")
-    assert not absent, "\n".join(sorted(absent))
+    absent = []
+    for authors, year in re.findall(r"([^\W\d][^();\d]*?)\s*\(?(\d{4})\)?", entry.source):
+        first = re.split(r",| & | and | et al", authors.strip())[0].strip().split()[-1]
+        if not re.search(rf"^- [^\n]*{re.escape(first)}[^\n]*\({year}\)", listed, re.M):
+            absent.append(f"{first} ({year})")
+    return absent
+
+
+@pytest.mark.parametrize("entry", registered(), ids=lambda entry: f"{entry.kind}-{entry.name}")
+def test_every_source_stands_in_the_literature(entry: Entry, project: Path) -> None:
+    absent = unlisted_sources(entry, project)
+    assert not absent, f"{entry.name} names {', '.join(absent)}: add the work to docs/references.md"

@@ -13,9 +13,9 @@ import shoal
 
 def modules() -> Iterator[ModuleType]:
     yield shoal
-    for found in pkgutil.walk_packages(shoal.__path__, "shoal."):
-        if found.name.split(".")[-1] not in ("__main__", "_native"):
-            yield importlib.import_module(found.name)
+    for module in pkgutil.walk_packages(shoal.__path__, "shoal."):
+        if module.name.split(".")[-1] not in ("__main__", "_native"):
+            yield importlib.import_module(module.name)
 
 
 EXAMPLES = [

@@ -11,14 +11,16 @@ from shoal.facts import (
     Count,
     Figure,
     Nested,
+    OfOriginal,
+    OfPlan,
     OfRelease,
-    Parameters,
     PrivacyLoss,
     Share,
     band,
     losses,
     private_form,
     public_form,
+    unbounded,
 )
 
 
@@ -40,31 +42,42 @@ def test_figures_in_bands_by_hand() -> None:
 
 def test_nothing_is_public_by_accident() -> None:
     facts = {
-        "values beyond ten steps": 2,
-        "a share": 0.02,
         "counted": Count(n=2),
         "measured": Figure(value=1.5),
         "inside": Nested({"text": "Secretville", "again": Count(n=7)}),
-        "by column": ByColumn({"age": 3, "income": Figure(value=2.0)}),
+        "by column": ByColumn({"age": Share(value=0.3), "income": Figure(value=2.0)}),
+        "of the original": OfOriginal([1, 2]),
     }
     assert public_form(facts) == {}
+    assert public_form({"values beyond ten steps": 2, "a share": 0.02}) == {}  # nor what a plugin left untyped
     assert private_form(facts)["inside"] == {"text": "Secretville", "again": 7}
 
 
 def test_what_depends_on_no_record_is_shown_as_it_is() -> None:
     facts = {
         "classes": OfRelease(17),
-        "used": Parameters({"k": 5}),
-        "columns": ByColumn({"age": OfRelease(1), "income": 2}),
+        "used": OfPlan({"k": 5}),
+        "columns": ByColumn({"age": OfRelease(1), "income": OfOriginal(2)}),
         "unchanged": Count(n=3, influence=0),
     }
     shown = public_form(facts)
     assert shown == {"classes": 17, "used": {"k": 5}, "columns": {"age": 1}, "unchanged": 3}
 
 
+def test_a_step_bounds_nothing_after_others() -> None:
+    facts = {
+        "dropped": Count(n=30, influence=1),
+        "of the release": Share(value=0.5, influence=0),
+        "inside": Nested({"moved": Figure(value=3.0, influence=0.1)}),
+        "by column": ByColumn({"age": Count(n=7, influence=1), "sex": OfPlan(2)}),
+    }
+    assert private_form(unbounded(facts)) == private_form(facts)
+    assert public_form(unbounded(facts)) == {"of the release": 0.5, "by column": {"sex": 2}}
+
+
 def test_privacy_losses_are_found_by_their_type() -> None:
     one, two = PrivacyLoss(epsilon=0.5, columns=("a",)), PrivacyLoss(epsilon=1.0, columns=("b",), delta=1e-6)
-    assert list(losses({"x": one, "inner": Nested({"y": two}), "epsilon": 3.0})) == [one, two]
+    assert list(losses({"x": one, "inner": Nested({"y": two}), "epsilon": Figure(value=3.0)})) == [one, two]
     assert two.public() == {"epsilon": 1.0, "columns": ["b"], "delta": 1e-6}
 
 

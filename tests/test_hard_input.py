@@ -291,8 +291,8 @@ def test_a_file_without_header_does_not_show_its_first_record(tmp_path: Path) ->
         path.write_text(text, encoding="utf-8")
         with pytest.raises(FileError, match="Put a header row first") as caught:
             shoal.read(path)
-        told = str(caught.value).replace(str(path), "")
-        assert not any(cell in told for cell in ("30040", "48", "5.5", "ann"))
+        message = str(caught.value).replace(str(path), "")
+        assert not any(cell in message for cell in ("30040", "48", "5.5", "ann"))
 
 
 def test_lines_may_end_as_on_old_machines(tmp_path: Path) -> None:

@@ -66,18 +66,18 @@ def test_a_figure_or_a_reason(entry: Entry, pair: str) -> None:
     original, released = PAIRS[pair]
     if entry.name == "train-test" and ("wage" not in original or "wage" not in released):
         pytest.skip("a target that is not there is refused")
-    parameters = dict(PARAMETERS.get(entry.name, {}))
+    parameters = dict(PARAMETERS.get(entry.name, entry.example))
     if "holdout" in entry.parameters:
         parameters["holdout"] = table(20, "")
     if "others" in entry.parameters:
         parameters["others"] = (released,)
     part = Partition(labels=np.arange(len(released)) // 3) if len(released) else None
-    found = entry.cls(**parameters).finding_on(TablePair.of(original, released, part), np.random.default_rng(0))
-    json.dumps(dict(found.details), allow_nan=False)
-    if found.value is None:
-        assert len(found.reason) > 20
+    finding = entry.cls(**parameters).finding_on(TablePair.of(original, released, part), np.random.default_rng(0))
+    json.dumps(dict(finding.details), allow_nan=False)
+    if finding.value is None:
+        assert len(finding.reason) > 20
     else:
-        low, high = found.limits
-        assert np.isfinite(found.value)
-        assert low - 1e-12 <= found.value <= high + 1e-12
-        assert found.sentence
+        low, high = finding.limits
+        assert np.isfinite(finding.value)
+        assert low - 1e-12 <= finding.value <= high + 1e-12
+        assert finding.sentence

@@ -11,6 +11,7 @@ import xml.etree.ElementTree as ET
 import zipfile
 from collections import Counter, defaultdict
 from fractions import Fraction
+from os import environ
 from pathlib import Path
 from typing import Any
 
@@ -46,32 +47,39 @@ def columns(draw: st.DrawFn, n: int) -> pl.Series:
 @st.composite
 def tables(draw: st.DrawFn) -> pl.DataFrame:
     n = draw(st.integers(1, 4)) * draw(st.integers(3, 5))
-    found = {f"q{j}": draw(columns(n)) for j in range(draw(st.integers(1, 2)))}
+    quasi_identifiers = {f"q{j}": draw(columns(n)) for j in range(draw(st.integers(1, 2)))}
     ill = st.sampled_from([1.0, 2.5, 7.0]) if draw(st.booleans()) else st.sampled_from(["flu", "gout", "none"])
     return pl.DataFrame(
-        {**found, "ill": draw(st.lists(ill, min_size=n, max_size=n)), "name": [f"{NAME} {i}" for i in range(n)]}
+        {
+            **quasi_identifiers,
+            "ill": draw(st.lists(ill, min_size=n, max_size=n)),
+            "name": [f"{NAME} {i}" for i in range(n)],
+        }
     )
 
 
 @st.composite
 def plans(draw: st.DrawFn, names: list[str]) -> dict[str, Any]:
-    level = st.sampled_from([None, "nominal"])
-    keys = {name: {"role": "quasi-identifier", "missing": "keep", "level": draw(level)} for name in names}
     k = draw(st.integers(2, 3))
-    step = st.sampled_from(
-        [
-            {"mask": "suppress", "k": k, "missing": "equal"},
-            {"partition": "mdav", "k": k},
-            {"mask": "suppress-records", "k": k, "limit": 0.9},
-        ]
+    step = draw(
+        st.sampled_from(
+            [
+                {"mask": "suppress", "k": k, "missing": "equal"},
+                {"partition": "mdav", "k": k},
+                {"mask": "suppress-records", "k": k, "limit": 0.9},
+            ]
+        )
     )
+    level = st.sampled_from([None, "nominal"])
+    missing = "impute" if "partition" in step else "keep"  # a distance needs all cells
+    keys = {name: {"role": "quasi-identifier", "missing": missing, "level": draw(level)} for name in names}
     wanted = st.sampled_from([{"privacy": "l-diversity", "l": 2}, {"privacy": "t-closeness", "t": 0.4}])
-    asked = [{"privacy": "k-anonymity", "k": k}, *draw(st.lists(wanted, max_size=2, unique_by=str))]
-    endings = st.sampled_from(["csv", "csv", "parquet", "xlsx", "sav", "dta"])
+    asked = [{"privacy": "k-anonymity", "k": k}, *draw(st.just([]) | st.lists(wanted, max_size=1))]
+    endings = st.sampled_from(["csv", "csv", "csv", "parquet", "parquet", "xlsx", "sav", "dta"])
     return {
         "columns": {**keys, "ill": "confidential", "name": "identifier"},
         "requirements": asked,
-        "steps": draw(st.lists(step, max_size=1)),
+        "steps": [step],
         "output": {"format": draw(endings)},
     }
 
@@ -102,12 +110,12 @@ def sheet_of(path: Path) -> list[dict[str, str]]:
     texts = ["".join(part.text or "" for part in item.iter(f"{{{space['x']}}}t")) for item in shared]
     rows = []
     for row in sheet.iterfind(".//x:row", space):
-        found = {}
+        cells = {}
         for cell in row:
             value = cell.findtext("x:v", "", space)
             text = cell.get("t") == "s"
-            found[str(cell.get("r")).rstrip("0123456789")] = repr(texts[int(value)]) if text else value
-        rows.append(found)
+            cells[str(cell.get("r")).rstrip("0123456789")] = repr(texts[int(value)]) if text else value
+        rows.append(cells)
     head, *body = rows
     return [{name.strip("'"): row.get(place, "") for place, name in head.items()} for row in body]
 
@@ -142,28 +150,38 @@ def _number(cell: str) -> float:
         return math.nan
 
 
-@given(st.data())
-@FEW_TRIALS
-def test_a_release_keeps_its_promises_or_there_is_none(
-    tmp_path_factory: pytest.TempPathFactory, data: st.DataObject
-) -> None:
+def test_a_release_keeps_its_promises_or_there_is_none(tmp_path_factory: pytest.TempPathFactory) -> None:
+    """Most of the plans are such that there is one to be looked at."""
+    outcomes = Counter[str]()
+
+    @given(st.data())
+    @FEW_TRIALS
+    def tried(data: st.DataObject) -> None:
+        outcomes[outcome(data, tmp_path_factory.mktemp("any") / "out")] += 1
+
+    tried()
+    assert outcomes["released"] > (0.5 if environ.get("SHOAL_TEST_SEED") else 0.8) * outcomes.total()
+
+
+def outcome(data: st.DataObject, out: Path) -> str:
+    """Whether a table was released under a plan or refused, after a look at what was written or said."""
     table = data.draw(tables())
     plan = data.draw(plans([name for name in table.columns if name.startswith("q")]))
-    out = tmp_path_factory.mktemp("any") / "out"
     try:
         shoal.protect(table, plan, seed=1).write(out)
     except (Refused, InputError) as refusal:
-        told = str(refusal)
+        message = str(refusal)
     else:
-        told = ""
-    assert NAME not in told
-    if told:
+        message = ""
+    assert NAME not in message
+    if message:
         assert not out.exists()
-        return
+        return "refused"
     path = out / "release" / f"data.{plan['output']['format']}"
     check(rows_of(path), plan)
     assert all(NAME.encode() not in file.read_bytes() for file in (out / "release").iterdir())
     assert shoal.audit(path, plan).holds
+    return "released"
 
 
 def test_the_check_itself_can_fail(tmp_path: Path) -> None:

@@ -145,7 +145,7 @@ def test_quantiles_in_thin_tails_are_not_told_by_column(tmp_path: Path) -> None:
     release = protect(frame, {"a": "quasi-identifier", "b": "confidential"}, steps=[{"partition": "mdav", "k": 5}])
     shown = next(f for f in release.evidence.findings if f.measure == "quantiles").by_column
     # 59 * 0.05 = 2.95: between the third and the fourth smallest; 59 * 0.1 = 5.9: the sixth and the seventh
-    assert list(shown.columns["a"]) == ["0.1", "0.25", "0.5", "0.75", "0.9"]
+    assert list(shown.private()["a"]) == ["0.1", "0.25", "0.5", "0.75", "0.9"]
     out = release.write(tmp_path / "out")
     public, private = (json.loads((out / f / "evidence.json").read_text())["measures"] for f in ("release", "private"))
     shown, exact = (next(m for m in of if m["measure"] == "sse")["value"] for of in (public, private))
@@ -202,10 +202,10 @@ def test_a_terminal_obeys_no_name(
         )
         with pytest.raises(SystemExit):
             cli.main()
-        told = "".join(capsys.readouterr())
-        assert "alert" in told
-        assert "\x1b" not in told
-        assert "\u202e" not in told
+        shown = "".join(capsys.readouterr())
+        assert "alert" in shown
+        assert "\x1b" not in shown
+        assert "\u202e" not in shown
 
 
 def test_a_guessed_plan_holds_what_the_names_say() -> None:

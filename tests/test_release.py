@@ -20,7 +20,7 @@ from pydantic import TypeAdapter
 import shoal
 from shoal.data.examples import PLAN
 from shoal.errors import DataError, FileError, Refused
-from shoal.report.evidence_file import EvidenceFile, evidence_schema
+from shoal.release.evidence_schema import EvidenceFile, evidence_schema
 
 COLUMNS = {
     "age": {"role": "quasi-identifier", "decimals": 0},
@@ -85,7 +85,7 @@ def test_exact_methods_say_which_promises_survive_the_constraints() -> None:
     table = people().with_columns(double=pl.col("income") * 2)
     columns = {**COLUMNS, "income": "confidential", "double": "confidential"}
     synthesis = {"partition": "mdav", "k": 10, "by": ["age"], "columns": ["income", "double"]}
-    told = []
+    facts = []
     for rule in ("double == 2*income", "income >= 20000"):
         sections = plan(
             columns=columns,
@@ -93,10 +93,10 @@ def test_exact_methods_say_which_promises_survive_the_constraints() -> None:
             steps=[{**synthesis, "replace": "normal"}],
             constraints={"rules": [rule], "broken_rules": "report"},
         )
-        told.append(shoal.protect(table, sections, seed=3).record["steps"][-1])
-    assert told[0]["exact means survive"]  # a collinear pair stays collinear, so nothing had to be moved
-    assert not told[1]["exact means survive"]  # truncation moves a mean, and the record says so
-    assert told[1]["largest change of a mean, in standard deviations"] > 0.01
+        facts.append(shoal.protect(table, sections, seed=3).record["steps"][-1])
+    assert facts[0]["exact means survive"]  # a collinear pair stays collinear, so nothing had to be moved
+    assert not facts[1]["exact means survive"]  # truncation moves a mean, and the record says so
+    assert facts[1]["largest change of a mean, in standard deviations"] > 0.01
 
 
 def test_a_requirement_that_fails_refuses_everything(tmp_path: Path) -> None:
@@ -149,18 +149,18 @@ def test_a_figure_tells_its_parameters_and_the_original_is_measured_with_the_sam
     ]
     out = shoal.protect(people(), plan(measures=measures), seed=1).write(tmp_path / "out")
     evidence = json.loads((out / "private" / "evidence.json").read_text())
-    told = {m["title"]: m for m in evidence["measures"]}
+    measures = {m["title"]: m for m in evidence["measures"]}
     assert {
         "Prosecutor risk (threshold 0.5)",
         "Propensity score utility (order 1; powers no)",
         "Marketer risk",
         "Propensity score utility (scale raw; columns age, income)",
-    } <= told.keys()
-    linked = told["Records found again by distance (columns age)"]
+    } <= measures.keys()
+    linked = measures["Records found again by distance (columns age)"]
     before = shoal.Microdata.of(people(), COLUMNS)
     assert linked["original"] == pytest.approx(shoal.DistanceLinkage(columns=("age",)).measure(before, before).value)
     page = (out / "private" / "report.html").read_text()
-    assert all(title in html.unescape(page) for title in told)
+    assert all(title in html.unescape(page) for title in measures)
 
 
 def test_tables_and_paths_stand_in_no_title() -> None:

@@ -21,7 +21,10 @@ def test_records_that_another_column_singles_out_are_counted_in_private(tmp_path
     out = release.write(tmp_path / "out")
     private = json.loads((out / "private" / "evidence.json").read_text())["private"]
     assert private["singled out"] == {"area": 2}
-    assert "finds 2 records alone" in (out / "private" / "report.html").read_text()
+    assert (
+        "finds so many records alone, which the promises above do not cover: area 2."
+        in (out / "private" / "report.html").read_text()
+    )
     assert "records alone" not in (out / "release" / "report.html").read_text()
 
 

@@ -61,6 +61,15 @@ def test_a_cell_in_the_description_is_withheld(tmp_path: Path) -> None:
     assert "731.5" not in (out / "release" / "report.html").read_text()
 
 
+def test_whom_to_ask_stays_as_it_is_written(tmp_path: Path) -> None:
+    """Numbers that no released cell has, be they cells of the original, are a telephone's all the same."""
+    about = {"contact": "+34 731 55, room 4711", "owner": "Office 12b", "title": "Wages of 2019"}
+    plan = {**PROVED, "requirements": [{"privacy": "k-anonymity", "k": 4}], "release": about}
+    out = shoal.protect(FRAME, plan, seed=1).write(tmp_path / "out")
+    assert json.loads((out / "release" / "evidence.json").read_text())["release"] == about
+    assert about["contact"] in (out / "release" / "report.html").read_text()
+
+
 def test_figures_that_the_plan_publishes_are_exact_and_the_report_says_which(tmp_path: Path) -> None:
     plan = {**PROVED, "requirements": [{"privacy": "k-anonymity", "k": 4}]}
     banded = shoal.protect(FRAME, plan, seed=1)

@@ -109,12 +109,12 @@ class Methods:
 def figures(before: Records, after: Records) -> dict[str, float]:
     """Every figure of one realisation."""
     rng = np.random.default_rng(0)
-    found = {name: model.measure(before, after, seed=rng).details["2N U_p"] for name, model in MODELS.items()}
-    found[LEAVES] = TREE.measure(before, written(before, after), seed=rng).details["2N U_p"]
+    measured = {name: model.measure(before, after, seed=rng).details["2N U_p"] for name, model in MODELS.items()}
+    measured[LEAVES] = TREE.measure(before, written(before, after), seed=rng).details["2N U_p"]
     regressions = shoal.Regressions().measure(before, after, seed=rng)
     if regressions.value is None:
         raise SystemExit(regressions.reason)
-    found |= {
+    measured |= {
         "coefficients": 100 * regressions.details["mean"]["coefficients"],
         "standard errors": 100 * regressions.details["mean"]["standard errors"],
     }
@@ -122,8 +122,8 @@ def figures(before: Records, after: Records) -> dict[str, float]:
         moments = shoal.Moments(about=about).measure(before, after, seed=rng).details
         for order in ("order 3", "order 4"):
             for kind in ("mean", "median"):
-                found[f"{order} about {about}, {kind}"] = 100 * moments[f"{kind} relative change"][order]
-    return found
+                measured[f"{order} about {about}, {kind}"] = 100 * moments[f"{kind} relative change"][order]
+    return measured
 
 
 def written(before: Records, after: Records) -> Records:
@@ -147,7 +147,7 @@ def main() -> None:
     methods = Methods(records)
     for name in (*HYBRIDS[:2], "HybridMicro", "Micro"):
         part = methods.partitions[name]
-        model = f", {part.facts['covariance model']}" if "covariance model" in part.facts else ""
+        model = f", {part.details['covariance model']}" if "covariance model" in part.details else ""
         print(f"{name}: {part.n_groups} groups{model}, sizes {sorted(part.sizes.tolist(), reverse=True)[:12]}")
     print("The paper's groups: 708, 440, 325, 232, 179, 63.\n")
     rows = [*HYBRIDS, "HybridMicro", "Noise", "Synthetic", "Micro"]
@@ -155,8 +155,8 @@ def main() -> None:
     errors: dict[str, dict[str, float]] = {}
     for name in rows:
         once = 1 if name == "Micro" else arguments.repeats
-        found = [figures(records, methods.released(name, seed)) for seed in range(once)]
-        table[name], errors[name] = summary(found)
+        runs = [figures(records, methods.released(name, seed)) for seed in range(once)]
+        table[name], errors[name] = summary(runs)
     models = [*MODELS, LEAVES]
     print("Table 1: 2N U_p, mean over realisations and its standard error")
     print(f"{'':16}{'printed':>9}" + "".join(f"{model:>20}" for model in models))
@@ -204,9 +204,9 @@ def main() -> None:
         mixed(columns, arguments.mixed_repeats)
 
 
-def summary(found: list[dict[str, float]]) -> tuple[dict[str, float], dict[str, float]]:
+def summary(runs: list[dict[str, float]]) -> tuple[dict[str, float], dict[str, float]]:
     """Means over realisations and their standard errors (0 for a single one)."""
-    values = {key: np.array([f[key] for f in found]) for key in found[0]}
+    values = {key: np.array([f[key] for f in runs]) for key in runs[0]}
     return (
         {key: float(v.mean()) for key, v in values.items()},
         {key: float(v.std(ddof=1) / np.sqrt(len(v))) if len(v) > 1 else 0.0 for key, v in values.items()},

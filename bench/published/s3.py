@@ -114,11 +114,11 @@ def hybrid(records: Records, study: Study, setting: str, seed: int) -> tuple[Rec
         part = shoal.Whole().partition(records)
         method = shoal.MuralidharSarathy(alpha=ALPHAS[setting], given=study.y, clip=True)
         change = method.apply(records, study.x, part, rng)
-        lowest = change.facts.get("smallest eigenvalue of the noise covariance that was clipped")
+        lowest = change.details.get("smallest eigenvalue of the noise covariance that was clipped")
         return change.records, part, f"clipped at eigenvalue {lowest:.3f}" if lowest is not None else ""
     part = partitioner(int(setting.removeprefix("k = "))).partition(records, columns=study.x)
     change = shoal.IPSO(given=study.y, small="merge").apply(records, study.x, part, rng)
-    merged = change.facts["groups merged because too small"]
+    merged = change.details["groups merged because too small"]
     return change.records, part, f"{merged} groups merged" if merged else ""
 
 
@@ -201,17 +201,17 @@ def run(study: Study, folder: Path, repeats: int) -> None:
         print(line("", "ours", share, mean) + (f"  {note}" if note else ""))
         print(line("", "(median)", None, median))
         lower = int((mean < np.array(printed)).sum())
-        told = f"{'':9}ours vary less in {lower} of 12"
+        note = f"{'':9}ours vary less in {lower} of 12"
         if setting not in ALPHAS:
             plain = shoal.Centroid().apply(records, records.quasi_identifiers, part, np.random.default_rng(0)).records
             k = int(setting.removeprefix("k = "))
-            told += (
+            note += (
                 f"; squares within groups: printed needs {needed_squares(records, study, printed):.2f}, "
                 f"ours {residual_squares(records, part, study):.2f}, any groups before regression "
                 f"{least_squares_within(records, study, k):.2f} or more; matches of plain microaggregation: "
                 f"printed {study.plain.get(k, float('nan')):.2f} %, ours {matches(records, plain, study):.2f} %"
             )
-        print(told)
+        print(note)
     comparable(records, study, ours, repeats)
 
 
@@ -219,14 +219,14 @@ def repeated(
     records: Records, study: Study, setting: str, repeats: int
 ) -> tuple[float, np.ndarray, np.ndarray, Partition, str]:
     """Matches, mean variations and their medians, averaged; the partition, and what has to be told."""
-    found, means, medians = [], [], []
+    shares, means, medians = [], [], []
     for seed in range(repeats):
         new, part, note = hybrid(records, study, setting, seed)
-        found.append(matches(records, new, study))
+        shares.append(matches(records, new, study))
         mean, median = delta(records, new, study, seed)
         means.append(mean)
         medians.append(median)
-    return float(np.mean(found)), np.mean(means, axis=0), np.mean(medians, axis=0), part, note
+    return float(np.mean(shares)), np.mean(means, axis=0), np.mean(medians, axis=0), part, note
 
 
 def comparable(records: Records, study: Study, ours: dict, repeats: int) -> None:
@@ -245,8 +245,8 @@ def comparable(records: Records, study: Study, ours: dict, repeats: int) -> None
         )
 
 
-def line(setting: str, whose: str, found: float | None, values) -> str:
-    share = "" if found is None else f"{found:.2f}"
+def line(setting: str, whose: str, matched: float | None, values) -> str:
+    share = "" if matched is None else f"{matched:.2f}"
     return f"{setting:9}{whose:9}{share:>9}" + "".join(f"{value:8.4f}" for value in values)
 
 

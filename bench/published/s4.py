@@ -100,12 +100,12 @@ def readings() -> None:
 
 
 def table_3(m: float) -> np.ndarray:
-    found = centres(DATA, PRINTED, m, (RULE,))
+    computed = centres(DATA, PRINTED, m, (RULE,))
     print(f"Centres of the original data (Table 3), m = {m}")
-    for ours, theirs in zip(found, PRINTED):
+    for ours, theirs in zip(computed, PRINTED):
         print("   ours", np.array2string(ours, precision=3), "  printed", np.array2string(theirs, precision=3))
-    print(f"   largest difference {np.abs(found - PRINTED).max():.3f}")
-    return found
+    print(f"   largest difference {np.abs(computed - PRINTED).max():.3f}")
+    return computed
 
 
 def table_4(m: float, original: np.ndarray, seeds: int) -> float:
@@ -116,10 +116,10 @@ def table_4(m: float, original: np.ndarray, seeds: int) -> float:
         for seed in range(seeds):
             noisy = DATA + np.random.default_rng(seed).normal(0, sd, DATA.shape)
             for kind, rules in enumerate(((), (RULE,))):
-                found = centres(noisy, original, m, rules)
-                away[kind, seed] = np.sqrt(((found - original) ** 2).sum(axis=1))
+                moved = centres(noisy, original, m, rules)
+                away[kind, seed] = np.sqrt(((moved - original) ** 2).sum(axis=1))
                 if rules:
-                    worst = max(worst, float(np.abs(found @ [1.16, 1.07, -1.0]).max()))
+                    worst = max(worst, float(np.abs(moved @ [1.16, 1.07, -1.0]).max()))
         for kind, name in enumerate(("plain", "constrained")):
             print(
                 f"   N(0, {sd}) {name:12s} mean {np.array2string(away[kind].mean(axis=0), precision=3)} "

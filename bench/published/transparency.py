@@ -58,7 +58,7 @@ def attacked(records: Records, method: Any, seeds: int) -> dict[str, Any]:
                 part.k,
             )
         )
-    names = ("loss", "found", "low", "high", "nearest", "counting", "replay", "smallest")
+    names = ("loss", "linked", "low", "high", "nearest", "counting", "replay", "smallest")
     return dict(zip(names, np.mean(figures, axis=0).tolist()))
 
 
@@ -73,7 +73,7 @@ def plot(rows: list[dict[str, Any]], path: Path) -> None:
         "scale": {"domain": [0, 55]},
     }
     y = {
-        "field": "found",
+        "field": "linked",
         "type": "quantitative",
         "title": "records found by the attacker, %",
         "scale": {"type": "log", "domain": [1.5, 40]},
@@ -158,10 +158,10 @@ def main() -> None:
         )
         for name, method in methods(k).items() if k <= 10 else [("MDAV", shoal.MDAV(k=k))]:
             row = attacked(records, method, options.seeds)
-            found = {key: 100 * row[key] for key in ("found", "low", "high")}
-            rows.append({"k": k, "loss": row["loss"], **found, **described(name, k)})
+            linked = {key: 100 * row[key] for key in ("linked", "low", "high")}
+            rows.append({"k": k, "loss": row["loss"], **linked, **described(name, k)})
             print(
-                f"{name:28s} {row['loss']:7.2f} {found['found']:8.2f} {found['low']:6.2f} - {found['high']:5.2f}"
+                f"{name:28s} {row['loss']:7.2f} {linked['linked']:8.2f} {linked['low']:6.2f} - {linked['high']:5.2f}"
                 f"                   {100 * row['nearest']:8.1f} {100 * row['counting']:8.1f}"
                 f" {100 * row['replay']:7.1f}  {row['smallest']:.1f}"
             )

@@ -116,19 +116,19 @@ Distinct look_up(const Group& group, std::size_t n, std::vector<T>* ids) {
   blocks(group, n, [&](std::size_t, std::size_t m, const Key* keys) {
     for (std::size_t i = 0; i < m; ++i) ++counts[keys[i]];
   });
-  Distinct found;
+  Distinct result;
   for (Key key = 0; key < counts.size(); ++key) {
     if (!counts[key]) continue;
-    found.keys.push_back(key);
-    found.sizes.push_back(counts[key]);
-    counts[key] = static_cast<std::int32_t>(found.keys.size()) - 1;
+    result.keys.push_back(key);
+    result.sizes.push_back(counts[key]);
+    counts[key] = static_cast<std::int32_t>(result.keys.size()) - 1;
   }
-  if (!ids) return found;
+  if (!ids) return result;
   ids->resize(n);
   blocks(group, n, [&](std::size_t begin, std::size_t m, const Key* keys) {
     for (std::size_t i = 0; i < m; ++i) (*ids)[begin + i] = static_cast<T>(counts[keys[i]]);
   });
-  return found;
+  return result;
 }
 
 // Renumber ids as keys ascend; `order` maps any key to one that ascends as its value does.
@@ -151,10 +151,10 @@ Key as_signed(Key key) { return key ^ (Key{1} << 63); }
 
 template <class T>
 Distinct counted(std::vector<Key>&& keys, const std::vector<T>& ids) {
-  Distinct found{std::move(keys), {}};
-  found.sizes.assign(found.keys.size(), 0);
-  for (const auto id : ids) ++found.sizes[static_cast<std::size_t>(id)];
-  return found;
+  Distinct result{std::move(keys), {}};
+  result.sizes.assign(result.keys.size(), 0);
+  for (const auto id : ids) ++result.sizes[static_cast<std::size_t>(id)];
+  return result;
 }
 
 template <class T>
@@ -284,8 +284,8 @@ Distinct grouped(const std::vector<Column>& columns, std::size_t n, std::vector<
 // The number of each row's class and the sizes of the classes; no columns make one class.
 auto classes(const std::vector<Column>& columns, std::size_t n) {
   std::vector<std::int64_t> ids;
-  Distinct found = grouped(columns, n, &ids);
-  return std::make_pair(to_numpy(std::move(ids)), to_numpy(std::move(found.sizes)));
+  Distinct result = grouped(columns, n, &ids);
+  return std::make_pair(to_numpy(std::move(ids)), to_numpy(std::move(result.sizes)));
 }
 
 auto class_sizes(const std::vector<Column>& columns, std::size_t n) {
@@ -309,8 +309,8 @@ void renumber(nb::ndarray<std::int32_t, nb::ndim<1>, nb::c_contig, nb::device::c
 auto distinct(const Longs& values) {
   const std::size_t n = values.shape(0);
   std::vector<std::int32_t> inverse;
-  std::vector<std::int64_t> held;
-  Distinct found;
+  std::vector<std::int64_t> ascending_values;
+  Distinct result;
   {
     nb::gil_scoped_release unlocked;
     if (n) {
@@ -319,18 +319,18 @@ auto distinct(const Longs& values) {
       if (width(gap) <= kKeyBits) {
         Group group;
         group.push_back(std::make_unique<Whole<std::int64_t>>(values.data(), *ends.first, width(gap)));
-        found = number(group, n, &inverse);
-        for (const Key key : found.keys) held.push_back(static_cast<std::int64_t>(key + low));
+        result = number(group, n, &inverse);
+        for (const Key key : result.keys) ascending_values.push_back(static_cast<std::int64_t>(key + low));
       } else {
         Numbering numbering;
         for (std::size_t i = 0; i < n; ++i) inverse.push_back(numbering.number(static_cast<Key>(values.data()[i])));
         auto ordered = ascending(numbering, inverse, as_signed);
-        found = counted(std::move(ordered), inverse);
-        for (const Key key : found.keys) held.push_back(static_cast<std::int64_t>(key));
+        result = counted(std::move(ordered), inverse);
+        for (const Key key : result.keys) ascending_values.push_back(static_cast<std::int64_t>(key));
       }
     }
   }
-  return std::make_tuple(to_numpy(std::move(held)), to_numpy(std::move(inverse)), to_numpy(std::move(found.sizes)));
+  return std::make_tuple(to_numpy(std::move(ascending_values)), to_numpy(std::move(inverse)), to_numpy(std::move(result.sizes)));
 }
 
 }  // namespace

@@ -53,11 +53,11 @@ struct ArrowArrayStream {
 
 // An Arrow struct that is released when it goes.
 template <class T>
-struct Held : T {
-  Held() : T{} {}
-  Held(const Held&) = delete;
-  Held& operator=(const Held&) = delete;
-  ~Held() {
+struct Owned : T {
+  Owned() : T{} {}
+  Owned(const Owned&) = delete;
+  Owned& operator=(const Owned&) = delete;
+  ~Owned() {
     if (this->release) this->release(this);
   }
 };
@@ -229,16 +229,16 @@ void encode_by(char index, const ArrowArray& array, Reader read, Dictionary& dic
 nb::object text_codes(nb::capsule capsule) {
   auto* stream = static_cast<ArrowArrayStream*>(PyCapsule_GetPointer(capsule.ptr(), "arrow_array_stream"));
   if (!stream) throw nb::python_error();
-  Held<ArrowSchema> schema;
+  Owned<ArrowSchema> schema;
   if (stream->get_schema(stream, &schema)) throw std::runtime_error("The Arrow stream has no schema.");
   const std::string format = schema.format;
   const Reader read = reader_of(schema.dictionary ? schema.dictionary->format : format);
   if (!read) return nb::none();
   Dictionary dictionary;
   std::vector<std::int32_t> codes;
-  std::vector<std::unique_ptr<Held<ArrowArray>>> arrays;
+  std::vector<std::unique_ptr<Owned<ArrowArray>>> arrays;
   for (;;) {
-    arrays.push_back(std::make_unique<Held<ArrowArray>>());
+    arrays.push_back(std::make_unique<Owned<ArrowArray>>());
     if (stream->get_next(stream, arrays.back().get())) throw std::runtime_error("The Arrow stream broke off.");
     const ArrowArray& array = *arrays.back();
     if (!array.release) break;

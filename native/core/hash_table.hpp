@@ -30,9 +30,9 @@ class HashTable {
 
   // Empty the table and make room for so many keys.
   void reset(std::size_t expected) {
-    std::size_t room = 16;
-    while (room < 2 * expected) room *= 2;
-    slots_.assign(room, Slot{});
+    std::size_t capacity = 16;
+    while (capacity < 2 * expected) capacity *= 2;
+    slots_.assign(capacity, Slot{});
     used_ = 0;
   }
 

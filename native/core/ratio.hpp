@@ -35,9 +35,9 @@ struct Division {
   int places = 0;
 
   Division(WideBits a, WideBits b, int most, int bits) : quotient(a / b), rest(a - quotient * b) {
-    const int room = zeros_above(b);
+    const int shift = zeros_above(b);
     while (rest != 0 && places < most && zeros_above(quotient) > 128 - bits) {
-      const int step = std::min({room, zeros_above(quotient), most - places});
+      const int step = std::min({shift, zeros_above(quotient), most - places});
       rest <<= step;
       const WideBits next = rest / b;
       rest = rest - next * b;

@@ -18,8 +18,9 @@
 #include <cmath>
 #include <map>
 
+#include "core/elementary.hpp"
 #include "core/progress.hpp"
-#include "generalisation/classing.hpp"
+#include "generalisation/near_rows.hpp"
 #include "generalisation/recoding_table.hpp"
 #include "requirement/requirement_check.hpp"
 
@@ -33,54 +34,19 @@ constexpr double kPart = 0.9;      // share of proposals that move a part of a c
 constexpr double kDissolve = 0.01;
 constexpr double kUnite = 0.05;
 constexpr double kSuppress = 0.02;  // where records may be suppressed
-constexpr std::size_t kCommon = 48;     // nodes that most records of the start are covered at
 constexpr std::size_t kLargest = 4096;  // records of classes that are taken apart or united
-
-// Rows that share a class at one of several nodes.
-class NearRows {
- public:
-  NearRows(Classing& classing, const std::vector<Levels>& nodes, std::size_t rows) {
-    std::vector<std::int32_t> all(rows);
-    for (std::size_t r = 0; r < rows; ++r) all[r] = static_cast<std::int32_t>(r);
-    std::vector<std::int64_t> sizes;
-    for (const Levels& node : nodes) {
-      Node made;
-      classing.classes(node, all, made.class_of, sizes);
-      made.start.assign(sizes.size() + 1, 0);
-      for (const std::int32_t c : made.class_of) ++made.start[static_cast<std::size_t>(c) + 1];
-      for (std::size_t c = 0; c < sizes.size(); ++c) made.start[c + 1] += made.start[c];
-      made.rows.resize(rows);
-      std::vector<std::int32_t> next(made.start.begin(), made.start.end() - 1);
-      for (const std::int32_t r : all) made.rows[static_cast<std::size_t>(next[static_cast<std::size_t>(made.class_of[static_cast<std::size_t>(r)])]++)] = r;
-      nodes_.push_back(std::move(made));
-    }
-  }
-
-  std::int32_t near(std::int32_t row, Random& random) const {
-    const Node& node = nodes_[random.below(nodes_.size())];
-    const auto c = static_cast<std::size_t>(node.class_of[static_cast<std::size_t>(row)]);
-    const auto from = static_cast<std::uint64_t>(node.start[c]), to = static_cast<std::uint64_t>(node.start[c + 1]);
-    return node.rows[from + random.below(to - from)];
-  }
-
- private:
-  struct Node {
-    std::vector<std::int32_t> class_of, start, rows;
-  };
-  std::vector<Node> nodes_;
-};
 
 class Annealing {
  public:
   Annealing(const Covering& covering, const NearRows& near, const std::vector<std::int32_t>& labels, std::size_t rows, std::size_t k,
             const RequirementCheck& check, double suppressed, std::int64_t most, std::uint64_t seed)
-      : covering_(covering), near_(near), check_(check), k_(k), suppressed_(suppressed), room_(most), random_(seed), of_(labels),
+      : covering_(covering), near_(near), check_(check), k_(k), suppressed_(suppressed), most_suppressed_(most), random_(seed), of_(labels),
         records_(rows) {
     std::vector<Members> members;
     for (std::size_t i = 0; i < labels.size(); ++i) {
       records_[static_cast<std::size_t>(covering.row(static_cast<std::int32_t>(i)))].push_back(static_cast<std::int32_t>(i));
       if (labels[i] < 0) {
-        ++gone_;
+        ++dropped_;
         continue;
       }
       const auto g = static_cast<std::size_t>(labels[i]);
@@ -91,7 +57,7 @@ class Annealing {
   }
 
   double total() const {
-    double sum = suppressed_ * static_cast<double>(gone_);
+    double sum = suppressed_ * static_cast<double>(dropped_);
     for (const Covered& c : classes_) sum += c.total();
     return sum;
   }
@@ -99,10 +65,10 @@ class Annealing {
   void run(std::int64_t proposals, Progress& progress) {
     if (classes_.empty()) return;
     const double unit = total() / static_cast<double>(of_.size());
-    const double cooling = std::log(kCold / kHot) / (kQuench * static_cast<double>(proposals));
+    const double cooling = logarithm(kCold / kHot) / (kQuench * static_cast<double>(proposals));
     for (std::int64_t p = 0; p < proposals; ++p) {
       const double done = static_cast<double>(p) / static_cast<double>(proposals);
-      temperature_ = done < kQuench ? unit * kHot * std::exp(cooling * static_cast<double>(p)) : 0.0;
+      temperature_ = done < kQuench ? unit * kHot * exponential(cooling * static_cast<double>(p)) : 0.0;
       propose();
       progress.tick(done);
     }
@@ -114,7 +80,7 @@ class Annealing {
   void propose() {
     const auto i = static_cast<std::int32_t>(random_.below(of_.size()));
     if (of_[static_cast<std::size_t>(i)] < 0) return take_back(i);
-    if (gone_ < room_ && random_.uniform() < kSuppress) return suppress(i, of_[static_cast<std::size_t>(i)]);
+    if (dropped_ < most_suppressed_ && random_.uniform() < kSuppress) return suppress(i, of_[static_cast<std::size_t>(i)]);
     const double kind = random_.uniform();
     if (kind < kDissolve) return dissolve(of_[static_cast<std::size_t>(i)]);
     const std::int32_t other = near(i);
@@ -134,7 +100,7 @@ class Annealing {
     Covered more = with(at(b), i);
     if (!accept(more.total() - at(b).total() - suppressed_) || !allowed(more.members)) return;
     put(b, std::move(more));
-    --gone_;
+    --dropped_;
   }
 
   // Suppress a class, or those of its records that keep it from a lower label, or one record.
@@ -149,12 +115,12 @@ class Annealing {
         for (const std::int32_t m : at(a).members)
           if (m != i) rest.push_back(m);
     }
-    if (part.empty() || gone_ + static_cast<std::int64_t>(part.size()) > room_ || (!rest.empty() && rest.size() < k_)) return;
+    if (part.empty() || dropped_ + static_cast<std::int64_t>(part.size()) > most_suppressed_ || (!rest.empty() && rest.size() < k_)) return;
     Covered less = Covered::of(std::move(rest), covering_, &at(a).levels);
     if (!accept(less.total() + suppressed_ * static_cast<double>(part.size()) - at(a).total()) || !allowed(less.members)) return;
     put(a, std::move(less));
     for (const std::int32_t m : part) of_[static_cast<std::size_t>(m)] = -1;
-    gone_ += static_cast<std::int64_t>(part.size());
+    dropped_ += static_cast<std::int64_t>(part.size());
   }
 
   // A record that shares a class with another at some node, -1 if that one is suppressed.
@@ -168,7 +134,7 @@ class Annealing {
 
   bool accept(double change) {
     if (change <= 0) return true;
-    return temperature_ > 0 && std::isfinite(change) && random_.uniform() < std::exp(-change / temperature_);
+    return temperature_ > 0 && std::isfinite(change) && random_.uniform() < exponential(-change / temperature_);
   }
 
   bool allowed(const Members& members) const {
@@ -345,8 +311,8 @@ class Annealing {
   const RequirementCheck& check_;
   std::size_t k_;
   double suppressed_;       // what a suppressed record loses
-  std::int64_t room_;       // records that may be suppressed
-  std::int64_t gone_ = 0;   // records that are
+  std::int64_t most_suppressed_;       // records that may be suppressed
+  std::int64_t dropped_ = 0;   // records that are
   Random random_;
   std::vector<std::int32_t> of_;   // class of each record, -1 for those that are suppressed
   std::vector<Members> records_;   // of each combination
@@ -354,33 +320,6 @@ class Annealing {
   std::vector<std::int32_t> free_; // numbers without a class
   double temperature_ = 0;
 };
-
-// All columns at their lowest level but one or two at the top, and the covers of most records.
-std::vector<Levels> near_nodes(const Hierarchies& hierarchies, const Covering& covering, const std::vector<std::int32_t>& labels) {
-  const std::size_t q = hierarchies.columns();
-  std::vector<Levels> nodes;
-  for (std::size_t a = 0; a < q; ++a)
-    for (std::size_t b = a; b < q; ++b) {
-      Levels node(q, 0);
-      node[a] = hierarchies.height(a);
-      node[b] = hierarchies.height(b);
-      nodes.push_back(std::move(node));
-    }
-  std::vector<Members> members;
-  for (std::size_t i = 0; i < labels.size(); ++i) {
-    if (labels[i] < 0) continue;
-    if (static_cast<std::size_t>(labels[i]) >= members.size()) members.resize(static_cast<std::size_t>(labels[i]) + 1);
-    members[static_cast<std::size_t>(labels[i])].push_back(static_cast<std::int32_t>(i));
-  }
-  std::map<Levels, std::size_t> covered;
-  for (const Members& list : members)
-    if (!list.empty()) covered[covering.cover(list)] += list.size();
-  std::vector<std::pair<std::size_t, Levels>> common;
-  for (const auto& [levels, count] : covered) common.emplace_back(count, levels);
-  std::sort(common.begin(), common.end(), std::greater<>());
-  for (std::size_t c = 0; c < std::min(kCommon, common.size()); ++c) nodes.push_back(common[c].second);
-  return nodes;
-}
 
 auto anneal_classes(const RecodingTable& table, std::size_t k, IntMatrix bins, Requirements requirements, Ints labels, double suppressed,
                     std::int64_t most, std::int64_t proposals, std::uint64_t seed, nb::object callback) {

@@ -50,12 +50,12 @@ class CheapestNodes {
   // Divide rows parts_[depth][from .. to) by the next column; false if that took too long.
   bool divide(std::size_t depth, std::size_t from, std::size_t to, double loss) {
     const std::size_t j = columns_[depth];
-    std::vector<Part> found;
+    std::vector<Part> children;
     for (std::int32_t level = 0; level <= hierarchies_.height(j); ++level) {
       if ((steps_ += static_cast<std::int64_t>(to - from)) > most_) return false;
       progress_.tick(0.0);
-      group(depth, from, to, j, level, found);
-      for (const Part& part : found) {
+      group(depth, from, to, j, level, children);
+      for (const Part& part : children) {
         auto& rows = parts_[depth + 1];
         const std::int32_t leaf = rows_.row(static_cast<std::size_t>(rows[part.from]))[j];
         if (!finish(depth + 1, part, loss + hierarchies_.loss(j, level, leaf))) return false;
@@ -83,12 +83,12 @@ class CheapestNodes {
   }
 
   // Order rows by their label of a column into parts_[depth + 1], which deeper calls leave as it is.
-  void group(std::size_t depth, std::size_t from, std::size_t to, std::size_t j, std::int32_t level, std::vector<Part>& found) {
+  void group(std::size_t depth, std::size_t from, std::size_t to, std::size_t j, std::int32_t level, std::vector<Part>& children) {
     const auto& rows = parts_[depth];
     auto& ordered = parts_[depth + 1];
     ordered.resize(to - from);
     touched_.clear();
-    found.clear();
+    children.clear();
     for (std::size_t i = from; i < to; ++i) {
       const std::int32_t label = label_of(rows[i], j, level);
       if (count_[static_cast<std::size_t>(label)]++ == 0) touched_.push_back(label);
@@ -96,9 +96,9 @@ class CheapestNodes {
     std::size_t at = 0;
     for (const std::int32_t label : touched_) {
       std::size_t& count = count_[static_cast<std::size_t>(label)];
-      found.push_back({at, at + count});
+      children.push_back({at, at + count});
       at += count;
-      count = found.back().from;
+      count = children.back().from;
     }
     for (std::size_t i = from; i < to; ++i) ordered[count_[static_cast<std::size_t>(label_of(rows[i], j, level))]++] = rows[i];
     for (const std::int32_t label : touched_) count_[static_cast<std::size_t>(label)] = 0;

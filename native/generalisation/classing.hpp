@@ -32,7 +32,7 @@ class Classing {
   // Number the classes of some rows at a node from 0 by first appearance; `sizes` becomes the records of each.
   void classes(const Levels& node, const std::vector<std::int32_t>& rows, std::vector<std::int32_t>& ids,
                std::vector<std::int64_t>& sizes) {
-    make_room(rows.size());
+    reserve(rows.size());
     columns_.clear();
     for (std::size_t j = 0; j < node.size(); ++j) columns_.push_back(keys_[j][static_cast<std::size_t>(node[j])].data());
     ids.resize(rows.size());
@@ -53,11 +53,11 @@ class Classing {
     std::uint32_t round = 0;  // a slot of an earlier round is free
   };
 
-  void make_room(std::size_t rows) {
-    std::size_t room = 64;
-    while (room < 2 * rows) room *= 2;
-    if (room > slots_.size()) slots_.assign(room, Slot{}), round_ = 0;
-    mask_ = room - 1;
+  void reserve(std::size_t rows) {
+    std::size_t capacity = 64;
+    while (capacity < 2 * rows) capacity *= 2;
+    if (capacity > slots_.size()) slots_.assign(capacity, Slot{}), round_ = 0;
+    mask_ = capacity - 1;
     ++round_;
   }
 

@@ -30,7 +30,7 @@ namespace {
 // What the caller says of a table made at a node.
 enum class Answer { kYes = 1, kNo = 0, kNoneBelow = -1 };
 
-struct Found {
+struct Outcome {
   Levels levels;
   double loss = std::numeric_limits<double>::infinity();  // sum over all records
 };
@@ -63,7 +63,7 @@ class FullDomain {
     return true;
   }
 
-  const Found& best() const { return best_; }
+  const Outcome& best() const { return best_; }
   std::int64_t looked() const { return looked_; }
   // No node, seen or not, loses less than this, sum over all records.
   double bound() const { return order_.done() ? best_.loss : std::min(best_.loss, order_.loss() * records_); }
@@ -140,21 +140,21 @@ class FullDomain {
   bool look(const Levels& node) {
     classing_.classes(node, all_, ids_, sizes_);
     std::vector<char> kept(sizes_.size());
-    std::int64_t gone = 0;
+    std::int64_t dropped = 0;
     for (std::size_t c = 0; c < sizes_.size(); ++c) {
       kept[c] = sizes_[c] >= k_;
-      if (!kept[c]) gone += sizes_[c];
+      if (!kept[c]) dropped += sizes_[c];
     }
-    if (gone > most_) {
+    if (dropped > most_) {
       rule_out(node);
       return false;
     }
-    if (check_.columns() > 0) gone += suppress_failing(kept);
-    if (gone > most_) {
+    if (check_.columns() > 0) dropped += suppress_failing(kept);
+    if (dropped > most_) {
       if (most_ == 0) rule_out(node);
       return false;
     }
-    double loss = static_cast<double>(gone) * suppressed_;
+    double loss = static_cast<double>(dropped) * suppressed_;
     for (std::size_t r = 0; r < rows_.m; ++r)
       if (kept[static_cast<std::size_t>(ids_[r])]) loss += static_cast<double>(rows_.counts[r]) * loss_at(node, r);
     const bool better = loss < best_.loss || (loss == best_.loss && sum(node) < sum(best_.levels));
@@ -190,10 +190,10 @@ class FullDomain {
       const auto c = static_cast<std::size_t>(ids_[r]);
       if (kept[c]) lists[c].insert(lists[c].end(), members_[r].begin(), members_[r].end());
     }
-    std::int64_t gone = 0;
+    std::int64_t dropped = 0;
     for (std::size_t c = 0; c < lists.size(); ++c)
-      if (kept[c] && check_.open(lists[c]).excess > 0) kept[c] = 0, gone += sizes_[c];
-    return gone;
+      if (kept[c] && check_.open(lists[c]).excess > 0) kept[c] = 0, dropped += sizes_[c];
+    return dropped;
   }
 
   const Hierarchies& hierarchies_;
@@ -211,7 +211,7 @@ class FullDomain {
   std::vector<Members> members_;  // records of each combination, where a requirement is to be checked
   std::vector<Levels> tops_;      // nodes that rule out all below them, none below another
   std::map<Levels, bool> seen_;
-  Found best_;
+  Outcome best_;
   std::int64_t looked_ = 0;
   std::vector<std::int32_t> ids_;
   std::vector<std::int64_t> sizes_;

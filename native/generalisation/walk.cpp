@@ -42,9 +42,9 @@ class Failures {
 
 class Walk {
  public:
-  // `loss`: what a suppressed record loses; `room`: how many may be suppressed.
-  Walk(const RecodingTable& whole, std::size_t k, const RequirementCheck& check, double loss, std::int64_t room)
-      : covering_(whole.covering), table_(whole.combinations), k_(static_cast<std::int64_t>(k)), check_(check), suppressed_(loss), room_(room),
+  // `loss`: what a suppressed record loses; `allowance`: how many may be suppressed.
+  Walk(const RecodingTable& whole, std::size_t k, const RequirementCheck& check, double loss, std::int64_t allowance)
+      : covering_(whole.covering), table_(whole.combinations), k_(static_cast<std::int64_t>(k)), check_(check), suppressed_(loss), allowance_(allowance),
         classing_(whole.hierarchies, table_), order_(table_.mean_losses(whole.hierarchies)), failures_(check.columns() > 0 ? table_.m : 0),
         records_(table_.m), n_(whole.records()) {
     for (std::size_t i = 0; i < n_; ++i) records_[static_cast<std::size_t>(whole.rows()[i])].push_back(static_cast<std::int32_t>(i));
@@ -145,8 +145,8 @@ class Walk {
   // Whether to suppress records rather than let them add to the loss.
   bool suppress(std::size_t records, double added) {
     const auto count = static_cast<std::int64_t>(records);
-    if (count > room_ || added <= suppressed_ * static_cast<double>(count)) return false;
-    room_ -= count;
+    if (count > allowance_ || added <= suppressed_ * static_cast<double>(count)) return false;
+    allowance_ -= count;
     return true;
   }
 
@@ -203,7 +203,7 @@ class Walk {
   std::int64_t k_;
   const RequirementCheck& check_;
   double suppressed_;
-  std::int64_t room_;
+  std::int64_t allowance_;
   Classing classing_;
   NodeOrder order_;
   Failures failures_;
@@ -217,7 +217,7 @@ class Walk {
 };
 
 // Returns the class of each record, -1 for those that none takes, and how many nodes were visited.
-auto walk_lattice(const RecodingTable& table, std::size_t k, IntMatrix bins, Requirements requirements, double suppressed, std::int64_t room,
+auto walk_lattice(const RecodingTable& table, std::size_t k, IntMatrix bins, Requirements requirements, double suppressed, std::int64_t allowance,
                   std::int64_t most_nodes, nb::object callback) {
   Progress progress(callback);
   const RequirementCheck check(bins, std::move(requirements));
@@ -225,7 +225,7 @@ auto walk_lattice(const RecodingTable& table, std::size_t k, IntMatrix bins, Req
   std::int64_t nodes = 0;
   {
     nb::gil_scoped_release unlocked;
-    Walk walk(table, k, check, suppressed, room);
+    Walk walk(table, k, check, suppressed, allowance);
     labels = walk.labels(most_nodes, progress);
     nodes = walk.nodes();
   }
@@ -236,7 +236,7 @@ auto walk_lattice(const RecodingTable& table, std::size_t k, IntMatrix bins, Req
 
 static const Kernel kernel([](nb::module_& m) {
   using namespace nb::literals;
-  m.def("walk_lattice", &walk_lattice, "table"_a, "k"_a, "bins"_a, "requirements"_a, "suppressed"_a, "room"_a,
+  m.def("walk_lattice", &walk_lattice, "table"_a, "k"_a, "bins"_a, "requirements"_a, "suppressed"_a, "allowance"_a,
         "most_nodes"_a, "progress"_a.none());
 });
 

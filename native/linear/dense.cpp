@@ -6,7 +6,8 @@
 // few columns; all come in stacks (B, rows, columns), row-major.
 //
 // - products: sums over the inner index, ascending;
-// - triangular, orthogonal: QR by Householder reflections (Golub & Van Loan, Matrix Computations, section 5.2);
+// - triangular, orthogonal: QR by Householder reflections (Golub & Van Loan, Matrix Computations, section 5.2); pivoted:
+//   with the longest column taken next (section 5.4.2);
 // - singular: one-sided Jacobi (Golub & Van Loan, section 8.6.3): columns of A are rotated until they are
 //   orthogonal, A V = U diag(s); small singular values are found to high relative accuracy;
 // - eigen, cholesky: see linear/symmetric.hpp; solve: elimination with partial pivoting (section 3.4).
@@ -80,24 +81,52 @@ void reflect(Block& a, const std::vector<double>& v, double square, std::size_t 
   for (std::size_t i = j; i < a.rows; ++i) add(-v[i], w.data(), a.row(i), a.columns);
 }
 
+// Clear column j of `a` below row j by a reflection, made of `q` too, if there is one.
+void clear_below(Block& a, Block* q, std::size_t j) {
+  double largest = 0.0, square = 0.0;
+  for (std::size_t i = j; i < a.rows; ++i) largest = std::max(largest, std::fabs(a(i, j)));
+  if (largest == 0.0) return;
+  std::vector<double> v(a.rows);
+  for (std::size_t i = j; i < a.rows; ++i) {
+    v[i] = a(i, j) / largest;
+    square += v[i] * v[i];
+  }
+  const double norm = std::sqrt(square);
+  square += norm * std::fabs(v[j]);  // v'v / 2 after the next line is norm (norm + |v_j|)
+  v[j] += v[j] < 0.0 ? -norm : norm;
+  reflect(a, v, 2.0 * square, j);
+  if (q != nullptr) reflect(*q, v, 2.0 * square, j);
+  for (std::size_t i = j + 1; i < a.rows; ++i) a(i, j) = 0.0;
+}
+
 // Turn `a` into R, and `q`, if there is one, into Q'q.
 void householder(Block& a, Block* q) {
-  std::vector<double> v(a.rows);
-  for (std::size_t j = 0; j < std::min(a.rows, a.columns); ++j) {
-    double largest = 0.0, square = 0.0;
-    for (std::size_t i = j; i < a.rows; ++i) largest = std::max(largest, std::fabs(a(i, j)));
-    if (largest == 0.0) continue;
-    for (std::size_t i = j; i < a.rows; ++i) {
-      v[i] = a(i, j) / largest;
-      square += v[i] * v[i];
-    }
-    const double norm = std::sqrt(square);
-    square += norm * std::fabs(v[j]);  // v'v / 2 after the next line is norm (norm + |v_j|)
-    v[j] += v[j] < 0.0 ? -norm : norm;
-    reflect(a, v, 2.0 * square, j);
-    if (q != nullptr) reflect(*q, v, 2.0 * square, j);
-    for (std::size_t i = j + 1; i < a.rows; ++i) a(i, j) = 0.0;
+  for (std::size_t j = 0; j < std::min(a.rows, a.columns); ++j) clear_below(a, q, j);
+}
+
+// The column from the j-th on that is longest below row j, the first of equals.
+std::size_t longest_column(Block& a, std::size_t j) {
+  std::vector<double> squares(a.columns, 0.0);
+  for (std::size_t i = j; i < a.rows; ++i)
+    for (std::size_t c = j; c < a.columns; ++c) squares[c] += a(i, c) * a(i, c);
+  return static_cast<std::size_t>(std::max_element(squares.begin() + static_cast<std::ptrdiff_t>(j), squares.end()) - squares.begin());
+}
+
+// R of one matrix whose columns are taken in an order in which R's diagonal falls in size, and that order.
+nb::tuple pivoted(Matrix a) {
+  const std::size_t n = a.shape(0), m = a.shape(1), size = std::min(n, m);
+  Block r(n, m);
+  std::copy(a.data(), a.data() + n * m, r.values.begin());
+  std::vector<std::int64_t> order(m);
+  std::iota(order.begin(), order.end(), std::int64_t{0});
+  for (std::size_t j = 0; j < size; ++j) {
+    const std::size_t next = longest_column(r, j);
+    for (std::size_t i = 0; i < n; ++i) std::swap(r(i, j), r(i, next));
+    std::swap(order[j], order[next]);
+    clear_below(r, nullptr, j);
   }
+  r.values.resize(size * m);
+  return nb::make_tuple(to_numpy(std::move(r.values), {size, m}), to_numpy(std::move(order)));
 }
 
 // R of A = Q R, shape (B, min(n, m), m).
@@ -237,6 +266,7 @@ const Kernel kernel([](nb::module_& m) {
   m.def("product", &product);
   m.def("cross_product", &cross);
   m.def("triangular", &triangular);
+  m.def("pivoted", &pivoted, nb::arg("a"));
   m.def("orthogonal", &orthogonal);
   m.def("singular", &singular);
   m.def("eigen", &eigen_stack);

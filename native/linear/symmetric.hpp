@@ -60,7 +60,7 @@ inline void rotate_columns(Square& a, std::size_t d, std::size_t p, std::size_t 
 // Cosine and sine of the rotation that clears the off-diagonal `apq` between `app` and `aqq`.
 inline void jacobi_angle(double app, double aqq, double apq, double& c, double& s) {
   const double theta = (aqq - app) / (2.0 * apq);
-  const double t = (theta >= 0.0 ? 1.0 : -1.0) / (std::fabs(theta) + std::hypot(1.0, theta));
+  const double t = (theta >= 0.0 ? 1.0 : -1.0) / (std::fabs(theta) + std::sqrt(1.0 + theta * theta));
   c = 1.0 / std::sqrt(1.0 + t * t);
   s = t * c;
 }

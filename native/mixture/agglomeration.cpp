@@ -13,8 +13,8 @@
 // among higher rows for each row. A merge recomputes one row and one column; rows whose partner has gone
 // are searched anew. Ties go to the lowest rows.
 #include <algorithm>
-#include <cmath>
 
+#include "core/elementary.hpp"
 #include "core/kernels.hpp"
 #include "core/progress.hpp"
 #include "linear/symmetric.hpp"
@@ -63,8 +63,8 @@ class Agglomeration {
     for (std::size_t j = 0; j < d_; ++j) work_[j * d_ + j] += 1.0;
     cholesky(work_, d_, 0.0);
     double product = 0.0;
-    for (std::size_t j = 0; j < d_; ++j) product += std::log(work_[j * d_ + j]);
-    return size * (2.0 * product - static_cast<double>(d_) * std::log(size + 1.0));
+    for (std::size_t j = 0; j < d_; ++j) product += logarithm(work_[j * d_ + j]);
+    return size * (2.0 * product - static_cast<double>(d_) * logarithm(size + 1.0));
   }
 
   // Scatter of the union of two classes: both scatters and the one between their means.

@@ -19,38 +19,10 @@
 #include <string_view>
 #include <vector>
 
-#include "linear/symmetric.hpp"
+#include "core/elementary.hpp"
+#include "mixture/covariances.hpp"
 
 namespace shoal {
-
-// What one E-step leaves behind: all that an M-step needs.
-struct Scatters {
-  std::size_t groups, d;
-  std::vector<double> weight;   // (G): sum_i z_ig
-  std::vector<double> mean;     // (G, d)
-  std::vector<Square> scatter;  // G times (d, d), about the group's mean
-  std::vector<double> tail;     // (G): sum_i z_ig (log u_ig - u_ig), t components only
-
-  Scatters(std::size_t groups_, std::size_t d_)
-      : groups(groups_), d(d_), weight(groups_), mean(groups_ * d_),
-        scatter(groups_, Square(d_ * d_)), tail(groups_) {}
-
-  double total() const {
-    double sum = 0.0;
-    for (double w : weight) sum += w;
-    return sum;
-  }
-};
-
-// Covariances, and what the iterative models carry from one M-step to the next.
-struct Covariances {
-  std::vector<Square> matrix;
-  std::vector<double> volume;
-  Square orientation;
-
-  Covariances(std::size_t groups, std::size_t d)
-      : matrix(groups, Square(d * d)), volume(groups, 0.0), orientation() {}
-};
 
 namespace covariance {
 
@@ -59,86 +31,6 @@ constexpr int kInnerSteps = 1000;
 // generalised EM for EVE and VVE: every M-step raises its objective, few of them waste time on an early one.
 constexpr int kTurns = 20;
 constexpr double kInnerTolerance = 1e-10;  // relative, on the objective of the inner problem
-
-inline double trace(const Square& a, std::size_t d) {
-  double sum = 0.0;
-  for (std::size_t j = 0; j < d; ++j) sum += a[j * d + j];
-  return sum;
-}
-
-inline Square pooled(const Scatters& s) {
-  Square w(s.d * s.d, 0.0);
-  for (const auto& a : s.scatter)
-    for (std::size_t e = 0; e < w.size(); ++e) w[e] += a[e];
-  return w;
-}
-
-inline std::vector<double> diagonal(const Square& a, std::size_t d) {
-  std::vector<double> out(d);
-  for (std::size_t j = 0; j < d; ++j) out[j] = a[j * d + j];
-  return out;
-}
-
-inline double geometric_mean(const std::vector<double>& v) {
-  double sum = 0.0;
-  for (double x : v) sum += std::log(x);
-  return std::exp(sum / static_cast<double>(v.size()));
-}
-
-// |a|^(1/d); zero if a is not positive definite.
-inline double root_determinant(Square a, std::size_t d) {
-  if (!cholesky(a, d, 0.0)) return 0.0;
-  const double g = geometric_mean(diagonal(a, d));
-  return g * g;
-}
-
-inline Square scaled(const Square& a, double factor) {
-  Square out(a);
-  for (double& x : out) x *= factor;
-  return out;
-}
-
-inline Square diagonal_matrix(const std::vector<double>& v, double factor) {
-  const std::size_t d = v.size();
-  Square out(d * d, 0.0);
-  for (std::size_t j = 0; j < d; ++j) out[j * d + j] = v[j] * factor;
-  return out;
-}
-
-// D diag(v) D'
-inline Square sandwich(const Square& q, const std::vector<double>& v) {
-  const std::size_t d = v.size();
-  Square out(d * d, 0.0);
-  for (std::size_t i = 0; i < d; ++i)
-    for (std::size_t j = 0; j <= i; ++j) {
-      double sum = 0.0;
-      for (std::size_t k = 0; k < d; ++k) sum += q[i * d + k] * v[k] * q[j * d + k];
-      out[i * d + j] = out[j * d + i] = sum;
-    }
-  return out;
-}
-
-// diag(D' w D)
-inline std::vector<double> rotated_diagonal(const Square& w, const Square& q, std::size_t d) {
-  std::vector<double> out(d, 0.0);
-  for (std::size_t k = 0; k < d; ++k)
-    for (std::size_t i = 0; i < d; ++i) {
-      double sum = 0.0;
-      for (std::size_t j = 0; j < d; ++j) sum += w[i * d + j] * q[j * d + k];
-      out[k] += q[i * d + k] * sum;
-    }
-  return out;
-}
-
-// tr(w c^-1) = squared length of L^-1 applied to the columns of the factor of w; written with c's factor.
-inline double trace_ratio(const Square& w, const Square& inverse_factor, std::size_t d) {
-  double sum = 0.0;
-  for (std::size_t r = 0; r < d; ++r)
-    for (std::size_t i = 0; i <= r; ++i)
-      for (std::size_t j = 0; j <= r; ++j)
-        sum += inverse_factor[r * d + i] * w[i * d + j] * inverse_factor[r * d + j];
-  return sum;
-}
 
 inline void eii(const Scatters& s, Covariances& c) {
   const double volume = trace(pooled(s), s.d) / (s.total() * static_cast<double>(s.d));
@@ -167,7 +59,7 @@ inline void start_volumes(const Scatters& s, Covariances& c) {
 // volumes fit them: d sum_g n_g log lambda_g.
 inline double volume_objective(const Scatters& s, const std::vector<double>& volume) {
   double sum = 0.0;
-  for (std::size_t g = 0; g < s.groups; ++g) sum += s.weight[g] * std::log(volume[g]);
+  for (std::size_t g = 0; g < s.groups; ++g) sum += s.weight[g] * logarithm(volume[g]);
   return sum * static_cast<double>(s.d);
 }
 
@@ -297,7 +189,7 @@ inline void settle_by_shape(const Scatters& s, Covariances& c) {
       [&](const std::vector<std::vector<double>>& diag) {
         double sum = 0.0;
         for (const auto& v : diag) sum += geometric_mean(v);
-        return n * static_cast<double>(s.d) * std::log(sum / n);
+        return n * static_cast<double>(s.d) * logarithm(sum / n);
       });
 }
 
@@ -335,7 +227,7 @@ inline void vve(const Scatters& s, Covariances& c) {
   settle_orientation(s, c, variances_of, [&](const std::vector<std::vector<double>>& diag) {
     double sum = 0.0;
     for (std::size_t g = 0; g < s.groups; ++g)
-      for (double v : diag[g]) sum += s.weight[g] * std::log(v / s.weight[g]);
+      for (double v : diag[g]) sum += s.weight[g] * logarithm(v / s.weight[g]);
     return sum;
   });
   along_axes(s, c);

@@ -19,6 +19,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "core/elementary.hpp"
 #include "core/kernels.hpp"
 #include "core/progress.hpp"
 #include "mixture/proportion_floor.hpp"
@@ -62,8 +63,8 @@ void log_prior(const Classes& c, const double* x, std::size_t q, double* out) {
     for (std::size_t j = 0; j < q; ++j) out[g] += c.coefficient[g * q + j] * x[j];
     top = std::max(top, out[g]);
   }
-  for (std::size_t g = 0; g < c.groups; ++g) sum += std::exp(out[g] - top);
-  const double scale = top + std::log(sum);
+  for (std::size_t g = 0; g < c.groups; ++g) sum += exponential(out[g] - top);
+  const double scale = top + logarithm(sum);
   for (std::size_t g = 0; g < c.groups; ++g) out[g] -= scale;
 }
 
@@ -81,9 +82,9 @@ void log_joint(const Answers& a, const Classes& c, std::size_t i, double* out) {
 double normalise(double* row, std::size_t groups) {
   const double top = *std::max_element(row, row + groups);
   double sum = 0.0;
-  for (std::size_t g = 0; g < groups; ++g) sum += (row[g] = std::exp(row[g] - top));
+  for (std::size_t g = 0; g < groups; ++g) sum += (row[g] = exponential(row[g] - top));
   for (std::size_t g = 0; g < groups; ++g) row[g] /= sum;
-  return top + std::log(sum);
+  return top + logarithm(sum);
 }
 
 double e_step(const Answers& a, const Classes& c, std::vector<double>& z, Progress& progress, double done) {
@@ -138,7 +139,7 @@ void fit_tables(const Answers& a, const std::vector<double>& z, const Priors& pr
       double sum = 0.0;
       const auto first = static_cast<std::size_t>(a.offset[j]), last = static_cast<std::size_t>(a.offset[j + 1]);
       for (std::size_t e = first; e < last; ++e) sum += table[e * groups + g];
-      for (std::size_t e = first; e < last; ++e) table[e * groups + g] = std::log(table[e * groups + g] / sum);
+      for (std::size_t e = first; e < last; ++e) table[e * groups + g] = logarithm(table[e * groups + g] / sum);
     }
 }
 
@@ -197,7 +198,7 @@ class Logit {
     for (std::size_t i = 0; i < a_.n; ++i) {
       const double* x = a_.covariate + i * a_.q;
       log_prior(c, x, a_.q, p.data());
-      for (double& v : p) v = std::exp(v);
+      for (double& v : p) v = exponential(v);
       for (std::size_t g = 0; g < groups_; ++g) {
         const double gap = z_[i * groups_ + g] - p[g];
         for (std::size_t j = 0; j < a_.q; ++j) gradient[g * a_.q + j] += gap * x[j];
@@ -252,7 +253,7 @@ void maximise(const Answers& a, const Priors& priors, double floor, Fit& f) {
     Logit(a, f.z, priors, f.classes.groups).fit(f.classes);
   } else {
     for (std::size_t g = 0; g < f.classes.groups; ++g)
-      f.classes.coefficient[g] = std::log(std::max(f.prevalence[g], kLeast));
+      f.classes.coefficient[g] = logarithm(std::max(f.prevalence[g], kLeast));
   }
 }
 

@@ -21,6 +21,7 @@
 
 #include <nanobind/stl/string.h>
 
+#include "core/elementary.hpp"
 #include "core/kernels.hpp"
 #include "core/progress.hpp"
 #include "mixture/covariance_models.hpp"
@@ -48,7 +49,7 @@ double digamma(double x) {
   double shift = 0.0;
   for (; x < 10.0; x += 1.0) shift -= 1.0 / x;
   const double r = 1.0 / (x * x);
-  return shift + std::log(x) - 0.5 / x - r * (1.0 / 12 - r * (1.0 / 120 - r * (1.0 / 252 - r * (1.0 / 240 - r / 132))));
+  return shift + logarithm(x) - 0.5 / x - r * (1.0 / 12 - r * (1.0 / 120 - r * (1.0 / 252 - r * (1.0 / 240 - r / 132))));
 }
 
 // Prepare densities; the group whose covariance is singular, or -1.
@@ -57,11 +58,11 @@ int prepare(Mixture& m, const std::vector<Square>& covariance, double singular) 
   for (std::size_t g = 0; g < m.groups; ++g) {
     Square factor = covariance[g];
     if (!cholesky(factor, m.d, singular)) return static_cast<int>(g);
-    double scale = std::log(m.proportion[g]);
-    for (std::size_t j = 0; j < m.d; ++j) scale -= std::log(factor[j * m.d + j]);
+    double scale = logarithm(m.proportion[g]);
+    for (std::size_t j = 0; j < m.d; ++j) scale -= logarithm(factor[j * m.d + j]);
     if (m.tailed(g)) {
       const double nu = m.dof[g];
-      scale += std::lgamma(0.5 * (nu + d)) - std::lgamma(0.5 * nu) - 0.5 * d * (std::log(nu) + kLog2Pi - std::log(2.0));
+      scale += log_gamma(0.5 * (nu + d)) - log_gamma(0.5 * nu) - 0.5 * d * (logarithm(nu) + kLog2Pi - logarithm(2.0));
     } else {
       scale -= 0.5 * d * kLog2Pi;
     }
@@ -109,7 +110,7 @@ void log_joint(const Mixture& m, std::size_t g, Block& b) {
   }
   const double nu = m.dof[g], d = static_cast<double>(m.d);
   for (std::size_t i = 0; i < kBlock; ++i) {
-    out[i] = m.log_scale[g] - 0.5 * (nu + d) * std::log1p(distance[i] / nu);
+    out[i] = m.log_scale[g] - 0.5 * (nu + d) * logarithm_above_one(distance[i] / nu);
     b.u[g * kBlock + i] = (nu + d) / (nu + distance[i]);
   }
 }
@@ -123,12 +124,12 @@ double normalise(Block& b, std::size_t groups) {
   for (std::size_t g = 0; g < groups; ++g)
     for (std::size_t i = 0; i < kBlock; ++i) {
       const double gap = b.joint[g * kBlock + i] - top[i];
-      const double z = gap == 0.0 ? 1.0 : gap < -745.0 ? 0.0 : std::exp(gap);
+      const double z = gap == 0.0 ? 1.0 : gap < -745.0 ? 0.0 : exponential(gap);
       b.joint[g * kBlock + i] = z;
       sum[i] += z;
     }
   double loglik = 0.0;
-  for (std::size_t i = 0; i < b.size; ++i) loglik += top[i] + std::log(sum[i]);
+  for (std::size_t i = 0; i < b.size; ++i) loglik += top[i] + logarithm(sum[i]);
   for (std::size_t i = 0; i < kBlock; ++i) sum[i] = i < b.size ? 1.0 / sum[i] : 0.0;
   for (std::size_t g = 0; g < groups; ++g)
     for (std::size_t i = 0; i < kBlock; ++i) b.joint[g * kBlock + i] *= sum[i];
@@ -166,7 +167,7 @@ void accumulate(const Mixture& m, std::size_t g, Block& b, Sums& s) {
   if (m.tailed(g)) {
     const double* u = &b.u[g * kBlock];
     for (std::size_t i = 0; i < kBlock; ++i) {
-      if (z[i] > 0.0) s.tail[g] += z[i] * (std::log(u[i]) - u[i]);
+      if (z[i] > 0.0) s.tail[g] += z[i] * (logarithm(u[i]) - u[i]);
       z[i] *= u[i];
     }
     s.mass[g] += sum_of(z);
@@ -225,11 +226,11 @@ std::vector<double> proportions(std::vector<double> weight) {
 }
 
 double next_dof(double old, double weight, double tail, double d) {
-  const double constant = 1.0 + tail / weight + digamma(0.5 * (old + d)) - std::log(0.5 * (old + d));
+  const double constant = 1.0 + tail / weight + digamma(0.5 * (old + d)) - logarithm(0.5 * (old + d));
   double lo = kLeastDof, hi = kMostDof;
   for (int step = 0; step < 60; ++step) {
     const double mid = std::sqrt(lo * hi);
-    (std::log(0.5 * mid) - digamma(0.5 * mid) + constant > 0.0 ? lo : hi) = mid;
+    (logarithm(0.5 * mid) - digamma(0.5 * mid) + constant > 0.0 ? lo : hi) = mid;
   }
   return std::sqrt(lo * hi);
 }
@@ -298,12 +299,12 @@ nb::tuple mixture_em(const Matrix& x, const Vector& weight, const Matrix& mean, 
   std::copy_n(weight.data(), groups, f.scatters.weight.begin());
   std::copy_n(mean.data(), groups * d, f.scatters.mean.begin());
   for (std::size_t g = 0; g < groups; ++g) std::copy_n(scatter.data() + g * d * d, d * d, f.scatters.scatter[g].begin());
-  const auto* found = std::find_if(kCovarianceModels.begin(), kCovarianceModels.end(),
-                                   [&](const CovarianceModel& c) { return c.name == model; });
+  const auto* restriction = std::find_if(kCovarianceModels.begin(), kCovarianceModels.end(),
+                                         [&](const CovarianceModel& c) { return c.name == model; });
   Progress progress(callback);
   {
     nb::gil_scoped_release release;
-    run(x.data(), x.shape(0), f, *found, {floor, tolerance, singular, ridge, most_steps}, progress);
+    run(x.data(), x.shape(0), f, *restriction, {floor, tolerance, singular, ridge, most_steps}, progress);
   }
   return nb::make_tuple(f.loglik, f.steps, f.converged, f.singular, to_numpy(std::move(f.mixture.proportion)),
                         to_numpy(std::move(f.mixture.mean), {groups, d}),

@@ -14,8 +14,8 @@ inline std::vector<double> floored_proportions(std::vector<double> pi, double fl
   const double even = 1.0 / static_cast<double>(pi.size());
   const double least = *std::min_element(pi.begin(), pi.end());
   if (least >= floor) return pi;
-  const double room = std::max(0.0, even - floor);
-  for (double& p : pi) p = std::max(floor, even + (p - even) * room / (even - least));
+  const double surplus = std::max(0.0, even - floor);
+  for (double& p : pi) p = std::max(floor, even + (p - even) * surplus / (even - least));
   return pi;
 }
 

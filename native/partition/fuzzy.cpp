@@ -16,10 +16,10 @@
 // A step visits each pair of record and centre once, O(n c d), eight records at a time; nothing of size n c is
 // kept. Sums run over the records in their order, whatever the processor.
 #include <algorithm>
-#include <cmath>
 #include <cstring>
 #include <limits>
 
+#include "core/elementary.hpp"
 #include "core/kernels.hpp"
 #include "core/progress.hpp"
 #include "core/random.hpp"
@@ -57,7 +57,7 @@ class Rule {
   }
 
   // log of what the weight of a record is multiplied by.
-  double log_factor(double sum) const { return entropy_ ? -std::log(sum) : -parameter_ * std::log(sum); }
+  double log_factor(double sum) const { return entropy_ ? -logarithm(sum) : -parameter_ * logarithm(sum); }
 
   void weights(const double* t, const double* d2, double least, double factor, double* w) const {
     if (!entropy_ && least >= kCoincident) {
@@ -69,15 +69,15 @@ class Rule {
   }
 
   double objective(double least, double sum) const {
-    if (entropy_) return least - std::log(sum) / parameter_;
-    return least < kCoincident ? 0.0 : least * std::pow(sum, 1.0 - parameter_);
+    if (entropy_) return least - logarithm(sum) / parameter_;
+    return least < kCoincident ? 0.0 : least * power(sum, 1.0 - parameter_);
   }
 
   // By how much the log-membership of x in centre j falls short of that in centre i.
   double loss(const double* x, const double* to, const double* from) const {
     const double there = distance(x, to), here = distance(x, from);
     if (entropy_) return parameter_ * (there - here);
-    return power_ * (std::log(std::max(there, kCoincident)) - std::log(std::max(here, kCoincident)));
+    return power_ * (logarithm(std::max(there, kCoincident)) - logarithm(std::max(here, kCoincident)));
   }
 
  private:
@@ -100,11 +100,11 @@ class Sums {
   Sums(std::size_t d, std::size_t padded)
       : d_(d), padded_(padded), reference_(-std::numeric_limits<double>::infinity()), sums_((d + 1) * padded, 0.0) {}
 
-  double relative(double log_factor) const { return std::exp(log_factor - reference_); }
+  double relative(double log_factor) const { return exponential(log_factor - reference_); }
 
   void raise(double log_factor) {
     if (log_factor <= reference_) return;
-    const double shrink = std::exp(reference_ - log_factor);
+    const double shrink = exponential(reference_ - log_factor);
     for (double& s : sums_) s *= shrink;
     reference_ = log_factor;
   }

@@ -23,6 +23,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/elementary.hpp"
 #include "core/random.hpp"
 
 namespace shoal {
@@ -245,10 +246,10 @@ class Groups {
   void recentre_after_exchange(Group g, Record out, Record in) {
     if (must_recentre(g)) return recentre(g);
     double* c = centre_.data() + static_cast<std::size_t>(g) * cloud_.width();
-    const double *gone = cloud_.row(out), *come = cloud_.row(in);
+    const double *leaving = cloud_.row(out), *coming = cloud_.row(in);
     const double w = cloud_.weight(out), v = cloud_.weight(in);
     for (std::size_t j = 0; j < cloud_.width(); ++j)
-      c[j] += (v * (come[j] - c[j]) - w * (gone[j] - c[j])) / weight(g);
+      c[j] += (v * (coming[j] - c[j]) - w * (leaving[j] - c[j])) / weight(g);
   }
 
   const Cloud& cloud_;
@@ -298,10 +299,10 @@ class Cooling {
  public:
   Cooling(double hot, double cold) : hot_(hot), cold_(cold), now_(hot) {}
   // `done` in [0, 1].
-  void at(double done) { now_ = hot_ * std::pow(cold_ / hot_, done); }
+  void at(double done) { now_ = hot_ * power(cold_ / hot_, done); }
   double temperature() const { return now_; }
   // The largest change that this draw accepts: change <= allowance() has probability min(1, exp(-change / T)).
-  double allowance(Random& random) const { return -now_ * std::log(1.0 - random.uniform()); }
+  double allowance(Random& random) const { return -now_ * logarithm(1.0 - random.uniform()); }
 
  private:
   double hot_, cold_, now_;

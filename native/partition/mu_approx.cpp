@@ -120,7 +120,7 @@ class Balanced {
     }
     root_ = centre();
     for (std::size_t e = start_[root_]; e < start_[root_ + 1]; ++e)
-      children_.push_back({held(beside_[e]), beside_[e]});
+      children_.push_back({records_at(beside_[e]), beside_[e]});
     std::stable_sort(children_.begin(), children_.end(),
                      [](const Child& a, const Child& b) { return a.records > b.records; });
   }
@@ -160,7 +160,7 @@ class Balanced {
   }
 
   // Records of the subtree at a vertex beside the root, seen from the root.
-  std::size_t held(std::size_t v) const {
+  std::size_t records_at(std::size_t v) const {
     const bool above = root_ > 0 && tree_.parent[root_] == v;
     return above ? count_[0] - count_[root_] : count_[v];
   }
@@ -220,16 +220,16 @@ class Decomposer {
     std::size_t first = 0;
     while (left > limit_) {
       const std::size_t enough = root == kSteiner ? k_ : k_ - 1;
-      std::size_t last = first, held = 0;
-      while (held < enough) held += small[last++].records;
-      const bool takes_root = held == k_ - 1;
-      if (left < held + takes_root + k_) break;
+      std::size_t last = first, gathered = 0;
+      while (gathered < enough) gathered += small[last++].records;
+      const bool takes_root = gathered == k_ - 1;
+      if (left < gathered + takes_root + k_) break;
       Shoot group;
       group.add(takes_root ? root : kSteiner, 0);
       for (std::size_t c = first; c < last; ++c) seen.copy(small[c].vertex, group, 0);
       pending_.push_back(std::move(group));
       if (takes_root) root = kSteiner;
-      left -= held + takes_root;
+      left -= gathered + takes_root;
       first = last;
     }
     const bool stuck = left > limit_;

@@ -42,9 +42,9 @@ class Budget {
   Budget(std::int64_t moves, double seconds) : moves_(moves), seconds_(seconds), start_(Clock::now()) {}
   std::int64_t moves() const { return moves_; }
   double share(std::int64_t made) const {
-    const std::chrono::duration<double> gone = Clock::now() - start_;
+    const std::chrono::duration<double> elapsed = Clock::now() - start_;
     return std::max(moves_ > 0 ? static_cast<double>(made) / static_cast<double>(moves_) : 1.0,
-                    std::isfinite(seconds_) ? gone.count() / seconds_ : 0.0);
+                    std::isfinite(seconds_) ? elapsed.count() / seconds_ : 0.0);
   }
 
  private:
@@ -265,7 +265,7 @@ auto refine(Matrix x, Vector weights, Ints labels, IntMatrix near, std::int64_t 
             double seconds, std::int64_t keep, std::uint64_t seed, nb::object callback) {
   Progress progress(callback);
   Collection collection(static_cast<std::size_t>(keep));
-  std::vector<std::int32_t> found;
+  std::vector<std::int32_t> refined;
   std::vector<double> losses;
   std::int64_t made = 0;
   {
@@ -283,9 +283,9 @@ auto refine(Matrix x, Vector weights, Ints labels, IntMatrix near, std::int64_t 
     refiner.descend(time);
     collection.add(groups);
     losses.push_back(cloud.in_units(groups.loss()));
-    found = groups.labels();
+    refined = groups.labels();
   }
-  return nb::make_tuple(to_numpy(std::move(found)), to_numpy(std::move(losses)), made,
+  return nb::make_tuple(to_numpy(std::move(refined)), to_numpy(std::move(losses)), made,
                         to_numpy(std::move(collection.members)), to_numpy(std::move(collection.ends)));
 }
 

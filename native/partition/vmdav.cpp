@@ -56,8 +56,8 @@ class VMdav {
     while (members_.size() < 2 * k_ - 1 && engine_.live() > 0) {
       const Neighbour candidate = nearest_outside();
       if (engine_.live() > 1) {  // the last record outside has no neighbour there: d_out is infinite
-        engine_.nearest(table_.row(candidate.row), candidate.row, 2, found_);
-        if (!(candidate.d2 < gamma2_ * found_.back().d2)) return;
+        engine_.nearest(table_.row(candidate.row), candidate.row, 2, neighbours_);
+        if (!(candidate.d2 < gamma2_ * neighbours_.back().d2)) return;
       }
       added_.assign(1, candidate.row);
       engine_.remove(added_);
@@ -70,9 +70,9 @@ class VMdav {
     Neighbour best{0.0, -1};
     for (std::size_t m = 0; m < members_.size(); ++m) {
       if (m == nearest_.size() || !engine_.alive(nearest_[m].row)) {
-        engine_.nearest(table_.row(members_[m]), -1, 1, found_);
+        engine_.nearest(table_.row(members_[m]), -1, 1, neighbours_);
         nearest_.resize(std::max(nearest_.size(), m + 1));
-        nearest_[m] = found_.front();
+        nearest_[m] = neighbours_.front();
       }
       if (m == 0 || nearest_[m] < best) best = nearest_[m];
     }
@@ -108,7 +108,7 @@ class VMdav {
   Engine& engine_;
   Progress& progress_;
   std::vector<std::int32_t> labels_, members_, added_;
-  std::vector<Neighbour> nearest_, found_;  // nearest_[m]: the record outside that is nearest to member m
+  std::vector<Neighbour> nearest_, neighbours_;  // nearest_[m]: the record outside that is nearest to member m
   std::int32_t groups_ = 0;
 };
 

@@ -65,15 +65,15 @@ struct Fixed {
 
   std::int64_t known, missing;  // of the table
 
-  // For c members, `gone` of them without a value; `area` is the distance of the known parts times their number,
+  // For c members, `without` of them without a value; `area` is the distance of the known parts times their number,
   // that of the table's known records, and `range`, of which there are `more` 2^-64ths besides.
-  Wide cost(std::size_t c, std::size_t gone, std::int64_t range, WideBits area, WideBits more = 0) const {
+  Wide cost(std::size_t c, std::size_t without, std::int64_t range, WideBits area, WideBits more = 0) const {
     const Wide size = static_cast<std::int64_t>(c), all = known + missing;
-    const WideBits apart = magnitude(all * static_cast<std::int64_t>(gone) - size * missing);
+    const WideBits apart = magnitude(all * static_cast<std::int64_t>(without) - size * missing);
     WideBits sum = apart == 0 ? WideBits{0} : fixed_quotient(apart, static_cast<WideBits>(size * all), kPlaces);
     if (area == 0 && more == 0) return static_cast<Wide>(sum);
     // The smaller known share, of the group or of the table, times the distance.
-    const Wide units = std::max(size * known, all * static_cast<std::int64_t>(c - gone)) * range;
+    const Wide units = std::max(size * known, all * static_cast<std::int64_t>(c - without)) * range;
     sum += fixed_quotient(area, static_cast<WideBits>(units), kPlaces);
     sum += fixed_quotient(more, static_cast<WideBits>(units), kPlaces - 64);
     return static_cast<Wide>(sum);
@@ -106,17 +106,17 @@ class Ordered : public Distribution {
   // Only the stretches between the value that leaves and the one that comes change.
   Wide cost_after_swap(const Bin* sorted, std::size_t c, Wide now, std::size_t out, Bin in) const override {
     if (missing_ > 0) return Distribution::cost_after_swap(sorted, c, now, out, in);
-    const Bin gone = sorted[out];
-    if (in > gone) {
+    const Bin leaving = sorted[out];
+    if (in > leaving) {
       std::size_t i = out;  // member i + 1 slides down to rank i while it is below `in`
-      for (Bin at = gone; at < in; ++i) {
+      for (Bin at = leaving; at < in; ++i) {
         const Bin next = i + 1 < c ? std::min(sorted[i + 1], in) : in;
         now += stretch(i, c, at, next) - stretch(i + 1, c, at, next);
         at = next;
       }
     } else {
       std::size_t i = out;
-      for (Bin at = gone; at > in; --i) {
+      for (Bin at = leaving; at > in; --i) {
         const Bin next = i > 0 ? std::max(sorted[i - 1], in) : in;
         now += stretch(i + 1, c, next, at) - stretch(i, c, next, at);
         at = next;
@@ -150,8 +150,8 @@ class Ordered : public Distribution {
   }
 
   Wide with_missing(const Bin* sorted, std::size_t c) const {
-    const std::size_t gone = static_cast<std::size_t>(std::lower_bound(sorted, sorted + c, 0) - sorted);
-    return Fixed{n_, missing_}.cost(c, gone, range_, magnitude(known_cost(sorted + gone, c - gone)));
+    const std::size_t without = static_cast<std::size_t>(std::lower_bound(sorted, sorted + c, 0) - sorted);
+    return Fixed{n_, missing_}.cost(c, without, range_, magnitude(known_cost(sorted + without, c - without)));
   }
 
   std::size_t m_;
@@ -168,11 +168,11 @@ class Spread : public Distribution {
   }
 
   Wide cost(const Bin* sorted, std::size_t c) const override {
-    const std::size_t gone = static_cast<std::size_t>(std::lower_bound(sorted, sorted + c, 0) - sorted);
+    const std::size_t without = static_cast<std::size_t>(std::lower_bound(sorted, sorted + c, 0) - sorted);
     const Fixed fixed{n_, missing_};
-    if (gone == c || n_ < 2) return fixed.cost(c, gone, 0, 0);
-    const Area area = known_area(sorted + gone, c - gone);
-    return fixed.cost(c, gone, 2 * (n_ - 1), area.whole, area.more);
+    if (without == c || n_ < 2) return fixed.cost(c, without, 0, 0);
+    const Area area = known_area(sorted + without, c - without);
+    return fixed.cost(c, without, 2 * (n_ - 1), area.whole, area.more);
   }
 
   double distance(Wide cost, std::size_t) const override { return Fixed::distance(cost); }
@@ -228,13 +228,13 @@ class Taxonomy : public Distribution {
  public:
   // node[l * m + j]: number of the level l + 1 node above leaf j, ascending in j; the last level is the root.
   Taxonomy(const std::int64_t* count, const Bin* node, std::size_t m, std::size_t height)
-      : m_(m), height_(height), node_(node, node + m * height), held_(height + 1) {
-    held_[0].assign(count, count + m);
+      : m_(m), height_(height), node_(node, node + m * height), records_(height + 1) {
+    records_[0].assign(count, count + m);
     for (std::size_t l = 0; l < height; ++l) {
       for (std::size_t j = 0; j < m; ++j) {
         const auto at = static_cast<std::size_t>(node_[l * m + j]);
-        if (at >= held_[l + 1].size()) held_[l + 1].resize(at + 1, 0);
-        held_[l + 1][at] += count[j];
+        if (at >= records_[l + 1].size()) records_[l + 1].resize(at + 1, 0);
+        records_[l + 1][at] += count[j];
       }
     }
     for (std::size_t j = 0; j < m; ++j) n_ += count[j];
@@ -271,13 +271,13 @@ class Taxonomy : public Distribution {
     return level == 0 ? leaf : node_[(level - 1) * m_ + static_cast<std::size_t>(leaf)];
   }
   Wide extra(std::size_t level, Bin node, std::size_t members, std::size_t c) const {
-    return static_cast<Wide>(members) * n_ - static_cast<Wide>(c) * held_[level][static_cast<std::size_t>(node)];
+    return static_cast<Wide>(members) * n_ - static_cast<Wide>(c) * records_[level][static_cast<std::size_t>(node)];
   }
 
   std::size_t m_, height_;
   std::int64_t n_ = 0;
   std::vector<Bin> node_;
-  std::vector<std::vector<std::int64_t>> held_;
+  std::vector<std::vector<std::int64_t>> records_;
 };
 
 // Records in order of (group, bin), by counting: two passes, no comparison.

@@ -6,6 +6,7 @@
 // distinct and recursive diversity), so merging groups leads to a partition that satisfies them whenever one
 // exists. Groups are given by the ascending list of their members' bins; a missing value is bin -1.
 #pragma once
+#include "core/elementary.hpp"
 #include "requirement/emd.hpp"
 
 namespace shoal {
@@ -71,8 +72,8 @@ class Diverse : public Requirement {
     if (kind_ == kDistinct) return l_ - static_cast<double>(counts.size());
     if (kind_ == kEntropy) {
       double entropy = 0;
-      for (const double x : counts) entropy -= x / c * std::log(x / c);
-      return l_ - std::exp(entropy);
+      for (const double x : counts) entropy -= x / c * logarithm(x / c);
+      return l_ - exponential(entropy);
     }
     std::sort(counts.begin(), counts.end(), [](double a, double b) { return a > b; });
     double tail = 0;
@@ -93,7 +94,7 @@ class Shares : public Requirement {
   Shares(const std::int64_t* counts, std::size_t m) : counts_(counts, counts + m) {
     for (const std::int64_t count : counts_) {
       n_ += static_cast<double>(count);
-      held_ += count > 0;
+      distinct_ += count > 0;
     }
   }
   Wide state(const Bin* sorted, std::size_t c) const override {
@@ -104,7 +105,7 @@ class Shares : public Requirement {
       const double expected = static_cast<double>(c) * static_cast<double>(counts_[static_cast<std::size_t>(sorted[from])]);
       worst = std::max(worst, value_excess(static_cast<double>(i - from) * n_, expected, expected / (n_ * static_cast<double>(c))));
     }
-    worst = std::max(worst, group_excess(values == held_));
+    worst = std::max(worst, group_excess(values == distinct_));
     return static_cast<Wide>(std::ceil(std::clamp(worst, -kLargest, kLargest) * kFixed));
   }
   Wide state_after_swap(const Bin* sorted, std::size_t c, Wide, std::size_t out, Bin in) const override {
@@ -126,7 +127,7 @@ class Shares : public Requirement {
  private:
   std::vector<std::int64_t> counts_;
   double n_ = 0;
-  std::size_t held_ = 0;
+  std::size_t distinct_ = 0;
 };
 
 // beta-likeness (Cao & Karras 2012): (q - p) / p <= beta for every value; enhanced: <= min(beta, -ln p). A convex function of
@@ -138,7 +139,7 @@ class Alike : public Shares {
  protected:
   double value_excess(double got, double expected, double p) const override {
     const double gain = std::max(got - expected, 0.0) / expected;
-    return enhanced_ && gain > -std::log(p) ? kLargest : gain - beta_;
+    return enhanced_ && gain > -logarithm(p) ? kLargest : gain - beta_;
   }
   double group_excess(bool) const override { return -kLargest; }
 
@@ -155,7 +156,7 @@ class Undisclosed : public Shares {
 
  protected:
   double value_excess(double got, double expected, double) const override {
-    const double figure = std::abs(std::log(got / expected));
+    const double figure = std::abs(logarithm(got / expected));
     return figure < delta_ ? figure - delta_ : std::max(figure - delta_, 1 / kFixed);
   }
   double group_excess(bool complete) const override { return complete ? -kLargest : kLargest; }

@@ -39,8 +39,8 @@ class Stratum {
     const auto here = std::lower_bound(rows_.begin(), rows_.end(), seed);
     const bool own = here != rows_.end() && *here == seed;
     const std::int32_t local = own ? static_cast<std::int32_t>(here - rows_.begin()) : -1;
-    engine_.nearest(q, local, 1, found_);
-    removed_.assign(1, found_.front().row);
+    engine_.nearest(q, local, 1, neighbours_);
+    removed_.assign(1, neighbours_.front().row);
     engine_.remove(removed_);
     return rows_[removed_.front()];
   }
@@ -54,7 +54,7 @@ class Stratum {
  private:
   Table table_;
   std::vector<std::int32_t> rows_, removed_;
-  std::vector<Neighbour> found_;
+  std::vector<Neighbour> neighbours_;
   Engine engine_;
 };
 

@@ -14,6 +14,7 @@
 // splits each group by one column, and records that end up alone are unique: they are looked at and leave the
 // path, for they are unique on all that follows and minimal nowhere. The work is the number of sets times the
 // records still in groups, with no sorting of keys and no hashing.
+#include "core/elementary.hpp"
 #include "core/kernels.hpp"
 #include "core/progress.hpp"
 #include <unordered_map>
@@ -36,7 +37,7 @@ class Suda {
   Suda(const std::int32_t* codes, const std::int32_t* cards, std::size_t n, int columns, const double* weights, int most,
        Progress& progress)
       : codes_(codes), n_(n), columns_(columns), most_(most), progress_(progress), weights_(weights),
-        score(n, 0.0), column_score(columns, 0.0), found(most, 0), smallest(n, 0) {
+        score(n, 0.0), column_score(columns, 0.0), by_size(most, 0), smallest(n, 0) {
     std::int32_t widest = 1;
     for (int c = 0; c < columns; ++c) {
       first_.push_back(static_cast<std::int32_t>(category_score.size()));
@@ -60,12 +61,17 @@ class Suda {
   void extend(Set set, int below, int size, const Groups& groups) {
     if (size == most_) return;
     for (int c = 0; c < below; ++c) {
-      if (size == 0) progress_.tick(std::pow((c + 0.5) / columns_, most_));
-      else progress_.tick(std::pow((root_ + static_cast<double>(c) / columns_) / columns_, most_));
+      if (size == 0) progress_.tick(power((c + 0.5) / columns_, most_));
+      else progress_.tick(power((root_ + static_cast<double>(c) / columns_) / columns_, most_));
       if (size == 0) root_ = c;
       const Set larger = set | (Set{1} << c);
       Bits unique = unique_.at(set);
+      minimal_ = 0;
       const Groups split = refine(groups, c, larger, size + 1, unique);
+      if (minimal_ > 0) {
+        sets.push_back(larger);
+        set_counts.push_back(minimal_);
+      }
       if (size + 1 < most_) unique_.emplace(larger, std::move(unique));
       extend(larger, c, size + 1, split);
     }
@@ -107,7 +113,8 @@ class Suda {
       const Set without = set & ~(rest & (~rest + 1));
       if (unique_.at(without)[row >> 6] >> (row & 63) & 1) return;  // not minimal
     }
-    ++found[size - 1];
+    ++minimal_;
+    ++by_size[size - 1];
     if (smallest[row] == 0 || size < smallest[row]) smallest[row] = size;
     score[row] += weights_[size - 1];
     for (int c = 0; c < columns_; ++c) {
@@ -122,13 +129,16 @@ class Suda {
   int columns_, most_, root_ = 0;
   Progress& progress_;
   std::vector<std::int32_t> first_, count_, seen_;
+  std::int64_t minimal_ = 0;  // records for which the set at hand is minimal
   const double* weights_;  // of a set, by size from 1
   std::unordered_map<Set, Bits> unique_;
 
  public:
   std::vector<double> score, column_score, category_score;
-  std::vector<std::int64_t> found;
+  std::vector<std::int64_t> by_size;
   std::vector<std::int32_t> smallest;  // size of a record's smallest set, 0 for none
+  std::vector<Set> sets;               // that are minimal for some record,
+  std::vector<std::int64_t> set_counts;  // and for how many
 };
 
 auto suda2(IntMatrix codes, Ints cards, Vector weights, nb::object callback) {
@@ -140,8 +150,9 @@ auto suda2(IntMatrix codes, Ints cards, Vector weights, nb::object callback) {
     suda.run();
   }
   return std::make_tuple(to_numpy(std::move(suda.score)), to_numpy(std::move(suda.column_score)),
-                         to_numpy(std::move(suda.category_score)), to_numpy(std::move(suda.found)),
-                         to_numpy(std::move(suda.smallest)));
+                         to_numpy(std::move(suda.category_score)), to_numpy(std::move(suda.by_size)),
+                         to_numpy(std::move(suda.smallest)), to_numpy(std::move(suda.sets)),
+                         to_numpy(std::move(suda.set_counts)));
 }
 
 const Kernel kernel([](nb::module_& m) {

@@ -43,6 +43,14 @@ class BoxTree {
     visit(0, q, limit, take);
   }
 
+  // The first place of the leaf in which a search for q begins.
+  std::size_t place(const double* q) const {
+    std::size_t node = 0;
+    while (nodes_[node].right != 0)
+      node = q[nodes_[node].column] > nodes_[node].split ? nodes_[node].right : nodes_[node].left;
+    return nodes_[node].first;
+  }
+
   // Points whose distance the last search has found.
   std::size_t looked_at() const { return looked_at_; }
 
@@ -109,7 +117,7 @@ class BoxTree {
   void visit(std::size_t node, const double* q, const double& limit, Take& take) {
     const Node& here = nodes_[node];
     if (here.right == 0) return scan(here, q, limit, take);
-    const bool right = q[here.column] > here.split;
+    const bool right = q[here.column] >= here.split;  // the point that gave the split lies there
     const std::size_t first = right ? here.right : here.left, then = right ? here.left : here.right;
     if (near(first, q, limit)) visit(first, q, limit, take);
     if (near(then, q, limit)) visit(then, q, limit, take);

@@ -46,9 +46,9 @@ class Brute {
   // if one is asked for, else -1.
   std::int32_t take(std::int32_t seed, std::size_t k, std::vector<std::int32_t>& rows, bool farthest_next) {
     measure(table_.row(seed));
-    nearest_measured(seed, k, found_);
+    nearest_measured(seed, k, neighbours_);
     rows.clear();
-    for (const auto& f : found_) rows.push_back(f.row);
+    for (const auto& f : neighbours_) rows.push_back(f.row);
     remove(rows);
     return farthest_next ? farthest_measured() : -1;
   }
@@ -109,7 +109,7 @@ class Brute {
   const Table& table_;
   std::vector<std::int32_t> row_, slot_;
   std::vector<double> values_, distance_;
-  std::vector<Neighbour> found_;
+  std::vector<Neighbour> neighbours_;
 };
 
 }  // namespace shoal

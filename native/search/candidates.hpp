@@ -98,8 +98,8 @@ class NearestCandidates {
 
   void measure(std::int32_t id) {
     const double d2 = squared_distance(points_.values(id), q_, points_.d);
-    std::size_t room = count_ + 1;
-    for (auto row = points_.begin(id); row != points_.end(id) && room > 0; ++row, --room)
+    std::size_t remaining = count_ + 1;
+    for (auto row = points_.begin(id); row != points_.end(id) && remaining > 0; ++row, --remaining)
       if (*row != seed_) decided_.push_back({d2, *row});
   }
 

@@ -1,75 +1,116 @@
-// The nearest of a set of points for each of many queries, exactly, ties counted, by a tree of boxes.
+// The nearest of a set of points for each of many queries, exactly, ties counted: by a tree of boxes where all columns
+// are numbers, and by a tree that also parts categories where some are not.
 //
-// A point ties with the nearest where its distance is at most near + tie (1 + near): such differences come from
-// rounding. The walk keeps every point within the reach of the nearest one so far, and drops at its end what the
-// last one left out of reach. Distances are sums of squared differences of the values as they came, never
-// |x|^2 - 2 x.y + |y|^2, so that an offset or an outlier costs no digits.
+// Distances are sums of squared differences of the values as they came, never |x|^2 - 2 x.y + |y|^2, so that an
+// offset or an outlier costs no digits.
 //
-// Work is counted in points looked at. The kernel stops where it exceeds what it was given, or where a query costs
+// Work is counted in points looked at. The kernels stop where it exceeds what they were given, or where a query costs
 // more than another engine would: in many dimensions a tree may part nothing. Which queries are answered so depends
 // on the data only, not on the machine.
-#include <cmath>
-
 #include "core/kernels.hpp"
 #include "core/progress.hpp"
 #include "search/box_tree.hpp"
+#include "search/mixed_tree.hpp"
+#include "search/nearest.hpp"
 
 namespace shoal {
 namespace {
 
-constexpr std::size_t kTrial = 32;  // queries before an average is trusted
+constexpr std::size_t kTrial = 32;        // queries before an average is trusted
+constexpr std::size_t kRound = 1u << 16;  // queries that are answered in the order of the tree, at most
 
-struct Entry {
-  double square;
-  std::int32_t point;
+// What is known of the queries, and what may be spent on them.
+struct Task {
+  std::size_t count;
+  Longs sizes;
+  Vector known;
+  double tie;
+  std::uint64_t most, each;
 };
 
-// The points within reach of the nearest one to q, into `within`; returns the squared distance of that one.
-double search(BoxTree& tree, const double* q, double tie, std::vector<Entry>& within) {
-  within.clear();
-  double nearest = std::numeric_limits<double>::infinity(), limit = nearest;
-  tree.search(q, limit, [&](std::size_t place, double square) {
-    within.push_back({square, tree.order()[place]});
-    if (square >= nearest) return;
-    nearest = square;
-    const double near = std::sqrt(square), reach = near + tie * (1.0 + near);
-    limit = reach * reach;
-  });
-  within.erase(std::remove_if(within.begin(), within.end(), [&](const Entry& e) { return e.square >= limit; }),
-               within.end());
-  return nearest;
-}
-
-auto nearest(Matrix points, Longs sizes, Matrix queries, double tie, std::uint64_t most, std::uint64_t each) {
-  Progress progress;
+// Answers queries, or the first ones: walk(i, nearby) walks a tree for query i and returns the points it looked at.
+// Round by round they are taken in the order of place(i), so that one finds in the cache what the one before it read.
+template <class Place, class Walk>
+auto answer(const Task& task, Progress& progress, Place place, Walk walk) {
   std::vector<double> distance;
   std::vector<std::int64_t> tied, lowest;
+  std::vector<std::pair<std::size_t, std::size_t>> round;
   std::uint64_t looked = 0;
-  {
-    nb::gil_scoped_release unlocked;
-    const std::size_t n = queries.shape(0), d = points.shape(1);
-    BoxTree tree(points.data(), points.shape(0), d, d);
-    std::vector<Entry> within;
-    for (std::size_t i = 0; i < n && looked <= most && looked <= (i + kTrial) * each; ++i) {
+  Nearest nearby(task.tie);
+  for (std::size_t done = 0; done < task.count && looked <= task.most && looked / (done + kTrial) <= task.each;) {
+    const std::size_t end = std::min({task.count, done + kRound, done + std::max(kTrial, done / 4)});
+    round.clear();
+    for (std::size_t i = done; i < end; ++i) round.emplace_back(place(i), i);
+    std::sort(round.begin(), round.end());
+    distance.resize(end);
+    tied.resize(end, 0);
+    lowest.resize(end, std::numeric_limits<std::int64_t>::max());
+    for (const auto& [_, i] : round) {
       progress.tick(0.0);
-      distance.push_back(std::sqrt(search(tree, queries.data() + i * d, tie, within)));
-      looked += tree.looked_at();
-      tied.push_back(0);
-      lowest.push_back(std::numeric_limits<std::int64_t>::max());
-      for (const auto& entry : within) {
-        tied.back() += sizes.data()[entry.point];
-        lowest.back() = std::min<std::int64_t>(lowest.back(), entry.point);
-      }
+      nearby.begin(task.known.data()[i]);
+      looked += walk(i, nearby);
+      distance[i] = nearby.distance();
+      nearby.ties([&, i = i](std::int32_t point) {
+        tied[i] += task.sizes.data()[point];
+        lowest[i] = std::min<std::int64_t>(lowest[i], point);
+      });
     }
+    done = end;
   }
+  return std::make_tuple(std::move(distance), std::move(tied), std::move(lowest), looked);
+}
+
+template <class Answers>
+auto as_arrays(Answers&& answers) {
+  auto& [distance, tied, lowest, looked] = answers;
   return std::make_tuple(to_numpy(std::move(distance)), to_numpy(std::move(tied)), to_numpy(std::move(lowest)), looked);
+}
+
+auto nearest(Matrix points, Longs sizes, Matrix queries, Vector known, double tie, std::uint64_t most,
+             std::uint64_t each) {
+  Progress progress;
+  return as_arrays([&] {
+    nb::gil_scoped_release unlocked;
+    const std::size_t d = points.shape(1);
+    BoxTree tree(points.data(), points.shape(0), d, d);
+    const auto place = [&](std::size_t i) { return tree.place(queries.data() + i * d); };
+    const auto walk = [&](std::size_t i, Nearest& nearby) {
+      tree.search(queries.data() + i * d, nearby.limit(),
+                  [&](std::size_t at, double square) { nearby.take(tree.order()[at], square); });
+      return tree.looked_at();
+    };
+    return answer({queries.shape(0), sizes, known, tie, most, each}, progress, place, walk);
+  }());
+}
+
+// `tables` hold for each column of codes the squared distance of every code of a query (rows) to every one of a point.
+auto nearest_mixed(Matrix numbers, IntMatrix codes, Longs sizes, Matrix asked_numbers, IntMatrix asked_codes,
+                   std::vector<Matrix> tables, Vector weights, Vector known, double tie, std::uint64_t most) {
+  Progress progress;
+  return as_arrays([&] {
+    nb::gil_scoped_release unlocked;
+    const std::size_t p = numbers.shape(1), q = codes.shape(1);
+    std::vector<SquareTable> squares;
+    for (const auto& table : tables) squares.emplace_back(table.data(), table.shape(0), table.shape(1));
+    MixedTree tree(numbers.data(), p, codes.data(), q, numbers.shape(0), squares, weights.data());
+    const auto walk = [&](std::size_t i, Nearest& nearby) {
+      tree.search(asked_numbers.data() + i * p, asked_codes.data() + i * q, nearby.limit(),
+                  [&](std::size_t at, double square) { nearby.take(tree.order()[at], square); });
+      return tree.looked_at();
+    };
+    constexpr auto endless = std::numeric_limits<std::uint64_t>::max();
+    const auto as_asked = [](std::size_t i) { return i; };
+    return answer({asked_codes.shape(0), sizes, known, tie, most, endless}, progress, as_asked, walk);
+  }());
 }
 
 }  // namespace
 
 static const Kernel kernel([](nb::module_& m) {
   using namespace nb::literals;
-  m.def("nearest", &nearest, "points"_a, "sizes"_a, "queries"_a, "tie"_a, "most"_a, "each"_a);
+  m.def("nearest", &nearest, "points"_a, "sizes"_a, "queries"_a, "known"_a, "tie"_a, "most"_a, "each"_a);
+  m.def("nearest_mixed", &nearest_mixed, "numbers"_a, "codes"_a, "sizes"_a, "asked_numbers"_a, "asked_codes"_a,
+        "tables"_a, "weights"_a, "known"_a, "tie"_a, "most"_a);
 });
 
 }  // namespace shoal

@@ -89,9 +89,9 @@ class Tree {
     near_.begin(seed_.data(), seed, k, norm_);
     if (fused) begin_far(seed_.data());
     walking_ ? walk(blocks_.leaf_of(id), fused) : search_near();
-    near_.finish(found_);
+    near_.finish(neighbours_);
     rows.clear();
-    for (const auto& f : found_) rows.push_back(f.row);
+    for (const auto& f : neighbours_) rows.push_back(f.row);
     remove(rows);
     if (!farthest_next) return -1;
     weigh();
@@ -310,7 +310,7 @@ class Tree {
   std::vector<double> frame_;                      // the point aimed at, in the frame
   std::vector<float> copy_, toward_, antipode_;    // the same in float32, and what far_bounds needs
   std::vector<double> seed_;
-  std::vector<Neighbour> found_;
+  std::vector<Neighbour> neighbours_;
   FarQuery query_{};
 };
 

@@ -29,42 +29,18 @@
 #include <numeric>
 #include <queue>
 
-#include "core/bits.hpp"
+#include "core/elementary.hpp"
 #include "core/kernels.hpp"
-#include "core/keys.hpp"
-#include "core/progress.hpp"
 #include "core/random.hpp"
+#include "suppression/cells.hpp"
 
 namespace shoal {
 namespace {
 
-constexpr int kAllSets = 8;     // up to so many free keys every set of cells is a candidate;
-constexpr int kLargestSet = 3;  // beyond, sets of more than three only where nothing smaller serves a row
 constexpr int kRuin = 12;        // at most so many operations are taken out at once;
 constexpr std::size_t kMostCells = 2000;  // looked at for what an insertion makes superfluous
 constexpr double kWarmth = 0.3;  // temperature at the start, in costs of the cheapest cell
 constexpr double kWhim = 0.5;    // and the rates of cells vary by up to this share from round to round
-
-struct Problem {
-  const KeySpace& space;
-  const std::int64_t* counts;
-  const std::int64_t* base;  // compatible records of each row in the table as it came
-  std::int64_t k;
-  const double* cost;        // of a cell by key; infinite for a key that must not be touched
-  const std::int64_t* room;  // cells by key that may be suppressed in all
-  bool sacrifice;
-};
-
-struct Cell {
-  Columns blank;
-  std::int64_t first, last;  // its rows at risk: a range of `members`
-  std::int64_t donor;        // the most frequent row that is not at risk, or -1
-};
-
-struct Member {
-  std::int32_t row;  // number of the row at risk
-  bool allowed;      // whether it may itself be blanked here
-};
 
 struct Operation {
   std::int32_t cell;
@@ -73,10 +49,14 @@ struct Operation {
 
 class Cover {
  public:
-  Cover(const Problem& p, std::uint64_t seed, Progress& progress) : p_(p), random_(seed), progress_(progress) {
-    room_.assign(p.room, p.room + p.space.columns());
-    find_rows_at_risk();
-    find_cells();
+  Cover(const Problem& p, const Cells& candidates, std::uint64_t seed, Progress& progress)
+      : p_(p), at_risk_(candidates.at_risk), number_(candidates.number), cells_(candidates.cells), members_(candidates.members),
+        cells_of_(candidates.cells_of), random_(seed), progress_(progress), budget_(p.budget, p.budget + p.space.columns()),
+        donated_(p.space.size(), 0), operations_at_(cells_.size()), demand_(cells_.size(), 0) {
+    for (const std::int64_t row : at_risk_) {
+      have_.push_back(p.base[row]);
+      left_.push_back(p.counts[row]);
+    }
     price();
   }
 
@@ -114,109 +94,6 @@ class Cover {
   Columns blank(std::int32_t cell) const { return cells_[cell].blank; }
 
  private:
-  // Rows at risk are numbered; `at_risk_` leads back to the table, `number_` forward.
-  void find_rows_at_risk() {
-    number_.assign(p_.space.size(), -1);
-    for (std::size_t i = 0; i < p_.space.size(); ++i)
-      if (p_.base[i] < p_.k) {
-        number_[i] = static_cast<std::int32_t>(at_risk_.size());
-        at_risk_.push_back(static_cast<std::int64_t>(i));
-        have_.push_back(p_.base[i]);
-        left_.push_back(p_.counts[i]);
-      }
-    donated_.assign(p_.space.size(), 0);
-  }
-
-  void find_cells() {
-    const int q = static_cast<int>(p_.space.columns());
-    Columns free = 0;
-    for (int j = 0; j < q; ++j)
-      if (std::isfinite(p_.cost[j]) && p_.room[j] > 0) free |= Columns{1} << j;
-    std::vector<Columns> sets;
-    const bool many = ones(free) > kAllSets;
-    for (Columns set = free; set; set = (set - 1) & free) sets.push_back(set);
-    std::stable_sort(sets.begin(), sets.end(),
-                     [](Columns a, Columns b) { return ones(a) < ones(b); });
-    served_.assign(at_risk_.size(), {});
-    std::size_t unserved = at_risk_.size();
-    for (const Columns set : sets) {
-      if (many && ones(set) > kLargestSet && unserved == 0) break;
-      cells_of_set(set, unserved);
-    }
-    cells_of_.assign(at_risk_.size(), {});
-    for (std::size_t u = 0; u < cells_.size(); ++u)
-      for (auto m = cells_[u].first; m < cells_[u].last; ++m)
-        cells_of_[members_[m].row].push_back(static_cast<std::int32_t>(u));
-    served_.clear();
-    operations_at_.assign(cells_.size(), {});
-    demand_.assign(cells_.size(), 0);
-  }
-
-  // Whether a set of cells may be blanked in a row at risk: it has them all, and no subset would do.
-  bool open(std::int32_t r, Columns set) const {
-    if (p_.space.missing(at_risk_[r]) & set) return false;
-    if (p_.sacrifice) return true;
-    for (const Columns smaller : served_[r])
-      if ((smaller & set) == smaller) return false;
-    return true;
-  }
-
-  // The cells of all rows at risk that a set is open to, where the original table has k compatible records.
-  void cells_of_set(Columns set, std::size_t& unserved) {
-    Tally place;
-    std::vector<Columns> blank;
-    std::vector<std::int64_t> support;
-    for (std::size_t r = 0; r < at_risk_.size(); ++r) {
-      if (!open(static_cast<std::int32_t>(r), set)) continue;
-      const Columns both = set | p_.space.missing(at_risk_[r]);
-      auto& at = place.at(p_.space.key(at_risk_[r], both), -1);
-      if (at >= 0) continue;
-      at = static_cast<std::int64_t>(blank.size());
-      blank.push_back(both);
-      support.push_back(0);
-    }
-    if (blank.empty()) return;
-    std::vector<Columns> unions(blank);
-    std::sort(unions.begin(), unions.end());
-    unions.erase(std::unique(unions.begin(), unions.end()), unions.end());
-    std::vector<std::pair<std::int64_t, std::int64_t>> inside;  // (cell, row of the table)
-    for (const Columns both : unions)
-      for (std::size_t i = 0; i < p_.space.size(); ++i) {
-        progress_.tick(done_);
-        if (p_.space.missing(i) & ~both) continue;
-        const std::int64_t at = place.get(p_.space.key(i, both), -1);
-        if (at < 0) continue;
-        support[at] += p_.counts[i];
-        inside.emplace_back(at, static_cast<std::int64_t>(i));
-      }
-    std::stable_sort(inside.begin(), inside.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
-    for (std::size_t a = 0, b; a < inside.size(); a = b) {
-      for (b = a; b < inside.size() && inside[b].first == inside[a].first; ++b) {}
-      if (support[inside[a].first] >= p_.k) add_cell(blank[inside[a].first], set, &inside[a], &inside[b], unserved);
-    }
-  }
-
-  void add_cell(Columns blank, Columns set, const std::pair<std::int64_t, std::int64_t>* from,
-                const std::pair<std::int64_t, std::int64_t>* to, std::size_t& unserved) {
-    Cell cell{blank, static_cast<std::int64_t>(members_.size()), 0, -1};
-    for (; from != to; ++from) {
-      const std::int64_t i = from->second;
-      const std::int32_t r = number_[i];
-      if (r < 0) {
-        if (cell.donor < 0 || p_.counts[i] > p_.counts[cell.donor]) cell.donor = i;
-        continue;
-      }
-      const bool allowed = open(r, set) && (set | p_.space.missing(i)) == blank;
-      members_.push_back({r, allowed});
-      if (!allowed) continue;
-      if (served_[r].empty()) --unserved;
-      served_[r].push_back(set);
-    }
-    cell.last = static_cast<std::int64_t>(members_.size());
-    if (!p_.sacrifice) cell.donor = -1;
-    cells_.push_back(cell);
-  }
-
   double cost(std::int32_t u, std::int64_t row) const {
     double sum = 0;
     const Columns lost = cells_[u].blank & ~p_.space.missing(row);
@@ -247,10 +124,10 @@ class Cover {
     work_ += static_cast<double>(cells_of_[r].size());
   }
 
-  bool room_for(std::int32_t u, std::int64_t row) const {
+  bool affordable(std::int32_t u, std::int64_t row) const {
     const Columns lost = cells_[u].blank & ~p_.space.missing(row);
     for (std::size_t j = 0; j < p_.space.columns(); ++j)
-      if ((lost >> j & 1) && room_[j] < 1) return false;
+      if ((lost >> j & 1) && budget_[j] < 1) return false;
     return true;
   }
 
@@ -260,7 +137,7 @@ class Cover {
     const Cell& cell = cells_[u];
     const auto consider = [&](double gain, std::int64_t row) {
       const double rate = gain * whim(u) / std::max(cost(u, row), 1e-12);
-      if (gain > 1e-9 && rate > best.first && room_for(u, row)) best = {rate, row};
+      if (gain > 1e-9 && rate > best.first && affordable(u, row)) best = {rate, row};
     };
     if (cell.donor >= 0 && donated_[cell.donor] < p_.counts[cell.donor]) consider(demand_[u], cell.donor);
     for (auto m = cell.first; m < cell.last; ++m) {
@@ -291,7 +168,7 @@ class Cover {
       have_[r] += step;
     }
     const Columns lost = cell.blank & ~p_.space.missing(row);
-    for (std::size_t j = 0; j < p_.space.columns(); ++j) room_[j] -= (lost >> j & 1) ? step : 0;
+    for (std::size_t j = 0; j < p_.space.columns(); ++j) budget_[j] -= (lost >> j & 1) ? step : 0;
     total_ += step * cost(u, row);
     work_ += static_cast<double>(cell.last - cell.first);
   }
@@ -370,7 +247,7 @@ class Cover {
     const double before = total_;
     const bool whole = random_.below(2) ? ruin_and_repair(centre) : insert_and_prune(centre);
     const double worse = total_ - before;
-    if (!whole || (worse > 1e-9 && random_.uniform() >= std::exp(-worse / temperature))) roll_back();
+    if (!whole || (worse > 1e-9 && random_.uniform() >= exponential(-worse / temperature))) roll_back();
     journal_.clear();
   }
 
@@ -380,7 +257,7 @@ class Cover {
     const std::int32_t u = own[random_.below(own.size())];
     const Cell& cell = cells_[u];
     const Member& one = members_[cell.first + static_cast<std::int64_t>(random_.below(cell.last - cell.first))];
-    if (!one.allowed || left_[one.row] < 1 || !room_for(u, at_risk_[one.row])) return true;
+    if (!one.allowed || left_[one.row] < 1 || !affordable(u, at_risk_[one.row])) return true;
     std::vector<std::int32_t> where;
     for (auto m = cell.first; m < cell.last && where.size() < kMostCells; ++m)
       where.insert(where.end(), cells_of_[members_[m].row].begin(), cells_of_[members_[m].row].end());
@@ -435,15 +312,15 @@ class Cover {
     return 1 + kWhim * Random(salt_ ^ static_cast<std::uint64_t>(u)).uniform();
   }
 
-  Problem p_;
+  const Problem& p_;
+  const std::vector<std::int64_t>& at_risk_;
+  const std::vector<std::int32_t>& number_;
+  const std::vector<Cell>& cells_;
+  const std::vector<Member>& members_;
+  const std::vector<std::vector<std::int32_t>>& cells_of_;
   Random random_;
   Progress& progress_;
-  std::vector<std::int64_t> room_, at_risk_, have_, left_, donated_;
-  std::vector<std::int32_t> number_;
-  std::vector<std::vector<Columns>> served_;
-  std::vector<Cell> cells_;
-  std::vector<Member> members_;
-  std::vector<std::vector<std::int32_t>> cells_of_;
+  std::vector<std::int64_t> budget_, have_, left_, donated_;
   std::vector<std::vector<std::int64_t>> operations_at_;  // by cell: the rows that lose a record to it
   std::vector<std::pair<Operation, int>> journal_;
   std::vector<double> price_, demand_;
@@ -453,7 +330,7 @@ class Cover {
 
 // What to blank: rows of the table and, for each, the columns as a bit set (one entry a record); whether every
 // row is served; and the cost after the greedy start and at the end.
-nb::tuple suppress(IntMatrix codes, Longs counts, Longs base, std::int64_t k, Vector cost, Longs room,
+nb::tuple suppress(IntMatrix codes, Longs counts, Longs base, std::int64_t k, Vector cost, Longs budget,
                    std::tuple<bool, double, std::uint64_t> search, nb::object callback) {
   Progress progress(callback);
   const auto [sacrifice, work, seed] = search;
@@ -463,7 +340,9 @@ nb::tuple suppress(IntMatrix codes, Longs counts, Longs base, std::int64_t k, Ve
   {
     nb::gil_scoped_release release;
     const KeySpace space(codes.data(), codes.shape(0), codes.shape(1));
-    Cover cover({space, counts.data(), base.data(), k, cost.data(), room.data(), sacrifice}, seed, progress);
+    const Problem problem{space, counts.data(), base.data(), k, cost.data(), budget.data(), sacrifice};
+    const Cells cells(problem, progress);
+    Cover cover(problem, cells, seed, progress);
     served = cover.solve(work);
     first = cover.first_total();
     last = cover.total();
@@ -479,7 +358,7 @@ nb::tuple suppress(IntMatrix codes, Longs counts, Longs base, std::int64_t k, Ve
 
 static const Kernel kernel([](nb::module_& m) {
   using namespace nb::literals;
-  m.def("suppress", &suppress, "codes"_a, "counts"_a, "base"_a, "k"_a, "cost"_a, "room"_a, "search"_a,
+  m.def("suppress", &suppress, "codes"_a, "counts"_a, "base"_a, "k"_a, "cost"_a, "budget"_a, "search"_a,
         "progress"_a.none());
 });
 

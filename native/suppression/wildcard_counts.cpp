@@ -8,7 +8,7 @@
 // projection up. With P patterns the cost is P passes over the distinct rows instead of one for every pair.
 //
 // With `missing_counts` false a row with a missing cell counts for no row but itself: only the tallies of the
-// complete rows are used.
+// complete rows are used. Weights of records are summed in the same way as their numbers.
 #include <algorithm>
 #include <map>
 
@@ -27,36 +27,47 @@ Patterns patterns_of(const KeySpace& space) {
   return patterns;
 }
 
-// Add to every row the number of compatible rows among `rows`, which all miss the columns `miss`.
+// Add to every row the amounts of the compatible rows among `rows`, which all miss the columns `miss`.
+template <class Amount>
 void add_compatible(const KeySpace& space, const Patterns& patterns, Columns miss,
-                    const std::vector<std::size_t>& rows, const std::int64_t* counts, std::vector<std::int64_t>& out,
+                    const std::vector<std::size_t>& rows, const Amount* amounts, std::vector<Amount>& out,
                     Progress& progress) {
   std::map<Columns, std::vector<Columns>> unions;
   for (const auto& [other, _] : patterns) unions[other | miss].push_back(other);
-  Tally tally;
+  HashTable<Key, Amount, HashOfKey> tally;
   for (const auto& [both, askers] : unions) {
     tally.reset(rows.size());
     progress.tick(0);
-    for (const std::size_t i : rows) tally.at(space.key(i, both)) += counts[i];
+    for (const std::size_t i : rows) tally.at(space.key(i, both)) += amounts[i];
     for (const Columns asker : askers)
       for (const std::size_t i : patterns.at(asker)) out[i] += tally.get(space.key(i, both));
   }
 }
 
-nb::ndarray<nb::numpy, std::int64_t> wildcard_counts(IntMatrix codes, Longs counts, bool missing_counts) {
+// For each row the sum over the compatible rows; a row with missing cells that counts for no other gets `own` for itself.
+template <class Amount>
+auto compatible_sums(IntMatrix codes, const Amount* amounts, Amount own, bool missing_counts) {
   Progress progress;
-  std::vector<std::int64_t> out(codes.shape(0), 0);
+  std::vector<Amount> out(codes.shape(0), 0);
   {
     nb::gil_scoped_release release;
     const KeySpace space(codes.data(), codes.shape(0), codes.shape(1));
     const Patterns patterns = patterns_of(space);
     for (const auto& [miss, rows] : patterns) {
-      if (missing_counts || miss == 0) add_compatible(space, patterns, miss, rows, counts.data(), out, progress);
+      if (missing_counts || miss == 0) add_compatible(space, patterns, miss, rows, amounts, out, progress);
     }
     if (!missing_counts)
-      for (std::size_t i = 0; i < space.size(); ++i) out[i] += space.missing(i) != 0;
+      for (std::size_t i = 0; i < space.size(); ++i) out[i] += space.missing(i) != 0 ? own : 0;
   }
   return to_numpy(std::move(out));
+}
+
+auto wildcard_counts(IntMatrix codes, Longs counts, bool missing_counts) {
+  return compatible_sums<std::int64_t>(codes, counts.data(), 1, missing_counts);
+}
+
+auto wildcard_weights(IntMatrix codes, Vector weights, bool missing_counts) {
+  return compatible_sums<double>(codes, weights.data(), 0.0, missing_counts);
 }
 
 }  // namespace
@@ -64,6 +75,7 @@ nb::ndarray<nb::numpy, std::int64_t> wildcard_counts(IntMatrix codes, Longs coun
 static const Kernel kernel([](nb::module_& m) {
   using namespace nb::literals;
   m.def("wildcard_counts", &wildcard_counts, "codes"_a, "counts"_a, "missing_counts"_a);
+  m.def("wildcard_weights", &wildcard_weights, "codes"_a, "weights"_a, "missing_counts"_a);
 });
 
 }  // namespace shoal

@@ -26,54 +26,13 @@
 #include "core/kernels.hpp"
 #include "core/random.hpp"
 #include "core/progress.hpp"
+#include "trees/sides.hpp"
 
 namespace shoal {
 namespace {
 
 constexpr int kDeepest = 30;
-constexpr int kOrders = 4;
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
-
-using Case = std::int32_t;
-
-// One side of a candidate split of numbers, centred at the root's mean.
-class NumberSide {
- public:
-  NumberSide(const double* y, std::size_t) : y_(y) {}
-  void add(Case i) { sum_ += y_[i], ++n_; }
-  void drop(Case i) { sum_ -= y_[i], --n_; }
-  double score() const { return n_ ? sum_ * sum_ / static_cast<double>(n_) : 0; }
-  std::int64_t size() const { return n_; }
-  void clear() { sum_ = 0, n_ = 0; }
-
- private:
-  const double* y_;
-  double sum_ = 0;
-  std::int64_t n_ = 0;
-};
-
-// One side of a candidate split of classes; counts are whole, so every sum here is exact.
-class ClassSide {
- public:
-  ClassSide(const std::int32_t* y, std::size_t classes) : y_(y), count_(classes) {}
-  void add(Case i) { squares_ += 2 * count_[at(i)]++ + 1, ++n_; }
-  void drop(Case i) { squares_ -= 2 * --count_[at(i)] + 1, --n_; }
-  double score() const { return n_ ? static_cast<double>(squares_) / static_cast<double>(n_) : 0; }
-  std::int64_t size() const { return n_; }
-  void clear() { std::fill(count_.begin(), count_.end(), 0), squares_ = 0, n_ = 0; }
-
- private:
-  std::size_t at(Case i) const { return static_cast<std::size_t>(y_[i]); }
-  const std::int32_t* y_;
-  std::vector<std::int64_t> count_;
-  std::int64_t squares_ = 0, n_ = 0;
-};
-
-// The order of a node's categories by which a scan for numbers, or for one class after the other, is made.
-inline std::size_t orders_of(const double*, std::size_t) { return 1; }
-inline std::size_t orders_of(const std::int32_t*, std::size_t classes) {
-  return classes <= 2 ? 1 : std::min<std::size_t>(classes, kOrders);
-}
 
 struct Split {
   double score = -kInfinity;
@@ -152,8 +111,8 @@ class Grower {
   const std::vector<Case>& rows() const { return lists_[table_.d]; }
 
   Split best(std::size_t begin, std::size_t end) {
-    Split found;
-    if (static_cast<std::int64_t>(end - begin) < 2 * limits_.min_leaf) return found;
+    Split winner;
+    if (static_cast<std::int64_t>(end - begin) < 2 * limits_.min_leaf) return winner;
     right_.clear();
     for (std::size_t i = begin; i < end; ++i) right_.add(rows()[i]);
     const double now = right_.score();
@@ -161,13 +120,13 @@ class Grower {
     if (root_ < 0) root_ = impurity;
     for (const std::size_t f : looked_at()) {
       if (table_.levels[f] == 0)
-        scan_numbers(f, begin, end, found);
+        scan_numbers(f, begin, end, winner);
       else
-        scan_categories(f, begin, end, found);
+        scan_categories(f, begin, end, winner);
     }
-    const double gain = found.score - now;
-    if (!(gain > 1e-12 * root_) || gain < limits_.complexity * root_) found.feature = -1;
-    return found;
+    const double gain = winner.score - now;
+    if (!(gain > 1e-12 * root_) || gain < limits_.complexity * root_) winner.feature = -1;
+    return winner;
   }
 
   // The score if every case were alone: what is left of it after subtracting a node's score is its impurity.
@@ -191,12 +150,12 @@ class Grower {
     return all;
   }
 
-  bool improves(const Split& found) const {
+  bool improves(const Split& winner) const {
     return left_.size() >= limits_.min_leaf && right_.size() >= limits_.min_leaf &&
-           left_.score() + right_.score() > found.score;
+           left_.score() + right_.score() > winner.score;
   }
 
-  void scan_numbers(std::size_t f, std::size_t begin, std::size_t end, Split& found) {
+  void scan_numbers(std::size_t f, std::size_t begin, std::size_t end, Split& winner) {
     const auto& list = lists_[f];
     std::size_t known = end;
     while (known > begin && std::isnan(table_.at(f, list[known - 1]))) --known;
@@ -208,14 +167,14 @@ class Grower {
         left_.add(list[i]), right_.drop(list[i]);
         const double here = table_.at(f, list[i]);
         const double next = i + 1 < known ? table_.at(f, list[i + 1]) : kInfinity;
-        if (here == next || (i + 1 == known && missing_left) || !improves(found)) continue;
-        found = Split{left_.score() + right_.score(), static_cast<int>(f), i + 1 < known ? here : kInfinity,
+        if (here == next || (i + 1 == known && missing_left) || !improves(winner)) continue;
+        winner = Split{left_.score() + right_.score(), static_cast<int>(f), i + 1 < known ? here : kInfinity,
                       missing_left, {}};
       }
     }
   }
 
-  void scan_categories(std::size_t f, std::size_t begin, std::size_t end, Split& found) {
+  void scan_categories(std::size_t f, std::size_t begin, std::size_t end, Split& winner) {
     const auto count = static_cast<std::size_t>(table_.levels[f]);
     starts_.assign(count + 1, 0);
     for (std::size_t i = begin; i < end; ++i) ++starts_[category(f, rows()[i]) + 1];
@@ -233,25 +192,25 @@ class Grower {
       std::vector<std::size_t> sequence(present.size());
       std::iota(sequence.begin(), sequence.end(), std::size_t{0});
       std::stable_sort(sequence.begin(), sequence.end(), [&](std::size_t a, std::size_t b) { return keys[a] < keys[b]; });
-      scan_sequence(f, present, sequence, found);
+      scan_sequence(f, present, sequence, winner);
     }
   }
 
   void scan_sequence(std::size_t f, const std::vector<std::size_t>& present, const std::vector<std::size_t>& sequence,
-                     Split& found) {
+                     Split& winner) {
     left_.clear(), right_.clear();
     for (const Case i : members_) right_.add(i);
     for (std::size_t s = 0; s + 1 < sequence.size(); ++s) {
       const std::size_t c = present[sequence[s]];
       for (std::size_t i = starts_[c]; i < starts_[c + 1]; ++i) left_.add(members_[i]), right_.drop(members_[i]);
-      if (!improves(found)) continue;
-      found = Split{left_.score() + right_.score(), static_cast<int>(f), 0, false, {}};
-      found.to_left.assign(static_cast<std::size_t>(table_.levels[f]), 0);
-      for (std::size_t before = 0; before <= s; ++before) found.to_left[present[sequence[before]]] = 1;
+      if (!improves(winner)) continue;
+      winner = Split{left_.score() + right_.score(), static_cast<int>(f), 0, false, {}};
+      winner.to_left.assign(static_cast<std::size_t>(table_.levels[f]), 0);
+      for (std::size_t before = 0; before <= s; ++before) winner.to_left[present[sequence[before]]] = 1;
       // categories that the node lacks go where more cases are
       if (left_.size() > right_.size())
-        for (std::size_t other = 0; other < found.to_left.size(); ++other)
-          if (starts_[other + 1] == starts_[other]) found.to_left[other] = 1;
+        for (std::size_t other = 0; other < winner.to_left.size(); ++other)
+          if (starts_[other + 1] == starts_[other]) winner.to_left[other] = 1;
     }
   }
 
@@ -378,38 +337,12 @@ nb::object grow_classes(Matrix x, Ints levels, IntMatrix orders, Ints y, std::si
                                         progress);
 }
 
-using Bytes = nb::ndarray<const std::uint8_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
-
-// The leaf of every case of a table (d, m) with the features that the tree was grown on.
-auto leaves(Ints feature, Vector threshold, Bytes missing_left, Ints mask, Ints left, Ints right, Ints leaf, Bytes masks,
-            Matrix x) {
-  const std::size_t n = x.shape(1);
-  std::vector<std::int32_t> found(n);
-  {
-    nb::gil_scoped_release free_lock;
-    const auto *f = feature.data(), *m = mask.data(), *l = left.data(), *r = right.data(), *end = leaf.data();
-    for (std::size_t i = 0; i < n; ++i) {
-      std::int32_t node = 0;
-      while (end[node] < 0) {
-        const double value = x.data()[static_cast<std::size_t>(f[node]) * n + i];
-        const bool to_left = m[node] >= 0          ? masks.data()[m[node] + static_cast<std::int32_t>(value)]
-                             : std::isnan(value) ? missing_left.data()[node]
-                                                 : value <= threshold.data()[node];
-        node = to_left ? l[node] : r[node];
-      }
-      found[i] = end[node];
-    }
-  }
-  return to_numpy(std::move(found));
-}
-
 const Kernel kernel([](nb::module_& m) {
   m.def("grow_numbers", &grow_numbers, nb::arg("x"), nb::arg("levels"), nb::arg("orders"), nb::arg("y"),
         nb::arg("min_leaf"), nb::arg("complexity"), nb::arg("features"), nb::arg("seed"), nb::arg("progress").none());
   m.def("grow_classes", &grow_classes, nb::arg("x"), nb::arg("levels"), nb::arg("orders"), nb::arg("y"),
         nb::arg("classes"), nb::arg("min_leaf"), nb::arg("complexity"), nb::arg("features"), nb::arg("seed"),
         nb::arg("progress").none());
-  m.def("tree_leaves", &leaves);
 });
 
 }  // namespace

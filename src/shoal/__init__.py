@@ -19,6 +19,8 @@ _HOMES = {
     "publish": "publish",
     "assess": "assess",
     "audit": "audit",
+    "protect_large": "large",
+    "audit_large": "large",
     "exposure": "exposure",
     "Release": "release",
     "Plan": "plan",
@@ -30,8 +32,11 @@ _HOMES = {
     "example": "data.examples",
     "explore": "frontier",
     "combine": "combine",
+    "compare": "compare",
+    "dossier": "dossier",
     "combine_tables": "combine",
     "read": "files.tables",
+    "Gate": "privacy.gate",
 }
 
 

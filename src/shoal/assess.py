@@ -6,7 +6,8 @@ from typing import Any
 
 from shoal.judges.evidence import Evidence
 from shoal.plan import Plan
-from shoal.run import Stage, carry_out
+from shoal.progress import Stage, shown
+from shoal.run import carry_out
 
 
 def assess(
@@ -21,5 +22,6 @@ def assess(
 
     Parameters are those of `protect`.
     """
-    done = carry_out(table, Plan.of(plan, folder), seed, stage)
-    return Evidence(verdicts=tuple(done.verdicts()), findings=done.findings())
+    with shown(stage) as tell:
+        done = carry_out(table, Plan.of(plan, folder), seed, tell)
+        return Evidence(verdicts=tuple(done.verdicts()), findings=done.findings())

@@ -1,24 +1,27 @@
 """Audit: a plan's requirements proved or refuted on any released table, whoever made it."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import polars as pl
 
 from shoal.constraints import Constraints
+from shoal.constraints.blank_columns import with_blank_numbers
 from shoal.data.microdata import Microdata
 from shoal.data.partition import Partition
 from shoal.data.records import Records
 from shoal.errors import DataError, FileError, plural, quoted
+from shoal.files.table import Table
 from shoal.files.tables import read_table
 from shoal.judges.closure import closure
 from shoal.judges.evidence import Evidence, Finding, Verdict
-from shoal.judges.table_pair import TablePair
+from shoal.judges.refinement import trees
 from shoal.plan import Plan
 from shoal.release import OF
-from shoal.run import judged, measured
+from shoal.run import judged, measured, pair_of
 
 
 def audit(
@@ -35,8 +38,8 @@ def audit(
     Parameters
     ----------
     table
-        The released table, or the path of its file. A file is read so that cells that it writes differently
-        stay different.
+        The released table, or the path of its file, or what `shoal.files.tables.read_table` made of it. A file is
+        read so that cells that it writes differently stay different.
     plan
         Only its columns, requirements, measures and constraints matter.
     original
@@ -58,9 +61,14 @@ def audit(
         If a table, the plan or the private folder cannot be used.
     """
     plan = Plan.of(plan, folder)
+    spellings: Mapping[str, Any] = {}
     if isinstance(table, (str, Path)):
-        table = read_table(table, apart=plan.schema.names("quasi-identifier")).frame
-    released = Microdata.finished(table, plan.schema).encoded
+        table = read_table(table, judged=True)
+    if isinstance(table, Table):
+        table, spellings = _in_nodes(table, plan), table.spellings
+    described, finished = plan, Microdata.finished(table, plan.schema, spellings)
+    plan = plan.covering(finished.frame.columns)
+    released = with_blank_numbers(finished.encoded, plan.constraints)
     if not len(released):
         raise DataError("The released table has no records, so nothing can be proved on it. Check the file.")
     partition, before = None, None
@@ -68,38 +76,59 @@ def audit(
     if private is not None:
         released, partition, hidden = _as_recorded(released, Path(private))
     if original is not None:
-        before = Microdata.of(original, plan.schema, plan.folder).records
+        before = Microdata.of(original, described.schema, plan.folder).records
         if private is None:
             _check_paired(before, released, plan)
     rules = Constraints.parse(plan.constraints, released, released=True).as_written(plan.schema.decimals)
-    filled = closure(released, rules.deduced)
-    verdicts = judged(plan, before, filled, released, partition, hidden) + rules.check(released)
+    filled = closure(released, rules.deduced, trees(plan.schema, plan.folder, released))
+    pair = pair_of(plan, before, released, partition, filled, hidden)
+    verdicts = judged(plan, pair) + rules.check(released)
     if left := [name for name in released.names("identifier") if not plan.coded(released[name])]:
-        verdicts.append(
-            Verdict(
-                influence=0,
-                requirement="no identifiers",
-                holds=False,
-                required=0,
-                achieved=len(left),
-                sentence=f"The table still has {plural(len(left), 'identifier')}: {quoted(left)}. Take them out.",
-            )
-        )
+        verdicts.append(identifiers_left(left))
     findings: tuple[Finding, ...] = ()
     if before is not None:
-        findings = measured(plan, TablePair.of(before, released, partition, filled), seed, lambda text, fraction: None)
+        findings = measured(plan, pair, seed, lambda text, fraction: None)
     return Evidence(verdicts=tuple(verdicts), findings=findings)
+
+
+def identifiers_left(names: Sequence[str]) -> Verdict:
+    """The verdict on a released table that still has identifiers."""
+    return Verdict(
+        influence=0,
+        requirement="no identifiers",
+        holds=False,
+        required=0,
+        achieved=len(names),
+        sentence=f"The table still has {plural(len(names), 'identifier')}: {quoted(names)}. Take them out.",
+    )
+
+
+def _in_nodes(table: Table, plan: Plan) -> pl.DataFrame:
+    """The cells of a file; labels in place of codes where the plan's hierarchy of the column does not know the codes.
+
+    So a generalised column of codes is judged as the nodes that it stands for.
+    """
+    frame = table.frame
+    for name in table.value_labels.keys() & {n for n, column in plan.schema.columns.items() if column.codes}:
+        tree = plan.schema.columns[name].load_hierarchy({}, plan.folder)
+        if tree is None:
+            continue
+        nodes = tree.nodes()
+        meant = {str(code): label for code, label in table.value_labels[name].items() if str(code) not in nodes}
+        if meant:
+            frame = frame.with_columns(pl.col(name).cast(pl.String).replace(meant))
+    return frame
 
 
 def _as_recorded(released: Records, private: Path) -> tuple[Records, Partition | None, dict[str, Partition]]:
     """The released records with the rows they came from, their last groups, and those of each changed column."""
     path = private / "partition.parquet"
-    told = read_table(path).frame
-    if "row" not in told.columns or len(told) != len(released):
+    recorded = read_table(path).frame
+    if "row" not in recorded.columns or len(recorded) != len(released):
         raise FileError(f"'{path}' does not belong to the released table, which has {len(released):,} records.")
-    groups = {name: Partition.of(told[name].to_numpy()) for name in told.columns if name != "row"}
+    groups = {name: Partition.of(recorded[name].to_numpy()) for name in recorded.columns if name != "row"}
     hidden = {name.removeprefix(OF): part for name, part in groups.items() if name.startswith(OF)}
-    return replace(released, rows=told["row"].to_numpy().astype(np.int64)), groups.get("group"), hidden
+    return replace(released, rows=recorded["row"].to_numpy().astype(np.int64)), groups.get("group"), hidden
 
 
 def _check_paired(original: Records, released: Records, plan: Plan) -> None:

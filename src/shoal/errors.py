@@ -6,6 +6,7 @@ numbers; it never holds a value of a cell.
 
 from collections.abc import Iterable
 from difflib import get_close_matches
+from typing import Any
 
 INTERRUPTED = 130
 """Exit status after Ctrl-C; the others stand with the errors that they follow from."""
@@ -77,9 +78,27 @@ class MissingDependency(InputError):  # noqa: N818 - named for what is wrong, li
 
 
 class Refused(ShoalError):  # noqa: N818 - the word the house uses for a release that is not made
-    """A guarantee does not hold on the finished table, so nothing is released: status 3."""
+    """A guarantee does not hold on the finished table, so nothing is released: status 3.
+
+    Parameters
+    ----------
+    verdicts
+        What was proved and what was not (`shoal.judges.evidence.Verdict`); none where a step refused. `advice` has what
+        would help, where that was looked for (`shoal.release.NotProved`).
+    """
 
     exit_status = 3
+    advice: tuple[Any, ...] = ()
+
+    def __init__(self, message: str, verdicts: Iterable[Any] = ()) -> None:
+        super().__init__(message)
+        self.verdicts = tuple(verdicts)
+
+
+class Interrupted(ShoalError):  # noqa: N818 - somebody asked for it
+    """A run was asked to end, and has something to say of what it keeps: status 130."""
+
+    exit_status = INTERRUPTED
 
 
 LONGEST_NAME = 60

@@ -1,7 +1,10 @@
 """Exposure: how a table stands before anything is done to it.
 
 Who looks before protecting sees whom the raw table would give away: how many records fewer than 2, 3 or 5 share their
-quasi-identifiers with, which records these are, and which columns single them out. All of it is private.
+quasi-identifiers with, which records these are, and which columns single them out. Whether the right columns are taken
+for quasi-identifiers is looked at, too: which columns and small sets of columns tell people apart, whatever their
+roles, and where names or values are those of the identifiers that HIPAA lists. All of it is private, and none of it
+shows a cell.
 """
 
 from collections.abc import Mapping
@@ -11,17 +14,62 @@ from typing import Any
 
 import numpy as np
 
+from shoal.data.identifiers import IDENTIFIERS, MOST_VALUES, OWN_VALUE, Sign, by_identifier, signs
 from shoal.data.microdata import Microdata
 from shoal.data.records import Records
-from shoal.errors import DataError
+from shoal.data.variable import Variable
+from shoal.errors import DataError, plural
+from shoal.judges.class_profile import SMALLEST
 from shoal.judges.evidence import Finding
+from shoal.judges.separation import MinimalSets, Separation, minimal_sets, separation
 from shoal.judges.table_pair import TablePair
 from shoal.kernels.arrays import Longs
 from shoal.plan import Plan
+from shoal.privacy.base import reading_of
 from shoal.run import taken_by
 
-SMALLEST = (2, 3, 5)
-"""Sizes of classes below which records are counted."""
+SETS = 1 << 22
+"""Key of the random numbers that draw records, beyond the number of any measure."""
+
+APART = ("identifier", "weight", "household", "stratum")
+"""Roles of columns that are no part of sets: they leave the release, or say how it was drawn."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ColumnExposure:
+    """How well one column tells people apart, beside the role that it was given.
+
+    Parameters
+    ----------
+    figures
+        Of the column alone.
+    role
+        As in the plan.
+    more
+        Records that are alone by the quasi-identifiers and this column together, and not by the quasi-identifiers;
+        0 for a quasi-identifier.
+    remark
+        What the figures say of the role; empty where they say nothing against it.
+    """
+
+    figures: Separation
+    role: str
+    more: int
+    remark: str
+
+    @property
+    def name(self) -> str:
+        return self.figures.columns[0]
+
+    def as_mapping(self) -> dict[str, Any]:
+        figures = {key: value for key, value in self.figures.as_mapping().items() if key != "columns"}
+        return {
+            "column": self.name,
+            "role": self.role,
+            **figures,
+            "singled out beyond": self.more,
+            "remark": self.remark,
+        }
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -43,6 +91,14 @@ class Exposure:
     spared
         For each quasi-identifier, how many unique records would not be unique without it; the columns that single
         out most come first.
+    columns
+        All columns, those that tell people apart best first.
+    sets
+        The sets of up to four columns that are minimal for the most records, with their figures.
+    searched
+        Where these sets were looked for, and all of them with their counts.
+    signs
+        Where names or values of columns are those of HIPAA's eighteen identifiers.
     """
 
     records: int
@@ -51,6 +107,10 @@ class Exposure:
     risks: tuple[Finding, ...]
     riskiest: tuple[tuple[int, int], ...]
     spared: Mapping[str, int]
+    columns: tuple[ColumnExposure, ...]
+    sets: tuple[Separation, ...]
+    searched: MinimalSets
+    signs: tuple[Sign, ...]
 
     def as_mapping(self) -> dict[str, Any]:
         """For programs."""
@@ -62,6 +122,22 @@ class Exposure:
             "measures": [finding.private_form() for finding in self.risks],
             "riskiest records": [{"row": row, "class of": size} for row, size in self.riskiest],
             "unique because of": dict(self.spared),
+            "columns": [column.as_mapping() for column in self.columns],
+            "minimal unique sets": [
+                {**one.as_mapping(), "minimal for": self.searched.counts[one.columns]} for one in self.sets
+            ],
+            "records examined for sets": self.searched.records,
+            "columns examined for sets": list(self.searched.columns),
+            "identifiers": [
+                {
+                    "letter": identifier.letter,
+                    "what": identifier.title,
+                    "signs": by_identifier(self.signs)[identifier.letter],
+                    "not seen": identifier.unseen,
+                }
+                for identifier in IDENTIFIERS
+            ],
+            "values examined of a column": MOST_VALUES,
         }
 
 
@@ -82,7 +158,7 @@ def exposure(
     plan
         Only its columns and measures matter: no step is carried out.
     top
-        How many of the riskiest records are listed.
+        How many of the riskiest records, and of the sets of columns, are listed.
     seed
         For measures that sample.
     folder
@@ -94,7 +170,9 @@ def exposure(
         If the table or the plan cannot be used, or if no column is a quasi-identifier.
     """
     plan = Plan.of(plan, folder)
-    records = Microdata.of(table, plan.schema, plan.folder).records
+    microdata = Microdata.of(table, plan.schema, plan.folder)
+    plan = plan.covering(microdata.frame.columns)
+    records = microdata.records
     keys = records.quasi_identifiers
     if not len(records) or not keys:
         raise DataError(
@@ -102,10 +180,13 @@ def exposure(
             "Give the columns that others may know the role quasi-identifier."
         )
     sizes = _sizes(records, keys)
-    pair = TablePair.of(records, records)
+    pair = TablePair.of(records, records, missing=reading_of(plan.requirements))
     measures = [measure for measure in taken_by(plan) if measure.method_kind == "risk"]
     lowest = np.argsort(sizes, kind="stable")[:top]
     spared = {name: _spared(records, keys, name, sizes) for name in keys}
+    searched = minimal_sets(
+        records, _candidates(records), np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(SETS,)))
+    )
     return Exposure(
         records=len(records),
         keys=tuple(keys),
@@ -116,7 +197,53 @@ def exposure(
         ),
         riskiest=tuple((int(records.rows[i]) + 1, int(sizes[i])) for i in lowest),
         spared=dict(sorted(spared.items(), key=lambda entry: -entry[1])),
+        columns=_columns(microdata.encoded, records, keys, sizes),
+        sets=tuple(separation(records, columns) for columns in list(searched.counts)[:top]),
+        searched=searched,
+        signs=tuple(signs(microdata.frame)),
     )
+
+
+def _candidates(records: Records) -> tuple[str, ...]:
+    """Columns that sets are made of: those that others may know, and categories; no confidential measurement."""
+    return tuple(
+        v.name
+        for v in records.variables
+        if v.role not in APART and not v.inexact and not (v.role == "confidential" and v.continuous)
+    )
+
+
+def _columns(every: Records, records: Records, keys: Any, sizes: Longs) -> tuple[ColumnExposure, ...]:
+    """All columns, the best separating ones first.
+
+    Parameters
+    ----------
+    every
+        The table with its identifiers and with the missing values as they are.
+    """
+    rows = []
+    for variable in every.variables:
+        if variable.inexact:
+            continue
+        figures = separation(every, (variable.name,))
+        more = 0
+        if variable.role in ("confidential", "other"):
+            more = int(((sizes > 1) & (_sizes(records, [*keys, variable.name]) == 1)).sum())
+        remark = _remark(figures, variable, more)
+        rows.append(ColumnExposure(figures=figures, role=variable.role, more=more, remark=remark))
+    return tuple(sorted(rows, key=lambda row: (-row.figures.separation, -row.figures.unique)))
+
+
+def _remark(figures: Separation, variable: Variable, more: int) -> str:
+    """What the figures of a column say of its role."""
+    if figures.distinct == 1 and variable.role == "quasi-identifier":
+        return "one value for all: it tells nobody apart"
+    own = figures.unique >= OWN_VALUE
+    if own and variable.role != "identifier" and not variable.continuous:
+        return "nearly every record has a value of its own: an identifier?"
+    if variable.role in ("confidential", "other") and more:
+        return f"whoever knows it finds {plural(more, 'more record')} alone: a quasi-identifier?"
+    return ""
 
 
 def _sizes(records: Records, keys: Any) -> Longs:

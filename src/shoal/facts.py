@@ -9,23 +9,30 @@ other.
 
 - 0: the fact is a function of the released table, or of the plan as published. It is shown as it is.
 - a positive number: it is shown as a band on a 1-2-5 scale, and only a band in which the value stays whichever
-  record is removed or replaced; otherwise the next wider one that does.
+  record is removed or replaced; otherwise the next wider one that does. What that proves, and what it cannot, stands
+  in docs/explanation/what-is-public.md.
 - None: nobody has bounded it. It has no public form.
 
-Whatever is no `Fact` (a number, a text, an array) has no public form either: untyped means private.
+Most of what a partition has to tell is of the last kind: one record more may divide all others anew, and with the
+groups their number, their sizes and whatever is made from them. The same holds for what a search met on its way, for
+figures of fitted models, and for draws at random, which one record more shifts for all that follow.
+
+`Facts` are typed, so that a type checker finds what was told as it is; whatever is no `Fact` all the same (a number, a
+text, an array) has no public form either.
 """
 
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from decimal import Decimal
 from typing import Any, Literal
 
 Better = Literal["lower", "higher"]
 
-Scale = tuple[tuple[float, ...], float]
-SCALES: tuple[Scale, ...] = (((1.0, 2.0, 5.0), 10.0), ((1.0,), 10.0), ((3.0,), 10.0))
-"""Scales of bands, from the finest: factors, times the powers of a base. The last ones lie across each other."""
+Scale = tuple[float, ...]
+SCALES: tuple[Scale, ...] = ((1.0, 2.0, 5.0), (1.0,), (3.0,))
+"""Scales of bands, from the finest: factors, times the powers of ten. The last ones lie across each other."""
 
 FEWEST = 20
 """No band is narrower than what so many records together could do: a table then seldom lies at a band's edge, where a
@@ -40,8 +47,21 @@ class Interval:
     high: float
     confidence: float = 0.95
 
+    @property
+    def decimals(self) -> int | None:
+        """To which decimal a figure with this interval is known: one more than that of half its width."""
+        half = (self.high - self.low) / 2
+        return max(1 - Decimal(half).adjusted(), 0) if half > 0 and math.isfinite(half) else None
+
     def __str__(self) -> str:
-        return f" [{self.low:.4g}, {self.high:.4g}]"
+        return f" [{as_known(self.low, self)}, {as_known(self.high, self)}]"
+
+
+def as_known(value: float, interval: Interval | None = None) -> str:
+    """A figure with the digits it carries: those that its interval leaves certain and one more, else four."""
+    if interval is None or interval.decimals is None:
+        return f"{value:.4g}"
+    return f"{value:.{interval.decimals}f}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -153,7 +173,7 @@ class Figure(Fact):
 class ByColumn(Fact):
     """A fact for each of some columns, or several by name."""
 
-    columns: Mapping[str, Any]
+    columns: Mapping[str, Fact]
 
     def private(self) -> dict[str, Any]:
         return {name: private(fact) for name, fact in self.columns.items()}
@@ -180,20 +200,20 @@ class PrivacyLoss(Fact):
 
 
 @dataclass(frozen=True, slots=True)
-class Parameters(Fact):
-    """Settings that a method used and that do not depend on any cell: given in the plan, or derived from it and n.
+class OfPlan(Fact):
+    """Anything that follows from the plan as it is published, shown as it is: a setting that was used.
 
-    A setting that was computed from cells (a cut point, a fitted weight) is no parameter in this sense: leave it
-    untyped, or give it as a `Figure` with its influence.
+    A setting that may be a cell (a cut point, a bound) is none in this sense, nor what follows from the number of
+    records that came in, which tells how many were dropped.
     """
 
-    settings: Mapping[str, Any]
+    value: Any
 
-    def private(self) -> dict[str, Any]:
-        return dict(self.settings)
+    def private(self) -> Any:
+        return self.value
 
-    def public(self) -> dict[str, Any]:
-        return dict(self.settings)
+    def public(self) -> Any:
+        return self.value
 
 
 @dataclass(frozen=True, slots=True)
@@ -214,7 +234,25 @@ def of_release(values: Mapping[str, Any]) -> dict[str, OfRelease]:
     return {label: OfRelease(value) for label, value in values.items()}
 
 
-Facts = Mapping[str, Any]
+@dataclass(frozen=True, slots=True)
+class OfOriginal(Fact):
+    """Anything that depends on the original and that nobody has bounded: it has no public form."""
+
+    value: Any
+
+    def private(self) -> Any:
+        return self.value
+
+    def public(self) -> None:
+        return None
+
+
+def of_original(values: Mapping[str, Any]) -> dict[str, OfOriginal]:
+    """Several figures that depend on the original and that nobody has bounded."""
+    return {label: OfOriginal(value) for label, value in values.items()}
+
+
+Facts = Mapping[str, Fact]
 """Facts by the words that a reader sees before them; no code asks for one by these words."""
 
 
@@ -249,6 +287,23 @@ def private_form(facts: Facts) -> dict[str, Any]:
 def public_form(facts: Facts) -> dict[str, Any]:
     """The facts that have a public form, in it."""
     return {label: form for label, value in facts.items() if (form := public(value)) is not None}
+
+
+def unbounded(facts: Facts) -> dict[str, Fact]:
+    """The facts, none of them bounded: for a step whose input other records of the original have shaped.
+
+    What a step bounds is the change of a fact by one record of the table that came in. Where an earlier step may have
+    changed many of its records on account of one, that bounds nothing.
+    """
+    return {label: _unbounded(fact) for label, fact in facts.items()}
+
+
+def _unbounded(fact: Fact) -> Fact:
+    if isinstance(fact, (Count, Share, Figure)):
+        return fact if fact.influence == 0 else replace(fact, influence=None)
+    if isinstance(fact, Nested):
+        return Nested(unbounded(fact.facts))
+    return ByColumn(unbounded(fact.columns)) if isinstance(fact, ByColumn) else fact
 
 
 def losses(facts: Facts) -> Iterator[PrivacyLoss]:
@@ -294,21 +349,18 @@ def _up(value: float, scale: Scale) -> float:
     """The least number of the scale that is at least the value; 0 for nothing or less."""
     if value <= 0:
         return 0.0
-    factors, base = scale
-    power = _power(value, base)
-    return next(bound for factor in (*factors, factors[0] * base) if (bound := factor * power) >= value)
+    power = _power_of_ten(value)
+    return next(bound for factor in (*scale, scale[0] * 10) if (bound := factor * power) >= value)
 
 
 def _down(value: float, scale: Scale) -> float:
     """The largest number of the scale that is at most the value; 0 for nothing or less."""
     if value <= 0:
         return 0.0
-    factors, base = scale
-    power = _power(value, base)
-    return next(bound for factor in (*reversed(factors), factors[-1] / base) if (bound := factor * power) <= value)
+    power = _power_of_ten(value)
+    return next(bound for factor in (*reversed(scale), scale[-1] / 10) if (bound := factor * power) <= value)
 
 
-def _power(value: float, base: float) -> float:
-    """The largest power of the base that is at most the value."""
-    power = float(base ** math.floor(math.log(value, base)))
-    return power / base if power > value else power * base if power * base <= value else power
+def _power_of_ten(value: float) -> float:
+    """The largest power of ten that is at most the value: from its digits, since logarithms are not exact."""
+    return float(f"1e{Decimal(value).adjusted()}")

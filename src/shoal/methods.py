@@ -18,7 +18,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import MISSING, dataclass, field, fields, is_dataclass
 from functools import cache, wraps
 from inspect import cleandoc
-from typing import Any, TypeVar, cast, dataclass_transform, get_args
+from typing import Any, Literal, TypeVar, cast, dataclass_transform, get_args
 
 import numpy as np
 from pydantic import BeforeValidator, ConfigDict, GetCoreSchemaHandler, TypeAdapter, ValidationError
@@ -39,6 +39,18 @@ KIND_NAMES = {
     "utility": "utility measure",
 }
 """What a kind is called where users read of it."""
+
+Scales = Literal["rows", "blocks", "combinations", "classes", "sample", "memory"]
+
+SCALE_NAMES: Mapping[Scales, str] = {
+    "rows": "row by row",
+    "blocks": "in blocks of records that lie near one another",
+    "combinations": "on the distinct combinations of cells, with how often each occurs",
+    "classes": "class by class, exactly",
+    "sample": "on a random sample of whole classes, with an interval",
+    "memory": "only on a table that fits into memory",
+}
+"""How a method works on a table larger than memory; every method declares one as `scales`."""
 
 C = TypeVar("C", bound=type[Any])
 
@@ -259,10 +271,16 @@ def build(kind: str, spec: Any) -> Any:
 def spec_of(instance: Any) -> dict[str, Any]:
     """The mapping from which `build` makes the same method again."""
     parameters = {f.name: getattr(instance, f.name) for f in fields(instance)}
-    return {
-        "method": instance.method_name,
-        **{key: spec_of(value) if hasattr(value, "method_name") else value for key, value in parameters.items()},
-    }
+    return {"method": instance.method_name, **{key: _spelled(value) for key, value in parameters.items()}}
+
+
+def _spelled(value: Any) -> Any:
+    """A parameter as a plan gives it: methods, and lists of them, by what makes them again."""
+    if hasattr(value, "method_name"):
+        return spec_of(value)
+    if isinstance(value, tuple) and any(hasattr(one, "method_name") for one in value):
+        return [_spelled(one) for one in value]
+    return value
 
 
 @dataclass(frozen=True, slots=True)

@@ -33,6 +33,11 @@ class HoldsCells(Holds):
 
 
 @dataclass(frozen=True, slots=True)
+class ForReaders(HoldsCells):
+    """Words for the readers of a release: public but for what in them is a cell that only the original has."""
+
+
+@dataclass(frozen=True, slots=True)
 class ColumnName(Holds):
     """The name of one column: public, and completed in forms."""
 

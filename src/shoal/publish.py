@@ -7,7 +7,7 @@ files that its record names are ever replaced.
 
 import hashlib
 import json
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from datetime import UTC, datetime
 from os import W_OK, access
@@ -20,19 +20,25 @@ import polars as pl
 from shoal.constraints import Constraints
 from shoal.data.microdata import Microdata
 from shoal.data.records import Records
+from shoal.data.schema import Schema
 from shoal.errors import DataError, FileError, Refused, plural, quoted
 from shoal.files.atomic import atomic_directory, atomic_file, resolved
 from shoal.files.csv_text import escape_formulas
 from shoal.files.json_text import write_json
 from shoal.files.names import slug
-from shoal.files.tables import FOR_SPREADSHEETS, Table, lost_columns, read_table, write_table
-from shoal.judges.evidence import RECORD_VERSION, Verdict
+from shoal.files.residue import codes_of
+from shoal.files.table import Table
+from shoal.files.tables import FOR_SPREADSHEETS, lost_columns, read_table, write_table
+from shoal.files.value_labels import WITH_LABELS, Coding, code_text, codings, in_codes, in_words
+from shoal.judges.closure import closure
+from shoal.judges.evidence import RECORD_VERSION
 from shoal.judges.table_pair import TablePair
 from shoal.plan import Plan
 from shoal.plan.lines import dump_yaml
 from shoal.plan.publication import moved
+from shoal.privacy.base import reading_of
 from shoal.release import OF, Release, require
-from shoal.report.evidence_file import private_evidence, public_evidence
+from shoal.release.evidence_file import private_evidence, public_evidence
 from shoal.report.frontier_page import frontier_page
 from shoal.report.page import page
 
@@ -91,8 +97,7 @@ def publish(
             "The table was changed after it was proved, so the proofs do not hold for it. Copy "
             "release.data to work on it."
         )
-    if not (release.account.proved or unproved):
-        raise Refused(UNPROVED)
+    check_proved(release, unproved=unproved)
     target = Path(directory)
     check_free(target, overwrite=overwrite)
     with atomic_directory(target, overwrite=overwrite) as temporary:
@@ -100,10 +105,16 @@ def publish(
         public.mkdir()
         private.mkdir(mode=0o700)
         _write_public(release, public, labels)
-        _write_private(release, private, frontier)
-        _write_record(release, temporary)
+        _write_private(release, private, frontier, {} if labels is None else labels.value_labels)
+        write_record(release.record, temporary)
         check_free(target, overwrite=overwrite)  # something may have been put there meanwhile
     return target
+
+
+def check_proved(release: Release, *, unproved: bool = False) -> None:
+    """Refuse a release that nothing protects, unless it was asked for."""
+    if not (release.account.proved or unproved):
+        raise Refused(UNPROVED)
 
 
 class Explored(Protocol):
@@ -196,16 +207,18 @@ def _files_of(directory: Path) -> set[str] | None:
 
 
 def _write_public(release: Release, folder: Path, labels: Table | None) -> None:
-    table = _labelled(release, labels)
+    coded = _codings(release, labels)
+    table = in_codes(_labelled(release, labels), coded)
     written = {}
     for number, copy in enumerate(release.copies, 1):
         path = folder / (f"data-{number}" if release.further else "data")
         path = path.with_suffix(f".{release.output.format}")
-        write_table(_labelled(copy, labels), path, guard_formulas=release.output.guard_formulas)
-        _prove_file(copy, path)
+        labelled = _labelled(copy, labels)
+        write_table(in_codes(labelled, coded), path, guard_formulas=release.output.guard_formulas)
+        _prove_file(copy, labelled.frame, path, coded)
         written[path.name] = hashlib.sha256(path.read_bytes()).hexdigest()
-    write_json(folder / "codebook.json", _codebook(release, table))
-    content = public_evidence(release, files=written)
+    write_json(folder / "codebook.json", codebook(release.table.schema, table, len(table.frame)))
+    content = public_evidence(release, files=written, labels=table.value_labels)
     write_json(folder / "evidence.json", content)
     (folder / "report.html").write_text(page(content), encoding="utf-8")
 
@@ -216,61 +229,88 @@ def _labelled(release: Release, labels: Table | None) -> Table:
     described = {n: c.label for n, c in release.schema.columns.items() if c.label and n in frame.columns}
     if labels is None:
         return Table(frame=frame, labels=described)
+    reasons = _reasons(release, frame, labels)
     return Table(
         frame=frame,
         labels=described | {n: text for n, text in labels.labels.items() if n in frame.columns},
-        value_labels={n: _occurring(frame[n], v) for n, v in labels.value_labels.items() if n in frame.columns},
+        value_labels={
+            n: _occurring(frame[n], v, reasons.get(n)) for n, v in labels.value_labels.items() if n in frame.columns
+        },
+        reasons=reasons,
+        missing_codes={n: codes for n, codes in labels.missing_codes.items() if n in frame.columns},
     )
 
 
-def _occurring(column: pl.Series, value_labels: Mapping[Any, str]) -> dict[Any, str]:
+def _codings(release: Release, labels: Table | None) -> dict[str, Coding]:
+    """Codes for columns of labelled codes that steps left as text, if the format says what codes mean."""
+    if labels is None or release.output.format not in WITH_LABELS:
+        return {}
+    orders = {n: c.order if c.level == "ordinal" else None for n, c in release.schema.columns.items() if c.codes}
+    return codings([copy.table.frame.to_polars() for copy in release.copies], labels, orders)
+
+
+def _reasons(release: Release, frame: pl.DataFrame, labels: Table) -> dict[str, pl.Series]:
+    """Why cells of columns that left as they came are missing, in the codes that they came with.
+
+    Not of columns whose cells a requirement compares: there all missing cells were proved as one.
+    """
+    named = {name for model in release.requirements for name in model.reads}
+    compared = named | set(release.schema.names("quasi-identifier"))
+    reasons = {}
+    for name in release.account.untouched:
+        if name in labels.reasons and name in frame.columns and name not in compared:
+            codes = labels.reasons[name].gather(release.rows.tolist()).set(frame[name].is_not_null(), None)
+            if codes.null_count() < len(codes):
+                reasons[name] = codes
+    return reasons
+
+
+def _occurring(column: pl.Series, value_labels: Mapping[Any, str], reasons: pl.Series | None) -> dict[Any, str]:
     """Labels of the codes that were released; that of another could be of what one person had."""
-    held = set(column.drop_nulls().unique().to_list())
-    return {code: label for code, label in value_labels.items() if code in held}
+    present = codes_of(column, reasons)
+    return {code: label for code, label in value_labels.items() if code_text(code) in present}
 
 
-def _prove_file(release: Release, path: Path) -> None:
-    """The requirements proved on the cells that the file gives back."""
-    back = _read_back(path, len(release.rows), release.schema.names("quasi-identifier"))
-    finished = replace(Microdata.finished(back, release.schema).encoded, rows=release.rows)
+def _prove_file(release: Release, frame: pl.DataFrame, path: Path, coded: Mapping[str, Coding]) -> None:
+    """The requirements proved on the cells that the file gives back, told apart as finely as it tells them apart."""
+    back = _read_back(path, len(release.rows))
+    back = in_words(back, coded)
+    finished = Microdata.finished(back.frame, release.schema, back.spellings).encoded
+    finished = replace(finished, rows=release.rows)
+    written = _as_in_file(release.table.encoded, finished)
+    rules = Constraints.parse(release.rules, written, released=True)
+    filled = closure(written, rules.deduced, release.trees)
+    pair = TablePair.of(None, finished, release.partition, filled, missing=reading_of(release.requirements))
     require(
-        [
-            model.verdict_on(TablePair.of(None, finished, release.partition))
-            for model in release.requirements
-            if not model.needs_original
-        ]
-        + _rules_kept(release, finished)
+        [model.verdict_on(pair) for model in release.requirements if not model.needs_original]
+        + rules.as_written(release.schema.decimals).check(written)
     )
-    if lost := lost_columns(_as_written(release), back):
+    guarded = release.output.guard_formulas and release.output.format in FOR_SPREADSHEETS
+    if lost := lost_columns(escape_formulas(frame) if guarded else frame, back.frame):
         raise FileError(
             f"The format {path.suffix[1:]} does not keep {plural(len(lost), 'column')} as released: "
             f"{quoted(lost)}. Choose parquet{', or csv' * (path.suffix != '.csv')}."
         )
 
 
-def _rules_kept(release: Release, back: Records) -> list[Verdict]:
-    """What becomes of the rules with the numbers that the file gives back, in place of those that were written."""
-    records = release.table.encoded
-    numbers = [back[v.name] for v in records.variables if v.continuous and v.name in back and back[v.name].continuous]
-    records = records.with_variables(*(records[v.name].with_values(v.values) for v in numbers))
-    rules = Constraints.parse(release.rules, records, released=True)
-    return rules.as_written(release.schema.decimals).check(records)
+def _as_in_file(released: Records, back: Records) -> Records:
+    """The released records with the numbers that the file gives back, in place of those that were written.
+
+    Categories stay those of the release, which the file gives back as they are or not at all: rules speak of them.
+    """
+    numbers = [back[v.name] for v in released.variables if v.continuous and v.name in back and back[v.name].continuous]
+    records = released.with_variables(*(released[v.name].with_values(v.values) for v in numbers))
+    return replace(records, rows=back.rows)
 
 
-def _as_written(release: Release) -> pl.DataFrame:
-    frame = release.table.frame.to_polars()
-    guarded = release.output.guard_formulas and release.output.format in FOR_SPREADSHEETS
-    return escape_formulas(frame) if guarded else frame
-
-
-def _read_back(path: Path, n: int, apart: Collection[str]) -> pl.DataFrame:
-    """The cells of a file that has just been written; some libraries do not notice a full disk."""
+def _read_back(path: Path, n: int) -> Table:
+    """A file that has just been written, read to be judged; some libraries do not notice a full disk."""
     try:
-        back = read_table(path, apart=apart).frame
-        count = f"{len(back):,}"
+        back = read_table(path, judged=True)
     except FileError:
-        back, count = pl.DataFrame(), "none"
-    if len(back) != n:
+        back = Table(frame=pl.DataFrame())
+    if len(back.frame) != n:
+        count = f"{len(back.frame):,}" if back.frame.width else "none"
         raise FileError(
             f"Output '{path}' was not written whole ({count} of {plural(n, 'record')} can be read back). "
             f"Make room, or choose another place or format."
@@ -278,11 +318,20 @@ def _read_back(path: Path, n: int, apart: Collection[str]) -> pl.DataFrame:
     return back
 
 
-def _codebook(release: Release, table: Table) -> dict[str, Any]:
-    columns = release.table.schema.columns
+def codebook(schema: Schema, table: Table, records: int) -> dict[str, Any]:
+    """The content of codebook.json.
+
+    Parameters
+    ----------
+    table
+        With the released columns; all of their records, or none.
+    records
+        Of the released table.
+    """
+    columns = schema.columns
     return {
         "version": RECORD_VERSION,
-        "records": len(table.frame),
+        "records": records,
         "columns": [
             {
                 "name": name,
@@ -297,8 +346,10 @@ def _codebook(release: Release, table: Table) -> dict[str, Any]:
     }
 
 
-def _write_private(release: Release, folder: Path, frontier: Mapping[str, Any] | None) -> None:
-    content = private_evidence(release, frontier=frontier)
+def _write_private(
+    release: Release, folder: Path, frontier: Mapping[str, Any] | None, labels: Mapping[str, Mapping[Any, str]]
+) -> None:
+    content = private_evidence(release, frontier=frontier, labels=labels)
     write_json(folder / "evidence.json", content)
     (folder / "report.html").write_text(page(content), encoding="utf-8")
     groups = {"row": release.rows}
@@ -316,10 +367,10 @@ def _write_private(release: Release, folder: Path, frontier: Mapping[str, Any] |
         write_table(Table(frame=pl.DataFrame({"row": release.rows, **by_record})), folder / "risk.parquet")
 
 
-def _write_record(release: Release, folder: Path) -> None:
+def write_record(record: Mapping[str, Any], folder: Path) -> None:
     """The record, which names all files of the release; what is private is for its owner only."""
     made = datetime.now(UTC).isoformat(timespec="seconds")
     files = sorted({*_files_in(folder), RECORD.as_posix()})
-    write_json(folder / RECORD, {**release.record, "files": files, "made": made})
-    for path in (folder / "private").iterdir():
-        path.chmod(0o600)
+    write_json(folder / RECORD, {**record, "files": files, "made": made})
+    for path in (folder / "private").rglob("*"):
+        path.chmod(0o700 if path.is_dir() else 0o600)

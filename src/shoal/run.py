@@ -6,26 +6,40 @@ out; the records become a table again. Only that table is judged, as it would be
 """
 
 import secrets
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+import narwhals.stable.v2 as nw
 import numpy as np
 
+from shoal.accounting import check_accounted, noisy_columns, spent
 from shoal.constraints import Constraints
+from shoal.constraints.rounding import to_decimals
+from shoal.data.hierarchy import Hierarchy
 from shoal.data.microdata import Microdata
 from shoal.data.partition import Partition
 from shoal.data.records import Records
-from shoal.errors import DataError, ParameterError, PlanError, Refused
-from shoal.facts import Facts, Figure, losses
+from shoal.data.schema import Schema
+from shoal.errors import DataError, ParameterError, Refused
+from shoal.facts import Facts, Figure, OfOriginal, unbounded
+from shoal.files.table import Table
 from shoal.judges.base import Measure
 from shoal.judges.closure import Closure, closure
 from shoal.judges.evidence import Finding, Verdict
+from shoal.judges.refinement import trees
 from shoal.judges.table_pair import TablePair
+from shoal.kernels import linear
+from shoal.kernels.arrays import Floats
 from shoal.methods import registered
 from shoal.plan import Plan
+from shoal.plan.files import with_files
+from shoal.privacy.base import reading_of
+from shoal.privacy.gate import Gate
+from shoal.progress import Stage
+from shoal.replace.decimals import decimals_of
 from shoal.step_result import StepAccount, StepResult, groups_by_column, last_partition
 from shoal.steps import Step
 
@@ -35,15 +49,19 @@ EXACT = 1e-9
 MEASURES, MEASURES_BEFORE = 1 << 20, 1 << 21
 """Keys of the measures' random numbers, on the release and on the original, beyond the number of any step."""
 
-Stage = Callable[[str, float], None]
-"""Called with what is being done and the fraction of it that is done."""
-
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Outcome:
-    """A plan carried out: the finished table, and what is needed to judge it."""
+    """A plan carried out: the finished table, and what is needed to judge it.
+
+    Parameters
+    ----------
+    schema
+        The plan's, with the order of ordinal columns whose categories became text.
+    """
 
     plan: Plan
+    schema: Schema
     entropy: int
     tell: Stage
     course: "Course"
@@ -69,28 +87,35 @@ class Outcome:
         return groups_by_column(self.course.results, self.released.rows)
 
     @cached_property
+    def trees(self) -> dict[str, Hierarchy]:
+        """The hierarchies whose nodes released labels may be."""
+        return trees(self.plan.schema, self.plan.folder, self.released)
+
+    @cached_property
     def closure(self) -> Closure:
         """The finished table with everything filled in that it and the plan's rules give away."""
-        return closure(self.released, self.constraints.deduced)
+        return closure(self.released, self.constraints.deduced, self.trees)
+
+    @cached_property
+    def pair(self) -> TablePair:
+        """Both tables, as they are judged."""
+        return pair_of(self.plan, self.before, self.released, self.partition, self.closure, self.hidden)
 
     def verdicts(self) -> list[Verdict]:
         self.tell("proving", 0.0)
-        models = judged(self.plan, self.before, self.closure, self.released, self.partition, self.hidden)
+        models = judged(self.plan, self.pair)
         return models + self.constraints.as_written(self.plan.schema.decimals).check(self.released)
 
     def risk_before(self) -> tuple[Finding, ...]:
         """The cheap measures of risk, taken on the original as if it were released."""
         self.tell("measuring the original", 0.0)
         rng = _generator(self.entropy, MEASURES_BEFORE)
-        return tuple(
-            m.finding_on(TablePair.of(self.before, self.before), rng)
-            for m in taken_by(self.plan)
-            if m.method_kind == "risk" and m.cheap
-        )
+        pair = TablePair.of(self.before, self.before, missing=reading_of(self.plan.requirements))
+        cheap = [measure for measure in taken_by(self.plan) if measure.method_kind == "risk" and measure.cheap]
+        return tuple(with_files(measure, self.plan.folder).finding_on(pair, rng) for measure in cheap)
 
     def findings(self) -> tuple[Finding, ...]:
-        pair = TablePair.of(self.before, self.released, self.partition, self.closure)
-        return measured(self.plan, pair, self.entropy, self.tell)
+        return measured(self.plan, self.pair, self.entropy, self.tell)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -111,14 +136,12 @@ class Course:
     results: tuple[StepResult, ...] = ()
     accounts: tuple[StepAccount, ...] = ()
 
-    def with_account(self, step: str, facts: Facts, columns: tuple[str, ...] = ()) -> "Course":
+    def with_account(
+        self, step: str, facts: Facts, columns: tuple[str, ...] = (), place: int | None = None
+    ) -> "Course":
         """The same with one account more."""
-        return replace(self, accounts=(*self.accounts, StepAccount(step=step, columns=columns, facts=facts)))
-
-    @property
-    def changed(self) -> set[str]:
-        """Columns that a step changed so far."""
-        return {name for result in self.results for name in result.changed}
+        account = StepAccount(step=step, columns=columns, facts=facts, place=place)
+        return replace(self, accounts=(*self.accounts, account))
 
 
 def carry_out(
@@ -133,7 +156,8 @@ def carry_out(
     """
     plan = Plan.of(plan)
     tell = stage or (lambda text, fraction: None)
-    original = table if isinstance(table, Microdata) else Microdata.of(table, plan.schema, plan.folder)
+    original = microdata(table, plan)
+    plan = plan.covering(original.frame.columns)
     if not len(original):
         raise DataError("The table has no records. A release needs at least one.")
     if seed is not None and (not isinstance(seed, (int, np.integer)) or seed < 0):
@@ -147,13 +171,21 @@ def carry_out(
         )
     ready = plan.ready
     constraints = Constraints.parse(plan.constraints, before)
+    check_accounted(ready, constraints.columns)
     course = _admitted(before, ready, constraints)
     for number, step in enumerate(ready.steps):
         course = _after_step(course, step, ready, _generator(entropy, number), tell)
-    course = _finished(_with_loss(course), ready, constraints, _generator(entropy, len(ready.steps)))
-    finished = Microdata.finished(original.rebuild(course.records).without_metadata().native, plan.schema)
+        if step.own_cells:  # lengths taken from cells without noise would not be paid for
+            constraints = constraints.in_units_of(course.records)
+    if loss := spent(result.facts for result in course.results):
+        course = course.with_account("privacy loss", loss)
+    course = _finished(course, before, ready, constraints, _generator(entropy, len(ready.steps)))
+    rebuilt = original.rebuild(course.records).without_metadata()
+    schema = _in_order(plan.schema, course.records, rebuilt)
+    finished = Microdata.finished(rebuilt.native, schema)
     return Outcome(
         plan=plan,
+        schema=schema,
         entropy=entropy,
         tell=tell,
         course=course,
@@ -165,6 +197,29 @@ def carry_out(
     )
 
 
+def microdata(table: Any, plan: Plan) -> Microdata:
+    """A table as the plan describes it; with what its codes mean, where it was read from a file that says so."""
+    if isinstance(table, Microdata):
+        return table
+    if isinstance(table, Table):
+        return Microdata.of(table.frame, plan.schema, plan.folder, table.value_labels)
+    return Microdata.of(table, plan.schema, plan.folder)
+
+
+def _in_order(schema: Schema, records: Records, rebuilt: Microdata) -> Schema:
+    """The schema with the order of ordinal columns whose released categories are text that the plan does not order."""
+    orders: dict[str, tuple[str, ...]] = {}
+    for name in schema.columns.keys() & set(records.names()):
+        if schema.columns[name].level == "ordinal" and rebuilt.frame[name].dtype == nw.String:
+            present = set(rebuilt.frame[name].unique().to_list())  # of others a release knows nothing
+            if present - {None} <= set(map(str, schema.columns[name].order or ())):
+                continue
+            texts = dict.fromkeys(map(str, records[name].categories))
+            orders[name] = tuple(text for text in texts if text in present)
+    ordered = {name: schema.columns[name].model_copy(update={"order": order}) for name, order in orders.items()}
+    return Schema({**schema.columns, **ordered})
+
+
 def _generator(entropy: int, *key: int) -> np.random.Generator:
     """The random numbers of one stage."""
     return np.random.default_rng(np.random.SeedSequence(entropy, spawn_key=key))
@@ -174,71 +229,91 @@ def _admitted(records: Records, plan: Plan, constraints: Constraints) -> Course:
     """The input against the constraints, treated as the plan says."""
     change = constraints.admit(records, plan.broken_rules)
     course = Course(records=change.records)
-    return course.with_account("input constraints", change.facts) if change.facts else course
+    if not plan.constraints or plan.broken_rules == "refuse":
+        return course
+    return course.with_account("input constraints", change.facts)  # whether or not a rule was broken, which is private
 
 
 def _after_step(course: Course, step: Step, plan: Plan, rng: np.random.Generator, tell: Stage) -> Course:
     """One step carried out."""
     tell(step.name, 0.0)
     columns = step.columns or plan.schema.names(*step.default_roles)
-    if step.own_cells:
-        _refuse_shared_cells(step.name, columns, plan, course.changed)
     result = step.carry_out(course.records, columns, rng, lambda fraction: tell(step.name, fraction))
     tell(step.name, 1.0)
     if not len(result.records):
         raise Refused(
             f"Nothing was released. The step {step.name} left no record. Let it ask for less, or leave it out."
         )
+    imputed = any(column.missing_policy == "impute" for column in plan.schema.columns.values())
+    facts = unbounded(result.facts) if imputed or course.accounts else result.facts
     course = replace(course, records=result.records, results=(*course.results, result))
-    return course.with_account(step.name, result.facts, columns)
+    return course.with_account(step.name, facts, columns, len(course.results) - 1)
 
 
-def _refuse_shared_cells(step: str, columns: tuple[str, ...], plan: Plan, changed: set[str]) -> None:
-    """Refuse columns whose cells another record's cells may have gone into: noise on many is averaged away."""
-    for name in columns:
-        if plan.schema.columns[name].missing_policy == "impute":
-            raise PlanError(
-                f"{step}: missing cells of '{name}' are imputed from other records, whose privacy loss nobody "
-                f"accounts for. Set missing: drop or refuse for the column."
-            )
-        if name in changed:
-            raise PlanError(
-                f"{step}: an earlier step changed '{name}', so its cells may hold what other records gave, "
-                f"and the loss of privacy would exceed epsilon. Let this step come first on the column."
-            )
+def _averaged(course: Course) -> set[str]:
+    """Columns whose cells are averages since they were last changed."""
+    averaged: set[str] = set()
+    for result in course.results:
+        averaged = (averaged - set(result.changed)) | set(result.averaged)
+    return averaged
 
 
-def _with_loss(course: Course) -> Course:
-    """Differential privacy composes: the losses of the steps add up."""
-    spent = [loss.epsilon for result in course.results for loss in losses(result.facts)]
-    if not spent:
-        return course
-    return course.with_account("privacy loss", {"epsilon of all steps": Figure(value=sum(spent), influence=0)})
+def _own_decimals(finer: set[str], records: Records, before: Records, plan: Plan) -> dict[str, int]:
+    """The decimals that columns came in with, of those that got more of them by averages or by repair.
+
+    Only where the plan gives none, and of columns that had decimals: a mean of whole numbers is no whole number. The
+    decimals of cells that got private noise would tell of these.
+    """
+    numbers = [v for v in records.variables if v.continuous and v.name in finer and v.name in before]
+    own = {v.name: decimals_of(before[v.name].values) for v in numbers if before[v.name].continuous and v.unit is None}
+    given = plan.schema.decimals.keys() | noisy_columns(plan)
+    return {name: places for name, places in own.items() if places and name not in given}
 
 
-def _finished(course: Course, plan: Plan, constraints: Constraints, rng: np.random.Generator) -> Course:
-    """Constraints restored and rounded, identifiers out, households renumbered, order shuffled."""
+def _obeying(course: Course, before: Records, plan: Plan, constraints: Constraints) -> Course:
+    """The rules restored, and numbers rounded: to the decimals that they came in with unless that breaks a rule."""
     records = course.records
+    change = constraints.repair(records)
+    moved = any((change.records[name].identity() != records[name].identity()).any() for name in constraints.columns)
+    own = _own_decimals(_averaged(course) | (set(constraints.columns) if moved else set()), records, before, plan)
+    try:
+        rounded = constraints.round(change.records, {**own, **plan.schema.decimals})
+    except Refused:
+        if not own:
+            raise
+        rounded = constraints.round(change.records, plan.schema.decimals)
+    rounded = constraints.on_bounds(rounded)
+    facts = {**change.facts, **_moments_moved(records, rounded)}
+    return replace(course.with_account("constraints and rounding", facts), records=rounded)
+
+
+def _finished(
+    course: Course, before: Records, plan: Plan, constraints: Constraints, rng: np.random.Generator
+) -> Course:
+    """Constraints restored and rounded, identifiers out, households renumbered, order shuffled."""
+    if len(course.records) < len(before):  # how a record was written that is not released must not show in the others
+        before = before.take(np.isin(before.rows, course.records.rows))
     if plan.constraints:
-        change = constraints.repair(records)
-        rounded = constraints.on_bounds(constraints.round(change.records, plan.schema.decimals))
-        moved = _moments_moved(records, rounded)
-        course, records = course.with_account("constraints and rounding", {**change.facts, **moved}), rounded
+        course = _obeying(course, before, plan, constraints)
+        records = course.records
+    else:
+        own = _own_decimals(_averaged(course), course.records, before, plan)
+        records = course.records.with_variables(*(to_decimals(course.records[name], own[name]) for name in own))
     records = records.without(set(plan.schema.names("identifier")) - plan.pseudonyms)
     for name in records.names("household"):
         records = records.with_variables(_renumbered(records[name], rng))
     return replace(course, records=records.take(rng.permutation(len(records))) if plan.output.shuffle else records)
 
 
-def judged(
+def pair_of(
     plan: Plan,
     before: Records | None,
-    filled: Closure,
     released: Records,
     partition: Partition | None,
+    filled: Closure,
     hidden: Mapping[str, Partition] | None,
-) -> list[Verdict]:
-    """What becomes of the plan's requirements on a release and its closure.
+) -> TablePair:
+    """Both tables, as a plan has them judged.
 
     Parameters
     ----------
@@ -247,10 +322,35 @@ def judged(
     hidden
         As from `groups_by_column`; None where it is not known what was done.
     """
-    return [model.verdict_on(TablePair.of(before, released, partition, filled, hidden)) for model in plan.requirements]
+    made_anew = tuple(
+        name
+        for step in plan.steps
+        if step.as_a_whole
+        for name in step.columns or plan.schema.names(*step.default_roles)
+    )
+    return TablePair.of(
+        before,
+        released,
+        partition,
+        filled,
+        hidden,
+        missing=reading_of(plan.requirements),
+        made_anew=tuple(dict.fromkeys(made_anew)),
+        traced=hidden is not None,
+    )
 
 
-def _moments_moved(before: Records, after: Records) -> dict[str, Any]:
+def judged(plan: Plan, pair: TablePair) -> list[Verdict]:
+    """What becomes of the plan's requirements on a release and its closure."""
+    return [model.verdict_on(pair) for model in plan.ready.requirements]
+
+
+def _covariance(x: Floats) -> Floats:
+    centred = x - x.mean(axis=0)
+    return np.asarray(linear.cross_product(centred, centred) / (len(x) - 1))
+
+
+def _moments_moved(before: Records, after: Records) -> Facts:
     """What became of promises about means and covariances when records were moved to keep the constraints."""
     names = [v.name for v in before.variables if v.continuous and not v.missing.any()]
     if len(before) < 2 or not names:
@@ -259,12 +359,12 @@ def _moments_moved(before: Records, after: Records) -> dict[str, Any]:
     spread = np.where(x.std(axis=0) > 0, x.std(axis=0), 1.0)
     x, y = (x - x.mean(axis=0)) / spread, (y - x.mean(axis=0)) / spread
     means = float(np.abs(y.mean(axis=0) - x.mean(axis=0)).max())
-    covariances = float(np.abs(np.cov(y, rowvar=False) - np.cov(x, rowvar=False)).max())
+    covariances = float(np.abs(_covariance(y) - _covariance(x)).max())
     return {
-        "largest change of a mean, in standard deviations": means,
-        "largest change of a covariance, in products of standard deviations": covariances,
-        "exact means survive": means <= EXACT,
-        "exact covariances survive": covariances <= EXACT,
+        "largest change of a mean, in standard deviations": Figure(value=means),
+        "largest change of a covariance, in products of standard deviations": Figure(value=covariances),
+        "exact means survive": OfOriginal(means <= EXACT),
+        "exact covariances survive": OfOriginal(covariances <= EXACT),
     }
 
 
@@ -282,13 +382,18 @@ def measured(plan: Plan, pair: TablePair, entropy: int, tell: Stage) -> tuple[Fi
     findings = []
     for number, measure in enumerate(measures):
         tell(f"measuring {measure.method_name}", number / len(measures))
-        findings.append(measure.finding_on(pair, _generator(entropy, MEASURES, number)))
+        ready = with_files(measure, plan.folder)
+        findings.append(ready.finding_on(pair, _generator(entropy, MEASURES, number)))
     tell("judging", 1.0)
     return tuple(findings)
 
 
 def taken_by(plan: Plan) -> list[Measure]:
-    """All cheap measures and those that the plan names."""
+    """All cheap measures and those that the plan names, in its requirements too; in the order of their findings."""
     cheap = [e.cls() for kind in ("risk", "utility") for e in registered(kind) if e.cls.cheap]
-    named = {m.method_name for m in plan.ready.measures}
-    return [m for m in cheap if m.method_name not in named] + list(plan.ready.measures)
+    named = list(plan.measures)
+    for gate in plan.requirements:
+        if isinstance(gate, Gate) and not any(gate.measure.same_as(measure) for measure in named):
+            named.append(gate.measure)
+    names = {measure.method_name for measure in named}
+    return [measure for measure in cheap if measure.method_name not in names] + named

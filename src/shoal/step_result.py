@@ -2,12 +2,13 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 
 from shoal.data.partition import Partition, meet
 from shoal.data.records import Records
-from shoal.facts import Facts
+from shoal.facts import Facts, private_form
 from shoal.kernels.arrays import Longs
 
 
@@ -54,12 +55,21 @@ class StepResult:
         The columns that were replaced inside groups, and these groups; None where there were none.
     masked
         The columns that were masked one record at a time.
+    averaged
+        Of the columns that were changed, the continuous ones whose cells are averages now, with digits that no cell
+        that came in had.
     """
 
     records: Records
     facts: Facts = field(default_factory=dict)
     grouping: Grouping | None = None
     masked: tuple[str, ...] = ()
+    averaged: tuple[str, ...] = ()
+
+    @property
+    def details(self) -> dict[str, Any]:
+        """The facts as they are; private."""
+        return private_form(self.facts)
 
     @property
     def changed(self) -> tuple[str, ...]:
@@ -79,11 +89,14 @@ class StepAccount:
         The columns that it changed.
     facts
         What it has to tell, as facts that know how they may be shown.
+    place
+        Which of the plan's steps it is, from 0; None for what every plan does.
     """
 
     step: str
     columns: tuple[str, ...]
     facts: Facts
+    place: int | None = None
 
 
 def last_partition(results: Sequence[StepResult], rows: Longs) -> Partition | None:

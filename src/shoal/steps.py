@@ -2,19 +2,28 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
+from copy import deepcopy
 from dataclasses import dataclass, replace
 from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
 
-from shoal.data.partition import Progress
+from shoal.data.partition import Partition, Progress
 from shoal.data.records import Records
 from shoal.data.variable import Variable
+from shoal.facts import Count, Fact, Figure, Nested, OfPlan
 from shoal.methods import nested, spec_of
+from shoal.parameters import ColumnName, Columns, Setting, holds
 from shoal.step_result import Grouping, StepResult
 
 SmallStrata = Literal["refuse", "merge"]
 """What happens to a stratum of fewer records than a group needs."""
+
+Unit = Literal["record", "household"]
+"""What groups are formed of."""
+
+LOSS, LOSS_OF_RECORDS = "information loss in percent", "information loss in percent, were groups formed of records"
+"""What the loss of a partition is called in an account, and the loss that it would have if households were torn."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -48,6 +57,11 @@ class Step(ABC):
     @property
     def own_cells(self) -> bool:
         """Whether the method needs cells that no earlier step changed (see `Mask.own_cells`)."""
+        return False
+
+    @property
+    def as_a_whole(self) -> bool:
+        """Whether the columns' cells are made for the table as a whole, so that a record's are nobody's."""
         return False
 
     @property
@@ -86,11 +100,15 @@ class PartitionStep(Step):
         Columns on which groups are formed; those that are replaced if none are named.
     small_strata
         What happens to a stratum under k: refuse or merge.
+    unit
+        What groups are formed of, and what k counts: `record` or `household`. By default households where the table has
+        a household column; the account of the step then has the loss of groups of records, too.
     """
 
     replace: Annotated[Any, nested("replace")]
     by: tuple[str, ...] = ()
     small_strata: SmallStrata = "refuse"
+    unit: Unit | None = None
 
     needs_columns: ClassVar[bool] = True
 
@@ -103,6 +121,10 @@ class PartitionStep(Step):
         return ("quasi-identifier",)
 
     @property
+    def as_a_whole(self) -> bool:
+        return bool(self.method.one_group)
+
+    @property
     def further_methods(self) -> Mapping[str, Any]:
         return {"replace": self.replace}
 
@@ -111,22 +133,41 @@ class PartitionStep(Step):
     ) -> StepResult:
         """Form groups by `by` and replace the columns inside them."""
         by = self.by or tuple(columns)
-        part = self.method.partition(records, columns=by, seed=rng, small_strata=self.small_strata, progress=progress)
+        units = self._units(records, by, rng)
+        part = self.method.partition(
+            records, columns=by, seed=rng, small_strata=self.small_strata, unit=self.unit, progress=progress
+        )
         change: StepResult = self.replace.apply(records, columns, part, rng, progress)
-        loss = part.information_loss(records.matrix(by)) if part.loss is None else part.loss
-        facts = {
-            "groups": part.n_groups,
-            "smallest group": part.k,
-            "largest group": int(part.sizes.max()),
-            "information loss in percent": loss,
-            **({} if part.lower_bound is None else {"information loss at best": part.lower_bound}),
-            **part.facts,
+        facts: dict[str, Fact] = {
+            **settings_of(self.method),
+            **settings_of(self.replace),
+            "groups": Count(n=part.n_groups, unit="groups"),
+            "smallest group": Count(n=part.k),
+            "largest group": Count(n=int(part.sizes.max())),
+            LOSS: Figure(value=_loss(part, records, by)),
+            **units,
+            **({} if part.lower_bound is None else {"information loss at best": Figure(value=part.lower_bound)}),
+            **{label: fact for label, fact in part.facts.items() if label != "unit"},
             **change.facts,
         }
         grouping = Grouping(
             columns=tuple(columns), partition=part, rows=records.rows, exchangeable=self.replace.exchangeable
         )
         return replace(change, facts=facts, grouping=grouping)
+
+    def _units(self, records: Records, by: Sequence[str], rng: np.random.Generator) -> dict[str, Fact]:
+        """What groups are formed of; where nobody chose it, also what the loss would be of groups of records.
+
+        These are formed with a copy of the generator, as they would be with `unit: record`.
+        """
+        if records.households is None:
+            return {}
+        if self.unit is not None:
+            return {"unit": OfPlan(self.unit)}
+        others = self.method.partition(
+            records, columns=by, seed=deepcopy(rng), small_strata=self.small_strata, unit="record"
+        )
+        return {"unit": OfPlan("household, by default"), LOSS_OF_RECORDS: Figure(value=_loss(others, records, by))}
 
     def as_mapping(self) -> dict[str, Any]:
         spec = spec_of(self.method)
@@ -137,7 +178,13 @@ class PartitionStep(Step):
             **({"columns": list(self.columns)} if self.columns else {}),
             **({"by": list(self.by)} if self.by else {}),
             **({"small_strata": self.small_strata} if self.small_strata != "refuse" else {}),
+            **({"unit": self.unit} if self.unit is not None else {}),
         }
+
+
+def _loss(part: Partition, records: Records, by: Sequence[str]) -> float:
+    """The information loss of a partition, in percent."""
+    return float(part.information_loss(records.matrix(by)) if part.loss is None else part.loss)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -173,11 +220,22 @@ class MaskStep(Step):
     ) -> StepResult:
         """Mask the columns."""
         change: StepResult = self.method.apply(records, columns, rng, progress)
-        return replace(change, masked=tuple(columns))
+        return replace(change, masked=tuple(columns), facts={**settings_of(self.method), **change.facts})
 
     def as_mapping(self) -> dict[str, Any]:
         spec = spec_of(self.method)
         return {"mask": spec.pop("method"), **spec, **({"columns": list(self.columns)} if self.columns else {})}
+
+
+def settings_of(method: Any) -> dict[str, Fact]:
+    """What a method was told to do, under its name: the parameters that the plan gives and shows whatever they are."""
+    markers = holds(type(method))
+    given = {
+        name.replace("_", " "): OfPlan(value)
+        for name, value in spec_of(method).items()
+        if isinstance(markers.get(name), (Setting, ColumnName, Columns)) and value not in (None, (), {})
+    }
+    return {method.method_name: Nested(given)} if given else {}
 
 
 STEPS: Mapping[str, type[Step]] = {"partition": PartitionStep, "mask": MaskStep}

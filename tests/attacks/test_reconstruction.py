@@ -21,7 +21,7 @@ import pytest
 
 import shoal
 from shoal.methods import registered
-from shoal.report.evidence_file import public_evidence
+from shoal.release.evidence_file import public_evidence
 
 N = 60
 SEED = 5

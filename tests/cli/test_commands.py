@@ -14,6 +14,7 @@ import pytest
 from ruamel.yaml import YAML
 
 import shoal
+from command_line import Run
 from shoal import cli
 from shoal.cli.terminal import Terminal
 from shoal.methods import registered, spec_of
@@ -23,20 +24,6 @@ columns: {a: quasi-identifier, b: quasi-identifier, c: confidential}
 steps: [{partition: mdav, k: 3}]
 requirements: [{privacy: k-anonymity, k: 3}]
 """
-
-Run = Callable[..., tuple[int, str, str]]
-
-
-@pytest.fixture
-def run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Run:
-    def runner(*arguments: Any) -> tuple[int, str, str]:
-        monkeypatch.setattr("sys.argv", ["shoal", *map(str, arguments)])
-        with pytest.raises(SystemExit) as end:
-            cli.main()
-        out, err = capsys.readouterr()
-        return int(end.value.code or 0), out, err
-
-    return runner
 
 
 @pytest.fixture
@@ -75,9 +62,9 @@ def test_protect_then_audit_then_a_forged_cell(run: Run, files: Path) -> None:
 
 def test_json_for_programs(run: Run, files: Path) -> None:
     status, out, _ = run("--json", "protect", files / "in.csv", "--plan", files / "plan.yaml", "--out", files / "out")
-    told = json.loads(out)
+    report = json.loads(out)
     assert status == 0
-    assert told["requirements"][0]["holds"] is True
+    assert report["requirements"][0]["holds"] is True
 
 
 def test_quiet(run: Run, files: Path) -> None:
@@ -132,6 +119,15 @@ def test_a_requirement_not_met_ends_with_3_and_writes_nothing(run: Run, files: P
     assert not (files / "out").exists()
 
 
+def test_a_refusal_is_written_as_a_private_page(run: Run, files: Path) -> None:
+    (files / "plan.yaml").write_text(PLAN.replace("k-anonymity, k: 3", "k-anonymity, k: 30"))
+    status, _, _ = protect(run, files, "--refusal", files / "why.html")
+    assert status == 3
+    assert "30-anonymity" in (files / "why.html").read_text(encoding="utf-8")
+    assert (files / "why.html").stat().st_mode & 0o777 == 0o600
+    assert not (files / "out").exists()
+
+
 def test_an_unexpected_error_shows_no_cell(run: Run, files: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def broken(*_: Any, **__: Any) -> None:
         raise RuntimeError("the value 424242 of a cell")
@@ -164,12 +160,12 @@ def test_a_method_is_shown_with_examples_that_work(run: Run, entry: Any) -> None
     status, out, _ = run("methods", entry.name)
     assert status == 0
     assert entry.source in out
-    told = json.loads(run("--json", "methods", entry.name)[1])[f"{entry.kind}: {entry.name}"]
-    assert set(told["parameters"]) == set(entry.parameters)
-    assert told["yaml"] in out
-    made = eval(told["python"], {"shoal": shoal})
+    described = json.loads(run("--json", "methods", entry.name)[1])[f"{entry.kind}: {entry.name}"]
+    assert set(described["parameters"]) == set(entry.parameters)
+    assert described["yaml"] in out
+    made = eval(described["python"], {"shoal": shoal})
     section = {"privacy": "requirements", "risk": "measures", "utility": "measures"}.get(entry.kind, "steps")
-    shown = YAML(typ="safe").load(told["yaml"])
+    shown = YAML(typ="safe").load(described["yaml"])
     plan = shoal.Plan.of({"columns": {"age": "quasi-identifier", "income": "confidential"}, section: [shown]})
     place = plan.as_mapping()[section][0]
     spec = place["replace"] if entry.kind == "replace" else place
@@ -222,7 +218,8 @@ def test_explore_and_compare(run: Run, files: Path) -> None:
     edit("plan.yaml", "steps: [{partition: mdav, k: 3}]", "steps: []")(files)
     status, out, _ = run("explore", files / "in.csv", "--plan", files / "plan.yaml", "--out", files / "explored")
     assert status == 0
-    assert "* mdav k=3" in out
+    assert re.search(r"1 +│ mdav k=", out)
+    assert "the table unprotected" in out
     for k in (3, 4):
         plan_file = files / "explored" / "plans" / f"mdav-k-{k}.yaml"
         assert run("protect", files / "in.csv", "--plan", plan_file, "--out", files / f"out{k}")[0] == 0
@@ -233,10 +230,10 @@ def test_explore_and_compare(run: Run, files: Path) -> None:
     assert run("compare", files)[0] == 2
     assert run("compare", files / "out3", files / "out4")[2] == ""
     record = files / "out4" / "private" / "record.json"
-    told = json.loads(record.read_text())
-    record.write_text(json.dumps({**told, "input": {**told["input"], "sha256": "0", "sha256 of cells": "0"}}))
+    recorded = json.loads(record.read_text())
+    record.write_text(json.dumps({**recorded, "input": {**recorded["input"], "sha256": "0", "sha256 of cells": "0"}}))
     assert "tables with different cells" in run("compare", files / "out3", files / "out4")[2]
-    record.write_text(json.dumps({**told, "input": {**told["input"], "records": 7}}))
+    record.write_text(json.dumps({**recorded, "input": {**recorded["input"], "records": 7}}))
     status, _, err = run("compare", files / "out3", files / "out4")
     assert status == 2
     assert "are releases of different tables: the one has" in err
@@ -252,6 +249,25 @@ def test_evidence_that_is_none_is_not_compared(run: Run, files: Path, content: s
     status, _, err = run("compare", files / "out")
     assert (status, len(err.strip().splitlines())) == (2, 1)
     assert "cannot be" in err
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        "[]",
+        "[" * 100_000,
+        '{"input": null, "plan": null}',
+        '{"input": {"records": 1e999}, "plan": {"columns": 5}}',
+        '{"input": {"records": [1]}, "plan": {"columns": {}}}',
+        '{"input": {"records": 12, "sha256": {"a": 1}}, "plan": {"columns": ["a"]}}',
+    ],
+)
+def test_a_record_that_is_none_is_not_compared(run: Run, files: Path, content: str) -> None:
+    assert protect(run, files)[0] == 0
+    (files / "out" / "private" / "record.json").write_text(content)
+    status, _, err = run("compare", files / "out")
+    assert (status, len(err.strip().splitlines())) == (2, 1)
+    assert "record.json' cannot be read as the record of a release. Check the directory." in err
 
 
 def test_without_private_folders_the_public_evidence_is_compared(run: Run, files: Path) -> None:
@@ -293,9 +309,9 @@ def test_what_is_no_release_is_not_overwritten_even_on_request(run: Run, files: 
 
 
 @pytest.mark.parametrize(
-    ("form", "room"), [("csv", 9000), ("parquet", 5000), ("xlsx", 9000), ("sav", 9000), ("dta", 9000), ("xpt", 90000)]
+    ("form", "limit"), [("csv", 9000), ("parquet", 5000), ("xlsx", 9000), ("sav", 9000), ("dta", 9000), ("xpt", 90000)]
 )
-def test_a_disk_that_takes_no_more(files: Path, form: str, room: int) -> None:
+def test_a_disk_that_takes_no_more(files: Path, form: str, limit: int) -> None:
     """Files of the process may not grow beyond `room` bytes, as on a full disk."""
     n = 6_000
     pl.DataFrame(
@@ -304,7 +320,7 @@ def test_a_disk_that_takes_no_more(files: Path, form: str, room: int) -> None:
     (files / "plan.yaml").write_text(f"{PLAN}output: {{format: {form}}}\n")
     program = f"""
 import resource, sys
-resource.setrlimit(resource.RLIMIT_FSIZE, ({room}, {room}))
+resource.setrlimit(resource.RLIMIT_FSIZE, ({limit}, {limit}))
 sys.argv = ["shoal", "protect", "in.csv", "--plan", "plan.yaml", "--out", "out"]
 from shoal.cli import main
 main()

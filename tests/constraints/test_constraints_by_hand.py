@@ -174,7 +174,7 @@ def test_classes_survive_rules_that_tie_quasi_identifiers_to_other_columns() -> 
     rules = Constraints.parse(["charge == room + drugs", "room >= 0", "drugs >= 0"], table)
     change = rules.repair(table)
     after = rules.round(change.records, dict.fromkeys(("charge", "room", "drugs"), 0))
-    assert change.facts["records whose kept columns had to move"] == 0
+    assert change.details["records whose kept columns had to move"] == 0
     assert (charge < 0).any()
     assert after.classes(["charge"]).sizes.min() >= 5
     assert broken(rules, after) == [0, 0, 0]
@@ -216,7 +216,7 @@ def test_the_policy_for_a_table_that_comes_in() -> None:
         rules.admit(table)
     reported = rules.admit(table, "report")
     assert reported.records is table
-    assert reported.facts == {"policy": "report", "broken": {"net + tax == gross": 1, "tax >= 0": 1}}
+    assert reported.details == {"policy": "report", "broken": {"net + tax == gross": 1, "tax >= 0": 1}}
     assert broken(rules, rules.admit(table, "repair").records) == [0, 0]
     with pytest.raises(Refused, match="Nothing is released"):
         rules.prove(table)

@@ -40,7 +40,7 @@ def by_slsqp(x: np.ndarray, system: System, lengths: np.ndarray) -> np.ndarray:
                 "jac": lambda v: -system.inequalities,
             }
         )
-    found = minimize(
+    optimum = minimize(
         lambda v: float((((v - x) / lengths) ** 2).sum()),
         x,
         jac=lambda v: 2 * (v - x) / lengths**2,
@@ -48,7 +48,7 @@ def by_slsqp(x: np.ndarray, system: System, lengths: np.ndarray) -> np.ndarray:
         method="SLSQP",
         options={"maxiter": 500, "ftol": 1e-16},
     )
-    return found.x
+    return optimum.x
 
 
 @settings(max_examples=60)
@@ -58,11 +58,11 @@ def test_it_is_the_point_that_slsqp_finds(p: int, m: int, bounds: int, seed: int
     system = random_system(rng, p, min(m, p - 1), bounds)
     lengths = np.exp(rng.normal(size=p))
     x = 3 * rng.normal(size=(4, p))
-    found, feasible = nearest(x, system, lengths)
+    points, feasible = nearest(x, system, lengths)
     assert feasible.all()
-    assert np.abs(found @ system.equalities.T - system.equal_to).max(initial=0.0) < 1e-10
-    assert (found @ system.inequalities.T - system.at_most).max(initial=-1.0) < 1e-9
-    for row, point in zip(x, found):
+    assert np.abs(points @ system.equalities.T - system.equal_to).max(initial=0.0) < 1e-10
+    assert (points @ system.inequalities.T - system.at_most).max(initial=-1.0) < 1e-9
+    for row, point in zip(x, points):
         other = by_slsqp(row, system, lengths)
         mine, theirs = ((((v - row) / lengths) ** 2).sum() for v in (point, other))
         assert mine <= theirs + 1e-7 * (1 + theirs)
@@ -82,10 +82,10 @@ def test_no_feasible_point_is_nearer(seed: int) -> None:
     system = random_system(rng, 4, 1, 5)
     lengths = np.exp(rng.normal(size=4))
     x = 5 * rng.normal(size=(20, 4))
-    found, feasible = nearest(x, system, lengths)
+    point, feasible = nearest(x, system, lengths)
     assert feasible.all()
-    others, _ = nearest(found[rng.permutation(20)] + rng.normal(size=(20, 4)), system, lengths)
-    inner = (((x - found) / lengths) * ((others - found) / lengths)).sum(axis=1)
+    others, _ = nearest(point[rng.permutation(20)] + rng.normal(size=(20, 4)), system, lengths)
+    inner = (((x - point) / lengths) * ((others - point) / lengths)).sum(axis=1)
     assert inner.max() < 1e-7
 
 
@@ -111,14 +111,14 @@ def test_a_feasible_point_does_not_move_by_a_bit() -> None:
 def test_a_held_column_stays_and_what_cannot_be_met_is_told() -> None:
     x = np.array([[1.0, 2.0, 9.0], [-5.0, 0.0, 1.0]])
     system = System(np.array([[1.0, 1.0, -1.0]]), np.zeros(1), -np.eye(3)[1:2], np.zeros(1))  # a + b = c, b >= 0
-    found, feasible = nearest(x, system, np.array([1.0, 1.0, 0.0]))
+    point, feasible = nearest(x, system, np.array([1.0, 1.0, 0.0]))
     assert feasible.all()
-    assert (found[:, 2] == x[:, 2]).all()
-    found, feasible = nearest(x, system, np.array([0.0, 1.0, 0.0]))
+    assert (point[:, 2] == x[:, 2]).all()
+    point, feasible = nearest(x, system, np.array([0.0, 1.0, 0.0]))
     assert feasible.tolist() == [True, True]
-    found, feasible = nearest(np.array([[5.0, 0.0, 1.0]]), system, np.array([0.0, 1.0, 0.0]))
+    point, feasible = nearest(np.array([[5.0, 0.0, 1.0]]), system, np.array([0.0, 1.0, 0.0]))
     assert feasible.tolist() == [False]  # b would have to be -4
-    assert (found == [[5.0, 0.0, 1.0]]).all()
+    assert (point == [[5.0, 0.0, 1.0]]).all()
 
 
 def test_many_bounds_at_once() -> None:
@@ -181,7 +181,7 @@ def noisy_charges(noise: float, seed: int) -> tuple[Constraints, Records]:
 def assert_repaired(rules: Constraints, released: Records) -> None:
     change = rules.repair(released)
     after = rules.round(change.records, dict.fromkeys(["a", "b", "c", "charge"], 0))
-    assert change.facts["records whose kept columns had to move"] == 0
+    assert change.details["records whose kept columns had to move"] == 0
     assert after.classes(["charge"]).sizes.min() >= 4
     a, b, c, charge = (after[n].values for n in ("a", "b", "c", "charge"))
     assert (a + b + c == charge).all()

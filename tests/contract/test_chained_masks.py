@@ -68,8 +68,8 @@ def test_proved_reported_and_repeated_from_the_record(table, tmp_path):
     for name in ("data.csv", "codebook.json", "evidence.json", "report.html"):
         assert (first / "release" / name).read_bytes() == (again / "release" / name).read_bytes()
     suppressed = next(s for s in record["steps"] if s["step"] == "suppress")
-    gone = sum(int(released[name].isna().sum()) for name in KEYS)
-    assert suppressed["cells suppressed"] == gone
+    blanked = sum(int(released[name].isna().sum()) for name in KEYS)
+    assert suppressed["cells suppressed"] == blanked
     assert "wildcard" in (first / "release" / "evidence.json").read_text()
     evidence = shoal.audit(released, record["plan"])
     assert evidence.holds
@@ -92,8 +92,8 @@ def test_pseudonyms_stay_and_identifiers_go():
     again = shoal.protect(people()[::-1], {"columns": columns, "steps": [{"mask": "pseudonymise", "key": key}]}, seed=2)
     assert sorted(kept["name"]) == sorted(again.data["name"])
     assert not set(kept["name"]) & set(people()["name"])
-    gone = shoal.protect(people(), {"columns": columns, "steps": [{"mask": "remove-identifiers"}]}, seed=1).data
-    assert list(gone.columns) == ["age", "pay"]
+    anonymous = shoal.protect(people(), {"columns": columns, "steps": [{"mask": "remove-identifiers"}]}, seed=1).data
+    assert list(anonymous.columns) == ["age", "pay"]
 
 
 def test_a_key_in_the_plan_is_not_published(tmp_path):

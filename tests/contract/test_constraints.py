@@ -42,14 +42,14 @@ COLUMNS = {
 
 def stays(n: int = 60) -> pl.DataFrame:
     rng = np.random.default_rng(11)
-    room, drugs, procedures = (rng.gamma(a, b, n).astype(int) for a, b in ((3, 400), (2, 150), (0.5, 900)))
+    lodging, drugs, procedures = (rng.gamma(a, b, n).astype(int) for a, b in ((3, 400), (2, 150), (0.5, 900)))
     admission = [dt.date(2024, 1, 1) + dt.timedelta(int(d)) for d in rng.integers(0, 90, n)]
     return pl.DataFrame(
         {
             "age": rng.integers(0, 100, n),
-            "charge": room + drugs + procedures,
+            "charge": lodging + drugs + procedures,
             "admission": admission,
-            "room": room,
+            "room": lodging,
             "drugs": drugs,
             "procedures": procedures,
             "discharge": [day + dt.timedelta(int(d)) for day, d in zip(admission, rng.integers(0, 15, n))],

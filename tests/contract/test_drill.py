@@ -19,6 +19,7 @@ from contract.test_parameters import unclassified
 from shoal import methods
 from shoal.data.partition import Partition, Progress
 from shoal.data.records import Records
+from shoal.facts import Count
 from shoal.judges.evidence import Finding, Verdict
 from shoal.judges.table_pair import TablePair
 from shoal.kernels.arrays import ints
@@ -31,8 +32,9 @@ from shoal.replace.base import Replacement
 from shoal.risk.base import RiskMeasure
 from shoal.step_result import StepResult
 from shoal.utility.base import UtilityMeasure
+from test_docs import test_every_source_stands_in_the_literature as check_sources
 
-UNTYPED = "values beyond ten steps"
+UNBOUNDED = "values beyond ten steps"
 
 
 def enter_all() -> None:
@@ -55,7 +57,9 @@ def enter_all() -> None:
         ) -> StepResult:
             changed = [records[name].with_values(np.round(records[name].values / self.step)) for name in columns]
             beyond = int((records[columns[0]].values > 10 * self.step).sum()) if len(columns) else 0
-            return StepResult(records=records.with_variables(*changed), facts={UNTYPED: beyond})
+            return StepResult(
+                records=records.with_variables(*changed), facts={UNBOUNDED: Count(n=beyond, unit="values")}
+            )
 
     @method("first-member", title="The first of the group", source="nobody (2026)")
     class FirstMember(Replacement):
@@ -158,7 +162,7 @@ def test_the_contract_runs_on_a_method_that_nobody_has_heard_of(kind: str, regis
     by_kind.get(kind, contract.test_measures_stay_in_their_range_and_repeat)(entry)
 
 
-def test_a_plan_takes_them_and_no_untyped_fact_is_public(registry: dict[str, Entry], tmp_path: Path) -> None:
+def test_a_plan_takes_them_and_no_unbounded_fact_is_public(registry: dict[str, Entry], tmp_path: Path) -> None:
     age = [*range(20, 58), 101, 102]
     frame = pl.DataFrame({"age": [float(a) for a in age], "size": [1.0, 2.0] * 20})
     plan = {
@@ -169,9 +173,9 @@ def test_a_plan_takes_them_and_no_untyped_fact_is_public(registry: dict[str, Ent
     }
     shoal.protect(frame, plan, seed=1).write(tmp_path / "out")
     shown = {folder: _texts(tmp_path / "out" / folder) for folder in ("release", "private")}
-    assert UNTYPED in shown["private"]
+    assert UNBOUNDED in shown["private"]
     assert '"values beyond ten steps": 2' in shown["private"]
-    assert UNTYPED not in shown["release"]
+    assert UNBOUNDED not in shown["release"]
 
 
 def _texts(folder: Path) -> str:
@@ -191,14 +195,19 @@ def test_what_a_new_method_lacks_is_said(registry: dict[str, Entry], project: Pa
         def apply(
             self, records: Records, columns: Sequence[str], rng: np.random.Generator, progress: Progress = None
         ) -> StepResult:
-            return StepResult(records=records)
+            return StepResult(records=records, facts={"records seen": len(records)})
 
     bare = methods.entry("mask", "bare")
+    with pytest.raises(AssertionError, match=r"bare names nobody \(2026\): add the work to docs/references\.md"):
+        check_sources(bare, project)
     with pytest.raises(AssertionError, match=r"bare has no example: give @method\(.*\) values for threshold"):
         contract.made(bare)
     with pytest.raises(AssertionError, match="docstring lacks parameter threshold"):
         contract.test_it_is_described(bare)
     assert unclassified(bare.cls)[0].startswith("Bare.threshold: ")
+    bare.example["threshold"] = 1.0
+    with pytest.raises(AssertionError, match=r"bare tells 'records seen' as it is: make it a fact of shoal\.facts"):
+        contract.test_replacements_and_masks(bare)
 
 
 def _as_in_a_file(entry: Entry) -> Entry:

@@ -21,7 +21,8 @@ import pytest
 import shoal
 from contract.test_marked_values import files as packed_files
 from contract.test_methods import ALL, columns_of
-from shoal.files.tables import Table, read_table
+from shoal.files.table import Table
+from shoal.files.tables import read_table
 from shoal.methods import Entry
 from shoal.parameters import HoldsCells, KeyFile, Secret, TablePath
 from shoal.plan import publication
@@ -92,6 +93,8 @@ PLANTED: dict[str, list[dict[str, Any]]] = {
     "closest-record": [{"holdout": f"{FOLDER}/holdout.csv"}],
     "membership-inference": [{"holdout": f"{FOLDER}/holdout.csv"}],
     "intersection": [{"others": [f"{FOLDER}/holdout.csv"]}],
+    "k-map": [{"k": 1, "population": f"{FOLDER}/population.csv"}],
+    "delta-presence": [{"largest": 1.0, "population": f"{FOLDER}/population.csv"}],
 }
 """Whole parameter sets of the methods whose parameters may hold marks, with marks in them."""
 
@@ -176,6 +179,9 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (folder / FOLDER).mkdir()
     table().tail(20).write_csv(folder / FOLDER / "holdout.csv")
     (folder / FOLDER / "illness.csv").write_text(f"a;acute;*\nb;acute;*\nc;chronic;*\n{ILLNESS};chronic;*\n")
+    alike = next(entry for entry in ALL if entry.name == "k-anonymity")  # a population in which nobody stands out
+    released = shoal.protect(table(), plan_of(alike, {"k": 3}, "csv"), seed=1, folder=folder).data
+    released.with_columns(table()["sex"], table()["illness"]).write_csv(folder / FOLDER / "population.csv")
     key = folder / FOLDER / "secret.key"
     key.write_text(KEY, encoding="ascii")
     key.chmod(0o600)
@@ -194,10 +200,10 @@ def contents(release: Path) -> Iterator[tuple[str, bytes]]:
 
 
 def forms(mark: str) -> list[bytes]:
-    found = [mark.encode(), mark.encode("utf-16-le")]
+    written = [mark.encode(), mark.encode("utf-16-le")]
     if mark in map(str, NUMBERS):
-        found += [struct.pack(order + "d", float(mark)) for order in "<>"]
-    return found
+        written += [struct.pack(order + "d", float(mark)) for order in "<>"]
+    return written
 
 
 def leaks(release: Path) -> set[tuple[str, str]]:
@@ -225,9 +231,9 @@ def test_no_mark_leaves_with_any_method(number: int, folder: Path, tmp_path: Pat
     entry, parameters = CASES[number]
     release = written(plan_of(entry, parameters, FORMATS[number % len(FORMATS)]), folder, tmp_path / "out")
     cells = "".join(map(str, read_table(next(release.glob("data.*"))).frame.rows()))
-    found = {mark for _, mark in leaks(release)}
-    assert found <= SHOWN_BY_CELLS.get((entry.name, *parameters), set())
-    assert all(mark in cells for mark in found)
+    leaked = {mark for _, mark in leaks(release)}
+    assert leaked <= SHOWN_BY_CELLS.get((entry.name, *parameters), set())
+    assert all(mark in cells for mark in leaked)
 
 
 def test_no_mark_leaves_in_any_format(folder: Path, tmp_path: Path) -> None:
@@ -244,16 +250,16 @@ LEAKING = {
 }
 
 
-@pytest.mark.parametrize("held", LEAKING, ids=lambda held: held.__name__)
+@pytest.mark.parametrize("marker", LEAKING, ids=lambda marker: marker.__name__)
 def test_a_class_that_is_published_as_it_is_would_be_seen(
-    held: type[Any], folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    marker: type[Any], folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The search is only worth what it finds: one class of parameters at a time is let out."""
     safe = publication._public
     monkeypatch.setattr(
-        publication, "_public", lambda value, of, hidden: value if isinstance(of, held) else safe(value, of, hidden)
+        publication, "_public", lambda value, of, hidden: value if isinstance(of, marker) else safe(value, of, hidden)
     )
-    name, parameters, mark = LEAKING[held]
+    name, parameters, mark = LEAKING[marker]
     entry = next(entry for entry in ALL if entry.name == name)
     release = written(plan_of(entry, parameters, "csv"), folder, tmp_path / "out")
     assert {("report.html", mark), ("evidence.json", mark)} <= leaks(release)

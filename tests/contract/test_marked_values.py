@@ -56,15 +56,15 @@ STEPS: list[dict[str, Any]] = [
 
 def files(folder: Path) -> dict[str, bytes]:
     """Every file below a folder, and every file inside those that are packed."""
-    found: dict[str, bytes] = {}
+    contents: dict[str, bytes] = {}
     for path in sorted(p for p in folder.rglob("*") if p.is_file()):
-        found[path.name] = path.read_bytes()
+        contents[path.name] = path.read_bytes()
         if zipfile.is_zipfile(path):
             with zipfile.ZipFile(path) as packed:
-                found |= {f"{path.name}/{name}": packed.read(name) for name in packed.namelist()}
+                contents |= {f"{path.name}/{name}": packed.read(name) for name in packed.namelist()}
         if path.stem == "data":  # columns of a compressed format as they are read back
-            found[f"{path.name} as read"] = read_table(path).frame.write_csv().encode()
-    return found
+            contents[f"{path.name} as read"] = read_table(path).frame.write_csv().encode()
+    return contents
 
 
 def forms(mark: str) -> list[bytes]:
@@ -107,9 +107,9 @@ KNOWN: dict[Any, Any] = {
 def planted(entry: Entry) -> Any:
     """The method with a mark in every parameter that may hold one; not checked, for it is never carried out."""
     method = made(entry)
-    for name, held in holds(entry.cls).items():
-        if type(held) in KNOWN:
-            object.__setattr__(method, name, KNOWN[type(held)])
+    for name, marker in holds(entry.cls).items():
+        if type(marker) in KNOWN:
+            object.__setattr__(method, name, KNOWN[type(marker)])
     return method
 
 
@@ -128,12 +128,12 @@ def test_no_mark_in_a_parameter_is_public(entry: Entry) -> None:
     shown = public_yaml(plan, hidden_cells(plan, original, released))
     assert not [mark for mark in MARKS if mark in shown.replace("\n", " ")]
     assert KEY not in json.dumps(recorded(plan), default=str)
-    classes = {type(held) for held in holds(entry.cls).values()}
+    classes = {type(marker) for marker in holds(entry.cls).values()}
     assert (WITHHELD in shown) >= bool(classes & {HoldsCells, Secret})
 
 
 def test_every_class_of_parameter_is_planted_in_some_method() -> None:
-    assert set(KNOWN) <= {type(held) for entry in ALL for held in holds(entry.cls).values()}
+    assert set(KNOWN) <= {type(marker) for entry in ALL for marker in holds(entry.cls).values()}
 
 
 def test_ranges_of_an_exploration_hide_what_the_parameters_hide() -> None:

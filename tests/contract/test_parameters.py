@@ -16,8 +16,8 @@ def unclassified(cls: type[Any]) -> list[str]:
     return [
         f"{cls.__name__}.{name}: {hints[name]} may hold anything; say what it holds, as in "
         f"Annotated[..., Setting()], HoldsCells(), Columns(), ColumnName(), TablePath(), KeyFile() or Secret()"
-        for name, held in holds(cls).items()
-        if held is None
+        for name, marker in holds(cls).items()
+        if marker is None
     ]
 
 
@@ -36,7 +36,7 @@ def test_methods_in_methods_say_so(entry: Entry) -> None:
 
 
 @pytest.mark.parametrize(
-    ("kind", "method", "parameter", "held"),
+    ("kind", "method", "parameter", "marker"),
     [
         ("mask", "pseudonymise", "key", Secret),
         ("mask", "pseudonymise", "key_file", KeyFile),
@@ -48,8 +48,8 @@ def test_methods_in_methods_say_so(entry: Entry) -> None:
         ("replace", "class-conditional", "continuous", Method),
     ],
 )
-def test_some_by_hand(kind: str, method: str, parameter: str, held: type) -> None:
-    assert isinstance(holds(find(kind, method).cls)[parameter], held)
+def test_some_by_hand(kind: str, method: str, parameter: str, marker: type) -> None:
+    assert isinstance(holds(find(kind, method).cls)[parameter], marker)
 
 
 def test_a_parameter_without_a_word_is_named() -> None:

@@ -1,14 +1,18 @@
 """One plan and one seed give the same bytes on every processor and with any number of threads.
 
-Linear algebra libraries choose their inner loops by processor, and NumPy its own; both can be told to take others
-than they would. Every registered partition, replacement and mask is carried out under each of these choices.
+Linear algebra libraries choose their inner loops by processor, NumPy and the C library their own; all three can be told
+to take others than they would. Every registered partition, replacement and mask is carried out under each of these
+choices, and plans that are judged by every privacy model and measure are written: every file has the same bytes, but
+for the date in the record.
 """
 
 import hashlib
 import json
 import os
+import platform
 import subprocess
 import sys
+import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -17,11 +21,13 @@ import numpy as np
 import polars as pl
 import pytest
 
-CORES = ("Haswell", "Zen", "SkylakeX", "Prescott")
-"""OpenBLAS's names for families of processors; one that this processor cannot be gives way to the next it can."""
-
 WITHOUT_WIDE_VECTORS = "X86_V4 AVX512_ICL AVX512_SPR AVX512F AVX512CD AVX512_SKX AVX512_CLX AVX512_CNL"
 """Features that NumPy is told to do without, under the names of its old and its new versions."""
+
+WITHOUT_ANY = f"{WITHOUT_WIDE_VECTORS} X86_V3 AVX2 FMA3 F16C AVX"
+
+NO_FUSED_OPERATIONS = "glibc.cpu.hwcaps=-FMA,-FMA4,-AVX2,-AVX512F,-FMA_Usable,-AVX2_Usable,-AVX512F_Usable"
+"""What the C library of Linux is told to do without, under the names of its old and its new versions."""
 
 BOUNDS = {"a": [-10, 10], "b": [-10, 10], "c": [0, 100]}
 
@@ -78,6 +84,12 @@ COLUMNS = {
 }
 
 
+def processor() -> str:
+    """What the processor can, where Linux says so."""
+    said = Path("/proc/cpuinfo")
+    return said.read_text() if said.exists() else ""
+
+
 def frame() -> pl.DataFrame:
     """Values with all their digits, correlated, so that any other order of a sum shows."""
     rng = np.random.default_rng(11)
@@ -110,20 +122,109 @@ def steps() -> Iterator[tuple[str, list[dict[str, Any]]]]:
             yield f"mask {entry.name} {number}", [{"mask": entry.name, "columns": ["a", "b"], **given}]
 
 
+RULES = ["a + b <= 6", "a - b <= 4", "c >= 20", "c - 4 * a <= 90"]
+"""They hold in the original and not after noise, so that records are moved back between them."""
+
+CONSTRAINED: dict[str, list[dict[str, Any]]] = {
+    "noise under constraints": [{"mask": "noise", "variance": 4.0, "columns": ["a", "b", "c"]}],
+    "laplace under constraints": [{"mask": "laplace", "epsilon": 1, "bounds": BOUNDS, "columns": ["a", "b", "c"]}],
+    "fuzzy groups under constraints": [
+        {
+            "partition": "fuzzy-c-means",
+            "k": 3,
+            "constraints": ["a + b <= 6"],
+            "columns": ["a", "b"],
+            "replace": "centroid",
+        }
+    ],
+}
+
+
+def plans() -> Iterator[tuple[str, dict[str, Any]]]:
+    """Plans without requirements and measures."""
+    for name, listed in steps():
+        yield name, {"columns": COLUMNS, "steps": listed}
+    decimals = {**COLUMNS, "c": {"role": "confidential", "decimals": 3}}
+    for name, listed in CONSTRAINED.items():
+        yield name, {"columns": decimals, "steps": listed, "constraints": RULES}
+
+
+HOLDOUT, POPULATION = "holdout.csv", "population.csv"
+FILES: dict[str, dict[str, Any]] = {
+    "closest-record": {"holdout": HOLDOUT},
+    "membership-inference": {"holdout": HOLDOUT},
+    "intersection": {"others": [HOLDOUT]},
+    "train-test": {"target": "c"},
+    "k-map": {"population": POPULATION},
+    "delta-presence": {"population": POPULATION},
+}
+"""Parameters of judges that name a file or a column."""
+
+
+def judged() -> Iterator[tuple[str, dict[str, Any]]]:
+    """Plans judged by every measure and by every privacy model, in formats that are text and binary."""
+    from shoal.methods import registered
+
+    measures = [
+        {entry.kind: entry.name, **entry.example, **FILES.get(entry.name, {})}
+        for kind in ("risk", "utility")
+        for entry in registered(kind)
+    ]
+    noise = [
+        {"mask": "remove-identifiers", "columns": ["name"]},
+        {"mask": "noise", "variance": 0.3, "columns": ["a", "b", "c"]},
+        {"mask": "generalise", "k": 3, "columns": ["illness"]},
+    ]
+    synthetic = [
+        {"mask": "remove-identifiers", "columns": ["name"]},
+        {"partition": "gaussian-mixture", "k": 10, "columns": ["a", "b"], "replace": "normal"},
+    ]
+    for name, listed, ending in (("noise", noise, "csv"), ("synthetic", synthetic, "parquet")):
+        yield name, {"columns": COLUMNS, "steps": listed, "measures": measures, "output": {"format": ending}}
+    whole = [{"mask": "remove-identifiers", "columns": ["name"]}]
+    whole += [{"partition": "whole", "columns": [name], "replace": "centroid"} for name in ("a", "b", "sex", "illness")]
+    models = [{entry.kind: entry.name, **entry.example, **FILES.get(entry.name, {})} for entry in registered("privacy")]
+    required = [model for model in models if "population" not in model]
+    yield "privacy models", {"columns": COLUMNS, "steps": whole, "requirements": required}
+    recoded = [*whole[:1], {"mask": "generalise", "k": 10, "columns": ["illness"]}]
+    required = [model for model in models if "population" in model]
+    categories = {**COLUMNS, "a": "confidential", "b": "confidential"}
+    yield "models of a population", {"columns": categories, "steps": recoded, "requirements": required}
+
+
 def digests() -> dict[str, str]:
-    """For each plan a hash of the released bytes, or why there is none."""
+    """For each plan a hash of the released bytes, or why there is none; for each judged one, of every file."""
     import shoal
     from shoal.errors import ShoalError
 
     out = {}
-    for name, listed in steps():
+    for name, plan in plans():
         try:
-            released = shoal.protect(frame(), {"columns": COLUMNS, "steps": listed}, seed=2**70 + 5).data
+            released = shoal.protect(frame(), plan, seed=2**70 + 5).data
         except ShoalError as error:
             out[name] = f"refused: {error}"
             continue
         out[name] = hashlib.sha256(released.write_csv().encode()).hexdigest()
+    with tempfile.TemporaryDirectory() as place:
+        folder = Path(place)
+        frame().tail(40).write_csv(folder / HOLDOUT)
+        pl.concat([frame(), frame()]).write_csv(folder / POPULATION)
+        for name, plan in judged():
+            shoal.protect(frame(), plan, seed=2**70 + 5, folder=folder).write(
+                folder / name, unproved=not plan.get("requirements")
+            )
+            for path in sorted(path for path in (folder / name).rglob("*") if path.is_file()):
+                out[str(path.relative_to(folder))] = hashlib.sha256(undated(path)).hexdigest()
     return out
+
+
+def undated(path: Path) -> bytes:
+    """A file without the time at which it was made."""
+    if path.name != "record.json":
+        return path.read_bytes()
+    record = json.loads(path.read_text(encoding="utf-8"))
+    assert record.pop("made")
+    return json.dumps(record).encode()
 
 
 def elsewhere(**environment: str) -> dict[str, str]:
@@ -136,13 +237,13 @@ def elsewhere(**environment: str) -> dict[str, str]:
         check=False,
     )
     assert done.returncode == 0, done.stderr[-2000:]
-    found: dict[str, str] = json.loads(done.stdout)
-    return found
+    results: dict[str, str] = json.loads(done.stdout)
+    return results
 
 
 @pytest.fixture(scope="module")
 def here() -> dict[str, str]:
-    return elsewhere(OPENBLAS_CORETYPE="Haswell", OPENBLAS_NUM_THREADS="1")
+    return elsewhere(**blas("Haswell", 1))
 
 
 REFUSED = {
@@ -159,18 +260,57 @@ def test_every_method_is_carried_out(here: dict[str, str]) -> None:
     assert len(set(here.values())) > len(here) / 2  # the digests tell results apart
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("threads", ["1", "2"])
-@pytest.mark.parametrize("core", CORES)
-def test_another_processor_gives_the_same_bytes(core: str, threads: str, here: dict[str, str]) -> None:
-    other = elsewhere(OPENBLAS_CORETYPE=core, OPENBLAS_NUM_THREADS=threads, OMP_NUM_THREADS=threads)
-    assert {name for name in here if here[name] != other[name]} == set()
+def blas(core: str, threads: int) -> dict[str, str]:
+    return {"OPENBLAS_CORETYPE": core, "OPENBLAS_NUM_THREADS": str(threads), "OMP_NUM_THREADS": str(threads)}
+
+
+PLACES = {
+    "two threads": blas("Haswell", 2),
+    "Zen": blas("Zen", 1),
+    "SkylakeX and two threads": blas("SkylakeX", 2),
+    "Prescott": blas("Prescott", 1),
+    "numpy without AVX512": {"NPY_DISABLE_CPU_FEATURES": WITHOUT_WIDE_VECTORS},
+    "C library without fused operations": {"GLIBC_TUNABLES": NO_FUSED_OPERATIONS},
+    "an old processor": {
+        **blas("Prescott", 2),
+        "NPY_DISABLE_CPU_FEATURES": WITHOUT_ANY,
+        "GLIBC_TUNABLES": NO_FUSED_OPERATIONS,
+    },
+}
+"""OpenBLAS takes a family of processors that this one cannot be for the next it can."""
 
 
 @pytest.mark.slow
-def test_narrower_vectors_give_the_same_bytes(here: dict[str, str]) -> None:
-    other = elsewhere(NPY_DISABLE_CPU_FEATURES=WITHOUT_WIDE_VECTORS)
+@pytest.mark.parametrize("environment", PLACES.values(), ids=PLACES)
+def test_another_processor_gives_the_same_bytes(environment: dict[str, str], here: dict[str, str]) -> None:
+    other = elsewhere(**environment)
+    assert other.keys() == here.keys()
     assert {name for name in here if here[name] != other[name]} == set()
+
+
+PROBE = """
+import math, numpy
+x = numpy.abs(numpy.random.default_rng(0).normal(size=5000))
+print(numpy.exp(x).tobytes().hex(), [math.log1p(v).hex() + math.exp(v).hex() for v in x], sep="|")
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(
+    platform.machine() != "x86_64" or "avx512f" not in processor(), reason="needs a processor with AVX512 and FMA"
+)
+def test_the_switches_work() -> None:
+    """Without them the libraries' own exponentials differ, so that the tests above compare something."""
+
+    def digits(**environment: str) -> list[str]:
+        call = [sys.executable, "-W", "ignore", "-c", PROBE]
+        done = subprocess.run(call, env={**os.environ, **environment}, capture_output=True, text=True, check=True)
+        return done.stdout.split("|")
+
+    numpy_here, c_here = digits()
+    assert digits(NPY_DISABLE_CPU_FEATURES=WITHOUT_WIDE_VECTORS)[0] != numpy_here
+    if platform.libc_ver()[0] == "glibc":
+        assert digits(GLIBC_TUNABLES=NO_FUSED_OPERATIONS)[1] != c_here
 
 
 if __name__ == "__main__":

@@ -55,30 +55,40 @@ WIDTHS = ("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint6
 LETTERS = list("abcdef")
 
 POLARS: dict[str, list[Any]] = {
-    "whole": [pl.Int8, pl.Int16, pl.Int32, pl.UInt8, pl.UInt16, pl.UInt32, pl.UInt64, pl.Int128],
+    "truth": [pl.Boolean],
+    "whole": [pl.Int8, pl.Int16, pl.Int32, pl.UInt8, pl.UInt16, pl.UInt32, pl.UInt64, pl.Int128, pl.UInt128],
     "number": [pl.Float32],
     "text": [pl.Categorical, pl.Enum(LETTERS)],
     "stamp": [pl.Datetime("ms"), pl.Datetime("ns")],
     "span": [pl.Duration("ms"), pl.Duration("ns")],
 }
 PANDAS: dict[str, list[Any]] = {
-    "truth": ["boolean", "bool[pyarrow]", "object", "bool"],
-    "whole": [*WIDTHS, *(w.replace("uint", "UInt") if w[0] == "u" else w.title() for w in WIDTHS), "int32[pyarrow]"],
-    "number": ["float32", "float64", "Float32", "Float64", "float[pyarrow]", "double[pyarrow]"],
+    "truth": ["boolean", "bool[pyarrow]", "object", "bool", pd.ArrowDtype(pa.dictionary(pa.int32(), pa.bool_()))],
+    "whole": [
+        *WIDTHS,
+        *(w.replace("uint", "UInt") if w[0] == "u" else w.title() for w in WIDTHS),
+        *("int32[pyarrow]", "object", pd.ArrowDtype(pa.dictionary(pa.int8(), pa.int64()))),
+    ],
+    "number": ["float32", "float64", "Float32", "Float64", "float[pyarrow]", "double[pyarrow]", "object"],
     "text": [
-        *("object", "string[python]", "string[pyarrow]", "category", pd.CategoricalDtype(LETTERS, ordered=True)),
+        *("object", "str", "string[python]", "string[pyarrow]", "category"),
+        pd.CategoricalDtype(LETTERS, ordered=True),
         *map(pd.ArrowDtype, (pa.large_string(), pa.string_view(), pa.dictionary(pa.int32(), pa.string()))),
     ],
-    "date": [pd.ArrowDtype(pa.date32()), pd.ArrowDtype(pa.date64())],
+    "date": [*map(pd.ArrowDtype, (pa.date32(), pa.date64(), pa.dictionary(pa.int32(), pa.date32()))), "object"],
     "stamp": ["datetime64[s]", "datetime64[us]", "datetime64[ns]", pd.ArrowDtype(pa.timestamp("us"))],
     "span": ["timedelta64[us]", "timedelta64[ns]", pd.ArrowDtype(pa.duration("us"))],
-    "clock": ["object", pd.ArrowDtype(pa.time64("us"))],
+    "clock": ["object", *map(pd.ArrowDtype, (pa.time32("s"), pa.time64("us")))],
+    "decimal": ["object", pd.ArrowDtype(pa.decimal128(10, 2))],
 }
 ARROW: dict[str, list[Any]] = {
     "truth": [pa.bool_(), pa.dictionary(pa.int32(), pa.bool_())],
     "whole": [*(pa.type_for_alias(w) for w in WIDTHS), pa.dictionary(pa.int8(), pa.int64())],
     "number": [pa.float16(), pa.float32(), pa.float64(), pa.dictionary(pa.int32(), pa.float64())],
-    "text": [pa.string(), pa.large_string(), pa.string_view(), pa.dictionary(pa.int8(), pa.string())],
+    "text": [
+        *(pa.string(), pa.large_string(), pa.string_view()),
+        *(pa.dictionary(pa.int8(), pa.string()), pa.dictionary(pa.int32(), pa.large_string())),
+    ],
     "date": [pa.date32(), pa.date64(), pa.dictionary(pa.int32(), pa.date32())],
     "stamp": [*map(pa.timestamp, ("s", "ms", "us", "ns"))],
     "span": [*map(pa.duration, ("s", "ms", "us", "ns"))],
@@ -104,6 +114,10 @@ def polars(cells: list[Any], kind: Any) -> Any:
 def pandas(cells: list[Any], kind: Any) -> Any:
     if kind == "bool" and None in cells:
         raise ValueError("pandas would take a missing cell for False")
+    arrow = getattr(kind, "pyarrow_dtype", None)
+    if arrow is not None and pa.types.is_dictionary(arrow):
+        coded = pyarrow(cells, arrow)["x"]
+        return pd.DataFrame({"x": pd.Series(pd.arrays.ArrowExtensionArray(coded)), "wage": WAGE})
     return pd.DataFrame({"x": pd.Series(cells, dtype=kind), "wage": WAGE})
 
 
@@ -118,9 +132,28 @@ def in_duckdb(cells: list[Any], kind: str) -> Any:
     return duckdb.connect().from_arrow(plain.to_arrow()).project(f"x::{kind} as x, wage")
 
 
+def in_narwhals(make: Callable[[list[Any], Any], Any]) -> Callable[[list[Any], Any], Any]:
+    def wrapped(cells: list[Any], kind: Any) -> Any:
+        return nw.from_native(make(cells, kind), eager_only=True)
+
+    wrapped.__name__ = f"narwhals-of-{make.__name__}"
+    return wrapped
+
+
+WRAPPED: list[tuple[Callable[[list[Any], Any], Any], dict[str, list[Any]]]] = [
+    (polars, {"truth": [pl.Boolean], "whole": [pl.Int32], "text": [pl.Enum(LETTERS)], "span": [pl.Duration("ms")]}),
+    (pandas, {"truth": ["boolean"], "whole": ["int64", "Int32"], "text": ["category"], "stamp": ["datetime64[ns]"]}),
+    (pyarrow, {"truth": [pa.dictionary(pa.int32(), pa.bool_())], "text": [pa.string_view()], "number": [pa.float16()]}),
+]
+"""Some types of each library as a narwhals frame, which is unwrapped; the library's own are tried in full."""
+
+
 KINDS: list[tuple[Callable[[list[Any], Any], Any], str, Any]] = [
     (make, holds, kind)
-    for make, kinds in ((polars, POLARS), (pandas, PANDAS), (pyarrow, ARROW), (in_duckdb, DUCKDB))
+    for make, kinds in (
+        *((polars, POLARS), (pandas, PANDAS), (pyarrow, ARROW), (in_duckdb, DUCKDB)),
+        *((in_narwhals(make), kinds) for make, kinds in WRAPPED),
+    )
     for holds, several in kinds.items()
     for kind in several
 ]
@@ -152,15 +185,15 @@ def alike(one: Any, other: Any, *, coarse: bool) -> bool:
 
 
 def steps() -> dict[str, list[dict[str, Any]]]:
-    found: dict[str, list[dict[str, Any]]] = {"left as it is": []}
+    by_method: dict[str, list[dict[str, Any]]] = {"left as it is": []}
     for entry in registered("mask"):
         private = "epsilon" in entry.parameters
         method = entry.cls(epsilon=1.0, bounds={"x": (0, 100)}) if private else made(entry)
-        found[entry.name] = [{"mask": method, "columns": ["x"]}]
+        by_method[entry.name] = [{"mask": method, "columns": ["x"]}]
     for entry in registered("replace"):
         partition = shoal.FuzzyCMeans(k=3) if entry.name == "fuzzy-centre" else shoal.MDAV(k=4)
-        found[entry.name] = [{"partition": partition, "replace": made(entry), "columns": ["x"]}]
-    return found
+        by_method[entry.name] = [{"partition": partition, "replace": made(entry), "columns": ["x"]}]
+    return by_method
 
 
 STEPS = steps()

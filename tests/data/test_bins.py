@@ -28,7 +28,7 @@ def continuous(values: Any) -> Variable:
 
 def shares(one: Distribution | None, table: str) -> dict[str | None, float]:
     assert one is not None
-    assert "<svg" in drawn(one.as_mapping())
+    assert "<svg" in drawn(one.as_mapping(), {})
     return {bar.category: bar.share for bar in one.bins if bar.table == table}
 
 

@@ -22,10 +22,10 @@ def table(**columns: list[object]) -> Records:
 
 def test_members_of_a_household_give_each_other_away() -> None:
     records = table(home=[1, 1, 1, 2, 2, 3], town=["A", None, "A", "B", "B", None], sex=["f", "m", None, "f", "f", "m"])
-    found = Dependencies(records)
-    assert found.of("town") == [Dependency("home", "town")]
-    assert found.of("sex") == []  # the first household has both
-    filled = found.completed()
+    dependencies = Dependencies(records)
+    assert dependencies.of("town") == [Dependency("home", "town")]
+    assert dependencies.of("sex") == []  # the first household has both
+    filled = dependencies.completed()
     assert filled.records["town"].values.tolist() == [0, 0, 0, 1, 1, -1]  # nobody else lives in household 3
     assert {d: c.tolist() for d, c in filled.cells.items()} == {
         Dependency("home", "town"): [False, True, False, False, False, False]

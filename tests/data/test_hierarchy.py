@@ -10,7 +10,7 @@ import polars as pl
 import pytest
 
 from shoal.data.hierarchy import Hierarchy
-from shoal.errors import SchemaError
+from shoal.errors import InputError, SchemaError
 
 TREE = {"north": {"coast": ["a", "b"], "hills": ["c"]}, "south": {"plain": ["d"]}}
 
@@ -26,12 +26,12 @@ def test_nested_mapping_gives_paths_to_a_common_root() -> None:
     assert hierarchy.height == 3
 
 
-def test_embedding_reproduces_the_path_distance() -> None:
+def test_squared_distances_are_what_is_lost_where_two_leaves_meet() -> None:
     hierarchy = Hierarchy.from_nested(TREE)
     x = hierarchy.embedding()
-    distance = np.sqrt(((x[:, None] - x[None]) ** 2).sum(axis=2))
-    # by hand: a-b meet at level 1 of 3, a-c at level 2, a-d at the root
-    assert distance == pytest.approx(
+    squared = ((x[:, None] - x[None]) ** 2).sum(axis=2)
+    # by hand: a and b meet at the coast, 2 of 4 leaves; a and c in the north, 3 of 4; a and d at the root
+    assert squared == pytest.approx(
         np.array([[0, 1 / 3, 2 / 3, 1], [1 / 3, 0, 2 / 3, 1], [2 / 3, 2 / 3, 0, 1], [1, 1, 1, 0]])
     )
 
@@ -69,9 +69,11 @@ def test_a_tree_without_leaves_is_refused():
     ("paths", "message"),
     [
         ((), "at least one leaf"),
-        ((("a", "*"), ("b", "x", "*")), "same number of levels"),
-        ((("a", "*"), ("a", "*")), "list every leaf once"),
-        ((("a", "x", "p", "*"), ("b", "x", "q", "*")), "must be a tree"),
+        ((("a", "*"), ("b", "x", "*")), r"same number of levels, .* levels, most with 3 \(row 1\)"),
+        ((("a",), ("b",)), "2 or more; got rows with 1 level"),
+        ((("b", "*"), ("a", "*"), ("a", "*")), r"list every leaf once; one stands there again \(rows 2 and 3\)"),
+        ((("a", "x", "p", "*"), ("b", "x", "q", "*")), r"must be a tree; a label of level 1 has 2 .* \(rows 1 and 2\)"),
+        ((("a", "x", "*"), ("b", "", "*"), ("c", " ", "*")), r"level 1 is blank \(rows 2 and 3\)"),
     ],
 )
 def test_what_is_no_tree_is_refused(paths: tuple[tuple[str, ...], ...], message: str) -> None:
@@ -124,6 +126,42 @@ def test_dates_by_hand():
         Hierarchy.from_dates(["31.12.1999"])
 
 
+def test_dates_of_some_units_by_hand():
+    assert Hierarchy.from_dates(["2001-04-01"], ["quarter", "decade"]).paths == (
+        ("2001-04-01", "2001-Q2", "2000s", "*"),
+    )
+    with pytest.raises(SchemaError, match="Units of dates must rise: some of month, quarter, year, decade"):
+        Hierarchy.from_dates(["2001-04-01"], ["year", "month"])
+    with pytest.raises(SchemaError, match="Unknown unit of dates 'weeks'"):
+        Hierarchy.from_dates(["2001-04-01"], ["weeks"])
+
+
+def test_prefixes_by_hand():
+    assert Hierarchy.from_prefix(["08021", "10", "101"], [3, 1]).paths == (
+        ("08021", "080**", "0****", "*"),
+        ("10", "10", "1*", "*"),
+        ("101", "101", "1**", "*"),
+    )
+    for lengths in ([1, 3], [], "3", [2, 0], [2.5]):
+        with pytest.raises(SchemaError, match="Lengths of prefixes must be a list of whole numbers above 0 that falls"):
+            Hierarchy.from_prefix(["08021"], lengths)
+
+
+def test_priorities_by_hand():
+    levels = Hierarchy.from_priority(["a", "b", "c", "d", "e"], ["d", ["a", "b"]])
+    assert levels.paths == (
+        ("a", "a", "other", "*"),
+        ("b", "b", "other", "*"),
+        ("c", "other", "other", "*"),
+        ("d", "d", "d", "*"),
+        ("e", "other", "other", "*"),
+    )
+    with pytest.raises(SchemaError, match="is itself a value"):
+        Hierarchy.from_priority(["a"], ["other"])
+    with pytest.raises(SchemaError, match="must name every value once"):
+        Hierarchy.from_priority(["a"], ["a", ["b", "a"]])
+
+
 def test_order_by_hand():
     levels = Hierarchy.from_order(["none", "little", "some", "much", "all"], [2, 4])
     assert [path[1] for path in levels.paths] == ["none to little"] * 2 + ["some to much"] * 2 + ["all"]
@@ -150,7 +188,30 @@ def test_frequency_by_hand():
         Hierarchy.from_frequency(column, [2], other="b")
 
 
+def test_counts_stand_for_a_column():
+    column = ["a"] * 5 + ["b"] * 2 + ["c"]
+    assert Hierarchy.from_frequency({"a": 5, "b": 2, "c": 1}, [2]) == Hierarchy.from_frequency(column, [2])
+
+
+def test_a_tree_in_yaml_is_read_with_numbers_as_categories_are_written(tmp_path):
+    (tmp_path / "tree.yaml").write_text("low: [1, 2.0]\nhigh: [3.5]\n")
+    assert Hierarchy.read(tmp_path / "tree.yaml").paths == (("1", "low", "*"), ("2", "low", "*"), ("3.5", "high", "*"))
+    (tmp_path / "tree.yaml").write_text("- a\n- b\n")
+    with pytest.raises(SchemaError, match="a tree is made of mappings"):
+        Hierarchy.read(tmp_path / "tree.yaml")
+    (tmp_path / "tree.yaml").write_text("low: [1\n")
+    with pytest.raises(InputError, match=r"tree.yaml', line 2: .* Check indentation"):
+        Hierarchy.read(tmp_path / "tree.yaml")
+
+
 def test_a_written_file_is_read_as_it_was(tmp_path):
     levels = Hierarchy((("a;b", "x", "*"), ('c"d', "y", "*")))
     levels.to_csv(tmp_path / "levels.csv")
     assert Hierarchy.from_csv(tmp_path / "levels.csv") == levels
+
+
+def test_a_file_that_is_no_table_is_one_sentence(tmp_path):
+    path = tmp_path / "deep.json"
+    path.write_text("[" * 200_000 + "]" * 200_000)
+    with pytest.raises(SchemaError, match="is no table of cells separated by ; or ,"):
+        Hierarchy.from_csv(path)

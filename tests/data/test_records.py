@@ -71,8 +71,8 @@ def test_mixed_distance_by_hand() -> None:
     )
     x = records.matrix()
     squared = ((x[0] - x[1]) ** 2).sum(), ((x[1] - x[2]) ** 2).sum()
-    # rows 0, 1: ordinal 1, nominal 1, tree 4 (1/3)^2; rows 1, 2: ordinal (1/2)^2, nominal 0, tree 4
-    assert squared == pytest.approx((1 + 1 + 4 / 9, 0.25 + 0 + 4))
+    # rows 0, 1: ordinal 1, nominal 1, tree 4 x 1/2; rows 1, 2: ordinal (1/2)^2, nominal 0, tree 4
+    assert squared == pytest.approx((1 + 1 + 2, 0.25 + 0 + 4))
 
 
 def test_a_released_ancestor_lies_amid_its_leaves() -> None:

@@ -5,7 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from shoal.data.hierarchy import MOST_LEVELS, Hierarchy
+from shoal.data.hierarchy import Hierarchy
+from shoal.data.hierarchy_faults import MOST_LEVELS
 from shoal.data.text_files import read_text
 from shoal.errors import FileError, PlanError, SchemaError
 from shoal.plan import Plan

@@ -7,7 +7,8 @@ import pytest
 
 from shoal.errors import Refused
 from shoal.files.residue import refuse_residue
-from shoal.files.tables import Table, write_table
+from shoal.files.table import Table
+from shoal.files.tables import write_table
 
 TOWNS = ["Alphatown", "Betaburg", "Secretville"]
 

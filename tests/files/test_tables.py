@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 
 from shoal.errors import DataError, FileError
 from shoal.files.atomic import atomic_directory, atomic_file
-from shoal.files.tables import Table, lost_columns, read, read_table, write_table
+from shoal.files.table import Table
+from shoal.files.tables import lost_columns, read, read_table, write_table
 
 
 def put(folder: Path, content: str | bytes, name: str = "t.csv") -> Path:
@@ -72,9 +73,9 @@ def test_numbers_survive_a_round_trip_exactly(tmp_path_factory: pytest.TempPathF
 def test_bad_files_are_told_in_one_line(
     tmp_path: Path, content: str | bytes, error: type[Exception], message: str
 ) -> None:
-    with pytest.raises(error, match=message) as told:
+    with pytest.raises(error, match=message) as caught:
         read(put(tmp_path, content))
-    assert "\n" not in str(told.value)
+    assert "\n" not in str(caught.value)
 
 
 def test_stray_quotation_marks_and_broken_names_are_cells_like_others(tmp_path: Path) -> None:
@@ -107,9 +108,9 @@ def test_decimal_commas(tmp_path: Path) -> None:
 
 def test_a_column_of_numbers_that_became_text_is_told_without_its_cells(tmp_path: Path) -> None:
     path = put(tmp_path, "age,day,code\n31,03/04/2020,7a\n3z2,04/04/2020,7b\n33,05/04/2020,8\n,06/04/2020,9c\n35,,1\n")
-    with pytest.warns(UserWarning, match="is read as text") as told:
+    with pytest.warns(UserWarning, match="is read as text") as caught:
         read(path)
-    sentences = [str(warning.message) for warning in told]
+    sentences = [str(warning.message) for warning in caught]
     assert sentences == [
         "Column 'age' is read as text, because 1 of 4 cells is no number (the first in record 2). Mend what is wrong, "
         "leave missing values empty, or say level: nominal in the plan if these are codes.",
@@ -214,3 +215,18 @@ def test_an_exception_leaves_the_old_file_and_the_old_directory(tmp_path: Path) 
     with atomic_directory(tmp_path / "d", overwrite=True) as folder:
         put(folder, "new", "g")
     assert [p.name for p in (tmp_path / "d").iterdir()] == ["g"]
+
+
+@pytest.mark.parametrize("ending", ["xlsx", "sav", "dta", "xpt"])
+@pytest.mark.parametrize("number", [2**53 + 1, -(2**53) - 1, 2**63 + 5])
+def test_whole_numbers_that_a_format_would_change_are_refused(tmp_path: Path, ending: str, number: int) -> None:
+    frame = pl.DataFrame({"code": pl.Series([number, 1], dtype=pl.Int128), "n": [2**53, 1]})
+    with pytest.raises(FileError, match=r"up to 2\^53 only, and 'code' has larger ones"):
+        write_table(Table(frame=frame), tmp_path / f"t.{ending}")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_column_without_values_is_read_in_silence(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    write_table(Table(frame=pl.DataFrame({"a": [1, 2], "b": [None, None]})), tmp_path / "t.xlsx")
+    assert read_table(tmp_path / "t.xlsx").frame["b"].null_count() == 2
+    assert capfd.readouterr().err == ""

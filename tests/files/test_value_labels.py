@@ -1,5 +1,6 @@
 """Labelled codes of SPSS and Stata stay codes with their labels, through every method and into either format."""
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -8,7 +9,10 @@ import polars as pl
 import pytest
 
 import shoal
-from shoal.files.tables import Table, read_table, write_table
+from shoal.errors import ParameterError
+from shoal.files.table import Table
+from shoal.files.tables import read_table, write_table
+from shoal.files.value_labels import Coding, codings, in_codes, in_words
 
 N = 120
 RNG = np.random.default_rng(1)
@@ -42,6 +46,9 @@ COLUMNS: dict[str, Any] = {
     "pay": "confidential",
 }
 
+OTHER = {"SPSS": "dta", "Stata": "sav"}
+"""For a file as it was read, the ending of the other kind."""
+
 
 @pytest.fixture(params=["sav", "dta"])
 def table(request: pytest.FixtureRequest, tmp_path: Path) -> Table:
@@ -58,9 +65,9 @@ def test_codes_and_labels_are_those_that_came_in(table: Table, ending: str, meth
     back = read_table(out / "release" / f"data.{ending}")
     assert back.labels["pay"] == "monthly pay"
     for name, labels in LABELS.items():
-        held = set(back.frame[name].drop_nulls().to_list())
+        present = set(back.frame[name].drop_nulls().to_list())
         assert back.frame[name].dtype == table.frame[name].dtype
-        assert back.value_labels[name] == {code: label for code, label in labels.items() if code in held}
+        assert back.value_labels[name] == {code: label for code, label in labels.items() if code in present}
 
 
 def test_codes_of_labels_are_of_the_type_of_their_column(table: Table) -> None:
@@ -85,3 +92,108 @@ def test_labels_of_text_stay_in_spss_and_are_left_out_by_stata(tmp_path: Path) -
     assert read_table(tmp_path / "t.sav").value_labels == {"word": {"a": "first", "b": "second"}}
     write_table(labelled, tmp_path / "t.dta")
     assert not read_table(tmp_path / "t.dta").value_labels
+
+
+def released(table: Table, ending: str, out: Path, columns: dict[str, Any], **sections: Any) -> Table:
+    plan = {"columns": {**COLUMNS, **columns}, "output": {"format": ending}, **sections}
+    folder = shoal.protect(table, plan, seed=1).write(out, labels=table, unproved=True)
+    if "requirements" in plan:
+        assert shoal.audit(folder / "release" / f"data.{ending}", plan).holds
+    return read_table(folder / "release" / f"data.{ending}")
+
+
+@pytest.mark.parametrize("ending", ["sav", "dta"])
+def test_recoding_keeps_codes_and_labels_and_makes_new_ones(table: Table, ending: str, tmp_path: Path) -> None:
+    """Regions 1 to 7, named by code or label: what is left keeps its code; new categories come from 10 on."""
+    groups = {"coast": [1, 2], "alps": [6, "region 7"]}
+    back = released(
+        table, ending, tmp_path / "out", {}, steps=[{"mask": "recode", "columns": ["region"], "groups": groups}]
+    )
+    assert back.frame["region"].dtype == pl.Int64
+    assert back.value_labels["region"] == {
+        3: "region 3", 4: "region 4", 5: "region 5", 10: "alps", 11: "coast",
+    }  # fmt: skip
+    code = {1: 11, 2: 11, 6: 10, 7: 10}
+    came = table.frame["region"].replace(code).value_counts().sort("region")
+    assert back.frame["region"].value_counts().sort("region").equals(came)
+
+
+def test_new_codes_of_an_ordinal_column_have_its_order(table: Table, tmp_path: Path) -> None:
+    ending = OTHER[table.described]
+    ordinal = {"region": {"role": "quasi-identifier", "level": "ordinal"}}
+    step = {"mask": "recode", "columns": ["region"], "groups": {"low": [1, 2], "high": [6, 7]}}
+    back = released(table, ending, tmp_path / "out", ordinal, steps=[step])
+    assert back.value_labels["region"] == {
+        10: "low", 11: "region 3", 12: "region 4", 13: "region 5", 14: "high",
+    }  # fmt: skip
+    step = {"mask": "recode", "columns": ["region"], "groups": {"high": [6, 7]}}
+    back = released(table, ending, tmp_path / "top", ordinal, steps=[step])
+    assert back.value_labels["region"] == {code: f"region {code}" for code in range(1, 6)} | {10: "high"}
+
+
+@pytest.mark.parametrize("labels", ["nodes", "tight"])
+def test_generalised_codes_are_judged_as_their_nodes(table: Table, labels: str, tmp_path: Path) -> None:
+    ending = OTHER[table.described]
+    tree = {"nested": {"coast": ["1", "2", "3"], "inland": ["4", "5", "6", "7"]}}
+    column = {"region": {"role": "quasi-identifier", "level": "nominal", "hierarchy": tree}}
+    step = {"mask": "generalise", "columns": ["region"], "k": 20, "recoding": "local", "labels": labels}
+    rule = [{"privacy": "k-anonymity", "k": 20, "columns": ["region"]}]
+    back = released(table, ending, tmp_path / "out", column, steps=[step], requirements=rule)
+    assert back.frame["region"].dtype == pl.Int64
+    new = {code: label for code, label in back.value_labels["region"].items() if code >= 10}
+    assert new
+    assert list(new) == list(range(10, 10 + len(new)))
+    known = r"coast|inland|\*" if labels == "nodes" else r"\[\d, \d\]"
+    assert all(re.fullmatch(known, label) for label in new.values())
+
+
+def test_formats_without_labels_have_the_text(table: Table, tmp_path: Path) -> None:
+    step = {"mask": "recode", "columns": ["region"], "groups": {"coast": [1, 2]}}
+    back = released(table, "csv", tmp_path / "out", {}, steps=[step])
+    assert set(back.frame["region"]) == {"coast", *"34567"}
+
+
+def test_a_code_named_twice_is_told(table: Table) -> None:
+    step = {"mask": "recode", "columns": ["region"], "groups": {"a": [1], "b": ["region 1"]}}
+    with pytest.raises(
+        ParameterError, match=r"column 'region' by its code and by its label, in two groups\. Name it on"
+    ):
+        shoal.protect(table, {"columns": COLUMNS, "steps": [step]}, seed=1)
+    step["groups"] = {"a": ["region 1"]}
+    with pytest.raises(ParameterError, match=r"has none of them\. Write them as they stand in the table\.$"):
+        shoal.protect(table.frame, {"columns": COLUMNS, "steps": [step]}, seed=1)  # which knows no labels
+
+
+def test_new_codes_come_after_all_that_are_known() -> None:
+    declared = [97.0, {"lo": 900.0, "hi": 1.7e308}]
+    coding = Coding.of(["a", "3", "b"], pl.Int64(), {1: "one", 3: "three"}, declared)
+    assert coding.codes == {"3": 3, "a": 1000, "b": 1001}
+    assert coding.labels == {3: "three", 1000: "a", 1001: "b"}
+    assert Coding.of(["x", "y"], pl.Int64(), {}).codes == {"x": 1, "y": 2}
+    halves = Coding.of(["0.5", "2.0", "2"], pl.Float64(), {2.0: "two"})
+    assert halves.codes == {"2.0": 2, "0.5": 10, "2": 11}
+    assert halves.labels == {2: "two", 10: "0.5", 11: "2"}
+
+
+def test_copies_of_a_release_have_the_same_codes() -> None:
+    """In the second copy no category was rare, so its column still is one of numbers."""
+    came = Table(frame=pl.DataFrame({"x": [1, 2, 3, 4]}), value_labels={"x": {1: "one", 2: "two"}})
+    first, second = pl.DataFrame({"x": ["1", "other", "other", "a"]}), pl.DataFrame({"x": [1, 2, 2, None]})
+    coded = codings([first, second], came, {"x": None})
+    assert coded["x"].codes == {"1": 1, "2": 2, "a": 10, "other": 11}
+    assert codings([first, second], came, {}) == {} == codings([second], came, {"x": None})
+    for frame, codes, labels in (
+        (first, [1, 11, 11, 10], {1: "one", 10: "a", 11: "other"}),
+        (second, [1, 2, 2, None], {1: "one", 2: "two"}),
+    ):
+        written = in_codes(Table(frame=frame), coded)
+        assert (written.frame["x"].to_list(), written.value_labels["x"]) == (codes, labels)
+        assert in_words(written, coded).frame["x"].to_list() == frame["x"].cast(pl.String).to_list()
+
+
+def test_a_file_whose_labels_are_not_those_that_were_written_means_nothing() -> None:
+    coding = Coding.of(["a", "b", "3"], pl.Int64(), {})
+    codes = coding.written(pl.Series("x", ["a", "b", "3", None]))
+    assert codes.to_list() == [10, 11, 3, None]
+    assert coding.read(codes, {10: "a", 11: "b"}).to_list() == ["a", "b", "3", None]
+    assert coding.read(codes, {10: "b", 11: "a", 3: "c"}).to_list() == [None] * 4

@@ -60,9 +60,11 @@ def test_own_steps_with_lists_as_ranges() -> None:
 def test_no_two_candidates_have_one_name(tmp_path: Path) -> None:
     """By the last k alone, 3 then 2 and 5 then 2 were one candidate with the figures of either."""
     steps = [{"partition": "mdav", "columns": [name], "k": ks} for name, ks in (("a", [3, 5]), ("b", [2, 4]))]
-    found = explore(table(), plan(method={"twice": steps}), tmp_path)
-    assert [p.name for p in found.points] == [f"twice k1={first} k2={second}" for first in (3, 5) for second in (2, 4)]
-    assert len({(p.risk, p.utility) for p in found.points}) == 4
+    exploration = explore(table(), plan(method={"twice": steps}), tmp_path)
+    assert [p.name for p in exploration.points] == [
+        f"twice k1={first} k2={second}" for first in (3, 5) for second in (2, 4)
+    ]
+    assert len({(p.risk, p.utility) for p in exploration.points}) == 4
     assert [c.name for c in candidates(Plan.of(plan(method=["mdav", "mdav"], k=[3, 3])))] == ["mdav k=3"]
 
 
@@ -73,16 +75,18 @@ def test_a_plan_that_was_written_finds_its_hierarchy(tmp_path: Path) -> None:
         "explore: {method: [mdav], k: [2, 3], utility: propensity}\n"
     )
     frame = table().select("a", c=pl.Series(["x", "y"] * 30))
-    found = explore(frame, tmp_path / "plan.yaml", tmp_path / "out")
-    publish_frontier(found, tmp_path / "out")
-    for one in found.points:
+    exploration = explore(frame, tmp_path / "plan.yaml", tmp_path / "out")
+    publish_frontier(exploration, tmp_path / "out")
+    for one in exploration.points:
         again = shoal.assess(frame, tmp_path / "out" / "plans" / f"{slug(one.name)}.yaml", seed=0)
         figures = {f.measure: f.value for f in again.findings}
         assert (figures["distance-linkage"], figures["propensity"]) == (one.risk, one.utility)
     before = set((tmp_path / "out" / "points").iterdir())
     (tmp_path / "c.csv").write_text("x;z;*\ny;z;*\n")
     explore(frame, tmp_path / "plan.yaml", tmp_path / "out")
-    assert len(set((tmp_path / "out" / "points").iterdir()) - before) == 2  # another hierarchy, other figures
+    assert (
+        len(set((tmp_path / "out" / "points").iterdir()) - before) == 3
+    )  # another hierarchy, other figures, and those of the unprotected table
 
 
 def test_what_was_recommended_before_is_no_recommendation(tmp_path: Path) -> None:
@@ -99,7 +103,10 @@ def test_what_was_recommended_before_is_no_recommendation(tmp_path: Path) -> Non
         ({"method": ["mdaw"]}, "Unknown method 'mdaw'; did you mean 'mdav'"),
         ({"method": ["mdav"], "k": [3], "variance": [0.1]}, "none of the methods has the parameter 'variance'"),
         ({"method": ["mdav"], "k": []}, "the range of 'k' is empty"),
-        ({"method": ["mdav"], "risk": {"method": "suda2"}}, "risk must be the name of a measure"),
+        ({"method": ["mdav"], "k": [3], "risk": 5}, "risk must be a measure: its name, or a mapping"),
+        ({"method": ["mdav"], "k": [3], "risk": {"method": "suda3"}}, "Unknown risk measure 'suda3'"),
+        ({"method": ["mdav"], "k": [3], "risk": "sse"}, "Unknown risk measure 'sse'"),
+        ({"method": {"": [{"partition": "mdav", "k": 3}]}}, "a candidate has an empty name"),
         ({"method": ["mdav"], "utility": "propensity"}, "measures names more than once"),
         ({"method": {"A b": [{"partition": "mdav", "k": 3}], "a-b": [{"partition": "mdav", "k": 5}]}}, "one file name"),
     ],
@@ -110,6 +117,36 @@ def test_what_cannot_be_explored(explored: dict[str, Any], message: str) -> None
         candidates(Plan.of({**plan(**explored), "measures": measures}))
 
 
+def test_any_measure_steers_with_any_parameters(tmp_path: Path) -> None:
+    """The same measure with two parameters: the figure is that of the one that was asked for."""
+    linkage = {"method": "distance-linkage", "metric": "mahalanobis", "direction": "original to released"}
+    asked = plan(method=["mdav"], k=[3], risk=linkage, utility="class-size")
+    explored = explore(table(), {**asked, "measures": [{"risk": "distance-linkage"}]}, tmp_path)
+    again = shoal.assess(table(), explored.plans["mdav k=3"], seed=0)
+    figures = {f.title: f.value for f in again.findings}
+    assert explored.points[0].risk == figures[explored.axes.risk.heading]
+    assert [f.measure for f in again.findings].count("distance-linkage") == 2
+    assert explored.points[0].utility == figures["Size of the classes"]
+    content = explored.as_mapping()
+    assert "mahalanobis" in content["axes"]["risk"]["title"]
+
+
+def test_a_measure_that_differs_by_rules_alone_steers_by_its_own(tmp_path: Path) -> None:
+    """Rules may name cells, so titles do not have them: two measures have one title, and each its figure."""
+    broken, kept = {"rules": ["c <= -1000"]}, {"rules": ["c >= -1000"]}
+    asked = plan(method=["mdav"], k=[3], utility={"method": "inconsistencies", **broken})
+    explored = explore(table(), {**asked, "measures": [{"utility": "inconsistencies", **kept}]}, tmp_path)
+    assert explored.points[0].utility == 1
+    assert "1000" not in json.dumps(explored.as_mapping()["axes"])
+
+
+def test_the_unprotected_table_is_a_landmark_and_no_candidate(tmp_path: Path) -> None:
+    explored = explore(table(), plan(method=["mdav"], k=[3]), tmp_path)
+    assert (explored.unprotected.risk, explored.unprotected.utility) == (1.0, 0.0)
+    assert explored.unprotected not in explored.points
+    assert list(explored.plans) == ["mdav k=3"]
+
+
 def point(name: str, risk: float | None, utility: float | None, *, holds: bool = True) -> Point:
     return Point(name=name, method=name, risk=risk, utility=utility, holds=holds, reason="", figures={})
 
@@ -117,7 +154,7 @@ def point(name: str, risk: float | None, utility: float | None, *, holds: bool =
 def test_the_frontier_by_definition() -> None:
     rng = np.random.default_rng(1)
     points = [point(str(i), *map(float, rng.integers(0, 8, 2))) for i in range(30)]
-    found = set(pareto_of(points, ("lower", "lower")))
+    pareto = set(pareto_of(points, ("lower", "lower")))
     for one in points:
         beaten = any(
             o.risk <= one.risk
@@ -126,7 +163,7 @@ def test_the_frontier_by_definition() -> None:
             for o in points
         )
         twins = {o.name for o in points if (o.risk, o.utility) == (one.risk, one.utility)}
-        assert bool(twins & found) == (not beaten)
+        assert bool(twins & pareto) == (not beaten)
     higher = [point("x", 0.1, 5.0), point("y", 0.1, 7.0), point("refused", 0.0, 9.0, holds=False), point("z", None, 1)]
     assert pareto_of(higher, ("lower", "higher")) == ("y",)
 
@@ -155,16 +192,16 @@ def test_the_reason_of_a_recommendation_is_true(points: list[Point], recommended
 
 
 def test_every_point_is_made_again_from_its_plan(tmp_path: Path) -> None:
-    found = explore(table(), plan(), tmp_path, seed=3)
-    publish_frontier(found, tmp_path)
-    for one in found.points:
+    exploration = explore(table(), plan(), tmp_path, seed=3)
+    publish_frontier(exploration, tmp_path)
+    for one in exploration.points:
         again = shoal.assess(table(), tmp_path / "plans" / f"{slug(one.name)}.yaml", seed=3)
         figures = {f.measure: f.value for f in again.findings}
         assert figures["sse"] == one.utility
         if "distance-linkage" in figures:
             assert figures["distance-linkage"] == one.risk
-    assert found.recommended in found.pareto
-    assert (tmp_path / "plan.yaml").read_text() == found.plans[found.recommended].as_yaml()  # type: ignore[index]
+    assert exploration.recommended in exploration.pareto
+    assert (tmp_path / "plan.yaml").read_text() == exploration.plans[exploration.recommended].as_yaml()  # type: ignore[index]
     page = (tmp_path / "frontier.html").read_text()
     assert "default-src 'none'" in page
     assert "<svg" in page
@@ -183,10 +220,10 @@ def test_what_is_there_is_not_computed_again(tmp_path: Path, monkeypatch: pytest
 
 
 def test_a_method_that_cannot_be_applied_is_a_point_with_a_reason(tmp_path: Path) -> None:
-    found = explore(table(), plan(method=["mdav"], k=[3, 100]), tmp_path)
-    assert not found.points[1].holds
-    assert "k must be an integer" in found.points[1].reason
-    assert found.pareto == ("mdav k=3",)
+    exploration = explore(table(), plan(method=["mdav"], k=[3, 100]), tmp_path)
+    assert not exploration.points[1].holds
+    assert "k must be an integer" in exploration.points[1].reason
+    assert exploration.pareto == ("mdav k=3",)
 
 
 def test_requirements_that_fail_keep_a_point_off_the_frontier(tmp_path: Path) -> None:
@@ -247,10 +284,10 @@ def test_no_worker_outlives_an_exploration_that_was_stopped(tmp_path: Path, sent
     while process.poll() is None and not list(out.glob("points/*.json")):
         time.sleep(0.02)
     os.killpg(process.pid, sent) if sent == signal.SIGINT else process.kill()  # a terminal tells the workers too
-    _, told = process.communicate(timeout=60)  # until the last process that holds the pipe has left
+    _, written = process.communicate(timeout=60)  # until the last process that holds the pipe has left
     assert process.returncode == status
     if sent == signal.SIGINT:  # and nothing of semaphores that were left behind
-        assert told.decode() == (
+        assert written.decode() == (
             "Interrupted; finished candidates are kept, and the same command goes on from there.\n"
         )
     assert len(list(out.glob("points/*.json"))) == 1

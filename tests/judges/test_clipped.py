@@ -62,8 +62,8 @@ def test_losses_are_told_in_bands_that_a_top_coded_value_does_not_move(measure):
 def test_shares_of_records_have_a_bounded_influence():
     rng = np.random.default_rng(0)
     x = rng.normal(size=500)
-    found = shoal.IntervalDisclosure().measure(x, x + rng.normal(size=500))
-    assert found.influence == pytest.approx(1 / 499)
+    finding = shoal.IntervalDisclosure().measure(x, x + rng.normal(size=500))
+    assert finding.influence == pytest.approx(1 / 499)
     labels = pd.DataFrame({"c": rng.choice(list("ab"), 500)})
     assert shoal.Contingency().measure(labels, labels).influence == pytest.approx(1 / 500)
     assert shoal.Contingency().measure(x, x).influence is None  # bins are cut at quantiles of the original

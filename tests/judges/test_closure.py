@@ -39,12 +39,12 @@ def survey_plan(missing: MissingCells, rows: list[dict[str, object]]) -> dict[st
 
 
 def test_the_table_is_filled_in_and_says_from_what() -> None:
-    found = closure(Microdata.of(HOMES, ROLES).records)
-    assert found.filled == {"town": 2}
-    assert found.sentence == (
-        "The release itself gives away 2 missing cells of 'town', by other records with the same 'home'."
+    closed = closure(Microdata.of(HOMES, ROLES).records)
+    assert closed.filled == {"town": 2}
+    assert closed.sentence == (
+        "The release itself gives away 2 missing or generalised cells of 'town', by other records with the same 'home'."
     )
-    assert closure(found.records).filled == {}
+    assert closure(closed.records).filled == {}
 
 
 def test_rules_and_households_are_applied_in_turn() -> None:
@@ -60,11 +60,11 @@ def test_rules_and_households_are_applied_in_turn() -> None:
     )
     table = Microdata.of(frame, {"home": "household", "net": number, "tax": number, "gross": number}).records
     rules = Constraints.parse(["net + tax == gross"], table)
-    found = closure(table, rules.deduced)
-    assert found.records["tax"].values.tolist() == [4, 4, 3, 3]
-    assert found.records["gross"].values.tolist() == [9, 10, 4, 5]
-    assert found.by_rules
-    assert found.sentence.endswith("by other records with the same 'home' and the rules.")
+    closed = closure(table, rules.deduced)
+    assert closed.records["tax"].values.tolist() == [4, 4, 3, 3]
+    assert closed.records["gross"].values.tolist() == [9, 10, 4, 5]
+    assert closed.by_rules
+    assert closed.sentence.endswith("by other records with the same 'home' and the rules.")
 
 
 def test_models_and_risks_are_judged_on_what_can_be_filled_in() -> None:
@@ -74,8 +74,8 @@ def test_models_and_risks_are_judged_on_what_can_be_filled_in() -> None:
     assert model.judge(pair).holds  # as the cells stand
     verdict = model.check(table)
     assert (verdict.holds, verdict.achieved) == (False, 1)
-    assert verdict.sentence.startswith("The release itself gives away 2 missing cells of 'town'")
-    assert verdict.public_form()["facts"]["missing cells that the release gives away"] == {"town": 2}
+    assert verdict.sentence.startswith("The release itself gives away 2 missing or generalised cells of 'town'")
+    assert verdict.public_form()["facts"]["cells that the release gives away"] == {"town": 2}
     blanked = pl.DataFrame({**HOMES.to_dict(), "town": ["A", None] * 4})
     assert (
         shoal.SampleUniques()

@@ -14,17 +14,17 @@ FRAME = pl.DataFrame({"a": [1, 1, 1, 2, 2, 2], "b": ["x", "y", "x", "y", "x", "x
 
 
 def test_what_depends_on_the_original_and_is_not_bounded_stays_private():
-    found = Finding(measure="m", title="Loss", value=0.123, sentence="The mean of 17 moved.", facts={"secret": 3.5})
-    assert found.public_value is None and found.public_sentence == ""
-    assert "0.123" not in str(found.public_form()) and "17" not in str(found.public_form())
-    assert found.public_form()["facts"] == {}
-    assert found.private_form()["value"] == 0.123 and found.details == {"secret": 3.5}
+    finding = Finding(measure="m", title="Loss", value=0.123, sentence="The mean of 17 moved.", facts={"secret": 3.5})
+    assert finding.public_value is None and finding.public_sentence == ""
+    assert "0.123" not in str(finding.public_form()) and "17" not in str(finding.public_form())
+    assert finding.public_form()["facts"] == {}
+    assert finding.private_form()["value"] == 0.123 and finding.details == {"secret": 3.5}
 
 
 def test_a_bounded_figure_is_shown_in_a_band():
-    found = Finding(measure="m", title="Loss", value=0.123, influence=0.001, sentence="private")
-    assert found.public_value == Band(at_most=0.2)
-    assert found.public_sentence == "Loss: at most 0.2."
+    finding = Finding(measure="m", title="Loss", value=0.123, influence=0.001, sentence="private")
+    assert finding.public_value == Band(at_most=0.2)
+    assert finding.public_sentence == "Loss: at most 0.2."
 
 
 def test_a_band_that_reaches_the_limit_says_nothing():
@@ -32,14 +32,14 @@ def test_a_band_that_reaches_the_limit_says_nothing():
 
 
 def test_the_clipped_loss_stands_for_the_loss():
-    found = Finding(measure="m", title="t", value=7.0, clipped=Figure(value=1.5, influence=0.01))
-    assert found.public_value == Band(at_most=2.0)
+    finding = Finding(measure="m", title="t", value=7.0, clipped=Figure(value=0.45, influence=0.01))
+    assert finding.public_value == Band(at_most=0.5)
 
 
 def test_figures_of_the_release_alone_are_shown_as_they_are():
-    found = shoal.Prosecutor().measure(FRAME, FRAME)
-    assert found.public_value == found.value and found.public_sentence == found.sentence
-    assert found.public_form()["facts"]["share unique"] == found.details["share unique"]
+    finding = shoal.Prosecutor().measure(FRAME, FRAME)
+    assert finding.public_value == finding.value and finding.public_sentence == finding.sentence
+    assert finding.public_form()["facts"]["share unique"] == finding.details["share unique"]
 
 
 def test_a_verdict_on_the_release_alone_is_public_and_another_is_not():
@@ -50,9 +50,9 @@ def test_a_verdict_on_the_release_alone_is_public_and_another_is_not():
 
 
 def test_the_record_holds_all_but_figures_by_record():
-    found = shoal.Prosecutor().measure(FRAME, FRAME)
-    written = json.loads(json.dumps(Evidence(verdicts=(), findings=(found,)).as_mapping()))
-    assert written["measures"][0]["value"] == found.value
+    finding = shoal.Prosecutor().measure(FRAME, FRAME)
+    written = json.loads(json.dumps(Evidence(verdicts=(), findings=(finding,)).as_mapping()))
+    assert written["measures"][0]["value"] == finding.value
     assert "record_risk" not in written["measures"][0]
 
 

@@ -44,14 +44,14 @@ def classes_of(labels):
 @given(rows=rows, k=st.integers(1, 4))
 def test_the_walk_releases_what_its_slow_twin_releases(rows, k):
     released, rest = walk(rows, PATHS, k)
-    found = generalisation.walk(table(rows), k, nothing(len(rows)), suppressed=3.0, most=0)
-    made = classes_of(found.labels)
-    assert (found.labels >= 0).all() and all(len(group) >= k for group in made)
+    walked = generalisation.walk(table(rows), k, nothing(len(rows)), suppressed=3.0, most=0)
+    made = classes_of(walked.labels)
+    assert (walked.labels >= 0).all() and all(len(group) >= k for group in made)
     if not rest:
         assert made == {tuple(sorted(group)) for group in released}
     else:  # every class that was released is there, some with what was left
         assert all(any(set(group) <= set(whole) for whole in made) for group in released)
-    assert found.nodes <= 3 * 3 * 2
+    assert walked.nodes <= 3 * 3 * 2
 
 
 @given(rows=rows, k=st.integers(1, 4))
@@ -106,7 +106,7 @@ def test_a_lattice_of_ten_to_the_ninth_nodes_is_searched_within_bounds():
     rows = [tuple(f"{v:02d}" for v in line) for line in g.integers(0, 16, (40, 13))]
     t = table(rows, paths)
     assert t.nodes == 5**13
-    found = generalisation.best_node(t, 2, nothing(40), suppressed=13.0, most=0, most_nodes=200)
-    assert found.levels and not found.finished and found.bound <= found.loss
+    best = generalisation.best_node(t, 2, nothing(40), suppressed=13.0, most=0, most_nodes=200)
+    assert best.levels and not best.finished and best.bound <= best.loss
     walked = generalisation.walk(t, 2, nothing(40), suppressed=13.0, most=0, most_nodes=200)
     assert walked.nodes == 200 and all(len(group) >= 2 for group in classes_of(walked.labels))

@@ -14,19 +14,19 @@ from shoal.kernels.solver import milp
 
 def test_a_knapsack_by_hand() -> None:
     # values 6, 5, 4 and weights 3, 2, 2 under 4: the last two
-    found = milp([-6.0, -5.0, -4.0], [[3.0, 2.0, 2.0]], -np.inf, 4.0, high=1.0)
-    assert found.x is not None and np.round(found.x).tolist() == [0, 1, 1]
-    assert found.proved and found.cost == pytest.approx(-9) and found.bound == pytest.approx(-9)
+    solution = milp([-6.0, -5.0, -4.0], [[3.0, 2.0, 2.0]], -np.inf, 4.0, high=1.0)
+    assert solution.x is not None and np.round(solution.x).tolist() == [0, 1, 1]
+    assert solution.proved and solution.cost == pytest.approx(-9) and solution.bound == pytest.approx(-9)
 
 
 def test_only_what_must_be_whole_is_whole() -> None:
-    found = milp([-1.0, -1.0], csr_array(np.array([[2.0, 0.0], [0.0, 2.0]])), -np.inf, [3.0, 3.0], whole=[1, 0])
-    assert found.x is not None and found.x.tolist() == pytest.approx([1.0, 1.5])
+    solution = milp([-1.0, -1.0], csr_array(np.array([[2.0, 0.0], [0.0, 2.0]])), -np.inf, [3.0, 3.0], whole=[1, 0])
+    assert solution.x is not None and solution.x.tolist() == pytest.approx([1.0, 1.5])
 
 
 def test_no_solution() -> None:
-    found = milp([1.0], [[2.0]], 1.0, 1.0, high=1.0)
-    assert found.x is None and not found.proved and found.cost == np.inf
+    solution = milp([1.0], [[2.0]], 1.0, 1.0, high=1.0)
+    assert solution.x is None and not solution.proved and solution.cost == np.inf
 
 
 def test_an_option_that_does_not_exist() -> None:
@@ -39,10 +39,10 @@ def test_costs_as_little_as_with_scipy_and_twice_the_same(seed: int) -> None:
     rng = np.random.default_rng(seed)
     cost, rows = rng.integers(1, 20, 14).astype(float), rng.integers(0, 3, (9, 14)).astype(float)
     need = np.minimum(rng.integers(1, 5, 9), rows.sum(axis=1))
-    found, again = (milp(cost, rows, need, np.inf, high=1.0) for _ in range(2))
+    solution, again = (milp(cost, rows, need, np.inf, high=1.0) for _ in range(2))
     other = scipys(cost, integrality=np.ones(14), bounds=Bounds(0, 1), constraints=LinearConstraint(rows, need, np.inf))
-    assert found.proved and found.cost == pytest.approx(other.fun)
-    assert found.x is not None and again.x is not None and found.x.tolist() == again.x.tolist()
+    assert solution.proved and solution.cost == pytest.approx(other.fun)
+    assert solution.x is not None and again.x is not None and solution.x.tolist() == again.x.tolist()
 
 
 def test_standard_output_survives_four_threads_and_gets_nothing_from_the_solver() -> None:

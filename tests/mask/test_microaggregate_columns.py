@@ -25,8 +25,7 @@ def run(x, **parameters):
 def test_each_group_of_columns_is_microaggregated_alone(seed, n):
     x = data(n, seed)
     change = run(x, groups=[["x0", "x2"], ["x1", "x3"]])
-    for columns, nested in zip(([0, 2], [1, 3]), change.facts["column groups"].facts.values()):
-        facts = nested.facts
+    for columns, facts in zip(([0, 2], [1, 3]), change.details["column groups"].values()):
         part = shoal.MDAV(k=4).partition(x[:, columns])
         new = change.records.raw()[:, columns]
         assert np.allclose(new, part.means(x[:, columns])[part.labels])
@@ -44,13 +43,13 @@ def test_k_anonymity_holds_per_group_only_and_the_facts_say_so():
     assert change.facts["warning"].public() == "k-anonymity holds within each group of columns only"
     whole = run(data(), groups=[["x0", "x1", "x2", "x3"]])
     assert shoal.KAnonymity(k=4).check(whole.records).holds
-    losses = [sum(t.facts["SSE"] for t in c.facts["column groups"].facts.values()) for c in (change, whole)]
+    losses = [sum(one["SSE"] for one in c.details["column groups"].values()) for c in (change, whole)]
     assert losses[0] < losses[1]
 
 
 def test_columns_are_grouped_by_correlation():
-    assert list(run(data(), size=2).facts["column groups"].facts) == ["x0, x2", "x1, x3"]
-    assert list(run(data(), size=1).facts["column groups"].facts) == ["x0", "x1", "x2", "x3"]
+    assert list(run(data(), size=2).details["column groups"]) == ["x0, x2", "x1, x3"]
+    assert list(run(data(), size=1).details["column groups"]) == ["x0", "x1", "x2", "x3"]
 
 
 def test_values_that_are_not_shared_are_refused(monkeypatch):

@@ -60,12 +60,12 @@ def test_transitions_happen_as_often_as_the_matrix_says():
     codes = np.repeat([0, 1, 2], [60_000, 30_000, 10_000])
     change = shoal.Pram(diagonal=0.6).apply(records(codes, 3), ["c"], np.random.default_rng(0))
     new = change.records["c"].values
-    r = np.array(change.facts["by column"]["c"]["matrix"])
+    r = np.array(change.details["by column"]["c"]["matrix"])
     for i in range(3):
         seen = np.bincount(new[codes == i], minlength=3) / (codes == i).sum()
         assert np.abs(seen - r[i]).max() < 4 * np.sqrt(0.25 / (codes == i).sum())
-    told = change.facts["by column"]["c"]
-    assert told["changed"] == (new != codes).sum() == pytest.approx(told["expected to change"], rel=0.03)
+    facts = change.details["by column"]["c"]
+    assert facts["changed"] == (new != codes).sum() == pytest.approx(facts["expected to change"], rel=0.03)
 
 
 def test_strata_weights_and_missing_cells():
@@ -77,7 +77,7 @@ def test_strata_weights_and_missing_cells():
     method = shoal.Pram(diagonal=0.5, weighted=True)
     weighted = method.apply(records(codes, 2, weights=weights), ["c"], np.random.default_rng(0))
     p = np.array([weights[codes == i].sum() for i in (0, 1)]) / weights[codes >= 0].sum()
-    r = np.array(weighted.facts["by column"]["c"]["matrix"])
+    r = np.array(weighted.details["by column"]["c"]["matrix"])
     assert np.allclose(p @ r, p)
     assert ((weighted.records["c"].values < 0) == (codes < 0)).all()
 

@@ -1,7 +1,6 @@
 from fractions import Fraction
 
 import numpy as np
-import polars as pl
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -12,13 +11,13 @@ from shoal.data.records import Records
 from shoal.errors import InputError
 from shoal.facts import losses
 from shoal.mask.private_noise import (
+    GRID_STEPS,
     MOST_STEPS,
     bernoulli_exp,
     bernoulli_two_over_e,
-    discrete_laplace,
     exact_fraction,
+    fine_grid,
     geometric_exp,
-    staircase,
 )
 from shoal.mask.secret_stream import SecretStream
 
@@ -61,15 +60,6 @@ def test_two_samples_cannot_be_told_apart_better_than_epsilon(cls, epsilon):
     assert reached > 0.85 * epsilon  # noise of the wrong scale would stay far below, or break the bound
 
 
-@pytest.mark.parametrize("rate", [Fraction(1, 3), Fraction(7, 2)])
-def test_discrete_laplace_has_its_law(rate):
-    x = discrete_laplace(N, rate, stream(0))
-    q = np.exp(-float(rate))
-    for value in range(-3, 4):
-        p = (1 - q) / (1 + q) * q ** abs(value)
-        assert (x == value).mean() == pytest.approx(p, abs=5 * np.sqrt(p / N))
-
-
 def test_geometric_and_bernoulli_have_their_laws():
     g = geometric_exp(N, Fraction(5, 4), stream(0))
     assert (g >= 1).mean() == pytest.approx(np.exp(-1.25), abs=0.01)
@@ -77,15 +67,8 @@ def test_geometric_and_bernoulli_have_their_laws():
     assert b.mean() == pytest.approx(np.exp(-3 / 7), abs=0.01)
 
 
-def test_staircase_law_by_hand():
-    """Sensitivity 4, first part 1 step, exp(-epsilon) = e^-1: weights 1 b b b | b b^2 b^2 b^2 | ... on |x|."""
-    x = staircase(N, 4, 1, Fraction(1), stream(0))
-    b = np.exp(-1)
-    weight = np.array([b ** (j // 4 + (j % 4 >= 1)) for j in range(200)])
-    total = weight[0] + 2 * weight[1:].sum()
-    for value in (0, 1, 3, 4, 5, -1, -4):
-        p = weight[abs(value)] / total
-        assert (x == value).mean() == pytest.approx(p, abs=5 * np.sqrt(p / N))
+def test_two_over_e():
+    assert bernoulli_two_over_e(N, stream(2)).mean() == pytest.approx(2 / np.e, abs=5 * np.sqrt(0.2 / N))
 
 
 @settings(max_examples=20)
@@ -98,21 +81,16 @@ def test_outputs_lie_on_one_grid_whatever_the_input(value, epsilon, seed):
         assert np.array_equal(out / grid, np.round(out / grid))
 
 
-def test_staircase_beats_laplace_for_large_epsilon():
-    errors = [np.abs(noisy(cls, 5, 0, epsilon=6) - 5).mean() for cls in (shoal.Laplace, shoal.Staircase)]
-    assert errors[0] == pytest.approx(10 / 6, rel=0.03) and errors[1] < 0.6 * errors[0]
-
-
 def test_epsilon_is_shared_out_and_accounted_for():
     records = Records.from_array(np.full((10, 4), 5.0))
     bounds = {f"x{j}": (0, 10) for j in range(4)}
-    facts = (
-        shoal.Laplace(epsilon=2, bounds=bounds, records_per_person=2)
-        .apply(records, records.quasi_identifiers, np.random.default_rng(0))
-        .facts
+    mask = shoal.Laplace(epsilon=2, bounds=bounds, records_per_person=2)
+    change = mask.apply(records, records.quasi_identifiers, np.random.default_rng(0))
+    (loss,) = losses(change.facts)
+    assert loss.epsilon == pytest.approx(2) and loss.epsilon <= 2
+    assert all(
+        spent["epsilon"] == 0.25 and spent["sensitivity"] == 10 for spent in change.details["by column"].values()
     )
-    assert [loss.epsilon for loss in losses(facts)] == [pytest.approx(2)] and facts["privacy loss"].epsilon <= 2
-    assert all(told["epsilon"] == 0.25 and told["sensitivity"] == 10 for told in facts["by column"].values())
 
 
 @given(epsilon=st.floats(0.001, 50), columns=st.integers(1, 9))
@@ -155,35 +133,6 @@ def fits(x, weight):
     return chisquare(np.bincount(cells, seen), np.bincount(cells, expected)).pvalue > 1e-4
 
 
-@pytest.mark.parametrize("rate", [Fraction(1, 30), Fraction(2, 3), Fraction(5, 2)])
-def test_discrete_laplace_passes_chi_square(rate):
-    assert fits(discrete_laplace(N, rate, stream(5)), lambda j: np.exp(-float(rate) * j))
-    assert not fits(discrete_laplace(N, rate, stream(5)), lambda j: np.exp(-1.1 * float(rate) * j))
-
-
-@pytest.mark.parametrize(("sensitivity", "width", "epsilon"), [(12, 3, 1), (64, 5, 4), (50, 1, 8), (7, 7, 2)])
-@pytest.mark.parametrize("part", [Fraction(0), Fraction(1, 3)])
-def test_staircase_passes_chi_square(sensitivity, width, epsilon, part):
-    law = Fraction(epsilon) + part
-
-    def weight(j):
-        return np.exp(-float(law) * (j // sensitivity + (j % sensitivity >= width)))
-
-    assert fits(staircase(N, sensitivity, width, law, stream(6)), weight)
-
-
-def test_two_over_e():
-    assert bernoulli_two_over_e(N, stream(2)).mean() == pytest.approx(2 / np.e, abs=5 * np.sqrt(0.2 / N))
-
-
-@pytest.mark.parametrize("epsilon", [50, 100])
-def test_staircase_of_a_large_epsilon_ends_at_once(epsilon):
-    """Nearly all of the mass is the first step of the first block: noise 0 in most cells."""
-    x = staircase(N, 2**17, 1, Fraction(epsilon), stream(0))
-    assert (x == 0).mean() > 1 - 1e-4
-    assert np.abs(noisy(shoal.Staircase, 5, 0, epsilon=epsilon) - 5).max() < 1e-3
-
-
 @pytest.mark.parametrize("epsilon", [float("inf"), 1e300, 101])
 def test_an_epsilon_that_promises_nothing_is_refused(epsilon):
     with pytest.raises(InputError, match="epsilon must be"):
@@ -211,11 +160,18 @@ def test_grids_that_float64_cannot_hold_are_refused():
     assert np.abs(near - 1e15).max() < 1e6
 
 
+@pytest.mark.parametrize(("low", "high"), [(0, 1), (0, 65536), (-3, 1e-3), (10, 10.1), (0, 1e-200), (-1e14, 1e14)])
+def test_the_default_grid_is_the_coarsest_power_of_two_that_is_fine_enough(low, high):
+    grid = fine_grid(low, high)
+    assert np.frexp(grid)[0] == 0.5
+    assert GRID_STEPS <= (high - low) / grid < 2 * GRID_STEPS
+
+
 def test_a_grid_that_does_not_divide_the_bounds_reaches_beyond_both():
     """Bounds [0.5, 9.5] on a grid of 2: steps 0 to 5, sensitivity 10, not 8."""
     method = shoal.Laplace(epsilon=1, bounds={"x0": (0.5, 9.5)}, grid=2.0, clamp=True)
     change = method.apply(Records.from_array(np.full(2000, 5.0)), ["x0"], np.random.default_rng(0))
-    assert change.facts["by column"]["x0"]["sensitivity"] == 10
+    assert change.details["by column"]["x0"]["sensitivity"] == 10
     assert set(change.records.raw()[:, 0]) == {0, 2, 4, 6, 8, 10}
 
 
@@ -224,31 +180,3 @@ def test_bounds_must_be_finite(bound):
     for pair in ((bound, 1.0), (0.0, bound)):
         with pytest.raises(InputError, match="bounds must be pairs of a lower and a higher finite number"):
             shoal.Geometric(epsilon=1, bounds={"x0": pair})
-
-
-PLAN = {"columns": {"pay": {"role": "confidential", "missing": "drop"}, "age": "quasi-identifier"}}
-LAPLACE = {"mask": "laplace", "epsilon": 1, "bounds": {"pay": [0, 100]}}
-
-
-def people():
-    return pl.DataFrame({"pay": [None, *(float(i) for i in range(39))], "age": list(range(40))})
-
-
-def test_imputed_cells_are_refused_for_one_cell_would_stand_behind_many():
-    plan = {**PLAN, "columns": {**PLAN["columns"], "pay": {"role": "confidential", "missing": "impute"}}}
-    with pytest.raises(InputError, match="missing cells of 'pay' are imputed from other records"):
-        shoal.protect(people(), {**plan, "steps": [LAPLACE]})
-    assert len(shoal.protect(people(), {**PLAN, "steps": [LAPLACE]}).data) == 39
-
-
-@pytest.mark.parametrize(
-    "before",
-    [
-        {"mask": "rank-swap", "columns": ["pay"], "p": 0.1},
-        {"partition": "mdav", "columns": ["pay"], "k": 3, "replace": "centroid"},
-    ],
-)
-def test_cells_that_a_step_mixed_are_refused(before):
-    with pytest.raises(InputError, match="an earlier step changed 'pay', so its cells may hold what other records"):
-        shoal.protect(people(), {**PLAN, "steps": [before, LAPLACE]})
-    assert len(shoal.protect(people(), {**PLAN, "steps": [LAPLACE, before]}).data) == 39

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 import shoal
 from shoal.data.records import Records
 from shoal.errors import DataError, InputError
+from shoal.facts import private_form
 
 
 def recoded(column, spec="quasi-identifier", **parameters):
@@ -32,6 +33,28 @@ def test_width_hierarchy_groups_prefix():
     assert recoded(["a", "b", "c"], groups={"ab": ["a", "b"]})[0] == ["ab", "ab", "c"]
     assert recoded(["a", "b", "c"], groups={"ab": ["a", "b"]}, other="rest")[0] == ["ab", "ab", "rest"]
     assert recoded(["10115", "10117", "20095"], prefix=2)[0] == ["10***", "10***", "20***"]
+
+
+def test_codes_are_named_by_number_or_by_label():
+    """Two codes may have one label, and a label that is a category itself is that category."""
+    labels = {"c": {1: "a", 2: "b", 3: "b", 4: "d", 9: "absent"}}
+    spec = {"c": {"role": "quasi-identifier", "level": "nominal"}}
+    micro = shoal.Microdata.of(pd.DataFrame({"c": [1, 2, 3, 4]}), spec, value_labels=labels)
+
+    def recode(groups):
+        change = shoal.Recode(groups=groups).apply(micro.records, ["c"], np.random.default_rng(0))
+        absent = private_form(change.facts)["by column"]["c"].get("values named that no record has", 0)
+        return micro.rebuild(change.records).native["c"].tolist(), absent
+
+    assert recode({"x": ["b", 4]}) == (["1", "x", "x", "x"], 0)
+    assert recode({"x": [1, "absent"], "y": ["nowhere"]}) == (["x", "2", "3", "4"], 2)
+    with pytest.raises(InputError, match="by its code and by its label, in two groups"):
+        recode({"x": ["b"], "y": [3]})
+    with pytest.raises(InputError, match=r"as they stand in the table, or as their labels\."):
+        recode({"x": ["nowhere", 9]})
+    words = shoal.Microdata.of(pd.DataFrame({"c": ["b", "k"]}), spec, value_labels={"c": {"k": "b"}})
+    change = shoal.Recode(groups={"x": ["b"]}).apply(words.records, ["c"], np.random.default_rng(0))
+    assert words.rebuild(change.records).native["c"].tolist() == ["x", "k"]
 
 
 def test_dates():
@@ -93,7 +116,7 @@ def test_no_rare_category_is_left(counts, least):
 def test_the_extremes_are_not_told():
     got, change = recoded([1.2345, 7.0, 99.8765], bins=3)
     assert not any("1.2345" in label or "99.8765" in label for label in got)
-    assert change.facts["by column"]["c"]["cut points"] == [34.1, 67.0]
+    assert change.details["by column"]["c"]["cut points"] == [34.1, 67.0]
 
 
 def test_bad_input_refused():
@@ -113,7 +136,7 @@ def test_bad_input_refused():
         recoded(pd.Series([datetime(2024, 5, 6)]), bins=3)
     with pytest.raises(InputError, match="has no hierarchy"):
         recoded(["a", "b"], level=1)
-    with pytest.raises(InputError, match="groups name 1 value that column 'c' does not have"):
+    with pytest.raises(InputError, match="groups name 1 value, and column 'c' has none of them"):
         recoded(["a", "b"], groups={"x": ["z"]})
     with pytest.raises(InputError, match="has a category that is no ISO date"):
         recoded(["a", "b"], period="year")
@@ -123,3 +146,11 @@ def test_a_width_that_cuts_the_range_too_often_is_refused():
     records = Records.from_array(np.array([0.0, 5.0, 15e6]), names=["income"])
     with pytest.raises(DataError, match="would cut the range of 'income' more than 10,000 times"):
         shoal.Recode(width=1).apply(records, ["income"], np.random.default_rng(0))
+
+
+def test_a_named_category_may_be_absent_and_is_counted():
+    got, change = recoded(["a", "b", "c"], groups={"ab": ["a", "b", "z"], "yx": ["y", "x"]})
+    assert got == ["ab", "ab", "c"]
+    assert private_form(change.facts)["by column"]["c"]["values named that no record has"] == 3
+    complete = private_form(recoded(["a", "b"], groups={"ab": ["a"]})[1].facts)["by column"]["c"]
+    assert complete == {"values named that no record has": 0, "categories before": 2, "categories after": 2}

@@ -15,7 +15,7 @@ def log_densities(x, proportion, mean, covariance):
     return out
 
 
-def held(proportion, floor):
+def floored(proportion, floor):
     """Equations (3) and (4) as the paper prints them."""
     least, groups = proportion.min(), len(proportion)
     delta = 0.0 if least >= floor else (floor - least) / (1 - groups * floor)
@@ -46,7 +46,7 @@ def em(x, posterior, model, steps, floor=0.0):
     d = x.shape[1]
     for _ in range(steps):
         weight = posterior.sum(axis=0)
-        proportion = held(weight / len(x), floor)
+        proportion = floored(weight / len(x), floor)
         mean = posterior.T @ x / weight[:, None]
         scatter = np.array([(posterior[:, [g]] * (x - mean[g])).T @ (x - mean[g]) for g in range(len(weight))])
         covariance = covariances(model, weight, scatter, d)
@@ -71,9 +71,9 @@ def agglomeration(x):
     while len(classes) > 1:
         pairs = [(i, j) for i in classes for j in classes if i < j]
         increase = [cost(classes[i] + classes[j]) - cost(classes[i]) - cost(classes[j]) for i, j in pairs]
-        keep, gone = pairs[int(np.argmin(increase))]
-        classes[keep] = classes[keep] + classes.pop(gone)
-        merges.append((keep, gone))
+        keep, merged = pairs[int(np.argmin(increase))]
+        classes[keep] = classes[keep] + classes.pop(merged)
+        merges.append((keep, merged))
     return merges
 
 

@@ -18,7 +18,7 @@ def loss(x, labels, weights=None):
 def improving_change(x, labels, k, weights=None):
     """A relocation or exchange that lowers the loss, or None: what a finished descent must not leave."""
     now = loss(x, labels, weights)
-    least = 1e-9 * now + 1e-300
+    least = 1e-9 * now + 1e-24 * float((x**2).sum()) + 1e-300  # less comes of rounding the centres
     for i in range(len(x)):
         for g in np.unique(labels):
             if g != labels[i] and (labels == labels[i]).sum() > k:
@@ -43,7 +43,7 @@ def best_loss(x, k, weights=None):
         if rest not in best:
             members = [i for i in range(n) if rest >> i & 1]
             first, others = members[0], members[1:]
-            found = np.inf
+            least_loss = np.inf
             for size in range(k, min(2 * k - 1, len(members)) + 1):
                 for chosen in combinations(others, size - 1):
                     group = [first, *chosen]
@@ -51,8 +51,8 @@ def best_loss(x, k, weights=None):
                     if 0 < left.bit_count() < k:
                         continue
                     own = x[group], np.zeros(size), None if weights is None else weights[group]
-                    found = min(found, loss(*own) + least(left))
-            best[rest] = found
+                    least_loss = min(least_loss, loss(*own) + least(left))
+            best[rest] = least_loss
         return best[rest]
 
     return least((1 << n) - 1)

@@ -9,7 +9,7 @@ import numpy as np
 def minimal_sample_uniques(codes, most):
     """All (row, columns) where the row is unique on the columns and on no proper subset of them."""
     n, d = codes.shape
-    found = []
+    uniques = []
     for row in range(n):
         minimal = []
         for size in range(1, min(most, d) + 1):
@@ -19,8 +19,8 @@ def minimal_sample_uniques(codes, most):
                 same = (codes[:, columns] == codes[row, columns]).all(axis=1).sum()
                 if same == 1 and n > 1:
                     minimal.append(columns)
-        found += [(row, columns) for columns in minimal]
-    return found
+        uniques += [(row, columns) for columns in minimal]
+    return uniques
 
 
 def scores(codes, most):

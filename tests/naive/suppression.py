@@ -30,13 +30,13 @@ def allowed_sets(rows, k):
     q = len(rows[0])
     out = []
     for row, have in zip(rows, matching(rows)):
-        found = []
+        minimal = []
         if have < k:
             for chosen in subsets(range(q)):
-                smaller = any(set(f) <= set(chosen) for f in found)
+                smaller = any(set(f) <= set(chosen) for f in minimal)
                 if not smaller and sum(compatible(blanked(row, chosen), other) for other in rows) >= k:
-                    found.append(chosen)
-        out.append([(), *found])
+                    minimal.append(chosen)
+        out.append([(), *minimal])
     return out
 
 

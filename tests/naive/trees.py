@@ -32,10 +32,10 @@ def divisions(values, levels):
 
 def least_impurity(x, levels, y, classes, min_leaf):
     """The least impurity of two sides of at least min_leaf cases, over all features; None if there is no division."""
-    found = [
+    splits = [
         impurity(y[left], classes) + impurity(y[~left], classes)
         for values, count in zip(x, levels)
         for left in divisions(values, count)
         if min(left.sum(), (~left).sum()) >= min_leaf
     ]
-    return min(found, default=None)
+    return min(splits, default=None)

@@ -28,7 +28,7 @@ def test_by_hand():
     records = Microdata.of(frame, dict.fromkeys(frame.columns, "quasi-identifier")).records
     part = shoal.Consensus(start={"method": "mdav", "k": 2}).partition(records)
     assert part.labels[0] == part.labels[2] != part.labels[1] == part.labels[3]
-    assert part.facts["groups by level"] == {"continuous": 2, "nominal": 2}
+    assert part.details["groups by level"] == {"continuous": 2, "nominal": 2}
 
 
 @given(st.integers(0, 2**32), st.integers(2, 60), st.integers(1, 8))
@@ -39,7 +39,7 @@ def test_every_group_reaches_k(seed, n, k):
         return
     part = shoal.Consensus(start={"method": "mdav", "k": k}).partition(mixed(n, seed))
     assert part.k >= k
-    losses = part.facts["information loss in percent by level"]
+    losses = part.details["information loss in percent by level"]
     assert set(losses) == {"continuous", "ordinal", "nominal"}
 
 

@@ -39,36 +39,7 @@ def test_the_fuzziest_limit(method) -> None:
     records = Records.from_array(np.random.default_rng(1).normal(5, 2, size=(80, 3)), names=["a", "b", "s"])
     part = method.partition(records, seed=1)
     assert centres(part) == pytest.approx(np.tile(records.raw().mean(axis=0), (part.n_groups, 1)), rel=1e-4)
-    assert part.facts["expected sizes"] == pytest.approx([20.0] * 4, abs=0.1)
-
-
-def test_where_proposition_2_ends() -> None:
-    """All centres at the mean are an optimum if and only if lambda < 1/2 - 1/(2m).
-
-    lambda is the largest eigenvalue of the mean of z z'/|z|^2, z = x - mean. With two columns it is 1/2 or more, and
-    then no m brings the centres to the mean.
-    """
-    from shoal.kernels.partition.fuzzy import fuzzy_step
-
-    def leaves_the_mean(x: np.ndarray, m: float) -> bool:
-        direction = 1e-3 * np.linalg.eigh(along(x))[1][:, -1]
-        pair = np.array([direction, -direction])
-        return fuzzy_step(x, pair, "power", m)[1] < fuzzy_step(x, 0 * pair, "power", m)[1]
-
-    def along(x: np.ndarray) -> np.ndarray:
-        return (x[:, :, None] * x[:, None, :] / (x**2).sum(axis=1)[:, None, None]).mean(axis=0)
-
-    for d in (2, 3, 5):
-        x = np.random.default_rng(d).normal(size=(200, d))
-        x -= x.mean(axis=0)
-        largest = np.linalg.eigvalsh(along(x))[-1]
-        if d == 2:
-            assert largest >= 0.5
-            assert all(leaves_the_mean(x, m) for m in (2.0, 10.0, 1000.0))
-        else:
-            border = 1 / (1 - 2 * largest)
-            assert leaves_the_mean(x, 0.98 * border)
-            assert not leaves_the_mean(x, 1.02 * border)
+    assert part.details["expected sizes"] == pytest.approx([20.0] * 4, abs=0.1)
 
 
 @settings(max_examples=15)
@@ -114,78 +85,21 @@ def test_constrained_centres_satisfy_every_rule(method) -> None:
     assert not any(broken.any() for broken in Constraints.parse(rules, records).violations(after).values())
 
 
-def test_constraints_are_kept_at_every_step_and_not_once_at_the_end() -> None:
-    """The constrained optimum is lower in the objective than the plain optimum projected afterwards."""
-    from shoal.kernels.partition.fuzzy import fuzzy_step
-    from shoal.partition.fuzzy import Search, _onto, fit, system_of
-
-    records = summed(60, 5, noise=25.0)
-    x = records.matrix()
-    search = Search(starts=3, tolerance=1e-9, most_steps=500)
-    _, none = system_of((), records, records.names())
-    _, system = system_of((SUM,), records, records.names())
-    plain = fit(x, 4, "power", 1.3, none, search, np.random.default_rng(1), None)
-    constrained = fit(x, 4, "power", 1.3, system, search, np.random.default_rng(1), None)
-    projected = fuzzy_step(x, _onto(plain.centres, system), "power", 1.3)[1]
-    assert constrained.objective < projected - 1e-6
-
-
 @given(st.integers(1, 5), st.integers(6, 60), st.integers(0, 99), st.sampled_from(BOTH))
 def test_balanced_groups_have_k_records(k: int, n: int, seed: int, method) -> None:
     rng = np.random.default_rng(seed)
     x = rng.integers(0, 4, (n, 2)).astype(float)  # ties and duplicates
     part = method(k=k, starts=1, most_steps=5).partition(x, seed=seed)
     assert part.k >= min(k, n)
-    assert sum(part.facts["realised sizes"]) == n
-    assert sum(part.facts["expected sizes"]) == pytest.approx(n, abs=0.1)
-
-
-def test_the_balanced_draw_is_the_plain_one_where_no_bound_binds() -> None:
-    """Labels of the balanced draw are distributed by the memberships."""
-    from shoal.kernels.partition.fuzzy import fuzzy_memberships
-    from shoal.partition.fuzzy import draw
-
-    rng = np.random.default_rng(4)
-    x, v = np.repeat(rng.normal(size=(3, 2)), 3000, axis=0), rng.normal(size=(4, 2))
-    labels, _, kind = draw(x, v, "power", 2.0, 1, rng)
-    assert kind == "balanced, exact"
-    shares = np.array([np.bincount(part, minlength=4) / 3000 for part in labels.reshape(3, 3000)])
-    assert np.abs(shares - fuzzy_memberships(x[::3000], v, "power", 2.0)).max() < 4 * np.sqrt(0.25 / 3000)
+    assert sum(part.details["realised sizes"]) == n
+    assert sum(part.details["expected sizes"]) == pytest.approx(n, abs=0.1)
 
 
 def test_large_tables_fill_short_groups(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("shoal.partition.fuzzy.EXACT_DRAW", 0)
     part = FuzzyCMeans(k=5, c=20).partition(np.random.default_rng(1).normal(size=(100, 3)), seed=1)
     assert part.sizes.tolist() == [5] * 20
-    assert part.facts["draw"] == "balanced, short groups filled up"
-
-
-def test_an_unbalanced_draw_says_what_it_left() -> None:
-    part = FuzzyCMeans(k=3, balanced=False, m2=2.0).partition(np.random.default_rng(1).normal(size=(60, 2)), seed=1)
-    sizes = np.array(part.facts["realised sizes"])
-    assert part.facts["centres"] == 20
-    assert part.facts["groups smaller than k"] == ((sizes > 0) & (sizes < 3)).sum() > 0
-    assert part.facts["centres nobody drew"] == (sizes == 0).sum()
-    assert sorted(part.sizes) == sorted(sizes[sizes > 0])
-
-
-def test_categories_take_the_centre_nearest_to_them() -> None:
-    rng = np.random.default_rng(2)
-    site = np.repeat([0, 1], 30).astype(np.int32)
-    records = Records.of(
-        [
-            Variable(name="x", role="quasi-identifier", level="continuous", values=20.0 * site + rng.normal(size=60)),
-            Variable(name="site", role="quasi-identifier", level="nominal", values=site, categories=("north", "south")),
-            Variable(
-                name="grade", role="quasi-identifier", level="ordinal", values=2 * site, categories=("a", "b", "c")
-            ),
-        ]
-    )
-    part = FuzzyCMeans(c=2, m1=1.2, m2=1.05).partition(records, seed=1)
-    after = FuzzyCentre().apply(records, records.quasi_identifiers, part, rng).records
-    assert (after["site"].values == site).all()
-    assert (after["grade"].values == 2 * site).all()
-    assert len(set(after["x"].values)) == 2
+    assert part.details["draw"] == "balanced, short groups filled up"
 
 
 @pytest.mark.parametrize("scale", ["sd", "range", "mad", "rank", "none"])
@@ -195,30 +109,6 @@ def test_centres_come_back_in_the_units_of_the_column(scale) -> None:
     records = Records.from_array(values, scale)
     part = FuzzyCMeans(c=2, m1=1.1, m2=1.05).partition(records, seed=1)
     assert sorted(part.model.columns["x0"]) == pytest.approx([1000, 2000], abs=2)
-
-
-def test_strata_have_centres_of_their_own() -> None:
-    rng = np.random.default_rng(5)
-    records = Records.of(
-        [
-            Variable(
-                name="x",
-                role="quasi-identifier",
-                level="continuous",
-                values=np.concatenate([rng.normal(0, 1, 20), rng.normal(500, 1, 20)]),
-            ),
-            Variable(
-                name="region",
-                role="stratum",
-                level="nominal",
-                values=np.repeat([0, 1], 20).astype(np.int32),
-                categories=("r1", "r2"),
-            ),
-        ]
-    )
-    part = FuzzyCMeans(k=4).partition(records, seed=1)
-    after = FuzzyCentre().apply(records, records.quasi_identifiers, part, rng).records["x"].values
-    assert after[:20].max() < 10 and after[20:].min() > 490
 
 
 def test_what_cannot_be_is_refused_with_what_to_do() -> None:

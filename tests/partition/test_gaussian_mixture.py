@@ -31,9 +31,9 @@ def test_by_hand():
     # log L = 4 (log 1/2 - 1/2 log(2 pi v) - 1/2), as the other group is some hundred deviations away.
     s2 = np.var([0, 1, 100, 101], ddof=1)
     loglik = 4 * (np.log(0.5) - 0.5 * np.log(2 * np.pi * 0.25 / s2) - 0.5)
-    assert part.facts["log-likelihood"] == pytest.approx(loglik, rel=1e-9)
-    assert part.facts["parameters"] == 1 + 2 + 1
-    assert part.facts["BIC"] == pytest.approx(2 * loglik - 4 * np.log(4), rel=1e-9)
+    assert part.details["log-likelihood"] == pytest.approx(loglik, rel=1e-9)
+    assert part.details["parameters"] == 1 + 2 + 1
+    assert part.details["BIC"] == pytest.approx(2 * loglik - 4 * np.log(4), rel=1e-9)
 
 
 def test_separated_groups_are_found_and_bic_counts_them():
@@ -41,10 +41,10 @@ def test_separated_groups_are_found_and_bic_counts_them():
     part = GaussianMixture(k=5, groups="1..5").partition(x, seed=1)
     assert part.n_groups == 3
     assert (pd.crosstab(part.labels, truth).to_numpy() > 0).sum() == 3
-    table = part.facts["BIC by model and groups"]
+    table = part.details["BIC by model and groups"]
     assert set(table) == set(COVARIANCE_MODELS)
-    assert part.facts["BIC"] == max(b for row in table.values() for b in row.values() if b is not None)
-    json.dumps(dict(part.facts))
+    assert part.details["BIC"] == max(b for row in table.values() for b in row.values() if b is not None)
+    json.dumps(part.details)
 
 
 def test_same_bic_as_the_naive_twin():
@@ -52,7 +52,7 @@ def test_same_bic_as_the_naive_twin():
     part = GaussianMixture(k=10, groups=3, models=("VVV",), tolerance=1e-12).partition(x)
     z = (x - x.mean(axis=0)) / x.std(axis=0, ddof=1)
     loglik = naive.em(z, np.eye(3)[truth], "VVV", 60, floor=10 / 120)[0]
-    assert part.facts["log-likelihood"] == pytest.approx(loglik, rel=1e-9)
+    assert part.details["log-likelihood"] == pytest.approx(loglik, rel=1e-9)
 
 
 @st.composite
@@ -93,9 +93,9 @@ def test_every_group_has_k_records_whatever_the_data(x, k, low, more, models, ta
     part = method.partition(x, seed=seed)
     assert part.k >= k
     assert len(part) == len(x)
-    numbers = [b for row in part.facts.get("BIC by model and groups", {}).values() for b in row.values()]
+    numbers = [b for row in part.details.get("BIC by model and groups", {}).values() for b in row.values()]
     assert all(b is None or np.isfinite(b) for b in numbers)
-    json.dumps(dict(part.facts), allow_nan=False)
+    json.dumps(part.details, allow_nan=False)
 
 
 def test_proportions_do_not_bound_the_counts_and_the_repair_does():
@@ -103,8 +103,8 @@ def test_proportions_do_not_bound_the_counts_and_the_repair_does():
     rng = np.random.default_rng(0)
     x = np.vstack([rng.normal(size=(400, 2)), 4 * rng.normal(size=(30, 2))])
     part = GaussianMixture(k=100, groups=4, models=("VVV",)).partition(x)
-    repair = part.facts["assignment"]
-    assert min(part.facts["proportions"]) >= 100 / 430
+    repair = part.details["assignment"]
+    assert min(part.details["proportions"]) >= 100 / 430
     assert repair["groups short of k before"] >= 1
     assert repair["smallest before"] < 100
     assert repair["records moved"] >= 100 - repair["smallest before"]
@@ -115,7 +115,7 @@ def test_proportions_do_not_bound_the_counts_and_the_repair_does():
 def test_full_groups_have_uniform_proportions():
     x, _ = three_groups()
     part = GaussianMixture(k=30, **FAST).partition(x)
-    assert part.facts["proportions"] == pytest.approx([1 / 3] * 3, rel=1e-14)
+    assert part.details["proportions"] == pytest.approx([1 / 3] * 3, rel=1e-14)
     assert part.sizes.tolist() == [30, 30, 30]
 
 
@@ -127,19 +127,19 @@ def test_groups_beyond_what_the_table_can_fill():
         "gaussian-mixture: 3 groups of at least k = 31 need 93 records; there are 90. Lower k or groups."
     )
     part = GaussianMixture(k=20, groups="2..10", models=("EII",)).partition(x)
-    assert set(part.facts["BIC by model and groups"]["EII"]) == {"2", "3", "4"}
+    assert set(part.details["BIC by model and groups"]["EII"]) == {"2", "3", "4"}
 
 
 def test_constant_and_collinear_columns_are_left_out():
     x, _ = three_groups()
     wide = np.column_stack([np.ones(len(x)), x, x @ [2, -1] + 5])
     part = GaussianMixture(k=5, **FAST).partition(wide)
-    assert part.facts["columns left out"] == ["x0", "x3"]
+    assert part.details["columns left out"] == ["x0", "x3"]
     assert part.model.columns == ("x1", "x2")
     assert (part.labels == GaussianMixture(k=5, **FAST).partition(x).labels).all()
     constant = GaussianMixture(k=5, **FAST).partition(np.ones((20, 2)))
     assert constant.n_groups == 1
-    assert constant.facts["columns left out"] == ["x0", "x1"]
+    assert constant.details["columns left out"] == ["x0", "x1"]
     assert independent_columns(np.array([[1.0, 1], [2, 2], [4, 4]])) == [0]
 
 
@@ -147,12 +147,12 @@ def test_singular_models_are_out_of_the_comparison_and_named():
     rng = np.random.default_rng(2)
     x = np.vstack([np.repeat([[0.0, 0.0]], 30, axis=0), rng.normal(size=(60, 2)) + 8])
     part = GaussianMixture(k=10, groups=2, models=("EII", "VVV")).partition(x)
-    assert part.facts["covariance model"] == "EII"
-    assert part.facts["BIC by model and groups"]["VVV"]["2"] is None
-    assert part.facts["not fitted"] == ["VVV, 2 groups: a covariance became singular"]
+    assert part.details["covariance model"] == "EII"
+    assert part.details["BIC by model and groups"]["VVV"]["2"] is None
+    assert part.details["not fitted"] == ["VVV, 2 groups: a covariance became singular"]
     # Only models that cannot be fitted: they are fitted with a ridge, and the facts say so.
     rescued = GaussianMixture(k=10, groups=2, models=("VVV",)).partition(x)
-    assert rescued.facts["regularised by"] == 1e-6
+    assert rescued.details["regularised by"] == 1e-6
     assert rescued.k >= 10
 
 
@@ -160,10 +160,10 @@ def test_t_components_for_long_tails():
     rng = np.random.default_rng(5)
     x = rng.standard_t(3, size=(600, 2))
     part = GaussianMixture(k=30, groups=1, models=("VVV",), tails="both").partition(x)
-    assert part.facts["tails"] == "t"
-    assert 2.1 < part.facts["degrees of freedom"][0] < 6
+    assert part.details["tails"] == "t"
+    assert 2.1 < part.details["degrees of freedom"][0] < 6
     # proportions 0, means 2, covariance 3, degrees of freedom 1
-    assert part.facts["parameters"] == 6
+    assert part.details["parameters"] == 6
 
 
 def test_selection_on_a_sample():
@@ -171,7 +171,7 @@ def test_selection_on_a_sample():
     method = GaussianMixture(k=50, groups="2..4", models=("EII", "VVI"), selection_records=150, hierarchy_records=60)
     part = method.partition(x, seed=3)
     assert part.n_groups == 3
-    assert part.facts["BIC from a sample of"] == 150
+    assert part.details["BIC from a sample of"] == 150
     assert part.sizes.tolist() == [200, 200, 200]
 
 
@@ -225,7 +225,7 @@ def test_kmeans_start():
 def test_more_groups_than_the_hierarchy_has_records_begin_at_k_means():
     x, _ = three_groups()
     method = GaussianMixture(k=1, groups=12, models=("EII",), hierarchy_records=10, kmeans_starts=0)
-    assert method.partition(x, seed=1).facts["start"] == "k-means 1"
+    assert method.partition(x, seed=1).details["start"] == "k-means 1"
 
 
 def test_starts_are_never_singular():
@@ -240,8 +240,8 @@ def test_more_starts_never_make_the_fit_worse():
     x = np.vstack([rng.normal(size=(120, 3)) * rng.lognormal(size=3) + rng.normal(size=3) * 2 for _ in range(4)])
     alone = GaussianMixture(k=20, groups=4, models=("VVV",), kmeans_starts=0).partition(x, seed=1)
     fits = [GaussianMixture(k=20, groups=4, models=("VVV",), kmeans_starts=m).partition(x, seed=1) for m in range(1, 8)]
-    reached = [part.facts["log-likelihood"] for part in fits]
-    assert alone.facts["start"] == "hierarchical"
+    reached = [part.details["log-likelihood"] for part in fits]
+    assert alone.details["start"] == "hierarchical"
     assert reached == sorted(reached)
-    assert reached[0] >= alone.facts["log-likelihood"]
-    assert reached[-1] > alone.facts["log-likelihood"]
+    assert reached[0] >= alone.details["log-likelihood"]
+    assert reached[-1] > alone.details["log-likelihood"]

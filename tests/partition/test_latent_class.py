@@ -46,12 +46,12 @@ def test_classes_are_found_and_counted_by_bic():
     assert part.n_groups == 2
     agree = (part.labels == truth).mean()
     assert max(agree, 1 - agree) > 0.9
-    table = part.facts["BIC by classes"]
+    table = part.details["BIC by classes"]
     assert set(table) == {"1", "2", "3", "4"}
     assert max(table, key=table.get) == "2"
     # proportions 1, and 2 (4 (2 - 1) + (3 - 1))
-    assert part.facts["parameters"] == 13
-    json.dumps(dict(part.facts), allow_nan=False)
+    assert part.details["parameters"] == 13
+    json.dumps(part.details, allow_nan=False)
 
 
 def test_same_likelihood_as_the_naive_twin():
@@ -60,7 +60,7 @@ def test_same_likelihood_as_the_naive_twin():
     part = LatentClass(k=10, groups=2, tolerance=1e-12).partition(columns)
     codes = np.column_stack([np.unique(columns[c], return_inverse=True)[1] for c in columns])
     loglik = naive.em(codes, codes.max(axis=0) + 1, np.eye(2)[truth], 300)[0]
-    assert part.facts["log-likelihood"] == pytest.approx(loglik, rel=1e-8)
+    assert part.details["log-likelihood"] == pytest.approx(loglik, rel=1e-8)
 
 
 def test_covariates_raise_the_likelihood_and_are_counted():
@@ -68,14 +68,14 @@ def test_covariates_raise_the_likelihood_and_are_counted():
     plain = LatentClass(k=20, groups=2).partition(frame.drop(columns="z"), seed=1)
     data, columns = records(frame), [c for c in frame if c != "z"]
     part = LatentClass(k=20, groups=2, covariates=("z",)).partition(data, columns=columns, seed=1)
-    assert part.facts["log-likelihood"] > plain.facts["log-likelihood"] + 20
-    assert part.facts["parameters"] == plain.facts["parameters"] + 1
+    assert part.details["log-likelihood"] > plain.details["log-likelihood"] + 20
+    assert part.details["parameters"] == plain.details["parameters"] + 1
     agree = (part.labels == truth).mean()
     assert max(agree, 1 - agree) > 0.95
     copy = data.with_variables(*(records(frame.assign(z2=2 * frame.z, one=1.0))[c] for c in ("z2", "one")))
     same = LatentClass(k=20, groups=2, covariates=("z", "z2", "one")).partition(copy, columns=columns, seed=1)
-    assert same.facts["covariates"] == ["z"]
-    assert same.facts["log-likelihood"] == part.facts["log-likelihood"]
+    assert same.details["covariates"] == ["z"]
+    assert same.details["log-likelihood"] == part.details["log-likelihood"]
 
 
 @st.composite
@@ -108,13 +108,13 @@ def test_every_group_has_k_records_whatever_the_data(frame, k, groups, regressio
     assert part.n_groups == groups
     assert all(np.isfinite(table).all() for table in part.model.tables)
     assert np.isfinite(part.model.coefficient).all()
-    json.dumps(dict(part.facts), allow_nan=False)
+    json.dumps(part.details, allow_nan=False)
 
 
 def test_prevalences_and_counts_are_held():
     frame, _ = survey(300)
     part = LatentClass(k=90, groups=3).partition(frame.drop(columns="z"), seed=2)
-    assert min(part.facts["prevalences"]) >= 90 / 300 - 1e-12
+    assert min(part.details["prevalences"]) >= 90 / 300 - 1e-12
     assert part.k >= 90
 
 
@@ -122,13 +122,13 @@ def test_rare_categories_are_counted_by_column():
     frame, _ = survey(100)
     frame.loc[0, "colour"] = "mauve"
     part = LatentClass(k=10, groups=2).partition(frame.drop(columns="z"))
-    assert part.facts["categories held by fewer than k records"] == {"colour": 1}
+    assert part.details["categories held by fewer than k records"] == {"colour": 1}
 
 
 def test_selection_on_a_sample():
     frame, truth = survey(600)
     part = LatentClass(k=100, groups="1..3", selection_records=200).partition(frame.drop(columns="z"), seed=1)
-    assert part.facts["BIC from a sample of"] == 200
+    assert part.details["BIC from a sample of"] == 200
     assert part.n_groups == 2
     agree = (part.labels == truth).mean()
     assert max(agree, 1 - agree) > 0.9

@@ -35,9 +35,9 @@ def test_groups_are_those_of_the_mixture_on_the_continuous_columns():
     part = LocalSynthesis(k=30, groups=2, models=("VVI",)).partition(data, seed=3)
     alone = GaussianMixture(k=30, groups=2, models=("VVI",)).partition(data, columns=["x", "y"], seed=3)
     assert part.labels.tolist() == alone.labels.tolist()
-    assert part.facts["mixture"] == alone.facts
-    assert part.facts["latent classes"]["classes"] == 2
-    assert part.facts["latent classes"]["covariates"] == ["x", "y"]
+    assert part.details["mixture"] == alone.details
+    assert part.details["latent classes"]["classes"] == 2
+    assert part.details["latent classes"]["covariates"] == ["x", "y"]
     assert part.model.columns == ("q0", "q1", "q2")
 
 
@@ -48,12 +48,12 @@ def test_one_kind_of_columns_alone():
     alone = LatentClass(k=30, groups=2).partition(data, columns=["q0", "q1", "q2"], seed=1)
     assert part.labels.tolist() == alone.labels.tolist()
     part = LocalSynthesis(k=30, groups=2, models=("VVI",)).partition(data, columns=["x", "y"], seed=1)
-    assert part.facts["covariance model"] == "VVI"
+    assert part.details["covariance model"] == "VVI"
 
 
 def test_number_of_classes_by_bic():
     part = LocalSynthesis(k=20, groups=2, models=("VVI",), classes="1..3", starts=4).partition(records(mixed()), seed=1)
-    assert set(part.facts["latent classes"]["BIC by classes"]) == {"1", "2", "3"}
+    assert set(part.details["latent classes"]["BIC by classes"]) == {"1", "2", "3"}
     with pytest.raises(ParameterError, match="20 groups of at least k = 20 need 400 records; there are 240"):
         LocalSynthesis(k=20, groups=2, models=("VVI",), classes=20).partition(records(mixed()))
 

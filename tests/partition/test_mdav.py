@@ -32,8 +32,8 @@ def test_every_group_holds_k_to_2k_minus_1(n: int, k: int, seed: int) -> None:
 
 def test_frames_of_every_kind_give_the_same_groups() -> None:
     columns = {"a": [1, 5, 2, 8, 9, 3], "b": ["u", "v", "u", "v", "v", "u"]}
-    found = [MDAV(k=3).partition(make(columns)).labels.tolist() for make in (pl.DataFrame, pd.DataFrame, pa.table)]
-    assert found[0] == found[1] == found[2]
+    labels = [MDAV(k=3).partition(make(columns)).labels.tolist() for make in (pl.DataFrame, pd.DataFrame, pa.table)]
+    assert labels[0] == labels[1] == labels[2]
 
 
 def test_strata_are_partitioned_apart() -> None:
@@ -85,7 +85,7 @@ def test_bad_parameters() -> None:
 def test_blocks_are_an_option_that_keeps_k(monkeypatch: pytest.MonkeyPatch) -> None:
     x = np.random.default_rng(3).normal(size=(120_001, 2))
     exact, part = MDAV(k=7).partition(x), MDAV(k=7, block_size=50_000).partition(x)
-    assert (part.facts["blocks"], part.facts["smallest block"]) == (2, 60_000)
+    assert (part.details["blocks"], part.details["smallest block"]) == (2, 60_000)
     assert part.k >= 7
     assert part.sizes.max() <= 13
     assert part.sse(x) == pytest.approx(exact.sse(x), rel=0.05)
@@ -98,7 +98,7 @@ def test_tables_under_two_blocks_stay_exact() -> None:
     x = np.random.default_rng(4).normal(size=(3000, 2))
     part = MDAV(k=5, block_size=50_000).partition(x)
     np.testing.assert_array_equal(part.labels, MDAV(k=5).partition(x).labels)
-    assert "blocks" not in part.facts
+    assert "blocks" not in part.details
 
 
 def test_an_interrupt_stops_all_blocks() -> None:

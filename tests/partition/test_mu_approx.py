@@ -41,7 +41,7 @@ def test_groups_follow_two_spirals_and_none_bridges_them():
     arm = np.column_stack([t * np.cos(t), t * np.sin(t)])
     x = np.vstack([arm, arm + 40])
     part = MuApprox(k=4).partition(x)
-    assert part.facts["trees"] >= 2
+    assert part.details["trees"] >= 2
     assert all(len(set((rows >= 200).tolist())) == 1 for rows in part.members())
     assert part.information_loss(x) < 1.5 * MDAV(k=4).partition(x).information_loss(x)
 

@@ -63,7 +63,7 @@ def test_budgets():
     assert loss(annealed, x) < loss(descended, x) < loss(start, x)
     assert loss(timed, x) < loss(start, x)
     np.testing.assert_array_equal(annealed.labels, again.labels)
-    assert annealed.facts["moves"] == 300_000
+    assert annealed.details["moves"] == 300_000
     both = shoal.Refined(start="mdav", k=3, moves=0, seconds=600).partition(x, seed=1)
     np.testing.assert_array_equal(both.labels, descended.labels)
 

@@ -27,8 +27,8 @@ def test_auto_takes_the_best_of_the_grid():
     losses = [trial.sse(z) for trial in trials]
     chosen = VMDAV(k=4).partition(x)
     assert chosen.sse(z) == pytest.approx(min(losses), rel=1e-12)
-    assert chosen.facts["gamma"] == GRID[int(np.argmin(losses))] > 0
-    assert list(chosen.facts["sse by gamma"].values()) == pytest.approx(losses)
+    assert chosen.details["gamma"] == GRID[int(np.argmin(losses))] > 0
+    assert list(chosen.details["sse by gamma"].values()) == pytest.approx(losses)
 
 
 @given(st.integers(1, 60), st.integers(1, 9), st.integers(0, 2**32))

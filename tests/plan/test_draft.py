@@ -25,8 +25,8 @@ def test_roles_of_typical_columns() -> None:
             "code": [i % 3 for i in range(n)],
         }
     )
-    found = {g.name: (g.role, g.level) for g in guess(frame)}
-    assert found == {
+    guesses = {g.name: (g.role, g.level) for g in guess(frame)}
+    assert guesses == {
         "patient_id": ("identifier", "nominal"),
         "age": ("quasi-identifier", "continuous"),
         "zip": ("quasi-identifier", "nominal"),
@@ -130,10 +130,10 @@ def test_a_stratum_that_divides_households_is_none() -> None:
 
 def test_codes_with_labels_are_categories() -> None:
     frame = pl.DataFrame({"region": range(50), "x": range(50)})
-    found = {g.name: g for g in guess(frame, labelled=["region"])}
-    assert found["region"].level == "nominal"
-    assert "its codes have labels" in found["region"].reason
-    assert found["x"].level == "continuous"
+    guesses = {g.name: g for g in guess(frame, labelled=["region"])}
+    assert guesses["region"].level == "nominal"
+    assert "its codes have labels" in guesses["region"].reason
+    assert guesses["x"].level == "continuous"
 
 
 @pytest.mark.parametrize(

@@ -63,9 +63,9 @@ def test_the_plan_still_names_its_files_after_they_were_read(folder: Path) -> No
 def test_the_candidates_of_an_exploration_find_the_same_files(folder: Path) -> None:
     explored = f"{TEXT.replace('  - {partition: mdav, k: 4}', '')}explore: {{method: [mdav], k: [4, 5]}}"
     (folder / "ranges.yaml").write_text(explored, encoding="utf-8")
-    found = explore(FRAME, folder / "ranges.yaml", folder / "out" / "of", seed=1)
-    publish_frontier(found, folder / "out" / "of")
-    for one in found.points:
+    exploration = explore(FRAME, folder / "ranges.yaml", folder / "out" / "of", seed=1)
+    publish_frontier(exploration, folder / "out" / "of")
+    for one in exploration.points:
         plan = shoal.Plan.read(folder / "out" / "of" / "plans" / f"{slug(one.name)}.yaml")
         assert plan.ready.measures[0].holdout.height == 20
         figures = {f.measure: f.value for f in shoal.assess(FRAME, plan, seed=1).findings}

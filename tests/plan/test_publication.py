@@ -10,7 +10,7 @@ import pytest
 
 import shoal
 from shoal.data.microdata import Microdata
-from shoal.files.tables import Table
+from shoal.files.table import Table
 from shoal.plan.publication import hidden_cells, public_rule, public_yaml
 
 FRAME = pl.DataFrame(
@@ -86,13 +86,13 @@ def test_a_rule_with_a_cell_is_proved_without_telling_it(tmp_path: Path) -> None
     top = {"mask": "top-code", "columns": ["income"], "value": 52310}
     out, text = published({**PLAN, "steps": [*PLAN["steps"], top], "constraints": rules}, tmp_path)
     evidence = json.loads((out / "release" / "evidence.json").read_text())
-    assert {found["requirement"] for found in evidence["requirements"]} >= {"income <= withheld", "age >= 0"}
+    assert {verdict["requirement"] for verdict in evidence["requirements"]} >= {"income <= withheld", "age >= 0"}
     assert "9876543" not in text
     assert "income <= 9876543.250" in (out / "private" / "report.html").read_text().replace("&lt;", "<")
 
 
 @pytest.mark.parametrize(
-    ("rule", "told"),
+    ("rule", "public"),
     [
         ("x1 <= 1", "x1 <= withheld"),
         ("`1` + 1.0 * x == 10", "`1` + withheld * x == 10"),
@@ -101,8 +101,8 @@ def test_a_rule_with_a_cell_is_proved_without_telling_it(tmp_path: Path) -> None
         ("a.1 > 1e0 and a < 11", "a.1 > withheld and a < 11"),
     ],
 )
-def test_what_of_a_rule_is_a_cell(rule: str, told: str) -> None:
-    assert public_rule(rule, {"1"}) == told
+def test_what_of_a_rule_is_a_cell(rule: str, public: str) -> None:
+    assert public_rule(rule, {"1"}) == public
 
 
 def test_files_are_named_without_their_folders(tmp_path: Path) -> None:
@@ -122,13 +122,13 @@ def test_files_are_named_without_their_folders(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("step", "told"),
+    ("step", "kept"),
     [
         ({"mask": "permute", "columns": ["age"]}, True),
         ({"mask": "suppress-records", "k": 2, "limit": 0.5, "columns": ["job"]}, False),
     ],
 )
-def test_only_values_that_occur_keep_their_labels(tmp_path: Path, step: dict[str, Any], told: bool) -> None:
+def test_only_values_that_occur_keep_their_labels(tmp_path: Path, step: dict[str, Any], kept: bool) -> None:
     frame = FRAME.select("age", job=pl.Series([1] * 11 + [2]))
     labels = Table(frame=frame, value_labels={"job": {1: "craftsman", 2: "falconer"}})
     plan = {
@@ -138,7 +138,7 @@ def test_only_values_that_occur_keep_their_labels(tmp_path: Path, step: dict[str
     out = shoal.protect(frame, plan, seed=1).write(tmp_path / "out", labels=labels, unproved=True)
     text = (out / "release" / "codebook.json").read_text()
     assert "craftsman" in text
-    assert ("falconer" in text) is told
+    assert ("falconer" in text) is kept
 
 
 def test_what_is_shown_does_not_depend_on_the_original() -> None:

@@ -29,3 +29,13 @@ def test_generalisation_keeps_it_on_the_whole_table():
         assert model.check(change.records).holds
     free = shoal.Generalise(k=1, recoding="local").apply(table.records, list(frame), np.random.default_rng(0))
     assert not model.check(free.records).holds
+
+
+def test_it_holds_on_the_table_as_released_and_once_filled_in():
+    """Filled in, three homes make one class of six in the town; as released, the blank cells are a class of two."""
+    frame = pd.DataFrame({"home": [1, 1, 2, 2, 3, 3], "town": ["A", None, "A", None, "A", "A"]})
+    roles = {"home": "household", "town": {"role": "quasi-identifier", "missing": "keep"}}
+    released = shoal.Microdata.of(frame, roles)
+    verdict = shoal.AverageRisk(average=0.3).check(released)
+    assert not verdict.holds and verdict.achieved == 1 / 3
+    assert shoal.AverageRisk(average=1 / 3).check(released).holds

@@ -143,7 +143,7 @@ def test_the_readings_by_hand() -> None:
     """Two a's and a record without a value: the blank may be an a for everybody, or for nobody but itself."""
     frame = pl.DataFrame({"v": ["a", "a", None]})
     table = Microdata.of(frame, {"v": {"role": "quasi-identifier", "missing": "keep", "level": "nominal"}})
-    found = {m: KAnonymity(k=2, missing=m).check(table).achieved for m in ("equal", "wildcard", "nothing")}
-    assert found == {"equal": 1, "wildcard": 3, "nothing": 2}
+    achieved = {m: KAnonymity(k=2, missing=m).check(table).achieved for m in ("equal", "wildcard", "nothing")}
+    assert achieved == {"equal": 1, "wildcard": 3, "nothing": 2}
     blank = Microdata.of(pl.DataFrame({"v": ["a", None]}), table.schema)
     assert KAnonymity(k=2, missing="nothing").check(blank).achieved == 1  # a blank counts for no other

@@ -24,3 +24,13 @@ def test_generalisation_keeps_it():
     mask = shoal.Generalise(k=1, requirements=[{"method": "no-attack", "gain": 4, "cost": 1}])
     released = mask.apply(table.records, ["x", "y"], None).records
     assert shoal.NoAttack(gain=4, cost=1).check(released).holds
+
+
+def test_it_holds_on_the_table_as_released_and_once_filled_in():
+    """Filled in, three homes make one class of six in the town; as released, the blank cells are a class of two."""
+    frame = pd.DataFrame({"home": [1, 1, 2, 2, 3, 3], "town": ["A", None, "A", None, "A", "A"]})
+    roles = {"home": "household", "town": {"role": "quasi-identifier", "missing": "keep"}}
+    released = shoal.Microdata.of(frame, roles)
+    verdict = shoal.NoAttack(gain=4, cost=1).check(released)
+    assert not verdict.holds and verdict.achieved == 2
+    assert shoal.NoAttack(gain=2, cost=1).check(released).holds

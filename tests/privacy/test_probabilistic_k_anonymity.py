@@ -36,48 +36,48 @@ def protected(records, partition, method, columns=None, seed=1):
 def test_permutation_and_normal_draws_hold(method):
     records = table()
     part = groups(records, 10)
-    found = verdict(protected(records, part, getattr(shoal, method)()), records, part, 10)
-    assert found.holds
-    assert found.achieved == 10
-    assert found.details["measured"]["interval"][0] <= 0.1
-    assert found.requirement == "probabilistic 10-anonymity, 'x0', 'x1' being known"
-    assert found.details["proved"] == {"smallest group": 10, "columns not dealt out anew": []}
-    assert "Proved: 'x0', 'x1' were dealt out anew inside groups of at least 10 records." in found.sentence
-    assert "Measured: " in found.sentence and "linkage" in found.details["measured"]["attacker"]
-    assert found.details["measured"]["attackers tried"] == 8  # four by both columns, two by each
+    answer = verdict(protected(records, part, getattr(shoal, method)()), records, part, 10)
+    assert answer.holds
+    assert answer.achieved == 10
+    assert answer.details["measured"]["interval"][0] <= 0.1
+    assert answer.requirement == "probabilistic 10-anonymity, 'x0', 'x1' being known"
+    assert answer.details["proved"] == {"smallest group": 10, "columns not dealt out anew": []}
+    assert "Proved: 'x0', 'x1' were dealt out anew inside groups of at least 10 records." in answer.sentence
+    assert "Measured: " in answer.sentence and "linkage" in answer.details["measured"]["attacker"]
+    assert answer.details["measured"]["attackers tried"] == 8  # four by both columns, two by each
     # 95 % for eight attackers together
-    wide = proportion_interval(found.details["measured"]["rate"] * 600, 600, 1 - 0.05 / 8)
-    assert found.details["measured"]["interval"] == [wide.low, wide.high]
+    wide = proportion_interval(answer.details["measured"]["rate"] * 600, 600, 1 - 0.05 / 8)
+    assert answer.details["measured"]["interval"] == [wide.low, wide.high]
 
 
 def test_a_measured_rate_above_1_over_k_refutes_what_is_said_of_a_method():
     # Muralidhar-Sarathy with alpha = .99 keeps everyone near their own place, whoever says it dealt them out.
     records = table()
     part = shoal.Whole().partition(records)
-    found = verdict(protected(records, part, shoal.MuralidharSarathy(alpha=0.99)), records, part, 20)
-    assert not found.holds
-    assert found.achieved < 20
-    assert "which refutes the claim" in found.sentence
+    answer = verdict(protected(records, part, shoal.MuralidharSarathy(alpha=0.99)), records, part, 20)
+    assert not answer.holds
+    assert answer.achieved < 20
+    assert "which refutes the claim" in answer.sentence
 
 
 def test_a_column_released_as_it_was_is_found():
     records = table(d=3)
     part = groups(records, 10)
     released = protected(records, part, shoal.IPSO(given=("x1", "x2")), ["x0"])
-    found = verdict(released, records, part, 10)
-    assert not found.holds
-    assert found.achieved == 1
-    assert "Not proved: 'x1', 'x2' were not dealt out anew in groups" in found.sentence
+    answer = verdict(released, records, part, 10)
+    assert not answer.holds
+    assert answer.achieved == 1
+    assert "Not proved: 'x1', 'x2' were not dealt out anew in groups" in answer.sentence
     assert verdict(released, records, part, 10, known=("x0",)).details["columns known to the intruder"] == ["x0"]
 
 
 def test_a_column_released_as_it_was_does_not_hold_though_no_attack_succeeds():
     # Half of everybody is 0, half is 1: whoever links by that finds one in twenty.
     records = Records.from_array(np.tile([0.0, 1.0], 20))
-    found = verdict(records, records, Partition(labels=np.arange(40, dtype=np.int32) // 20), 10)
-    assert found.details["measured"]["interval"][0] < 0.1
-    assert not found.holds
-    assert found.achieved == 1
+    answer = verdict(records, records, Partition(labels=np.arange(40, dtype=np.int32) // 20), 10)
+    assert answer.details["measured"]["interval"][0] < 0.1
+    assert not answer.holds
+    assert answer.achieved == 1
 
 
 def test_a_column_that_is_constant_in_every_group_may_stay():
@@ -91,33 +91,33 @@ def test_a_column_that_is_constant_in_every_group_may_stay():
 def test_small_groups_fail():
     records = table(60)
     part = groups(records, 3)
-    found = verdict(protected(records, part, shoal.Permutation()), records, part, 5)
-    assert not found.holds
-    assert found.required == 5
-    assert "fewer than 5" in found.sentence
+    answer = verdict(protected(records, part, shoal.Permutation()), records, part, 5)
+    assert not answer.holds
+    assert answer.required == 5
+    assert "fewer than 5" in answer.sentence
 
 
 def test_suppressed_records_do_not_count():
     records = table(40)
     part = groups(records, 10)
     released = protected(records, part, shoal.Permutation()).take(np.flatnonzero(np.arange(40) != 0))
-    found = verdict(released, records, part, 10)
-    assert found.details["proved"]["smallest group"] == 9
-    assert not found.holds
+    answer = verdict(released, records, part, 10)
+    assert answer.details["proved"]["smallest group"] == 9
+    assert not answer.holds
 
 
 @pytest.mark.parametrize("k", [2, 3, 8])
 def test_permutations_are_hardly_ever_refuted(k):
     # The interval misses 1/k from above with probability 1/2 % for each attacker: over 30 tables at most one does.
-    found, rates = 0, []
+    refuted, rates = 0, []
     for seed in range(30):
         records = table(120, seed=seed)
         part = groups(records, k)
         released = protected(records, part, shoal.Permutation(), seed=seed + 1000)  # not the stream of the data
         answer = verdict(released, records, part, k)
-        found += not answer.holds
+        refuted += not answer.holds
         rates.append(answer.details["measured"]["rate"])
-    assert found <= 1
+    assert refuted <= 1
     assert np.mean(rates) == pytest.approx(1 / k, rel=0.1)
 
 
@@ -125,9 +125,9 @@ def test_what_is_not_at_hand_is_not_proved():
     records = table(20)
     part = groups(records, 5)
     model = shoal.ProbabilisticKAnonymity(k=5)
-    for found in (model.check(records), model.check(records, original=records), model.check(records, partition=part)):
-        assert not found.holds
-        assert found.achieved is None
+    for answer in (model.check(records), model.check(records, original=records), model.check(records, partition=part)):
+        assert not answer.holds
+        assert answer.achieved is None
     assert not model.check(records.take(np.arange(10)), original=records, partition=Partition.of(np.zeros(7))).holds
     assert (
         "has another number of records"
@@ -143,9 +143,9 @@ def test_frames():
     part = shoal.Whole().partition(records)
     new = frame.with_columns(age=pl.Series(np.random.default_rng(4).permutation(frame["age"].to_numpy())))
     model = shoal.ProbabilisticKAnonymity(k=50)
-    found = model.check(new, confidential="pay", original=frame, partition=part, dealt=["age"])
-    assert found.holds
-    assert found.sentence.endswith("%).") or "Whoever also knows 'pay' of a person is not covered." in found.sentence
+    answer = model.check(new, confidential="pay", original=frame, partition=part, dealt=["age"])
+    assert answer.holds
+    assert answer.sentence.endswith("%).") or "Whoever also knows 'pay' of a person is not covered." in answer.sentence
     assert not model.check(
         new, confidential="pay", original=frame, partition=part
     ).holds  # nobody vouches for the method
@@ -259,7 +259,7 @@ def test_one_column_that_gives_people_away_is_found_among_others_that_lead_astra
     rng = np.random.default_rng(5)
     x = rng.normal(size=(400, 6))
     y = np.column_stack([x[:, 0] + rng.normal(size=400) / 1000, *(rng.permutation(column) for column in x.T[1:])])
-    found = verdict(Records.from_array(y), Records.from_array(x), Partition.of(np.zeros(400, dtype=int)), 400)
-    assert not found.holds
-    assert "the distance of 'x0', euclidean" in found.details["measured"]["attacker"]
-    assert found.details["measured"]["rate"] > 0.5
+    answer = verdict(Records.from_array(y), Records.from_array(x), Partition.of(np.zeros(400, dtype=int)), 400)
+    assert not answer.holds
+    assert "the distance of 'x0', euclidean" in answer.details["measured"]["attacker"]
+    assert answer.details["measured"]["rate"] > 0.5

@@ -24,11 +24,11 @@ def adult():
 
 @pytest.fixture(scope="module")
 def paths():
-    found = {}
+    hierarchies = {}
     for name in COLUMNS:
         with reference(f"adult/adult_hierarchy_{name}.csv").open(newline="") as file:
-            found[name] = list(csv.reader(file, delimiter=";"))
-    return found
+            hierarchies[name] = list(csv.reader(file, delimiter=";"))
+    return hierarchies
 
 
 def generalised(adult, paths, quasi, confidential=None, **parameters):
@@ -50,10 +50,10 @@ def loss(released, paths, quasi, n):
 
 
 def classes(released, quasi, confidential):
-    found = defaultdict(list)
+    values = defaultdict(list)
     for row in released.iter_rows(named=True):
-        found[tuple(row[name] for name in quasi)].append(row[confidential])
-    return list(found.values())
+        values[tuple(row[name] for name in quasi)].append(row[confidential])
+    return list(values.values())
 
 
 @pytest.mark.slow
@@ -179,12 +179,12 @@ def test_a_model_fitted_to_the_release_predicts_untouched_records(adult, paths, 
         np.hstack([shares(table[name], paths[name], name == "age") for name in COLUMNS]) for table in (released, adult)
     )
     reached = defaultdict(list)
-    for fitted, held_out in StratifiedKFold(3, shuffle=True, random_state=0).split(x, rich):
+    for fitted, test_records in StratifiedKFold(3, shuffle=True, random_state=0).split(x, rich):
         for name, model in {
             "logistic": LogisticRegression(max_iter=1000, C=3),
             "boosted": HistGradientBoostingClassifier(random_state=0),
         }.items():
-            chance = model.fit(x[fitted], rich[fitted]).predict_proba(untouched[held_out])[:, 1]
-            reached[name].append(roc_auc_score(rich[held_out], chance))
+            chance = model.fit(x[fitted], rich[fitted]).predict_proba(untouched[test_records])[:, 1]
+            reached[name].append(roc_auc_score(rich[test_records], chance))
     assert np.mean(reached["logistic"]) >= logistic
     assert np.mean(reached["boosted"]) >= boosted

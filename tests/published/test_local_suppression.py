@@ -60,9 +60,9 @@ OPTIMUM = {2: 92, 3: 143}
 @pytest.mark.parametrize("k", [2, 3, 5])
 def test_at_most_the_published_number_of_cells(keys, published, k):
     change = shoal.Suppress(k=k).apply(data := records_of(keys), data.quasi_identifiers, np.random.default_rng(0))
-    assert change.facts["cells suppressed"] <= 0.6 * published[k, 1]["total"]
+    assert change.details["cells suppressed"] <= 0.6 * published[k, 1]["total"]
     if k in OPTIMUM:
-        assert OPTIMUM[k] <= change.facts["cells suppressed"] <= 1.05 * OPTIMUM[k]
+        assert OPTIMUM[k] <= change.details["cells suppressed"] <= 1.05 * OPTIMUM[k]
     assert brute_force(change.records, "wildcard") == k
     assert shoal.KAnonymity(k=k, missing="wildcard").check(change.records).achieved == k
     assert not shoal.KAnonymity(k=k + 1, missing="wildcard").check(change.records).holds
@@ -76,7 +76,9 @@ def test_importance(keys, published, k):
     change = shoal.Suppress(k=k, importance=weight).apply(
         data := records_of(keys), data.quasi_identifiers, np.random.default_rng(0)
     )
-    assert change.facts["weighted cells"] < sum(weight[name] * cells for name, cells in theirs["suppressions"].items())
+    assert change.details["weighted cells"] < sum(
+        weight[name] * cells for name, cells in theirs["suppressions"].items()
+    )
     assert brute_force(change.records, "wildcard") == k
 
 
@@ -86,7 +88,7 @@ def test_when_records_with_missing_cells_count_for_no_other(keys, published, k):
     change = shoal.Suppress(k=k, missing="nothing").apply(
         data := records_of(keys), data.quasi_identifiers, np.random.default_rng(0)
     )
-    assert change.facts["cells suppressed"] < published[k, 0]["total"]
+    assert change.details["cells suppressed"] < published[k, 0]["total"]
     assert brute_force(change.records, "nothing") == k
 
 
@@ -96,8 +98,8 @@ def test_the_optimum_is_proved(keys):
         change = shoal.Suppress(k=k, search="optimal").apply(
             data := records_of(keys), data.quasi_identifiers, np.random.default_rng(0)
         )
-        note = next(iter(change.facts["searches"].values()))
-        assert note["optimal"] and note["cost"] == cells == change.facts["cells suppressed"]
+        note = next(iter(change.details["searches"].values()))
+        assert note["optimal"] and note["cost"] == cells == change.details["cells suppressed"]
         assert note["lower bound"] == pytest.approx(cells)
         assert brute_force(change.records, "wildcard") >= k
 
@@ -120,7 +122,7 @@ def test_one_cell_where_three_were_published(keys, their_cells):
     change = shoal.Suppress(k=3).apply(
         data := records_of(keys.iloc[rows]), data.quasi_identifiers, np.random.default_rng(0)
     )
-    assert change.facts["cells suppressed"] == change.facts["by column"]["relat"] == 1
+    assert change.details["cells suppressed"] == change.details["by column"]["relat"] == 1
     assert brute_force(change.records, "wildcard") == 3
 
 

@@ -78,6 +78,6 @@ def test_best_bic_from_our_own_start():
     method = GaussianMixture(k=1, groups="1..10", kmeans_starts=0)
     part = method.partition(thyroid_continuous(), standardise="none")
     assert theirs == pytest.approx(-15324.4434, abs=1e-4)
-    assert part.facts["start"] == "hierarchical"
-    assert part.facts["BIC"] > theirs
-    assert part.facts["BIC by model and groups"]["VVV"]["1"] == pytest.approx(-26253.1269131623, rel=1e-9)
+    assert part.details["start"] == "hierarchical"
+    assert part.details["BIC"] > theirs
+    assert part.details["BIC by model and groups"]["VVV"]["1"] == pytest.approx(-26253.1269131623, rel=1e-9)

@@ -72,7 +72,7 @@ def test_tables_1_and_2_in_order_and_falling_with_t(confidential):
             shoal.KAnonymityFirst(k=k, t=t, partner="farthest").partition(records),
             shoal.TClosenessFirst(k=k, t=t).partition(records),
         ):
-            assert part.k >= k and part.facts["t"] <= t
+            assert part.k >= k and part.details["t"] <= t
             counts.append(part.n_groups)
     for (k, t), (first, second, third) in groups.items():
         assert first <= second
@@ -116,7 +116,7 @@ def test_two_confidential_columns_leave_room_too(name, confidential):
     first = shoal.TClosenessFirst(k=2, t=0.05).partition(records)
     part = shoal.TClosenessRefined(k=2, t=0.05, moves=1_000_000).partition(records, seed=1)
     assert part.information_loss(x) < 0.92 * first.information_loss(x)
-    assert part.facts["t"] <= 0.05 and part.k >= 2
+    assert part.details["t"] <= 0.05 and part.k >= 2
 
 
 @pytest.mark.parametrize("confidential", [["Num1"], ["Num3"], ["Num1", "Num3"]])
@@ -197,6 +197,6 @@ def test_proposition_2_is_no_guarantee_under_ties():
     assert count == 2
     assert round(required.distances(labels).max(), 4) == 0.2560
     repaired = shoal.TClosenessFirst(k=2, t=0.25).partition(records)
-    assert repaired.facts["records exchanged"] > 0
+    assert repaired.details["records exchanged"] > 0
     assert required.distances(repaired.labels).max() <= 0.25
     assert set(repaired.sizes) == {2}

@@ -120,7 +120,7 @@ def test_distances_of_table_4_for_the_noisy_data_that_are_printed() -> None:
         name: np.sqrt(((noisy - centres(data, rules, m=1.3)) ** 2).sum(axis=1))
         for name, (data, rules, _) in READINGS.items()
     }
-    gap = {name: float(np.abs(found - TABLE_4_PLAIN).max()) for name, found in away.items()}
+    gap = {name: float(np.abs(distances - TABLE_4_PLAIN).max()) for name, distances in away.items()}
     assert gap["13, constrained"] < 0.07
     assert min(gap["16, plain"], gap["13, plain"]) > 0.25
     # The constrained row is the distance between the two printed sets of centres
@@ -142,9 +142,9 @@ def test_constrained_centres_of_noisy_data_are_nearer_to_the_original_ones(sd: f
     plain, constrained = [], []
     for seed in range(20):
         noisy = DATA + np.random.default_rng(seed).normal(0, sd, DATA.shape)
-        found = centres(noisy, (RULE,), original)
-        assert residual(found).max() <= 1e-10
-        constrained.append(np.sqrt(((found - original) ** 2).sum(axis=1)))
+        constrained_centres = centres(noisy, (RULE,), original)
+        assert residual(constrained_centres).max() <= 1e-10
+        constrained.append(np.sqrt(((constrained_centres - original) ** 2).sum(axis=1)))
         plain.append(np.sqrt(((centres(noisy, (), original) - original) ** 2).sum(axis=1)))
     assert np.mean(constrained) < np.mean(plain)
     assert (np.mean(np.array(constrained) < np.array(plain), axis=0) >= 0.7).all()

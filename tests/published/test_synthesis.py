@@ -44,17 +44,17 @@ def test_hybrid_is_the_hardest_to_tell_apart():
             records, records.quasi_identifiers, whole, rng
         ),
     }
-    found = {
+    distinguished = {
         name: judged(shoal.Propensity(order=3), records, change.records).details["2N U_p"]
         for name, change in made.items()
     }
-    assert sorted(found, key=found.get) == ["Hybrid", "HybridMicro", "Micro", "Noise", "Synthetic"]
-    assert found["Hybrid"] < 40
-    exact = made["Hybrid"].facts["largest relative error inside a group"]
+    assert sorted(distinguished, key=distinguished.get) == ["Hybrid", "HybridMicro", "Micro", "Noise", "Synthetic"]
+    assert distinguished["Hybrid"] < 40
+    exact = made["Hybrid"].details["largest relative error inside a group"]
     assert max(exact.values()) < 1e-9
-    assert judged(shoal.Regressions(), records, made["Hybrid"].records).value < 1e-9
+    assert judged(shoal.Regressions(average="mean"), records, made["Hybrid"].records).value < 1e-9
     third = {
-        name: judged(shoal.Moments(order=3, about="zero"), records, change.records).value
+        name: judged(shoal.Moments(order=3, about="zero", average="mean"), records, change.records).value
         for name, change in made.items()
     }
     assert min(third, key=third.get) == "Hybrid"
@@ -87,7 +87,7 @@ def test_local_synthesis_as_it_is_by_default_is_the_hardest_to_tell_apart_by_any
     plain = (np.array(-np.inf), np.array(np.inf))
     written = [Decimals.of(column) for column in records.raw().T]
     for name, (model, repeats) in models.items():
-        found = {}
+        distinguished = {}
         for way, draw in ways.items():
             new = [draw(np.random.default_rng(seed)).records for seed in range(1 if way == "Micro" else repeats)]
             if name == "tree":
@@ -98,10 +98,10 @@ def test_local_synthesis_as_it_is_by_default_is_the_hardest_to_tell_apart_by_any
                     )
                     for r in new
                 ]
-            found[way] = np.mean([judged(model, records, released).details["2N U_p"] for released in new])
-        assert min(found, key=found.get) == "Hybrid", (name, found)
+            distinguished[way] = np.mean([judged(model, records, released).details["2N U_p"] for released in new])
+        assert min(distinguished, key=distinguished.get) == "Hybrid", (name, distinguished)
     change = ways["Hybrid"](np.random.default_rng(0))
-    assert max(change.facts["continuous"]["largest relative error inside a group"].values()) < 1e-9
+    assert max(change.details["continuous"]["largest relative error inside a group"].values()) < 1e-9
 
 
 @pytest.mark.slow
@@ -132,13 +132,15 @@ def test_mean_variation_of_eia():
     x, y = ("INDREVENUE", "INDSALES"), ("TOTREVENUE", "TOTSALES")
     records = Records.from_array(frame[[*x, *y]].to_numpy().astype(float), names=[*x, *y])
     part = shoal.MuApprox(k=80).partition(records, columns=x)
-    change = shoal.IPSO(given=y, small="merge").apply(records, x, part, np.random.default_rng(0))
-    assert max(change.facts["largest relative error inside a group"].values()) < 1e-9
-    found = judged(shoal.MeanVariation(), records, change.records).details["mean over samples"]
     printed = {"mean of INDREVENUE": .0147, "mean of INDSALES": .0113, "variance of INDREVENUE": .0705,
                "variance of INDSALES": .0435}  # fmt: skip
+    drawn = []
+    for seed in range(6):  # each figure varies by 7 % from draw to draw, as the printed one did
+        change = shoal.IPSO(given=y, small="merge").apply(records, x, part, np.random.default_rng(seed))
+        assert max(change.details["largest relative error inside a group"].values()) < 1e-9
+        drawn.append(judged(shoal.MeanVariation(), records, change.records).details["mean over samples"])
     for label, value in printed.items():
-        assert found[label] == pytest.approx(value, rel=0.35), label
+        assert np.mean([variation[label] for variation in drawn]) == pytest.approx(value, rel=0.15), label
 
 
 def test_plain_microaggregation_of_the_census_is_linked_as_printed():
@@ -159,10 +161,10 @@ def test_six_groups_of_the_thyroid_data_from_the_hierarchical_start():
     """S0, Section 6: six groups, BIC choosing G among 2 to 10; printed sizes 708, 440, 325, 232, 179, 63."""
     records = continuous_thyroid()
     mixture = shoal.GaussianMixture(k=60, models=("VVV",), kmeans_starts=0).partition(records, seed=1)
-    assert mixture.facts["BIC"] == pytest.approx(-15674.4, abs=0.05)
+    assert mixture.details["BIC"] == pytest.approx(-15674.4, abs=0.05)
     assert sorted(mixture.sizes.tolist(), reverse=True) == [772, 378, 336, 228, 171, 62]
     more = shoal.GaussianMixture(k=60, models=("VVV",)).partition(records, seed=2)
-    assert more.facts["BIC"] >= mixture.facts["BIC"]
+    assert more.details["BIC"] >= mixture.details["BIC"]
 
 
 def test_hybrid_with_the_hierarchical_groups_is_as_hard_to_tell_apart_as_printed():
@@ -170,7 +172,7 @@ def test_hybrid_with_the_hierarchical_groups_is_as_hard_to_tell_apart_as_printed
     records = continuous_thyroid()
     mixture = shoal.GaussianMixture(k=60, groups=6, models=("VVV",), kmeans_starts=0).partition(records, seed=1)
     names = records.quasi_identifiers
-    found = [
+    distinguished = [
         judged(
             shoal.Propensity(order=3, scale="rank"),
             records,
@@ -178,4 +180,4 @@ def test_hybrid_with_the_hierarchical_groups_is_as_hard_to_tell_apart_as_printed
         ).details["2N U_p"]
         for seed in range(10)
     ]
-    assert np.mean(found) == pytest.approx(23.07, abs=2.5)
+    assert np.mean(distinguished) == pytest.approx(23.07, abs=2.5)

@@ -71,7 +71,7 @@ def test_after_latent_classes_each_group_draws_from_its_own_table():
         expected = part.sizes[g] * part.model.tables[1][:, g]
         assert np.abs(np.bincount(new[part.labels == g], minlength=3) - expected).max() < 1 + 1e-6
     assert (change.records["x"].values == data["x"].values).all()
-    json.dumps(dict(change.facts), allow_nan=False)
+    json.dumps(change.details, allow_nan=False)
 
 
 def test_after_local_synthesis_moments_are_exact_and_answers_follow_the_new_values():
@@ -93,12 +93,14 @@ def test_rare_categories_are_reported_or_never_drawn():
     data = records(frame)
     part = Partition(labels=np.arange(120) // 30)
     reported = ClassConditional().apply(data, ["a", "b"], part, np.random.default_rng(0))
-    assert reported.facts["categories held by too few records"] == {"b": 2}  # "rare" 2 records, "w" some 12: both < 30
+    assert reported.details["categories held by too few records"] == {
+        "b": 2
+    }  # "rare" 2 records, "w" some 12: both < 30
     enough = ClassConditional(rare_below=2).apply(data, ["a", "b"], part, np.random.default_rng(0))
-    assert enough.facts["categories held by too few records"].get("b", 0) == 0  # two records are not fewer than 2
+    assert enough.details["categories held by too few records"].get("b", 0) == 0  # two records are not fewer than 2
     strict = ClassConditional(rare="suppress", rare_below=5).apply(data, ["a", "b"], part, np.random.default_rng(0))
-    assert strict.facts["categories held by too few records"] == {"b": 1}
-    assert strict.facts["these categories were"] == "never drawn"
+    assert strict.details["categories held by too few records"] == {"b": 1}
+    assert strict.details["these categories were"] == "never drawn"
     code = data["b"].categories.index("rare")
     assert (strict.records["b"].values != code).all()
     with pytest.raises(DataError, match="column 'a' has only categories held by fewer records than rare_below"):

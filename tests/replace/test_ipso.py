@@ -21,7 +21,7 @@ def synthesise(x, y, labels, seed=0, **parameters):
     change = shoal.IPSO(given=given, **parameters).apply(
         records, new, Partition.of(labels), np.random.default_rng(seed)
     )
-    return change.records.raw(new), change.facts
+    return change.records.raw(new), change.details
 
 
 def table(x, y):
@@ -192,9 +192,9 @@ def test_tiny_and_huge_units_change_nothing(power):
     rng = np.random.default_rng(10)
     x, y = rng.normal(size=(40, 2)), rng.normal(size=(40, 1))
     plain, facts = synthesise(x, y, np.arange(40) % 4, support=("range",))
-    scaled, told = synthesise(np.ldexp(x, power), np.ldexp(y, power), np.arange(40) % 4, support=("range",))
+    scaled, scaled_facts = synthesise(np.ldexp(x, power), np.ldexp(y, power), np.arange(40) % 4, support=("range",))
     np.testing.assert_array_equal(np.ldexp(scaled, -power), plain)
-    assert told == facts
+    assert scaled_facts == facts
 
 
 def test_groups_too_small_are_refused_merged_or_allowed():
@@ -249,15 +249,15 @@ def test_records_that_the_kept_columns_single_out_are_reported():
     rng = np.random.default_rng(11)
     x, labels = rng.normal(size=(60, 2)), np.arange(60) // 20
     alone = np.arange(60) % 20 == 0
-    told = "records that the kept columns single out, released all but as they are"
+    label = "records that the kept columns single out, released all but as they are"
     new, facts = synthesise(x, alone[:, None] * 5.0, labels)
     np.testing.assert_allclose(new[alone], x[alone], atol=1e-12)
-    assert facts["records unchanged"] == facts[told] == 3
+    assert facts["records unchanged"] == facts[label] == 3
     new, facts = synthesise(x, alone[:, None] * 5.0 + 0.01 * rng.normal(size=(60, 1)), labels)  # nearly alone
     assert np.abs(new - x)[alone].max() < 0.1 < 1 < np.abs(new - x)[~alone].max()
-    assert (facts["records unchanged"], facts[told]) == (0, 3)
+    assert (facts["records unchanged"], facts[label]) == (0, 3)
     _, facts = synthesise(x, rng.normal(size=(60, 1)), labels)
-    assert told not in facts
+    assert label not in facts
 
 
 def test_the_default_keeps_the_columns_that_are_not_replaced():

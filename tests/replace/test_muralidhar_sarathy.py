@@ -17,7 +17,7 @@ def hybrid(x, y, alpha, labels=None, seed=0, **parameters):
     part = shoal.Whole().partition(records) if labels is None else Partition.of(labels)
     method = shoal.MuralidharSarathy(alpha=alpha, given=kept, **parameters)
     change = method.apply(records, names, part, np.random.default_rng(seed))
-    return change.records.raw(names), change.facts
+    return change.records.raw(names), change.details
 
 
 def data(seed, n=60, wide=2, kept=2):

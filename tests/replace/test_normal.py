@@ -12,7 +12,7 @@ def synthesise(x, labels, seed=0, **parameters):
     change = shoal.Normal(**parameters).apply(
         data := Records.from_array(x), data.quasi_identifiers, Partition.of(labels), np.random.default_rng(seed)
     )
-    return change.records.raw(), change.facts
+    return change.records.raw(), change.details
 
 
 @given(st.integers(0, 2**32), st.integers(1, 5), st.sampled_from([1.0, 1e-6, 1e9]), st.sampled_from([0.0, 1e8]))

@@ -27,7 +27,7 @@ def test_by_hand():
     change = permuted(FRAME.head(3), [0, 1, 1], seed=0)
     ages = change.records["age"].values.tolist()
     assert ages in ([20, 30, 40], [20, 40, 30])
-    assert change.facts["records unchanged"] == (3 if ages == [20, 30, 40] else 1)
+    assert change.details["records unchanged"] == (3 if ages == [20, 30, 40] else 1)
     assert change.records["pay"].values.tolist() == [1, 2, 3]
 
 

@@ -50,8 +50,8 @@ def test_relations_of_a_mixed_table_come_back():
     }
     for key, value in before.items():
         assert after[key] == pytest.approx(value, abs=tolerance[key]), key
-    assert change.facts["records unchanged"] == 0
-    assert change.facts["largest relative error overall"]["covariances"] < 0.2
+    assert change.details["records unchanged"] == 0
+    assert change.details["largest relative error overall"]["covariances"] < 0.2
 
 
 def test_parameters_are_drawn():
@@ -123,15 +123,15 @@ def test_a_column_that_the_kept_ones_determine_is_reported():
     records = Records.from_array(np.column_stack([a, b, 2 * a + 1]), names=["a", "b", "twice"])
     change = synthesise(records, columns=["b", "twice"], given=("a",), support=())
     np.testing.assert_allclose(change.records["twice"].values, 2 * a + 1, rtol=1e-12)
-    assert change.facts["groups in which a column was released as it is"] == {"twice": 1}
-    assert change.facts["records unchanged"] == 0
+    assert change.details["groups in which a column was released as it is"] == {"twice": 1}
+    assert change.details["records unchanged"] == 0
 
 
 def test_groups_too_small():
     x = np.random.default_rng(2).normal(size=(20, 3))
     with pytest.raises(shoal.errors.ParameterError, match="sequential-regression needs groups of 5 records"):
         synthesise(Records.from_array(x), np.arange(20) // 4)
-    assert synthesise(Records.from_array(x), np.arange(20) // 4, small="merge").facts["groups"] < 5
+    assert synthesise(Records.from_array(x), np.arange(20) // 4, small="merge").details["groups"] < 5
     assert np.isfinite(synthesise(Records.from_array(x), np.arange(20), small="allow").records.raw()).all()
 
 

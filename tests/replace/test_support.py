@@ -25,7 +25,7 @@ def synthesise(x, method, groups=4):
     change = method.apply(
         data := Records.from_array(x), data.quasi_identifiers, Partition.of(labels), np.random.default_rng(1)
     )
-    return change.records.raw(), change.facts, labels
+    return change.records.raw(), change.details, labels
 
 
 @settings(max_examples=25)
@@ -81,7 +81,7 @@ def test_as_many_zeros_as_before_whatever_the_draw(seed, value, rules, exact, ma
     np.testing.assert_array_equal(
         np.bincount(labels[new[:, 0] == 0], minlength=4), np.bincount(labels[x[:, 0] == 0], minlength=4)
     )
-    assert change.facts["values as released"]["largest change of a column's share of exact zeros"] == 0
+    assert change.details["values as released"]["largest change of a column's share of exact zeros"] == 0
     if "group-range" in rules:
         for g in range(4):
             assert x[labels == g].min() <= new[labels == g].min() and new[labels == g].max() <= x[labels == g].max()
@@ -92,7 +92,7 @@ def test_zeros_lost_are_told():
     change = shoal.Normal().apply(
         data := Records.from_array(x), data.quasi_identifiers, Partition.of(np.zeros(100)), np.random.default_rng(0)
     )
-    assert change.facts["values as released"]["largest change of a column's share of exact zeros"] == 0.76
+    assert change.details["values as released"]["largest change of a column's share of exact zeros"] == 0.76
 
 
 def test_what_the_support_costs_is_told():
@@ -114,7 +114,7 @@ def test_ipso_in_the_support_keeps_the_covariance_with_the_kept_column():
         records, ["a"], Partition.of(np.zeros(120)), np.random.default_rng(0)
     )
     assert change.records["a"].values.min() >= 0
-    assert change.facts["largest relative error overall"]["covariances with the kept columns"] < 1e-6
+    assert change.details["largest relative error overall"]["covariances with the kept columns"] < 1e-6
 
 
 def test_marginals_bring_the_shape_back():
@@ -149,7 +149,7 @@ def test_logarithms():
 def test_reflection_by_hand():
     support = Support.of(np.array([[0.0], [10.0]]), ("range",))
     values = np.array([[[-1.0], [12.0], [5.0], [-30.0]]])
-    assert support.project(values, support.room(values), last=True)[0, :, 0].tolist() == [1, 8, 5, 0]
+    assert support.project(values, support.limits(values), last=True)[0, :, 0].tolist() == [1, 8, 5, 0]
 
 
 def test_decimals_by_hand():
@@ -214,9 +214,9 @@ def test_the_coarse_range_gives_no_extreme_away() -> None:
     """Ends move out by a fifth of the way from the fifth value: 96 to 100 gives 100.8; 0 to 4 stays at 0."""
     x = np.arange(101.0)[:, None]
     support = Support.of(x, ("coarse-range",))
-    room = support.room(x[None])
-    assert (room.low.tolist(), room.high.tolist()) == ([0.0], [100.8])
-    assert Support.of(-x, ("coarse-range",)).room(x[None]).high.tolist() == [0.0]
-    assert Support.of(x - 50, ("coarse-range",)).room(x[None]).low.tolist() == [-50.8]
+    limits = support.limits(x[None])
+    assert (limits.low.tolist(), limits.high.tolist()) == ([0.0], [100.8])
+    assert Support.of(-x, ("coarse-range",)).limits(x[None]).high.tolist() == [0.0]
+    assert Support.of(x - 50, ("coarse-range",)).limits(x[None]).low.tolist() == [-50.8]
     drawn = np.array([-7.0, 3.0, 102.0, 500.0])[None, :, None]
-    assert support.project(drawn, room, last=True)[0, :, 0] == pytest.approx([7.0, 3.0, 99.6, 0.0])
+    assert support.project(drawn, limits, last=True)[0, :, 0] == pytest.approx([7.0, 3.0, 99.6, 0.0])

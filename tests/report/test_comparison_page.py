@@ -1,9 +1,12 @@
 """Releases side by side: a gap is never shown as if it were a good figure."""
 
-from shoal.report.comparison_page import comparison, comparison_page
+import pytest
 
-FIGURE = {"measure": "suda2", "title": "SUDA risk", "better": "lower"}
-RIGHT = {"measure": "r", "title": "Correct", "better": "higher"}
+from shoal.report.comparison_page import comparison, comparison_map, comparison_page
+
+SHARE = {"kind": "risk", "unit": "", "limits": [0.0, 1.0]}
+FIGURE = {"measure": "suda2", "title": "SUDA risk", "better": "lower", **SHARE}
+RIGHT = {"measure": "r", "title": "Correct", "better": "higher", **SHARE}
 PLAIN = {
     "requirements": [{"requirement": "3-anonymity", "achieved": 3}],
     "measures": [FIGURE | {"value": 0.25}, RIGHT | {"value": 0.5}],
@@ -49,3 +52,59 @@ def test_a_gap_says_what_it_is_and_never_reads_as_no_risk():
     assert page.count("<small>not required</small>") == 2
     assert page.count("<small>no figure</small>") == 1
     assert "<small>none</small>" not in page
+
+
+def test_figures_stand_in_groups_with_the_levels_that_were_reached() -> None:
+    level = {"model": "k-anonymity", "title": "k-anonymity", "value": 3.0, "better": "higher"}
+    loss = {**FIGURE, "kind": "utility", "title": "Loss", "value": 2.0}
+    plain = {**PLAIN, "measures": [loss, *PLAIN["measures"]], "reached": [level], "records": 9}
+    rows = comparison({"a": plain, "b": {**OTHER, "reached": [{**level, "value": 2.0}]}, "earlier": OTHER})
+
+    assert [(row["group"], row["title"]) for row in rows] == [
+        ("requirement", "3-anonymity"),
+        ("requirement", "0.1-closeness"),
+        ("reached", "k-anonymity"),
+        ("risk", "SUDA risk"),
+        ("risk", "Correct"),
+        ("utility", "Loss"),
+        ("release", "Records"),
+    ]
+    assert (rows[2]["cells"], rows[2]["best"], rows[2]["lacking"]) == ([3.0, 2.0, None], [0], "not known")
+
+
+@pytest.mark.parametrize(
+    ("achieved", "holds", "best"),
+    [((5, 3), (True, True), [0]), ((0.1, 0.3), (True, False), [0]), ((0.2, 0.2), (True, True), [])],
+    ids=["more than asked for", "less than allowed", "met to the dot"],
+)
+def test_the_side_of_the_limit_says_which_way_is_better(
+    achieved: tuple[float, float], holds: tuple[bool, bool], best: list[int]
+) -> None:
+    required = {5: 3, 0.1: 0.2, 0.2: 0.2}[achieved[0]]
+    evidence = {
+        name: {
+            "requirements": [{"requirement": "r", "required": required, "achieved": value, "holds": kept}],
+            "measures": [],
+        }
+        for name, value, kept in zip("ab", achieved, holds)
+    }
+    assert comparison(evidence)[0]["best"] == best
+
+
+def test_a_map_needs_figures_that_all_releases_have() -> None:
+    sse = {"measure": "sse", "kind": "utility", "title": "SSE", "better": "lower", "unit": "", "limits": [0.0, None]}
+    risk = {**FIGURE, "value": 0.25, "original": 1.0}
+    first = {"requirements": [], "measures": [risk, {**sse, "value": 3.0}]}
+    second = {"requirements": [], "measures": [{**risk, "value": 0.5}, {**sse, "value": 1.0}]}
+    drawn = comparison_map([first, second])
+    assert drawn is not None
+    assert [(m.label, m.risk, m.loss) for m in drawn["marks"]] == [
+        ("1", 0.25, 3.0),
+        ("2", 0.5, 1.0),
+        ("unprotected", 1.0, 0.0),
+    ]
+    assert comparison_map([first, {"requirements": [], "measures": [risk]}]) is None
+    assert (
+        comparison_map([first, {**second, "measures": [{**risk, "value": {"at most": 0.5}}, {**sse, "value": 1.0}]}])
+        is None
+    )

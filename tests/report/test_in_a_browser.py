@@ -12,8 +12,10 @@ import pytest
 
 import shoal
 from shoal.data.examples import PLAN
+from shoal.files.table import Table
 from shoal.frontier import explore
 from shoal.publish import publish_frontier
+from shoal.release import NotProved
 from shoal.report.comparison_page import comparison_page
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
@@ -56,36 +58,95 @@ def pages(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
         f"a release with a long name {i}": json.loads((out / "release" / "evidence.json").read_text()) for i in range(4)
     }
     (folder / "comparison.html").write_text(comparison_page(compared))
+    with pytest.raises(NotProved) as refusal:
+        shoal.protect(table, {**PLAN, "requirements": [{"privacy": "k-anonymity", "k": 9}]}, seed=1)
+    (folder / "refusal.html").write_text(refusal.value.page())
+    survey = shoal.protect(SURVEY, SURVEY_PLAN, seed=1).write(folder / "survey", labels=LABELLED)
     return {
         "report": out / "release" / "report.html",
+        "private": out / "private" / "report.html",
         "frontier": folder / "explored" / "frontier.html",
         "wide": wider / "release" / "report.html",
+        "survey": survey / "private" / "report.html",
         "comparison": folder / "comparison.html",
+        "refusal": folder / "refusal.html",
+        "dossier": shoal.dossier(out).write(folder / "dossier.html"),
     }
 
 
-@pytest.mark.parametrize("width", [360, 800, 1200])
+LABELS = {1: "employed", 2: "unemployed, or looking for a first job since the end of school", 3: "neither"}
+SURVEY = pl.DataFrame({"status": [1, 1, 2, 3] * 15, "sex": ["f", "m", "f", "f", "m"] * 12, "pay": range(60)})
+LABELLED = Table(frame=SURVEY, value_labels={"status": LABELS})
+KEY = {"role": "quasi-identifier", "level": "nominal"}
+SURVEY_PLAN = {
+    "columns": {"status": KEY, "sex": KEY, "pay": "confidential"},
+    "steps": [{"mask": "suppress", "k": 9}],
+    "requirements": [{"privacy": "k-anonymity", "k": 9, "missing": "wildcard"}],
+}
+PAGES = ("report", "private", "frontier", "wide", "survey", "comparison", "refusal", "dossier")
+
+
+@pytest.mark.parametrize("width", [360, 500, 1200])
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.parametrize("name", ["report", "frontier", "wide", "comparison"])
+@pytest.mark.parametrize("name", PAGES)
 def test_page(browser: Any, pages: dict[str, Path], name: str, scheme: str, width: int) -> None:
     context = browser.new_context(viewport={"width": width, "height": 900}, color_scheme=scheme)
     page = context.new_page()
-    told: list[str] = []
+    messages: list[str] = []
     asked: list[str] = []
-    page.on("console", lambda message: told.append(message.text))
-    page.on("pageerror", lambda error: told.append(str(error)))
+    page.on("console", lambda message: messages.append(message.text))
+    page.on("pageerror", lambda error: messages.append(str(error)))
     page.on("request", lambda request: asked.append(request.url))
     page.goto(pages[name].as_uri())
-    assert told == []
+    assert messages == []
     assert asked == [pages[name].as_uri()]
     assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth")
     assert page.evaluate("[...document.querySelectorAll('th, td')].every(c => c.scrollWidth <= c.clientWidth + 1)")
+    assert page.evaluate(NOTHING_CUT) == []
     paper = page.evaluate("getComputedStyle(document.body).backgroundColor")
     assert contrast([page.evaluate("getComputedStyle(document.body).color"), paper]) >= 4.5
     for colour in ("before", "after", "soft"):  # those of marks
         page.evaluate(f"document.body.style.color = 'var(--{colour})'")
         assert contrast([page.evaluate("getComputedStyle(document.body).color"), paper]) >= 3
     context.close()
+
+
+NOTHING_CUT = """[...document.querySelectorAll('svg')].flatMap(svg => {
+  const box = svg.getBoundingClientRect();
+  const spare = r => Math.min(r.left - box.left, box.right - r.right, r.top - box.top, box.bottom - r.bottom);
+  const texts = [...svg.querySelectorAll('text')].filter(text => spare(text.getBoundingClientRect()) < -1);
+  return texts.map(text => text.textContent);
+})"""
+"""The texts of pictures that reach beyond them."""
+
+AXE = Path(__file__).parents[1] / "studio" / "vendor" / "axe.js"
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("name", PAGES)
+def test_axe_finds_nothing(browser: Any, pages: dict[str, Path], name: str, scheme: str) -> None:
+    context = browser.new_context(viewport={"width": 1000, "height": 900}, color_scheme=scheme, bypass_csp=True)
+    page = context.new_page()
+    page.goto(pages[name].as_uri())
+    page.add_script_tag(path=AXE)
+    violations = page.evaluate("axe.run().then(outcome => outcome.violations)")
+    described = [f"{one['id']} ({one['impact']}): {one['nodes'][0]['html'][:200]}" for one in violations]
+    context.close()
+    assert described == []
+
+
+def test_on_paper_every_bar_differs_without_colour(browser: Any, pages: dict[str, Path], tmp_path: Path) -> None:
+    """Original and released differ in lightness: WCAG asks 3 to 1 of neighbouring parts of a picture."""
+    page = browser.new_page()
+    page.goto(pages["private"].as_uri())
+    page.emulate_media(media="print")
+    colours = []
+    for name in ("pale", "after"):
+        page.evaluate(f"document.body.style.color = 'var(--{name})'")
+        colours.append(page.evaluate("getComputedStyle(document.body).color"))
+    assert contrast(colours) >= 3
+    assert len(page.pdf(format="A4")) > 10_000
+    page.close()
 
 
 def contrast(colours: list[str]) -> float:

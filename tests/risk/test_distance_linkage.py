@@ -19,11 +19,11 @@ def share(original, released, **parameters):
 
 def test_by_hand():
     # 0, 1 and 10 are released as 0, 9 and 10: 0 finds itself, 9 finds 10 (wrong), 10 finds itself.
-    found = DistanceLinkage().measure([0.0, 1, 10], [0.0, 9, 10])
-    assert found.value == pytest.approx(2 / 3)
-    assert found.record_risk.tolist() == [1, 0, 1]
-    assert found.details["by chance"] == pytest.approx(1 / 3)
-    assert found.interval.low < 2 / 3 < found.interval.high
+    finding = DistanceLinkage().measure([0.0, 1, 10], [0.0, 9, 10])
+    assert finding.value == pytest.approx(2 / 3)
+    assert finding.record_risk.tolist() == [1, 0, 1]
+    assert finding.details["by chance"] == pytest.approx(1 / 3)
+    assert finding.interval.low < 2 / 3 < finding.interval.high
 
 
 def test_planted_releases():
@@ -41,9 +41,9 @@ def test_planted_releases():
 def test_order_and_omissions_do_not_matter(direction):
     records = Records.from_array(X)
     some = records.take(RNG.permutation(len(X))[:150])
-    found = DistanceLinkage(direction=direction).measure(records, some)
-    assert found.value == 1
-    assert found.details["candidates"] == (400 if direction == "released to original" else 150)
+    finding = DistanceLinkage(direction=direction).measure(records, some)
+    assert finding.value == 1
+    assert finding.details["candidates"] == (400 if direction == "released to original" else 150)
 
 
 def test_ties_share_the_probability():
@@ -93,9 +93,9 @@ def test_dropped_and_permuted_records_are_matched_by_row_number():
 
 
 def test_tables_of_other_length_without_row_numbers_give_no_figure():
-    found = DistanceLinkage().measure(X, X[:300])
-    assert found.value is None
-    assert "differ in length" in found.reason
+    finding = DistanceLinkage().measure(X, X[:300])
+    assert finding.value is None
+    assert "differ in length" in finding.reason
 
 
 def test_mixed_levels_missing_values_and_the_three_kinds_of_frame():

@@ -7,7 +7,6 @@ from scipy.integrate import quad
 from scipy.stats import nbinom
 
 from shoal.data.microdata import Microdata
-from shoal.risk.household import HouseholdRisk, household_risk
 from shoal.risk.individual import IndividualRisk, individual_risk
 
 ROLES = {"age": "quasi-identifier", "w": "weight", "home": "household"}
@@ -55,21 +54,3 @@ def test_risk_falls_with_the_weight():
     p = np.geomspace(1e-9, 1, 200)
     for f in (1, 2, 5, 29, 30, 400):
         assert (np.diff(individual_risk(np.full(200, f), p)) > 0).all()
-
-
-def test_household_by_hand():
-    np.testing.assert_allclose(
-        household_risk(np.array([0.5, 0.5, 0.1, 1.0]), np.array([0, 0, 1, 2])), [0.75, 0.75, 0.1, 1.0]
-    )
-    tiny = household_risk(np.array([1e-18, 1e-18]), np.array([0, 0]))
-    np.testing.assert_allclose(tiny, 2e-18)
-
-
-def test_household_measure():
-    table = Microdata.of(FRAME, ROLES).records
-    found = HouseholdRisk().measure(table, table)
-    assert found.record_risk[[0, 1, 3]].tolist() == [1, 1, 1]  # the sure member takes the others along
-    assert found.record_risk[2] == pytest.approx(0.2 * np.log(5) / 0.8)
-    assert found.details["households"] == 2
-    no_homes = table.without(["home"])
-    assert "household" in HouseholdRisk().measure(no_homes, no_homes).reason

@@ -23,10 +23,10 @@ def test_by_hand():
     # Both releases are 2-anonymous and 2-diverse. Person 0: {flu, cold} and {flu, ulcer} leave flu; person 1:
     # {flu, cold} and {cold, flu} leave both; person 2: {flu, ulcer}, {cold, flu} leave flu; person 3: {flu, ulcer}
     # twice leave both.
-    found = Intersection(others=(SECOND,)).measure(FIRST, FIRST)
-    assert found.value == 2 / 4
-    assert found.by_record["values left"].tolist() == [1, 2, 1, 2]
-    assert found.details["disclosed by this release alone"]["illness"] == 0
+    finding = Intersection(others=(SECOND,)).measure(FIRST, FIRST)
+    assert finding.value == 2 / 4
+    assert finding.by_record["values left"].tolist() == [1, 2, 1, 2]
+    assert finding.details["disclosed by this release alone"]["illness"] == 0
 
 
 def test_the_same_release_twice_tells_nothing_new():
@@ -39,9 +39,9 @@ def test_rows_in_another_order():
 
 
 def test_values_that_were_masked_differently_share_nothing():
-    found = Intersection(others=(release(["p", "q", "q", "p"], ["x", "y", "z", "x"]),)).measure(FIRST, FIRST)
-    assert found.value == 0
-    assert found.details["no value left"]["illness"] == 1
+    finding = Intersection(others=(release(["p", "q", "q", "p"], ["x", "y", "z", "x"]),)).measure(FIRST, FIRST)
+    assert finding.value == 0
+    assert finding.details["no value left"]["illness"] == 1
 
 
 @given(
@@ -55,11 +55,11 @@ def test_equals_sets(n, zips, values, releases, numbers, seed):
     tables = [release(place, illness) for place in places]
     saved, intersection.BLOCK = intersection.BLOCK, 7
     try:
-        found = Intersection(others=tuple(tables[1:])).measure(tables[0], tables[0])
+        finding = Intersection(others=tuple(tables[1:])).measure(tables[0], tables[0])
     finally:
         intersection.BLOCK = saved
     left = [len(set.intersection(*(set(illness[place == place[i]]) for place in places))) for i in range(n)]
-    assert found.by_record["values left"].tolist() == left
+    assert finding.by_record["values left"].tolist() == left
 
 
 def test_not_computable():

@@ -12,8 +12,8 @@ X = RNG.normal(size=(500, 2))
 def test_by_hand():
     # Released 0, 10, 20, 30, 40: s = 15.81. Within 10 % of s, 1.58, lie the originals 0 and 11, not 22, 33, 44.
     y = np.arange(0, 50, 10.0)
-    found = IntervalDisclosure(widths=(0.1,)).measure(y * 1.1, y)
-    assert found.value == pytest.approx(2 / 5)
+    finding = IntervalDisclosure(widths=(0.1,)).measure(y * 1.1, y)
+    assert finding.value == pytest.approx(2 / 5)
     # By rank: 40 % of 5 ranks are 2 to either side; all but 44, which exceeds every released value.
     assert IntervalDisclosure(scale="rank", widths=(0.4,)).measure(y * 1.1, y).value == pytest.approx(4 / 5)
 
@@ -24,8 +24,8 @@ def test_ranks_by_hand():
     for place, inside in ((79, 1), (80, 0), (21, 1), (20, 0)):
         original = released.copy()
         original[50] = place
-        found = IntervalDisclosure(scale="rank", widths=(0.29,)).measure(original, released)
-        assert found.value == pytest.approx((99 + inside) / 100)
+        finding = IntervalDisclosure(scale="rank", widths=(0.29,)).measure(original, released)
+        assert finding.value == pytest.approx((99 + inside) / 100)
 
 
 @pytest.mark.parametrize("scale", ["sd", "rank"])
@@ -43,8 +43,8 @@ def test_planted(scale):
 def test_independent_values_fall_into_the_interval_by_chance():
     # A rank interval of w to either side holds about 2 w of an independent sample.
     x = RNG.uniform(size=(20_000, 1))
-    found = IntervalDisclosure(scale="rank", widths=(0.1,)).measure(x, RNG.permutation(x))
-    assert found.value == pytest.approx(0.2 - 0.01, abs=0.01)  # the edges cut 1/2 w at either end
+    finding = IntervalDisclosure(scale="rank", widths=(0.1,)).measure(x, RNG.permutation(x))
+    assert finding.value == pytest.approx(0.2 - 0.01, abs=0.01)  # the edges cut 1/2 w at either end
 
 
 def test_records_need_every_value():

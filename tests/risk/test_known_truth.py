@@ -41,8 +41,8 @@ def test_identity():
 def test_records_of_other_people_from_the_true_model():
     # Linkage: a released record's nearest original is its own with probability 1/n. Propensity: nothing to tell.
     fresh = normal(2)
-    found = DistanceLinkage().measure(X, fresh)
-    assert found.interval.low <= 1 / N <= found.interval.high
+    finding = DistanceLinkage().measure(X, fresh)
+    assert finding.interval.low <= 1 / N <= finding.interval.high
     assert CorrelationChange().measure(X, fresh).value < 3 / np.sqrt(N)
     assert UnivariateChange().measure(X, fresh).value < 5 / np.sqrt(N)
     propensity = Propensity(order=1).measure(X, fresh)
@@ -87,8 +87,8 @@ def test_groups_of_k_are_k_anonymous_to_every_attacker():
 def test_a_release_of_the_population_model_says_nothing_about_a_person():
     frame = pd.DataFrame(X, columns=["a", "b", "s"])
     fresh = pd.DataFrame(normal(5), columns=["a", "b", "s"])
-    found = AttributeInference(tolerance=0.3).measure(frame, fresh, confidential="s")
-    assert found.interval.low < 0.03 and found.value < 0.03
+    finding = AttributeInference(tolerance=0.3).measure(frame, fresh, confidential="s")
+    assert finding.interval.low < 0.03 and finding.value < 0.03
 
 
 # What other software fails on (permuted index, missing and character keys, constant confidential column, -999, 1e8).
@@ -135,18 +135,18 @@ OF_CLASSES = {"class-size": 8 / 7, "label-loss": 1 / 16}
 def test_missing_keys_never_lower_an_unchanged_tables_risk(entry):
     holes = FRAME.assign(age=[np.nan, 30, 41, -999, 41, 30, 52, 52], sex=["f", "m", None, "m", "f", "m", "f", "m"])
     table = Microdata.of(holes, ROLES).records
-    found = entry.cls().measure(table, table)
-    if found.value is None:
-        assert found.reason
+    finding = entry.cls().measure(table, table)
+    if finding.value is None:
+        assert finding.reason
     elif entry.kind == "risk":
         whole = figures(FRAME)[entry.name]
-        assert found.value >= whole - 1e-12
+        assert finding.value >= whole - 1e-12
     elif entry.name in OF_CLASSES:
-        assert found.value == pytest.approx(OF_CLASSES[entry.name])
+        assert finding.value == pytest.approx(OF_CLASSES[entry.name])
     elif entry.name == "publisher-payout":  # single records are attacked with success, so that something is lost
-        assert 0 < found.value < 1
+        assert 0 < finding.value < 1
     else:
-        assert found.value == 0
+        assert finding.value == 0
 
 
 def test_minus_999_is_a_value():
@@ -158,8 +158,8 @@ def test_minus_999_is_a_value():
 @pytest.mark.parametrize("entry", JUDGES, ids=lambda e: e.name)
 def test_a_constant_column_breaks_nothing(entry):
     constant = Records.from_array(np.column_stack([X[:20, 0], np.full(20, 3.0)]))
-    found = entry.cls().measure(constant, constant)
-    assert found.reason if found.value is None else np.isfinite(found.value)
+    finding = entry.cls().measure(constant, constant)
+    assert finding.reason if finding.value is None else np.isfinite(finding.value)
 
 
 @pytest.mark.parametrize("entry", JUDGES, ids=lambda e: e.name)
@@ -167,5 +167,5 @@ def test_recoded_and_removed_columns_break_nothing(entry):
     recoded = FRAME.assign(age=["30", "30", "41+", "0-", "41+", "30", "41+", "41+"]).drop(columns="same")
     before = Microdata.of(FRAME, ROLES)
     after = Microdata.finished(recoded, before.schema).encoded
-    found = entry.cls().measure(before.records, after)
-    assert found.reason if found.value is None else np.isfinite(found.value)
+    finding = entry.cls().measure(before.records, after)
+    assert finding.reason if finding.value is None else np.isfinite(finding.value)

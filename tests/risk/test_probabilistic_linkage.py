@@ -31,10 +31,10 @@ def test_em_recovers_planted_agreement():
     bits = np.arange(8)[:, None] >> np.arange(3) & 1
     match = np.where(bits, m, 1 - m).prod(axis=1) * n
     other = np.where(bits, u, 1 - u).prod(axis=1) * n * (n - 1)
-    found_m, found_u = estimate(np.round(match + other).astype(np.int64), 3, n)
-    np.testing.assert_allclose(found_m, m, atol=0.01)
-    np.testing.assert_allclose(found_u, u, rtol=0.01)
-    assert weights(found_m, found_u).argmax() == 7
+    estimated_m, estimated_u = estimate(np.round(match + other).astype(np.int64), 3, n)
+    np.testing.assert_allclose(estimated_m, m, atol=0.01)
+    np.testing.assert_allclose(estimated_u, u, rtol=0.01)
+    assert weights(estimated_m, estimated_u).argmax() == 7
 
 
 def test_planted_releases():
@@ -56,10 +56,10 @@ def test_em_finds_the_column_that_identifies():
     moved = RNG.uniform(size=300) < 0.4
     town = np.where(moved, RNG.permutation(frame["town"]), frame["town"])
     noisy = frame.assign(town=town, age=RNG.permutation(frame["age"]))
-    found = ProbabilisticLinkage().measure(records(frame), records(noisy))
-    assert found.value > 0.95
-    assert found.details["by EM"] > 0.95
-    learned, true = (found.details[key] for key in ("agreement in matches (m) by EM", "true agreement in matches"))
+    finding = ProbabilisticLinkage().measure(records(frame), records(noisy))
+    assert finding.value > 0.95
+    assert finding.details["by EM"] > 0.95
+    learned, true = (finding.details[key] for key in ("agreement in matches (m) by EM", "true agreement in matches"))
     assert learned["name"] > 0.7
     assert true["name"] > 1 - 1e-5
     assert learned["town"] == pytest.approx(true["town"], abs=0.15)
@@ -76,10 +76,10 @@ def test_typing_errors_need_similarity():
 def test_missing_agrees_with_nothing_and_a_sample_is_repeatable():
     frame = people()
     holes = frame.assign(town=[None] * 300)
-    found = ProbabilisticLinkage(sample=50).measure(records(frame), records(holes), seed=3)
-    assert found.details["true agreement in matches"]["town"] < 0.01
-    assert found.details["records attacked"] == 50
-    assert found.value == ProbabilisticLinkage(sample=50).measure(records(frame), records(holes), seed=3).value
+    finding = ProbabilisticLinkage(sample=50).measure(records(frame), records(holes), seed=3)
+    assert finding.details["true agreement in matches"]["town"] < 0.01
+    assert finding.details["records attacked"] == 50
+    assert finding.value == ProbabilisticLinkage(sample=50).measure(records(frame), records(holes), seed=3).value
 
 
 def test_refused_and_not_computable():
@@ -93,21 +93,21 @@ def test_refused_and_not_computable():
 def test_intervals_agree_with_the_values_they_stand_for():
     frame = pd.DataFrame({"age": np.arange(40.0), "name": [f"n{i % 20}" for i in range(40)]})
     recoded = frame.assign(age=[f"{10 * (i // 10)}s" for i in range(40)])
-    found = ProbabilisticLinkage().measure(records(frame), records(recoded))
-    assert found.value == 1  # a name is shared by two people, twenty years apart
-    assert found.details["true agreement in matches"]["age"] > 1 - 1e-5
+    finding = ProbabilisticLinkage().measure(records(frame), records(recoded))
+    assert finding.value == 1  # a name is shared by two people, twenty years apart
+    assert finding.details["true agreement in matches"]["age"] > 1 - 1e-5
 
 
 def test_recoded_categories_agree_with_those_they_stand_for():
     frame = pd.DataFrame({"town": [f"t{i // 10}" for i in range(40)], "name": [f"n{i % 20}" for i in range(40)]})
     recoded = frame.assign(town=["north" if i < 20 else "south" for i in range(40)])
-    found = ProbabilisticLinkage().measure(records(frame), records(recoded))
-    assert found.value == 1  # a name is shared by one person in the north and one in the south
-    assert found.details["true agreement in matches"]["town"] > 1 - 1e-5
+    finding = ProbabilisticLinkage().measure(records(frame), records(recoded))
+    assert finding.value == 1  # a name is shared by one person in the north and one in the south
+    assert finding.details["true agreement in matches"]["town"] > 1 - 1e-5
 
 
 def test_the_weight_of_a_pattern_is_its_log_likelihood_ratio():
     # Two columns; bit 0 of a pattern is agreement on the first.
-    found = weights(np.array([0.9, 0.8]), np.array([0.1, 0.5]))
+    ratios = weights(np.array([0.9, 0.8]), np.array([0.1, 0.5]))
     expected = [np.log(0.1 / 0.9 * 0.2 / 0.5), np.log(9 * 0.2 / 0.5), np.log(0.1 / 0.9 * 1.6), np.log(9 * 1.6)]
-    np.testing.assert_allclose(found, expected)
+    np.testing.assert_allclose(ratios, expected)

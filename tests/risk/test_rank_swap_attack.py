@@ -34,9 +34,9 @@ def test_equals_the_naive_attack_and_never_misses(n, d, p, ties, seed):
     rng = np.random.default_rng(seed)
     x = rng.integers(0, 6, (n, d)).astype(float) if ties else rng.normal(size=(n, d))
     original, released = swapped(x, p, seed)
-    found = RankSwapAttack(p=p).measure(original, released)
-    np.testing.assert_allclose(found.record_risk, naive(x, released.raw(original.names()), p))
-    assert found.details["share outside the windows"] == 0  # whoever knows p never excludes the truth
+    finding = RankSwapAttack(p=p).measure(original, released)
+    np.testing.assert_allclose(finding.record_risk, naive(x, released.raw(original.names()), p))
+    assert finding.details["share outside the windows"] == 0  # whoever knows p never excludes the truth
 
 
 def test_more_columns_find_more_people():
@@ -55,9 +55,9 @@ def test_more_columns_find_more_people():
 def test_a_wrong_window_can_miss():
     x = np.random.default_rng(4).normal(size=(400, 3))
     original, released = swapped(x, 0.2, 1)
-    found = RankSwapAttack(p=0.02).measure(original, released)
-    assert found.details["share outside the windows"] > 0.5
-    assert "not rank swapped with this p" in found.sentence
+    finding = RankSwapAttack(p=0.02).measure(original, released)
+    assert finding.details["share outside the windows"] > 0.5
+    assert "not rank swapped with this p" in finding.sentence
 
 
 def test_an_unswapped_table_of_different_records_is_found():

@@ -20,29 +20,29 @@ def measure(frame, **parameters):
 def test_by_hand():
     # (f, 1) and (m, 1) are unique by both columns only, score 0! = 1; (m, -999) by its area alone, score 1! = 1:
     # -999 is an area like others.
-    found = measure(FRAME)
-    assert found.by_record["score"].tolist() == [1, 0, 1, 1, 0]
-    assert found.value == 3 / 5
-    assert found.details["minimal sample uniques by size"] == {"1": 1, "2": 2}
-    assert found.details["contribution of columns in percent"] == pytest.approx({"sex": 200 / 3, "area": 100})
-    categories = found.details["contribution of categories in percent"]
+    finding = measure(FRAME)
+    assert finding.by_record["score"].tolist() == [1, 0, 1, 1, 0]
+    assert finding.value == 3 / 5
+    assert finding.details["minimal sample uniques by size"] == {"1": 1, "2": 2}
+    assert finding.details["contribution of columns in percent"] == pytest.approx({"sex": 200 / 3, "area": 100})
+    categories = finding.details["contribution of categories in percent"]
     assert dict(categories["area"]) == pytest.approx({1: 200 / 3, -999: 100 / 3})
 
 
 def test_supersets_by_hand():
     # d = 2: a set of one column has one larger set, and there are two sets of one column: 1/2; the full set scores 0.
-    found = measure(FRAME, weight="supersets")
-    assert found.by_record["score"].tolist() == [0, 0, 0, 1 / 2, 0]
-    assert found.value == 3 / 5
-    assert found.details["contribution of columns in percent"] == {"sex": 0, "area": 100}
-    assert found.details["contribution of categories in percent"] == {"sex": [], "area": [(-999, 100)]}
+    finding = measure(FRAME, weight="supersets")
+    assert finding.by_record["score"].tolist() == [0, 0, 0, 1 / 2, 0]
+    assert finding.value == 3 / 5
+    assert finding.details["contribution of columns in percent"] == {"sex": 0, "area": 100}
+    assert finding.details["contribution of categories in percent"] == {"sex": [], "area": [(-999, 100)]}
 
 
 def test_dis():
-    found = measure(FRAME, sampling_fraction=0.1)
+    finding = measure(FRAME, sampling_fraction=0.1)
     # d = 2: Q = 1.3; three scores of 1, so A = 3; one pair of records (f, 2), so P = 2.
     expected = 1 / (1 + 2 * 0.9 / (0.1 * 3))
-    np.testing.assert_allclose(found.record_risk, [expected, 0, expected, expected, 0])
+    np.testing.assert_allclose(finding.record_risk, [expected, 0, expected, expected, 0])
     assert measure(FRAME).details["highest DIS"] is None
     assert "sampling fraction" in measure(FRAME).details["no DIS"]
 
@@ -59,9 +59,9 @@ def test_dis_without_pairs_is_sure():
 
 
 def test_missing_is_a_value_of_its_own():
-    found = measure(FRAME.assign(sex=["f", None, "m", "m", "f"]))
+    finding = measure(FRAME.assign(sex=["f", None, "m", "m", "f"]))
     assert (
-        found.by_record["score"].tolist()
+        finding.by_record["score"].tolist()
         == measure(FRAME.assign(sex=["f", "x", "m", "m", "f"])).by_record["score"].tolist()
     )
 

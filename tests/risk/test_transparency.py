@@ -66,13 +66,13 @@ def test_no_attack_exceeds_one_over_k(seed: int, k: int) -> None:
 
 def test_the_fuzzier_the_draw_the_less_is_found() -> None:
     x = np.random.default_rng(2).normal(size=(300, 2))
-    found = []
+    shares = []
     for m2 in (1.05, 2.0, 50.0):
         method = shoal.FuzzyCMeans(k=5, m1=1.3, m2=m2)
         original, released = microaggregated(x, method.partition(x, seed=1), "FuzzyCentre")
-        found.append(TransparencyAttack(knows=method).measure(original, released).value)
-    assert found[0] > 1.5 * found[1] > 2 * found[2]
-    assert found[2] < 0.03
+        shares.append(TransparencyAttack(knows=method).measure(original, released).value)
+    assert shares[0] > 1.5 * shares[1] > 2 * shares[2]
+    assert shares[2] < 0.03
 
 
 def test_counting_uses_the_sizes() -> None:
@@ -101,5 +101,5 @@ def test_counting_uses_the_memberships_of_the_method(knows: object, named: float
     # People at -100 and -1, centres at 0 and 10. Squared distances send the lower one to the lower centre; the sum of
     # their logarithms is less the other way round, for 110 times 1 is less than 100 times 11.
     original, released = Records.from_array([-100.0, -1.0]), Records.from_array([10.0, 0.0])
-    found = TransparencyAttack(knows=knows).measure(original, released)
-    assert found.details["classes named rightly, by attack"]["counting"] == named
+    finding = TransparencyAttack(knows=knows).measure(original, released)
+    assert finding.details["classes named rightly, by attack"]["counting"] == named

@@ -88,11 +88,11 @@ def running(folder: Path, *more: str) -> Iterator[Running]:
         )  # fmt: skip
         try:
             end = time.monotonic() + LONGEST
-            while not (found := re.findall(r"http://\S+", log.read_text())):
+            while not (addresses := re.findall(r"http://\S+", log.read_text())):
                 assert process.poll() is None, log.read_text()
                 assert time.monotonic() < end
                 time.sleep(0.05)
-            yield Running(process, found[0], log)
+            yield Running(process, addresses[0], log)
         finally:
             process.terminate()
             process.wait(LONGEST)

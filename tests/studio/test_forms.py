@@ -113,9 +113,9 @@ def test_a_new_mask_file_appears_by_itself(tmp_path: Path) -> None:
     done = subprocess.run(
         [sys.executable, "-c", program, str(tmp_path)], capture_output=True, text=True, check=True, env=environment
     )
-    found, goals = json.loads(done.stdout)
-    assert found["summary"] == "Make values coarser by rounding them up."
-    assert {f["name"]: f["control"] for f in found["fields"]} == {
+    form, goals = json.loads(done.stdout)
+    assert form["summary"] == "Make values coarser by rounding them up."
+    assert {f["name"]: f["control"] for f in form["fields"]} == {
         "base": "integer",
         "beside": "column",
         "columns": "columns",

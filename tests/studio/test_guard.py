@@ -197,7 +197,7 @@ def test_no_cell_stands_in_the_log(tmp_path: Path) -> None:
 
 def children(parent: int) -> list[int]:
     """Processes of the studio that hold the table."""
-    found = []
+    processes = []
     for status in Path("/proc").glob("[0-9]*/stat"):
         try:
             parts = status.read_text().rpartition(")")[2].split()
@@ -205,8 +205,8 @@ def children(parent: int) -> list[int]:
         except OSError:
             continue
         if int(parts[1]) == parent and "spawn_main" in arguments:
-            found.append(int(status.parent.name))
-    return found
+            processes.append(int(status.parent.name))
+    return processes
 
 
 def test_the_page_says_when_the_table_is_lost_and_goes_on(tmp_path: Path) -> None:

@@ -138,7 +138,7 @@ def test_what_is_no_yaml_has_its_line() -> None:
 
 
 def test_a_plan_without_mistakes_is_a_plan() -> None:
-    found = reading(TEXT, Path())
-    assert found.mistakes == ()
-    assert found.plan is not None
-    assert found.plan.schema.names("confidential") == ("income",)
+    read = reading(TEXT, Path())
+    assert read.mistakes == ()
+    assert read.plan is not None
+    assert read.plan.schema.names("confidential") == ("income",)

@@ -6,7 +6,7 @@ import polars as pl
 import pytest
 
 from shoal.errors import InputError
-from shoal.files.tables import Table
+from shoal.files.table import Table
 from shoal.studio import profile
 
 TABLE = pl.DataFrame(
@@ -16,10 +16,10 @@ TABLE = pl.DataFrame(
 
 def test_exposure_by_hand() -> None:
     """Classes of age and town: (30, A) 2, (30, B) 1, (41, B) 2, (52, missing) 1."""
-    told = profile.Exposure(TABLE).of({"age": "nominal", "town": "nominal"})
-    assert told["below"] == {"2": 2, "3": 6, "5": 6}
-    assert told["expected"] == pytest.approx(4.0)
-    assert told["columns"] == [{"name": "age", "fewer": 1, "alone": 1}, {"name": "town", "fewer": 1, "alone": 1}]
+    exposed = profile.Exposure(TABLE).of({"age": "nominal", "town": "nominal"})
+    assert exposed["below"] == {"2": 2, "3": 6, "5": 6}
+    assert exposed["expected"] == pytest.approx(4.0)
+    assert exposed["columns"] == [{"name": "age", "fewer": 1, "alone": 1}, {"name": "town", "fewer": 1, "alone": 1}]
 
 
 def test_nothing_known_exposes_nobody() -> None:
@@ -27,11 +27,11 @@ def test_nothing_known_exposes_nobody() -> None:
 
 
 def test_facts_of_a_column() -> None:
-    told = profile.facts(Table(frame=TABLE, labels={"town": "place of living"}), "people.csv")
-    town = told["columns"][1]
+    facts = profile.facts(Table(frame=TABLE, labels={"town": "place of living"}), "people.csv")
+    town = facts["columns"][1]
     assert (town["missing"], town["distinct"], town["label"]) == (1, 2, "place of living")
     assert {one["category"]: one["share"] for one in town["picture"]["bins"]} == {"A": 0.4, "B": 0.6}
-    assert told["rows"] == 6
+    assert facts["rows"] == 6
 
 
 def test_rows_are_paged_and_sorted_with_their_numbers() -> None:
@@ -47,7 +47,7 @@ def test_rows_are_paged_and_sorted_with_their_numbers() -> None:
         ("age", "intervals", [10], {"[30, 40)": 3, "[40, 50)": 2, "[50, 60)": 1}),
         ("code", "prefix", [1], {"1*": 2, "2*": 1}),
         ("size", "order", [2], {"large to medium": 2, "small": 1}),
-        ("day", "date", [], {"2025-01": 2, "2025-02": 1}),
+        ("day", "dates", [], {"2025-01": 2, "2025-02": 1}),
     ],
 )
 def test_a_built_hierarchy_by_hand(column: str, how: str, sizes: list[float], level: dict[str, int]) -> None:
@@ -59,16 +59,16 @@ def test_a_built_hierarchy_by_hand(column: str, how: str, sizes: list[float], le
         "day": pl.DataFrame({"day": days}),
     }
     frame = frames[column]
-    told = profile.levels(frame, column, profile.built(frame, column, how, sizes), Path())
-    assert {one["label"]: one["records"] for one in told["levels"][1]["labels"]} == level
-    assert told["lacking"] == 0
+    shown = profile.levels(frame, column, profile.built(frame, column, how, sizes), Path())
+    assert {one["label"]: one["records"] for one in shown["levels"][1]["labels"]} == level
+    assert shown["lacking"] == 0
 
 
 def test_values_that_a_hierarchy_lacks_are_counted() -> None:
-    told = profile.levels(TABLE, "town", {"nested": {"north": ["A"]}}, Path())
-    assert (told["lacking"], told["values"]) == (1, 2)
+    shown = profile.levels(TABLE, "town", {"nested": {"north": ["A"]}}, Path())
+    assert (shown["lacking"], shown["values"]) == (1, 2)
 
 
 def test_an_unknown_way_of_building_is_refused() -> None:
-    with pytest.raises(InputError, match=r"^A hierarchy is built from intervals, prefix, order or date\.$"):
+    with pytest.raises(InputError, match=r"^A hierarchy is built from intervals, prefix, order or dates\.$"):
         profile.built(TABLE, "age", "magic", [])

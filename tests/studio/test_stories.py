@@ -47,15 +47,15 @@ def visit(browser: Any, studio: Running, address: str | None = None, **how: Any)
     context = browser.new_context(**{"viewport": {"width": 1400, "height": 900}, **how})
     context.set_default_timeout(LONGEST * 1000)
     page = context.new_page()
-    told: list[str] = []
+    messages: list[str] = []
     asked: set[str] = set()
-    page.on("console", lambda message: told.append(message.text))
-    page.on("pageerror", lambda error: told.append(str(error)))
+    page.on("console", lambda message: messages.append(message.text))
+    page.on("pageerror", lambda error: messages.append(str(error)))
     page.on("request", lambda request: asked.add(re.sub(r"^(\w+://[^/]*|blob:).*", r"\1", request.url)))
     page.goto(address or studio.address)
     yield page
     context.close()
-    assert told == []
+    assert messages == []
     assert asked <= {f"http://127.0.0.1:{studio.port}", "blob:", "data:,"}
 
 
@@ -111,8 +111,8 @@ def test_every_screen_is_without_barriers(browser: Any, studio: Running, scheme:
             settled(page)
 
             page.evaluate(AXE.read_text())
-            found = page.evaluate("axe.run(document, {runOnly: ['wcag2a', 'wcag2aa', 'wcag21aa', 'best-practice']})")
-            assert [(v["id"], v["nodes"][0]["html"][:200]) for v in found["violations"]] == [], screen
+            audit = page.evaluate("axe.run(document, {runOnly: ['wcag2a', 'wcag2aa', 'wcag21aa', 'best-practice']})")
+            assert [(v["id"], v["nodes"][0]["html"][:200]) for v in audit["violations"]] == [], screen
 
 
 @pytest.mark.parametrize("width", [360, 800])

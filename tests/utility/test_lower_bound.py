@@ -13,9 +13,9 @@ def standardised(x):
 def test_by_hand():
     # 0, 1, 3, 10 about 3.5: SST = 12.25 + 6.25 + 0.25 + 42.25 = 61; bound (1 + 1 + 4 + 49) / 4.
     x = np.array([[0.0], [1], [3], [10]])
-    found = shoal.LowerBound(k=2).measure(x, x)
-    assert found.value == pytest.approx(100 * 55 / 4 / 61)
-    assert "Groups of 2 or more, however chosen, lose at least 22.5 %" in found.sentence
+    finding = shoal.LowerBound(k=2).measure(x, x)
+    assert finding.value == pytest.approx(100 * 55 / 4 / 61)
+    assert "Groups of 2 or more, however chosen, lose at least 22.5 %" in finding.sentence
 
 
 def test_order_and_optimum():
@@ -30,10 +30,10 @@ def test_order_and_optimum():
 def test_the_partition_gives_k_and_its_loss():
     x = np.random.default_rng(2).normal(size=(60, 3))
     part = shoal.MDAV(k=4).partition(x)
-    found = shoal.LowerBound().measure(x, x, partition=part)
-    assert found.details["k"] == 4
-    assert found.details["loss of the partition"] == pytest.approx(part.information_loss(standardised(x)))
-    assert found.value == pytest.approx(part.lower_bound)
+    finding = shoal.LowerBound().measure(x, x, partition=part)
+    assert finding.details["k"] == 4
+    assert finding.details["loss of the partition"] == pytest.approx(part.information_loss(standardised(x)))
+    assert finding.value == pytest.approx(part.lower_bound)
 
 
 def test_what_cannot_be_bounded_says_why():

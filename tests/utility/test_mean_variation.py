@@ -10,15 +10,15 @@ def test_by_hand():
     # central moment 2 and 16 (7), fourth 6 and 96 (15). y = 1, 2, 3 stays: covariance 1.5 and 3 (change 1).
     before, after = np.array([[0.0, 1], [0, 2], [3, 3]]), np.array([[0.0, 1], [0, 2], [6, 3]])
     finding = shoal.MeanVariation(samples=1, share=1.0).measure(before, after)
-    told = {
+    expected = {
         "mean of x0": 1,
         "variance of x0": 3,
         "third moment of x0": 7,
         "fourth moment of x0": 15,
         "covariance of x0 and x1": 1,
     }
-    assert finding.details["mean over samples"] == pytest.approx(told)
-    assert finding.details["median over samples"] == pytest.approx(told)
+    assert finding.details["mean over samples"] == pytest.approx(expected)
+    assert finding.details["median over samples"] == pytest.approx(expected)
     assert finding.value == pytest.approx(3)
     assert finding.details["changed columns"] == ["x0"]
 
@@ -26,10 +26,10 @@ def test_by_hand():
 def test_same_samples_of_both_tables():
     # A factor changes every mean by the same share in any sample, if and only if the samples are the same.
     x = np.random.default_rng(1).lognormal(size=(200, 2))
-    told = shoal.MeanVariation().measure(x, x * 1.5).details["mean over samples"]
-    assert told["mean of x0"] == pytest.approx(0.5)
-    assert told["fourth moment of x1"] == pytest.approx(1.5**4 - 1)
-    assert told["covariance of x0 and x1"] == pytest.approx(1.25)
+    variation = shoal.MeanVariation().measure(x, x * 1.5).details["mean over samples"]
+    assert variation["mean of x0"] == pytest.approx(0.5)
+    assert variation["fourth moment of x1"] == pytest.approx(1.5**4 - 1)
+    assert variation["covariance of x0 and x1"] == pytest.approx(1.25)
 
 
 def test_nothing_changed():

@@ -39,8 +39,8 @@ def test_by_hand():
     # 0, 0, 3 has mean 1 and third central moment (-1 - 1 + 8) / 3 = 2; 0, 0, 6 has mean 2 and 16: a change of 7.
     finding = shoal.Moments(order=3).measure(np.array([0.0, 0, 3]), np.array([0.0, 0, 6]))
     assert finding.value == pytest.approx(7)
-    told = finding.details["mean relative change"]
-    assert told == {
+    changes = finding.details["mean relative change"]
+    assert changes == {
         "order 1": pytest.approx(1),
         "order 2": pytest.approx(3),
         "order 3": pytest.approx(7),
@@ -57,19 +57,22 @@ def test_moments_about_zero_by_hand():
 
 
 def test_normal_synthesis_changes_moments_by_what_is_predicted():
-    rng = np.random.default_rng(1)
-    x = np.vstack([rng.exponential(size=(600, 2)), rng.normal(size=(400, 2)) + 4])
-    part = Partition.of(np.repeat([0, 1], [600, 400]))
-    records = shoal.Records.from_array(x)
-    new = shoal.Normal().apply(records, records.quasi_identifiers, part, rng).records
-    details = shoal.Moments().measure(records, new, partition=part, seed=rng).details
-    assert details["mean relative change"]["order 2"] < 1e-9
-    assert details["predicted by normal groups"]["order 2"] < 1e-9
-    for order in ("order 3", "order 4"):
-        assert details["mean relative change"][order] == pytest.approx(
-            details["predicted by normal groups"][order], rel=0.35
-        )
-        assert details["predicted by normal groups"][order] > 0.01
+    """From draw to draw the changes vary by 6 % and 12 %; their average over twelve comes near."""
+    ratios = {"order 3": [], "order 4": []}
+    for seed in range(12):
+        rng = np.random.default_rng(seed)
+        x = np.vstack([rng.exponential(size=(600, 2)), rng.normal(size=(400, 2)) + 4])
+        part = Partition.of(np.repeat([0, 1], [600, 400]))
+        records = shoal.Records.from_array(x)
+        new = shoal.Normal().apply(records, records.quasi_identifiers, part, rng).records
+        details = shoal.Moments().measure(records, new, partition=part, seed=rng).details
+        changes, predicted = details["mean relative change"], details["predicted by normal groups"]
+        assert max(changes["order 2"], predicted["order 2"]) < 1e-9
+        for order, ratio in ratios.items():
+            assert predicted[order] > 0.01
+            ratio.append(changes[order] / predicted[order])
+    assert np.mean(ratios["order 3"]) == pytest.approx(1, abs=0.06)
+    assert np.mean(ratios["order 4"]) == pytest.approx(1, abs=0.11)
 
 
 def test_the_same_table_and_an_offset():
@@ -94,9 +97,9 @@ def test_a_column_of_one_number_has_no_moments_but_those_of_rounding():
     x = np.column_stack([np.full(12, 0.3), rng.lognormal(size=12)])
     y = np.column_stack([rng.normal(size=12), x[:, 1] * 1.1])
     assert np.full(12, 0.3).std() > 0
-    found = shoal.Moments().measure(x, y)
-    assert found.value == pytest.approx(1.1**4 - 1)
-    assert found.details["constant columns"] == ["x0"]
+    finding = shoal.Moments().measure(x, y)
+    assert finding.value == pytest.approx(1.1**4 - 1)
+    assert finding.details["constant columns"] == ["x0"]
     assert "constant" in shoal.Moments().measure(x[:, :1], y[:, :1]).reason
     varied = shoal.MeanVariation(share=1.0, samples=2).measure(x, y).details["mean over samples"]
     assert max(varied.values()) < 1e3

@@ -51,7 +51,7 @@ def test_exact_moments_leave_regressions_as_they_are():
 
 
 def test_doubling_one_column_changes_its_slopes_by_the_factor():
-    # Column 0 times 2: slopes of 0 on 1 and of 1 on 0 change by 1 and by 1/2: a mean of 3/4.
+    # Column 0 times 2: slopes of 0 on 1 and of 1 on 0 change by 1 and by 1/2: a mean (and median) of 3/4.
     x = np.random.default_rng(3).normal(size=(50, 2))
     x[:, 1] += x[:, 0]
     assert shoal.Regressions().measure(x, x * [2, 1]).value == pytest.approx(0.75)
@@ -72,3 +72,11 @@ def test_too_little_data():
     assert "Fewer than two continuous columns" in shoal.Regressions().measure(np.arange(5.0), np.arange(5.0)).reason
     x = np.random.default_rng(5).normal(size=(3, 3))
     assert "need more than 3 complete records" in shoal.Regressions().measure(x, x).reason
+
+
+def test_a_slope_near_zero_does_not_rule_the_figure():
+    rng = np.random.default_rng(8)
+    x = rng.normal(size=(4000, 4))
+    x[:, 1:3] += x[:, :2]
+    y = x + 0.05 * rng.normal(size=x.shape)
+    assert shoal.Regressions().measure(x, y).value < shoal.Regressions(average="mean").measure(x, y).value

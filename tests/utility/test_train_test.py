@@ -39,8 +39,8 @@ def test_planted_releases():
 def test_a_release_of_other_people_is_used_whole():
     a, b = RNG.normal(size=(2, 400))
     fresh = pd.DataFrame({"a": a, "b": b, "y": 2 * a - b, "c": "up"})
-    found = measure("y", records(fresh))
-    assert abs(found.value) < 0.02
+    finding = measure("y", records(fresh))
+    assert abs(finding.value) < 0.02
     one_category = measure("c", records(fresh))
     assert one_category.details["trained on the release"] == pytest.approx((FRAME["c"] == "up").mean())
 

@@ -1,14 +1,19 @@
 """A released file proved or refuted."""
 
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 import shoal
+from shoal.cli.engine import engine_options, in_parts
 from shoal.cli.group import cli, pass_terminal
-from shoal.cli.reading import FILE, read, reading_options
+from shoal.cli.reading import FILE, OUTPUT, read, reading_options
 from shoal.cli.terminal import Terminal
+from shoal.errors import FileError
+
+if TYPE_CHECKING:
+    from shoal.judges.evidence import Evidence
 
 
 @cli.command()
@@ -16,6 +21,10 @@ from shoal.cli.terminal import Terminal
 @click.option("--plan", "plan_file", type=FILE, required=True, help="Plan file whose requirements are to be proved.")
 @click.option("--original", type=FILE, help="The table it was made from, to measure risk and loss as well.")
 @click.option("--private", type=FILE, help="Private folder of the release: pairs its records with the original's.")
+@click.option("--report", type=OUTPUT, help="Write the verdicts and figures as a page; private.")
+@click.option("--junit", "junit_file", type=OUTPUT, help="Write the verdicts as JUnit XML, for build servers.")
+@click.option("--failing", type=OUTPUT, help="Write which rows fail which requirement as CSV; private.")
+@engine_options
 @reading_options
 @pass_terminal
 def audit(
@@ -24,29 +33,72 @@ def audit(
     plan_file: Path,
     original: Path | None,
     private: Path | None,
+    report: Path | None,
+    junit_file: Path | None,
+    failing: Path | None,
     reading: dict[str, Any],
+    working: dict[str, Any],
 ) -> None:
     """Prove or refute a plan's requirements on any released file, whoever made it.
+
+    RELEASED is a file, or a folder or pattern of Parquet or CSV files, which may hold more than memory does.
 
     \b
     Examples:
       shoal audit release-1/release/data.csv --plan plan.yaml
       shoal audit release-1/release/data.csv --plan plan.yaml --original people.csv --private release-1/private
+      shoal audit from-vendor.csv --plan plan.yaml --junit verdicts.xml --failing rows.csv
 
     \b
-    Exit status: 3 if a requirement is refuted, or if the plan names none.
+    Exit status: 0 if all is proved, 3 if a requirement is refuted, or if the plan names none.
     """
     from shoal.files.tables import read_table
+    from shoal.large import audit_large
 
     plan = shoal.Plan.read(plan_file)
-    compared = plan.schema.names("quasi-identifier")
-    table = read_table(released, **reading, apart=compared)
-    before = read(terminal, original, reading, plan).frame if original else None
-    evidence = shoal.audit(table.frame, plan, original=before, private=private)
-    terminal.result(evidence.as_mapping() | {"holds": evidence.holds})
+    alone = original is None and private is None
+    if working["engine"] == "duckdb" and not alone:
+        raise FileError("Part by part a release is judged by itself. Leave --original and --private out.")
+    if working["engine"] == "duckdb" and failing:
+        raise FileError("Part by part classes are counted and no rows are kept. Leave --failing out.")
+    if alone and failing is None and in_parts(terminal, released, working, plan, steps=False):
+        how = {name: working[name] for name in ("memory", "workers")}
+        with terminal.progress() as stage:
+            evidence = audit_large(released, plan, reading=reading, stage=stage, **how)
+    else:
+        table = read_table(released, **reading, judged=True)
+        before = read(terminal, original, reading, plan).frame if original else None
+        evidence = shoal.audit(table, plan, original=before, private=private)
+    terminal.result({"exit status": 0 if evidence.holds else 3, **evidence.as_mapping(), "holds": evidence.holds})
     if not evidence.verdicts:
         terminal.say("The plan names no requirement, so nothing was proved.")
-    for line in evidence.lines():
-        terminal.say(line)
+    terminal.judged(evidence)
+    _write(evidence, released.name, report, junit_file, failing)
     if not evidence.holds:
         raise click.exceptions.Exit(3)
+
+
+def _write(evidence: "Evidence", name: str, report: Path | None, junit_file: Path | None, failing: Path | None) -> None:
+    """Write what was asked for; what tells of single records or of the original is for its owner only."""
+    from shoal.files.atomic import atomic_file
+    from shoal.report.audit_page import audit_page, junit
+
+    texts = [(report, audit_page, 0o600), (junit_file, junit, 0o644), (failing, _rows, 0o600)]
+    for path, text_of, mode in texts:
+        if path is not None:
+            with atomic_file(path, mode) as temporary:
+                temporary.write_text(text_of(evidence, name), encoding="utf-8")
+
+
+def _rows(evidence: "Evidence", name: str) -> str:
+    """Each row of the released file, from 1, that fails a requirement which is judged record by record."""
+    import polars as pl
+
+    rows = [
+        (verdict.requirement, int(row) + 1)
+        for verdict in evidence.verdicts
+        if verdict.failing is not None
+        for row in verdict.failing.nonzero()[0]
+    ]
+    frame = pl.DataFrame(rows, schema={"requirement": pl.String, "row": pl.Int64}, orient="row")
+    return frame.write_csv()

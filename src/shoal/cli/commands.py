@@ -1,6 +1,22 @@
 """All commands; each loads, calls one public function, prints."""
 
-from shoal.cli import audit, compare, demo, explore, init, methods, protect, risk, schema, studio
-from shoal.cli.group import cli
+from shoal.cli import audit, compare, demo, dossier, explore, hierarchy, init, methods, protect, risk, schema, studio
+from shoal.cli.group import cli, name_variables
 
-__all__ = ["audit", "cli", "compare", "demo", "explore", "init", "methods", "protect", "risk", "schema", "studio"]
+__all__ = [
+    "audit",
+    "cli",
+    "compare",
+    "demo",
+    "dossier",
+    "explore",
+    "hierarchy",
+    "init",
+    "methods",
+    "protect",
+    "risk",
+    "schema",
+    "studio",
+]
+
+name_variables(cli)

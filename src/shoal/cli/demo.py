@@ -6,12 +6,12 @@ import click
 
 import shoal
 from shoal.cli.group import cli, pass_terminal
-from shoal.cli.reading import FILE
+from shoal.cli.reading import OUTPUT
 from shoal.cli.terminal import Terminal
 
 
 @cli.command()
-@click.option("--out", type=FILE, default=Path("demo"), show_default=True, help="Directory to write.")
+@click.option("--out", type=OUTPUT, default=Path("demo"), show_default=True, help="Directory to write.")
 @click.option("--records", "n", type=click.IntRange(20), default=1000, show_default=True, help="Records to make.")
 @click.option("--seed", type=click.IntRange(0), default=1, show_default=True, help="The same seed gives the same demo.")
 @pass_terminal

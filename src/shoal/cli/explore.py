@@ -1,5 +1,6 @@
 """Many plans on one table."""
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -7,21 +8,35 @@ import click
 
 import shoal
 from shoal.cli.group import cli, pass_terminal
-from shoal.cli.reading import FILE, read, reading_options
+from shoal.cli.reading import DATA, FILE, OUTPUT, query_option, read, reading_options
 from shoal.cli.terminal import Terminal
-from shoal.errors import INTERRUPTED, FileError
+from shoal.errors import FileError, Interrupted
+from shoal.files.database import Database
+
+KEPT = "Interrupted; finished candidates are kept, and the same command goes on from there."
 
 
 @cli.command()
-@click.argument("data", type=FILE)
+@click.argument("data", type=DATA)
 @click.option("--plan", "plan_file", type=FILE, required=True, help="Plan file with a section 'explore'.")
-@click.option("--out", type=FILE, required=True, help="Directory for figures, plans and the page; private.")
+@click.option("--out", type=OUTPUT, required=True, help="Directory for figures, plans and the page; private.")
 @click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="The same for every candidate.")
+@click.option("--risk", help="Measure of risk to compare by, in place of the plan's.")
+@click.option("--utility", help="Measure of loss to compare by, in place of the plan's.")
 @click.option("--workers", type=click.IntRange(1), default=1, show_default=True, help="Processes side by side.")
 @reading_options
+@query_option("data")
 @pass_terminal
 def explore(
-    terminal: Terminal, data: Path, plan_file: Path, out: Path, seed: int, workers: int, reading: dict[str, Any]
+    terminal: Terminal,
+    data: Path | Database,
+    plan_file: Path,
+    out: Path,
+    seed: int,
+    risk: str | None,
+    utility: str | None,
+    workers: int,
+    reading: dict[str, Any],
 ) -> None:
     """Try many methods and parameters on DATA and draw the frontier of risk and utility.
 
@@ -33,8 +48,10 @@ def explore(
     """
     from shoal.frontier import explore as run
     from shoal.publish import check_writable, is_release, publish_frontier
+    from shoal.report.forms import in_unit
+    from shoal.report.frontier_marks import numbered
 
-    plan = shoal.Plan.read(plan_file)
+    plan = _steered(shoal.Plan.read(plan_file), {"risk": risk, "utility": utility})
     check_writable(out)
     if is_release(out):
         raise FileError(f"Output '{out}' is a release; an exploration needs a directory of its own. Name another.")
@@ -42,21 +59,31 @@ def explore(
     with terminal.progress() as stage:
 
         def progress(done: int, total: int, name: str) -> None:
-            if stage is not None:
-                stage(f"{done} of {total} {name}", done / max(total, 1))
+            stage(f"{done} of {total} {name}", done / max(total, 1))
 
         try:
-            frontier = run(table.frame, plan, out, seed=seed, workers=workers, progress=progress)
+            frontier = run(table, plan, out, seed=seed, workers=workers, progress=progress)
         except KeyboardInterrupt:
-            click.echo("Interrupted; finished candidates are kept, and the same command goes on from there.", err=True)
-            raise click.exceptions.Exit(INTERRUPTED) from None
+            raise Interrupted(KEPT) from None
     publish_frontier(frontier, out)
     terminal.result(frontier.as_mapping())
-    for point in frontier.points:
-        mark = "*" if point.name in frontier.pareto else " "
-        figures = [f"{v:.4g}" if v is not None else "not measured" for v in (point.risk, point.utility)]
-        terminal.say(
-            f"{mark} {point.name:<40} {frontier.risk} {figures[0]:<10} {frontier.utility} {figures[1]:<10} "
-            f"{point.reason}".rstrip()
-        )
+    content = frontier.as_mapping()
+    axes = content["axes"]
+    rows = [
+        [str(number), point["name"], in_unit(point["risk"], axes["risk"]), in_unit(point["utility"], axes["utility"])]
+        + [point["standing"]]
+        for number, point in numbered(content).items()
+    ]
+    bare = content["unprotected"]
+    rows.append(["", "the table unprotected", *(in_unit(bare[kind], axes[kind]) for kind in axes), ""])
+    best = [{1} if point["name"] == frontier.recommended else set() for point in numbered(content).values()]
+    terminal.table(["No.", "plan", axes["risk"]["title"], axes["utility"]["title"], "standing"], rows, bold=best)
     terminal.say(f"\n{frontier.because}\nPage      {(out / 'frontier.html').resolve().as_uri()}")
+
+
+def _steered(plan: "shoal.Plan", axes: dict[str, str | None]) -> "shoal.Plan":
+    """The plan with other measures to compare by."""
+    chosen = {kind: name for kind, name in axes.items() if name is not None}
+    if plan.explore is None or not chosen:
+        return plan
+    return replace(plan, explore=plan.explore.model_copy(update=chosen))

@@ -14,8 +14,30 @@ from shoal.cli.terminal import Terminal
 pass_terminal = click.make_pass_decorator(Terminal)
 
 
+def _set(context: click.Context, option: click.Parameter, value: Any) -> None:
+    """Tell the run's terminal what an option says that stands before or after the command."""
+    if value:
+        context.ensure_object(Terminal).set(str(option.name), value)
+
+
+def _of_every_command() -> list[click.Parameter]:
+    """The options that may stand before a command or after it; from the environment as SHOAL_QUIET and so on."""
+    how: dict[str, Any] = {"expose_value": False, "is_eager": True, "callback": _set}
+    return [
+        click.Option(["--quiet", "-q"], is_flag=True, help="Print nothing but errors.", envvar="SHOAL_QUIET", **how),
+        click.Option(["--json", "as_json"], is_flag=True, help="Print JSON.", envvar="SHOAL_JSON", **how),
+        click.Option(
+            ["--log"], metavar="FILE", help="Append events with times; - for stderr.", envvar="SHOAL_LOG", **how
+        ),
+    ]
+
+
 class _Command(click.Command):
     """A command that imports what work needs before the work, so that Ctrl-C meets one of them and not both."""
+
+    def __init__(self, name: str | None, **described: Any) -> None:
+        super().__init__(name, **described)
+        self.params += _of_every_command()
 
     def invoke(self, context: click.Context) -> Any:
         for module in ("shoal.protect", "shoal.files.tables"):
@@ -25,7 +47,19 @@ class _Command(click.Command):
             for number in (signal.SIGINT, signal.SIGTERM):
                 if callable(signal.getsignal(number)):  # not where it is ignored
                     signal.signal(number, _interrupt)
+        context.ensure_object(Terminal).log.info("%s: shoal %s begins", self.name, shoal.__version__)
         return super().invoke(context)
+
+
+def name_variables(group: click.Group, prefix: str = "SHOAL") -> None:
+    """Let every option of every command come from the environment: SHOAL_PROTECT_SEED is --seed of protect."""
+    for name, command in group.commands.items():
+        if isinstance(command, click.Group):
+            name_variables(command, f"{prefix}_{name}")
+        for option in command.params:
+            if isinstance(option, click.Option) and option.envvar is None:
+                longest = max(option.opts, key=len).lstrip("-")
+                option.envvar = f"{prefix}_{name}_{longest}".replace("-", "_").upper()
 
 
 def _interrupt(number: int, frame: FrameType | None) -> None:
@@ -34,15 +68,20 @@ def _interrupt(number: int, frame: FrameType | None) -> None:
 
 
 class _Group(click.Group):
+    """A group whose commands, and those of groups in it, are as above."""
+
     command_class = _Command
+    group_class = type  # groups in it are as it is
+    group_class = type
 
 
-@click.group(cls=_Group, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
-@click.option("--quiet", "-q", is_flag=True, help="Print nothing but errors.")
-@click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")
+@click.group(
+    cls=_Group,
+    params=_of_every_command(),
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+)
 @click.version_option(shoal.__version__, prog_name="shoal")
-@click.pass_context
-def cli(context: click.Context, quiet: bool, as_json: bool) -> None:
+def cli() -> None:
     """Release tables of personal records that are provably protected and still useful.
 
     \b
@@ -53,7 +92,10 @@ def cli(context: click.Context, quiet: bool, as_json: bool) -> None:
       shoal audit release-1/release/data.csv --plan plan.yaml
 
     \b
+    Options --quiet, --json and --log may stand before the command or after it.
+    Every option can come from the environment: SHOAL_JSON=1, SHOAL_PROTECT_SEED=...
+
+    \b
     Exit status: 0 done, 1 unexpected error, 2 wrong use or bad input,
     3 a requirement is not met (and nothing was written), 130 interrupted.
     """
-    context.obj = Terminal(quiet=quiet, as_json=as_json)

@@ -6,15 +6,17 @@ from typing import Any
 import click
 
 from shoal.cli.group import cli, pass_terminal
-from shoal.cli.reading import FILE, read, reading_options
+from shoal.cli.reading import DATA, query_option, read, reading_options
 from shoal.cli.terminal import Terminal
+from shoal.files.database import Database
 
 
 @cli.command()
-@click.argument("file", type=FILE)
+@click.argument("file", type=DATA)
 @reading_options
+@query_option("file")
 @pass_terminal
-def init(terminal: Terminal, file: Path, reading: dict[str, Any]) -> None:
+def init(terminal: Terminal, file: Path | Database, reading: dict[str, Any]) -> None:
     """Guess a plan for FILE and print it; correct it before use.
 
     \b

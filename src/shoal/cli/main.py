@@ -1,51 +1,64 @@
 """How a run ends: mistakes in one clear line, and a documented exit status."""
 
 import sys
+import time
 from pathlib import Path
 
 import click
 
 from shoal.cli.commands import cli
-from shoal.errors import INTERRUPTED, ShoalError, printable
+from shoal.cli.log import close
+from shoal.cli.terminal import Terminal
+from shoal.errors import INTERRUPTED, Interrupted, Refused, ShoalError
 
 
 def main() -> None:
     """Run a command; mistakes end in one clear line and a documented exit status."""
+    terminal, began = Terminal(), time.monotonic()
     try:
-        sys.exit(cli.main(standalone_mode=False))
-    except (click.exceptions.Abort, KeyboardInterrupt):
-        click.echo("Interrupted; nothing was changed.", err=True)
-        sys.exit(INTERRUPTED)
-    except click.ClickException as error:
-        error.show()
-        sys.exit(error.exit_code)
-    except ShoalError as error:
-        click.echo(printable(f"shoal: {error}", keep="\n"), err=True)
-        sys.exit(error.exit_status)
-    except MemoryError:
-        click.echo(
-            "shoal: memory is exhausted; nothing was changed. Use a machine with more of it, or fewer columns.",
-            err=True,
-        )
-        sys.exit(1)
-    except OSError as error:
+        status = cli.main(standalone_mode=False, obj=terminal) or 0
+    except BaseException as error:  # noqa: BLE001 - the last line of defence: a traceback could show cells
+        status = _failed(terminal, error)
+    terminal.log.info("ended with status %d after %.1f s", status, time.monotonic() - began)
+    close(terminal.log)
+    sys.exit(status)
+
+
+def _failed(terminal: Terminal, error: BaseException) -> int:
+    """Say why a run ended; the exit status that follows from it."""
+    if isinstance(error, click.UsageError) and "--json" in sys.argv:  # it may stand behind what was not understood
+        terminal.as_json = True
+    match error:
+        case SystemExit():
+            raise error
+        case click.exceptions.Abort() | KeyboardInterrupt():
+            return terminal.failed(INTERRUPTED, "Interrupted", "Interrupted; nothing was changed.")
+        case Interrupted():
+            return terminal.failed(INTERRUPTED, "Interrupted", str(error))
+        case click.ClickException():
+            error.show()
+            return terminal.failed(error.exit_code, "wrong use", error.format_message(), said=True)
+        case Refused():
+            return terminal.failed(error.exit_status, "Refused", f"shoal: {error}", refused=error)
+        case ShoalError():
+            return terminal.failed(error.exit_status, type(error).__name__, f"shoal: {error}")
+    return terminal.failed(1, type(error).__name__, f"shoal: {_unexpected(error)}")
+
+
+def _unexpected(error: BaseException) -> str:
+    """What is said of an error that no one foresaw: its kind, never its own words, which could show cells."""
+    if isinstance(error, MemoryError):
+        return "memory is exhausted; nothing was changed. Use a machine with more of it, or fewer columns."
+    if isinstance(error, OSError):
         named = f" '{error.filename}'" if error.filename else ""
-        click.echo(
-            f"shoal: the system refused to read or write{named}: {error.strerror or type(error).__name__}. "
-            f"Nothing was changed.",
-            err=True,
+        return (
+            f"the system refused to read or write{named}: {error.strerror or type(error).__name__}. "
+            f"Nothing was changed."
         )
-        sys.exit(1)
-    except Exception as error:  # noqa: BLE001 - the last line of defence: a traceback could show cells
-        click.echo(
-            f"shoal: unexpected {type(error).__name__} at {_place(error)}; nothing was changed. "
-            f"Please report this line.",
-            err=True,
-        )
-        sys.exit(1)
+    return f"unexpected {type(error).__name__} at {_place(error)}; nothing was changed. Please report this line."
 
 
-def _place(error: Exception) -> str:
+def _place(error: BaseException) -> str:
     """File and line where an error was raised; nothing else of it may be shown."""
     trace = error.__traceback__
     while trace is not None and trace.tb_next is not None:

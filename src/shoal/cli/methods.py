@@ -76,6 +76,7 @@ def _in_full(entry: Any) -> str:
         f"{entry.name} ({KIND_NAMES[entry.kind]}): {entry.title}",
         f"Plan      {_yaml(entry)}",
         f"Python    {_python(entry)}",
+        *([f"Required  {_required(entry)}"] if entry.kind in ("risk", "utility") else []),
         f"Source    {entry.source}",
         "",
         getdoc(entry.cls) or "",
@@ -91,6 +92,11 @@ def _yaml(entry: Any) -> str:
     if entry.kind == "replace":
         return f"{{partition: mdav, k: 5, replace: {{method: {named}}}}}"
     return f"{{{entry.kind}: {named}}}"
+
+
+def _required(entry: Any) -> str:
+    """How a plan bounds its figure."""
+    return f"{_yaml(entry)[:-1]}, {'at most' if entry.cls.better == 'lower' else 'at least'}: BOUND}}"
 
 
 def _short(value: Any) -> str:

@@ -1,7 +1,7 @@
 """What commands read: tables, with the options of reading them, and the records of earlier runs."""
 
-import json
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Mapping
+from dataclasses import replace
 from functools import wraps
 from pathlib import Path
 from typing import Any
@@ -9,13 +9,34 @@ from typing import Any
 import click
 
 from shoal.cli.terminal import Terminal
-from shoal.data.text_files import read_text
 from shoal.errors import FileError
-
-LARGEST_RECORD = 1 << 30
-"""Bytes of a record of a run: it has a figure for every column, and columns can be many."""
+from shoal.files.database import Database, is_address
 
 FILE = click.Path(path_type=Path)
+
+
+class _Data(click.Path):
+    """A table to read: a path, or the address of a database."""
+
+    def convert(self, value: Any, parameter: click.Parameter | None, context: click.Context | None) -> Any:
+        if isinstance(value, str) and is_address(value):
+            return Database(address=value)
+        return super().convert(value, parameter, context)
+
+
+DATA = _Data(path_type=Path)
+
+
+class _Output(click.Path):
+    """A path to write to, which is a place and no pipe."""
+
+    def convert(self, value: Any, parameter: click.Parameter | None, context: click.Context | None) -> Any:
+        if str(value) == "-":
+            self.fail("what is written takes its place at once or not at all, so it cannot be a pipe: name a place.")
+        return super().convert(value, parameter, context)
+
+
+OUTPUT = _Output(path_type=Path)
 DOUBTED = ("quasi-identifier", "confidential", "other", "weight")
 """Roles of columns whose level of measurement matters."""
 
@@ -44,24 +65,37 @@ def reading_options(command: Any) -> Any:
     return with_reading
 
 
-def read(terminal: Terminal, path: Path, reading: Mapping[str, Any], plan: Any = None) -> Any:
-    """A table from a file, with a note for each column that may have been meant otherwise than the plan knows."""
+def query_option(argument: str) -> Callable[[Any], Any]:
+    """Give a command the option that says what is read of a database, which one of its arguments names."""
+
+    def give(command: Any) -> Any:
+        @wraps(command)
+        def with_query(*args: Any, query: str | None, **others: Any) -> Any:
+            return command(*args, **{**others, argument: _asked(others[argument], query)})
+
+        return click.option("--query", help="Of a database: a SELECT, or the name of a table.")(with_query)
+
+    return give
+
+
+def _asked(data: Path | Database, query: str | None) -> Path | Database:
+    """What is to be read, with the query."""
+    if not isinstance(data, Database):
+        if query is not None:
+            raise FileError("A query asks a database, and a file was named. Leave --query out.")
+        return data
+    if query is None:
+        raise FileError("A database holds many tables. Name one, or give a SELECT, with --query.")
+    return replace(data, query=query)
+
+
+def read(terminal: Terminal, data: Path | Database, reading: Mapping[str, Any], plan: Any = None) -> Any:
+    """A table, with a note for each column that may have been meant otherwise than the plan knows."""
     from shoal.files.tables import read_table
 
-    table = read_table(path, **reading)
+    table = data.read() if isinstance(data, Database) else read_table(data, **reading)
     columns = plan.schema.columns if plan is not None else {}
     for name, note in table.notes.items():
         if name not in columns or (columns[name].level is None and columns[name].role in DOUBTED):
             terminal.note(note)
     return table
-
-
-def json_of(path: Path, what: str, keys: Collection[str]) -> dict[str, Any]:
-    """A mapping with some keys from a JSON file."""
-    try:
-        content = json.loads(read_text(path, "File", largest=LARGEST_RECORD))
-        if not isinstance(content, dict) or not set(keys) <= content.keys():
-            raise ValueError
-        return content
-    except (OSError, ValueError, RecursionError):
-        raise FileError(f"'{path}' cannot be read as the record of an {what}. Check the directory.") from None

@@ -1,23 +1,34 @@
 """How a table stands before anything is done to it."""
 
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 import shoal
 from shoal.cli.group import cli, pass_terminal
-from shoal.cli.reading import FILE, read, reading_options
+from shoal.cli.reading import DATA, FILE, query_option, read, reading_options
 from shoal.cli.terminal import Terminal
+from shoal.files.database import Database
+
+if TYPE_CHECKING:
+    from shoal.exposure import Exposure
 
 
 @cli.command()
-@click.argument("file", type=FILE)
+@click.argument("file", type=DATA)
 @click.option("--plan", "plan_file", type=FILE, help="Plan whose roles are taken; guessed as by init without one.")
-@click.option("--top", type=click.IntRange(1), default=10, show_default=True, help="Riskiest records to list.")
+@click.option(
+    "--top",
+    type=click.IntRange(1),
+    default=10,
+    show_default=True,
+    help="Riskiest records, and sets of columns, to list.",
+)
 @reading_options
+@query_option("file")
 @pass_terminal
-def risk(terminal: Terminal, file: Path, plan_file: Path | None, top: int, reading: dict[str, Any]) -> None:
+def risk(terminal: Terminal, file: Path | Database, plan_file: Path | None, top: int, reading: dict[str, Any]) -> None:
     """Look at the risk of FILE as it is, before anything is done to it. What is printed is private.
 
     \b
@@ -40,8 +51,62 @@ def risk(terminal: Terminal, file: Path, plan_file: Path | None, top: int, readi
         terminal.say(f"{k}-anonymity is broken by {count:,} records ({share:.1f} %)")
     for finding in exposure.risks:
         if finding.value is not None:
-            terminal.say(f"measured  {finding.title}: {finding.value:.4g}{finding.interval or ''}")
+            terminal.say(f"measured  {finding}")
     terminal.table(["column", "records unique because of it"], [[n, f"{c:,}"] for n, c in exposure.spared.items()])
     terminal.table(
         ["row", "records with the same quasi-identifiers"], [[f"{r:,}", f"{s:,}"] for r, s in exposure.riskiest]
     )
+    _which_columns(terminal, exposure)
+    _identifiers(terminal, exposure)
+
+
+def _which_columns(terminal: Terminal, exposure: "Exposure") -> None:
+    """Which columns and sets of columns tell people apart, beside the roles."""
+    terminal.table(
+        ["column", "role", "distinction", "separation", "unique", "remark"],
+        [
+            [c.name, c.role, *_percents(c.figures.distinction, c.figures.separation, c.figures.unique), c.remark]
+            for c in exposure.columns
+        ],
+    )
+    searched = exposure.searched
+    terminal.say(
+        f"looked    for sets of up to 4 columns that single someone out while no part of them does, in "
+        f"{searched.records:,} of {exposure.records:,} records and {len(searched.columns)} columns"
+    )
+    terminal.table(
+        ["set of columns", "minimal for", "distinction", "separation", "unique"],
+        [
+            [
+                " + ".join(s.columns),
+                f"{searched.counts[s.columns]:,}",
+                *_percents(s.distinction, s.separation, s.unique),
+            ]
+            for s in exposure.sets
+        ],
+    )
+
+
+def _identifiers(terminal: Terminal, exposure: "Exposure") -> None:
+    """Where the identifiers of HIPAA may stand, and what cannot be seen of them."""
+    from shoal.data.identifiers import IDENTIFIERS, MOST_VALUES, by_identifier, unseen
+
+    terminal.say(
+        f"looked    at the names of {len(exposure.columns)} columns and at most {MOST_VALUES:,} values of each for the "
+        f"18 identifiers of HIPAA (45 CFR 164.514(b)(2)); that none turns up proves nothing"
+    )
+    titles = {identifier.letter: f"({identifier.letter}) {identifier.title}" for identifier in IDENTIFIERS}
+    terminal.table(
+        ["identifier", "column", "sign"],
+        [
+            [titles[letter], column, reason]
+            for letter, columns in by_identifier(exposure.signs).items()
+            for column, reason in columns.items()
+        ],
+    )
+    for what, letters in unseen().items():
+        terminal.say(f"not seen  {', '.join(f'({letter})' for letter in letters)}: {what}")
+
+
+def _percents(*shares: float) -> list[str]:
+    return [f"{100 * share:.1f} %" for share in shares]

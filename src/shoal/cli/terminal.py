@@ -3,7 +3,7 @@
 import json
 import sys
 import time
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from itertools import zip_longest
 from pathlib import Path
@@ -11,20 +11,32 @@ from typing import Any
 
 import click
 
-from shoal.errors import plural, printable
+from shoal.cli.log import new_log, send
+from shoal.errors import Refused, plural, printable
 
 QUIET_SECONDS = 1.0
 """Work that takes longer shows its progress."""
+Stage = Callable[[str, float], None]
+"""Called with what is being done and the fraction of it that is done."""
+
 WIDE = 160
 """Columns of a table that goes into a file or a pipe."""
 
 
 class Terminal:
-    """Prints as the options before the command say."""
+    """Prints as the options say that every command has, and logs where they ask for it."""
 
-    def __init__(self, *, quiet: bool = False, as_json: bool = False) -> None:
-        self.quiet = quiet
-        self.as_json = as_json
+    def __init__(self) -> None:
+        self.quiet = False
+        self.as_json = False
+        self.log = new_log()
+
+    def set(self, option: str, value: Any) -> None:
+        """Take one of the options `quiet`, `as_json` and `log` (the place to log to)."""
+        if option == "log":
+            send(self.log, value)
+        else:
+            setattr(self, option, value)
 
     def say(self, text: str) -> None:
         """For a person: silent under --quiet and --json."""
@@ -33,6 +45,7 @@ class Terminal:
 
     def note(self, text: str) -> None:
         """Something to look at, on standard error so that it never mixes with a result."""
+        self.log.warning("%s", text)
         if not self.quiet:
             click.echo(printable(f"shoal: note: {text}", keep="\n"), err=True)
 
@@ -40,6 +53,43 @@ class Terminal:
         """For a program: printed under --json only."""
         if self.as_json:
             click.echo(json.dumps(content, indent=2, default=str))
+
+    def failed(self, status: int, kind: str, text: str, *, said: bool = False, refused: Refused | None = None) -> int:
+        """How a run ends that did not do what was asked of it, for a person, a program and the log.
+
+        Parameters
+        ----------
+        kind
+            The name of the error.
+        said
+            Whether a person was told already.
+        refused
+            What was not met, if that is why.
+
+        Returns
+        -------
+        The exit status.
+        """
+        if not said:
+            click.echo(printable(text, keep="\n"), err=True)
+        self.log.error("%s", text.removeprefix("shoal: "))
+        verdicts = () if refused is None else refused.verdicts
+        if self.as_json:
+            content = {
+                "exit status": status,
+                "error": {"kind": kind, "message": text.removeprefix("shoal: ")},
+                "requirements": [verdict.private_form() for verdict in verdicts],
+                "what would help": sorted({v.what_would_help for v in verdicts if not v.holds}),
+            }
+            self.result(content)
+        return status
+
+    def judged(self, evidence: Any) -> None:
+        """What was proved, refuted and measured, for a person and for the log."""
+        for line in evidence.lines():
+            self.say(line)
+        for verdict in evidence.verdicts:
+            self.log.info("%s %s", "proved" if verdict.holds else "REFUTED", verdict.requirement)
 
     def table(self, titles: Sequence[str], rows: Iterable[Sequence[str]], bold: Sequence[Collection[int]] = ()) -> None:
         """For a person: a table, as wide as the terminal; `bold` has the cells of each row that stand out."""
@@ -60,7 +110,7 @@ class Terminal:
     def progress(self) -> Iterator[Any]:
         """A callback for `shoal.protect`; after a second of work it shows a bar on standard error."""
         if self.quiet or not sys.stderr.isatty():
-            yield None
+            yield self._logged(lambda text, fraction: None)
             return
         from rich.console import Console
         from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
@@ -76,15 +126,37 @@ class Terminal:
             bar.update(task, description=text, completed=fraction)
 
         try:
-            yield stage
+            yield self._logged(stage)
         finally:
             bar.stop()
+
+    def _logged(self, stage: Stage) -> Stage:
+        """The same, and a line of the log for whatever is done next."""
+        last = ""
+
+        def logged(text: str, fraction: float) -> None:
+            nonlocal last
+            if text != last:
+                self.log.info("%s", text)
+            last = text
+            stage(text, fraction)
+
+        return logged
+
+    def tried(self, release: Any) -> None:
+        """What would be released."""
+        self.result(
+            {"exit status": 0, "dry run": True, "proved": release.account.proved, **release.evidence.as_mapping()}
+        )
+        self._noted(release)
+        self.say("\nDry run: nothing was written.")
 
     def released(self, release: Any, out: Path) -> None:
         """What was proved and measured on a release, and where it lies."""
         report = out / "release" / "report.html"
         self.result(
             {
+                "exit status": 0,
                 "directory": str(out),
                 "report": str(report),
                 "seed": "in private/record.json",
@@ -92,17 +164,30 @@ class Terminal:
                 **release.evidence.as_mapping(),
             }
         )
-        for line in release.evidence.lines():
-            self.say(line)
+        self._noted(release)
+        proved = release.account.proved
+        leaves = "may leave the building" if proved else "UNPROVED: nothing says that it may leave the building"
+        self.log.info("wrote %s", out)
+        self.say(f"\nRelease   {out / 'release'}   ({leaves})")
+        self.say(f"Private   {out / 'private'}   (may not)")
+        self.say(f"Report    {report.resolve().as_uri()}")
+
+    def _noted(self, release: Any) -> None:
+        """What was proved and measured, and what is to be looked at."""
+        from shoal.steps import LOSS, LOSS_OF_RECORDS
+
+        self.judged(release.evidence)
         for name, count in release.account.singled_out.items():
             self.note(
                 f"Whoever knows '{name}' beside the quasi-identifiers finds {plural(count, 'record')} alone; "
                 f"if somebody may, give it the role quasi-identifier."
             )
-        proved = release.account.proved
-        if not proved:
+        for step in release.account.steps:
+            if LOSS_OF_RECORDS in step.facts:
+                self.note(
+                    f"{step.step} formed groups of households, for the table has a household column: information loss "
+                    f"{step.facts[LOSS].value:.3g} %, of groups of records {step.facts[LOSS_OF_RECORDS].value:.3g} %. "
+                    f"Choose with unit: household or unit: record in the step."
+                )
+        if not release.account.proved:
             self.note("UNPROVED: the plan requires nothing, so nothing protects this release.")
-        leaves = "may leave the building" if proved else "UNPROVED: nothing says that it may leave the building"
-        self.say(f"\nRelease   {out / 'release'}   ({leaves})")
-        self.say(f"Private   {out / 'private'}   (may not)")
-        self.say(f"Report    {report.resolve().as_uri()}")

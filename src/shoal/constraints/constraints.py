@@ -16,7 +16,7 @@ from shoal.constraints.system import Domain, redundant, refuse_clashes
 from shoal.data.records import Records
 from shoal.data.schema import Policy
 from shoal.errors import ConstraintError, DataError, Refused, plural, quoted
-from shoal.facts import of_release
+from shoal.facts import Count, Figure, OfOriginal, OfPlan, of_release
 from shoal.judges.evidence import Verdict
 from shoal.kernels.arrays import Bools, Floats, floats
 from shoal.step_result import StepResult
@@ -59,7 +59,8 @@ class Constraints:
         Parameters
         ----------
         released
-            The table is a release: it need not hold every level that the rules mention.
+            The table is a release: it need not hold every level that the rules mention, and is judged by rules that
+            clash as by all others.
 
         Raises
         ------
@@ -68,7 +69,8 @@ class Constraints:
         """
         bound = tuple(bind(text, i + 1, records, released=released) for i, text in enumerate(rules))
         made = cls(rules=bound, original=records)
-        refuse_clashes(made.rules, made.domain)
+        if not released:
+            refuse_clashes(made.rules, made.domain)
         return made
 
     def __len__(self) -> int:
@@ -95,6 +97,10 @@ class Constraints:
             {v.name: v.categories for v in chosen if not v.continuous},
             np.array([1.0 / slope for slope, _ in (affine(v) for v in continuous)]),
         )
+
+    def in_units_of(self, records: Records) -> "Constraints":
+        """The same rules, with distances counted in the units of other records of the table."""
+        return replace(self, original=records)
 
     @property
     def _clauses(self) -> list[Clause]:
@@ -191,6 +197,7 @@ class Constraints:
                     achieved=float(count),
                     sentence=sentence if count else f"All {len(records):,} records obey the rule {text!r}.",
                     facts=of_release({"records": len(records), "records that break it": count}),
+                    failing=broken,
                 )
             )
         return verdicts
@@ -217,19 +224,16 @@ class Constraints:
         return verdicts
 
     def admit(self, records: Records, policy: Policy = "refuse") -> StepResult:
-        """Treat a table that comes in: refuse one with broken rules, only report them, or repair it.
-
-        There are facts only where a rule is broken.
-        """
+        """Treat a table that comes in: refuse one with broken rules, only report them, or repair it."""
         counts = {v.requirement: int(v.achieved or 0) for v in self.check(records) if not v.holds}
         if counts and policy == "refuse":
-            told = " ".join(v.sentence for v in self.check(records) if not v.holds)
+            broken = " ".join(v.sentence for v in self.check(records) if not v.holds)
             raise DataError(
-                f"The table breaks its own rules: {told} Correct it, or say broken_rules: repair "
+                f"The table breaks its own rules: {broken} Correct it, or say broken_rules: repair "
                 f"(or report) under constraints."
             )
         change = self.repair(records, keep=()) if policy == "repair" and counts else StepResult(records=records)
-        facts = {"policy": policy, "broken": counts, **change.facts} if counts else {}
+        facts = {"policy": OfPlan(policy), "broken": OfOriginal(counts), **change.facts}
         return StepResult(records=change.records, facts=facts)
 
     def repair(self, records: Records, keep: Sequence[str] | None = None) -> StepResult:
@@ -251,17 +255,17 @@ class Constraints:
         kept = records.quasi_identifiers if keep is None else tuple(keep)
         broken = np.logical_or.reduce([np.zeros(len(records), dtype=bool), *self.violations(records).values()])
         if not broken.any():
-            return StepResult(records=records, facts={"records repaired": 0})
+            return StepResult(records=records, facts={"records repaired": Count(n=0)})
         after, freed = repaired(records, self.rules, self.domain, kept, self._apart)
         self.prove(after)
         moved = self._moved(records, after)
         return StepResult(
             records=after,
             facts={
-                "records repaired": int((moved > 0).sum()),
-                "records whose kept columns had to move": freed,
-                "squared distance moved, mean over all records": float(moved.mean()),
-                "squared distance moved, largest": float(moved.max()),
+                "records repaired": Count(n=int((moved > 0).sum())),
+                "records whose kept columns had to move": Count(n=freed),
+                "squared distance moved, mean over all records": Figure(value=float(moved.mean())),
+                "squared distance moved, largest": Figure(value=float(moved.max())),
             },
         )
 
@@ -303,20 +307,20 @@ class Constraints:
         records = records.with_variables(*(to_decimals(v, decimals.get(v.name)) for v in free))
         inner = [clause for clause in self._clauses if kept.issuperset(clause.columns)]
         if kept.intersection(self.domain.continuous):
-            records = self._rounded(records, inner, decimals, self.domain.restricted(kept), held=set())
+            records = self._rounded(records, inner, decimals, self.domain.restricted(kept), fixed=set())
         if len(inner) < len(self._clauses):
-            records = self._rounded(records, self._clauses, decimals, self.domain, held=kept)
+            records = self._rounded(records, self._clauses, decimals, self.domain, fixed=kept)
         self.prove(records)
         return records
 
     def _rounded(
-        self, records: Records, clauses: Sequence[Clause], decimals: Mapping[str, int], domain: Domain, held: set[str]
+        self, records: Records, clauses: Sequence[Clause], decimals: Mapping[str, int], domain: Domain, fixed: set[str]
     ) -> Records:
-        """Round the columns that are not held; held ones only where it cannot be done without."""
+        """Round the columns that are not fixed; fixed ones only where it cannot be done without."""
         names = domain.continuous
         places = decimals_of(domain, decimals, records.variables)
         table, ids = table_of(records, domain, self._apart)
-        after, good = rounded(table, clauses, Lattice(names, places, np.array([n in held for n in names], dtype=bool)))
+        after, good = rounded(table, clauses, Lattice(names, places, np.array([n in fixed for n in names], dtype=bool)))
         x = after.x
         if not good.all():
             all_free = Lattice(names, places, np.zeros(len(names), dtype=bool))
@@ -332,7 +336,7 @@ class Constraints:
         alone = [rule for rule in concerned if not rounded(table, rule.clauses, lattice)[1].all()]
         named = quoted(rule.text for rule in alone or concerned)
         needed = [decimals_needed(rule, lattice) for rule in alone or concerned]
-        wanted = [found for found in needed if found is not None]
+        wanted = [places for places in needed if places is not None]
         advice = "; ".join(f"give '{name}' {plural(places, 'decimal')}" for name, places in wanted)
         return (
             f"{plural(count, 'record')} cannot be rounded to the decimals asked for so that {named} "

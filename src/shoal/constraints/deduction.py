@@ -23,6 +23,7 @@ import numpy as np
 from shoal.constraints.rules import TOLERANCE, Category, Clause, Linear, Member, Rule, View
 from shoal.data.records import Records
 from shoal.data.variable import Variable
+from shoal.kernels import linear
 from shoal.kernels.arrays import Bools, Floats
 
 ROUNDING = 1e-9
@@ -130,15 +131,17 @@ def _filled(variable: Variable, rows: np.ndarray, numbers: Floats, size: Floats)
     """Numbers put in, each made equal to the nearest known one where only rounding lies between them."""
     if not len(rows):
         return variable
-    held = np.unique(variable.values[~variable.missing])
-    if len(held):
-        above = np.minimum(np.searchsorted(held, numbers), len(held) - 1)
+    present = np.unique(variable.values[~variable.missing])
+    if len(present):
+        above = np.minimum(np.searchsorted(present, numbers), len(present) - 1)
         below = np.maximum(above - 1, 0)
-        near = np.where(np.abs(held[above] - numbers) < np.abs(held[below] - numbers), held[above], held[below])
+        near = np.where(
+            np.abs(present[above] - numbers) < np.abs(present[below] - numbers), present[above], present[below]
+        )
         numbers = np.where(np.abs(near - numbers) <= ROUNDING * np.maximum(size, np.abs(near)), near, numbers)
     values = variable.values.copy()
     values[rows] = numbers
-    return replace(variable, values=values)
+    return variable.filled_in(values, rows)
 
 
 def _with_categories(variable: Variable, known: dict[int, Category]) -> Variable:
@@ -149,7 +152,7 @@ def _with_categories(variable: Variable, known: dict[int, Category]) -> Variable
     values = variable.values.copy()
     for row, category in known.items():
         values[row] = place[category]
-    return replace(variable, values=values, categories=categories)
+    return replace(variable, categories=categories).filled_in(values, np.array(list(known)))
 
 
 def _solved(records: Records, clauses: Sequence[Clause]) -> Records:
@@ -176,12 +179,17 @@ def _solved(records: Records, clauses: Sequence[Clause]) -> Records:
         if pattern.sum() < 2:
             continue
         rows = np.flatnonzero(place.ravel() == number)
-        inverse = np.linalg.pinv(coefficients[:, pattern])
-        lone = np.abs(inverse @ coefficients[:, pattern] - np.eye(int(pattern.sum()))).max(axis=1) < ROUNDING
-        right = constants - values[rows] @ coefficients.T
-        size = (np.abs(values[rows]) @ np.abs(coefficients).T + np.abs(constants)).max(axis=1)
+        inverse = linear.pseudo_inverse(coefficients[:, pattern], ROUNDING)
+        lone = (
+            np.abs(linear.product(inverse, coefficients[:, pattern]) - np.eye(int(pattern.sum()))).max(axis=1)
+            < ROUNDING
+        )
+        right = constants - linear.product(values[rows], coefficients.T)
+        size = (linear.product(np.abs(values[rows]), np.abs(coefficients).T) + np.abs(constants)).max(axis=1)
         for j, column in enumerate(np.flatnonzero(pattern)):
             if lone[j]:
                 name = names[column]
-                changed[name] = _filled(changed.get(name, records[name]), rows, right @ inverse[j], size)
+                changed[name] = _filled(
+                    changed.get(name, records[name]), rows, linear.product(right, inverse[j][:, None])[:, 0], size
+                )
     return records.with_variables(*changed.values()) if changed else records

@@ -163,11 +163,11 @@ class _Parser:
         return Sentence(self.blank.text, self.blank.number, when, then)
 
     def _conditions(self) -> tuple[Comparison, ...]:
-        found = self._comparisons()
+        comparisons = self._comparisons()
         while self._at("and"):
             self._take()
-            found += self._comparisons()
-        return tuple(found)
+            comparisons += self._comparisons()
+        return tuple(comparisons)
 
     def _comparisons(self) -> list[Comparison]:
         left = self._side()
@@ -175,13 +175,13 @@ class _Parser:
             return [self._membership(left)]
         if not (self.here.kind == "sign" and self.here.text in RELATIONS):
             self._expected("a comparison (==, !=, <, <=, >, >= or in)")
-        found = []
+        comparisons = []
         while self.here.kind == "sign" and self.here.text in RELATIONS:
             sign = self._take()
             right = self._side()
-            found.append(Comparison(left, RELATIONS[sign.text], right, sign.position))
+            comparisons.append(Comparison(left, RELATIONS[sign.text], right, sign.position))
             left = right
-        return found
+        return comparisons
 
     def _membership(self, left: Sum | Text) -> Comparison:
         word = self._take()

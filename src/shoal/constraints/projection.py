@@ -112,14 +112,14 @@ class _Polish:
 
     def polished(self, x: Floats, tight: Bools) -> Floats:
         """Points (n, p) with the tight inequalities (n, l) and all equalities met to the last digits."""
-        held = np.hstack([np.broadcast_to(True, (len(x), int(self.equal.sum()))), tight])
+        active = np.hstack([np.broadcast_to(True, (len(x), int(self.equal.sum()))), tight])
         for turn in range(POLISH + tight.shape[1]):
-            for members in alike(held):
-                x[members] = self._corrected(x[members], held[members[0]])
-            over = self._over(x) & ~held
+            for members in alike(active):
+                x[members] = self._corrected(x[members], active[members[0]])
+            over = self._over(x) & ~active
             if turn + 1 >= POLISH and not over.any():
                 break
-            held |= over
+            active |= over
         self._snap(x)
         return x
 
@@ -135,15 +135,15 @@ class _Polish:
         size = _times(np.abs(x), np.abs(self.rows).T) + np.abs(self.bounds)
         return _times(x, self.rows.T) - self.bounds, size
 
-    def _corrected(self, x: Floats, held: Bools) -> Floats:
+    def _corrected(self, x: Floats, active: Bools) -> Floats:
         free = self.lengths > 0
-        for row in np.flatnonzero(held & (self.own >= 0)):
+        for row in np.flatnonzero(active & (self.own >= 0)):
             j = self.own[row]
             if free[j]:
                 x[:, j] = self.end[row]
-        free[self.own[held & (self.own >= 0)]] = False
+        free[self.own[active & (self.own >= 0)]] = False
         lengths = np.where(free, self.lengths, 0.0)
-        shared = held & (self.own < 0) & (self.rows[:, free] != 0).any(axis=1)
+        shared = active & (self.own < 0) & (self.rows[:, free] != 0).any(axis=1)
         rows, lacking = _scaled(self.rows[shared], self.bounds[shared], x, lengths)
         y = _times(lacking, linear.pseudo_inverse(rows, DEPENDENT).T)
         y[np.abs(y) < STILL] = 0.0
@@ -266,16 +266,16 @@ def _least_distance(a: Floats, p: Floats, b: Floats, q: Floats) -> tuple[Floats,
     """Lawson and Hanson's problem LDP on the null space of the equalities, for one point."""
     from scipy.optimize import nnls
 
-    base = np.linalg.pinv(a) @ p if len(a) else np.zeros(b.shape[1])
+    base = linear.product(linear.pseudo_inverse(a, DEPENDENT), p[:, None])[:, 0] if len(a) else np.zeros(b.shape[1])
     free = np.eye(b.shape[1])
     if len(a):
-        _, values, rows = np.linalg.svd(a)
+        values, rows = linear.singular(a)
         free = rows[int((values > 1e-12 * values.max(initial=0.0)).sum()) :].T
-    g, h = -(b @ free), -(q + EXACT / 10 - b @ base)
+    g, h = -linear.product(b, free), -(q + EXACT / 10 - linear.product(b, base[:, None])[:, 0])
     stacked = np.vstack([g.T, h])
     target = np.append(np.zeros(free.shape[1]), 1.0)
     u, _ = nnls(stacked, target, maxiter=100 * max(len(b), 10))
-    residual = stacked @ u - target
+    residual = linear.product(stacked, u[:, None])[:, 0] - target
     if -residual[-1] <= 1e-12:
         return base, False, np.zeros(len(b), dtype=bool)
     y, _ = _with_tight(a, p[None], b[u > 0], q[None, u > 0])

@@ -70,9 +70,9 @@ def table_of(records: Records, domain: Domain, apart: Distances) -> tuple[Table,
     x = np.column_stack([np.empty((len(first), 0)), *(records[c].values[first] for c in domain.continuous)])
     codes = [records[c].values[first] for c in domain.categories]
     known = {c: records[c].categories for c in domain.categories}
-    held = Domain(domain.continuous, known, domain.lengths)
+    occurring = Domain(domain.continuous, known, domain.lengths)
     return Table(
-        held,
+        occurring,
         np.ascontiguousarray(x),
         np.column_stack([np.empty((len(first), 0), dtype=np.int32), *codes]),
         {name: apart(records, name) for name in known},
@@ -97,12 +97,12 @@ def repaired(
         records = _written(records, *_stage(records, inner, among, set(), apart, rules)[:2])
     if len(inner) == len(clauses):
         return records, 0
-    records = _with_room(records, clauses, domain, kept, apart)
+    records = _made_possible(records, clauses, domain, kept, apart)
     table, ids, moved = _stage(records, clauses, domain, kept, apart, rules)
     return _written(records, table, ids), int(moved[ids].sum())
 
 
-def _with_room(
+def _made_possible(
     records: Records, clauses: Sequence[Clause], domain: Domain, kept: set[str], apart: Distances
 ) -> Records:
     """Kept columns moved, class by class, to the nearest values that some values of the others can go with.
@@ -118,10 +118,10 @@ def _with_room(
     classes = records.classes(columns)
     concerned = np.isin(classes.ids, classes.ids[stuck[ids]])
     _, first, which = np.unique(classes.ids[concerned], return_index=True, return_inverse=True)
-    held = np.array([name in kept for name in domain.continuous], dtype=bool)
+    fixed = np.array([name in kept for name in domain.continuous], dtype=bool)
     x = table.x[ids[concerned]][first]
-    x[:, ~held] = np.nan_to_num(np.nanmedian(table.x[:, ~held], axis=0))
-    light = replace(domain, lengths=np.where(held, domain.lengths, WEIGHTLESS * domain.lengths))
+    x[:, ~fixed] = np.nan_to_num(np.nanmedian(table.x[:, ~fixed], axis=0))
+    light = replace(domain, lengths=np.where(fixed, domain.lengths, WEIGHTLESS * domain.lengths))
     moved, possible = solve(
         Table(replace(light, categories=table.domain.categories), x, table.codes[ids[concerned]][first], table.apart),
         clauses,
@@ -129,7 +129,7 @@ def _with_room(
     )
     changed = []
     for j, name in enumerate(domain.continuous):
-        if held[j]:
+        if fixed[j]:
             values = records[name].values.copy()
             values[concerned] = np.where(possible, moved.x[:, j], x[:, j])[which]
             changed.append(records[name].with_values(values))
@@ -188,27 +188,27 @@ def solve(table: Table, clauses: Sequence[Clause], kept: set[str]) -> tuple[Tabl
     Records with missing values are held to the clauses whose columns they all have.
     """
     names = (*table.domain.continuous, *table.domain.categories)
-    gone = np.hstack([np.isnan(table.x), table.codes < 0])
+    unknown = np.hstack([np.isnan(table.x), table.codes < 0])
     out = Table(table.domain, table.x.copy(), table.codes.copy(), table.apart)
     done = np.ones(len(table), dtype=bool)
-    for rows in alike(gone):
-        absent = {name for name, missing in zip(names, gone[rows[0]]) if missing}
+    for rows in alike(unknown):
+        absent = {name for name, missing in zip(names, unknown[rows[0]]) if missing}
         judged = [clause for clause in clauses if not absent.intersection(clause.columns)]
         part = table.take(rows)
-        found, done[rows] = _branch(part, [], judged, kept | absent)
-        out.x[rows] = np.where(np.isnan(part.x), part.x, found.x)
-        out.codes[rows] = found.codes
+        nearest, done[rows] = _branch(part, [], judged, kept | absent)
+        out.x[rows] = np.where(np.isnan(part.x), part.x, nearest.x)
+        out.codes[rows] = nearest.codes
     return out, done
 
 
 def _branch(start: Table, chosen: list[Literals], clauses: Sequence[Clause], kept: set[str]) -> tuple[Table, Bools]:
     """Meet what is certain and chosen; where a clause with a choice is still broken, try its literals in turn."""
     certain = [c.literals[0] for c in clauses if len(c.literals) == 1]
-    found, good = _meet(start, [*certain, *chosen], kept)
+    nearest, good = _meet(start, [*certain, *chosen], kept)
     open_clauses = [c for c in clauses if len(c.literals) > 1]
     if not open_clauses or not good.any():
-        return found, good
-    holds = np.array([clause.holds(found.view(), TOLERANCE) for clause in open_clauses])
+        return nearest, good
+    holds = np.array([clause.holds(nearest.view(), TOLERANCE) for clause in open_clauses])
     first = np.where(good & ~holds.all(axis=0), (~holds).argmax(axis=0), -1)
     for number, clause in enumerate(open_clauses):
         rows = np.flatnonzero(first == number)
@@ -217,9 +217,10 @@ def _branch(start: Table, chosen: list[Literals], clauses: Sequence[Clause], kep
         for literal in clause.literals:
             if len(rows):
                 part, fine = _branch(start.take(rows), [*chosen, literal], rest, kept)
-                found.x[rows[fine]], found.codes[rows[fine]], good[rows[fine]] = part.x[fine], part.codes[fine], True
+                settled = rows[fine]
+                nearest.x[settled], nearest.codes[settled], good[settled] = part.x[fine], part.codes[fine], True
                 rows = rows[~fine]
-    return found, good
+    return nearest, good
 
 
 def _meet(start: Table, literals: Sequence[Literals], kept: set[str]) -> tuple[Table, Bools]:

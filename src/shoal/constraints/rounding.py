@@ -28,6 +28,7 @@ from shoal.constraints.system import Domain
 from shoal.data.variable import Variable
 from shoal.kernels import linear
 from shoal.kernels.arrays import Bools, Floats, Longs
+from shoal.kernels.elementary import power_of_ten
 from shoal.kernels.solver import milp
 
 MEND = 1e9
@@ -54,11 +55,11 @@ def to_decimals(variable: Variable, decimals: int | None) -> Variable:
 
 
 def _units(values: Floats, decimals: int) -> Floats:
-    return values * 10.0**decimals
+    return values * power_of_ten(decimals)
 
 
 def _values(units: Floats, decimals: int) -> Floats:
-    return units / 10.0**decimals + 0.0
+    return units / power_of_ten(decimals) + 0.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -352,7 +353,7 @@ def decimals_needed(rule: Rule, lattice: Lattice) -> tuple[str, int] | None:
             places = [_places(step) for step in (*steps, literal.bound / factor)]
             if None not in places:
                 most = max(p for p in places if p is not None)
-                best = min(best or (name, most), (name, most), key=lambda found: found[1])
+                best = min(best or (name, most), (name, most), key=lambda needed: needed[1])
     return best
 
 

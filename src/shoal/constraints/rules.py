@@ -163,8 +163,8 @@ class View:
         return np.asarray(allowed[self.codes[literal.column]])
 
     def missing(self, columns: Sequence[str]) -> Bools:
-        gone = [np.isnan(self.values[c]) if c in self.values else self.codes[c] < 0 for c in columns]
-        return np.asarray(np.logical_or.reduce(gone))
+        missing = [np.isnan(self.values[c]) if c in self.values else self.codes[c] < 0 for c in columns]
+        return np.asarray(np.logical_or.reduce(missing))
 
 
 @dataclass(frozen=True)
@@ -249,12 +249,12 @@ class _Binder:
         position = side.position if isinstance(side, Text) else comparison.position
         if isinstance(side, Sum) and side.terms:
             self.sentence.fail(position, "a list of levels holds levels, not columns.")
-        found: list[Category] = [category for category in variable.categories if _same_level(category, written)]
-        if not found and self.released and comparison.relation in ("==", "!=", "in", "not in"):
+        same: list[Category] = [category for category in variable.categories if _same_level(category, written)]
+        if not same and self.released and comparison.relation in ("==", "!=", "in", "not in"):
             return written if isinstance(written, (str, bool)) else float(written)
-        if not found:
+        if not same:
             self._unknown_level(variable, written, position)
-        return found[0]
+        return same[0]
 
     def _unknown_level(self, variable: Variable, written: Any, position: int) -> NoReturn:
         counts = np.bincount(variable.values[~variable.missing], minlength=len(variable.categories))

@@ -62,11 +62,11 @@ class Domain:
 
     def restricted(self, names: Collection[str]) -> "Domain":
         """Some of the columns."""
-        held = [name in names for name in self.continuous]
+        chosen = [name in names for name in self.continuous]
         return Domain(
             tuple(name for name in self.continuous if name in names),
             {name: known for name, known in self.categories.items() if name in names},
-            self.lengths[held],
+            self.lengths[chosen],
         )
 
     def allowed(self, literals: Sequence[Literals]) -> dict[str, Bools]:
@@ -97,14 +97,14 @@ def refuse_clashes(rules: Sequence[Rule], domain: Domain) -> None:
 
 def redundant(rules: Sequence[Rule], domain: Domain) -> dict[str, tuple[str, ...]]:
     """Rules that say nothing new, each with the rules it follows from (none: it can never apply)."""
-    found: dict[str, tuple[str, ...]] = {}
+    implied: dict[str, tuple[str, ...]] = {}
     kept = list(rules)
     for rule in reversed(rules):  # the later one of two equal rules is the redundant one
         others = [r for r in kept if r is not rule]
         if _follows(rule, others, domain):
             kept = others
-            found[rule.text] = tuple(r.text for r in _sources(rule, others, domain))
-    return dict(reversed(found.items()))
+            implied[rule.text] = tuple(r.text for r in _sources(rule, others, domain))
+    return dict(reversed(implied.items()))
 
 
 def satisfiable(rules: Sequence[Rule], asserted: Sequence[Literals], domain: Domain) -> bool:

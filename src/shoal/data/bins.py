@@ -3,15 +3,16 @@
 The bins of one table are a function of that table alone: their edges cover it from its least value to its greatest.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
 
-from shoal.data.hierarchy import number_label
+from shoal.data.hierarchy_builders import number_label
 from shoal.data.variable import Variable
 from shoal.kernels.arrays import Floats
+from shoal.kernels.elementary import decade, power_of_ten
 
 BINS = 24
 MOST_CATEGORIES = 12
@@ -48,14 +49,21 @@ class Bin:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Distribution:
-    """Shares in bins of one column, in one table or in several."""
+    """Shares in bins of one column, in one table or in several.
+
+    Parameters
+    ----------
+    further
+        Categories that no bin shows, for there are too many.
+    """
 
     scale: Literal["quantitative", "temporal", "nominal"]
     bins: tuple[Bin, ...]
+    further: int = 0
 
     def as_mapping(self) -> dict[str, Any]:
         """JSON-able."""
-        return {"scale": self.scale, "bins": [one.as_mapping() for one in self.bins]}
+        return {"scale": self.scale, "bins": [one.as_mapping() for one in self.bins], "further": self.further}
 
 
 def distribution(tables: Mapping[str, Variable]) -> Distribution | None:
@@ -72,8 +80,14 @@ def distribution(tables: Mapping[str, Variable]) -> Distribution | None:
         values = {name: column.values * MILLISECONDS.get(unit, 1.0) for name, column in tables.items()}
         bins = _histogram({name: v[~np.isnan(v)] for name, v in values.items()})
         return Distribution(scale="temporal" if unit in MILLISECONDS else "quantitative", bins=bins) if bins else None
-    bars = _bars({name: _counts(column) for name, column in tables.items()})
-    return Distribution(scale="nominal", bins=bars) if bars else None
+    counts = {name: _counts(column) for name, column in tables.items()}
+    occurring = _occurring(counts)
+    shown = sorted(occurring, key=lambda category: -max(of.get(category, 0) for of in counts.values()))
+    shown = shown[:MOST_CATEGORIES]
+    if any(column.level == "ordinal" for column in columns):
+        shown.sort(key=occurring.index)
+    bars = _bars(counts, shown)
+    return Distribution(scale="nominal", bins=bars, further=len(occurring) - len(shown)) if bars else None
 
 
 def _histogram(tables: Mapping[str, Floats]) -> tuple[Bin, ...]:
@@ -94,23 +108,27 @@ def _edges(low: float, high: float) -> Floats:
     if high <= low:
         return np.array([low - 0.5, low + 0.5])
     raw = max((high - low) / BINS, np.finfo(np.float64).tiny * 16)
-    power = 10.0 ** np.floor(np.log10(raw))
+    power = float(power_of_ten(decade(raw)))
     width = next(step * power for step in (1, 2, 2.5, 5, 10) if step * power >= raw)
     first = np.floor(low / width)
     edges = np.arange(first, np.ceil(high / width) + 1) * width
-    digits = 1 - int(np.floor(np.log10(width)))
+    digits = 1 - int(decade(width))
     edges = np.array([round(float(edge), digits) for edge in edges])  # without what arithmetic adds
     edges[0], edges[-1] = min(edges[0], low), max(edges[-1], high)  # nor what rounding takes away
     return edges
 
 
-def _bars(tables: Mapping[str, Mapping[str, int]]) -> tuple[Bin, ...]:
-    named = dict.fromkeys(category for counts in tables.values() for category in counts)  # an order without hashes
-    order = sorted(named, key=lambda category: -max(counts.get(category, 0) for counts in tables.values()))
+def _occurring(tables: Mapping[str, Mapping[str, int]]) -> list[str]:
+    """The categories that occur, in the order of the column."""
+    occurring = (category for counts in tables.values() for category, count in counts.items() if count)
+    return list(dict.fromkeys(occurring))  # an order without hashes
+
+
+def _bars(tables: Mapping[str, Mapping[str, int]], shown: Sequence[str]) -> tuple[Bin, ...]:
     return tuple(
         Bin(table=name, category=category, share=_share(counts[category], sum(counts.values())))
         for name, counts in tables.items()
-        for category in order[:MOST_CATEGORIES]
+        for category in shown
         if counts.get(category)
     )
 

@@ -61,10 +61,21 @@ def encode(series: nw.Series[Any], column: Column, folder: Path) -> Variable:
         return Variable(values=values, unit=_unit(dtype), **common)
     codes, categories = _categories(series, dtype, column)
     try:
-        hierarchy = column.load_hierarchy([str(c) for c in categories if c is not None], folder)
+        hierarchy = column.load_hierarchy(_counts(codes, categories), folder)
     except SchemaError as error:
         raise SchemaError(f"Column '{series.name}': {error}") from None
     return Variable(values=codes, categories=categories, hierarchy=hierarchy, **common)
+
+
+def value_counts(series: nw.Series[Any]) -> dict[str, int]:
+    """Records by value of a column, values as categories are written and in the data's own order."""
+    column = encode(series, Column(role="other", level="nominal"), Path())
+    return _counts(column.values, column.categories)
+
+
+def _counts(codes: Ints, categories: tuple[Any, ...]) -> dict[str, int]:
+    records = np.bincount(codes[codes >= 0], minlength=len(categories)).tolist()
+    return {str(category): n for category, n in zip(categories, records) if category is not None}
 
 
 def _check_cells(series: nw.Series[Any], dtype: Any) -> None:

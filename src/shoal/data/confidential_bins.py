@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from shoal.data.records import Records
 from shoal.data.variable import Variable
+from shoal.data.whole_column import WholeColumn
 from shoal.errors import DataError
 from shoal.kernels.arrays import Ints, Longs, ints, longs
 from shoal.kernels.classes import distinct
@@ -31,9 +32,11 @@ class Bins:
     bins
         Shape (n,); -1 for a value missing in an ordered column.
     counts
-        Shape (m,).
+        Shape (m,); of the whole table, where the column is a part of one.
     nodes
         Shape (height, m), height 0 for ordered bins: the tree over nominal ones.
+    missing
+        Records without a value in an ordered column.
     spread
         Whether ordered bins are read as one place a record.
     """
@@ -42,6 +45,7 @@ class Bins:
     bins: Ints
     counts: Longs
     nodes: Ints
+    missing: int = 0
     spread: bool = False
 
     @property
@@ -49,8 +53,9 @@ class Bins:
         return len(self.counts)
 
     @property
-    def missing(self) -> int:
-        return len(self.bins) - int(self.counts.sum())
+    def records(self) -> int:
+        """Of the whole table."""
+        return int(self.counts.sum()) + self.missing
 
     def table(self) -> emd.Table:
         """The column's distribution, for distances from it."""
@@ -72,21 +77,26 @@ def binned(variable: Variable, distance: Distance = "distinct") -> Bins:
     if variable.level == "nominal" or distance == "equal":
         return _nominal(variable, distance)
     if variable.complete:
-        values, bins, counts = _distinct(variable.given)
+        values, bins, counts = _distinct(variable.given, variable.whole)
+        lacking = 0
     else:
         bins = np.full(len(variable), -1, dtype=np.int32)
-        values, bins[~variable.missing], counts = _distinct(variable.given[~variable.missing])
+        values, bins[~variable.missing], counts = _distinct(variable.given[~variable.missing], variable.whole)
+        lacking = int(variable.missing.sum())
     return Bins(
         name=variable.name,
         bins=ints(bins),
         counts=counts,
         nodes=np.empty((0, len(values)), dtype=np.int32),
+        missing=lacking if variable.whole is None else variable.whole.missing,
         spread=distance == "rank",
     )
 
 
-def _distinct(values: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any], Longs]:
+def _distinct(values: NDArray[Any], whole: WholeColumn | None) -> tuple[NDArray[Any], NDArray[Any], Longs]:
     """Distinct values in ascending order, where each record's stands among them, how often each occurs."""
+    if whole is not None:
+        return whole.places(values)
     if values.dtype.kind == "f":  # 0 and -0 are one value here, and so are all NaNs
         return np.unique(values, return_inverse=True, return_counts=True)
     return distinct(longs(values))
@@ -98,7 +108,7 @@ def _nominal(variable: Variable, distance: Distance) -> Bins:
             f"Column '{variable.name}' has no hierarchy, which distance: hierarchical needs. "
             f"Give it one, or choose distance: equal."
         )
-    values, bins, counts = _distinct(variable.given)
+    values, bins, counts = _distinct(variable.given, None if variable.whole is None else variable.whole.with_missing)
     nodes = np.zeros((1, len(values)), dtype=np.int32)
     if variable.hierarchy is not None and distance != "equal":
         categories = [*variable.categories, None]  # code -1 is the last

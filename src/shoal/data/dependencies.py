@@ -17,19 +17,21 @@ What this leaves out, on purpose: guesses that are right nearly always only (one
 dependency), and determination by two columns together where neither does alone.
 """
 
-import math
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 
 from shoal.data.records import Records
-from shoal.kernels.arrays import Bools, Ints, Longs
+from shoal.kernels.arrays import Bools, Floats, Ints, Longs
+from shoal.kernels.elementary import exp, log
 
 CHANCE = 1e-6
 """Below this the chance that no exception is seen counts as none: small beside one over the pairs of columns of a table
 (a thousand for 32 columns), so that a law that is none is hardly ever seen in any of them."""
+
+LOG_CHANCE = float(log(CHANCE))
 
 UNITS = ("household", "identifier")
 """Roles of columns that say which records belong together."""
@@ -118,8 +120,28 @@ class Dependencies:
                     values[filled] = variable.values[donors[filled]]
                     left &= ~filled
                     cells[dependency] = filled
-            changed.append(replace(variable, values=values))
+            changed.append(variable.filled_in(values, variable.missing & ~left))
         return Completion(records=self.records.with_variables(*changed) if cells else self.records, cells=cells)
+
+
+def shares_of_household(records: Records, name: str) -> Floats | None:
+    """Shape (n,); what each record counts where a household counts as one, for a column that households share.
+
+    Members with a known cell share the household's one equally; a record without a household is one by itself.
+
+    Returns
+    -------
+    None where the column is not the same throughout households, or the table has none.
+    """
+    homes = records.names("household")
+    if not homes or name in homes:
+        return None
+    by, on = records[homes[0]].codes(), records[name].codes()
+    if not determines(by, on, unit=True):
+        return None
+    alone = (by < 0) | (on < 0)
+    members = np.bincount(by[~alone], minlength=int(by.max()) + 1)
+    return np.where(alone, 1.0, 1.0 / np.maximum(members[by], 1))
 
 
 def determines(by: Ints, on: Ints, *, unit: bool) -> bool:
@@ -139,7 +161,7 @@ def determines(by: Ints, on: Ints, *, unit: bool) -> bool:
         return False
     if unit:
         return bool((np.bincount(causes) > 1).any())
-    return log_chance(causes, effects) < math.log(CHANCE)
+    return log_chance(causes, effects) < LOG_CHANCE
 
 
 def log_chance(by: Ints, on: Ints) -> float:
@@ -150,10 +172,20 @@ def log_chance(by: Ints, on: Ints) -> float:
     by, on
         Shape (n,); equal numbers from 0 for equal cells.
     """
-    counts = np.bincount(on)
-    shares = np.log(counts[counts > 0] / len(on))
     sizes, times = np.unique(np.bincount(by), return_counts=True)
-    return float(sum(time * np.logaddexp.reduce(size * shares) for size, time in zip(sizes, times) if size > 1))
+    return log_chance_of(sizes, times, np.bincount(on))
+
+
+def log_chance_of(sizes: Longs, times: Longs, counts: Longs) -> float:
+    """The same from how many values of `by` so many records have, and how often each value of `on` occurs."""
+    shares = log(counts[counts > 0] / counts.sum())
+    return float(sum(time * _log_of_total(size * shares) for size, time in zip(sizes, times) if size > 1))
+
+
+def _log_of_total(logs: Floats) -> float:
+    """log of the sum of the exponentials."""
+    top = float(logs.max())
+    return top + float(log(exp(logs - top).sum()))
 
 
 def _agree(by: Ints, on: Ints) -> bool:

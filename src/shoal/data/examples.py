@@ -6,6 +6,7 @@ import numpy as np
 import polars as pl
 
 from shoal.errors import ParameterError, unknown
+from shoal.kernels.elementary import exp
 
 DIAGNOSES = {
     "circulatory": {
@@ -109,17 +110,17 @@ def _stays(n: int, rng: np.random.Generator, code: Any) -> dict[str, Any]:
     severity = 1.0 + 0.15 * (code % 5)
     los = 1 + rng.negative_binomial(2, 1 / (1 + 2.2 * severity), size=n)
     day = np.datetime64("2025-01-01") + rng.integers(0, 365, size=n)
-    room = 410.0 * los
-    drugs = np.round(np.exp(rng.normal(4.6 + 0.35 * severity, 0.9, size=n)), 2)
-    procedures = np.where(rng.random(n) < 0.35, 0.0, np.round(np.exp(rng.normal(6.9, 0.8, size=n)), 2))
+    lodging = 410.0 * los
+    drugs = np.round(exp(rng.normal(4.6 + 0.35 * severity, 0.9, size=n)), 2)
+    procedures = np.where(rng.random(n) < 0.35, 0.0, np.round(exp(rng.normal(6.9, 0.8, size=n)), 2))
     return {
         "admission": day,
         "discharge": day + los,
         "los": los.astype(np.int64),
-        "room": room,
+        "room": lodging,
         "drugs": drugs,
         "procedures": procedures,
-        "charge": np.round(room + drugs + procedures, 2),
+        "charge": np.round(lodging + drugs + procedures, 2),
         "payer": rng.choice(PAYERS, size=n, p=[0.78, 0.15, 0.07]),
     }
 
@@ -129,7 +130,7 @@ def _labs(n: int, rng: np.random.Generator, code: Any, age: Any) -> dict[str, An
     diabetic = rng.random(n) < 0.08 + 0.002 * age
     return {
         "haemoglobin": np.round(rng.normal(13.6 - 0.012 * age, 1.4, size=n), 1),
-        "creatinine": np.round(np.exp(rng.normal(-0.25 + 0.004 * age, 0.28, size=n)), 2),
+        "creatinine": np.round(exp(rng.normal(-0.25 + 0.004 * age, 0.28, size=n)), 2),
         "glucose": np.round(np.where(diabetic, rng.normal(172, 38, size=n), rng.normal(98, 12, size=n)), 0),
-        "crp": np.round(np.exp(rng.normal(np.where(infection, 4.2, 1.4), 0.8, size=n)), 1),
+        "crp": np.round(exp(rng.normal(np.where(infection, 4.2, 1.4), 0.8, size=n)), 1),
     }

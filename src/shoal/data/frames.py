@@ -13,7 +13,7 @@ import narwhals.stable.v2 as nw
 import numpy as np
 
 from shoal.errors import DataError
-from shoal.kernels.arrays import Longs
+from shoal.kernels.arrays import Ints, Longs
 
 
 def plain_types(frame: nw.DataFrame[Any]) -> nw.DataFrame[Any]:
@@ -86,6 +86,20 @@ def nanoseconds(times: nw.Series[Any]) -> Longs:
         in_arrow = pa.chunked_array(times.to_arrow()) if not times.implementation.is_pyarrow() else times.to_native()
         return np.asarray(in_arrow.cast(pa.time64("ns")).cast(pa.int64()).to_numpy())
     return np.asarray(times.cast(nw.Int64).to_numpy())
+
+
+def ways_of_missing(series: nw.Series[Any]) -> Ints | None:
+    """Shape (n,); 0 for a null, from 1 the ways to be not a number, by their bits; None unless there are several."""
+    if not series.dtype.is_float():
+        return None
+    values = np.asarray(series.cast(nw.Float64).fill_null(0.0).to_numpy(), dtype=np.float64)
+    strange = np.isnan(values)
+    if not strange.any():
+        return None
+    bits, place = np.unique(values[strange].view(np.int64), return_inverse=True)
+    ways = np.zeros(len(values), dtype=np.int32)
+    ways[strange] = place + int(bool(series.is_null().any()))
+    return ways if ways.any() else None
 
 
 def strip_metadata(frame: nw.DataFrame[Any]) -> nw.DataFrame[Any]:

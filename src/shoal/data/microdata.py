@@ -1,6 +1,6 @@
 """A table with its schema: any data frame in, the same kind out.
 
-pandas, polars and pyarrow tables and DuckDB relations are taken as they are and never modified. `records`
+pandas, polars and pyarrow tables, lazy frames and DuckDB relations are taken as they are and never modified. `records`
 is the table in numbers, with the schema's policy for missing values applied; `rebuild` turns changed
 numbers back into a frame of the kind that came in, with its index, column order and data types.
 """
@@ -10,18 +10,23 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import narwhals.stable.v2 as nw
 import numpy as np
+import polars as pl
 
 from shoal.data.cells import encode
 from shoal.data.columns import decode, no_negative_zero
-from shoal.data.frames import plain_types, strip_metadata
+from shoal.data.frames import plain_types, strip_metadata, ways_of_missing
 from shoal.data.records import Records
 from shoal.data.schema import Column, Scale, Schema
 from shoal.data.variable import Variable
 from shoal.errors import DataError, MissingDependency, SchemaError, not_unique, plural, quoted
+from shoal.kernels.arrays import Ints, ints
+
+Kind = Literal["frame", "lazy", "duckdb"]
+"""What a table was: a frame with its cells, a lazy frame of polars, or a relation of DuckDB."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -36,15 +41,27 @@ class Microdata:
         A role for every column.
     folder
         Where file names in the schema are looked up.
+    spellings
+        Of a released table: as in `Variable`, for the columns that have several.
+    value_labels
+        For columns of codes what these mean, so that a plan can name them by either.
     """
 
     frame: nw.DataFrame[Any]
     schema: Schema
     folder: Path = field(default_factory=Path)
-    duckdb: bool = False
+    kind: Kind = "frame"
+    spellings: Mapping[str, Ints] = field(default_factory=dict)
+    value_labels: Mapping[str, Mapping[Any, str]] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, table: Any, schema: Schema | Mapping[str, Any], folder: str | Path = ".") -> "Microdata":
+    def of(
+        cls,
+        table: Any,
+        schema: Schema | Mapping[str, Any],
+        folder: str | Path = ".",
+        value_labels: Mapping[str, Mapping[Any, str]] | None = None,
+    ) -> "Microdata":
         """Wrap a table and check that the schema describes it.
 
         Raises
@@ -54,24 +71,33 @@ class Microdata:
         DataError
             If the table is not one of the kinds known, or has two columns of one name.
         """
-        frame, duckdb = _eager(table)
-        described = Schema.of(schema)
+        frame, kind = _eager(table)
+        described = Schema.of(schema).covering(frame.columns)
         described.check_covers(frame.columns)
-        return cls(frame=frame, schema=described, folder=Path(folder), duckdb=duckdb)
+        return cls(frame=frame, schema=described, folder=Path(folder), kind=kind, value_labels=dict(value_labels or {}))
 
     @classmethod
-    def finished(cls, table: Any, schema: Schema | Mapping[str, Any]) -> "Microdata":
+    def finished(
+        cls, table: Any, schema: Schema | Mapping[str, Any], spellings: Mapping[str, Any] | None = None
+    ) -> "Microdata":
         """Wrap a released table, whoever made it, to be judged as it stands.
 
         A release may lack columns (identifiers, at least), hold labels where there were numbers, and have
         suppressed cells; but a column that the schema does not know is an error all the same.
+
+        Parameters
+        ----------
+        spellings
+            For columns whose values are not all written in one way: shape (n,), which way each cell is written.
         """
-        frame, duckdb = _eager(table)
-        described = Schema.of(schema)
+        frame, kind = _eager(table)
+        described = Schema.of(schema).covering(frame.columns)
         if unclassified := [name for name in frame.columns if name not in described.columns]:
             raise SchemaError(f"The released table has columns that the plan does not know: {quoted(unclassified)}.")
-        columns = {name: _as_released(frame[name], described.columns[name]) for name in frame.columns}
-        return cls(frame=frame, schema=Schema(columns), duckdb=duckdb)
+        columns = {name: as_released(frame[name], described.columns[name]) for name in frame.columns}
+        ways = {name: way for name in frame.columns if (way := ways_of_missing(frame[name])) is not None}
+        ways |= {name: ints(way) for name, way in (spellings or {}).items()}
+        return cls(frame=frame, schema=Schema(columns), kind=kind, spellings=ways)
 
     def __repr__(self) -> str:
         return f"Microdata of {plural(len(self), 'record')} with the columns {quoted(self.frame.columns)}"
@@ -82,19 +108,26 @@ class Microdata:
     @property
     def native(self) -> Any:
         """The table in the kind that came in."""
-        if self.duckdb:
+        if self.kind == "duckdb":
             import duckdb
 
             return duckdb.from_arrow(self.frame.to_arrow())
-        return self.frame.to_native()
+        native = self.frame.to_native()
+        return native.lazy() if self.kind == "lazy" else native
 
     @cached_property
     def encoded(self) -> Records:
         """Every column in numbers, missing values still missing."""
-        return Records.of(
-            encode(self.frame.get_column(name), column, self.folder)
-            for name, column in ((n, self.schema.columns[n]) for n in self.frame.columns)
-        )
+        return Records.of(self._encode(name) for name in self.frame.columns)
+
+    def _encode(self, name: str) -> Variable:
+        variable = encode(self.frame.get_column(name), self.schema.columns[name], self.folder)
+        more: dict[str, Any] = {}  # to replace something would turn whole numbers into floats at once
+        if name in self.spellings:
+            more["spelling"] = self.spellings[name]
+        if name in self.value_labels and not variable.continuous:
+            more["labels"] = self.value_labels[name]
+        return replace(variable, **more) if more else variable
 
     @cached_property
     def _treated(self) -> tuple[Records, dict[str, Any]]:
@@ -193,7 +226,7 @@ def as_records(
     return records if named else _add_confidential(records, confidential)
 
 
-def _as_released(series: nw.Series[Any], column: Column) -> Column:
+def as_released(series: nw.Series[Any], column: Column) -> Column:
     """The column's description as far as it still fits what was released."""
     numeric = series.dtype.is_numeric() or series.dtype.is_temporal()
     level = column.level
@@ -247,9 +280,10 @@ def _bare(name: str, values: Any) -> Variable:
     )
 
 
-def _eager(table: Any) -> tuple[nw.DataFrame[Any], bool]:
-    if isinstance(table, nw.DataFrame):
-        return table, False
+def _eager(table: Any) -> tuple[nw.DataFrame[Any], Kind]:
+    """The table with its cells at hand, and what it was."""
+    if type(table).__module__.startswith("narwhals") and hasattr(table, "to_native"):
+        table = table.to_native()
     if type(table).__module__.split(".")[0] in ("duckdb", "_duckdb"):
         if spans := [name for name, kind in zip(table.columns, table.types) if kind == "INTERVAL"]:
             raise DataError(
@@ -257,9 +291,11 @@ def _eager(table: Any) -> tuple[nw.DataFrame[Any], bool]:
                 f"{quoted(spans)}. Turn them into seconds, as with epoch(column)."
             )
         try:
-            return nw.from_native(table.pl(), eager_only=True), True
+            return nw.from_native(table.pl(), eager_only=True), "duckdb"
         except ImportError:
             raise MissingDependency("A DuckDB relation", "pyarrow", "duckdb") from None
+    if isinstance(table, pl.LazyFrame):
+        return nw.from_native(table.collect(), eager_only=True), "lazy"
     repeated = _repeated(getattr(table, "column_names", getattr(table, "columns", ())))
     if repeated:
         raise DataError(not_unique(repeated))
@@ -270,7 +306,7 @@ def _eager(table: Any) -> tuple[nw.DataFrame[Any], bool]:
             f"Rename them, as with frame.columns = frame.columns.astype(str)."
         )
     try:
-        return plain_types(nw.from_native(table, eager_only=True)), False
+        return plain_types(nw.from_native(table, eager_only=True)), "frame"
     except TypeError:
         raise DataError(
             f"A table must be a pandas, polars or pyarrow table or a DuckDB relation; got {type(table).__name__}."

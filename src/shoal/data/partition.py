@@ -1,7 +1,7 @@
 """A partition: which record belongs to which group."""
 
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from shoal.errors import DataError, ParameterError, plural
+from shoal.facts import Fact, Facts, private_form
 from shoal.kernels import arrays
 from shoal.kernels.arrays import Floats, Ints, Longs, ints
 from shoal.kernels.classes import classes
@@ -45,7 +46,7 @@ class Partition:
     labels
         Shape (n,); group number of each record, 0 to G - 1, every group holding at least one record.
     facts
-        What the record should tell about how the groups came about; JSON-able, no cell's value.
+        What there is to tell of how the groups came about (see `shoal.facts`); no cell's value.
     model
         What a replacement needs beyond the labels (a fitted mixture, membership weights); None for most.
     loss, lower_bound
@@ -54,7 +55,7 @@ class Partition:
     """
 
     labels: Ints
-    facts: Mapping[str, Any] = field(default_factory=dict)
+    facts: Facts = field(default_factory=dict)
     model: Any = None
     loss: float | None = None
     lower_bound: float | None = None
@@ -73,12 +74,17 @@ class Partition:
         object.__setattr__(self, "labels", labels)
 
     @classmethod
-    def of(cls, labels: ArrayLike, **facts: Any) -> "Partition":
+    def of(cls, labels: ArrayLike, **facts: Fact) -> "Partition":
         """From any group labels (numbers or text), numbered in order of first appearance."""
         _, first, inverse = np.unique(np.asarray(labels), return_index=True, return_inverse=True)
         order = np.empty(len(first), dtype=np.int32)
         order[np.argsort(first, kind="stable")] = np.arange(len(first), dtype=np.int32)
         return cls(labels=order[inverse], facts=facts)
+
+    @property
+    def details(self) -> dict[str, Any]:
+        """The facts as they are; private."""
+        return private_form(self.facts)
 
     def __repr__(self) -> str:
         sizes = f" of {self.sizes.min():,} to {self.sizes.max():,}" if len(self) else ""

@@ -16,11 +16,11 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from shoal.data.schema import Scale
-from shoal.data.variable import Variable, check_room
+from shoal.data.variable import Variable, check_memory
 from shoal.errors import DataError, plural, quoted
-from shoal.kernels.arrays import Bools, Floats, Longs
+from shoal.kernels.arrays import Bools, Floats, Ints, Longs
 from shoal.kernels.classes import class_sizes, classes, first_rows
-from shoal.kernels.suppression import wildcard_counts
+from shoal.kernels.suppression import wildcard_counts, wildcard_weights
 
 MissingCells = Literal["equal", "wildcard", "nothing"]
 """What a missing cell matches: a missing cell, everything, or nothing (see `Records.matching`)."""
@@ -147,9 +147,13 @@ class Records:
 
     @property
     def households(self) -> Longs | None:
-        """Shape (n,); household number of each record, None where the table has none."""
+        """Shape (n,); household number of each record, None where the table has none.
+
+        However a file writes the number of a household, it is the same household.
+        """
         names = self.names("household")
-        return self.classes(names).ids if names else None
+        spelt = [replace(self[name], spelling=None) for name in names if self[name].spelling is not None]
+        return (self.with_variables(*spelt) if spelt else self).classes(names).ids if names else None
 
     def select(self, names: Iterable[str]) -> "Records":
         """Some of the columns, in the order given."""
@@ -182,7 +186,7 @@ class Records:
         """Shape (n, m); the standardised embedding of the quasi-identifiers, or of the columns named."""
         chosen = [self[name] for name in (self.quasi_identifiers if names is None else names)]
         if chosen:
-            check_room(max(chosen, key=lambda v: v.width), len(self), sum(v.width for v in chosen))
+            check_memory(max(chosen, key=lambda v: v.width), len(self), sum(v.width for v in chosen))
         columns = [variable.embedded() for variable in chosen]
         return np.ascontiguousarray(np.hstack(columns)) if columns else np.empty((len(self), 0))
 
@@ -220,13 +224,28 @@ class Records:
             return self._classes[chosen].sizes
         return class_sizes(self._as_written(chosen), len(self))
 
+    def alike(self, names: Iterable[str]) -> Longs:
+        """Shape (n,); numbers from 0 that only records share whose values agree in some columns: those of their
+        classes, where cells can be compared as written."""
+        chosen = tuple(names)
+        if any(self[name].inexact for name in chosen):
+            return classes([self[name].given for name in chosen], len(self))[0]
+        return self.classes(chosen).ids
+
     def _as_written(self, names: Iterable[str]) -> list[NDArray[Any]]:
         """Columns whose cells are compared: each value must stand for one way of writing it."""
         chosen = [self[name] for name in names]
         for variable in chosen:
             if variable.inexact:
                 raise DataError(variable.inexact)
-        return [variable.given for variable in chosen]
+        return [array for v in chosen for array in (v.given, v.spelling) if array is not None]
+
+    def _codes_as_written(self, name: str) -> Ints:
+        """Shape (n,); equal codes from 0 exactly where a file writes cells alike, -1 for missing ones."""
+        variable = self[name]
+        if variable.spelling is None:
+            return variable.codes()
+        return np.where(variable.missing & (variable.spelling == 0), -1, self.classes([name]).ids).astype(np.int32)
 
     @cached_property
     def _classes(self) -> dict[tuple[str, ...], Classes]:
@@ -245,12 +264,33 @@ class Records:
         """
         chosen = list(names)
         classes = self.classes(chosen)
-        if missing == "equal" or not chosen:
+        if missing == "equal" or self.complete_in(chosen):
             return classes.of_record
-        first = first_rows(classes.ids, len(classes.sizes))
-        codes = np.column_stack([self[name].codes()[first] for name in chosen])
+        codes, _ = self._different(chosen)
         counts = wildcard_counts(codes, classes.sizes, missing_counts=missing == "wildcard")
         return np.asarray(counts[classes.ids])
+
+    def matching_weight(self, names: Iterable[str], weights: Floats, missing: MissingCells = "equal") -> Floats:
+        """Shape (n,); as `matching`, the sum of the weights of these records, shape (n,)."""
+        chosen = list(names)
+        classes = self.classes(chosen)
+        sums: Floats = np.bincount(classes.ids, weights=weights, minlength=len(classes.sizes)).astype(np.float64)
+        if missing == "equal" or self.complete_in(chosen):
+            return np.asarray(sums[classes.ids])
+        codes, lacking = self._different(chosen)
+        sums = wildcard_weights(codes, sums, missing_counts=missing == "wildcard")[classes.ids]
+        return sums + weights * lacking[classes.ids] if missing == "nothing" else sums
+
+    def complete_in(self, names: Iterable[str]) -> bool:
+        """Whether no cell of some columns is missing."""
+        return all(self[name].complete for name in names)
+
+    def _different(self, names: Sequence[str]) -> tuple[Ints, Bools]:
+        """Shapes (C, d) and (C,); codes of each class over some columns, and whether it lacks one."""
+        classes = self.classes(names)
+        first = first_rows(classes.ids, len(classes.sizes))
+        codes = np.column_stack([self._codes_as_written(name)[first] for name in names])
+        return codes, np.asarray((codes < 0).any(axis=1))
 
 
 def _as_numbers(x: ArrayLike) -> Floats:

@@ -1,10 +1,12 @@
 """What the columns of a table are: their role in disclosure control and their level of measurement.
 
-No column has a role by default: one that nobody classified is an error that lists it.
+No column has a role by default: one that nobody classified is an error that lists it, unless the key `*` says what all
+columns are that are not named.
 """
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
+from functools import cached_property
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self, get_args
 
@@ -12,8 +14,9 @@ from annotated_types import Ge, Gt, Le
 from pydantic import BaseModel, ConfigDict, RootModel, ValidationError, field_validator, model_validator
 
 from shoal.data.hierarchy import Hierarchy
+from shoal.data.hierarchy_forms import check_in_plan, hierarchy_of, of_values
 from shoal.errors import Mistake, SchemaError, quoted, unknown
-from shoal.parameters import HoldsCells, Setting, TablePath, broken_rules
+from shoal.parameters import ForReaders, HoldsCells, Setting, TablePath, broken_rules
 
 Role = Literal["identifier", "quasi-identifier", "confidential", "other", "weight", "household", "stratum"]
 Level = Literal["continuous", "ordinal", "nominal"]
@@ -30,8 +33,11 @@ CHOICES: Mapping[str, tuple[str, ...]] = {"role": ROLES, "level": LEVELS}
 """Keys of a column that are answered with the nearest value there is."""
 
 
-TREES = "a file's name, {nested: ...}, {intervals: [...]} or {paths: [...]}"
-"""The forms of a hierarchy."""
+ALL_OTHERS = "*"
+"""The key that describes all columns that are not named."""
+
+FOR_ALL_OTHERS = ("identifier", "quasi-identifier", "confidential", "other")
+"""Roles that many columns can have."""
 
 
 class Column(BaseModel):
@@ -46,8 +52,9 @@ class Column(BaseModel):
     order
         The categories of an ordinal column from lowest to highest; by default the data's own order.
     hierarchy
-        For a nominal column: a path to an ARX-style CSV file, or `{nested: {...}}`, or
-        `{intervals: [5, 10, 50]}` for numbers.
+        For a nominal column: the name of an ARX-style CSV file or of a YAML file with a tree, or `{nested: {...}}`; for
+        numbers `{intervals: [5, 10, 50]}` or `{rounding: [5, 10]}`, for codes `{masking: right}` or `{prefix: [3, 1]}`,
+        for days `{dates: [month, year]}`, and `{priority: [...]}` for values of which the first keep their names.
     missing
         What happens to missing values: refuse the table (default), `drop` the record, `impute` median or
         mode, make them a `category` of their own, or `keep` them missing (default for columns with the role
@@ -59,6 +66,7 @@ class Column(BaseModel):
         Factor of the column's squared distance in mixed records.
     decimals
         Round released values to so many decimals; 0 gives integers back as integers.
+        Without it averages, and values moved to keep rules, have the decimals that the column came in with, if any.
     label
         A description carried to the codebook and to formats that have labels.
     """
@@ -73,7 +81,7 @@ class Column(BaseModel):
     scale: Scale = "sd"
     weight: Annotated[float, Gt(0), Setting()] = 1.0
     decimals: Annotated[int, Ge(0), Le(15)] | None = None
-    label: Annotated[str | None, HoldsCells()] = None
+    label: Annotated[str | None, ForReaders()] = None
 
     @model_validator(mode="before")
     @classmethod
@@ -89,10 +97,18 @@ class Column(BaseModel):
 
     @field_validator("hierarchy", mode="before")
     @classmethod
-    def _file_or_tree(cls, hierarchy: Any) -> Any:
-        if not isinstance(hierarchy, (str, Mapping, Hierarchy, type(None))):
-            raise ValueError(TREES)
+    def _known_form(cls, hierarchy: Any) -> Any:
+        check_in_plan(hierarchy)
         return hierarchy
+
+    @property
+    def codes(self) -> bool:
+        """Whether numbers of the column are names of categories, and no hierarchy makes its labels of them."""
+        if self.role in ("identifier", "household", "stratum") or self.level == "continuous":
+            return False
+        if self.hierarchy is not None and of_values(self.hierarchy):
+            return False
+        return self.level is not None or self.order is not None or self.hierarchy is not None
 
     @property
     def missing_policy(self) -> Missing:
@@ -100,29 +116,18 @@ class Column(BaseModel):
             return self.missing
         return "keep" if self.role in ("identifier", "other") else "refuse"
 
-    def load_hierarchy(self, categories: Iterable[str], folder: Path) -> Hierarchy | None:
-        """The hierarchy itself, its file looked up beside the plan, checked to hold every category."""
-        values = list(categories)
-        match self.hierarchy:
-            case None:
-                return None
-            case Hierarchy():
-                loaded = self.hierarchy
-            case str():
-                loaded = Hierarchy.from_csv(folder / self.hierarchy)
-            case {"file": path}:
-                loaded = Hierarchy.from_csv(folder / path)
-            case {"nested": tree}:
-                loaded = Hierarchy.from_nested(tree)
-            case {"intervals": widths}:
-                loaded = Hierarchy.from_intervals(_as_numbers(values), widths)
-            case {"paths": paths}:
-                if not isinstance(paths, (list, tuple)) or not all(isinstance(path, (list, tuple)) for path in paths):
-                    raise SchemaError("the paths of a hierarchy must be a list of paths, each a list of labels.")
-                loaded = Hierarchy(tuple(tuple(str(label) for label in path) for path in paths))
-            case _:
-                raise SchemaError(f"hierarchy must be {TREES}.")
-        loaded.codes(values)
+    def load_hierarchy(self, counts: Mapping[str, int], folder: Path) -> Hierarchy | None:
+        """The hierarchy itself, its file looked up beside the plan, checked to hold every category.
+
+        Parameters
+        ----------
+        counts
+            The categories, and how many records have each.
+        """
+        if self.hierarchy is None:
+            return None
+        loaded = hierarchy_of(self.hierarchy, counts, folder)
+        loaded.codes(list(counts))
         return loaded
 
 
@@ -153,21 +158,27 @@ def mistakes(problems: Iterable[Any]) -> list[Mistake]:
     return mistakes
 
 
-def _as_numbers(categories: Iterable[str]) -> list[float]:
-    try:
-        return sorted(float(category) for category in categories)
-    except ValueError:
-        raise SchemaError("a hierarchy of intervals is for numbers, and the column holds text.") from None
-
-
 class Schema(RootModel[dict[str, Column]]):
-    """The columns of a table by name, every one with a role."""
+    """The columns of a table by name, every one with a role; under `*` what all columns are that are not named."""
 
     model_config = ConfigDict(frozen=True)
 
-    @property
+    @cached_property
     def columns(self) -> dict[str, Column]:
-        return self.root
+        """The columns that are named."""
+        return {name: column for name, column in self.root.items() if name != ALL_OTHERS}
+
+    @property
+    def all_others(self) -> Column | None:
+        """What the columns are that are not named."""
+        return self.root.get(ALL_OTHERS)
+
+    def covering(self, present: Iterable[str]) -> "Schema":
+        """The same with every column of a table named that `*` describes."""
+        others = self.all_others
+        if others is None:
+            return self
+        return Schema({**self.columns, **{name: others for name in present if name not in self.columns}})
 
     @model_validator(mode="before")
     @classmethod
@@ -181,6 +192,11 @@ class Schema(RootModel[dict[str, Column]]):
 
     @model_validator(mode="after")
     def _single_roles(self) -> Self:
+        if self.all_others is not None and self.all_others.role not in FOR_ALL_OTHERS:
+            raise ValueError(
+                f"column '{ALL_OTHERS}' stands for all that are not named, and may have the role "
+                f"{', '.join(FOR_ALL_OTHERS[:-1])} or {FOR_ALL_OTHERS[-1]}; got '{self.all_others.role}'"
+            )
         for role in ("weight", "household"):
             if len(names := self.names(role)) > 1:
                 raise ValueError(f"at most one column may have the role '{role}'; got {quoted(names)}")
@@ -204,6 +220,7 @@ class Schema(RootModel[dict[str, Column]]):
             raise SchemaError(" ".join(sentence[0].upper() + sentence[1:] for sentence in sentences)) from None
 
     def names(self, *roles: str) -> tuple[str, ...]:
+        """The named columns of some roles."""
         return tuple(name for name, column in self.columns.items() if column.role in roles)
 
     @property
@@ -219,7 +236,8 @@ class Schema(RootModel[dict[str, Column]]):
         if unclassified := [name for name in there if name not in self.columns]:
             stray = f" The plan has {quoted(absent)}, which the table has not." if absent else ""
             raise SchemaError(
-                f"Columns without a role: {quoted(unclassified)}. Give each one of: {', '.join(ROLES)}.{stray}"
+                f"Columns without a role: {quoted(unclassified)}. Give each one of: {', '.join(ROLES)}; or all of them "
+                f"one under '{ALL_OTHERS}'.{stray}"
             )
         if absent:
             raise SchemaError(f"The table has no column {quoted(absent)}; it has {quoted(there)}.")

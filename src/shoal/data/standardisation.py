@@ -50,15 +50,15 @@ def standardiser(values: Floats, scale: Scale) -> Callable[[Floats], Floats]:
             (np.searchsorted(ordered, x, "left") + np.searchsorted(ordered, x, "right") - 1)
             / (2.0 * max(len(ordered) - 1, 1))
         )
-    room = -2 if np.abs(known).max() > HUGE else 0  # so that the difference of two values is finite
-    middle = float(np.median(np.ldexp(known, room)))
-    largest = float(np.abs(np.ldexp(known, room) - middle).max())
+    headroom = -2 if np.abs(known).max() > HUGE else 0  # so that the difference of two values is finite
+    middle = float(np.median(np.ldexp(known, headroom)))
+    largest = float(np.abs(np.ldexp(known, headroom) - middle).max())
     if largest == 0.0:
         return lambda x: np.zeros(len(x))
     exponent = -int(np.frexp(largest)[1])
 
     def near_one(x: Floats) -> Floats:
-        return np.asarray(np.ldexp(np.ldexp(x, room) - middle, exponent))
+        return np.asarray(np.ldexp(np.ldexp(x, headroom) - middle, exponent))
 
     centred = near_one(known)
     centre, spread = float(centred.mean()), _spread(centred, scale)

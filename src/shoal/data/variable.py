@@ -3,13 +3,13 @@
 - continuous: values standardised (mean and n-1 standard deviation unless the column says otherwise);
 - ordinal: rank over range, so that lowest and highest are 1 apart;
 - nominal: indicators over sqrt(2), so that different categories are 1 apart;
-- nominal with a hierarchy: an indicator block a level, so that the distance is the path distance.
+- nominal with a hierarchy: a coordinate a node, so that the squared distance is the loss at the common ancestor.
 
 Squared distances of columns add up, each times its weight (`Records.matrix`).
 """
 
-from collections.abc import Callable
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, Literal
 
@@ -19,6 +19,7 @@ from numpy.typing import ArrayLike, NDArray
 from shoal.data.hierarchy import Hierarchy
 from shoal.data.schema import Level, Role, Scale
 from shoal.data.standardisation import standardiser
+from shoal.data.whole_column import WholeColumn
 from shoal.errors import WidthError, plural
 from shoal.kernels.arrays import Bools, Floats, Ints, Longs, floats, ints
 from shoal.kernels.classes import classes
@@ -64,6 +65,13 @@ class Variable:
         since 1970 for a `datetime`, microseconds for a `duration`; None for plain numbers.
     inexact
         Why cells that differ may have the same value here; then they cannot be compared as written.
+    spelling
+        Shape (n,), of a column of a file that is judged: which way of writing its value a cell has, from 0; None
+        where the file writes every value, and a missing cell, in one way.
+    whole
+        What is known of the column of the whole table, where these are some of its records; None where they are all.
+    labels
+        Of a column of codes: what they mean, as the file that they came from says.
     """
 
     name: str
@@ -76,6 +84,9 @@ class Variable:
     weight: float = 1.0
     unit: Unit | None = None
     inexact: str = ""
+    spelling: Ints | None = None
+    whole: WholeColumn | None = None
+    labels: Mapping[Any, str] = field(default_factory=dict)
 
     def __repr__(self) -> str:  # shows no cell, for it may stand in a traceback
         return f"Variable '{self.name}' ({self.role}, {self.level}) of {plural(len(self), 'record')}"
@@ -108,11 +119,19 @@ class Variable:
         return self.given.dtype.kind != "f" or not np.isnan(self.given).any()
 
     def take(self, rows: Longs | Bools) -> "Variable":
-        return replace(self, values=self.values[rows])
+        spelling = None if self.spelling is None else self.spelling[rows]
+        return replace(self, values=self.values[rows], spelling=spelling)
 
     def with_values(self, values: ArrayLike) -> "Variable":
-        """The same column with new values (or new codes into the same categories)."""
-        return replace(self, values=floats(values) if self.continuous else ints(values))
+        """The same column with new values (or new codes into the same categories), each written in one way."""
+        return replace(self, values=floats(values) if self.continuous else ints(values), spelling=None, whole=None)
+
+    def filled_in(self, values: NDArray[Any], cells: Bools | Longs) -> "Variable":
+        """The same column with missing cells filled in by whoever reads it; the others are written as they were."""
+        spelling = None if self.spelling is None else self.spelling.copy()
+        if spelling is not None:
+            spelling[cells] = 0
+        return replace(self, values=values, spelling=spelling, whole=None)
 
     def identity(self) -> Longs:
         """Shape (n,); equal numbers exactly where cells are equal as written; missing equals missing.
@@ -152,20 +171,33 @@ class Variable:
 
     def _embedder(self) -> Callable[["Variable"], Floats]:
         """The embedding fixed by this column, to be applied to it or to a released version of it."""
-        check_room(self, max(len(self), len(self.categories)), self.width)
-        root = np.sqrt(self.weight)
+        check_memory(self, max(len(self), len(self.categories)), self.width)
         if self.continuous:
-            to_scale = standardiser(self.values, self.scale)
+            root = np.sqrt(self.weight)
+            to_scale = standardiser(self.values, self.scale) if self.whole is None else self.whole.standardised
             return lambda other: root * to_scale(other.values)[:, None]
-        points, place = self._category_points()
 
         def place_codes(other: Variable) -> Floats:
-            known = np.array([place(category) for category in other.categories], dtype=np.float64)
-            known = known.reshape(len(other.categories), points.shape[1])
-            known = root * np.vstack([known, np.full((1, points.shape[1]), np.nan)])  # code -1: missing has no place
-            return np.asarray(known[other.values])
+            places = self.places(other)
+            nowhere = np.full((1, places.shape[1]), np.nan)  # code -1: missing has no place
+            return np.asarray(np.vstack([places, nowhere])[other.values])
 
         return place_codes
+
+    def places(self, other: "Variable") -> Floats:
+        """Shape (v, m); points of the categories of a released version of this categorical column, or of its own."""
+        check_memory(self, len(self.categories), self.width)
+        points, place = self._category_points()
+        places = np.array([place(category) for category in other.categories], dtype=np.float64)
+        return np.asarray(np.sqrt(self.weight) * places.reshape(len(other.categories), points.shape[1]))
+
+    def _node_points(self, hierarchy: Hierarchy) -> Floats:
+        """Shape (m, width); points of the categories: of a node, which an earlier step may have left, the middle of
+        its leaves."""
+        leaves, nodes, labels = hierarchy.embedding(), hierarchy.nodes(), [str(c) for c in self.categories]
+        hierarchy.codes([label for label in labels if label not in nodes])  # refuses labels that it lacks
+        rows = [sorted(nodes[label]) for label in labels]
+        return np.array([leaves[under].mean(axis=0) for under in rows]).reshape(len(labels), leaves.shape[1])
 
     def _category_points(self) -> tuple[Floats, Callable[[Any], Floats]]:
         """Points of the categories, and of any other label that a release may hold instead."""
@@ -175,27 +207,25 @@ class Variable:
         elif self.hierarchy is None:
             points = np.eye(m) / np.sqrt(2)
         else:
-            points = self.hierarchy.embedding()[self.hierarchy.codes([str(c) for c in self.categories])]
+            points = self._node_points(self.hierarchy)
         rows = {category: i for i, category in enumerate(self.categories)}
         middle = points.mean(axis=0) if m else np.zeros(points.shape[1])
+
+        nodes = {} if self.hierarchy is None else self.hierarchy.nodes()
 
         def place(category: Any) -> Floats:
             if category in rows:
                 return np.asarray(points[rows[category]])
-            if self.hierarchy is not None:
-                below = [
-                    i
-                    for i, c in enumerate(self.categories)
-                    if str(category) in self.hierarchy.paths[self.hierarchy.codes([str(c)])[0]]
-                ]
-                if below:
-                    return np.asarray(points[below].mean(axis=0))
+            under = nodes.get(str(category), frozenset())
+            below = [i for i, c in enumerate(self.categories) if nodes[str(c)] <= under] if under else []
+            if below:
+                return np.asarray(points[below].mean(axis=0))
             return np.asarray(middle)
 
         return points, place
 
 
-def check_room(widest: Variable, n: int, width: int) -> None:
+def check_memory(widest: Variable, n: int, width: int) -> None:
     """Refuse a space of distances that would not fit into memory, before any of it is taken."""
     if n * width > MOST_COORDINATES:
         raise WidthError(

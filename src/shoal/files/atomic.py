@@ -36,7 +36,7 @@ def atomic_file(path: Path, mode: int = 0o644) -> Iterator[Path]:
     os.close(handle)
     temporary = Path(name)
     try:
-        with _locked(temporary):
+        with locked(temporary):
             yield temporary
             temporary.chmod(mode)
             _sync(temporary)
@@ -69,7 +69,7 @@ def atomic_directory(path: Path, *, overwrite: bool = False) -> Iterator[Path]:
     except OSError as error:
         raise _unwritten(path, error) from None
     try:
-        with _locked(temporary):
+        with locked(temporary):
             yield temporary
             for written in sorted(temporary.rglob("*")):
                 _sync(written)
@@ -105,7 +105,7 @@ def _prefix(path: Path) -> str:
 def _sweep(path: Path) -> None:
     """Take away what runs left behind that were killed while they wrote to this place."""
     for left in path.parent.glob(f"{glob.escape(_prefix(path))}*"):
-        with suppress(OSError), _locked(left, wait=False):  # it cannot be locked while a run is at it
+        with suppress(OSError), locked(left, wait=False):  # it cannot be locked while a run is at it
             if left.is_dir() and not left.is_symlink():
                 shutil.rmtree(left)
             else:
@@ -113,7 +113,7 @@ def _sweep(path: Path) -> None:
 
 
 @contextmanager
-def _locked(path: Path, *, wait: bool = True) -> Iterator[None]:
+def locked(path: Path, *, wait: bool = True) -> Iterator[None]:
     """Hold a lock on a file or folder, which a system lets go of when the process ends, however it ends.
 
     Raises

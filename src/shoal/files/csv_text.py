@@ -6,45 +6,30 @@ import gzip
 import re
 import zlib
 from collections import Counter
-from collections.abc import Collection, Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator
 from io import BytesIO, StringIO
 from pathlib import Path
 
+import numpy as np
 import polars as pl
 
 from shoal.errors import DataError, FileError, not_unique, plural, quoted
+from shoal.files.doubts import DECIMAL_COMMA, FORMULA_STARTS, NUMBER, doubts
+from shoal.files.spelling import spellings
+from shoal.files.table import Table
 
 DELIMITERS = ",;\t|"
 NOT_IN_WINDOWS_1252 = frozenset(b"\x81\x8d\x8f\x90\x9d\x00")
 MISSING_AMONG_NUMBERS = ("NA", "NaN", "nan", "NULL", "null", ".")
-NUMBER = r"^[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?$|^[+-]?[Ii]nf(inity)?$"
 WRITTEN_CODE = r"^[+-]?0\d"
 """Numbers do not start with a spare zero; such a column holds codes."""
-DECIMAL_COMMA = r"^[+-]?\d*,?\d+$"
-DATE = r"^\d{1,4}[./-]\d{1,2}[./-]\d{1,4}([ T]\d{1,2}:\d{2}.*)?$"
-FORMULA_STARTS = r"^[=+\-@\t\r]"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Dialect:
-    """How a text file is written."""
-
-    delimiter: str
-    encoding: str
-
-    def __str__(self) -> str:
-        names = {",": "comma", ";": "semicolon", "\t": "tab", "|": "bar"}
-        return f"{names.get(self.delimiter, self.delimiter)}-separated, {self.encoding}"
+MARKS = {",": "comma", ";": "semicolon", "\t": "tab", "|": "bar"}
+"""Delimiters in words."""
 
 
 def read_csv(
-    path: Path,
-    delimiter: str | None = None,
-    encoding: str | None = None,
-    decimal: str = ".",
-    apart: Collection[str] = (),
-) -> tuple[pl.DataFrame, Dialect]:
+    path: Path, delimiter: str | None = None, encoding: str | None = None, decimal: str = ".", *, judged: bool = False
+) -> Table:
     """Read a CSV file with a header row, compressed by gzip or not.
 
     Columns become integers, floats or ISO dates only where every cell is one; numbers written with a leading
@@ -62,6 +47,8 @@ def read_csv(
     if decimal not in (".", ","):
         raise FileError(f"The decimal mark must be '.' or ','; got {decimal!r}.")
     text, encoding = _decode(_content(path), encoding, path)
+    if not text.strip():
+        raise FileError(f"File '{path}' is empty. A table needs a header row and records.")
     if "\n" not in text:
         text = text.replace("\r", "\n")  # how old Macintosh programs end lines
     delimiter = delimiter or max(DELIMITERS, key=text.partition("\n")[0].count)
@@ -69,10 +56,36 @@ def read_csv(
     if len(names) > 1:
         text = text.rstrip("\r\n")
     frame = _cells(text, names, delimiter, path)
-    if decimal == ",":
-        frame = frame.with_columns(_with_points(column) for column in frame)
-    typed = [_kept_apart(column) if column.name in apart else _typed(column) for column in frame]
-    return frame.with_columns(typed), Dialect(delimiter=delimiter, encoding=encoding)
+    cells = frame.with_columns(_with_points(column) for column in frame) if decimal == "," else frame
+    cells = cells.with_columns(_typed(column) for column in cells)
+    return Table(
+        frame=cells,
+        described=f"{MARKS.get(delimiter, delimiter)}-separated, {encoding}",
+        notes=doubts(cells),
+        spellings=spellings(cells, _as_written(frame, text, delimiter, path)) if judged else {},
+    )
+
+
+def _as_written(frame: pl.DataFrame, text: str, delimiter: str, path: Path) -> pl.DataFrame:
+    """The cells, all of text, as they stand in the file: with a quotation mark before those that are quoted."""
+    if '"' not in text or frame.is_empty():
+        return frame
+    mark = re.escape(delimiter)
+    cell = rf'(?:(")(?:[^"]++|"")*+"(?=[{mark}\r\n])|[^{mark}\n]*)(?:{mark}|\n)'
+    quotes = re.findall(cell, text if text.endswith("\n") else text + "\n")
+    if len(quotes) != (len(frame) + 1) * frame.width:
+        raise FileError(
+            f"File '{path}' has quotation marks that do not pair, so that its cells cannot be told apart. Mend them."
+        )
+    quoted_cells = np.array(quotes).reshape(-1, frame.width)[1:] == '"'
+    return frame.with_columns(
+        pl.when(pl.Series(quoted_cells[:, j]))
+        .then(pl.concat_str(pl.lit('"'), pl.col(name).fill_null("")))
+        .otherwise(name)
+        .alias(name)
+        for j, name in enumerate(frame.columns)
+        if quoted_cells[:, j].any()
+    )
 
 
 def _content(path: Path) -> bytes:
@@ -82,8 +95,6 @@ def _content(path: Path) -> bytes:
             raw = gzip.decompress(raw)
         except (OSError, EOFError, zlib.error):
             raise FileError(f"File '{path}' is no whole gzip file. Compress it again.") from None
-    if not raw.strip():
-        raise FileError(f"File '{path}' is empty. A table needs a header row and records.")
     return raw
 
 
@@ -110,8 +121,14 @@ def _cells(text: str, names: list[str], delimiter: str, path: Path) -> pl.DataFr
     """All cells as text, missing where they are empty; every record must be as wide as the header."""
     try:
         frame = pl.read_csv(BytesIO(text.encode()), separator=delimiter, infer_schema=False, null_values=[""])
-        suspect = frame.columns != names or (len(names) > 1 and (frame.is_empty() or frame[names[-1]].has_nulls()))
-    except pl.exceptions.PolarsError:
+        suspect = (
+            frame.columns != names
+            or frame.is_empty()
+            or (len(names) > 1 and frame[names[-1]].has_nulls())
+            or text.endswith(delimiter)  # polars drops what follows it
+            or ('"' in text and len(frame) != _records(text, delimiter))  # or lines, after an odd quotation mark
+        )
+    except (pl.exceptions.PolarsError, csv.Error):
         frame, suspect = pl.DataFrame(), True
     if not suspect:
         return frame
@@ -122,8 +139,14 @@ def _cells(text: str, names: list[str], delimiter: str, path: Path) -> pl.DataFr
     return pl.DataFrame(columns, schema=dict.fromkeys(names, pl.String))
 
 
+def _records(text: str, delimiter: str) -> int:
+    """How many records there are, by Python's own reader."""
+    return sum(1 for _ in csv.reader(StringIO(text, newline=""), delimiter=delimiter, strict=True)) - 1
+
+
 def _rows(text: str, width: int, delimiter: str, path: Path) -> Iterator[list[str]]:
     """The records, each checked against the header's width."""
+    csv.field_size_limit(max(csv.field_size_limit(), len(text)))  # a long cell is no unpaired quotation mark
     reader = csv.reader(StringIO(text, newline=""), delimiter=delimiter, strict=True)
     number = 0
     try:
@@ -148,7 +171,7 @@ def _decode(raw: bytes, encoding: str | None, path: Path) -> tuple[str, str]:
     for guess in guesses:
         try:
             codecs.lookup(guess)
-            return raw.decode(guess), guess
+            text = raw.decode(guess)
         except LookupError:
             raise FileError(
                 f"There is no encoding '{guess}'. Known are utf-8, utf-16, windows-1252, latin-1 and all "
@@ -156,6 +179,8 @@ def _decode(raw: bytes, encoding: str | None, path: Path) -> tuple[str, str]:
             ) from None
         except UnicodeError:
             continue
+        if "\0" not in text.partition("\n")[0]:  # as letters of two bytes look where one is expected
+            return text, guess
     raise FileError(f"File '{path}' cannot be read as text ({quoted(guesses)} tried). Name its encoding.")
 
 
@@ -163,35 +188,6 @@ def _likely_encodings(raw: bytes) -> list[str]:
     if raw.startswith((b"\xff\xfe", b"\xfe\xff")):
         return ["utf-16"]
     return ["utf-8-sig"] if NOT_IN_WINDOWS_1252 & set(raw) else ["utf-8-sig", "windows-1252"]
-
-
-def doubts(frame: pl.DataFrame) -> dict[str, str]:
-    """For each column of text that may have been meant otherwise, one sentence that says so and what to do."""
-    doubts = {column.name: _doubt(column) for column in frame if column.dtype == pl.String}
-    return {name: f"Column '{name}' {doubt}" for name, doubt in doubts.items() if doubt}
-
-
-def _doubt(column: pl.Series) -> str:
-    known = column.drop_nulls()
-    numbers = known.str.contains(NUMBER)
-    others = len(known) - int(numbers.sum())
-    if 0 < others < len(known) / 2:
-        first = int((~column.str.contains(NUMBER).fill_null(True)).arg_true()[0]) + 1
-        return (
-            f"is read as text, because {others:,} of {plural(len(known), 'cell')} "
-            f"{'is no number' if others == 1 else 'are no numbers'} (the first in record {first:,}). Mend what is "
-            f"wrong, leave missing values empty, or say level: nominal in the plan if these are codes."
-        )
-    if len(known) and known.str.contains(",", literal=True).any() and known.str.contains(DECIMAL_COMMA).all():
-        return "holds numbers with a comma and is read as text. Read the file with decimal ',' if that is what it is."
-    if len(known) and known.str.contains(DATE).all():
-        return "looks like dates and is read as text, because only dates written YYYY-MM-DD are read as such."
-    return ""
-
-
-def _kept_apart(column: pl.Series) -> pl.Series:
-    typed = _typed(column)
-    return typed if typed.n_unique() == column.n_unique() else column
 
 
 def _with_points(column: pl.Series) -> pl.Series:
@@ -202,6 +198,9 @@ def _with_points(column: pl.Series) -> pl.Series:
 
 
 def _typed(column: pl.Series) -> pl.Series:
+    whole = column.cast(pl.Int64, strict=False)
+    if whole.null_count() == column.null_count() < len(column):  # as most columns are that are many
+        return column if column.str.contains(WRITTEN_CODE).any() else whole
     bare = column.str.strip_chars(" ")
     if (bare.drop_nulls().str.contains(NUMBER) | bare.drop_nulls().is_in(MISSING_AMONG_NUMBERS)).all():
         column = bare  # blanks around numbers mean nothing

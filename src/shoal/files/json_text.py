@@ -1,16 +1,49 @@
 """JSON files that any reader takes: no NaN, no infinity, two spaces."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from shoal.data.text_files import read_text
+from shoal.errors import FileError
+
+LARGEST_RECORD = 1 << 30
+"""Bytes of a record of a run: it has a figure for every column, and columns can be many."""
+
 
 def write_json(path: Path, content: Any) -> None:
     """Write any of the package's values; figures that are not finite become null."""
     path.write_text(json.dumps(as_json(content), indent=2, allow_nan=False) + "\n", encoding="utf-8")
+
+
+def read_record(path: Path, what: str, keys: Collection[str] = ()) -> dict[str, Any]:
+    """A mapping with some keys from a JSON file that a run wrote.
+
+    Parameters
+    ----------
+    what
+        What it is the record of, with its article.
+
+    Raises
+    ------
+    FileError
+        If it is none.
+    """
+    try:
+        content = json.loads(read_text(path, "File", largest=LARGEST_RECORD))
+        if not isinstance(content, dict) or not set(keys) <= content.keys():
+            raise ValueError
+        return content
+    except (OSError, ValueError, RecursionError):
+        raise unreadable(path, what) from None
+
+
+def unreadable(path: Path, what: str) -> FileError:
+    """The error that a file is not the record that it should be."""
+    return FileError(f"'{path}' cannot be read as the record of {what}. Check the directory.")
 
 
 def as_json(value: Any) -> Any:

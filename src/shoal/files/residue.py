@@ -17,9 +17,15 @@ from typing import Any
 import polars as pl
 
 from shoal.errors import Refused, quoted
+from shoal.files.value_labels import NONE, code_text
 
 
-def refuse_residue(frame: pl.DataFrame, value_labels: Mapping[str, Mapping[Any, str]], ending: str) -> None:
+def refuse_residue(
+    frame: pl.DataFrame,
+    value_labels: Mapping[str, Mapping[Any, str]],
+    ending: str,
+    reasons: Mapping[str, pl.Series] = NONE,
+) -> None:
     """Refuse a table whose file would hold names that none of its cells has.
 
     Parameters
@@ -30,6 +36,8 @@ def refuse_residue(frame: pl.DataFrame, value_labels: Mapping[str, Mapping[Any, 
         For a column, what its codes mean.
     ending
         Of the file: "parquet" has dictionaries, "sav" and "dta" have value labels, the others cells alone.
+    reasons
+        Codes that say why a cell is missing, which are written too (`Table.reasons`).
 
     Raises
     ------
@@ -45,13 +53,21 @@ def refuse_residue(frame: pl.DataFrame, value_labels: Mapping[str, Mapping[Any, 
         ]
         columns += [c.name for c in frame if c.dtype == pl.Categorical and _stored_beside_cells(c)]
     elif ending in ("sav", "dta"):
-        labelled = {name: set(labels) for name, labels in value_labels.items()}
-        columns = [name for name, codes in labelled.items() if codes - set(frame[name].unique().to_list())]
+        labelled = {name: set(map(code_text, labels)) for name, labels in value_labels.items()}
+        columns = [name for name, codes in labelled.items() if codes - codes_of(frame[name], reasons.get(name))]
     if columns:
         raise Refused(
             f"The file would hold names that no record has (any more) in {quoted(columns)}. "
             "Drop the unused categories and labels, or make the columns text. Nothing is released."
         )
+
+
+def codes_of(column: pl.Series, reasons: pl.Series | None) -> set[str]:
+    """What a file has in a column, as text: cells, and codes that say why they are missing."""
+    codes = column.drop_nulls().unique().to_list() + (
+        [] if reasons is None else reasons.drop_nulls().unique().to_list()
+    )
+    return set(map(code_text, codes))
 
 
 def _stored_beside_cells(column: pl.Series) -> bool:

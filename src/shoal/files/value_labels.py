@@ -1,24 +1,192 @@
-"""What the codes of a column mean, by codes that are of the column's type."""
+"""What the codes of a column mean, by codes that are of the column's type, and new codes for new categories.
 
-from collections.abc import Mapping
+A step that puts the codes 1, 2 and 3 together as `coast` leaves a column of text, `coast` beside `4` and `5`. In SPSS
+and Stata such a column stays what it was, one of codes with labels: those that are left keep code and label, and a new
+category gets a new code, from the next power of ten on, so that no code comes to mean something else than before.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import count
+from types import MappingProxyType
 from typing import Any
 
 import polars as pl
 
+from shoal.files.table import Table
 
-def labels_of_cells(frame: pl.DataFrame, value_labels: Mapping[str, Mapping[Any, str]]) -> dict[str, dict[Any, str]]:
+WITH_LABELS = ("sav", "dta")
+"""Formats that say what codes mean."""
+
+LARGEST = 2**31 - 1
+"""The largest code that Stata labels; declarations of SPSS go beyond it to say that all codes above some are meant."""
+
+NONE: Mapping[str, pl.Series] = MappingProxyType({})
+
+
+def labels_of_cells(
+    frame: pl.DataFrame, value_labels: Mapping[str, Mapping[Any, str]], reasons: Mapping[str, pl.Series] = NONE
+) -> dict[str, dict[Any, str]]:
     """Value labels whose codes are of their column's type, as cells are: SPSS has 1.0 for a cell that is 1.
 
-    Labels of codes that the type cannot hold, of missing values among numbers for one, are left out.
+    Labels of codes that neither the type can hold nor a reason for a missing cell is are left out.
+
+    Parameters
+    ----------
+    reasons
+        For columns with codes that say why a cell is missing: these codes, as text (`Table.reasons`).
     """
     kinds = {name: str if frame[name].dtype == pl.String else float for name in value_labels if name in frame.columns}
     whole = {name for name in kinds if frame[name].dtype.is_integer()}
-    found: dict[str, dict[Any, str]] = {}
+    labels: dict[str, dict[Any, str]] = {}
     for name, kind in kinds.items():
         codes = {code: label for code, label in value_labels[name].items() if isinstance(code, str) == (kind is str)}
-        found[name] = {
+        labels[name] = {
             int(code) if name in whole else kind(code): label
             for code, label in codes.items()
             if name not in whole or float(code).is_integer()
         }
-    return {name: labels for name, labels in found.items() if labels}
+        if name in reasons:
+            letters = set(reasons[name].drop_nulls().unique().to_list())
+            labels[name] |= {code: label for code, label in value_labels[name].items() if code in letters}
+    return {name: codes for name, codes in labels.items() if codes}
+
+
+def code_text(code: Any) -> str:
+    """A code as text: 97 for 97.0 as well."""
+    return str(int(code)) if isinstance(code, float) and code.is_integer() else str(code)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Coding:
+    """How the categories of a column are written as whole numbers.
+
+    Parameters
+    ----------
+    codes
+        For each category, as text, its code.
+    labels
+        For new codes the category, for others what the file that came in says of them.
+    """
+
+    codes: Mapping[str, int]
+    labels: Mapping[int, str]
+
+    @classmethod
+    def of(
+        cls,
+        categories: Sequence[str],
+        came: pl.DataType,
+        labels: Mapping[Any, str],
+        declared: Iterable[Any] = (),
+        *,
+        ordered: bool = False,
+    ) -> "Coding":
+        """Codes for the categories of a released column; they depend on nothing else of its cells.
+
+        Parameters
+        ----------
+        categories
+            What stands in the released column, in order.
+        came
+            The type of the column as it came: its codes are those of the categories that are numbers written as it
+            writes them.
+        labels, declared
+            Of the column as it came: what its codes mean, and which ones SPSS takes for missing.
+        ordered
+            Whether codes must have the order of the categories; all of them are new ones then unless they have.
+        """
+        kind = int if came.is_integer() else float
+        kept = {text: int(number) for text in categories if (number := _number(text, kind)) is not None}
+        highest = max((*kept.values(), *_whole_numbers(labels), *_whole_numbers(_ends(declared))), default=0)
+        codes = kept | dict(zip((text for text in categories if text not in kept), _after(highest)))
+        in_order = [codes[text] for text in categories]
+        if ordered and in_order != sorted(in_order):
+            codes = dict(zip(categories, _after(highest)))
+        meaning = {text: labels.get(kept[text], text) if text in kept else text for text in categories}
+        unlabelled = {text for text in kept if codes[text] == kept[text] and kept[text] not in labels}
+        return cls(codes=codes, labels={codes[text]: meaning[text] for text in categories if text not in unlabelled})
+
+    def written(self, column: pl.Series) -> pl.Series:
+        """A column of text in codes."""
+        return column.cast(pl.String).replace_strict(dict(self.codes), return_dtype=pl.Int64)
+
+    def labels_in(self, column: pl.Series) -> dict[int, str]:
+        """Labels of the codes that a column of text has."""
+        present = {self.codes[text] for text in column.drop_nulls().cast(pl.String).unique().to_list()}
+        return {code: label for code, label in self.labels.items() if code in present}
+
+    def read(self, column: pl.Series, labels: Mapping[Any, str]) -> pl.Series:
+        """What a column of codes stands for; nothing where the labels of a file are not those that were written."""
+        texts = {code: text for text, code in self.codes.items() if labels.get(code) == self.labels.get(code)}
+        return column.cast(pl.Int64).replace_strict(texts, default=None, return_dtype=pl.String)
+
+
+def codings(
+    frames: Sequence[pl.DataFrame], came: Table, orders: Mapping[str, Sequence[Any] | None]
+) -> dict[str, Coding]:
+    """Codes for the columns of text that came as labelled codes.
+
+    Parameters
+    ----------
+    frames
+        Released tables with the same columns, which get the same codes.
+    came
+        The table as it came.
+    orders
+        The columns that may get codes, and the order of their categories where they have one.
+    """
+    codings = {}
+    for name in (name for name in came.value_labels if name in orders and name in frames[0].columns):
+        kind, columns = came.frame[name].dtype, [frame[name] for frame in frames]
+        if not kind.is_numeric() or all(column.dtype != pl.String for column in columns):
+            continue
+        texts = pl.concat(
+            [column.cast(pl.String) for column in columns]
+        )  # in one copy nothing may have been put together
+        present, order = texts.drop_nulls().unique().sort().to_list(), orders[name]
+        codings[name] = Coding.of(
+            present if order is None else [text for text in map(str, order) if text in present],
+            kind,
+            came.value_labels[name],
+            came.missing_codes.get(name, ()),
+            ordered=order is not None,
+        )
+    return codings
+
+
+def in_codes(table: Table, coded: Mapping[str, Coding]) -> Table:
+    """A table with its columns of text in codes, and what these mean."""
+    columns = [coding.written(table.frame[name]) for name, coding in coded.items()]
+    labels = {name: coding.labels_in(table.frame[name]) for name, coding in coded.items()}
+    return replace(table, frame=table.frame.with_columns(columns), value_labels={**table.value_labels, **labels})
+
+
+def in_words(table: Table, coded: Mapping[str, Coding]) -> Table:
+    """A table as it was read with its columns of codes as the text that was written in them."""
+    present = {name: coding for name, coding in coded.items() if name in table.frame.columns}
+    columns = [coding.read(table.frame[name], table.value_labels.get(name, {})) for name, coding in present.items()]
+    return replace(table, frame=table.frame.with_columns(columns))
+
+
+def _number(text: str, kind: type[int] | type[float]) -> int | float | None:
+    """The whole number that a text is as a column of this kind writes it."""
+    try:
+        number = kind(text)
+    except ValueError:
+        return None
+    return number if str(number) == text and abs(number) <= LARGEST and number == int(number) else None
+
+
+def _whole_numbers(codes: Iterable[Any]) -> list[int]:
+    return [int(code) for code in codes if isinstance(code, (int, float)) and abs(code) <= LARGEST]
+
+
+def _ends(declared: Iterable[Any]) -> list[Any]:
+    """The codes that begin and end what SPSS declares as missing."""
+    return [end for part in declared for end in (part.values() if isinstance(part, Mapping) else [part])]
+
+
+def _after(highest: int) -> Iterable[int]:
+    """New codes: from the first power of ten on that is larger than any code known."""
+    return count(10 ** len(str(highest)) if highest > 0 else 1)

@@ -4,12 +4,15 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import product
+from math import isfinite
 from typing import Any
 
-from shoal.errors import PlanError, unknown
+from shoal.errors import ParameterError, PlanError, unknown
 from shoal.files.names import slug
-from shoal.methods import entry, registered
+from shoal.judges.base import Measure
+from shoal.methods import build, entry, registered
 from shoal.plan import Plan
+from shoal.run import taken_by
 
 DEFAULT_RISK = "distance-linkage"
 DEFAULT_UTILITY = "sse"
@@ -41,6 +44,11 @@ class Candidate:
     method: str
     plan: Plan
 
+    def said(self, of_findings: Sequence[Any], axis: Measure) -> Any:
+        """What a sequence, in the order of the findings, holds for a measure; None where there are no findings."""
+        taken = (one for measure, one in zip(taken_by(self.plan), of_findings) if measure.same_as(axis))
+        return next(taken, None)
+
 
 def candidates(plan: Plan) -> list[Candidate]:
     """Every combination that a plan's section `explore` asks for.
@@ -61,11 +69,13 @@ def candidates(plan: Plan) -> list[Candidate]:
     used: set[str] = set()
     candidates: dict[str, Candidate] = {}
     for name, steps in plan.explore.candidates.items():
+        if not name:
+            raise PlanError("explore: a candidate has an empty name, by which nobody could ask for it. Name it.")
         for shown, made in _combinations(str(name), steps, ranges, used):
             mapping = {**plan.as_mapping(), "steps": [*_before(plan), *made]}
             mapping.pop("explore", None)
             candidate = Candidate(
-                name=f"{name} {shown}".strip(), method=str(name), plan=_withaxes_of(Plan.of(mapping, plan.folder), axes)
+                name=f"{name} {shown}".strip(), method=str(name), plan=_with_axes(Plan.of(mapping, plan.folder), axes)
             )
             twin = candidates.setdefault(slug(candidate.name), candidate)
             if twin.plan.as_mapping() != candidate.plan.as_mapping():
@@ -78,27 +88,75 @@ def candidates(plan: Plan) -> list[Candidate]:
     return list(candidates.values())
 
 
+def unprotected(plan: Plan) -> Candidate:
+    """The table as it is, judged by the same measures: what there is to gain."""
+    mapping = {**plan.as_mapping(), "steps": []}
+    mapping.pop("explore", None)
+    return Candidate(name="", method="", plan=_with_axes(Plan.of(mapping, plan.folder), axes_of(plan)))
+
+
 def _before(plan: Plan) -> list[dict[str, Any]]:
     """Steps that every candidate shares: those the plan has anyway."""
     return [step.as_mapping() for step in plan.steps]
 
 
-def axes_of(plan: Plan) -> tuple[str, str]:
-    """The names of the two measures that candidates are compared by."""
+@dataclass(frozen=True, kw_only=True)
+class Axes:
+    """The two measures by which candidates are compared."""
+
+    risk: Any
+    utility: Any
+
+    @property
+    def both(self) -> tuple[Any, Any]:
+        return self.risk, self.utility
+
+    def as_mapping(self) -> dict[str, Any]:
+        """For frontier.json."""
+        return {
+            measure.method_kind: {
+                "measure": measure.method_name,
+                "title": measure.heading,
+                "better": measure.better,
+                "unit": measure.figure_unit,
+                "limits": [end if isfinite(end) else None for end in measure.limits],
+            }
+            for measure in self.both
+        }
+
+
+def axes_of(plan: Plan) -> Axes:
+    """The two measures by which candidates are compared.
+
+    A name stands for the measure of that name in the section `measures`, with the parameters that it has there.
+    """
     explored = plan.explore
-    axes = (explored.risk, explored.utility) if explored else (DEFAULT_RISK, DEFAULT_UTILITY)
-    for kind, name in zip(("risk", "utility"), axes):
-        entry(kind, name)
-        if sum(m.method_name == name for m in plan.measures) > 1:
-            raise PlanError(f"explore: {kind} is '{name}', which measures names more than once. Leave one of them.")
-    return axes
+    named = (explored.risk, explored.utility) if explored else (DEFAULT_RISK, DEFAULT_UTILITY)
+    return Axes(**{kind: _axis(plan, kind, spec) for kind, spec in zip(("risk", "utility"), named)})
 
 
-def _withaxes_of(plan: Plan, axes: tuple[str, str]) -> Plan:
+def _axis(plan: Plan, kind: str, spec: str | Mapping[str, Any]) -> Any:
+    there = [measure for measure in plan.measures if measure.method_name == spec and measure.method_kind == kind]
+    if len(there) > 1:
+        raise PlanError(
+            f"explore: {kind} is '{spec}', which measures names more than once. Say which, as in "
+            f"{kind}: {{method: {spec}, ...}}."
+        )
+    try:
+        if there:
+            return there[0]
+        if not isinstance(spec, str):
+            return build(kind, spec)
+        measure = entry(kind, spec).cls
+        return measure(**measure.among_releases)
+    except ParameterError as error:
+        raise PlanError(f"explore: {kind}: {error}") from None
+
+
+def _with_axes(plan: Plan, axes: Axes) -> Plan:
     """The plan with the two measures that were asked for among those that every release with it takes."""
-    have = {m.method_name for m in plan.measures}
-    asked = [entry(kind, name).cls for kind, name in zip(("risk", "utility"), axes) if name not in have]
-    return replace(plan, measures=(*plan.measures, *(cls() for cls in asked if not cls.cheap)))
+    asked = [axis for axis in axes.both if not any(axis.same_as(measure) for measure in taken_by(plan))]
+    return replace(plan, measures=(*plan.measures, *asked))
 
 
 def _combinations(

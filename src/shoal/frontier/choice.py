@@ -6,7 +6,7 @@ from math import dist
 from typing import Any
 
 from shoal.errors import InputError
-from shoal.frontier.candidates import Candidate
+from shoal.frontier.candidates import Axes, Candidate
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -37,11 +37,12 @@ class Point:
         return self.holds and self.risk is not None and self.utility is not None
 
 
-def point_of(candidate: Candidate, result: Mapping[str, Any], axes: tuple[str, str]) -> Point:
-    risk, utility = (result["figures"].get(axis) for axis in axes)
+def point_of(candidate: Candidate, result: Mapping[str, Any], axes: Axes) -> Point:
+    risk, utility = (candidate.said(result["values"], axis) for axis in axes.both)
     reason = result["reason"]
     if not reason and (risk is None or utility is None):
-        reason = f"{axes[0] if risk is None else axes[1]} could not be computed"
+        lacking = axes.risk if risk is None else axes.utility
+        reason = f"{lacking.method_name} could not be computed"
     return Point(
         name=candidate.name,
         method=candidate.method,

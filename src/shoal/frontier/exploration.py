@@ -3,18 +3,30 @@
 import hashlib
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+import polars as pl
+
 import shoal
 from shoal.data.microdata import Microdata
+from shoal.errors import DataError
 from shoal.files.kept_results import KeptResults
-from shoal.frontier.candidates import Candidate, axes_of, candidates
+from shoal.frontier.candidates import Axes, Candidate, axes_of, candidates, unprotected
 from shoal.frontier.choice import Point, pareto_of, point_of, recommend
 from shoal.frontier.workers import carried_out
 from shoal.parameters import TablePath, holds
 from shoal.plan import Plan
+from shoal.progress import shown
+from shoal.report.display import displayed, picture
+from shoal.report.frontier_marks import numbered
+from shoal.report.frontier_page import frontier_parts
+from shoal.run import microdata
+
+LAYOUT = 2
+"""Version of the layout in which the figures of a candidate are kept."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -25,6 +37,12 @@ class Frontier:
     ----------
     points
         All candidates, in the order of the plan.
+    unprotected
+        The table as it is, judged by the same measures.
+    axes
+        The two measures.
+    better
+        Whether lower or higher is better on each of them, as the measures themselves said.
     pareto
         Names of those than which no other is better on one axis and no worse on the other, by risk; only candidates
         that satisfy the requirements and have both figures take part. Of equal ones the first.
@@ -33,8 +51,8 @@ class Frontier:
     """
 
     points: tuple[Point, ...]
-    risk: str
-    utility: str
+    unprotected: Point
+    axes: Axes
     better: tuple[str, str]
     pareto: tuple[str, ...]
     recommended: str | None
@@ -43,16 +61,52 @@ class Frontier:
 
     def as_mapping(self) -> dict[str, Any]:
         """For frontier.json."""
+        axes = self.axes.as_mapping()
+        for axis, better in zip(axes.values(), self.better):
+            axis["better"] = better
         return {
             "version": 1,
-            "risk": self.risk,
-            "utility": self.utility,
+            "risk": self.axes.risk.method_name,
+            "utility": self.axes.utility.method_name,
+            "axes": axes,
             "better": list(self.better),
+            "unprotected": {"risk": self.unprotected.risk, "utility": self.unprotected.utility},
             "pareto": list(self.pareto),
             "recommended": self.recommended,
             "because": self.because,
             "points": [asdict(p) for p in self.points],
         }
+
+    def to_frame(self) -> pl.DataFrame:
+        """One row a candidate: its number on the map, its figures, and its standing."""
+        rows = [
+            {
+                "number": number,
+                **{key: point[key] for key in ("name", "method", "risk", "utility", "holds", "standing")},
+            }
+            for number, point in numbered(self.as_mapping()).items()
+        ]
+        texts = dict.fromkeys(("name", "method"), pl.String)
+        numbers = dict.fromkeys(("risk", "utility"), pl.Float64)
+        return pl.DataFrame(
+            rows, schema={"number": pl.Int64, **texts, **numbers, "holds": pl.Boolean, "standing": pl.String}
+        )
+
+    def plot(self) -> Any:
+        """Risk against loss of every candidate, with the unprotected table, as a chart.
+
+        Raises
+        ------
+        DataError
+            If no candidate has both figures.
+        """
+        drawn = frontier_parts(self.as_mapping())["map"]
+        if drawn is None:
+            raise DataError("No candidate has both figures, so there is nothing to draw. Compare by other measures.")
+        return picture(drawn["chart"])
+
+    def _repr_html_(self) -> str:
+        return displayed("parts/frontier.html", private=True, **frontier_parts(self.as_mapping()))
 
 
 def explore(
@@ -62,7 +116,7 @@ def explore(
     *,
     seed: int = 0,
     workers: int = 1,
-    progress: Callable[[int, int, str], None] | None = None,
+    progress: "Progress | None" = None,
     folder: str | Path | None = None,
 ) -> Frontier:
     """Try every candidate of a plan and find the frontier of risk and utility.
@@ -81,30 +135,33 @@ def explore(
     workers
         Processes that work side by side.
     progress
-        Called with how many are done, how many there are, and the name of the last.
+        Called with how many are done, how many there are, and the name of the last; where none is given, a notebook
+        shows a bar after a second of work.
     folder
         Where file names in the plan are looked up; by default beside the plan's file.
     """
     plan = Plan.of(plan, folder)
-    tries, axes = candidates(plan), axes_of(plan)
-    original = Microdata.of(table, plan.schema, plan.folder)
+    tries, bare, axes = candidates(plan), unprotected(plan), axes_of(plan)
+    original = microdata(table, plan)
     kept = KeptResults(Path(directory) / "points")
-    fingerprint = [original.fingerprint(), *_beside(original, plan)]
-    keys = {c.name: _key(c, axes, seed, fingerprint) for c in tries}
+    fingerprint = [original.fingerprint(), repr(original.value_labels), *_beside(original, plan)]
+    keys = {c.name: _key(c, axes, seed, fingerprint) for c in (bare, *tries)}
     results: dict[str, dict[str, Any]] = {name: kept[key] for name, key in keys.items() if key in kept}
-    tell = progress or (lambda done, total, name: None)
-    tell(len(results), len(tries), "")
-    for name, result in carried_out([c for c in tries if c.name not in results], table, seed, workers):
-        kept[keys[name]] = results[name] = result
-        tell(len(results), len(tries), name)
-    better = _direction(results.values(), axes[0]), _direction(results.values(), axes[1])
+    todo = [candidate for candidate in (bare, *tries) if candidate.name not in results]
+    with _reporting(progress) as tell:
+        tell(len(results), len(keys), "")
+        for name, result in carried_out(todo, table, seed, workers):
+            kept[keys[name]] = results[name] = result
+            tell(len(results), len(keys), name)
+    tried = [(candidate, results[candidate.name]) for candidate in (bare, *tries)]
+    better = _direction(tried, axes.risk), _direction(tried, axes.utility)
     points = tuple(point_of(c, results[c.name], axes) for c in tries)
     pareto = pareto_of(points, better)
-    recommended, because = recommend(points, pareto, better, axes)
+    recommended, because = recommend(points, pareto, better, (axes.risk.method_name, axes.utility.method_name))
     return Frontier(
         points=points,
-        risk=axes[0],
-        utility=axes[1],
+        unprotected=point_of(bare, results[bare.name], axes),
+        axes=axes,
         better=better,
         pareto=pareto,
         recommended=recommended,
@@ -113,9 +170,23 @@ def explore(
     )
 
 
-def _direction(results: Iterable[Mapping[str, Any]], axis: str) -> str:
+Progress = Callable[[int, int, str], None]
+
+
+@contextmanager
+def _reporting(progress: Progress | None) -> Iterator[Progress]:
+    """The callback that was given; where none was, a bar in a notebook."""
+    if progress is not None:
+        yield progress
+        return
+    with shown(None) as stage:
+        yield lambda done, total, name: stage(f"{done} of {total} {name}".strip(), done / max(total, 1))
+
+
+def _direction(tried: Iterable[tuple[Candidate, Mapping[str, Any]]], axis: Any) -> str:
     """Whether lower or higher is better, as the measure itself said."""
-    return next((str(result["better"][axis]) for result in results if axis in result["better"]), "lower")
+    said = (candidate.said(result["better"], axis) for candidate, result in tried)
+    return str(next((better for better in said if better), axis.better))
 
 
 def _beside(original: Microdata, plan: Plan) -> Iterator[str]:
@@ -132,6 +203,6 @@ def _beside(original: Microdata, plan: Plan) -> Iterator[str]:
                     yield hashlib.sha256(path.read_bytes()).hexdigest() if path.is_file() else ""
 
 
-def _key(candidate: Candidate, axes: tuple[str, str], seed: int, fingerprint: Sequence[str]) -> str:
-    content = [candidate.plan.as_mapping(), axes, seed, fingerprint, shoal.__version__]
+def _key(candidate: Candidate, axes: Axes, seed: int, fingerprint: Sequence[str]) -> str:
+    content = [LAYOUT, candidate.plan.as_mapping(), axes.as_mapping(), seed, fingerprint, shoal.__version__]
     return hashlib.sha256(json.dumps(content, sort_keys=True, default=str).encode()).hexdigest()[:24]

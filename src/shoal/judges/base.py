@@ -7,8 +7,9 @@ it is caught in one place too: `Measure.finding_on`.
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Callable
-from dataclasses import fields
+from collections.abc import Callable, Mapping
+from dataclasses import fields, replace
+from pathlib import Path
 from typing import Any, ClassVar, Literal
 
 import numpy as np
@@ -17,13 +18,21 @@ from shoal.data.microdata import as_records
 from shoal.data.partition import Partition
 from shoal.data.records import Records
 from shoal.errors import NoFigure, WidthError
-from shoal.facts import Better, Fact, OfRelease
+from shoal.facts import Better, ByColumn, Facts, Figure
 from shoal.judges.evidence import Finding
-from shoal.judges.table_pair import NO_HOLDOUT, NOBODY, NOTHING_COMMON, NOTHING_CONTINUOUS, NOTHING_KNOWN, TablePair
+from shoal.judges.table_pair import (
+    NO_HOLDOUT,
+    NO_PEOPLE,
+    NOBODY,
+    NOTHING_COMMON,
+    NOTHING_CONTINUOUS,
+    NOTHING_KNOWN,
+    TablePair,
+)
 from shoal.kernels.arrays import Floats, Longs
-from shoal.parameters import Method, TablePath, holds
+from shoal.parameters import HoldsCells, Method, TablePath, holds
 
-Need = Literal["columns", "pairing", "records", "quasi-identifiers", "holdout"]
+Need = Literal["columns", "pairing", "records", "quasi-identifiers", "people", "holdout"]
 
 
 class Measure(ABC):
@@ -45,15 +54,34 @@ class Measure(ABC):
     """Roles of the columns that are compared, unless the parameter `columns` names others."""
     continuous: ClassVar[bool | None] = None
     """Whether the columns compared are continuous ones only."""
+    among_releases: ClassVar[Mapping[str, Any]] = {}
+    """Parameters under which releases compare that do not hold the same records."""
 
     def finding_on(self, pair: TablePair, rng: np.random.Generator) -> Finding:
-        """The figure, or why there is none: what was needed is not there, or distances do not fit into memory."""
+        """The figure, or why there is none: what was needed is not there, or distances do not fit into memory.
+
+        What is shown outside is found by itself: whether there is a figure may hang on a single record.
+        """
         try:
             for need in self.needs:
                 NEEDS[need](self, pair)
-            return self.judge(pair, rng)
+            finding = self.judge(pair, rng)
         except (NoFigure, WidthError) as reason:
-            return self._without(str(reason))
+            finding = self.without(str(reason))
+        try:
+            return replace(finding, clipped=self.clipped(pair))
+        except NoFigure:
+            return finding
+
+    def clipped(self, pair: TablePair) -> Figure | None:
+        """For a loss whose influence nobody bounds, what is shown outside instead (see `judges.clipped`).
+
+        Raises
+        ------
+        NoFigure
+            If the pair lacks what it needs.
+        """
+        return None
 
     @abstractmethod
     def judge(self, pair: TablePair, rng: np.random.Generator) -> Finding:
@@ -83,9 +111,9 @@ class Measure(ABC):
 
     @property
     def heading(self) -> str:
-        """The title, with the parameters that were chosen; tables and methods among them are left out."""
+        """The title, with the parameters that were chosen; tables, methods and what may hold a cell are left out."""
         markers = holds(type(self))
-        plain = [f for f in fields(self) if not isinstance(markers[f.name], (TablePath, Method))]  # type: ignore[arg-type]
+        plain = [f for f in fields(self) if not isinstance(markers[f.name], (TablePath, Method, HoldsCells))]  # type: ignore[arg-type] # all are dataclasses
         chosen = [
             f"{f.name.replace('_', ' ')} {_in_words(getattr(self, f.name))}"
             for f in plain
@@ -93,11 +121,24 @@ class Measure(ABC):
         ]
         return f"{self.title} ({'; '.join(chosen)})" if chosen else self.title
 
+    def same_as(self, other: "Measure") -> bool:
+        """Whether another measure is this one, with the same parameters; a table is the same only as itself."""
+        if type(self) is not type(other):
+            return False
+        return all(
+            _same_tables(getattr(self, name), getattr(other, name))
+            if isinstance(marker, TablePath)
+            else bool(getattr(self, name) == getattr(other, name))
+            for name, marker in holds(type(self)).items()
+        )
+
     def compared(self, pair: TablePair) -> tuple[str, ...]:
         """The columns that are compared: those named, or those of the measure's roles and level in both tables."""
         return pair.common(getattr(self, "columns", None), *self.roles, continuous=self.continuous)
 
-    def finding(self, value: float, sentence: str, **more: Any) -> Finding:
+    def finding(
+        self, value: float, sentence: str, *, facts: Facts | None = None, by_column: ByColumn | None = None, **more: Any
+    ) -> Finding:
         """The figure, under the measure's own name, limits and direction.
 
         Raises
@@ -109,14 +150,23 @@ class Measure(ABC):
             raise NoFigure("The figure is not a number on these tables.")
         more = {"limits": self.limits, "better": self.better, "unit": self.figure_unit, **more}
         if self.of_release_alone:
-            facts = more.get("facts", {})
-            more["facts"] = {key: fact if isinstance(fact, Fact) else OfRelease(fact) for key, fact in facts.items()}
             more["influence"] = 0
-        return Finding(measure=self.method_name, title=self.heading, value=float(value), sentence=sentence, **more)
-
-    def _without(self, reason: str) -> Finding:
         return Finding(
             measure=self.method_name,
+            kind=self.method_kind,
+            title=self.heading,
+            value=float(value),
+            sentence=sentence,
+            facts=facts or {},
+            by_column=by_column,
+            **more,
+        )
+
+    def without(self, reason: str) -> Finding:
+        """No figure, and why."""
+        return Finding(
+            measure=self.method_name,
+            kind=self.method_kind,
             title=self.heading,
             value=None,
             unit=self.figure_unit,
@@ -155,6 +205,12 @@ def _need_quasi_identifiers(measure: Measure, pair: TablePair) -> None:
         raise NoFigure("The released table has no quasi-identifier by which someone could be looked up.")
 
 
+def _need_people(measure: Measure, pair: TablePair) -> None:
+    names = pair.released.quasi_identifiers
+    if names and set(names) <= set(pair.made_anew):
+        raise NoFigure(NO_PEOPLE)
+
+
 def _need_holdout(measure: Measure, pair: TablePair) -> None:
     if getattr(measure, "holdout", None) is None:
         raise NoFigure(NO_HOLDOUT)
@@ -165,9 +221,17 @@ NEEDS: dict[Need, Callable[[Measure, TablePair], None]] = {
     "pairing": _need_pairing,
     "records": _need_records,
     "quasi-identifiers": _need_quasi_identifiers,
+    "people": _need_people,
     "holdout": _need_holdout,
 }
 """How it is found out whether the tables have what a measure needs."""
+
+
+def _same_tables(one: Any, another: Any) -> bool:
+    """Whether two parameters name the same file, or are one table: of frames none can be compared by ==."""
+    if isinstance(one, (tuple, list)) and isinstance(another, (tuple, list)):
+        return len(one) == len(another) and all(map(_same_tables, one, another))
+    return one is another or (isinstance(one, (str, Path)) and isinstance(another, (str, Path)) and one == another)
 
 
 def _in_words(value: Any) -> str:

@@ -30,16 +30,21 @@ def clipped_change(pair: TablePair, names: tuple[str, ...], *, power: int = 1) -
 
 
 def clipped_mean_change(pair: TablePair, names: tuple[str, ...]) -> Figure | None:
-    """Largest change of a continuous column's mean over the values that are known in a table."""
+    """Largest change of a continuous column's mean over the values that are known in a table.
+
+    None where a released column has no value. An original column of less than two has no bounded influence.
+    """
     changes, fewest = [], len(pair.before)
     for name in names:
         x, y = pair.before[name].values, pair.released[name].values
         x, y = x[~np.isnan(x)], y[~np.isnan(y)]
-        if min(len(x), len(y)) < 2:
+        if not len(y):
             return None
-        changes.append(abs(float((_clipped(x, y) - _scaled(y, y).mean()).mean())))
+        changes.append(abs(float((_clipped(x, y) - _scaled(y, y).mean()).mean())) if len(x) else 1.0)
         fewest = min(fewest, len(x))
-    return Figure(value=max(changes), unit=RANGES, influence=1 / (fewest - 1)) if changes else None
+    if not changes:
+        return None
+    return Figure(value=max(changes), unit=RANGES, influence=1 / (fewest - 1) if fewest > 1 else None)
 
 
 def _changes(pair: TablePair, name: str) -> Floats:

@@ -6,6 +6,8 @@ to apply, again and again, until nothing more comes of it:
 - *the table's own laws* (`shoal.data.dependencies`): a column that is the same throughout every household or every
   person's records; a column that determines another, as a postcode does its region and a finer classification the
   coarser one beside it;
+- *hierarchies* (`shoal.judges.refinement`): a generalised cell is narrowed down to what the members of a household,
+  or another column, leave of it;
 - *the rules of the plan*, which stand in the public plan or are plain sense: of an addition the one missing term, of
   a condition that is met its consequence (`Constraints.deduced`).
 
@@ -15,12 +17,18 @@ record can also be put among many by a cell that nobody needs to fill in. Figure
 on the closure, which is what an intruder works with.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from types import MappingProxyType
 
 from shoal.data.dependencies import Dependencies
+from shoal.data.hierarchy import Hierarchy
 from shoal.data.records import Records
+from shoal.data.variable import Variable
 from shoal.errors import plural, quoted
+from shoal.judges.refinement import refined
+
+NO_TREES: Mapping[str, Hierarchy] = MappingProxyType({})
 
 Deduction = Callable[[Records], Records]
 """Fills in what rules about single records let one fill in."""
@@ -33,7 +41,8 @@ class Closure:
     Parameters
     ----------
     filled
-        Cells that were filled in, by column; only columns with some.
+        Missing cells that were filled in, and generalised ones that were narrowed down, by column; only columns with
+        some.
     sources
         Columns from which they were.
     by_rules
@@ -52,18 +61,20 @@ class Closure:
         origin = [f"other records with the same {quoted(self.sources)}"] if self.sources else []
         origin += ["the rules"] * self.by_rules
         return (
-            f"The release itself gives away {plural(total, 'missing cell')} of {quoted(self.filled)}, by "
-            f"{' and '.join(origin)}."
+            f"The release itself gives away {plural(total, 'missing or generalised cell')} of {quoted(self.filled)}, "
+            f"by {' and '.join(origin)}."
         )
 
 
-def closure(released: Records, deduce: Deduction | None = None) -> Closure:
+def closure(released: Records, deduce: Deduction | None = None, trees: Mapping[str, Hierarchy] = NO_TREES) -> Closure:
     """Fill in all that a released table, and rules about its records, let one fill in.
 
     Parameters
     ----------
     deduce
         What the rules of the plan let one fill in; nothing by default.
+    trees
+        Hierarchies of which released labels are nodes, by column (`shoal.judges.refinement.trees`).
 
     Examples
     --------
@@ -71,17 +82,26 @@ def closure(released: Records, deduce: Deduction | None = None) -> Closure:
     >>> frame = pl.DataFrame({"home": [1, 1, 2, 2], "town": ["A", None, "B", "B"]})
     >>> roles = {"home": "household", "town": {"role": "quasi-identifier", "missing": "keep"}}
     >>> closure(shoal.Microdata.of(frame, roles).records).sentence
-    "The release itself gives away 1 missing cell of 'town', by other records with the same 'home'."
+    "The release itself gives away 1 missing or generalised cell of 'town', by other records with the same 'home'."
     """
     records, sources, by_rules = released, dict[str, None](), False
-    while any(not v.complete for v in records.variables):
+    while trees or any(not v.complete for v in records.variables):
         deduced = records if deduce is None else deduce(records)
         step = Dependencies(deduced).completed()
+        narrowed, narrowing = refined(step.records, trees)
         by_rules |= deduced is not records
-        sources |= dict.fromkeys(dependency.by for dependency in step.cells)
-        if step.records is records:
+        sources |= dict.fromkeys([*(dependency.by for dependency in step.cells), *narrowing])
+        if narrowed is records:
             break
-        records = step.records
-    gained = {v.name: int(v.missing.sum() - records[v.name].missing.sum()) for v in released.variables}
-    filled = {name: count for name, count in gained.items() if count}
+        records = narrowed
+    changed = {v.name: _changed(v, records[v.name]) for v in released.variables}
+    filled = {name: count for name, count in changed.items() if count}
     return Closure(records=records, filled=filled, sources=tuple(sources), by_rules=by_rules)
+
+
+def _changed(before: Variable, after: Variable) -> int:
+    """Cells that are not what they were: known ones keep their value, or their code."""
+    if after is before:
+        return 0
+    kept = (after.values == before.values) | (before.missing & after.missing)
+    return int((~kept).sum())

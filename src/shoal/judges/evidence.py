@@ -14,9 +14,12 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, fields
 from typing import Any, cast
 
-from shoal.facts import Band, Better, ByColumn, Facts, Figure, Interval, private_form, public_form
+import polars as pl
+
+from shoal.errors import NoFigure
+from shoal.facts import Band, Better, ByColumn, Facts, Figure, Interval, OfPlan, as_known, private_form, public_form
 from shoal.files.json_text import as_json
-from shoal.kernels.arrays import Floats
+from shoal.kernels.arrays import Bools, Floats
 
 RECORD_VERSION = 2
 """Version of the layout of record.json and evidence.json."""
@@ -42,6 +45,10 @@ class Verdict:
         0 if the verdict is a function of the released table alone, so that it is shown as it is; None otherwise.
     protects
         Whether it is about the privacy of anyone; a rule of the data that holds protects nobody.
+    failing
+        Shape (n',); the released records that it fails on, where it is judged record by record. Private.
+    model
+        Registered name of the privacy model, or of the measure, that was required; empty for a rule of the data.
     """
 
     requirement: str
@@ -52,6 +59,8 @@ class Verdict:
     facts: Facts = field(default_factory=dict)
     influence: float | None = None
     protects: bool = True
+    failing: Bools | None = field(default=None, repr=False, compare=False)
+    model: str = ""
 
     @property
     def details(self) -> dict[str, Any]:
@@ -65,6 +74,16 @@ class Verdict:
             return self.sentence
         return "It was proved on the released table." if self.holds else "It was not proved on the released table."
 
+    @property
+    def what_would_help(self) -> str:
+        """What to do where it does not hold."""
+        if self.protects:
+            return (
+                "Ask the steps for larger groups, generalise or suppress what sets records apart (the masks "
+                "generalise, suppress and suppress-records), or require less."
+            )
+        return "Change less, name the rule under constraints so that it is kept, or require less."
+
     def public_form(self) -> dict[str, Any]:
         """What may leave the building; JSON-able but for a `Band`."""
         return {
@@ -75,11 +94,13 @@ class Verdict:
             "sentence": self.public_sentence,
             "facts": public_form(self.facts),
             "protects": self.protects,
+            "model": self.model,
         }
 
     def private_form(self) -> dict[str, Any]:
-        """All of it, for record.json and the private report."""
-        plain = {f.name: getattr(self, f.name) for f in fields(self) if f.name not in ("facts", "influence")}
+        """All of it but for figures by record, for record.json and the private report."""
+        left_out = ("facts", "influence", "failing")
+        plain = {f.name: getattr(self, f.name) for f in fields(self) if f.name not in left_out}
         return {**plain, "facts": self.details}
 
 
@@ -91,6 +112,8 @@ class Finding:
     ----------
     measure
         Registered name.
+    kind
+        What it judges, "risk" or "utility".
     title
         What a reader calls it.
     value
@@ -136,6 +159,7 @@ class Finding:
     facts: Facts = field(default_factory=dict)
     record_risk: Floats | None = field(default=None, repr=False)
     by_record: Mapping[str, Any] = field(default_factory=dict, repr=False)
+    kind: str = ""
 
     @property
     def details(self) -> dict[str, Any]:
@@ -151,12 +175,17 @@ class Finding:
             value=self.value, unit=self.unit, interval=self.interval, influence=self.influence, better=self.better
         )
 
+    def __str__(self) -> str:
+        figure = "no figure" if self.value is None else as_known(self.value, self.interval)
+        return f"{self.title}: {figure}{self.interval or ''}"
+
     @property
     def public_value(self) -> float | Band | None:
         """The value as far as it may leave the building: as it is, in a band, or not at all."""
         shown = self.clipped or self.figure
         form = None if shown is None else shown.public()
-        if isinstance(form, Band) and form.at_most is not None and form.at_most >= self.limits[1]:
+        largest = 1.0 if self.clipped else self.limits[1]
+        if isinstance(form, Band) and form.at_most is not None and form.at_most >= largest:
             return None  # it would say nothing
         return form
 
@@ -169,12 +198,19 @@ class Finding:
         return "" if form is None else f"{self.title}: {form}."
 
     def public_form(self) -> dict[str, Any]:
-        """What may leave the building; JSON-able but for a `Band`."""
-        exact = self.influence == 0
+        """What may leave the building; JSON-able but for a `Band`.
+
+        Whether a figure could be computed is told by the original, too: where nothing is shown of it, neither are the
+        settings that it was computed with.
+        """
+        exact, value = self.influence == 0, self.public_value
+        shown = exact or value is not None
+        facts = {label: fact for label, fact in self.facts.items() if shown or not isinstance(fact, OfPlan)}
         return {
             "measure": self.measure,
+            "kind": self.kind,
             "title": self.title,
-            "value": self.public_value,
+            "value": value,
             "unit": self.unit,
             "limits": self.limits,
             "better": self.better,
@@ -182,13 +218,14 @@ class Finding:
             "sentence": self.public_sentence,
             "reason": self.reason if exact else "",
             "by_column": None if self.by_column is None else self.by_column.public(),
-            "facts": public_form(self.facts),
+            "facts": public_form(facts),
         }
 
     def private_form(self) -> dict[str, Any]:
         """All of it but for figures by record, for record.json and the private report."""
         return {
             "measure": self.measure,
+            "kind": self.kind,
             "title": self.title,
             "value": self.value,
             "unit": self.unit,
@@ -217,11 +254,50 @@ class Evidence:
     def lines(self) -> list[str]:
         """For a reader: what was proved or refuted, each figure, and why others are lacking."""
         lines = [f"{'proved' if v.holds else 'REFUTED':9} {v.requirement}: {v.sentence}" for v in self.verdicts]
-        lines += [f"measured  {f.title}: {f.value:.4g}{f.interval or ''}" for f in self.findings if f.value is not None]
+        lines += [f"measured  {finding}" for finding in self.findings if finding.value is not None]
         return lines + [f"no figure {f.title}: {f.reason}" for f in self.findings if f.value is None]
 
     def __repr__(self) -> str:
         return "\n".join(self.lines()) or "nothing required, nothing measured"
+
+    def to_frame(self) -> pl.DataFrame:
+        """One row a requirement, and one a measure, as they are; private."""
+        number, text = pl.Float64, pl.String
+        schema = {"kind": text, "name": text, "title": text, "value": number, "low": number, "high": number}
+        schema |= {"required": number, "holds": pl.Boolean, "better": text, "sentence": text}
+        verdicts = [
+            ("requirement", v.model, v.requirement, v.achieved, None, None, v.required, v.holds, None, v.sentence)
+            for v in self.verdicts
+        ]
+        findings = [
+            (f.kind, f.measure, f.title, f.value)
+            + ((f.interval.low, f.interval.high) if f.interval else (None, None))
+            + (None, None, f.better, f.sentence or f.reason)
+            for f in self.findings
+        ]
+        return pl.DataFrame([*verdicts, *findings], schema=schema, orient="row", strict=False)
+
+    def plot(self) -> Any:
+        """The measured risks that are parts of a whole, with their intervals, as a chart; private.
+
+        Raises
+        ------
+        NoFigure
+            If none was measured.
+        """
+        from shoal.report.charts import risks_chart
+        from shoal.report.display import picture
+
+        risks = [f.private_form() for f in self.findings if f.kind == "risk" and f.value is not None]
+        shares = [risk for risk in risks if risk["limits"] == (0.0, 1.0)]
+        if not shares:
+            raise NoFigure("No risk that is a part of a whole was measured, so there is nothing to draw.")
+        return picture(risks_chart(shares))
+
+    def _repr_html_(self) -> str:
+        from shoal.report.page import evidence_shown
+
+        return evidence_shown(self.as_mapping())
 
     def as_mapping(self) -> dict[str, Any]:
         """Everything but figures by record: for record.json, which is private."""

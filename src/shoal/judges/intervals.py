@@ -2,9 +2,8 @@
 
 import math
 
-from scipy.special import ndtri
-
 from shoal.facts import Interval
+from shoal.kernels.elementary import normal_quantile
 
 
 def proportion_interval(hits: float, trials: int, confidence: float = 0.95) -> Interval:
@@ -14,7 +13,7 @@ def proportion_interval(hits: float, trials: int, confidence: float = 0.95) -> I
     """
     if trials == 0:
         return Interval(low=0.0, high=1.0, confidence=confidence)
-    z = float(ndtri(0.5 + confidence / 2))
+    z = float(normal_quantile(0.5 + confidence / 2))
     share = hits / trials
     centre = (share + z * z / (2 * trials)) / (1 + z * z / trials)
     half = z / (1 + z * z / trials) * math.sqrt(share * (1 - share) / trials + z * z / (4 * trials * trials))

@@ -8,7 +8,9 @@ from typing import Literal
 
 import numpy as np
 
+from shoal.judges.space import OVERHEAD
 from shoal.judges.table_pair import TablePair
+from shoal.kernels import linear
 from shoal.kernels.arrays import Floats, Longs
 from shoal.kernels.search.nearest import NO_LIMIT, link
 
@@ -18,11 +20,8 @@ Direction = Literal["released to original", "original to released"]
 METRICS: tuple[Metric, ...] = ("euclidean", "mahalanobis")
 DIRECTIONS: tuple[Direction, ...] = ("released to original", "original to released")
 
-EFFORT = 300_000_000_000
-"""Points times (dimensions + OVERHEAD) that a minute can look at (bench/judgement.py)."""
-
-OVERHEAD = 50
-"""What a point costs beyond its dimensions, in dimensions."""
+EFFORT = 20_000_000_000
+"""Points times (columns + OVERHEAD) that some seconds can look at (bench/judgement.py)."""
 
 
 def link_by_distance(
@@ -45,21 +44,23 @@ def link_by_distance(
     direction
         Who is looked up where.
     sample
-        Attack so many records, drawn at random; None: as many as a minute allows.
+        Attack so many records, drawn at random; None: as many as some seconds allow.
 
     Returns
     -------
     Shapes (m,); positions of the released records attacked, ascending, and the probability that each is linked right.
     """
-    x, y = pair.embedded(names)
+    space, truth = pair.space(names), pair.pairing
+    rows = rng.permutation(len(truth))[:sample]
+    work = EFFORT if sample is None else None
+    backwards = direction == "original to released"
+    asked, answer = (truth[rows], rows) if backwards else (rows, truth[rows])
     if metric == "mahalanobis":
-        x, y = _whitened(x, y)
-    truth = pair.pairing
-    if direction == "original to released":
-        x, y, truth = y, x[truth], np.arange(len(y))
-    rows = rng.permutation(len(y))[:sample]
-    allowed = EFFORT // (x.shape[1] + OVERHEAD) if sample is None else NO_LIMIT
-    chances = link(x, y[rows], truth[rows], allowed)
+        x, y = _whitened(*space.coordinates())
+        known, wanted = (y, x) if backwards else (x, y)
+        chances = link(known, wanted[asked], answer, NO_LIMIT if work is None else work // (x.shape[1] + OVERHEAD))
+    else:
+        chances = space.link(asked, answer, backwards=backwards, work=work)
     in_order = np.argsort(rows[: len(chances)])
     return rows[in_order], chances[in_order]
 
@@ -67,8 +68,8 @@ def link_by_distance(
 def _whitened(x: Floats, y: Floats) -> tuple[Floats, Floats]:
     """Both tables in coordinates in which the original's covariance is the identity."""
     centre = x.mean(axis=0)
-    covariance = np.atleast_2d(np.cov(x - centre, rowvar=False)) if len(x) > 1 else np.zeros((x.shape[1],) * 2)
-    values, vectors = np.linalg.eigh(covariance)
+    covariance = linear.cross_product(x - centre, x - centre) / max(len(x) - 1, 1)
+    values, vectors = linear.eigen(covariance)
     kept = values > values.max(initial=0.0) * len(values) * np.finfo(float).eps * 100
     turn = vectors[:, kept] / np.sqrt(values[kept])
-    return (x - centre) @ turn, (y - centre) @ turn
+    return linear.product(x - centre, turn), linear.product(y - centre, turn)

@@ -7,18 +7,22 @@ quasi-identifiers, and both tables in the one space in which distances are taken
 *closure* of the release: the table with everything filled in that it gives away itself (`shoal.judges.closure`).
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Hashable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any
+from functools import partial
+from typing import Any, TypeVar, cast
 
 import numpy as np
 
 from shoal.data.partition import Partition
-from shoal.data.records import Classes, Records
+from shoal.data.records import Classes, MissingCells, Records
 from shoal.data.variable import Variable
 from shoal.errors import DataError, NoFigure, plural, quoted
 from shoal.judges.closure import Closure, closure
-from shoal.kernels.arrays import Floats, Longs
+from shoal.judges.space import Line, Points, Space, column_of
+from shoal.kernels.arrays import Longs
+
+T = TypeVar("T")
 
 ROUNDING = 1e-9
 """Relative differences up to this come from arithmetic, not from a change."""
@@ -27,6 +31,10 @@ NOTHING_CONTINUOUS = "The two tables have no continuous quasi-identifier or conf
 NOTHING_COMMON = "The two tables have no quasi-identifier or confidential column in common."
 NOTHING_KNOWN = "The released table has no quasi-identifier, so there is nothing to link by."
 NOBODY = "The released table has no records, so there is no one to find."
+NO_PEOPLE = (
+    "Every quasi-identifier was made anew for the table as a whole, so no released record stands for a person who "
+    "could be matched to it."
+)
 NO_HOLDOUT = "There is no holdout: records of the same population that the release does not use."
 UNPAIRED = (
     "The released table does not say which original record each of its records came from "
@@ -56,6 +64,11 @@ class TablePair:
         the groups of the released records; None where nobody knows what was done.
     closure
         The released table with everything filled in that it gives away itself.
+    missing
+        What a missing cell matches where records are counted, unless a measure says otherwise: what is required of the
+        release reads them so.
+    made_anew
+        Columns whose cells were made for the table as a whole, so that a record's say nothing of one person.
     """
 
     original: Records | None
@@ -64,7 +77,9 @@ class TablePair:
     place: Longs | None = None
     groups: Partition | None = None
     dealt: Mapping[str, Partition] | None = None
-    _spaces: dict[tuple[Any, ...], tuple[Floats, Floats]] = field(default_factory=dict, init=False, repr=False)
+    missing: MissingCells = "equal"
+    made_anew: tuple[str, ...] = ()
+    _made: dict[Hashable, Any] = field(default_factory=dict, init=False, repr=False)
 
     @classmethod
     def of(
@@ -74,11 +89,30 @@ class TablePair:
         groups: Partition | None = None,
         known: Closure | None = None,
         dealt: Mapping[str, Partition] | None = None,
+        *,
+        missing: MissingCells = "equal",
+        made_anew: tuple[str, ...] = (),
+        traced: bool = False,
     ) -> "TablePair":
-        """The pair, paired by row numbers; the closure is found where it is not known."""
-        place = None if original is None else counterparts(original, released)
+        """The pair, paired by row numbers; the closure is found where it is not known.
+
+        Parameters
+        ----------
+        traced
+            The release is known to say which records it holds, were they the first of the original.
+        """
+        place = None if original is None else counterparts(original, released, traced=traced)
         filled = closure(released) if known is None else known
-        return cls(original=original, released=released, place=place, groups=groups, closure=filled, dealt=dealt)
+        return cls(
+            original=original,
+            released=released,
+            place=place,
+            groups=groups,
+            closure=filled,
+            dealt=dealt,
+            missing=missing,
+            made_anew=made_anew,
+        )
 
     @property
     def closed(self) -> "TablePair":
@@ -141,35 +175,38 @@ class TablePair:
         """Columns of both tables; as the function `common`."""
         return common(self.before, self.released, names, *roles, continuous=continuous)
 
-    def embedded(self, names: Iterable[str], *, recoded: bool = True) -> tuple[Floats, Floats]:
-        """Both tables in the original's standardised embedding, made once for a set of columns.
+    def space(self, names: Iterable[str]) -> Space:
+        """Columns of both tables in the space of distances; labels that only the release has lie at the mean of the
+        original records that carry them."""
+        columns = tuple(self.once(("column", name), partial(self._column, name)) for name in names)
+        return Space.of(columns, self.before, self.released)
 
-        Parameters
-        ----------
-        recoded
-            Whether labels that only the release has are put at the mean of the records that carry them.
-        """
-        key = (tuple(names), recoded)
-        if key not in self._spaces:
-            place = self.place if recoded else None
-            self._spaces[key] = embedded(self.before, self.released, key[0], place)
-        return self._spaces[key]
+    def _column(self, name: str) -> Line | Points:
+        return column_of(self.before[name], self.released[name], self.place)
+
+    def once(self, key: Hashable, make: Callable[[], T]) -> T:
+        """What several judges need, made when the first of them asks for it."""
+        if key not in self._made:
+            self._made[key] = make()
+        return cast(T, self._made[key])
 
 
-def counterparts(original: Records, released: Records) -> Longs | None:
+def counterparts(original: Records, released: Records, *, traced: bool = False) -> Longs | None:
     """Shape (n',); position in `original` of the record each released one came from.
 
     None where that is not known: the tables differ in length and the released one does not say which of the
-    records it holds.
+    records it holds. Rows counted from 0 say so only if they are `traced`: they may be nothing but a count.
     """
     rows = released.rows
     if not len(rows):
         return np.empty(0, dtype=np.int64)
-    if len(released) != len(original) and np.array_equal(rows, np.arange(len(rows))):
+    if not traced and len(released) != len(original) and np.array_equal(rows, np.arange(len(rows))):
         return None
+    if not len(original):
+        return None
+    if np.array_equal(original.rows, np.arange(len(original))):
+        return rows if rows.min() >= 0 and rows.max() < len(original) else None
     order = np.argsort(original.rows, kind="stable")
-    if not len(order):
-        return None
     place = order[np.minimum(np.searchsorted(original.rows[order], rows), len(order) - 1)]
     return place if np.array_equal(original.rows[place], rows) else None
 
@@ -227,58 +264,3 @@ def moved_constant(before: Variable, after: Variable) -> bool:
     if not after.continuous or not len(known):
         return bool(len(left))
     return bool((np.abs(left - known[0]) > ROUNDING * abs(known[0])).any())
-
-
-def embedded(
-    original: Records, released: Records, names: Iterable[str], place: Longs | None = None
-) -> tuple[Floats, Floats]:
-    """Both tables in the original's standardised embedding, shapes (n, m) and (n', m).
-
-    A missing value is put at the original column's mean: the best guess, in squared distance, of whoever
-    does not know it. A label that the original does not have (a recoded category, an interval instead of a number)
-    is put at the mean of the original records that carry it, which `place` (`counterparts`) tells; without it a new
-    category is put in the middle of the original ones.
-    """
-    chosen = tuple(names)
-    pairs = [_embedded_column(original[name], released[name], place) for name in chosen]
-    if not pairs:
-        return np.empty((len(original), 0)), np.empty((len(released), 0))
-    return (
-        np.ascontiguousarray(np.hstack([x for x, _ in pairs])),
-        np.ascontiguousarray(np.hstack([y for _, y in pairs])),
-    )
-
-
-def _embedded_column(before: Variable, after: Variable, place: Longs | None) -> tuple[Floats, Floats]:
-    x = before.embedded()
-    known = ~np.isnan(x)
-    centre = np.where(known, x, 0.0).sum(axis=0) / np.maximum(known.sum(axis=0), 1)
-    x = np.where(known, x, centre)
-    if before.continuous == after.continuous and (before.continuous or place is None or not _new_labels(before, after)):
-        y = before.embedded_like(after)
-    elif place is not None and not after.continuous:
-        y = _at_means(after, x[place])
-    else:
-        raise DataError(
-            f"Column '{before.name}' holds {'numbers' if after.continuous else 'labels'} in the released table that "
-            f"cannot be compared with the original's. Leave it out."
-        )
-    return x, np.where(np.isnan(y), centre, y)
-
-
-def _new_labels(before: Variable, after: Variable) -> bool:
-    """Whether the release has labels that neither the original nor its hierarchy knows."""
-    new = set(after.categories) - set(before.categories)
-    if new and before.hierarchy is not None:
-        new -= {label for path in before.hierarchy.paths for label in path}
-    return bool(new)
-
-
-def _at_means(after: Variable, x: Floats) -> Floats:
-    """Shape (n', m); the mean of `x` over all records with the same label; not a number where it is missing."""
-    count = len(after.categories)
-    sizes = np.bincount(after.values + 1, minlength=count + 1)[:, None]
-    sums = np.column_stack([np.bincount(after.values + 1, weights=column, minlength=count + 1) for column in x.T])
-    means = sums / np.maximum(sizes, 1)
-    means[0] = np.nan
-    return np.asarray(means[after.values + 1])

@@ -51,16 +51,20 @@ class RecodingTable:
         Shape (m, q), m >= 1; the distinct combinations.
     rows
         Shape (n,); combination of each record.
+    times
+        Shape (n,); how many records each entry of `rows` stands for; None for one each. Only `best_node` without
+        requirements beside k heeds it.
     """
 
     ladders: Sequence[Ladder]
     leaves: Ints
     rows: Ints
+    times: Longs | None = None
 
     @cached_property
     def counts(self) -> Longs:
         """Shape (m,); records of each combination."""
-        return np.bincount(self.rows, minlength=len(self.leaves)).astype(np.int64)
+        return np.bincount(self.rows, weights=self.times, minlength=len(self.leaves)).astype(np.int64)
 
     @cached_property
     def native(self) -> Any:
@@ -240,3 +244,25 @@ def best_node(
             table.native, k, ints(check.bins), list(check.requirements), suppressed, most, ask, most_nodes, progress
         )
     )
+
+
+def ancestor_levels(labels: Ints, leaves: Ints, classes: Ints | Longs, least: int = 0) -> Ints:
+    """Shape (n,); the lowest level, `least` or above, at which all records of a class have one label.
+
+    Parameters
+    ----------
+    labels
+        Shape (levels, leaves).
+    leaves, classes
+        Shape (n,).
+    """
+    if not len(leaves):
+        return np.empty(0, dtype=np.int32)
+    numbers = np.unique(classes, return_inverse=True)[1].ravel()
+    first = np.empty(int(numbers.max()) + 1, dtype=np.int64)
+    first[numbers[::-1]] = leaves[::-1]
+    level = np.full(len(first), least, dtype=np.int32)
+    for higher in range(least, len(labels) - 1):
+        differ = labels[higher][leaves] != labels[higher][first][numbers]
+        level[numbers[differ]] = higher + 1
+    return level[numbers]

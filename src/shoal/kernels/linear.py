@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 import shoal.kernels._native as _native
-from shoal.kernels.arrays import Floats, floats
+from shoal.kernels.arrays import Floats, Longs, floats
 
 
 class Singular(NamedTuple):
@@ -48,6 +48,12 @@ def cross_product(a: Floats, b: Floats) -> Floats:
 def triangular(a: Floats) -> Floats:
     """R of A = Q R: (..., n, m) gives (..., min(n, m), m)."""
     return _unstacked(_native.triangular(_stack(a)), a)
+
+
+def pivoted(a: Floats) -> tuple[Floats, Longs]:
+    """R (min(n, m), m) of one matrix (n, m), columns in an order in which its diagonal falls; the order (m,)."""
+    r, order = _native.pivoted(floats(a))
+    return r, order
 
 
 def orthogonal(a: Floats) -> tuple[Floats, Floats]:

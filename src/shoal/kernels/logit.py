@@ -11,6 +11,7 @@ import numpy as np
 
 from shoal.kernels import linear
 from shoal.kernels.arrays import Floats
+from shoal.kernels.draws import standard_normal
 from shoal.kernels.elementary import exp, log
 from shoal.kernels.tall import cross, times
 
@@ -53,7 +54,7 @@ class Logit:
     def drawn(self, rng: np.random.Generator) -> "Logit":
         """The model with coefficients drawn from the normal approximation of their posterior distribution."""
         root = linear.cholesky(self.information)
-        step = linear.solve(root.T, rng.standard_normal((len(root), 1)))
+        step = linear.solve(root.T, standard_normal(rng, (len(root), 1)))
         shape = self.coefficients.shape
         return Logit(
             coefficients=self.coefficients + step.reshape(shape[::-1]).T,

@@ -71,7 +71,7 @@ def milp(
     """
     import highspy
 
-    solver: Any = highspy.Highs()  # type: ignore[no-untyped-call]
+    solver: Any = highspy.Highs()
     for option, value in {"output_flag": False, "threads": 1, "parallel": "off", **limits}.items():
         if solver.setOptionValue(option, value) != highspy.HighsStatus.kOk:
             raise RuntimeError(f"The solver does not know the option {option}.")

@@ -1,5 +1,6 @@
 """Local suppression and the counts it rests on (native/suppression/)."""
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -17,8 +18,8 @@ MOST_KEYS = 31
 
 def check_keys(codes: Ints) -> None:
     """Refuse keys whose combinations cannot be numbered."""
-    sizes = codes.max(axis=0, initial=0).astype(np.float64) + 2
-    if codes.shape[1] > MOST_KEYS or float(np.log2(sizes).sum()) >= KEY_BITS - 1:
+    combinations = math.prod(int(largest) + 2 for largest in codes.max(axis=0, initial=0))
+    if codes.shape[1] > MOST_KEYS or combinations >= 1 << KEY_BITS - 1:
         raise DataError(
             f"These {codes.shape[1]} keys have too many combinations to count with missing cells as wildcards "
             f"(at most {MOST_KEYS} keys and 2^{KEY_BITS - 1} combinations). Use fewer keys, or recode them."
@@ -44,6 +45,19 @@ def wildcard_counts(codes: Ints, counts: Longs, *, missing_counts: bool = True) 
     check_keys(codes)
     matches: Longs = _native.wildcard_counts(ints(codes), longs(counts), missing_counts)
     return matches
+
+
+def wildcard_weights(codes: Ints, weights: Floats, *, missing_counts: bool = True) -> Floats:
+    """As `wildcard_counts`, of the weights of records; without `missing_counts`, of the complete records alone.
+
+    Parameters
+    ----------
+    weights
+        Shape (n,); summed over the records that each row stands for.
+    """
+    check_keys(codes)
+    sums: Floats = _native.wildcard_weights(ints(codes), floats(weights), missing_counts)
+    return sums
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -74,7 +88,7 @@ def suppress(
     k: int,
     cost: Floats,
     *,
-    room: Longs,
+    allowance: Longs,
     sacrifice: bool,
     work: float,
     rng: np.random.Generator,
@@ -90,7 +104,7 @@ def suppress(
         Shape (n,); what `wildcard_counts` gives for them.
     cost
         Shape (q,); cost of a cell by column, infinite where none may be blanked.
-    room
+    allowance
         Shape (q,); how many cells of each column may be blanked.
     sacrifice
         Whether a record may lose cells that others need and it does not.
@@ -104,7 +118,7 @@ def suppress(
         longs(base),
         k,
         floats(cost),
-        longs(room),
+        longs(allowance),
         (sacrifice, float(work), seed_of(rng)),
         progress,
     )

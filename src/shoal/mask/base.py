@@ -24,6 +24,11 @@ class Mask(ABC):
     own_cells: ClassVar[bool] = False
     """The method's guarantee is for cells that still are their record's own: nothing before may have mixed records."""
 
+    @property
+    def whole_needed(self) -> str:
+        """Why these parameters need the whole table at once although the method works row by row; empty if not."""
+        return ""
+
     @abstractmethod
     def apply(
         self, records: Records, columns: Sequence[str], rng: np.random.Generator, progress: Progress = None

@@ -1,7 +1,7 @@
 """Data swapping (Dalenius & Reiss 1982): records exchange values, and tables of counts stay."""
 
 from collections.abc import Sequence
-from typing import Annotated
+from typing import Annotated, ClassVar
 
 import numpy as np
 from annotated_types import Gt, Le
@@ -9,9 +9,10 @@ from annotated_types import Gt, Le
 from shoal.data.partition import Progress
 from shoal.data.records import Records
 from shoal.errors import ParameterError
+from shoal.facts import Count, OfPlan
 from shoal.kernels.arrays import Longs
 from shoal.mask.base import Mask
-from shoal.methods import method
+from shoal.methods import Scales, method
 from shoal.parameters import Columns, Setting
 from shoal.step_result import StepResult
 
@@ -44,6 +45,8 @@ class DataSwap(Mask):
     than half of the class. The record counts the records whose cells changed.
     """
 
+    scales: ClassVar[Scales] = "memory"
+
     share: Annotated[float, Gt(0), Le(1), Setting()]
     within: Annotated[tuple[str, ...], Columns()] = ()
 
@@ -64,9 +67,9 @@ class DataSwap(Mask):
         changed = [records[name].take(place) for name in columns]
         moved = int((values[place] != values).sum())
         facts = {
-            "records drawn": int(drawn.sum()),
-            "records changed": moved,
-            "counts kept of": [*columns, *self.within],
+            "records drawn": Count(n=int(drawn.sum()), influence=1),  # each record is drawn by itself
+            "records changed": Count(n=moved),
+            "counts kept of": OfPlan([*columns, *self.within]),
         }
         return StepResult(records=records.with_variables(*changed), facts=facts)
 

@@ -1,7 +1,7 @@
 """Generalisation over hierarchies (Samarati 2001; Sweeney 2002)."""
 
 from collections.abc import Mapping, Sequence
-from typing import Annotated, Literal
+from typing import Annotated, ClassVar, Literal
 
 import numpy as np
 from annotated_types import Ge, Le
@@ -9,6 +9,7 @@ from annotated_types import Ge, Le
 from shoal.data.partition import Progress, part_of
 from shoal.data.records import Records
 from shoal.errors import ParameterError, Refused
+from shoal.facts import Fact, OfPlan, Share
 from shoal.kernels.arrays import Longs
 from shoal.kernels.generalisation import MOST_NODES
 from shoal.mask._generalisation.labels import Labels, Released, nodes, tight
@@ -16,7 +17,7 @@ from shoal.mask._generalisation.requirements import Requirements
 from shoal.mask._generalisation.search import dropped, full_domain, local, lower_bound, numbered
 from shoal.mask._generalisation.task import Loss, Range, Recoding, Task
 from shoal.mask.base import Mask
-from shoal.methods import method, nested
+from shoal.methods import Scales, method, nested
 from shoal.parameters import Columns, Setting
 from shoal.privacy.base import PrivacyModel
 from shoal.step_result import StepResult
@@ -77,6 +78,8 @@ class Generalise(Mask):
     the table as it came; all are proved on the table that results, and if one fails there nothing is released.
     """
 
+    scales: ClassVar[Scales] = "combinations"
+
     k: Annotated[int, Ge(1)]
     requirements: tuple[Annotated[PrivacyModel, nested("privacy")], ...] = ()
     suppression: Annotated[float, Ge(0), Le(1), Setting()] = 0.0
@@ -103,6 +106,40 @@ class Generalise(Mask):
         recoding = self._search(task, required, records, rng, part_of(progress, 0.0, 1 - BOUND))
         return self._released(task, required, records, recoding, part_of(progress, 1 - BOUND, BOUND))
 
+    @property
+    def whole_needed(self) -> str:
+        if self.recoding != "full-domain" or self.labels != "nodes":
+            return "every record by itself; give recoding: full-domain and labels: nodes"
+        return "the records of every class; require it of the table, in requirements" if self.requirements else ""
+
+    def on_combinations(
+        self, records: Records, times: Longs, columns: Sequence[str], progress: Progress = None
+    ) -> StepResult:
+        """The same for the distinct combinations of a table; the facts are those of the table.
+
+        Parameters
+        ----------
+        records
+            One for each combination of the columns, and of the strata.
+        times
+            Shape (n,); how many records of the table have it.
+        """
+        if self.k > int(times.sum()):
+            raise ParameterError(
+                f"generalise: k must be at most {int(times.sum()):,}, the number of records; got {self.k:,}."
+            )
+        task = Task.of(records, self.categorical(records, columns), self.levels or {}, self.loss, times)
+        required = Requirements.of(self.k, (), records, columns)
+        recoding = full_domain(task, required, self.suppression, self.most_nodes, lambda recoding: None, progress)
+        out, _ = _recoded(task, records, recoding, self.labels)
+        facts: dict[str, Fact] = {
+            "loss": Share(value=task.mean_loss(recoding)),
+            "measure of loss": OfPlan(self.loss),
+            "records dropped": dropped(recoding, times),
+            **recoding.facts,
+        }
+        return StepResult(records=out, facts=facts)
+
     def _search(
         self, task: Task, required: Requirements, records: Records, rng: np.random.Generator, progress: Progress
     ) -> Recoding:
@@ -128,14 +165,16 @@ class Generalise(Mask):
                 f"generalise: on the table that results {broken} Dropped records change the table's distribution; "
                 f"lower suppression or relax the requirement."
             )
-        facts = {
-            "loss": task.mean_loss(recoding) if self.labels == "nodes" else _tight_loss(task, recoding, columns),
-            "measure of loss": self.loss if self.labels == "nodes" else "ncp",
+        loss = task.mean_loss(recoding) if self.labels == "nodes" else _tight_loss(task, recoding, columns)
+        facts: dict[str, Fact] = {
+            "loss": Share(value=loss),
+            "measure of loss": OfPlan(self.loss if self.labels == "nodes" else "ncp"),
             "records dropped": dropped(recoding),
             **recoding.facts,
         }
         if self.labels == "nodes":
-            facts["no recoding with this k loses less than"] = lower_bound(task, required.k, recoding, progress)
+            bound = lower_bound(task, required.k, recoding, progress)
+            facts["no recoding with this k loses less than"] = Share(value=bound)
         return StepResult(records=out, facts=facts)
 
 

@@ -1,12 +1,13 @@
 """Two-sided geometric noise for differential privacy of whole numbers (Ghosh, Roughgarden & Sundararajan 2012)."""
 
 from fractions import Fraction
+from typing import ClassVar
 
 from shoal.errors import ParameterError
 from shoal.kernels.arrays import Longs
 from shoal.mask.private_noise import PrivateNoise, discrete_laplace
 from shoal.mask.secret_stream import SecretStream
-from shoal.methods import method
+from shoal.methods import Scales, method
 
 
 @method(
@@ -26,6 +27,8 @@ class Geometric(PrivateNoise):
     Drawn exactly with integers (Canonne, Kamath & Steinke 2020), so that the attack of Mironov (2012) on the
     low-order bits of floating-point noise finds nothing.
     """
+
+    scales: ClassVar[Scales] = "memory"
 
     def __post_init__(self) -> None:
         super().__post_init__()

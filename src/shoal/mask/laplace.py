@@ -1,11 +1,12 @@
 """Laplace noise for differential privacy (Dwork, McSherry, Nissim & Smith 2006), on a grid."""
 
 from fractions import Fraction
+from typing import ClassVar
 
 from shoal.kernels.arrays import Longs
 from shoal.mask.private_noise import FineNoise, discrete_laplace
 from shoal.mask.secret_stream import SecretStream
-from shoal.methods import method
+from shoal.methods import Scales, method
 
 
 @method(
@@ -17,10 +18,10 @@ from shoal.methods import method
 class Laplace(FineNoise):
     """Noise with density proportional to exp(-epsilon |e| / sensitivity), so that each cell is private.
 
-    Every record reports its own cells through an epsilon-differentially private mechanism: from what is
-    released, any two values inside the bounds remain almost equally likely, by a factor of at most
-    exp(epsilon), whatever else an attacker knows. Columns left out of the step are not protected by it.
-    Steps add up: the release's epsilon is the sum of its steps'.
+    Every record reports its own cells through an epsilon-differentially private mechanism: whatever is
+    released changes the odds between any two values of a person's cells by a factor of at most exp(epsilon),
+    whatever else is known but the seed. Columns left out of the step are not protected by it. Steps add up:
+    the release's epsilon is the sum of its steps'. The noise comes before all other steps of a plan.
 
     Notes
     -----
@@ -28,6 +29,8 @@ class Laplace(FineNoise):
     attack of Mironov (2012) on floating-point noise, whose low-order bits tell the value it was added to. The
     random numbers are cryptographic, from a seed by the operating system: keep the seed as secret as the data.
     """
+
+    scales: ClassVar[Scales] = "memory"
 
     def steps(self, n: int, sensitivity: int, epsilon: Fraction, stream: SecretStream) -> Longs:
         return discrete_laplace(n, epsilon / sensitivity, stream)

@@ -1,7 +1,7 @@
 """Microaggregation by groups of attributes (Hundepool et al. 2012, section 3.3.2)."""
 
 from collections.abc import Sequence
-from typing import Annotated, Any
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
 from annotated_types import Ge
@@ -9,11 +9,11 @@ from annotated_types import Ge
 from shoal.data.partition import Partition, Progress
 from shoal.data.records import Records
 from shoal.errors import DataError, ParameterError, Refused, plural, quoted
-from shoal.facts import Nested, OfRelease
+from shoal.facts import Count, Nested, OfPlan, of_original
 from shoal.kernels import linear
 from shoal.kernels.arrays import Floats
 from shoal.mask.base import Mask
-from shoal.methods import build, method, nested
+from shoal.methods import Scales, build, method, nested
 from shoal.parameters import Columns
 from shoal.step_result import StepResult
 
@@ -53,6 +53,8 @@ class MicroaggregateColumns(Mask):
     SST = SSA + SSE checked, and the information loss 100 SSE / SST.
     """
 
+    scales: ClassVar[Scales] = "memory"
+
     grouping: Annotated[Any, nested("partition")]
     groups: Annotated[tuple[tuple[str, ...], ...] | None, Columns()] = None
     size: Annotated[int, Ge(1)] | None = None
@@ -71,11 +73,13 @@ class MicroaggregateColumns(Mask):
         replacement = self.replacement or build("replace", "centroid")
         out = records
         facts: dict[str, Nested] = {}
+        averaged: list[str] = []
         groups = self._groups(records, columns) if len(records) else ()
         for number, names in enumerate(groups):
             part = self.grouping.partition(records, columns=names, seed=rng)
             change = replacement.apply(records, names, part, rng)
             out = out.with_variables(*(change.records[name] for name in names))
+            averaged += change.averaged
             shared = change.records.matching(names)
             if self.replacement is None and (short := int((shared < k).sum())):
                 raise Refused(
@@ -84,19 +88,20 @@ class MicroaggregateColumns(Mask):
                 )
             facts[", ".join(names)] = Nested(
                 {
-                    "groups": part.n_groups,
-                    "smallest group": part.k,
-                    **_sums_of_squares(records.matrix(names), part),
-                    "records that share their values, at least": int(shared.min()),
+                    "groups": Count(n=part.n_groups, unit="groups"),
+                    "smallest group": Count(n=part.k),
+                    **of_original(_sums_of_squares(records.matrix(names), part)),
+                    "records that share their values, at least": Count(n=int(shared.min())),
                 }
             )
             if progress is not None:
                 progress((number + 1) / len(groups))
         return StepResult(
             records=out,
+            averaged=tuple(averaged),
             facts={
                 "column groups": Nested(facts),
-                "warning": OfRelease("k-anonymity holds within each group of columns only"),
+                "warning": OfPlan("k-anonymity holds within each group of columns only"),
             },
         )
 

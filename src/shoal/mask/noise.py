@@ -16,22 +16,21 @@ The left column holds in expectation; `exact` makes it hold in the sample, to ro
 made orthogonal to the data and to the constant, and given exactly the covariance it should have.
 """
 
-import math
 from collections.abc import Sequence
-from typing import Annotated, Literal
+from typing import Annotated, ClassVar, Literal
 
 import numpy as np
 from annotated_types import Gt
-from scipy.special import ndtr, ndtri
 
 from shoal.data.partition import Progress
 from shoal.data.records import Records
 from shoal.errors import DataError, ParameterError, plural
 from shoal.kernels import linear, tall
 from shoal.kernels.arrays import Floats
-from shoal.kernels.elementary import exp
+from shoal.kernels.draws import standard_normal
+from shoal.kernels.elementary import exp, log1p, normal_cdf, normal_quantile
 from shoal.mask.base import Mask, strata
-from shoal.methods import method
+from shoal.methods import Scales, method
 from shoal.parameters import HoldsCells, Setting
 from shoal.step_result import StepResult
 
@@ -89,6 +88,8 @@ class Noise(Mask):
     `restricted` draws from the truncated normal distribution, which moves values near a bound inwards.
     """
 
+    scales: ClassVar[Scales] = "memory"
+
     kind: Kind = "correlated"
     variance: Annotated[float, Gt(0), Setting()]
     exact: bool = False
@@ -114,8 +115,7 @@ class Noise(Mask):
         limits = self._limits(columns, x)
         for rows in strata(records):
             masked[rows] = self._mask(x[rows], limits, rng) if len(rows) else x[rows]
-        facts = {"kind": self.kind, "variance fraction": self.variance, "exact": self.exact}
-        return StepResult(records=records.with_raw(columns, masked), facts=facts)
+        return StepResult(records=records.with_raw(columns, masked))
 
     def _mask(self, x: Floats, limits: Floats, rng: np.random.Generator) -> Floats:
         c = self.variance
@@ -131,15 +131,15 @@ class Noise(Mask):
             case "restricted":
                 return _truncated(x, np.sqrt(c) * x.std(axis=0, ddof=1), limits, rng)
             case "multiplicative":
-                spread = math.log1p(c)
-                return np.asarray(x * exp(rng.normal(-spread / 2, np.sqrt(spread), x.shape)))
+                spread = float(log1p(c))
+                return np.asarray(x * exp(np.sqrt(spread) * standard_normal(rng, x.shape) - spread / 2))
             case "orthogonal":
                 return _rotated(x, 1 - c / 2, rng)
 
     def _noise(self, x: Floats, covariance: Floats, rng: np.random.Generator) -> Floats:
         root = _root(covariance)
         if not self.exact:
-            return _times(rng.standard_normal(x.shape), root)
+            return _times(standard_normal(rng, x.shape), root)
         return _times(_orthonormal_to(x - x.mean(axis=0), x.shape[1], rng), root * np.sqrt(len(x) - 1))
 
     def _sullivan(self, x: Floats, rng: np.random.Generator) -> Floats:
@@ -147,14 +147,14 @@ class Noise(Mask):
         order = np.lexsort((rng.random(x.shape), x), axis=0)  # equal values get their ranks at random
         ranks = np.empty_like(order)
         np.put_along_axis(ranks, order, np.arange(n)[:, None], axis=0)
-        scores = ndtri((ranks + 0.5) / n)
-        noise = _times(rng.standard_normal(x.shape), _root(self.variance * _covariance(scores)))
+        scores = normal_quantile((ranks + 0.5) / n)
+        noise = _times(standard_normal(rng, x.shape), _root(self.variance * _covariance(scores)))
         moved = _kim(scores, noise, self.variance)
         ordered = np.sort(x, axis=0)
         if self.exact:
             place = np.argsort(np.argsort(moved, axis=0, kind="stable"), axis=0, kind="stable")
             return np.take_along_axis(ordered, place, axis=0)
-        return np.column_stack([_quantiles(ordered[:, j], ndtr(moved[:, j])) for j in range(x.shape[1])])
+        return np.column_stack([_quantiles(ordered[:, j], normal_cdf(moved[:, j])) for j in range(x.shape[1])])
 
     def _limits(self, columns: Sequence[str], x: Floats) -> Floats:
         """Shape (d, 2)."""
@@ -203,7 +203,7 @@ def _orthonormal_to(centred: Floats, m: int, rng: np.random.Generator) -> Floats
             f"Exact noise needs at least {1 + basis.shape[1] + m} records in every stratum for these columns; "
             f"got {n}. Set exact: false, or merge strata."
         )
-    z = rng.standard_normal((n, m))
+    z = standard_normal(rng, (n, m))
     for _ in range(2):  # twice is enough (Kahan; Parlett 1998, section 6.9)
         z -= z.mean(axis=0)
         z -= _times(basis, tall.cross(basis[None], z[None])[0])
@@ -230,7 +230,9 @@ def _truncated(x: Floats, spread: Floats, limits: Floats, rng: np.random.Generat
     scale = np.where(spread > 0, spread, 1.0)
     low, high = (limits[:, 0] - x) / scale, (limits[:, 1] - x) / scale
     share = rng.random(x.shape)
-    drawn = ndtri(ndtr(low) + share * (ndtr(high) - ndtr(low)))  # low <= 0 <= high, so no tail is lost
+    drawn = normal_quantile(
+        normal_cdf(low) + share * (normal_cdf(high) - normal_cdf(low))
+    )  # low <= 0 <= high, so no tail is lost
     return np.asarray(np.clip(x + np.where(spread > 0, drawn, 0.0) * scale, limits[:, 0], limits[:, 1]))
 
 

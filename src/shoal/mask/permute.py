@@ -1,6 +1,7 @@
 """Permutation: values are dealt out again at random."""
 
 from collections.abc import Sequence
+from typing import ClassVar
 
 import numpy as np
 
@@ -8,7 +9,7 @@ from shoal.data.partition import Progress
 from shoal.data.records import Records
 from shoal.kernels.arrays import Longs
 from shoal.mask.base import Mask, strata
-from shoal.methods import method
+from shoal.methods import Scales, method
 from shoal.step_result import StepResult
 
 
@@ -25,6 +26,8 @@ class Permute(Mask):
         Move a record's target cells as one piece instead of each column by itself.
     """
 
+    scales: ClassVar[Scales] = "memory"
+
     together: bool = False
 
     def apply(
@@ -37,4 +40,4 @@ class Permute(Mask):
                 place = places.setdefault(name, np.arange(len(records)))
                 place[rows] = rows[common if self.together else rng.permutation(len(rows))]
         changed = [records[name].take(place) for name, place in places.items()]
-        return StepResult(records=records.with_variables(*changed), facts={"together": self.together})
+        return StepResult(records=records.with_variables(*changed))

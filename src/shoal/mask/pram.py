@@ -1,7 +1,7 @@
 """PRAM, the post-randomisation method (Gouweleeuw, Kooiman, Willenborg & de Wolf 1998)."""
 
 from collections.abc import Sequence
-from typing import Annotated, Any
+from typing import Annotated, ClassVar
 
 import numpy as np
 from annotated_types import Ge, Le
@@ -10,10 +10,11 @@ from shoal.data.partition import Progress
 from shoal.data.records import Records
 from shoal.data.variable import Variable
 from shoal.errors import ParameterError
+from shoal.facts import ByColumn, Count, Fact, Figure, Nested, OfOriginal
 from shoal.kernels import linear
 from shoal.kernels.arrays import Floats, Ints, floats
 from shoal.mask.base import Mask, strata
-from shoal.methods import method
+from shoal.methods import Scales, method
 from shoal.parameters import HoldsCells, Setting
 from shoal.step_result import StepResult
 
@@ -50,6 +51,8 @@ class Pram(Mask):
     `diagonal` holds its minimum exactly.
     """
 
+    scales: ClassVar[Scales] = "rows"
+
     diagonal: Annotated[float, Ge(0), Le(1), Setting()] = 0.8
     matrix: Annotated[dict[str, tuple[tuple[float, ...], ...]] | None, HoldsCells()] = None
     invariant: bool = True
@@ -63,11 +66,17 @@ class Pram(Mask):
                     f"pram: the matrix of '{name}' must be square with rows of probabilities that sum to 1."
                 )
 
+    @property
+    def whole_needed(self) -> str:
+        given = self.matrix is not None and not self.invariant
+        return "" if given else "how frequent the categories are; give a matrix, with invariant: false"
+
     def apply(
         self, records: Records, columns: Sequence[str], rng: np.random.Generator, progress: Progress = None
     ) -> StepResult:
         weights = self.weights(records, self.weighted)
-        changed, facts = [], {}
+        changed: list[Variable] = []
+        facts: dict[str, Fact] = {}
         for variable in self.categorical(records, columns):
             codes = variable.values.copy()
             expected = 0.0
@@ -79,8 +88,8 @@ class Pram(Mask):
                 expected += float((1 - np.diag(transition))[variable.values[known]].sum())
                 codes[known] = _draw(variable.values[known], transition, rng)
             changed.append(variable.with_values(codes))
-            facts[variable.name] = self._told(variable, codes, expected, records)
-        return StepResult(records=records.with_variables(*changed), facts={"by column": facts})
+            facts[variable.name] = Nested(self._facts_of(variable, codes, expected, records))
+        return StepResult(records=records.with_variables(*changed), facts={"by column": ByColumn(facts)})
 
     def transition(self, variable: Variable, counts: Floats) -> Floats:
         """Shape (m, m); R for a column with these (weighted) counts."""
@@ -103,15 +112,20 @@ class Pram(Mask):
         a = min(1.0, (1 - self.diagonal) / (1 - rarest)) if rarest < 1 else 0.0
         return np.asarray((1 - a) * np.eye(m) + a * np.tile(p, (m, 1)))
 
-    def _told(self, variable: Variable, codes: Ints, expected: float, records: Records) -> dict[str, Any]:
-        told: dict[str, Any] = {"changed": int((codes != variable.values).sum()), "expected to change": expected}
+    def _facts_of(self, variable: Variable, codes: Ints, expected: float, records: Records) -> dict[str, Fact]:
+        # Each record counts by itself where the plan gives the matrix; any other depends on which categories occur
+        given = variable.name in (self.matrix or {}) and not self.invariant
+        facts: dict[str, Fact] = {
+            "changed": Count(n=int((codes != variable.values).sum()), unit="cells"),
+            "expected to change": Figure(value=expected, unit="cells", influence=1 if given else None),
+        }
         if records.strata is None:
             known = ~variable.missing
             weights = self.weights(records, self.weighted)
             mass = np.ones(int(known.sum())) if weights is None else weights[known]
             counts = np.bincount(variable.values[known], weights=mass, minlength=len(variable.categories))
-            told["matrix"] = self.transition(variable, floats(counts)).tolist()
-        return told
+            facts["matrix"] = OfOriginal(self.transition(variable, floats(counts)).tolist())
+        return facts
 
 
 def _two_stage(first: Floats, p: Floats) -> Floats:

@@ -1,9 +1,10 @@
 """What the differentially private masks share: bounds, grids, exact samplers, and the account of epsilon.
 
 Each target cell is reported through a mechanism that is epsilon-differentially private for the record it
-belongs to (local differential privacy): whatever two values x, x' inside the stated bounds, and whatever set
-S of outputs, P[M(x) in S] <= exp(epsilon) P[M(x') in S]. The sensitivity is the distance of the bounds and
-so is stated, never estimated: bounds taken from the data would themselves tell about it.
+belongs to (local differential privacy): whatever two values x, x', and whatever set S of outputs,
+P[M(x) in S] <= exp(epsilon) P[M(x') in S]; values outside the stated bounds count as the nearer one. The
+sensitivity is the distance of the bounds and so is stated, never estimated: bounds taken from the data would
+themselves tell about it.
 
 Noise is drawn on a grid, in whole numbers. Textbook samplers add a floating-point draw to a floating-point
 value; the low-order bits of the sum then betray the value, because not every double can be reached from every
@@ -16,7 +17,7 @@ probabilities in the stated ratio and not nearly so. epsilon enters as a fractio
 from abc import abstractmethod
 from collections.abc import Sequence
 from fractions import Fraction
-from math import ceil, floor, log2
+from math import ceil, floor, ldexp
 from typing import Annotated, ClassVar
 
 import numpy as np
@@ -25,9 +26,11 @@ from annotated_types import Ge, Gt, Le
 from shoal.data.partition import Progress
 from shoal.data.records import Records
 from shoal.data.standardisation import LARGEST, SMALLEST
+from shoal.data.variable import Variable
 from shoal.errors import ParameterError
-from shoal.facts import Figure, PrivacyLoss
+from shoal.facts import ByColumn, Fact, Nested, OfPlan, PrivacyLoss, of_original
 from shoal.kernels.arrays import Bools, Longs
+from shoal.kernels.elementary import binary_order
 from shoal.mask.base import Mask
 from shoal.mask.secret_stream import SecretStream
 from shoal.methods import family
@@ -106,7 +109,8 @@ class PrivateNoise(Mask):
         parts = max(len(variables), 1) * self.records_per_person
         share = exact_fraction(Fraction(self.epsilon) / parts)
         stream = SecretStream(rng)
-        changed, told = [], {}
+        changed: list[Variable] = []
+        by_column: dict[str, Fact] = {}
         for variable in variables:
             low, high = self.bounds[variable.name]
             grid = self.grid_of(low, high)
@@ -117,14 +121,17 @@ class PrivateNoise(Mask):
             if self.clamp:
                 noisy = np.clip(noisy, bottom, top)
             changed.append(variable.with_values(noisy * grid))
-            told[variable.name] = {"epsilon": float(share), "sensitivity": (top - bottom) * grid, "grid": grid}
+            by_column[variable.name] = Nested(
+                # bounds may be cells, so what follows from them is told where the plan tells them, and here it is not
+                {"epsilon": OfPlan(float(share)), **of_original({"sensitivity": (top - bottom) * grid, "grid": grid})}
+            )
         facts = {
             "privacy loss": PrivacyLoss(
                 epsilon=float(share * len(variables) * self.records_per_person), columns=tuple(columns)
             ),
-            "composition": "the epsilons of a record's columns, and of a person's records, add up",
-            "records per person": Figure(value=self.records_per_person, influence=0),
-            "by column": told,
+            "composition": OfPlan("the epsilons of a record's columns, and of a person's records, add up"),
+            "records per person": OfPlan(self.records_per_person),
+            "by column": ByColumn(by_column),
         }
         return StepResult(records=records.with_variables(*changed), facts=facts)
 
@@ -163,7 +170,7 @@ class FineNoise(PrivateNoise):
 
 def fine_grid(low: float, high: float) -> float:
     """The largest power of two that divides the span of the bounds into GRID_STEPS steps or more."""
-    return float(2.0 ** floor(log2((high - low) / GRID_STEPS)))
+    return ldexp(1.0, binary_order((high - low) / GRID_STEPS))
 
 
 def exact_fraction(epsilon: Fraction) -> Fraction:

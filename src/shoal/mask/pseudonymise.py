@@ -18,14 +18,18 @@ from shoal.data.records import Records
 from shoal.data.text_files import read_text
 from shoal.data.variable import Variable
 from shoal.errors import DataError, FileError, ParameterError
+from shoal.facts import ByColumn, Count
 from shoal.kernels.arrays import ints
 from shoal.mask.base import Mask
-from shoal.methods import method
+from shoal.methods import Scales, method
 from shoal.parameters import KeyFile, Secret, Setting
 from shoal.step_result import StepResult
 
 LEAST_KEY = 16
 """Bytes of a key: with fewer than 128 bits it could be found by trying."""
+
+LEAST_UNSEEN = 32
+"""Digits with which two of 10^9 identifiers get one code with a chance below 10^-20, so that nobody need look."""
 
 
 @method(
@@ -61,6 +65,7 @@ class Pseudonymise(Mask):
     and with no other.
     """
 
+    scales: ClassVar[Scales] = "rows"
     default_roles: ClassVar[tuple[str, ...]] = ("identifier",)
 
     key_file: Annotated[str | None, KeyFile()] = None
@@ -74,6 +79,13 @@ class Pseudonymise(Mask):
         if self.key is not None:
             _key(self.key, "key")
 
+    @property
+    def whole_needed(self) -> str:
+        if self.key is None and self.key_file is None:
+            return "one key; give key_file"
+        short = self.length < LEAST_UNSEEN
+        return f"all codes, to see that they differ; give a length of {LEAST_UNSEEN} or more" if short else ""
+
     def apply(
         self, records: Records, columns: Sequence[str], rng: np.random.Generator, progress: Progress = None
     ) -> StepResult:
@@ -81,7 +93,7 @@ class Pseudonymise(Mask):
         changed = [self._coded(variable, key) for variable in self.categorical(records, columns)]
         return StepResult(
             records=records.with_variables(*changed),
-            facts={"codes": {v.name: len(v.categories) for v in changed}, "digits": self.length},
+            facts={"codes": ByColumn({v.name: Count(n=len(v.categories), unit="codes", influence=1) for v in changed})},
         )
 
     def coded(self, identifier: Variable) -> bool:

@@ -1,7 +1,7 @@
 """Rank swapping (Moore 1996): values change places with values of similar rank."""
 
 from collections.abc import Sequence
-from typing import Annotated, Any
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
 from annotated_types import Gt, Le
@@ -11,10 +11,11 @@ from shoal.data.partition import Progress
 from shoal.data.records import Records
 from shoal.data.variable import Variable
 from shoal.errors import ParameterError
+from shoal.facts import ByColumn, Count, Fact, Nested
 from shoal.kernels.arrays import Longs
 from shoal.kernels.swap.rank_swap import swap_partners, window_of
 from shoal.mask.base import Mask, strata
-from shoal.methods import method
+from shoal.methods import Scales, method
 from shoal.parameters import Setting
 from shoal.step_result import StepResult
 
@@ -40,12 +41,15 @@ class RankSwap(Mask):
     windows (Nin, Herranz & Torra 2008), which the risk measures do.
     """
 
+    scales: ClassVar[Scales] = "memory"
+
     p: Annotated[float, Gt(0), Le(1), Setting()]
 
     def apply(
         self, records: Records, columns: Sequence[str], rng: np.random.Generator, progress: Progress = None
     ) -> StepResult:
-        changed, facts = [], {}
+        changed: list[Variable] = []
+        facts: dict[str, Fact] = {}
         for number, name in enumerate(columns):
             variable = records[name]
             self._check(variable)
@@ -55,10 +59,11 @@ class RankSwap(Mask):
                 known = rows[~variable.missing[rows]]
                 alone += self._swap(variable, known, values, rng)
             changed.append(variable.with_values(values))
-            facts[name] = {"without a partner": alone, "unchanged": int((values == variable.values).sum())}
+            unchanged = int((values == variable.values).sum())
+            facts[name] = Nested({"without a partner": Count(n=alone), "unchanged": Count(n=unchanged)})
             if progress is not None:
                 progress((number + 1) / len(columns))
-        return StepResult(records=records.with_variables(*changed), facts={"p": self.p, "by column": facts})
+        return StepResult(records=records.with_variables(*changed), facts={"by column": ByColumn(facts)})
 
     def _check(self, variable: Variable) -> None:
         if variable.level == "nominal":

@@ -3,19 +3,23 @@
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from datetime import date, datetime
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
 from annotated_types import Ge, Gt
 
-from shoal.data.hierarchy import Hierarchy, number_label
+from shoal.data.dependencies import shares_of_household
+from shoal.data.hierarchy import Hierarchy
+from shoal.data.hierarchy_builders import number_label
 from shoal.data.partition import Progress
 from shoal.data.records import Records
 from shoal.data.variable import Variable
 from shoal.errors import DataError, ParameterError, plural
+from shoal.facts import ByColumn, Count, Fact, Facts, Nested, OfOriginal, OfPlan
 from shoal.kernels.arrays import Floats, ints
+from shoal.kernels.elementary import decade, exp, log
 from shoal.mask.base import Mask
-from shoal.methods import method
+from shoal.methods import Scales, method
 from shoal.parameters import HoldsCells
 from shoal.step_result import StepResult
 
@@ -51,10 +55,13 @@ class Recode(Mask):
     level
         A level of the column's hierarchy: 0 is the value itself.
     groups
-        For named categories: `{label: [category, ...]}`.
+        For named categories: `{label: [category, ...]}`, where a code whose meaning the file tells (SPSS, Stata) can
+        be named by either. Some of them may be absent, and the record says how many; a column that has none of them
+        is refused.
     rare
         Categories of fewer than so many records are lumped together under `other`; if the lump is still
-        smaller, the next rarest categories join it.
+        smaller, the next rarest categories join it. Of a column that is the same throughout households, households
+        are counted.
     period
         Dates are moved to the first day of their year, quarter, month, ISO week or day. Dates written as text
         (`2026-03-17`) are cut to the period (`2026-03`).
@@ -72,8 +79,12 @@ class Recode(Mask):
     Notes
     -----
     Cut points are written in the record; equal-count ones lie midway between neighbouring values, so that none
-    is a cell's value. Equal counts of tied values may leave fewer intervals than asked for.
+    is a cell's value. Equal counts of tied values may leave fewer intervals than asked for. Where a column is the same
+    throughout households, a household counts as one record in equal counts, means and counts of rare categories: one
+    large family makes neither a cut point nor a category.
     """
+
+    scales: ClassVar[Scales] = "rows"
 
     cuts: Annotated[tuple[float, ...] | None, HoldsCells()] = None
     bins: Annotated[int, Ge(2)] | None = None
@@ -101,37 +112,60 @@ class Recode(Mask):
         if self.to == "mean" and given[0] not in ("cuts", "bins", "width"):
             raise ParameterError(f"recode: to: mean is for intervals, and {given[0]} makes none; leave it out.")
 
+    @property
+    def whole_needed(self) -> str:
+        if self.bins is not None or self.width is not None:
+            return "intervals that reach over the range of a column; give cuts instead"
+        if self.rare is not None:
+            return "categories that are rare in the whole table; name them in groups instead"
+        return "means of intervals; leave out to and weighted" if self.weighted or self.to == "mean" else ""
+
     def apply(
         self, records: Records, columns: Sequence[str], rng: np.random.Generator, progress: Progress = None
     ) -> StepResult:
         weights = self.weights(records, self.weighted)
-        changed, facts = [], {}
+        changed: list[Variable] = []
+        facts: dict[str, Fact] = {}
         for name in columns:
-            variable, told = self._recoded(records[name], weights)
+            shares = shares_of_household(records, name)
+            variable, of_column = self._recoded(records[name], _product(weights, shares), shares)
             changed.append(variable)
-            facts[name] = told
-        return StepResult(records=records.with_variables(*changed), facts={"by column": facts})
+            facts[name] = Nested(of_column)
+        averaged = tuple(columns) if self.to == "mean" else ()
+        return StepResult(
+            records=records.with_variables(*changed), averaged=averaged, facts={"by column": ByColumn(facts)}
+        )
 
-    def _recoded(self, variable: Variable, weights: Floats | None) -> tuple[Variable, dict[str, Any]]:
+    def _recoded(self, variable: Variable, weights: Floats | None, shares: Floats | None) -> tuple[Variable, Facts]:
+        """One column recoded; its records count by `weights`, and by `shares` where households count as one."""
         if self.cuts is not None or self.bins is not None or self.width is not None:
             self._of_level(variable, True)
             if variable.unit is not None:
                 raise DataError(f"Column '{variable.name}' holds dates or times; recode them with period.")
             cuts = self._cut_points(variable, weights)
-            return _in_intervals(variable, cuts, weights, self.to), {"cut points": cuts}
+            return _in_intervals(variable, cuts, weights, self.to), {"cut points": OfOriginal(cuts)}
         if self.period is not None and variable.continuous:
             if variable.unit not in ("date", "datetime"):
                 raise DataError(f"Column '{variable.name}' holds no dates; recode with period needs a column of dates.")
             length = DAY if variable.unit == "datetime" else 1
-            return variable.with_values(_period_starts(variable.values, self.period, length)), {"period": self.period}
+            starts = _period_starts(variable.values, self.period, length)
+            return variable.with_values(starts), {"period": OfPlan(self.period)}
         self._of_level(variable, False)
         if self.level is not None:
             new = _at_level(variable, self.level)
         elif self.rare is not None:
-            new = _rare_lumped(variable, self.rare, self.other or "other")
+            new = _rare_lumped(variable, self.rare, self.other or "other", shares)
         else:
             new = _relabelled(variable, self._relabelling(variable))
-        return new, {"categories before": len(variable.categories), "categories after": len(new.categories)}
+        absent = self._absent(variable)
+        # One record has one category, and one label; only the lump of rare ones depends on how many there are
+        return new, {
+            "values named that no record has": Count(n=absent, unit="values", influence=1),
+            "categories before": Count(n=len(variable.categories), unit="categories", influence=1),
+            "categories after": Count(
+                n=len(new.categories), unit="categories", influence=None if self.rare is not None else 1
+            ),
+        }
 
     def _relabelling(self, variable: Variable) -> Callable[[Any], Any]:
         if self.prefix is not None:
@@ -140,13 +174,32 @@ class Recode(Mask):
         if self.period is not None:
             period = self.period
             return lambda category: _period_label(category, period, variable.name)
-        label = {category: name for name, members in (self.groups or {}).items() for category in members}
-        if absent := sum(category not in variable.categories for category in label):
-            raise ParameterError(
-                f"recode: groups name {plural(absent, 'value')} that column '{variable.name}' does not have. "
-                f"Write them as they stand in the table."
-            )
+        label = self._labels_of_groups(variable)
         return lambda category: label.get(category, category if self.other is None else self.other)
+
+    def _labels_of_groups(self, variable: Variable) -> dict[Any, str]:
+        """For each category that a group names, by itself or by the label of a code, the group's label."""
+        named = sum(map(len, (self.groups or {}).values()))
+        if named and self._absent(variable) == named:
+            raise ParameterError(
+                f"recode: groups name {plural(named, 'value')}, and column '{variable.name}' has none of them. "
+                f"Write them as they stand in the table{', or as their labels' if variable.labels else ''}."
+            )
+        label: dict[Any, str] = {}
+        for name, members in (self.groups or {}).items():
+            for code in (code for member in members for code in _codes_named(member, variable)):
+                if label.setdefault(code, name) != name:
+                    raise ParameterError(
+                        f"recode: groups name a value of column '{variable.name}' by its code and by its label, in two "
+                        f"groups. Name it once."
+                    )
+        return label
+
+    def _absent(self, variable: Variable) -> int:
+        """How many of the values that groups name no record has: in this month's file they need not all occur."""
+        present = set(variable.categories)
+        named = [value for values in (self.groups or {}).values() for value in values]
+        return sum(present.isdisjoint(_codes_named(value, variable)) for value in named)
 
     def _cut_points(self, variable: Variable, weights: Floats | None) -> list[float]:
         known = variable.values[~variable.missing]
@@ -170,14 +223,19 @@ class Recode(Mask):
                 raise DataError(
                     f"Column '{variable.name}' has values of 0 or less, which have no logarithm. Use another spacing."
                 )
-            return sorted({_tidy(float(c), float(c)) for c in np.geomspace(known.min(), known.max(), bins + 1)[1:-1]})
+            return sorted(
+                {
+                    _tidy(float(c), float(c))
+                    for c in exp(np.linspace(log(known.min()), log(known.max()), bins + 1))[1:-1]
+                }
+            )
         width = (known.max() - known.min()) / bins
         return sorted({_tidy(float(known.min() + i * width), float(width)) for i in range(1, bins)})
 
 
 def _tidy(cut: float, width: float) -> float:
     """A cut point rounded to DIGITS digits of the width."""
-    return round(cut, DIGITS - 1 - int(np.floor(np.log10(abs(width)))))
+    return round(cut, DIGITS - 1 - int(decade(abs(width))))
 
 
 def _equal_counts(known: Floats, bins: int, weights: Floats | None) -> list[float]:
@@ -192,16 +250,16 @@ def _equal_counts(known: Floats, bins: int, weights: Floats | None) -> list[floa
 def _in_intervals(variable: Variable, cuts: list[float], weights: Floats | None, to: str) -> Variable:
     codes = np.searchsorted(cuts, variable.values, "right")
     codes[variable.missing] = -1
-    held, codes = np.unique(codes, return_inverse=True)
+    occurring, codes = np.unique(codes, return_inverse=True)
     if to == "mean":
         mass = np.ones(len(codes)) if weights is None else weights
         safe = np.where(variable.missing, 0.0, variable.values)
         with np.errstate(invalid="ignore"):
             means = np.bincount(codes, weights=safe * mass) / np.bincount(codes, weights=mass)
         return variable.with_values(np.where(variable.missing, np.nan, means[codes]))
-    if len(held) and held[0] == -1:  # missing cells come first and keep the code -1
-        held, codes = held[1:], codes - 1
-    labels = tuple(_interval_label(cuts, int(i)) for i in held)
+    if len(occurring) and occurring[0] == -1:  # missing cells come first and keep the code -1
+        occurring, codes = occurring[1:], codes - 1
+    labels = tuple(_interval_label(cuts, int(i)) for i in occurring)
     return replace(variable, level="ordinal", values=ints(codes), categories=labels, scale="sd", hierarchy=None)
 
 
@@ -213,6 +271,12 @@ def _interval_label(cuts: Sequence[float], i: int) -> str:
     if i == len(cuts):
         return f">= {number_label(cuts[-1])}"
     return f"[{number_label(cuts[i - 1])}, {number_label(cuts[i])})"
+
+
+def _codes_named(value: Any, variable: Variable) -> list[Any]:
+    """The categories that a value names: itself, or else the codes that have it as their label."""
+    meant = [code for code, label in variable.labels.items() if label == value]
+    return meant if meant and value not in variable.categories else [value]
 
 
 def _relabelled(variable: Variable, label: Callable[[Any], Any]) -> Variable:
@@ -241,15 +305,23 @@ def _at_level(variable: Variable, level: int) -> Variable:
     return replace(new, hierarchy=Hierarchy(rest) if level < hierarchy.height else None)
 
 
-def _rare_lumped(variable: Variable, least: int, label: str) -> Variable:
-    counts = np.bincount(variable.values[~variable.missing], minlength=len(variable.categories))
+def _product(weights: Floats | None, shares: Floats | None) -> Floats | None:
+    """What each record counts: its weight, divided among its household; None where all count alike."""
+    return shares if weights is None else weights if shares is None else weights * shares
+
+
+def _rare_lumped(variable: Variable, least: int, label: str, shares: Floats | None) -> Variable:
+    known = ~variable.missing
+    counted = None if shares is None else shares[known]
+    sizes = np.bincount(variable.values[known], weights=counted, minlength=len(variable.categories))
+    counts = np.rint(sizes).astype(np.int64)  # shares of a third and the like add up to whole households
     order = [int(i) for i in np.argsort(counts, kind="stable") if counts[i]]
-    lump, held = set(), 0
+    lump, lumped_records = set(), 0
     for i in order:
-        if counts[i] >= least and (held == 0 or held >= least):
+        if counts[i] >= least and (lumped_records == 0 or lumped_records >= least):
             break
         lump.add(variable.categories[i])
-        held += int(counts[i])
+        lumped_records += int(counts[i])
     return _relabelled(variable, lambda category: label if category in lump else category)
 
 

@@ -7,8 +7,9 @@ import numpy as np
 
 from shoal.data.partition import Progress
 from shoal.data.records import Records
+from shoal.facts import OfPlan
 from shoal.mask.base import Mask
-from shoal.methods import method
+from shoal.methods import Scales, method
 from shoal.step_result import StepResult
 
 
@@ -16,10 +17,11 @@ from shoal.step_result import StepResult
 class RemoveIdentifiers(Mask):
     """Drops every column with the role identifier, whatever columns the step names."""
 
+    scales: ClassVar[Scales] = "rows"
     default_roles: ClassVar[tuple[str, ...]] = ("identifier",)
 
     def apply(
         self, records: Records, columns: Sequence[str], rng: np.random.Generator, progress: Progress = None
     ) -> StepResult:
         identifiers = records.names("identifier")
-        return StepResult(records=records.without(identifiers), facts={"columns removed": list(identifiers)})
+        return StepResult(records=records.without(identifiers), facts={"columns removed": OfPlan(list(identifiers))})

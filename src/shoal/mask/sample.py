@@ -1,7 +1,7 @@
 """Release of a random sample instead of the whole file."""
 
 from collections.abc import Sequence
-from typing import Annotated, Any
+from typing import Annotated, ClassVar
 
 import numpy as np
 from annotated_types import Ge, Gt, Le
@@ -10,9 +10,10 @@ from numpy.typing import NDArray
 from shoal.data.partition import Progress
 from shoal.data.records import Records
 from shoal.errors import ParameterError
+from shoal.facts import Count, OfPlan
 from shoal.kernels.arrays import Floats, Longs
 from shoal.mask.base import Mask
-from shoal.methods import method
+from shoal.methods import Scales, method
 from shoal.parameters import Setting
 from shoal.step_result import StepResult
 
@@ -38,6 +39,8 @@ class Sample(Mask):
     allows it.
     """
 
+    scales: ClassVar[Scales] = "memory"
+
     fraction: Annotated[Annotated[float, Gt(0), Le(1)] | None, Setting()] = None
     size: Annotated[int, Ge(1)] | None = None
 
@@ -61,11 +64,13 @@ class Sample(Mask):
         kept = np.flatnonzero(chosen[units])
         factors = (sizes / np.maximum(shares, 1))[stratum][units]
         sampled = _reweighted(records, factors).take(kept)
-        facts: dict[str, Any] = {
-            "unit": "record" if records.households is None else "household",
-            "units": total,
-            "units kept": wanted,
-            "records kept": len(kept),
+        unit = "record" if records.households is None else "household"
+        of_units = 1 if self.size is None else 0  # of the number kept: given, or a share of all
+        facts = {
+            "unit": OfPlan(unit),
+            "units": Count(n=total, unit=f"{unit}s", influence=1),
+            "units kept": Count(n=wanted, unit=f"{unit}s", influence=of_units),
+            "records kept": Count(n=len(kept), influence=of_units if records.households is None else None),
         }
         return StepResult(records=sampled, facts=facts)
 

@@ -1,18 +1,19 @@
 """Data shuffling (Muralidhar & Sarathy 2006)."""
 
 from collections.abc import Sequence
-from typing import Annotated
+from typing import Annotated, ClassVar
 
 import numpy as np
-from scipy.special import ndtri
 
 from shoal.data.partition import Progress
 from shoal.data.records import Records
 from shoal.errors import DataError, ParameterError
 from shoal.kernels import linear, tall
 from shoal.kernels.arrays import Floats
+from shoal.kernels.draws import standard_normal
+from shoal.kernels.elementary import normal_quantile, sine
 from shoal.mask.base import Mask, strata
-from shoal.methods import method
+from shoal.methods import Scales, method
 from shoal.parameters import Columns
 from shoal.step_result import StepResult
 
@@ -42,6 +43,8 @@ class Shuffle(Mask):
     strata the model and the dealing are those of each stratum.
     """
 
+    scales: ClassVar[Scales] = "memory"
+
     given: Annotated[tuple[str, ...], Columns()] = ()
 
     def apply(
@@ -64,7 +67,7 @@ class Shuffle(Mask):
                 order = np.argsort(drawn[:, j], kind="stable")
                 values[name][rows[order]] = np.sort(records[name].values[rows])
         changed = [records[name].with_values(v) for name, v in values.items()]
-        return StepResult(records=records.with_variables(*changed), facts={"given": list(self.given)})
+        return StepResult(records=records.with_variables(*changed))
 
 
 def _new_scores(x: Floats, targets: int, rng: np.random.Generator) -> Floats:
@@ -76,13 +79,13 @@ def _new_scores(x: Floats, targets: int, rng: np.random.Generator) -> Floats:
     if n > 1:
         centred = (ranks - ranks.mean(axis=0)) / np.where(moving, ranks.std(axis=0), 1.0)
         correlation = tall.cross(centred[None], centred[None])[0] / n
-        r = np.where(np.eye(x.shape[1]) > 0, 1.0, 2 * np.sin(np.pi / 6 * correlation))
-    kept = ndtri((ranks[:, targets:] + 0.5) / n)
+        r = np.where(np.eye(x.shape[1]) > 0, 1.0, 2 * sine(np.pi / 6 * correlation))
+    kept = normal_quantile((ranks[:, targets:] + 0.5) / n)
     slope = linear.product(r[:targets, targets:], linear.pseudo_inverse(r[targets:, targets:], DEPENDENT))
     rest = r[:targets, :targets] - linear.product(slope, r[targets:, :targets])
     eigenvalues, vectors = linear.eigen((rest + rest.T) / 2)
     root = vectors * np.sqrt(np.maximum(eigenvalues, 0.0))
-    drawn = np.ascontiguousarray(np.hstack([kept, rng.standard_normal((n, targets))]))
+    drawn = np.ascontiguousarray(np.hstack([kept, standard_normal(rng, (n, targets))]))
     return np.asarray(tall.times(drawn[None], np.vstack([slope.T, root.T])[None])[0])
 
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
 from annotated_types import Ge, Gt, Le
@@ -12,6 +12,7 @@ from shoal.data.dependencies import Dependencies
 from shoal.data.partition import Progress
 from shoal.data.records import MissingCells, Records
 from shoal.errors import ParameterError, Refused, plural
+from shoal.facts import ByColumn, Count, Figure, OfOriginal
 from shoal.kernels.arrays import Bools, Floats, Ints
 from shoal.kernels.suppression import suppress, wildcard_counts
 from shoal.mask._suppression.exact import optimum
@@ -19,7 +20,7 @@ from shoal.mask._suppression.given_away import blank_sources, cells_a_blank
 from shoal.mask._suppression.patterns import lone_sets, pattern_groups
 from shoal.mask._suppression.task import Task, distinct_rows, rows_of_classes
 from shoal.mask.base import Mask
-from shoal.methods import method
+from shoal.methods import Scales, method
 from shoal.parameters import Columns, Setting
 from shoal.step_result import StepResult
 
@@ -94,6 +95,8 @@ class Suppress(Mask):
     is about a tenth above the optimum.
     """
 
+    scales: ClassVar[Scales] = "memory"
+
     k: Annotated[int, Ge(1)] | None = None
     subsets: Annotated[tuple[Subset, ...] | None, Setting()] = None
     importance: Annotated[dict[str, Annotated[float, Gt(0)]] | None, Setting()] = None
@@ -139,12 +142,11 @@ class Suppress(Mask):
             self._prove(codes, subset, keys, fixed)
         self._check_limits(blank, keys)
         facts = {
-            "missing cells match": self.missing,
-            "cells suppressed": int(blank.sum()),
-            "by column": {name: int(blank[:, j].sum()) for j, name in enumerate(keys)},
-            "weighted cells": float((blank[:, : len(keys)].sum(axis=0) * self._costs(keys)).sum()),
-            "records touched": int(blank.any(axis=1).sum()),
-            "searches": searches,
+            "cells suppressed": Count(n=int(blank.sum()), unit="cells"),
+            "by column": ByColumn({n: Count(n=int(blank[:, j].sum()), unit="cells") for j, n in enumerate(keys)}),
+            "weighted cells": Figure(value=float((blank[:, : len(keys)].sum(axis=0) * self._costs(keys)).sum())),
+            "records touched": Count(n=int(blank.any(axis=1).sum())),
+            "searches": OfOriginal(searches),
         }
         return StepResult(records=_blanked(records, keys, blank), facts=facts)
 
@@ -181,15 +183,15 @@ class Suppress(Mask):
         if k > n:
             raise ParameterError(f"suppress: k must be at most {n:,}, the number of records; got {k:,}.")
         chosen = _places(subset, keys, fixed)
-        cost, room = np.full(len(chosen), np.inf), np.zeros(len(chosen), dtype=np.int64)
+        cost, allowance = np.full(len(chosen), np.inf), np.zeros(len(chosen), dtype=np.int64)
         for place, name in enumerate(subset["columns"]):
             if name in self.keep:
                 continue
             cost[place] = (self.importance or {}).get(name, 1.0) * together.get(name, 1.0)
             share = (self.limits or {}).get(name, 1.0)
-            gone = int(((codes[:, chosen[place]] < 0) & (before[:, chosen[place]] >= 0)).sum())
-            room[place] = int(share * n * (1 + 1e-12)) - gone
-        task = Task(codes=np.ascontiguousarray(codes[:, chosen]), k=k, cost=cost, room=room)
+            blanked = int(((codes[:, chosen[place]] < 0) & (before[:, chosen[place]] >= 0)).sum())
+            allowance[place] = int(share * n * (1 + 1e-12)) - blanked
+        task = Task(codes=np.ascontiguousarray(codes[:, chosen]), k=k, cost=cost, allowance=allowance)
         rows, blanks, note = self._solve(task, rng, progress)
         for row, blank in zip(rows, blanks):
             codes[row, [chosen[j] for j in blank]] = -1
@@ -210,26 +212,33 @@ class Suppress(Mask):
         base = wildcard_counts(table, counts)
         at_risk = int(counts[base < task.k].sum())
         work = 0.0 if self.search == "greedy" else self.effort * _usual_work(at_risk)
-        found = suppress(
+        solution = suppress(
             table,
             counts,
             base,
             task.k,
             task.cost,
-            room=task.room,
+            allowance=task.allowance,
             sacrifice=self.sacrifice,
             work=work,
             rng=rng,
             progress=progress,
         )
-        if not found.served:
+        if not solution.served:
             raise Refused(
                 f"suppress: {plural(at_risk, 'record')} at risk cannot all reach k = {task.k} within the limits and "
                 f"the columns to keep. Raise the limits, free a column, or recode first."
             )
-        rows = rows_of_classes(ids, found.rows, rng)
-        sets = [tuple(j for j in range(len(task.cost)) if blank >> j & 1) for blank in found.blanks.tolist()]
-        note = {"records at risk": at_risk, "cost of the greedy solution": found.first, "cost": found.last}
+        whole = _blanked_altogether(task) if self.sacrifice else None
+        if whole is not None and whole[2] < solution.last:
+            return *whole[:2], {
+                "records at risk": at_risk,
+                "cost of the greedy solution": solution.first,
+                "cost": whole[2],
+            }
+        rows = rows_of_classes(ids, solution.rows, rng)
+        sets = [tuple(j for j in range(len(task.cost)) if blank >> j & 1) for blank in solution.blanks.tolist()]
+        note = {"records at risk": at_risk, "cost of the greedy solution": solution.first, "cost": solution.last}
         return rows.tolist(), sets, note
 
     def _mend(
@@ -246,9 +255,9 @@ class Suppress(Mask):
 
         Cells are only ever blanked, so this ends; what then still fails is refused by the proof.
         """
-        gone = -1
-        while (codes < 0).sum() > gone and any(self._short(codes, s, keys, fixed) for s in subsets):
-            gone = int((codes < 0).sum())
+        blanked = -1
+        while (codes < 0).sum() > blanked and any(self._short(codes, s, keys, fixed) for s in subsets):
+            blanked = int((codes < 0).sum())
             for subset in subsets:
                 if self._short(codes, subset, keys, fixed):
                     self._reach(codes, before, subset, keys, fixed, rng, progress)
@@ -268,9 +277,9 @@ class Suppress(Mask):
 
         Cells are only ever blanked, so this ends.
         """
-        gone = -1
-        while len(codes) and (codes < 0).sum() > gone:
-            gone = int((codes < 0).sum())
+        blanked = -1
+        while len(codes) and (codes < 0).sum() > blanked:
+            blanked = int((codes < 0).sum())
             completion = Dependencies(_blanked(records, keys, (codes < 0) & (before >= 0))).completed()
             filled = np.column_stack([completion.records[name].codes() for name in (*keys, *fixed)]) if keys else codes
             if not completion.cells or not any(self._short(filled, subset, keys, fixed) for subset in subsets):
@@ -302,6 +311,19 @@ class Suppress(Mask):
         if self.missing != "equal":
             matching = wildcard_counts(table, counts, missing_counts=self.missing == "wildcard")
         return int(counts[matching < subset["k"]].sum())
+
+
+def _blanked_altogether(task: Task) -> tuple[list[int], list[tuple[int, ...]], float] | None:
+    """The k - 1 records that are cheapest to blank altogether, which then agree with everybody; their cells, and cost.
+
+    None where a column is to be kept, or may not lose so many cells.
+    """
+    known = task.codes >= 0
+    price = np.where(known, task.cost, 0.0).sum(axis=1)
+    rows = np.argsort(price, kind="stable")[: task.k - 1]
+    if not np.isfinite(price[rows]).all() or (known[rows].sum(axis=0) > task.allowance).any():
+        return None
+    return rows.tolist(), [tuple(np.flatnonzero(known[row]).tolist()) for row in rows], float(price[rows].sum())
 
 
 def _places(subset: Subset, keys: Sequence[str], fixed: Sequence[str]) -> list[int]:

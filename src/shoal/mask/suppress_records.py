@@ -1,7 +1,7 @@
 """Suppression of whole records."""
 
 from collections.abc import Sequence
-from typing import Annotated
+from typing import Annotated, ClassVar
 
 import numpy as np
 from annotated_types import Ge, Le
@@ -9,8 +9,9 @@ from annotated_types import Ge, Le
 from shoal.data.partition import Progress
 from shoal.data.records import MissingCells, Records
 from shoal.errors import Refused
+from shoal.facts import Count, Share
 from shoal.mask.base import Mask
-from shoal.methods import method
+from shoal.methods import Scales, method
 from shoal.parameters import Setting
 from shoal.step_result import StepResult
 
@@ -38,6 +39,8 @@ class SuppressRecords(Mask):
         What a missing cell matches: another missing cell, everything, or nothing.
     """
 
+    scales: ClassVar[Scales] = "memory"
+
     k: Annotated[int, Ge(1)]
     limit: Annotated[float, Ge(0), Le(1), Setting()]
     missing: MissingCells = "equal"
@@ -51,10 +54,16 @@ class SuppressRecords(Mask):
             if kept.all():
                 break
             left = left.take(kept)
-        gone = len(records) - len(left)
-        if gone > self.limit * len(records) * (1 + 1e-12):
+        dropped = len(records) - len(left)
+        if dropped > self.limit * len(records) * (1 + 1e-12):
             raise Refused(
-                f"suppress-records would have to drop {gone:,} of {len(records):,} records to reach k = {self.k}, "
+                f"suppress-records would have to drop {dropped:,} of {len(records):,} records to reach k = {self.k}, "
                 f"more than the limit of {self.limit:g}. Raise the limit, or recode first."
             )
-        return StepResult(records=left, facts={"records dropped": gone, "share": gone / max(len(records), 1)})
+        influence = None if self.missing == "wildcard" else float(self.k)
+        of_share = None if influence is None or len(records) < 2 else influence / (len(records) - 1)
+        facts = {
+            "records dropped": Count(n=dropped, influence=influence),
+            "share": Share(value=dropped / max(len(records), 1), influence=of_share),
+        }
+        return StepResult(records=left, facts=facts)

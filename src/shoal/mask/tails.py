@@ -10,19 +10,20 @@ from typing import Annotated, Any, ClassVar, Literal
 import numpy as np
 from annotated_types import Ge, Gt, Lt
 
-from shoal.data.hierarchy import number_label
+from shoal.data.hierarchy_builders import number_label
 from shoal.data.partition import Progress
 from shoal.data.records import Records
 from shoal.data.variable import Variable
 from shoal.errors import DataError, ParameterError, Refused, quoted
+from shoal.facts import ByColumn, Count, Fact, Nested
 from shoal.kernels.arrays import Bools, Floats
 from shoal.mask.base import Mask
 from shoal.methods import family
 from shoal.parameters import HoldsCells, Setting
 from shoal.step_result import StepResult
 
-Share = Annotated[float, Gt(0), Lt(1)]
-Count = Annotated[int, Ge(1)]
+Quantile = Annotated[float, Gt(0), Lt(1)]
+TailSize = Annotated[int, Ge(1)]
 
 
 @family
@@ -55,8 +56,8 @@ class TailCode(Mask):
     side: ClassVar[str]
 
     value: Annotated[float | dict[str, float] | None, HoldsCells()] = None
-    quantile: Annotated[Share | dict[str, Share] | None, Setting()] = None
-    k: Annotated[Count | dict[str, Count] | None, Setting()] = None
+    quantile: Annotated[Quantile | dict[str, Quantile] | None, Setting()] = None
+    k: Annotated[TailSize | dict[str, TailSize] | None, Setting()] = None
     replace: Literal["bound", "mean", "label"] = "bound"
     label: Annotated[str | None, HoldsCells()] = None
     together: bool = False
@@ -77,6 +78,12 @@ class TailCode(Mask):
                 f"need not all lie beyond their bounds."
             )
 
+    @property
+    def whole_needed(self) -> str:
+        if self.value is None or self.k is not None:
+            return "the ranks of all values; give the bound itself as value, and no k"
+        return "all values of the tail; leave out replace" if self.replace != "bound" else ""
+
     def apply(
         self, records: Records, columns: Sequence[str], rng: np.random.Generator, progress: Progress = None
     ) -> StepResult:
@@ -86,17 +93,19 @@ class TailCode(Mask):
         tails = [self._tail(v, weights) for v in variables]
         if self.together and variables:
             tails = [self._joint(variables, tails)] * len(variables)
-        changed, facts = [], {}
+        changed: list[Variable] = []
+        facts: dict[str, Fact] = {}
         for variable, tail in zip(variables, tails):
-            held, k = int(tail.sum()), of_column(self.k, variable.name)
-            if k is not None and 0 < held < k:
+            size, k = int(tail.sum()), of_column(self.k, variable.name)
+            if k is not None and 0 < size < k:
                 raise Refused(
                     f"{self.method_name}: the tail of column '{variable.name}' must hold at least {k} records; "
-                    f"it holds {held}. Move the bound inwards, or give k alone."
+                    f"it holds {size}. Move the bound inwards, or give k alone."
                 )
-            facts[variable.name] = {"records in the tail": held}
-            changed.append(self._coded(variable, tail, weights) if held else variable)
-        return StepResult(records=records.with_variables(*changed), facts={"by column": facts})
+            count = Count(n=size, influence=None if self.value is None else 1)  # a quantile moves the tail of ties
+            facts[variable.name] = Nested({"records in the tail": count})
+            changed.append(self._coded(variable, tail, weights) if size else variable)
+        return StepResult(records=records.with_variables(*changed), facts={"by column": ByColumn(facts)})
 
     def _check_names(self, columns: Sequence[str]) -> None:
         for parameter in ("value", "quantile", "k"):

@@ -1,7 +1,7 @@
 """Targeted record swapping: households at risk change places across geography."""
 
 from collections.abc import Sequence
-from typing import Annotated
+from typing import Annotated, ClassVar
 
 import numpy as np
 from annotated_types import Ge, Le
@@ -9,9 +9,10 @@ from annotated_types import Ge, Le
 from shoal.data.partition import Progress
 from shoal.data.records import Records
 from shoal.errors import DataError, ParameterError
+from shoal.facts import Count
 from shoal.kernels.arrays import Bools, Longs
 from shoal.mask.base import Mask
-from shoal.methods import method
+from shoal.methods import Scales, method
 from shoal.parameters import Columns, Setting
 from shoal.step_result import StepResult
 
@@ -45,6 +46,8 @@ class TargetedSwap(Mask):
     Without a household column each record is a household. Households at risk without a partner stay and are
     counted in the record, so that a coarser `similar` can be tried.
     """
+
+    scales: ClassVar[Scales] = "memory"
 
     by: Annotated[tuple[str, ...] | None, Columns()] = None
     similar: Annotated[tuple[str, ...], Columns()] = ()
@@ -84,11 +87,11 @@ class TargetedSwap(Mask):
         place = np.where(partner >= 0, partner, np.arange(len(first)))
         rows = first[place][unit]
         facts = {
-            "households": len(first),
-            "at risk": int(at_risk.sum()),
-            "at risk without a partner": int((at_risk & (partner < 0)).sum()),
-            "swapped for risk": risky,
-            "swapped": int((partner >= 0).sum()),
+            "households": Count(n=len(first), unit="households", influence=1),
+            "at risk": Count(n=int(at_risk.sum()), unit="households"),
+            "at risk without a partner": Count(n=int((at_risk & (partner < 0)).sum()), unit="households"),
+            "swapped for risk": Count(n=risky, unit="households"),
+            "swapped": Count(n=int((partner >= 0).sum()), unit="households"),
         }
         return StepResult(
             records=records.with_variables(*(records[name].take(rows) for name in geography)), facts=facts

@@ -3,7 +3,7 @@
 from typing import ClassVar
 
 from shoal.mask.tails import TailCode
-from shoal.methods import method
+from shoal.methods import Scales, method
 
 
 @method("top-code", title="Top coding", source="Hundepool et al. (2012), section 3.2.3", example={"k": 5})
@@ -14,5 +14,6 @@ class TopCode(TailCode):
     the bound belong to the tail. Missing cells stay missing.
     """
 
+    scales: ClassVar[Scales] = "rows"
     sign: ClassVar[float] = 1.0
     side: ClassVar[str] = "at least"

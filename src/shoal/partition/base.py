@@ -13,10 +13,14 @@ from shoal.data.records import Records
 from shoal.data.schema import Scale
 from shoal.data.variable import Variable
 from shoal.errors import DataError, ParameterError, Refused, plural
+from shoal.facts import Fact, Nested, OfPlan
 from shoal.kernels.arrays import Longs, ints
 from shoal.kernels.partition.bounds import neighbour_bound
 
 SmallStrata = Literal["refuse", "merge"]
+
+Unit = Literal["record", "household"]
+"""What groups are formed of, and what k counts."""
 
 BOUND_WORK = 4e8
 """A lower bound is computed with every partition up to this many coordinates compared, half a second or so ..."""
@@ -31,8 +35,13 @@ class Partitioner(ABC):
 
     method_kind: ClassVar[str] = "partition"
     method_name: ClassVar[str]
+    compares_confidential: ClassVar[bool] = False
+    """Whether groups are compared with how confidential values are distributed over the whole table."""
     by_household: ClassVar[bool] = True
     """Whether the method may be run on household means, so that k counts households."""
+
+    one_group: ClassVar[bool] = False
+    """Whether all records (of a stratum) are one group, so that what replaces them belongs to nobody."""
 
     @property
     def smallest(self) -> int:
@@ -54,6 +63,7 @@ class Partitioner(ABC):
         seed: int | np.random.Generator | None = None,
         standardise: Scale = "sd",
         small_strata: SmallStrata = "refuse",
+        unit: Unit | None = None,
         progress: Progress = None,
     ) -> Partition:
         """Partition a table.
@@ -71,15 +81,21 @@ class Partitioner(ABC):
             An integer or a generator; methods without randomness ignore it.
         small_strata
             What to do with a stratum of fewer than k records: refuse, or merge it with the next one.
+        unit
+            What groups are formed of, and what k counts: households, where the table has a household column, so that
+            the members of each stay together; or records, whatever household they are of. Households where the table
+            has them, if not given.
         progress
             Called with the fraction done.
 
         Raises
         ------
+        DataError
+            If households are to be grouped of a table without them, or by a method that cannot.
         ParameterError
             If the table, or a stratum of it, holds fewer records than a group must.
         """
-        records = as_records(x, confidential, standardise)
+        records = _of_unit(as_records(x, confidential, standardise), unit)
         columns = records.quasi_identifiers if columns is None else tuple(columns)
         records.complete(columns, self.method_name)
         rng = np.random.default_rng(seed)
@@ -111,7 +127,7 @@ class Partitioner(ABC):
         if records.households is not None:
             _whole_households(records.households, strata)
         labels = np.empty(len(records), dtype=np.int32)
-        facts: dict[str, Any] = {}
+        facts: dict[str, Fact] = {}
         models: dict[int, Any] = {}
         count = done = 0
         for number in range(int(strata.max()) + 1 if len(strata) else 0):
@@ -121,10 +137,10 @@ class Partitioner(ABC):
             done += len(rows)
             labels[rows] = part.labels + count
             count += part.n_groups
-            facts[f"stratum {number + 1}"] = dict(part.facts)
+            facts[f"stratum {number + 1}"] = Nested(part.facts)
             models[number] = part.model
         has_model = any(model is not None for model in models.values())
-        return Partition(labels=labels, facts={"strata": facts}, model=models if has_model else None)
+        return Partition(labels=labels, facts={"strata": Nested(facts)}, model=models if has_model else None)
 
     def _units(
         self, records: Records, columns: Sequence[str], rng: np.random.Generator, progress: Progress, where: str
@@ -135,14 +151,14 @@ class Partitioner(ABC):
             return self.assign(records, columns, rng, progress)
         if not self.by_household:
             raise DataError(
-                f"{self.method_name} cannot keep households together. "
-                f"Give the household column the role other, or choose another method."
+                f"{self.method_name} cannot keep households together. Say unit: record in the step, give the household "
+                f"column the role other, or choose another method."
             )
         self._check_size(int(households.max()) + 1 if len(households) else 0, where, "household")
         weighted = bool(getattr(self, "weighted", False))
         means = _household_means(records, columns, households, weighted)
         part = self.assign(means, means.quasi_identifiers, rng, progress)
-        return Partition(labels=part.labels[households], facts={**part.facts, "unit": "household"})
+        return Partition(labels=part.labels[households], facts={**part.facts, "unit": OfPlan("household")})
 
     def _check_size(self, n: int, where: str, unit: str) -> None:
         if n < self.smallest:
@@ -150,6 +166,16 @@ class Partitioner(ABC):
                 f"k must be an integer in [1, {n}] ({where} has {plural(n, unit)}); got {self.smallest}. "
                 f"Lower k{'' if where == 'the table' else ', or set small_strata: merge'}."
             )
+
+
+def _of_unit(records: Records, unit: Unit | None) -> Records:
+    """The records as a unit has them grouped: those that are grouped one by one are of no household."""
+    if unit == "household" and records.households is None:
+        raise DataError(
+            "Households cannot be grouped, for the table has no column with the role household. Give one that role, or "
+            "say unit: record."
+        )
+    return records.without(records.names("household")) if unit == "record" else records
 
 
 def _units_of(strata: Longs, households: Longs | None) -> Longs:
@@ -161,13 +187,13 @@ def _units_of(strata: Longs, households: Longs | None) -> Longs:
 
 def _merged(strata: Longs, sizes: Longs, k: int) -> Longs:
     """Strata with those under k merged with their neighbour in order."""
-    new, room, number = np.empty(len(sizes), dtype=np.int64), 0, 0
+    new, gathered, number = np.empty(len(sizes), dtype=np.int64), 0, 0
     for s, size in enumerate(sizes):
         new[s] = number
-        room += int(size)
-        if room >= k:
-            number, room = number + 1, 0
-    if room and number:
+        gathered += int(size)
+        if gathered >= k:
+            number, gathered = number + 1, 0
+    if gathered and number:
         new[new == number] = number - 1
     return new[strata]
 

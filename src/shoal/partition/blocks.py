@@ -8,6 +8,7 @@ from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
 import numpy as np
 
 from shoal.data.partition import Partition, Progress
+from shoal.facts import Count
 from shoal.kernels.arrays import Floats, Ints
 from shoal.kernels.partition.principal_blocks import principal_blocks
 
@@ -57,4 +58,6 @@ def in_blocks(x: Floats, smallest: int, group: Callable[[Floats, Progress], Ints
     for rows, future in zip(members, futures):
         labels[rows] = future.result() + count
         count = int(labels[rows].max()) + 1
-    return Partition(labels=labels, facts={"blocks": len(sizes), "smallest block": int(sizes.min())})
+    return Partition(
+        labels=labels, facts={"blocks": Count(n=len(sizes), unit="blocks"), "smallest block": Count(n=int(sizes.min()))}
+    )

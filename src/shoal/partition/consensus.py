@@ -1,14 +1,15 @@
 """A consensus of the partitions that each level of measurement gives."""
 
 from collections.abc import Sequence
-from typing import Annotated, Any
+from typing import Annotated, ClassVar
 
 import numpy as np
 
 from shoal.data.partition import Partition, Progress
 from shoal.data.records import Records
 from shoal.data.schema import LEVELS
-from shoal.methods import method, nested
+from shoal.facts import Count, Nested, OfOriginal
+from shoal.methods import Scales, method, nested
 from shoal.partition.base import Partitioner, refuse_unless_k
 
 
@@ -35,6 +36,8 @@ class Consensus(Partitioner):
     The paper leaves open how the consensus is reached.
     """
 
+    scales: ClassVar[Scales] = "blocks"
+
     start: Annotated[Partitioner, nested("partition")]
 
     @property
@@ -52,15 +55,16 @@ class Consensus(Partitioner):
         centres = np.hstack([part.means(spaces[level])[part.labels] for level, part in parts.items()])
         points = Records.from_array(centres, "none")
         agreed = self.start.assign(points, points.names(), rng, progress)
-        facts: dict[str, Any] = {
-            "groups by level": {level: part.n_groups for level, part in parts.items()},
-            "information loss in percent by level": {
-                level: {
-                    "own groups": part.information_loss(spaces[level]),
-                    "consensus": agreed.information_loss(spaces[level]),
-                }
-                for level, part in parts.items()
-            },
+        losses = {
+            level: {
+                "own groups": part.information_loss(spaces[level]),
+                "consensus": agreed.information_loss(spaces[level]),
+            }
+            for level, part in parts.items()
+        }
+        facts = {
+            "groups by level": Nested({level: Count(n=part.n_groups, unit="groups") for level, part in parts.items()}),
+            "information loss in percent by level": OfOriginal(losses),
         }
         return refuse_unless_k(Partition(labels=agreed.labels, facts=facts), self.smallest, self.method_name)
 

@@ -17,6 +17,8 @@ from shoal.data.records import Records
 from shoal.data.standardisation import standardiser
 from shoal.data.variable import Variable
 from shoal.errors import ConstraintError, ParameterError
+from shoal.facts import Count, Fact, Figure, OfOriginal
+from shoal.kernels import linear
 from shoal.kernels.arrays import Floats, Ints, ints, seed_of
 from shoal.kernels.elementary import log
 from shoal.kernels.partition.bounded_assignment import bounded_assignment
@@ -248,19 +250,19 @@ def drawn_partition(
     used = np.flatnonzero(sizes)
     number = np.zeros(len(sizes), dtype=np.int32)
     number[used] = np.arange(len(used), dtype=np.int32)
-    facts: dict[str, Any] = {
-        "centres": len(sizes),
-        "objective": fitted.objective,
-        "steps": fitted.steps,
-        "converged": fitted.converged,
-        "draw": kind,
-        "expected sizes": np.round(expected, 3).tolist(),
-        "realised sizes": sizes.tolist(),
-        "centres nobody drew": int((sizes == 0).sum()),
-        "constraints": [rule.text for rule in rules.rules],
+    facts: dict[str, Fact] = {
+        "centres": Count(n=len(sizes), unit="centres"),
+        "objective": Figure(value=fitted.objective),
+        "steps": Count(n=fitted.steps, unit="steps"),
+        "converged": OfOriginal(fitted.converged),
+        "draw": OfOriginal(kind),
+        "expected sizes": OfOriginal(np.round(expected, 3).tolist()),
+        "realised sizes": OfOriginal(sizes.tolist()),
+        "centres nobody drew": Count(n=int((sizes == 0).sum()), unit="centres"),
+        "constraints": OfOriginal([rule.text for rule in rules.rules]),  # a bound in a rule may be a cell
     }
     if k is not None:
-        facts["groups smaller than k"] = int(((sizes > 0) & (sizes < k)).sum())
+        facts["groups smaller than k"] = Count(n=int(((sizes > 0) & (sizes < k)).sum()), unit="groups")
     columns = in_columns(records, names, fitted.centres[used], rules)
     return Partition(labels=number[labels], facts=facts, model=Centres(columns=columns))
 
@@ -317,4 +319,9 @@ def system_of(constraints: Sequence[str], records: Records, columns: Sequence[st
         start += records[name].embedded().shape[1]
     spread = np.zeros((len(names), start))
     spread[np.arange(len(names)), places] = 1.0
-    return rules, System(inner.equalities @ spread, inner.equal_to, inner.inequalities @ spread, inner.at_most)
+    return rules, System(
+        linear.product(inner.equalities, spread),
+        inner.equal_to,
+        linear.product(inner.inequalities, spread),
+        inner.at_most,
+    )

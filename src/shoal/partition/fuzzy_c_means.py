@@ -1,10 +1,10 @@
 """Fuzzy microaggregation by fuzzy c-means, plain and constrained (Bezdek 1981; Torra 2017, 2020)."""
 
-from typing import Annotated
+from typing import Annotated, ClassVar
 
 from annotated_types import Gt
 
-from shoal.methods import method
+from shoal.methods import Scales, method
 from shoal.parameters import Setting
 from shoal.partition.fuzzy import FuzzyPartitioner
 
@@ -36,6 +36,8 @@ class FuzzyCMeans(FuzzyPartitioner):
     Differs from the paper: the balanced draw, and its number of centres. With n / k centres it would have to give
     every centre exactly k records, near or far; with half as many the loss on Census (k = 3) falls by 40 %.
     """
+
+    scales: ClassVar[Scales] = "blocks"
 
     rule = "power"
 

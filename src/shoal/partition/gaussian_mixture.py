@@ -9,7 +9,7 @@ greatest posterior probability subject to k records a group, a transport problem
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import product
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
 from annotated_types import Ge, Gt, MinLen
@@ -17,8 +17,10 @@ from annotated_types import Ge, Gt, MinLen
 from shoal.data.partition import Partition, Progress
 from shoal.data.records import Records
 from shoal.errors import DataError
+from shoal.facts import Fact, of_original
 from shoal.kernels import linear
 from shoal.kernels.arrays import Floats
+from shoal.kernels.elementary import log, power
 from shoal.kernels.mixture.mixture import (
     COVARIANCE_MODELS,
     SINGULAR,
@@ -28,7 +30,7 @@ from shoal.kernels.mixture.mixture import (
     mixture_scores,
     parameter_count,
 )
-from shoal.methods import method
+from shoal.methods import Scales, method
 from shoal.parameters import Setting
 from shoal.partition._em.group_counts import Groups, group_counts
 from shoal.partition._em.hard_assignment import hold_sizes
@@ -124,6 +126,8 @@ class GaussianMixture(Partitioner):
     Differs from the paper: the constraint on the proportions is followed by one on the counts.
     """
 
+    scales: ClassVar[Scales] = "blocks"
+
     k: Annotated[int, Ge(1)]
     groups: Groups = "2..10"
     models: Literal["all"] | Annotated[tuple[CovarianceModel, ...], MinLen(1)] = "all"
@@ -145,7 +149,8 @@ class GaussianMixture(Partitioner):
         left_out = [name for j, name in enumerate(columns) if j not in kept]
         if not kept:
             return Partition(
-                labels=np.zeros(len(records), dtype=np.int32), facts={"columns left out": left_out, "groups": 1}
+                labels=np.zeros(len(records), dtype=np.int32),
+                facts=of_original({"columns left out": left_out, "groups": 1}),
             )
         x = np.ascontiguousarray(whole[:, kept])
         best, facts = self._select(x, counts, rng, progress)
@@ -153,12 +158,12 @@ class GaussianMixture(Partitioner):
         labels, repair = hold_sizes(scores, self.k)
         names = tuple(columns[j] for j in kept)
         model = FittedMixture(columns=names, covariance_model=best.model, tails=best.tails, fit=best.fit)
-        facts |= {"columns left out": left_out, "assignment": repair}
+        facts |= of_original({"columns left out": left_out, "assignment": repair})
         return refuse_unless_k(Partition(labels=labels, facts=facts, model=model), self.k, self.method_name)
 
     def _select(
         self, x: Floats, counts: list[int], rng: np.random.Generator, progress: Progress
-    ) -> tuple[Candidate, dict[str, Any]]:
+    ) -> tuple[Candidate, dict[str, Fact]]:
         """The best candidate fitted to all records, and the facts of the search."""
         sampled = len(x) > self.selection_records
         sample = x[np.sort(rng.choice(len(x), self.selection_records, replace=False))] if sampled else x
@@ -177,28 +182,33 @@ class GaussianMixture(Partitioner):
             f"Give fewer groups, or other models."
         )
 
-    def _facts(self, best: Candidate, search: "Search", n: int, sampled: bool, ridge: float) -> dict[str, Any]:
+    def _facts(self, best: Candidate, search: "Search", n: int, sampled: bool, ridge: float) -> dict[str, Fact]:
         d = best.fit.mean.shape[1]
-        volumes = np.diagonal(linear.cholesky(best.fit.covariance), axis1=1, axis2=2).prod(axis=1) ** (2 / d)
+        roots = np.diagonal(linear.cholesky(best.fit.covariance), axis1=1, axis2=2)
+        volumes = power(roots.prod(axis=1), 2 / d)
         return {
-            "groups": best.groups,
-            "covariance model": best.model,
-            "tails": best.tails,
-            "start": best.start,
-            "log-likelihood": best.fit.loglik,
-            "parameters": _parameters(best.model, best.tails, best.groups, d),
-            "BIC": best.bic,
-            "BIC by model and groups": search.table,
-            "not fitted": search.failures,
-            "BIC from a sample of": self.selection_records if sampled else None,
-            "regularised by": ridge,
-            "EM steps": best.fit.steps,
-            "converged": best.fit.converged,
-            "proportions": best.fit.proportion.tolist(),
-            "proportions held at": self.k / n,
-            "proportions at the bound": bool(best.fit.statistics.weight.min() < self.k * (1 - 1e-9)),
-            "volumes": volumes.tolist(),
-            "degrees of freedom": best.fit.dof.tolist() if best.tails == "t" else None,
+            **of_original(
+                {
+                    "groups": best.groups,
+                    "covariance model": best.model,
+                    "tails": best.tails,
+                    "start": best.start,
+                    "log-likelihood": best.fit.loglik,
+                    "parameters": _parameters(best.model, best.tails, best.groups, d),
+                    "BIC": best.bic,
+                    "BIC by model and groups": search.table,
+                    "not fitted": search.failures,
+                    "BIC from a sample of": self.selection_records if sampled else None,
+                    "regularised by": ridge,
+                    "EM steps": best.fit.steps,
+                    "converged": best.fit.converged,
+                    "proportions": best.fit.proportion.tolist(),
+                    "proportions held at": self.k / n,
+                    "proportions at the bound": bool(best.fit.statistics.weight.min() < self.k * (1 - 1e-9)),
+                    "volumes": volumes.tolist(),
+                    "degrees of freedom": best.fit.dof.tolist() if best.tails == "t" else None,
+                }
+            )
         }
 
 
@@ -223,11 +233,11 @@ class Search:
         for number, groups in enumerate(counts):
             at_hand = list(starts.of(groups))
             for place, (model, tail) in enumerate(product(models, tails)):
-                found = self._fit(at_hand, groups, model, tail)
+                fitted = self._fit(at_hand, groups, model, tail)
                 name = model if tail == "normal" else f"{model} with t"
-                self.table.setdefault(name, {})[str(groups)] = found.bic if found else None
-                if found:
-                    yield found
+                self.table.setdefault(name, {})[str(groups)] = fitted.bic if fitted else None
+                if fitted:
+                    yield fitted
                 else:
                     self.failures.append(f"{name}, {groups} groups: a covariance became singular")
                 if progress is not None:
@@ -279,7 +289,7 @@ class Search:
         self, fit: MixtureFit, groups: int, model: CovarianceModel, tails: Tails, start: str, n: int
     ) -> Candidate:
         count = _parameters(model, tails, groups, self.x.shape[1])
-        return Candidate(2 * fit.loglik - count * float(np.log(n)), groups, model, tails, start, fit)
+        return Candidate(2 * fit.loglik - count * float(log(n)), groups, model, tails, start, fit)
 
 
 def _parameters(model: str, tails: Tails, groups: int, d: int) -> int:

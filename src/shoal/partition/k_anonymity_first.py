@@ -1,15 +1,16 @@
 """k-Anonymity-first, t-closeness-aware microaggregation (Soria-Comas et al. 2015, Algorithm 2)."""
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
+from typing import ClassVar
 
 import numpy as np
 
 from shoal.data.partition import Progress
 from shoal.data.records import Records
+from shoal.facts import Count, Facts
 from shoal.kernels.arrays import Ints
 from shoal.kernels.requirement.requirement_partition import Partner, k_anonymity_first, merge_groups
-from shoal.methods import method
+from shoal.methods import Scales, method
 from shoal.partition._requirement.requirement import GroupRequirement, TClose
 
 
@@ -34,6 +35,8 @@ class KAnonymityFirst(TClose):
         tcloseness-merge.
     """
 
+    scales: ClassVar[Scales] = "blocks"
+
     partner: Partner = "nearest"
 
     def divide(
@@ -43,8 +46,8 @@ class KAnonymityFirst(TClose):
         required: GroupRequirement,
         rng: np.random.Generator,
         progress: Progress,
-    ) -> tuple[Ints, Mapping[str, Any]]:
+    ) -> tuple[Ints, Facts]:
         x = records.matrix(columns)
         labels = k_anonymity_first(x, required.check, self.k, progress)
         merged, merges = merge_groups(x, required.check, labels, self.k, partner=self.partner)
-        return merged, {"groups merged": merges}
+        return merged, {"groups merged": Count(n=merges, unit="groups")}

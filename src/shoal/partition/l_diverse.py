@@ -1,12 +1,12 @@
 """Groups that are l-diverse, by exchanges, merging and refinement."""
 
 import math
-from typing import Annotated
+from typing import Annotated, ClassVar
 
 from annotated_types import Ge, Gt
 
 from shoal.kernels.requirement.emd import Kind
-from shoal.methods import method
+from shoal.methods import Scales, method
 from shoal.parameters import Setting
 from shoal.partition._requirement.diversity import Diversified
 
@@ -30,6 +30,8 @@ class LDiverse(Diversified):
     c
         For the recursive kind only.
     """
+
+    scales: ClassVar[Scales] = "blocks"
 
     l: Annotated[float, Ge(1), Setting()]  # noqa: E741 - the name the model has
     kind: Kind = "distinct"

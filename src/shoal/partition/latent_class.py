@@ -1,7 +1,7 @@
 """Groups from latent classes of categorical columns whose prevalences are held at k/n or more."""
 
 from collections.abc import Sequence
-from typing import Annotated, Any
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
 from annotated_types import Ge, Gt
@@ -10,15 +10,17 @@ from shoal.data.group_models import ClassModel
 from shoal.data.partition import Partition, Progress
 from shoal.data.records import Records
 from shoal.errors import DataError, ParameterError, quoted
+from shoal.facts import Count, Fact, OfOriginal, of_original
 from shoal.kernels.arrays import Floats, Ints, Longs
-from shoal.kernels.elementary import exp
+from shoal.kernels.draws import dirichlet
+from shoal.kernels.elementary import exp, log
 from shoal.kernels.mixture.latent_class import (
     LatentClassFit,
     latent_class_em,
     latent_class_parameters,
     latent_class_scores,
 )
-from shoal.methods import method
+from shoal.methods import Scales, method
 from shoal.parameters import Columns, Setting
 from shoal.partition._em.group_counts import Groups, group_counts
 from shoal.partition._em.hard_assignment import hold_sizes
@@ -86,7 +88,7 @@ class ClassSearch:
         fits: list[tuple[float, LatentClassFit]] = []
         for number, groups in enumerate(counts):
             fit = self._fit(groups, rng)
-            bic = 2 * fit.loglik - self.parameters(groups) * float(np.log(len(self.rows)))
+            bic = 2 * fit.loglik - self.parameters(groups) * float(log(len(self.rows)))
             self.table[str(groups)] = bic
             fits.append((bic, fit))
             if progress is not None:
@@ -121,7 +123,7 @@ class ClassSearch:
     def _start(self, groups: int, number: int, rng: np.random.Generator) -> Floats:
         """First memberships: by k-means and at random in turn."""
         if number % 2:
-            return rng.dirichlet(np.ones(groups), len(self.rows))
+            return dirichlet(rng, groups, len(self.rows))
         labels = kmeans(self.answers.points[self.rows], groups, rng)
         return np.asarray(np.eye(groups)[labels] * SURE + (1 - SURE) / groups)
 
@@ -136,23 +138,27 @@ class ClassSearch:
             **self.options,
         )
 
-    def facts(self, fit: LatentClassFit, k: int) -> dict[str, Any]:
+    def facts(self, fit: LatentClassFit, k: int) -> dict[str, Fact]:
         counts = [np.bincount(column) for column in self.answers.codes.T]
         rare = {name: int(((c > 0) & (c < k)).sum()) for name, c in zip(self.answers.names, counts)}
         return {
-            "classes": len(fit.prevalence),
-            "log-likelihood": fit.loglik,
-            "parameters": self.parameters(len(fit.prevalence)),
-            "BIC by classes": self.table,
-            "BIC from a sample of": len(self.rows) if len(self.rows) < len(self.answers) else None,
-            "covariates": list(self.answers.covariates),
-            "EM steps": fit.steps,
-            "converged": fit.converged,
-            "prevalences": fit.prevalence.tolist(),
-            "prevalences held at": self.options["floor"],
-            "prevalences at the bound": fit.moved,
-            "projection reached the bound": fit.reached,
-            "categories held by fewer than k records": {name: count for name, count in rare.items() if count},
+            **of_original(
+                {
+                    "classes": len(fit.prevalence),
+                    "log-likelihood": fit.loglik,
+                    "parameters": self.parameters(len(fit.prevalence)),
+                    "BIC by classes": self.table,
+                    "BIC from a sample of": len(self.rows) if len(self.rows) < len(self.answers) else None,
+                    "covariates": list(self.answers.covariates),
+                    "EM steps": fit.steps,
+                    "converged": fit.converged,
+                    "prevalences": fit.prevalence.tolist(),
+                    "prevalences held at": self.options["floor"],
+                    "prevalences at the bound": fit.moved,
+                    "projection reached the bound": fit.reached,
+                    "categories held by fewer than k records": {name: count for name, count in rare.items() if count},
+                }
+            )
         }
 
     def model(self, fit: LatentClassFit, groups: int, by_group: bool) -> ClassModel:
@@ -209,6 +215,8 @@ class LatentClass(Partitioner):
     projection in Kullback-Leibler divergence instead. The constraint on prevalences is followed by one on counts.
     """
 
+    scales: ClassVar[Scales] = "blocks"
+
     by_household = False
 
     k: Annotated[int, Ge(1)]
@@ -229,7 +237,11 @@ class LatentClass(Partitioner):
         fit = search.best(counts, rng, progress)
         labels, repair = hold_sizes(search.scores(fit), self.k)
         groups = len(fit.prevalence)
-        facts = {"groups": groups, **search.facts(fit, self.k), "assignment": repair}
+        facts = {
+            "groups": Count(n=groups, unit="groups"),
+            **search.facts(fit, self.k),
+            "assignment": OfOriginal(repair),
+        }
         model = search.model(fit, groups, by_group=True)
         return refuse_unless_k(Partition(labels=labels, facts=facts, model=model), self.k, self.method_name)
 

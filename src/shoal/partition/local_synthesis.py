@@ -1,15 +1,16 @@
 """Local synthesis of mixed data: a mixture for the continuous columns, latent classes for the categorical ones."""
 
 from collections.abc import Sequence
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
 from annotated_types import Ge, Gt, MinLen
 
 from shoal.data.partition import Partition, Progress
 from shoal.data.records import Records
+from shoal.facts import Count, Nested
 from shoal.kernels.mixture.mixture import CovarianceModel
-from shoal.methods import method
+from shoal.methods import Scales, method
 from shoal.parameters import Setting
 from shoal.partition._em.group_counts import Groups, group_counts
 from shoal.partition.base import Partitioner
@@ -51,6 +52,8 @@ class LocalSynthesis(Partitioner):
         As for both.
     """
 
+    scales: ClassVar[Scales] = "blocks"
+
     by_household = False
 
     k: Annotated[int, Ge(1)]
@@ -79,7 +82,11 @@ class LocalSynthesis(Partitioner):
         counts = group_counts(classes, self.k, len(records), self.method_name)
         search = search_of(self, records, categorical, continuous, rng)
         fit = search.best(counts, rng, None)
-        facts = {"groups": part.n_groups, "mixture": dict(part.facts), "latent classes": search.facts(fit, self.k)}
+        facts = {
+            "groups": Count(n=part.n_groups, unit="groups"),
+            "mixture": Nested(part.facts),
+            "latent classes": Nested(search.facts(fit, self.k)),
+        }
         return Partition(labels=part.labels, facts=facts, model=search.model(fit, part.n_groups, by_group=False))
 
     def _mixture(self) -> GaussianMixture:

@@ -1,7 +1,7 @@
 """MDAV, the maximum distance to average vector heuristic."""
 
 from collections.abc import Sequence
-from typing import Annotated
+from typing import Annotated, ClassVar
 
 import numpy as np
 from annotated_types import Ge
@@ -9,7 +9,7 @@ from annotated_types import Ge
 from shoal.data.partition import Partition, Progress
 from shoal.data.records import Records
 from shoal.kernels.partition.mdav import mdav
-from shoal.methods import method
+from shoal.methods import Scales, method
 from shoal.partition.base import Partitioner
 from shoal.partition.blocks import in_blocks
 
@@ -37,6 +37,8 @@ class MDAV(Partitioner):
         squared error on normal data and 10 % on heavily skewed independent columns (250 000 x 30, 5 times
         faster). Worth a thought for ten columns or more from 250 000 records on, or for many millions.
     """
+
+    scales: ClassVar[Scales] = "blocks"
 
     k: Annotated[int, Ge(1)]
     block_size: Annotated[int, Ge(SMALLEST_BLOCK)] | None = None

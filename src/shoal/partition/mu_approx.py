@@ -1,15 +1,16 @@
 """mu-Approx: microaggregation with a proven bound."""
 
 from collections.abc import Sequence
-from typing import Annotated
+from typing import Annotated, ClassVar
 
 import numpy as np
 from annotated_types import Ge
 
 from shoal.data.partition import Partition, Progress
 from shoal.data.records import Records
+from shoal.facts import Count
 from shoal.kernels.partition.mu_approx import mu_approx
-from shoal.methods import method
+from shoal.methods import Scales, method
 from shoal.partition.base import Partitioner
 
 
@@ -42,10 +43,12 @@ class MuApprox(Partitioner):
     of up to 3k - 3 records that only a Steiner vertex holds together may have no cut; step (c) divides it.
     """
 
+    scales: ClassVar[Scales] = "blocks"
+
     k: Annotated[int, Ge(1)]
 
     def assign(
         self, records: Records, columns: Sequence[str], rng: np.random.Generator, progress: Progress
     ) -> Partition:
         labels, edge = mu_approx(records.matrix(columns), self.k, progress=progress)
-        return Partition.of(labels, trees=int((edge < 0).sum()))
+        return Partition.of(labels, trees=Count(n=int((edge < 0).sum()), unit="trees"))

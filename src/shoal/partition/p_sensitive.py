@@ -1,12 +1,12 @@
 """Groups with p different confidential values, by exchanges, merging and refinement."""
 
-from typing import Annotated, Any
+from typing import Annotated, Any, ClassVar
 
 from annotated_types import Ge
 
 from shoal.kernels.arrays import Ints, Longs
 from shoal.kernels.requirement.emd import Kind
-from shoal.methods import method
+from shoal.methods import Scales, method
 from shoal.partition._requirement.diversity import Diversified
 from shoal.partition._requirement.requirement import GroupRequirement
 
@@ -27,6 +27,8 @@ class PSensitive(Diversified):
     p
         Number of different values.
     """
+
+    scales: ClassVar[Scales] = "blocks"
 
     p: Annotated[int, Ge(1)]
 

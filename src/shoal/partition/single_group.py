@@ -1,12 +1,13 @@
 """The whole table as one group."""
 
 from collections.abc import Sequence
+from typing import ClassVar
 
 import numpy as np
 
 from shoal.data.partition import Partition, Progress
 from shoal.data.records import Records
-from shoal.methods import method
+from shoal.methods import Scales, method
 from shoal.partition.base import Partitioner
 
 
@@ -16,6 +17,9 @@ class Whole(Partitioner):
 
     With strata, one group a stratum.
     """
+
+    scales: ClassVar[Scales] = "memory"
+    one_group: ClassVar[bool] = True
 
     def assign(
         self, records: Records, columns: Sequence[str], rng: np.random.Generator, progress: Progress

@@ -1,16 +1,17 @@
 """t-Closeness-first microaggregation (Soria-Comas et al. 2015, Algorithm 3)."""
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
+from typing import ClassVar
 
 import numpy as np
 
 from shoal.data.partition import Progress
 from shoal.data.records import Records
+from shoal.facts import Count, Facts
 from shoal.kernels.arrays import Ints
 from shoal.kernels.requirement.requirement_partition import repair
 from shoal.kernels.requirement.tcloseness_first import tcloseness_first
-from shoal.methods import method
+from shoal.methods import Scales, method
 from shoal.partition._requirement.requirement import GroupRequirement, TClose, near_lists
 
 
@@ -38,6 +39,8 @@ class TClosenessFirst(TClose):
     their ranks.
     """
 
+    scales: ClassVar[Scales] = "blocks"
+
     def divide(
         self,
         records: Records,
@@ -45,13 +48,16 @@ class TClosenessFirst(TClose):
         required: GroupRequirement,
         rng: np.random.Generator,
         progress: Progress,
-    ) -> tuple[Ints, Mapping[str, Any]]:
+    ) -> tuple[Ints, Facts]:
         labels, count = first_groups(records, columns, required, self.k, self.t, progress)
         swaps = 0
         if required.excess(labels).max() > 0:
             x = records.matrix(columns)
             labels, swaps = repair(x, required.check, labels, near_lists(x))
-        return labels, {"strata of the confidential value": count, "records exchanged": 2 * swaps}
+        return labels, {
+            "strata of the confidential value": Count(n=count, unit="strata"),
+            "records exchanged": Count(n=2 * swaps),
+        }
 
 
 def first_groups(

@@ -1,15 +1,16 @@
 """t-closeness by merging the groups of any partition (Soria-Comas et al. 2015, Algorithm 1)."""
 
-from collections.abc import Mapping, Sequence
-from typing import Annotated, Any
+from collections.abc import Sequence
+from typing import Annotated, ClassVar
 
 import numpy as np
 
 from shoal.data.partition import Progress, part_of
 from shoal.data.records import Records
+from shoal.facts import Count, Facts, Nested
 from shoal.kernels.arrays import Ints
 from shoal.kernels.requirement.requirement_partition import Partner, merge_groups
-from shoal.methods import method, nested
+from shoal.methods import Scales, method, nested
 from shoal.partition._requirement.requirement import GroupRequirement, TClose
 from shoal.partition.base import Partitioner
 from shoal.partition.mdav import MDAV
@@ -46,6 +47,8 @@ class TClosenessMerge(TClose):
     union is often no closer to the table than its parts were, and one group grows until it is most of the table.
     """
 
+    scales: ClassVar[Scales] = "blocks"
+
     start: Annotated[Partitioner | None, nested("partition")] = None
     partner: Partner = "nearest"
 
@@ -56,7 +59,7 @@ class TClosenessMerge(TClose):
         required: GroupRequirement,
         rng: np.random.Generator,
         progress: Progress,
-    ) -> tuple[Ints, Mapping[str, Any]]:
+    ) -> tuple[Ints, Facts]:
         start = (self.start or MDAV(k=self.k)).assign(records, columns, rng, part_of(progress, 0.0, 0.5))
         labels, merges = merge_groups(
             records.matrix(columns),
@@ -66,4 +69,7 @@ class TClosenessMerge(TClose):
             part_of(progress, 0.5, 0.5),
             partner=self.partner,
         )
-        return labels, {"start": {"groups": start.n_groups, **start.facts}, "groups merged": merges}
+        return labels, {
+            "start": Nested({"groups": Count(n=start.n_groups, unit="groups"), **start.facts}),
+            "groups merged": Count(n=merges, unit="groups"),
+        }

@@ -1,7 +1,7 @@
 """Optimal microaggregation of one column."""
 
 from collections.abc import Sequence
-from typing import Annotated
+from typing import Annotated, ClassVar
 
 import numpy as np
 from annotated_types import Ge
@@ -10,7 +10,7 @@ from shoal.data.partition import Partition, Progress
 from shoal.data.records import Records
 from shoal.errors import DataError, quoted
 from shoal.kernels.partition.univariate import univariate
-from shoal.methods import method
+from shoal.methods import Scales, method
 from shoal.partition.base import Partitioner
 
 
@@ -36,6 +36,8 @@ class Univariate(Partitioner):
     k
         Smallest group size.
     """
+
+    scales: ClassVar[Scales] = "blocks"
 
     k: Annotated[int, Ge(1)]
 

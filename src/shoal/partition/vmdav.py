@@ -1,7 +1,7 @@
 """V-MDAV: MDAV with groups of variable size."""
 
 from collections.abc import Sequence
-from typing import Annotated, Literal
+from typing import Annotated, ClassVar, Literal
 
 import numpy as np
 from annotated_types import Ge
@@ -9,8 +9,9 @@ from pydantic import AllowInfNan
 
 from shoal.data.partition import Partition, Progress, part_of
 from shoal.data.records import Records
+from shoal.facts import of_original
 from shoal.kernels.partition.vmdav import vmdav
-from shoal.methods import method
+from shoal.methods import Scales, method
 from shoal.parameters import Setting
 from shoal.partition.base import Partitioner
 
@@ -36,6 +37,8 @@ class VMDAV(Partitioner):
         lowest sum of squared errors, the lowest gamma among equals.
     """
 
+    scales: ClassVar[Scales] = "blocks"
+
     k: Annotated[int, Ge(1)]
     gamma: Annotated[Annotated[float, Ge(0), AllowInfNan(False)] | Literal["auto"], Setting()] = "auto"
 
@@ -45,12 +48,12 @@ class VMDAV(Partitioner):
         x = records.matrix(columns)
         if self.gamma != "auto":
             labels = vmdav(x, self.k, self.gamma, progress=progress)
-            return Partition(labels=labels, facts={"gamma": self.gamma})
+            return Partition(labels=labels)
         trials = [
             Partition(labels=vmdav(x, self.k, gamma, progress=part_of(progress, number / len(GRID), 1 / len(GRID))))
             for number, gamma in enumerate(GRID)
         ]
         losses = [trial.sse(x) for trial in trials]
         best = int(np.argmin(losses))
-        facts = {"gamma": GRID[best], "sse by gamma": dict(zip(map(str, GRID), losses))}
+        facts = of_original({"gamma": GRID[best], "sse by gamma": dict(zip(map(str, GRID), losses))})
         return Partition(labels=trials[best].labels, facts=facts)

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from shoal.files.tables import read
-from shoal.parameters import Holds, KeyFile, TablePath, holds
+from shoal.parameters import Holds, KeyFile, Method, TablePath, holds
 
 
 def with_files(method: Any, folder: Path) -> Any:
@@ -17,21 +17,21 @@ def with_files(method: Any, folder: Path) -> Any:
         If a table cannot be read.
     """
     changed = {}
-    for name, held in holds(type(method)).items():
+    for name, marker in holds(type(method)).items():
         before = getattr(method, name)
-        after = _found(before, held, folder)
+        after = _resolved(before, marker, folder)
         if after is not before:
             changed[name] = after
     return replace(method, **changed) if changed else method
 
 
-def _found(value: Any, held: Holds | None, folder: Path) -> Any:
+def _resolved(value: Any, marker: Holds | None, folder: Path) -> Any:
     if hasattr(value, "method_kind"):
         return with_files(value, folder)
-    if isinstance(held, TablePath) and isinstance(value, (str, Path)):
+    if isinstance(marker, TablePath) and isinstance(value, (str, Path)):
         return read(folder / value)
-    if isinstance(held, TablePath) and isinstance(value, (list, tuple)):
-        return tuple(_found(one, held, folder) for one in value)
-    if isinstance(held, KeyFile) and value is not None:
+    if isinstance(marker, (TablePath, Method)) and isinstance(value, (list, tuple)):
+        return tuple(_resolved(one, marker, folder) for one in value)
+    if isinstance(marker, KeyFile) and value is not None:
         return str(folder / value)
     return value

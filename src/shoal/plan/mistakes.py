@@ -42,15 +42,15 @@ def mistakes_of(error: ValidationError, known: Collection[str]) -> list[Mistake]
     known
         The sections that there are.
     """
-    found: list[Mistake] = []
+    mistakes: list[Mistake] = []
     columns = []
     for problem in error.errors():
         of_one = len(problem["loc"]) > 1 or problem["type"] == "value_error"
         if problem["loc"][:1] == ("columns",) and of_one:
             columns.append({**problem, "loc": problem["loc"][1:]})
         else:
-            found += _mistakes(problem, known)
-    return found + [(("columns", *place), sentence) for place, sentence in of_columns(columns)]
+            mistakes += _mistakes(problem, known)
+    return mistakes + [(("columns", *place), sentence) for place, sentence in of_columns(columns)]
 
 
 def in_words(mistakes: Iterable[Mistake], sections: Any, source: str) -> str:

@@ -16,24 +16,27 @@ a mapping may. The plan is declared here once: its JSON schema, the checks of a 
 follow from the fields below and their annotations.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cache, cached_property
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, Literal
 
+import polars as pl
 from pydantic import BeforeValidator, ConfigDict, Field, TypeAdapter, ValidationError
 from pydantic.json_schema import SkipJsonSchema
 
-from shoal.data.schema import Column, Policy, Schema
+from shoal.data.schema import ALL_OTHERS, Column, Policy, Schema
 from shoal.data.variable import Variable
 from shoal.errors import Mistake, PlanError, plural, unknown
 from shoal.methods import registered, spec_of
 from shoal.plan.files import with_files
 from shoal.plan.lines import check_nesting, dump_yaml, load_yaml, plain
 from shoal.plan.mistakes import NO_COLUMNS, in_words, mistakes_of
-from shoal.plan.named import NamedBy, read_method, read_step
+from shoal.plan.named import NamedBy, read_method, read_requirement, read_step
 from shoal.plan.sections import About, EditRules, Exploration, Output
+from shoal.privacy.base import PrivacyModel
+from shoal.privacy.gate import Gate
 from shoal.steps import Step
 
 NOBODY = (
@@ -45,11 +48,12 @@ StepInPlan = Annotated[
     Step, NamedBy(("partition", "mask"), lambda item, context: read_step(item, context and context["columns"]))
 ]
 Requirement = Annotated[
-    Any,
+    PrivacyModel,
     NamedBy(
-        ("privacy",),
-        lambda item, _: read_method({"privacy": item} if isinstance(item, str) else item, ("privacy",)),
-        short=True,
+        ("privacy", "risk", "utility"),
+        lambda item, _: read_requirement(item),
+        short=("privacy",),
+        bounded=("risk", "utility"),
     ),
 ]
 Measured = Annotated[Any, NamedBy(("risk", "utility"), lambda item, _: read_method(item, ("risk", "utility")))]
@@ -75,7 +79,7 @@ class Plan:
     steps
         What is done, in order.
     requirements
-        Privacy models that the finished table must satisfy.
+        What the finished table must satisfy: privacy models, and bounds on figures of measures.
     measures
         Measures of risk and utility to take beside those that every release reports.
     edit_rules
@@ -109,16 +113,18 @@ class Plan:
     folder: Annotated[SkipJsonSchema[Path], BeforeValidator(_no_section)] = field(default_factory=Path)
 
     def __post_init__(self) -> None:
-        if not self.schema.columns:
+        if not self.schema.root:
             raise PlanError(NO_COLUMNS, [(("columns",), NO_COLUMNS)])
         measures = [e.name for kind in ("risk", "utility") for e in registered(kind)]
         for number, name in enumerate(self.publish if isinstance(self.publish, tuple) else ()):
             if name not in measures:
                 sentence = f"publish: {unknown('measure', name, measures)}"
                 raise PlanError(sentence, [(("publish", number), sentence)])
-        if self.schema.names("quasi-identifier"):
+        others = self.schema.all_others
+        if self.schema.names("quasi-identifier") or (others is not None and others.role == "quasi-identifier"):
             return
-        mistakes: list[Mistake] = [(("requirements",), f"requirements: {NOBODY}")] * bool(self.requirements)
+        emptily = any(not isinstance(model, Gate) for model in self.requirements)
+        mistakes: list[Mistake] = [(("requirements",), f"requirements: {NOBODY}")] * emptily
         for number, step in enumerate(self.steps):
             if step.needs_columns and not step.columns:
                 mistakes.append((("steps", number), f"steps {number + 1}: it names no columns. {NOBODY}"))
@@ -129,6 +135,25 @@ class Plan:
         steps = ", ".join(step.name for step in self.steps) or "none"
         required = ", ".join(model.method_name for model in self.requirements) or "nothing"
         return f"Plan for {plural(len(self.schema.columns), 'column')}; steps: {steps}; requires: {required}"
+
+    def to_frame(self) -> pl.DataFrame:
+        """One row a column: its role, its level, what becomes of missing cells, and its label."""
+        rows = [
+            (name, column.role, column.level, column.missing_policy, column.label)
+            for name, column in self.schema.columns.items()
+        ]
+        names = ("column", "role", "level", "missing", "label")
+        return pl.DataFrame(rows, schema=dict.fromkeys(names, pl.String), orient="row")
+
+    def _repr_html_(self) -> str:
+        from shoal.report.display import displayed
+
+        sections = {key: said for key, said in self.as_mapping().items() if key != "columns" and said}
+        return displayed(
+            "parts/plan.html",
+            columns=self.to_frame().to_dicts(),
+            sections={key.capitalize(): dump_yaml(said) for key, said in sections.items()},
+        )
 
     @property
     def constraints(self) -> tuple[str, ...]:
@@ -144,8 +169,13 @@ class Plan:
         return replace(
             self,
             steps=tuple(replace(step, method=with_files(step.method, self.folder)) for step in self.steps),
+            requirements=tuple(with_files(model, self.folder) for model in self.requirements),
             measures=tuple(with_files(measure, self.folder) for measure in self.measures),
         )
+
+    def covering(self, present: Iterable[str]) -> "Plan":
+        """The same plan with every column of a table named that `*` describes."""
+        return self if self.schema.all_others is None else replace(self, schema=self.schema.covering(present))
 
     @classmethod
     def of(cls, plan: "Plan | Mapping[str, Any] | str | Path", folder: str | Path | None = None) -> "Plan":
@@ -202,7 +232,7 @@ class Plan:
     def as_mapping(self) -> dict[str, Any]:
         """The sections from which `Plan.of` makes the same plan again; defaults are spelled out."""
         sections = {
-            "columns": {name: _described(column) for name, column in self.schema.columns.items()},
+            "columns": {name: _described(column) for name, column in self.schema.root.items()},
             "steps": [step.as_mapping() for step in self.steps],
             "requirements": [_keyed(model) for model in self.requirements],
             "measures": [_keyed(measure) for measure in self.measures],
@@ -235,6 +265,8 @@ def _described(column: Column) -> dict[str, Any]:
 
 
 def _keyed(method: Any) -> dict[str, Any]:
+    if isinstance(method, Gate):
+        return {**_keyed(method.measure), **method.as_mapping()}
     spec = spec_of(method)
     return {method.method_kind: spec.pop("method"), **spec}
 
@@ -250,7 +282,9 @@ def _read(sections: Any, source: str, folder: Path) -> Plan:
         raise PlanError(f"{source}: a plan is a mapping with the sections {', '.join(SECTIONS)}.")
     check_nesting(sections, source)
     columns = sections.get("columns")
-    context = {"columns": [str(name) for name in columns]} if isinstance(columns, Mapping) else None
+    context = (
+        {"columns": [str(name) for name in columns if name != ALL_OTHERS]} if isinstance(columns, Mapping) else None
+    )
     try:
         plan = _adapter().validate_python(plain(sections), context=context)
     except ValidationError as error:

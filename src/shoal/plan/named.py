@@ -8,20 +8,31 @@ checked by the method itself, which knows its rules; an object of the kind may s
 from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import MISSING, dataclass, fields
-from typing import Annotated, Any, Literal, Union, get_args, get_type_hints
+from typing import Annotated, Any, Literal, Union, cast, get_args, get_type_hints
 
-from pydantic import ConfigDict, Discriminator, GetCoreSchemaHandler, GetJsonSchemaHandler, TypeAdapter, create_model
+from pydantic import (
+    ConfigDict,
+    Discriminator,
+    Field,
+    GetCoreSchemaHandler,
+    GetJsonSchemaHandler,
+    TypeAdapter,
+    create_model,
+)
 from pydantic_core import CoreSchema, core_schema
 
 from shoal.errors import InputError, Mistake, ParameterError, PlanError, quoted, unknown
 from shoal.methods import Entry, build, registered, spec_of
 from shoal.plan.lines import plain
-from shoal.steps import STEPS, SmallStrata, Step
+from shoal.privacy.base import PrivacyModel
+from shoal.privacy.gate import BOUNDS, Gate
+from shoal.steps import STEPS, SmallStrata, Step, Unit
 
 EXAMPLES = {"partition": "mdav", "privacy": "k-anonymity", "risk": "distance-linkage"}
 """A method of each kind, to show how one is named."""
 
-SMALL_STRATA: tuple[str, ...] = get_args(SmallStrata)
+CHOICES: Mapping[str, tuple[str, ...]] = {"small_strata": get_args(SmallStrata), "unit": get_args(Unit)}
+"""Keys of a partition's step that are answered with a word."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,12 +46,15 @@ class NamedBy:
     read
         From what a plan says, and pydantic's context, to the value.
     short
-        Whether a bare name may stand for the method with its defaults.
+        Kinds of which a bare name may stand for the method with its defaults.
+    bounded
+        Kinds whose methods stand there with a bound on their figure.
     """
 
     kinds: tuple[str, ...]
     read: Callable[[Any, Any], Any]
-    short: bool = False
+    short: tuple[str, ...] = ()
+    bounded: tuple[str, ...] = ()
 
     def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
         return core_schema.with_info_plain_validator_function(lambda item, info: self.read(item, info.context))
@@ -48,10 +62,11 @@ class NamedBy:
     def __get_pydantic_json_schema__(self, schema: CoreSchema, handler: GetJsonSchemaHandler) -> dict[str, Any]:
         unions: list[Any] = []
         for kind in self.kinds:
-            alternatives: Any = Union[tuple(_described(entry) for entry in registered(kind))]  # noqa: UP007 - made of a list
+            described = tuple(_described(entry, bounded=kind in self.bounded) for entry in registered(kind))
+            alternatives: Any = Union[described]  # noqa: UP007 - made of a list
             unions.append(Annotated[alternatives, Discriminator(kind)])
         if self.short:
-            unions.append(Literal[tuple(entry.name for kind in self.kinds for entry in registered(kind))])
+            unions.append(Literal[tuple(entry.name for kind in self.short for entry in registered(kind))])
         return handler(_core_schema(Union[tuple(unions)]))  # noqa: UP007 - made of a list
 
 
@@ -59,8 +74,8 @@ def _core_schema(annotation: Any) -> CoreSchema:
     return TypeAdapter(annotation).core_schema
 
 
-def _described(entry: Entry) -> Any:
-    """A model of one method as a plan names it, for the JSON schema."""
+def _described(entry: Entry, *, bounded: bool) -> Any:
+    """A model of one method as a plan names it, for the JSON schema; with the keys of a bound, if it takes one."""
     hints = get_type_hints(entry.cls, include_extras=True)
     keys: dict[str, Any] = {entry.kind: (Literal[entry.name], ...)}
     for name, default in entry.parameters.items():
@@ -69,6 +84,8 @@ def _described(entry: Entry) -> Any:
         hints = get_type_hints(STEPS[entry.kind], include_extras=True)
         for f in _own_keys(entry.kind):
             keys.setdefault(f.name, (hints[f.name], "centroid" if f.name == "replace" else f.default))
+    if bounded:
+        keys |= {name: (float | None, Field(default=None, alias=word)) for word, name in BOUNDS.items()}
     config = ConfigDict(extra="forbid", arbitrary_types_allowed=True, title=entry.title, protected_namespaces=())
     return create_model(entry.cls.__name__, __config__=config, __doc__=entry.source, **keys)
 
@@ -86,6 +103,19 @@ def read_method(item: Any, kinds: tuple[str, ...]) -> Any:
     """A method of one of the kinds."""
     kind, spec = _one_kind(item, kinds)
     return build(kind, spec)
+
+
+def read_requirement(item: Any) -> PrivacyModel:
+    """A privacy model, by its name or a mapping; or a measure with a bound on its figure."""
+    if isinstance(item, PrivacyModel):
+        return item
+    if isinstance(item, str):
+        item = {"privacy": item}
+    kind, spec = _one_kind(item, ("privacy", "risk", "utility"))
+    if kind == "privacy":
+        return cast(PrivacyModel, build(kind, spec))
+    bounds = {name: spec.pop(word) for word, name in BOUNDS.items() if word in spec}
+    return Gate(measure=build(kind, spec), **bounds)
 
 
 def read_step(item: Any, columns: Collection[str] | None) -> Step:
@@ -109,9 +139,10 @@ def read_step(item: Any, columns: Collection[str] | None) -> Step:
     if kind == "partition":
         with _gathering(mistakes, "replace"):
             given["replace"] = build("replace", given.get("replace", "centroid"))
-        with _gathering(mistakes, "small_strata"):
-            if given.get("small_strata", "refuse") not in SMALL_STRATA:
-                raise PlanError(unknown("value of small_strata", given["small_strata"], SMALL_STRATA))
+        for key, words in CHOICES.items():
+            with _gathering(mistakes, key):
+                if given.get(key, words[0]) not in words:
+                    raise PlanError(unknown(f"value of {key}", given[key], words))
     if mistakes:
         raise ParameterError(" ".join(sentence for _, sentence in mistakes), mistakes)
     return STEPS[kind](method=method, **given)

@@ -6,13 +6,13 @@ trace of a person whom the release no longer shows. What a parameter holds is sa
 shown only if the release shows it, as a cell or inside a label such as "[18, 65)"; whether the original has it makes
 no difference, for that would tell. 0 and 1 are always shown: every other rule has them. A secret is withheld always;
 of files only the names are told, not where they lie. A parameter that does not say what it holds is treated as if it
-held cells and named files. The label of a column is written for the public and stays, but for what in it is a cell
-that only the original has.
+held cells and named files. Words for readers, as the label of a column, stay but for what in them is a cell that only
+the original has.
 """
 
 import os
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path, PurePath, PureWindowsPath
@@ -25,10 +25,11 @@ from shoal.data.schema import Column, Schema
 from shoal.data.variable import Variable
 from shoal.judges.evidence import Verdict
 from shoal.methods import entry, registered
-from shoal.parameters import Holds, HoldsCells, KeyFile, Secret, Setting, TablePath, holds
+from shoal.parameters import ForReaders, Holds, HoldsCells, KeyFile, Secret, Setting, TablePath, holds
 from shoal.plan.lines import dump_yaml, plain
 from shoal.plan.model import Plan
 from shoal.plan.sections import About, EditRules, Exploration
+from shoal.privacy.gate import Gate
 
 WITHHELD = "withheld"
 
@@ -55,19 +56,24 @@ Place = tuple[dict[str, Any], str, Holds | None]
 
 def public_yaml(plan: Plan, hidden: set[str]) -> str:
     """The plan as a file without what only the original tells (`hidden_cells`)."""
-    sections = plain(plan.as_mapping())
-    for spec, key, held in _places(plan, sections):
-        spec[key] = _public(spec[key], held, hidden)
-    return dump_yaml(sections)
+    return dump_yaml(public_sections(plan, hidden))
+
+
+def public_sections(plan: Plan, hidden: set[str]) -> dict[str, Any]:
+    """The same as the sections of the plan."""
+    sections: dict[str, Any] = plain(plan.as_mapping())
+    for spec, key, marker in _places(plan, sections):
+        spec[key] = _public(spec[key], marker, hidden)
+    return sections
 
 
 def recorded(plan: Plan) -> dict[str, Any]:
     """The plan's sections for the private record, without secrets."""
     sections: dict[str, Any] = plain(plan.as_mapping())
-    for spec, key, held in _places(plan, sections):
-        if isinstance(held, Secret) and spec[key] is not None:
+    for spec, key, marker in _places(plan, sections):
+        if isinstance(marker, Secret) and spec[key] is not None:
             spec[key] = NOT_RECORDED
-        elif isinstance(held, TablePath):
+        elif isinstance(marker, TablePath):
             spec[key] = _named(spec[key])
     return sections
 
@@ -75,8 +81,8 @@ def recorded(plan: Plan) -> dict[str, Any]:
 def moved(plan: Plan, folder: Path) -> dict[str, Any]:
     """The plan's sections for a file in another folder, from which its files are found again."""
     sections: dict[str, Any] = plain(plan.as_mapping())
-    for spec, key, held in _places(plan, sections):
-        if isinstance(held, (TablePath, KeyFile)):
+    for spec, key, marker in _places(plan, sections):
+        if isinstance(marker, (TablePath, KeyFile)):
             spec[key] = _from(spec[key], plan.folder, folder)
     return sections
 
@@ -104,7 +110,16 @@ def public_verdict(verdict: Verdict, hidden: set[str]) -> Verdict:
 
 def public_rule(rule: str, hidden: set[str]) -> str:
     """A rule, or a label, without the numbers and texts in it that only the original tells."""
-    return LITERAL.sub(lambda found: WITHHELD if _literal(found) in hidden else found[0], rule)
+    return LITERAL.sub(lambda match: WITHHELD if _literal(match) in hidden else match[0], rule)
+
+
+def public_about(plan: Plan, hidden: set[str]) -> dict[str, str]:
+    """What the release is, as its report says it: whom to ask stays as it is written."""
+    may_be = holds(About)
+    return {
+        key: public_rule(text, hidden) if isinstance(may_be[key], HoldsCells) else text
+        for key, text in plan.about.as_mapping().items()
+    }
 
 
 def public_schema(schema: Schema, hidden: set[str]) -> Schema:
@@ -117,24 +132,42 @@ def public_schema(schema: Schema, hidden: set[str]) -> Schema:
     )
 
 
-def hidden_cells(plan: Plan, original: Records, released: Records) -> set[str]:
+def hidden_cells(plan: Plan, original: Records | None, released: Records) -> set[str]:
     """What stands in the plan where cells may stand, and not in the release.
 
-    Of the original only the labels of columns depend: what in them is one of its cells, and in no released column.
+    Of the original only words for readers depend: what in them is one of its cells, and in no released column.
+
+    Parameters
+    ----------
+    original
+        None where nothing may depend on it: words for readers are then treated as all else.
     """
+    return hidden_in_parts(plan, None if original is None else lambda: (original,), lambda: (released,))
+
+
+Parts = Callable[[], Iterable[Records]]
+"""The parts of a table, read when they are needed."""
+
+
+def hidden_in_parts(plan: Plan, original: Parts | None, released: Parts) -> set[str]:
+    """The same of tables that come in parts; they are not read where the plan says nothing that could be a cell."""
     sections = plain(plan.as_mapping())
     texts: set[str] = set()
-    for spec, key, held in _places(plan, sections):
-        if held is None or isinstance(held, (HoldsCells, TablePath)):
+    words: set[str] = set()
+    for spec, key, marker in _places(plan, sections):
+        if isinstance(marker, ForReaders):
+            words |= set(_texts(spec[key]))
+        elif marker is None or isinstance(marker, (HoldsCells, TablePath)):
             texts |= set(_texts(spec[key]))
-    described = {text for column in plan.schema.columns.values() if column.label for text in _texts(column.label)}
-    known = _shown(texts | described, released) | ALWAYS
-    return ((texts - described) | _shown(described, original)) - known - set(sections["columns"])
+    known = _shown(texts | words, released) | ALWAYS
+    of_words = words if original is None else _shown(words, original)
+    return ((texts - words) | of_words) - known - set(sections["columns"])
 
 
-def _shown(texts: set[str], records: Records) -> set[str]:
+def _shown(texts: set[str], parts: Parts) -> set[str]:
     """Those of the texts that are cells, or stand in a label, with either sign: a rule's numbers stand without."""
-    among = _among({form for text in texts for form in (text, f"-{text}")}, records)
+    forms = {form for text in texts for form in (text, f"-{text}")}
+    among = set().union(*(_among(forms, records) for records in parts())) if texts - ALWAYS else set()
     return {text for text in texts if {text, f"-{text}"} & among}
 
 
@@ -148,41 +181,48 @@ def _places(plan: Plan, sections: dict[str, Any]) -> Iterator[Place]:
             yield from _parameters(method, spec[key])
     for methods, said in ((plan.requirements, "requirements"), (plan.measures, "measures")):
         for method, spec in zip(methods, sections.get(said, ())):
-            yield from _parameters(method, spec)
+            yield from _parameters(method.measure if isinstance(method, Gate) else method, spec)
     yield from _keys(About, sections.get("release", {}))
     yield from _keys(EditRules, sections.get("constraints", {}))
     yield from _explored(sections.get("explore", {}))
 
 
 def _keys(cls: type[Any], spec: dict[str, Any]) -> Iterator[Place]:
-    yield from ((spec, key, held) for key, held in holds(cls).items() if key in spec)
+    yield from ((spec, key, marker) for key, marker in holds(cls).items() if key in spec)
 
 
 def _parameters(method: Any, spec: dict[str, Any]) -> Iterator[Place]:
     """Those of a method, and of methods that are its parameters."""
-    for name, held in holds(type(method)).items():
+    for name, marker in holds(type(method)).items():
         value = getattr(method, name)
         if hasattr(value, "method_kind"):
             yield from _parameters(value, spec[name])
+        elif isinstance(value, tuple) and any(hasattr(one, "method_kind") for one in value):
+            for one, inner in zip(value, spec[name]):
+                yield from _parameters(one, inner)
         elif value is not None:
-            yield spec, name, held
+            yield spec, name, marker
 
 
 def _explored(spec: dict[str, Any]) -> Iterator[Place]:
     """Ranges hold what the parameters of their names hold; steps of candidates what their methods' do."""
     for key in spec.keys() - Exploration.model_fields:
-        held = [holds(e.cls)[key] for e in registered() if key in e.parameters]
-        yield spec, key, next((one for one in held if not isinstance(one, Setting)), Setting())
+        markers = [holds(e.cls)[key] for e in registered() if key in e.parameters]
+        yield spec, key, next((one for one in markers if not isinstance(one, Setting)), Setting())
+    for axis in ("risk", "utility"):
+        if isinstance(measure := spec.get(axis), dict):
+            known = holds(entry(axis, measure["method"]).cls)
+            yield from ((measure, key, known.get(key)) for key in measure.keys() - {"method"})
     candidates = spec.get("method", ())
     for step in (step for steps in candidates.values() for step in steps) if isinstance(candidates, dict) else ():
         kind = next(kind for kind in ("partition", "mask") if kind in step)
         known = holds(entry(kind, step[kind]).cls)
-        for key in step.keys() - {kind, "columns", "by", "small_strata"}:
+        for key in step.keys() - {kind, "columns", "by", "small_strata", "unit"}:
             yield step, key, known.get(key)
 
 
-def _public(value: Any, held: Holds | None, hidden: set[str]) -> Any:
-    match held:
+def _public(value: Any, marker: Holds | None, hidden: set[str]) -> Any:
+    match marker:
         case Setting():
             return value
         case Secret():
@@ -221,7 +261,7 @@ def _in_column(texts: set[str], numbers: Mapping[str, float], variable: Variable
     if variable.unit in ("date", "datetime"):
         numbers = {text: time for text in texts if (time := _time(text, variable.unit)) is not None}
     there = np.isin(list(numbers.values()), variable.values)
-    return {text for text, found in zip(numbers, there) if found}
+    return {text for text, present in zip(numbers, there) if present}
 
 
 def _number(text: str) -> float | None:
@@ -241,11 +281,11 @@ def _time(text: str, unit: str) -> float | None:
     return since / timedelta(days=1) if unit == "date" else since / timedelta(microseconds=1)
 
 
-def _literal(found: re.Match[str]) -> str | None:
+def _literal(match: re.Match[str]) -> str | None:
     """The number, moment or text that stands in a rule, None for a column's name."""
-    if found.lastgroup is None:
+    if match.lastgroup is None:
         return None
-    return _text(float(found["number"])) if found.lastgroup == "number" else found[found.lastgroup]
+    return _text(float(match["number"])) if match.lastgroup == "number" else match[match.lastgroup]
 
 
 def _text(value: Any) -> str:

@@ -1,14 +1,14 @@
 """The sections of a plan that are plain settings: what the release is, edit rules, output, exploration."""
 
+import datetime
 from collections.abc import Mapping
-from datetime import date
 from typing import Annotated, Any, Literal
 
 from annotated_types import Ge, Le
 from pydantic import BaseModel, ConfigDict, model_validator
 
 from shoal.data.schema import Policy
-from shoal.parameters import HoldsCells, Setting
+from shoal.parameters import ForReaders, HoldsCells, Setting
 
 CLOSED = ConfigDict(frozen=True, extra="forbid")
 
@@ -22,6 +22,8 @@ class About(BaseModel):
         What readers call the table.
     owner
         Who answers for it.
+    date
+        The day on which it is released.
     purpose
         What it was made for.
     audience
@@ -34,12 +36,13 @@ class About(BaseModel):
 
     model_config = CLOSED
 
-    title: Annotated[str | None, HoldsCells()] = None
-    owner: Annotated[str | None, HoldsCells()] = None
-    purpose: Annotated[str | None, HoldsCells()] = None
-    audience: Annotated[str | None, HoldsCells()] = None
-    valid_until: Annotated[date | None, Setting()] = None
-    contact: Annotated[str | None, HoldsCells()] = None
+    title: Annotated[str | None, ForReaders()] = None
+    owner: Annotated[str | None, Setting()] = None
+    date: Annotated[datetime.date | None, Setting()] = None
+    purpose: Annotated[str | None, ForReaders()] = None
+    audience: Annotated[str | None, Setting()] = None
+    valid_until: Annotated[datetime.date | None, Setting()] = None
+    contact: Annotated[str | None, Setting()] = None
 
     def as_mapping(self) -> dict[str, str]:
         """What was said."""
@@ -108,14 +111,14 @@ class Exploration(BaseModel):
     method
         Names of methods; or by name the steps of a candidate, in which lists are ranges.
     risk, utility
-        The two measures by which candidates are compared.
+        The two measures by which candidates are compared: a name, or `{method: NAME, parameter: value}`.
     """
 
     model_config = ConfigDict(frozen=True, extra="allow")
 
     method: Annotated[tuple[str, ...] | dict[str, tuple[dict[str, Any], ...]], Setting()]
-    risk: Annotated[str, Setting()] = "distance-linkage"
-    utility: Annotated[str, Setting()] = "sse"
+    risk: Annotated[str | dict[str, Any], Setting()] = "distance-linkage"
+    utility: Annotated[str | dict[str, Any], Setting()] = "sse"
 
     @model_validator(mode="before")
     @classmethod
@@ -130,10 +133,8 @@ class Exploration(BaseModel):
             if not (isinstance(steps, (list, tuple)) and all(isinstance(step, Mapping) for step in steps)):
                 raise ValueError(f"'{name}' must be a list of steps, as in [{{partition: mdav, k: [3, 5]}}]")
         for axis in ("risk", "utility"):
-            if not isinstance(value.get(axis, ""), str):
-                raise ValueError(
-                    f"{axis} must be the name of a measure; name one with parameters in the section measures as well"
-                )
+            if not isinstance(value.get(axis, ""), (str, Mapping)):
+                raise ValueError(f"{axis} must be a measure: its name, or a mapping as in {{method: NAME, ...}}")
         return value
 
     @property

@@ -6,11 +6,12 @@ import numpy as np
 from annotated_types import Ge, Gt, Le
 
 from shoal.facts import of_release
+from shoal.judges.class_figures import ClassFigures
 from shoal.judges.evidence import Verdict
 from shoal.judges.table_pair import TablePair
-from shoal.methods import method
+from shoal.methods import Scales, method
 from shoal.parameters import Setting
-from shoal.privacy.base import PrivacyModel
+from shoal.privacy.base import ClassModel
 
 
 @method(
@@ -19,7 +20,7 @@ from shoal.privacy.base import PrivacyModel
     source="El Emam & Arbuckle (2013)",
     example={"average": 0.5},
 )
-class AverageRisk(PrivacyModel):
+class AverageRisk(ClassModel):
     """Someone who knows that a person is in the table finds the right record rarely enough on average.
 
     A record of a class of c has the risk 1 / c, so the average over the records is the number of classes over the
@@ -35,14 +36,18 @@ class AverageRisk(PrivacyModel):
         Largest share of records whose risk lies above the threshold.
     """
 
+    scales: ClassVar[Scales] = "classes"
     monotone: ClassVar[bool] = True
 
     average: Annotated[float, Gt(0), Le(1), Setting()]
     highest: Annotated[float, Gt(0), Le(1), Setting()] = 1.0
     above: Annotated[float, Ge(0), Le(1), Setting()] = 0.0
 
-    def judge(self, pair: TablePair) -> Verdict:
-        sizes = pair.classes.sizes
+    def look(self, pair: TablePair) -> ClassFigures:
+        return ClassFigures(sizes=pair.released.class_sizes(pair.released.quasi_identifiers))
+
+    def conclude(self, seen: ClassFigures) -> Verdict:
+        sizes = seen.sizes
         records = int(sizes.sum())
         average = len(sizes) / records if records else 0.0
         risky = int(sizes[self.highest * sizes * (1 + 1e-12) < 1].sum())

@@ -1,18 +1,22 @@
 """What all privacy models share: a requirement, and its check against a finished table.
 
+Most models ask something of every class of records by itself (`shoal.judges.class_figures`).
+
 A requirement must hold on the table as released and on its closure, the table with everything filled in that the
 release itself gives away (`shoal.judges.closure`). Both are judged here, for every model alike.
 """
 
 from abc import ABC, abstractmethod
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 from shoal.data.confidential_bins import Bins
 from shoal.data.microdata import as_records
 from shoal.data.partition import Partition
-from shoal.data.records import Records
+from shoal.data.records import MissingCells, Records
 from shoal.facts import OfRelease
+from shoal.judges.class_figures import ClassFigures
 from shoal.judges.evidence import Verdict
 from shoal.judges.table_pair import TablePair
 from shoal.kernels.requirement.emd import Requirement
@@ -40,8 +44,16 @@ class PrivacyModel(ABC):
 
     method_kind: ClassVar[str] = "privacy"
     method_name: ClassVar[str]
-    needs_original: ClassVar[bool] = False
-    """Whether the model compares with the original, so that it cannot be proved on a released file alone."""
+
+    @property
+    def protects(self) -> bool:
+        """Whether it is about the privacy of anyone."""
+        return True
+
+    @property
+    def needs_original(self) -> bool:
+        """Whether the model compares with the original, so that it cannot be proved on a released file alone."""
+        return False
 
     monotone: ClassVar[bool] = False
     """Whether a table that satisfies the model still does when some of its classes are united."""
@@ -53,11 +65,11 @@ class PrivacyModel(ABC):
 
     def verdict_on(self, pair: TablePair) -> Verdict:
         """The verdict on a released table: the requirement must hold as the cells stand and once they are filled in."""
-        verdict = self.judge(pair)
+        verdict = replace(self.judge(pair), model=self.method_name)
         if not verdict.holds or not pair.closure.filled:
             return verdict
-        closed = self.judge(pair.closed)
-        facts = {"missing cells that the release gives away": OfRelease(pair.closure.filled)}
+        closed = replace(self.judge(pair.closed), model=self.method_name)
+        facts = {"cells that the release gives away": OfRelease(pair.closure.filled)}
         if closed.holds:
             facts["achieved once these are filled in"] = OfRelease(closed.achieved)
             return replace(verdict, facts={**verdict.facts, **facts})
@@ -86,3 +98,54 @@ class PrivacyModel(ABC):
         """
         before = None if original is None else as_records(original, confidential, only=self.reads)
         return self.verdict_on(TablePair.of(before, as_records(table, confidential, only=self.reads), partition))
+
+
+class ClassModel(PrivacyModel):
+    """A model that asks something of every class of records by itself."""
+
+    @property
+    def by_class(self) -> bool:
+        """Whether classes can be looked at apart; False where its parameters make it look at several together."""
+        return True
+
+    def class_columns(self, quasi_identifiers: Sequence[str]) -> tuple[str, ...]:
+        """The columns on which the records of a class agree."""
+        return tuple(quasi_identifiers)
+
+    @abstractmethod
+    def look(self, pair: TablePair) -> ClassFigures:
+        """What there is to see of the classes of a table, or of a part of one that holds its classes whole."""
+
+    @abstractmethod
+    def conclude(self, seen: ClassFigures) -> Verdict:
+        """The verdict on a table all of whose classes were seen; its `failing` is of shape (C,), by class."""
+
+    def judge(self, pair: TablePair) -> Verdict:
+        verdict = self.conclude(self.look(pair))
+        if verdict.failing is None:
+            return verdict
+        classes = pair.released.classes(self.class_columns(pair.released.quasi_identifiers))
+        fails = self.conclude(self.look(pair)).failing  # now with the classes numbered as those of the records are
+        return replace(verdict, failing=None if fails is None else fails[classes.ids])
+
+
+def unproved(requirement: str, required: float, reason: str) -> Verdict:
+    """The verdict where nothing can be said."""
+    return Verdict(
+        requirement=requirement,
+        holds=False,
+        required=required,
+        achieved=None,
+        sentence=f"Not proved: {reason}",
+        influence=0,
+    )
+
+
+FROM_HARDEST: tuple[MissingCells, ...] = ("nothing", "equal", "wildcard")
+"""What a missing cell may match, what is hardest to satisfy first."""
+
+
+def reading_of(requirements: Iterable[PrivacyModel]) -> MissingCells:
+    """What a missing cell matches for some requirements; where they differ, what is hardest to satisfy."""
+    readings = {getattr(model, "missing", None) for model in requirements}
+    return next((reading for reading in FROM_HARDEST if reading in readings), "equal")

@@ -1,5 +1,6 @@
 """Figures of confidential columns class by class, and the verdict on them."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
@@ -9,7 +10,9 @@ from shoal.data.confidential_bins import Bins
 from shoal.data.records import Classes, Records
 from shoal.errors import plural
 from shoal.facts import of_release
+from shoal.judges.class_figures import ClassFigures
 from shoal.judges.evidence import Verdict
+from shoal.judges.variants import variants
 from shoal.kernels.arrays import Bools, Floats, Longs
 from shoal.kernels.classes import distinct
 
@@ -39,7 +42,8 @@ class Occurrences:
         m = bins.m + 1  # a missing value is a value, the last
         values = np.where(bins.bins < 0, bins.m, bins.bins).astype(np.int64)
         cells, _, counts = distinct(classes.ids * m + values)
-        return cls(classes=cells // m, values=cells % m, counts=counts, totals=np.bincount(values, minlength=m))
+        totals = np.append(bins.counts, bins.missing)
+        return cls(classes=cells // m, values=cells % m, counts=counts, totals=totals)
 
     def largest(self, figure: Floats, count: int) -> Floats:
         """Shape (count,); the largest entry of each class."""
@@ -47,10 +51,14 @@ class Occurrences:
         return np.maximum.reduceat(figure, starts) if len(figure) else np.zeros(count)
 
 
+def class_figures(released: Records, classes: Classes, figures: Mapping[str, Floats]) -> ClassFigures:
+    """Figures of confidential columns class by class, with what a reader must be warned of."""
+    typed = {name: count for name in figures if (count := variants(released[name]))}
+    return ClassFigures(sizes=classes.sizes, figures=figures, variants=typed)
+
+
 def verdict(
-    released: Records,
-    classes: Classes,
-    figures: dict[str, Floats],
+    seen: ClassFigures,
     *,
     requirement: str,
     required: float,
@@ -61,10 +69,10 @@ def verdict(
 ) -> Verdict:
     """The verdict on a figure of each class for each confidential column.
 
+    Of several classes that are worst the smallest is told, so that nothing depends on the order of the classes.
+
     Parameters
     ----------
-    figures
-        By column: shape (C,), the figure of each class.
     required
         The limit, itself allowed.
     allowed
@@ -74,24 +82,24 @@ def verdict(
     figure
         What the figure is called.
     """
-    if not len(released) or not figures:
-        return _without_figures(requirement, required, bool(len(released)))
+    sizes, figures = seen.sizes, seen.figures
+    if not len(sizes) or not figures:
+        return _without_figures(requirement, required, bool(len(sizes)))
     stacked = np.vstack(list(figures.values()))
     worst = stacked.max(axis=0) if best == "low" else stacked.min(axis=0)
-    fails = (worst > required) if best == "low" else (worst < required)
-    fails = fails if allowed is None else fails | ~allowed
+    fails = ((worst > required) if best == "low" else (worst < required)) | (False if allowed is None else ~allowed)
     candidates = np.flatnonzero(fails) if fails.any() else np.arange(len(worst))
-    at = int(candidates[(np.argmax if best == "low" else np.argmin)(worst[candidates])])
-    value, size = float(worst[at]), int(classes.sizes[at])
+    value = float((np.max if best == "low" else np.min)(worst[candidates]))
+    size, column = _worst(seen, candidates[worst[candidates] == value], value)
     beginning = f"All {plural(len(worst), noun)} satisfy the requirement"
     if fails.any():
         beginning = (
-            f"{plural(int(fails.sum()), noun)} with {plural(int(classes.sizes[fails].sum()), 'record')} in all "
+            f"{plural(int(fails.sum()), noun)} with {plural(int(sizes[fails].sum()), 'record')} in all "
             f"{'breaks' if fails.sum() == 1 else 'break'} the requirement"
         )
     sentence = (
-        f"{beginning}; the worst holds {size:,} {'record' if size == 1 else 'records'} at {figure} "
-        f"{_text(value)}, where {required:g} is required."
+        f"{beginning}; the worst holds {plural(size, 'record')} at {figure} {_text(value)}, where {required:g} is "
+        f"required.{_caution(seen.variants)}"
     )
     return Verdict(
         requirement=requirement,
@@ -100,15 +108,35 @@ def verdict(
         achieved=value,
         sentence=sentence,
         influence=0,
+        failing=fails if fails.any() else None,
         facts=of_release(
             {
                 "classes": len(worst),
-                "worst class": {"size": size, figure: _plain(value), "column": _column_of(figures, at, best)},
+                "worst class": {"size": size, figure: _plain(value), "column": column},
                 "classes that fail": int(fails.sum()),
-                "records in classes that fail": int(classes.sizes[fails].sum()),
+                "records in classes that fail": int(sizes[fails].sum()),
                 "distribution over classes": {name: _distribution(values) for name, values in figures.items()},
+                **({"values that differ in typing only": seen.variants} if seen.variants else {}),
             }
         ),
+    )
+
+
+def _worst(seen: ClassFigures, among: Longs, value: float) -> tuple[int, str]:
+    """The size of the smallest of some classes, and the first column by whose figure it is among them."""
+    size = int(seen.sizes[among].min())
+    among = among[seen.sizes[among] == size]
+    return size, next(name for name, figure in seen.figures.items() if (figure[among] == value).any())
+
+
+def _caution(typed: Mapping[str, int]) -> str:
+    """A warning of values that count as different and may be one to a reader."""
+    if not typed:
+        return ""
+    counts = " and ".join(f"{plural(count, 'value')} of '{name}'" for name, count in typed.items())
+    return (
+        f" Caution: {counts} differ from one another in blanks, case or Unicode form only, and each counts as a value "
+        f"of its own. If they mean the same, make them one and protect the table again."
     )
 
 
@@ -135,11 +163,6 @@ def quantiles(values: Floats) -> list[float]:
     """The figures that `QUANTILES` names; each is the figure of a class, so that infinities do no harm."""
     ordered = np.sort(values)
     return [float(ordered[int(np.ceil(q * (len(ordered) - 1)))]) for q in QUANTILES.values()]
-
-
-def _column_of(figures: dict[str, Floats], at: int, best: str) -> str:
-    pick = max if best == "low" else min
-    return pick(figures, key=lambda name: figures[name][at])
 
 
 def _text(value: float) -> str:

@@ -1,6 +1,7 @@
 """k-anonymity (Samarati & Sweeney 1998)."""
 
-from typing import Annotated, Any, Literal
+from collections.abc import Sequence
+from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
 from annotated_types import Ge
@@ -9,16 +10,22 @@ from pydantic import AfterValidator
 from shoal.data.records import MissingCells, Records
 from shoal.errors import plural, quoted
 from shoal.facts import of_release
+from shoal.judges.class_figures import ClassFigures
 from shoal.judges.evidence import Verdict
 from shoal.judges.table_pair import TablePair
-from shoal.methods import method
+from shoal.kernels.arrays import Longs
+from shoal.methods import Scales, method
 from shoal.parameters import Columns
-from shoal.privacy.base import GroupLimits, PrivacyModel
+from shoal.privacy.base import ClassModel, GroupLimits
 
 MEANING = {
     "wildcard": "a missing cell matching every value",
     "nothing": "records with a missing cell counting for no other",
 }
+
+
+MATCHING, HOUSEHOLDS = "records that a record may stand for", "households"
+"""What is counted in each class beside its records."""
 
 
 def _some(columns: tuple[str, ...] | None) -> tuple[str, ...] | None:
@@ -28,7 +35,7 @@ def _some(columns: tuple[str, ...] | None) -> tuple[str, ...] | None:
 
 
 @method("k-anonymity", title="k-anonymity", source="Samarati & Sweeney (1998)", example={"k": 3})
-class KAnonymity(PrivacyModel):
+class KAnonymity(ClassModel):
     """Every combination of quasi-identifier values is shared by at least k records.
 
     Checked on the finished table alone: values are compared as they are written, so 0 and -0, or 1 and
@@ -54,6 +61,8 @@ class KAnonymity(PrivacyModel):
         may be one that its class has already, and counts for none.
     """
 
+    scales: ClassVar[Scales] = "classes"
+
     k: Annotated[int, Ge(1)]
     columns: Annotated[tuple[str, ...] | None, AfterValidator(_some), Columns()] = None
     missing: MissingCells = "equal"
@@ -67,24 +76,36 @@ class KAnonymity(PrivacyModel):
         plain = self.unit == "record" and self.columns is None and self.missing == "equal"
         return GroupLimits(k=self.k) if plain else None
 
-    def judge(self, pair: TablePair) -> Verdict:
+    @property
+    def by_class(self) -> bool:
+        return self.missing == "equal"  # otherwise a record may stand for those of other classes
+
+    def class_columns(self, quasi_identifiers: Sequence[str]) -> tuple[str, ...]:
+        return tuple(quasi_identifiers) if self.columns is None else self.columns
+
+    def look(self, pair: TablePair) -> ClassFigures:
         released = pair.released
-        names = released.quasi_identifiers if self.columns is None else self.columns
+        names = self.class_columns(released.quasi_identifiers)
+        if self.unit == "household" and released.households is not None:
+            return _households(released, released.households, names)
+        if self.missing == "equal" or self.unit == "household":
+            return ClassFigures(sizes=released.class_sizes(names))
+        classes = released.classes(names)
+        matching = np.empty(len(classes.sizes), dtype=np.int64)
+        matching[classes.ids] = released.matching(names, self.missing)
+        return ClassFigures(sizes=classes.sizes, figures={MATCHING: matching})
+
+    def conclude(self, seen: ClassFigures) -> Verdict:
         if self.unit == "household":
-            return self._by_household(released, names)
-        sizes = released.class_sizes(names)
-        small = int((sizes < self.k).sum())
-        if self.missing == "equal":
-            smallest = int(sizes.min()) if len(released) else None
-            short = int(sizes[sizes < self.k].sum())
-        else:
-            matching = released.matching(names, self.missing)
-            smallest = int(matching.min()) if len(released) else None
-            short = int((matching < self.k).sum())
+            return self._by_household(seen)
+        sizes = seen.sizes
+        matching = seen.figures.get(MATCHING, sizes)
+        smallest = int(matching.min()) if len(sizes) else None
+        small, short = int((sizes < self.k).sum()), int(sizes[matching < self.k].sum())
         details: dict[str, Any] = {
             "classes": len(sizes),
             "smallest class": smallest,
-            "mean class size": float(np.mean(sizes)) if len(released) else None,
+            "mean class size": float(np.mean(sizes)) if len(sizes) else None,
             "classes too small": small,
             "records in classes too small": short,
         }
@@ -98,6 +119,7 @@ class KAnonymity(PrivacyModel):
             sentence=self._sentence(len(sizes), small, short, smallest),
             facts=of_release(details),
             influence=0,
+            failing=matching < self.k if short else None,
         )
 
     def _sentence(self, classes: int, small: int, short: int, smallest: int | None) -> str:
@@ -120,20 +142,16 @@ class KAnonymity(PrivacyModel):
             f"({MEANING[self.missing]})."
         )
 
-    def _by_household(self, released: Records, names: tuple[str, ...]) -> Verdict:
+    def _by_household(self, seen: ClassFigures) -> Verdict:
         title = f"{self.k}-anonymity of households"
-        households = released.households
-        if households is None or self.missing != "equal":
+        if HOUSEHOLDS not in seen.figures or self.missing != "equal":
             why = (
                 "The table has no column with the role household, so households cannot be counted."
-                if households is None
+                if HOUSEHOLDS not in seen.figures
                 else "Households can only be counted under missing: equal."
             )
             return Verdict(requirement=title, holds=False, required=self.k, achieved=None, sentence=why, influence=0)
-        ids = released.classes(names).ids
-        known = ~released[released.names("household")[0]].missing
-        pairs = np.unique(np.column_stack([ids, households])[known], axis=0)
-        counts = np.maximum(np.bincount(pairs[:, 0], minlength=int(ids.max()) + 1), 1) if len(released) else ids
+        counts = seen.figures[HOUSEHOLDS]
         smallest = int(counts.min()) if len(counts) else None
         short = int((counts < self.k).sum())
         if smallest is None:
@@ -150,6 +168,7 @@ class KAnonymity(PrivacyModel):
             sentence=sentence,
             facts=of_release({"classes": len(counts), "fewest households": smallest, "classes too small": short}),
             influence=0,
+            failing=counts < self.k if short else None,
         )
 
     def _name(self) -> str:
@@ -160,3 +179,12 @@ class KAnonymity(PrivacyModel):
 
     def _what(self) -> str:
         return "quasi-identifiers" if self.columns is None else f"values of {quoted(self.columns)}"
+
+
+def _households(released: Records, households: Longs, names: Sequence[str]) -> ClassFigures:
+    """The households of each class, at least 1: one that is missing may be one that the class has already."""
+    classes = released.classes(names)
+    known = ~released[released.names("household")[0]].missing
+    pairs = np.unique(np.column_stack([classes.ids, households])[known], axis=0)
+    counts = np.maximum(np.bincount(pairs[:, 0], minlength=len(classes.sizes)), 1)
+    return ClassFigures(sizes=classes.sizes, figures={HOUSEHOLDS: counts})

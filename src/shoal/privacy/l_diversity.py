@@ -2,29 +2,31 @@
 
 import math
 from dataclasses import replace
-from typing import Annotated
+from typing import Annotated, ClassVar
 
 import numpy as np
 from annotated_types import Ge, Gt
 
 from shoal.data.confidential_bins import Bins, confidential_bins, without_missing
 from shoal.data.records import Classes, Records
+from shoal.judges.class_figures import ClassFigures
 from shoal.judges.evidence import Verdict
 from shoal.judges.table_pair import TablePair
 from shoal.kernels.arrays import Floats, ints
+from shoal.kernels.elementary import exp, log
 from shoal.kernels.requirement import emd
 from shoal.kernels.requirement.emd import Kind
-from shoal.methods import method
+from shoal.methods import Scales, method
 from shoal.parameters import Setting
-from shoal.privacy.base import GroupLimits, PrivacyModel
-from shoal.privacy.confidential import Occurrences, verdict
+from shoal.privacy.base import ClassModel, GroupLimits
+from shoal.privacy.confidential import Occurrences, class_figures, verdict
 
 SLACK = 1e-12
 """Relative rounding error of exp(entropy) that is forgiven: m equal shares are to count as m."""
 
 
 @method("l-diversity", title="l-diversity", source="Machanavajjhala et al. (2007)", example={"l": 2})
-class LDiversity(PrivacyModel):
+class LDiversity(ClassModel):
     """Every class holds well-represented confidential values.
 
     - distinct: at least l different values;
@@ -50,6 +52,8 @@ class LDiversity(PrivacyModel):
     there is none.
     """
 
+    scales: ClassVar[Scales] = "classes"
+
     l: Annotated[float, Ge(1), Setting()]  # noqa: E741 - the name the model has
     kind: Kind = "distinct"
     c: Annotated[float, Gt(0), Setting()] = 2.0
@@ -59,41 +63,36 @@ class LDiversity(PrivacyModel):
         columns = tuple(without_missing(records))
         return GroupLimits(columns=columns, requirements=tuple(emd.diverse(self.kind, level, self.c) for _ in columns))
 
-    def judge(self, pair: TablePair) -> Verdict:
+    def look(self, pair: TablePair) -> ClassFigures:
         released = pair.released
         classes = released.classes(released.quasi_identifiers)
         figures = {
             column.name: diversity(least_diverse(released, column, classes), len(classes.sizes), self.kind, self.c)
             for column in confidential_bins(released, "equal")
         }
+        return class_figures(released, classes, figures)
+
+    def conclude(self, seen: ClassFigures) -> Verdict:
         required = math.ceil(self.l) if self.kind == "recursive" else self.l
         of_kind = f"recursive ({self.c:g}, {required:g})" if self.kind == "recursive" else f"{self.kind} {required:g}"
-        return verdict(
-            released,
-            classes,
-            figures,
-            requirement=f"{of_kind}-diversity",
-            required=required,
-            best="high",
-            figure="diversity",
-        )
+        return verdict(seen, requirement=f"{of_kind}-diversity", required=required, best="high", figure="diversity")
 
 
 def least_diverse(released: Records, column: Bins, classes: Classes) -> Occurrences:
     """How often every value occurs in every class, missing ones filled in with the most frequent one of the class."""
-    gone = released[column.name].missing
+    blank = released[column.name].missing
     occurrences = Occurrences.of(column, classes)
-    if not gone.any():
+    if not blank.any():
         return occurrences
     values = np.where(column.bins < 0, column.m, column.bins)
-    missing = int(values[gone][0])
+    missing = int(values[blank][0])
     most = np.full(len(classes.sizes), missing)
     known = occurrences.values != missing
     order = np.argsort(occurrences.counts[known], kind="stable")
     most[occurrences.classes[known][order]] = occurrences.values[known][
         order
     ]  # the last to be put in is the most frequent
-    filled = np.where(gone, most[classes.ids], values)
+    filled = np.where(blank, most[classes.ids], values)
     return Occurrences.of(replace(column, bins=ints(filled)), classes)
 
 
@@ -104,8 +103,8 @@ def diversity(occurrences: Occurrences, count: int, kind: Kind, c: float = 2.0) 
     sizes = np.bincount(occurrences.classes, weights=occurrences.counts, minlength=count)
     if kind == "entropy":
         share = occurrences.counts / sizes[occurrences.classes]
-        entropy = np.bincount(occurrences.classes, weights=-share * np.log(share), minlength=count)
-        figure = np.exp(entropy)
+        entropy = np.bincount(occurrences.classes, weights=-share * log(share), minlength=count)
+        figure = exp(entropy)
         whole = np.round(figure)
         return np.asarray(np.where(np.abs(figure - whole) <= SLACK * whole, whole, figure))
     order = np.lexsort((-occurrences.counts, occurrences.classes))

@@ -7,15 +7,16 @@ from annotated_types import Ge, Gt
 
 from shoal.data.records import Records
 from shoal.facts import of_release
+from shoal.judges.class_figures import ClassFigures
 from shoal.judges.evidence import Verdict
 from shoal.judges.table_pair import TablePair
-from shoal.methods import method
+from shoal.methods import Scales, method
 from shoal.parameters import Setting
-from shoal.privacy.base import GroupLimits, PrivacyModel
+from shoal.privacy.base import ClassModel, GroupLimits
 
 
 @method("no-attack", title="No attack pays", source="Wan et al. (2015)", example={"gain": 8.0})
-class NoAttack(PrivacyModel):
+class NoAttack(ClassModel):
     """In every class an attacker who picks one record at random gains no more than the attempt costs.
 
     Someone who looks for a person in a class of c records finds the right one with probability 1 / c, so the attack
@@ -29,6 +30,7 @@ class NoAttack(PrivacyModel):
         Of one attack.
     """
 
+    scales: ClassVar[Scales] = "classes"
     monotone: ClassVar[bool] = True
 
     gain: Annotated[float, Ge(0), Setting()] = 300.0
@@ -42,8 +44,11 @@ class NoAttack(PrivacyModel):
     def group_limits(self, records: Records) -> GroupLimits:
         return GroupLimits(k=self.smallest)
 
-    def judge(self, pair: TablePair) -> Verdict:
-        sizes = pair.classes.sizes
+    def look(self, pair: TablePair) -> ClassFigures:
+        return ClassFigures(sizes=pair.released.class_sizes(pair.released.quasi_identifiers))
+
+    def conclude(self, seen: ClassFigures) -> Verdict:
+        sizes = seen.sizes
         small = sizes < self.smallest
         reached = float(sizes.min()) if len(sizes) else None
         records = int(sizes[small].sum())

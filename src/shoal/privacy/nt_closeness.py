@@ -1,6 +1,6 @@
 """(n, t)-closeness (Li, Li & Venkatasubramanian 2010)."""
 
-from typing import Annotated, Literal
+from typing import Annotated, ClassVar, Literal
 
 import numpy as np
 from annotated_types import Ge, Le
@@ -12,10 +12,10 @@ from shoal.judges.evidence import Verdict
 from shoal.judges.table_pair import TablePair
 from shoal.kernels.arrays import Floats, Longs
 from shoal.kernels.requirement import emd
-from shoal.methods import method
+from shoal.methods import Scales, method
 from shoal.parameters import Setting
 from shoal.privacy.base import PrivacyModel
-from shoal.privacy.confidential import verdict
+from shoal.privacy.confidential import class_figures, verdict
 
 
 @method(
@@ -46,6 +46,8 @@ class NTCloseness(PrivacyModel):
     wrongly. The figure of a class is its distance from the first box that is near enough, else the least.
     """
 
+    scales: ClassVar[Scales] = "memory"
+
     n: Annotated[int, Ge(1)]
     t: Annotated[float, Ge(0), Le(1), Setting()]
     distance: Literal["distinct", "equal", "hierarchical"] = "distinct"
@@ -54,16 +56,13 @@ class NTCloseness(PrivacyModel):
         released = pair.released
         classes = released.classes(released.quasi_identifiers)
         columns = confidential_bins(released, self.distance)
-        enough = len(released) >= self.n
         figures: dict[str, Floats] = {}
         if len(released) and columns:
             boxes = nested_boxes(class_points(released, classes), classes.sizes, self.n)
             figures = self._least(columns, classes, boxes)
-        allowed = None if enough else np.zeros(len(classes.sizes), dtype=bool)
+        allowed = None if len(released) >= self.n else np.zeros(len(classes.sizes), dtype=bool)
         return verdict(
-            released,
-            classes,
-            figures,
+            class_figures(released, classes, figures),
             requirement=f"({self.n}, {self.t:g})-closeness ({self.distance})",
             required=self.t,
             allowed=allowed,
@@ -77,11 +76,11 @@ class NTCloseness(PrivacyModel):
         for inside in boxes:
             if not (open_ := best.max(axis=0) > self.t).any():
                 break
-            found = np.vstack(
+            distances = np.vstack(
                 [emd.distances_within(c.bins, classes.ids, inside, c.nodes, int(inside.max()) + 1) for c in columns]
             )
-            better = open_ & (found.max(axis=0) < best.max(axis=0))
-            best[:, better] = found[:, better]
+            better = open_ & (distances.max(axis=0) < best.max(axis=0))
+            best[:, better] = distances[:, better]
         return {column.name: figure for column, figure in zip(columns, best)}
 
 

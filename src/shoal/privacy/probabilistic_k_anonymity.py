@@ -38,11 +38,12 @@ from shoal.data.microdata import as_records
 from shoal.data.partition import Partition, meet
 from shoal.data.records import Records
 from shoal.errors import plural, quoted
+from shoal.facts import Fact, Facts, OfPlan, of_original
 from shoal.judges.evidence import Verdict
 from shoal.judges.intervals import proportion_interval
 from shoal.judges.linkage import DIRECTIONS, METRICS, Direction, Metric, link_by_distance
 from shoal.judges.table_pair import UNPAIRED, TablePair
-from shoal.methods import method
+from shoal.methods import Scales, method
 from shoal.parameters import Columns
 from shoal.privacy.base import PrivacyModel
 
@@ -79,10 +80,14 @@ class ProbabilisticKAnonymity(PrivacyModel):
         external information: name all released columns for that.
     """
 
-    needs_original: ClassVar[bool] = True
+    scales: ClassVar[Scales] = "memory"
 
     k: Annotated[int, Ge(1)]
     known: Annotated[tuple[str, ...] | None, Columns()] = None
+
+    @property
+    def needs_original(self) -> bool:
+        return True
 
     @property
     def reads(self) -> tuple[str, ...]:
@@ -141,7 +146,7 @@ class ProbabilisticKAnonymity(PrivacyModel):
             f"Proved: all that stands beside {quoted(names)} ({quoted(others)}) was dealt out anew inside groups of at "
             f"least {plural(dealing.smallest, 'record')}, as if these had been."
         )
-        facts = {"proved": dealing.facts, "measured": None, "columns known to the intruder": list(names)}
+        facts = {**of_original({"proved": dealing.facts, "measured": None}), **_known_to_intruder(names)}
         return self._verdict(names, True, float(dealing.smallest), sentence, facts)
 
     def _from_known(
@@ -172,7 +177,7 @@ class ProbabilisticKAnonymity(PrivacyModel):
                 f"{', which refutes the claim' if refuted else ''}."
             )
             achieved = min(achieved, 1 / low) if refuted else achieved
-        facts = {"proved": dealing.facts, "measured": measured, "columns known to the intruder": list(names)}
+        facts = {**of_original({"proved": dealing.facts, "measured": measured}), **_known_to_intruder(names)}
         holds = dealing.smallest >= self.k and not refuted
         return self._verdict(names, holds, achieved, " ".join(sentences), facts)
 
@@ -197,7 +202,7 @@ class ProbabilisticKAnonymity(PrivacyModel):
         return best
 
     def _verdict(
-        self, names: tuple[str, ...], holds: bool, achieved: float | None, sentence: str, facts: dict[str, Any]
+        self, names: tuple[str, ...], holds: bool, achieved: float | None, sentence: str, facts: Facts
     ) -> Verdict:
         return Verdict(
             requirement=f"probabilistic {self.k}-anonymity" + (f", {quoted(names)} being known" if names else ""),
@@ -264,3 +269,7 @@ def _subsets(names: tuple[str, ...]) -> list[tuple[str, ...]]:
     pairs = list(combinations(names, 2)) if len(names) <= MOST_PAIRED else []
     all_but_one = list(combinations(names, len(names) - 1))
     return [known for known in dict.fromkeys(single + pairs + all_but_one) if 0 < len(known) < len(names)]
+
+
+def _known_to_intruder(names: tuple[str, ...]) -> dict[str, Fact]:
+    return {"columns known to the intruder": OfPlan(list(names))}

@@ -1,22 +1,23 @@
 """t-closeness (Li, Li & Venkatasubramanian 2007)."""
 
-from typing import Annotated
+from typing import Annotated, ClassVar
 
 from annotated_types import Ge, Le
 
 from shoal.data.confidential_bins import Distance, confidential_bins
 from shoal.data.records import Records
+from shoal.judges.class_figures import ClassFigures
 from shoal.judges.evidence import Verdict
 from shoal.judges.table_pair import TablePair
 from shoal.kernels.requirement import emd
-from shoal.methods import method
+from shoal.methods import Scales, method
 from shoal.parameters import Setting
-from shoal.privacy.base import GroupLimits, PrivacyModel
-from shoal.privacy.confidential import verdict
+from shoal.privacy.base import ClassModel, GroupLimits
+from shoal.privacy.confidential import class_figures, verdict
 
 
 @method("t-closeness", title="t-closeness", source="Li, Li & Venkatasubramanian (2007)", example={"t": 0.2})
-class TCloseness(PrivacyModel):
+class TCloseness(ClassModel):
     """In every class the confidential values are distributed as in the whole table, to within t.
 
     Classes are the records that agree on all quasi-identifiers. The distance is the earth mover's: for an
@@ -42,6 +43,8 @@ class TCloseness(PrivacyModel):
     with one value is 0-close.
     """
 
+    scales: ClassVar[Scales] = "classes"
+
     t: Annotated[float, Ge(0), Le(1), Setting()]
     distance: Distance = "distinct"
 
@@ -49,19 +52,16 @@ class TCloseness(PrivacyModel):
         columns = tuple(confidential_bins(records, self.distance))
         return GroupLimits(columns=columns, requirements=tuple(emd.close(c.table(), self.t) for c in columns))
 
-    def judge(self, pair: TablePair) -> Verdict:
+    def look(self, pair: TablePair) -> ClassFigures:
         released = pair.released
         classes = released.classes(released.quasi_identifiers)
         figures = {
             column.name: emd.distances(column.table(), column.bins, classes.ids, column.m, len(classes.sizes))
             for column in confidential_bins(released, self.distance)
         }
+        return class_figures(released, classes, figures)
+
+    def conclude(self, seen: ClassFigures) -> Verdict:
         return verdict(
-            released,
-            classes,
-            figures,
-            requirement=f"{self.t:g}-closeness ({self.distance})",
-            required=self.t,
-            best="low",
-            figure="distance",
+            seen, requirement=f"{self.t:g}-closeness ({self.distance})", required=self.t, best="low", figure="distance"
         )

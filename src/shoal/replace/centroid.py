@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,8 +12,9 @@ from shoal.data.partition import Partition, Progress
 from shoal.data.records import Records
 from shoal.data.variable import Variable
 from shoal.errors import DataError, plural
-from shoal.kernels.arrays import Floats, Ints
-from shoal.methods import method
+from shoal.facts import Count
+from shoal.kernels.arrays import Floats, Ints, ints
+from shoal.methods import Scales, method
 from shoal.replace.base import Replacement
 from shoal.step_result import StepResult
 
@@ -38,6 +39,8 @@ class Centroid(Replacement):
         Sampling weights enter means and modes; medians, medoids and ancestors are those of the records.
     """
 
+    scales: ClassVar[Scales] = "blocks"
+
     continuous: Literal["mean", "median", "medoid"] = "mean"
     ancestors: bool = True
     weighted: bool = False
@@ -59,7 +62,12 @@ class Centroid(Replacement):
             raise DataError("centroid: weighted needs a column with the role weight; the table has none.")
         medoids = _medoids(records, columns, partition) if self.continuous == "medoid" else None
         changed = [self._column(records[name], partition, weights, medoids) for name in columns]
-        return StepResult(records=records.with_variables(*changed), facts={"groups": partition.n_groups})
+        averaged = tuple(v.name for v in changed if v.continuous and medoids is None)
+        return StepResult(
+            records=records.with_variables(*changed),
+            averaged=averaged,
+            facts={"groups": Count(n=partition.n_groups, unit="groups")},
+        )
 
     def _column(
         self, variable: Variable, partition: Partition, weights: Floats | None, medoids: Ints | None
@@ -105,19 +113,25 @@ def _modes(variable: Variable, partition: Partition, weights: Floats | None) -> 
     rank = np.empty(m, dtype=np.int64)
     rank[np.lexsort((np.arange(m), -overall))] = np.arange(m)
     cells = partition.labels[known].astype(np.int64) * m + rank[variable.values[known]]
-    held, where = np.unique(cells, return_inverse=True)
+    pairs, where = np.unique(cells, return_inverse=True)
     counts = np.bincount(where, weights=None if weights is None else weights[known])
-    groups = held // m
-    best = np.lexsort((held % m, -counts, groups))
+    groups = pairs // m
+    best = np.lexsort((pairs % m, -counts, groups))
     some, first = np.unique(groups[best], return_index=True)
     modes = np.full(partition.n_groups, -1, dtype=np.int32)
-    modes[some] = np.argsort(rank)[held[best[first]] % m]
+    modes[some] = np.argsort(rank)[pairs[best[first]] % m]
     return modes
 
 
 def _ancestors(variable: Variable, hierarchy: Hierarchy, partition: Partition) -> Variable:
     """The nearest common ancestor of each group: the lowest level at which its first and last label agree."""
-    leaf = hierarchy.codes([str(c) for c in variable.categories])[variable.values]
+    labels, nodes = [str(c) for c in variable.categories], hierarchy.nodes()
+    hierarchy.codes([label for label in labels if label not in nodes])  # refuses labels that it lacks
+    first = [min(nodes[label]) for label in labels]
+    own = np.array([hierarchy.paths[row].index(text) for row, text in zip(first, labels)], dtype=np.int64)
+    leaf = ints(first)[variable.values]
+    least = np.zeros(partition.n_groups, dtype=np.int64)  # an earlier step may have left nodes: no cell becomes finer
+    np.maximum.at(least, partition.labels, own[variable.values])
     level = np.full(partition.n_groups, hierarchy.height)
     label = np.array([hierarchy.paths[0][-1]] * partition.n_groups, dtype=object)
     for lvl in reversed(range(hierarchy.height)):
@@ -125,7 +139,7 @@ def _ancestors(variable: Variable, hierarchy: Hierarchy, partition: Partition) -
         order = np.lexsort((codes[leaf], partition.labels))
         starts = np.concatenate([[0], np.cumsum(partition.sizes)[:-1]])
         lowest, highest = codes[leaf[order[starts]]], codes[leaf[order[starts + partition.sizes - 1]]]
-        alike = lowest == highest
+        alike = (lowest == highest) & (lvl >= least)
         level[alike], label[alike] = lvl, np.array(names, dtype=object)[lowest[alike]]
     known = {str(c): c for c in variable.categories}
     label = np.array([known.get(text, text) if lvl == 0 else text for lvl, text in zip(level, label)], dtype=object)

@@ -7,7 +7,7 @@ its new continuous values, and its categories from that class, independently of 
 
 from collections.abc import Iterator, Sequence
 from dataclasses import field
-from typing import Annotated, Any, Literal
+from typing import Annotated, ClassVar, Literal
 
 import numpy as np
 from annotated_types import Ge
@@ -17,8 +17,9 @@ from shoal.data.partition import Partition, Progress
 from shoal.data.records import Records
 from shoal.data.variable import Variable
 from shoal.errors import DataError, ParameterError, quoted
+from shoal.facts import ByColumn, Count, Fact, Nested, OfOriginal, Share
 from shoal.kernels.arrays import Floats, Ints, Longs
-from shoal.methods import method, nested
+from shoal.methods import Scales, method, nested
 from shoal.replace.base import Replacement
 from shoal.replace.normal import Normal
 from shoal.step_result import StepResult
@@ -58,6 +59,8 @@ class ClassConditional(Replacement):
     posterior probability wherever the prevalences reached k/n, as the partition's facts tell.
     """
 
+    scales: ClassVar[Scales] = "blocks"
+
     continuous: Annotated[Replacement, nested("replace")] = field(default_factory=lambda: Normal(support=("range",)))
     balanced: bool = True
     rare: Literal["report", "suppress"] = "report"
@@ -78,12 +81,12 @@ class ClassConditional(Replacement):
         records.complete(columns, self.method_name)
         numeric = [name for name in columns if records[name].continuous]
         categorical = [name for name in columns if not records[name].continuous]
-        facts: dict[str, Any] = {"groups": partition.n_groups}
+        facts: dict[str, Fact] = {"groups": Count(n=partition.n_groups, unit="groups")}
         released = records
         if numeric:
             change = self.continuous.apply(records, numeric, partition, rng, progress)
             released = change.records
-            facts["continuous"] = dict(change.facts)
+            facts["continuous"] = Nested(change.facts)
         if not categorical:
             return StepResult(records=released, facts=facts)
         rare = self._rare_categories(records, categorical, partition.k)
@@ -94,12 +97,12 @@ class ClassConditional(Replacement):
                 table = _without(model.tables[model.columns.index(name)], rare[name], self.rare, name)
                 values[rows] = _draw(table, drawn, self.balanced, rng)
         changed = [records[name].with_values(new[name]) for name in categorical]
-        few = {name: int(codes.size) for name, codes in rare.items() if codes.size}
+        few = {name: Count(n=int(codes.size), unit="categories") for name, codes in rare.items() if codes.size}
         fate = {"report": "drawn all the same", "suppress": "never drawn"}[self.rare]
         facts |= {
-            "categories held by too few records": few,
-            "these categories were": fate if few else None,
-            "largest change of a category's share": _largest_change(records, changed),
+            "categories held by too few records": ByColumn(few),
+            "these categories were": OfOriginal(fate if few else None),
+            "largest change of a category's share": Share(value=_largest_change(records, changed)),
         }
         return StepResult(records=released.with_variables(*changed), facts=facts)
 
@@ -107,7 +110,7 @@ class ClassConditional(Replacement):
         """Codes of the categories that some but fewer than k records hold."""
         below = k if self.rare_below is None else self.rare_below
         counts = {name: _counts(records[name]) for name in names}
-        return {name: np.flatnonzero((held > 0) & (held < below)) for name, held in counts.items()}
+        return {name: np.flatnonzero((sizes > 0) & (sizes < below)) for name, sizes in counts.items()}
 
 
 def balanced_draw(shares: Floats, size: int, rng: np.random.Generator) -> Longs:

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from shoal.kernels.arrays import Floats, Longs
+from shoal.kernels.elementary import decade, power_of_ten
 
 MOST = 12
 """Values that need more decimals than this are taken as unrounded."""
@@ -21,7 +22,7 @@ SHARE = 0.95
 """The decimals of an order of magnitude suffice for this share of its values: a few may be written more finely."""
 
 MINUTE = 60e6
-GRAINS = (24 * 60 * MINUTE, 60 * MINUTE, MINUTE, *(10.0**power for power in range(9, 0, -1)))
+GRAINS: tuple[float, ...] = (24 * 60 * MINUTE, 60 * MINUTE, MINUTE, *power_of_ten(range(9, 0, -1)).tolist())
 """Days, hours and minutes in microseconds, as times are counted, and powers of ten; the first that fits is taken."""
 
 LEAST = 1e-300
@@ -64,7 +65,7 @@ class Decimals:
             return self._in_grains(x, low, high, keep_sign)
         between = (self.orders[1:] + self.orders[:-1]) / 2
         places = self.places[np.searchsorted(between, _orders(x))]
-        steps = np.rint(x * 10.0 ** np.minimum(places, MOST))
+        steps = np.rint(x * power_of_ten(np.minimum(places, MOST)))
         if keep_sign:
             steps = np.where((steps == 0) & (x != 0), np.sign(x), steps)
         steps = steps - (_written(steps, places) > high) + (_written(steps, places) < low)
@@ -82,6 +83,26 @@ class Decimals:
         return np.asarray(np.where((new < low) | (new > high) | lost, x, new))
 
 
+def decimals_of(x: Floats) -> int | None:
+    """The decimals with which nearly all known values of a column (n,) are written; None where they are not rounded.
+
+    A few values may have more, so that no one record decides how all are written.
+    """
+    return decimals_among(decimal_counts(x))
+
+
+def decimal_counts(x: Floats) -> Longs:
+    """Shape (MOST + 2,); how many known values of a column (n,) need 0, 1, ... decimals; parts of a column add up."""
+    return np.bincount(np.minimum(_needed(x[np.isfinite(x)]), MOST + 1), minlength=MOST + 2).astype(np.int64)
+
+
+def decimals_among(counts: Longs) -> int | None:
+    """As `decimals_of`, from how many values need so many decimals."""
+    total = np.cumsum(counts)
+    needed = int(np.searchsorted(total, SHARE * total[-1]))
+    return needed if total[-1] and needed <= MOST else None
+
+
 def _grain(x: Floats) -> float:
     """The coarsest grain of nearly all values (n,) other than zero."""
     for grain in GRAINS if len(x) else ():
@@ -92,17 +113,17 @@ def _grain(x: Floats) -> float:
 
 def _written(steps: Floats, places: Longs) -> Floats:
     """steps / 10^places: correctly rounded, so it is the number that one would type."""
-    return np.asarray(steps / 10.0 ** np.minimum(places, MOST))
+    return np.asarray(steps / power_of_ten(np.minimum(places, MOST)))
 
 
 def _orders(x: Floats) -> Longs:
-    return np.floor(np.log10(np.maximum(np.abs(x), LEAST))).astype(np.int64)
+    return decade(np.maximum(np.abs(x), LEAST))
 
 
 def _needed(x: Floats) -> Longs:
     """Decimals that each value needs; MOST + 1 where it needs more than MOST."""
     needed = np.full(len(x), MOST + 1)
     for places in range(MOST, -1, -1):
-        scale = 10.0**places
+        scale = power_of_ten(places)
         needed[np.rint(x * scale) / scale == x] = places
     return needed

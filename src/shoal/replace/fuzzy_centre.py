@@ -1,7 +1,7 @@
 """Replacement by the centre that a fuzzy clustering found, not by the mean of those who drew it."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,7 +10,8 @@ from shoal.data.group_models import Centres
 from shoal.data.partition import Partition, Progress
 from shoal.data.records import Records
 from shoal.errors import DataError
-from shoal.methods import method
+from shoal.facts import Count
+from shoal.methods import Scales, method
 from shoal.replace.base import Replacement
 from shoal.step_result import StepResult
 
@@ -23,6 +24,8 @@ class FuzzyCentre(Replacement):
     constraints that the clustering was given. (The mean of the records that drew it, which `centroid` would
     release, need not.) Needs a partition by fuzzy-c-means or entropy-fuzzy-c-means.
     """
+
+    scales: ClassVar[Scales] = "blocks"
 
     def apply(
         self,
@@ -39,7 +42,12 @@ class FuzzyCentre(Replacement):
                 f"Leave it out, or partition by fuzzy-c-means or entropy-fuzzy-c-means over it."
             )
         changed = [records[name].with_values(centres[name][partition.labels]) for name in columns]
-        return StepResult(records=records.with_variables(*changed), facts={"groups": partition.n_groups})
+        averaged = tuple(v.name for v in changed if v.continuous)
+        return StepResult(
+            records=records.with_variables(*changed),
+            averaged=averaged,
+            facts={"groups": Count(n=partition.n_groups, unit="groups")},
+        )
 
 
 def _centres(partition: Partition) -> Mapping[str, NDArray[Any]]:

@@ -1,13 +1,13 @@
 """IPSO: information preserving statistical obfuscation (Burridge 2003)."""
 
 from collections.abc import Sequence
-from typing import Annotated
+from typing import Annotated, ClassVar
 
 import numpy as np
 
 from shoal.data.partition import Partition, Progress
 from shoal.data.records import Records
-from shoal.methods import method
+from shoal.methods import Scales, method
 from shoal.parameters import Columns
 from shoal.replace._residuals.rotation import rotate
 from shoal.replace.synthesis import Synthesiser, kept
@@ -54,6 +54,8 @@ class IPSO(Synthesiser):
     cell gives all others of the group away (but for two or three false solutions). d = L + 1 leaves L (L + 1) / 2
     angles: the least d at which, whatever L > 1, a known record does not determine the others.
     """
+
+    scales: ClassVar[Scales] = "blocks"
 
     given: Annotated[tuple[str, ...] | None, Columns()] = None
 

@@ -5,17 +5,15 @@ its own quantiles, so the released column keeps the shape, the range and the hea
 logarithms of a column without negative values.
 """
 
-import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
-from scipy.special import ndtr, ndtri
 
 from shoal.errors import DataError
 from shoal.kernels.arrays import Floats
-from shoal.kernels.elementary import exp, log
+from shoal.kernels.elementary import exp, log, normal_cdf, normal_quantile
 
 Marginals = Literal["raw", "log", "quantile"]
 
@@ -47,7 +45,7 @@ def _log(values: Floats, name: str) -> Margin:
     shift = float(positive.min()) / 2 if len(positive) and len(positive) < len(values) else 0.0
     if not len(positive):
         return Margin(there=lambda x: x, back=lambda x: x)
-    top = math.log(np.finfo(np.float64).max) / 2  # keeps squares finite
+    top = float(log(np.finfo(np.float64).max)) / 2  # keeps squares finite
 
     def back(x: Floats) -> Floats:
         return np.maximum(exp(np.minimum(x, top)) - shift, 0.0)
@@ -62,10 +60,10 @@ def _quantile(values: Floats) -> Margin:
 
     def there(x: Floats) -> Floats:
         rank = (np.searchsorted(ordered, x, "left") + np.searchsorted(ordered, x, "right")) / 2
-        return np.asarray(ndtri(np.clip(rank, 0.5, n - 0.5) / n))
+        return np.asarray(normal_quantile(np.clip(rank, 0.5, n - 0.5) / n))
 
     def back(x: Floats) -> Floats:
-        place = np.abs(ndtr(x) * n - 0.5)  # beyond the ends: reflected, so that no extreme is released as it is
+        place = np.abs(normal_cdf(x) * n - 0.5)  # beyond the ends: reflected, so that no extreme is released as it is
         place = np.where(place > n - 1, 2 * (n - 1) - place, place)
         return np.asarray(np.interp(np.clip(place, 0, n - 1), np.arange(n), ordered))
 

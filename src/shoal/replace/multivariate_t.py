@@ -7,7 +7,7 @@ and the tails are those of the t distribution as far as that allows.
 """
 
 from collections.abc import Sequence
-from typing import Annotated, Literal, Protocol, runtime_checkable
+from typing import Annotated, ClassVar, Literal, Protocol, runtime_checkable
 
 import numpy as np
 from annotated_types import Gt
@@ -16,8 +16,9 @@ from shoal.data.partition import Partition, Progress
 from shoal.data.records import Records
 from shoal.errors import ParameterError
 from shoal.kernels.arrays import Floats, Longs
+from shoal.kernels.draws import chi_squared, standard_normal
 from shoal.kernels.tall import orthonormal, principal, times
-from shoal.methods import method
+from shoal.methods import Scales, method
 from shoal.parameters import Setting
 from shoal.replace._residuals.rotation import NEGLIGIBLE, Split, factor
 from shoal.replace.synthesis import Synthesiser
@@ -54,6 +55,8 @@ class MultivariateT(Synthesiser):
         As for IPSO: a group needs L + 2 records for L columns.
     """
 
+    scales: ClassVar[Scales] = "blocks"
+
     degrees_of_freedom: Annotated[float, Gt(0), Setting()] | None = None
     small: Literal["refuse", "merge"] = "refuse"
 
@@ -77,21 +80,21 @@ class MultivariateT(Synthesiser):
         if self.degrees_of_freedom is not None:
             return np.full(len(partition), self.degrees_of_freedom)
         models = partition.model.values() if isinstance(partition.model, dict) else [partition.model]
-        found = [model.degrees_of_freedom for model in models if isinstance(model, HasTails)]
-        if sum(map(len, found)) != partition.n_groups:
+        estimated = [model.degrees_of_freedom for model in models if isinstance(model, HasTails)]
+        if sum(map(len, estimated)) != partition.n_groups:
             raise ParameterError(
                 "multivariate-t: degrees_of_freedom must be given, as the partition fitted none. Give a number, or "
                 "form groups by gaussian-mixture with tails: t."
             )
-        return np.concatenate(found)[partition.labels]
+        return np.concatenate(estimated)[partition.labels]
 
 
 def _drawn(parts: Split, freedom: Floats, rng: np.random.Generator) -> Floats:
     """Residuals (B, s, L) with the cross products of the group's and the tails of t with `freedom` (B,)."""
     size = parts.residual.shape[:2]
-    draw = rng.standard_normal(parts.residual.shape)
+    draw = standard_normal(rng, parts.residual.shape)
     finite = np.where(np.isfinite(freedom), freedom, 1.0)[:, None]
-    spread = np.sqrt(rng.chisquare(np.broadcast_to(finite, size)) / finite)
+    spread = np.sqrt(chi_squared(rng, np.broadcast_to(finite, size)) / finite)
     draw = draw / np.where(np.isfinite(freedom)[:, None], spread, 1.0)[:, :, None]
     left, _, right, _ = principal(parts.off(draw), NEGLIGIBLE)
     frame = parts.off(times(left, right))

@@ -2,17 +2,18 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Annotated, Literal
+from typing import Annotated, ClassVar, Literal
 
 import numpy as np
 
 from shoal.data.partition import Partition, Progress
 from shoal.data.records import Records
 from shoal.errors import ParameterError
+from shoal.facts import Figure, OfPlan
 from shoal.kernels import linear
 from shoal.kernels.arrays import Floats, Longs
 from shoal.kernels.tall import cross, times
-from shoal.methods import method
+from shoal.methods import Scales, method
 from shoal.parameters import Columns, Setting
 from shoal.replace._residuals.rotation import NEGLIGIBLE, Split, random_frame, span
 from shoal.replace.synthesis import Synthesiser, kept
@@ -56,6 +57,8 @@ class MuralidharSarathy(Synthesiser):
     singular value of R^-1/2 alpha R^1/2 is at most 1.
     """
 
+    scales: ClassVar[Scales] = "blocks"
+
     alpha: Annotated[Alpha, Setting()]
     small: Literal["refuse", "merge"] = "refuse"
     clip: bool = False
@@ -73,9 +76,9 @@ class MuralidharSarathy(Synthesiser):
         share = _Share(matrix=_matrix(self.alpha, width), clip=self.clip, dropped=[])
         given = kept(records, columns, self.given, self.method_name)
         change = self._synthesise(records, columns, partition, given, 2 * width, share.draw, rng, progress)
-        facts = {**change.facts, "alpha": share.matrix.tolist()}
+        facts = {**change.facts, "alpha": OfPlan(share.matrix.tolist())}
         if share.dropped:
-            facts["smallest eigenvalue of the noise covariance that was clipped"] = min(share.dropped)
+            facts["smallest eigenvalue of the noise covariance that was clipped"] = Figure(value=min(share.dropped))
         return StepResult(records=change.records, facts=facts)
 
 

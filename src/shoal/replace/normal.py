@@ -1,14 +1,16 @@
 """Draws from a multivariate normal distribution with the group's mean and covariance."""
 
 from collections.abc import Sequence
+from typing import ClassVar
 
 import numpy as np
 
 from shoal.data.partition import Partition, Progress
 from shoal.data.records import Records
 from shoal.kernels.arrays import Floats, Longs
+from shoal.kernels.draws import standard_normal
 from shoal.kernels.tall import times
-from shoal.methods import method
+from shoal.methods import Scales, method
 from shoal.replace._residuals.rotation import Split, factor, rotate
 from shoal.replace.synthesis import Synthesiser
 from shoal.step_result import StepResult
@@ -28,6 +30,8 @@ class Normal(Synthesiser):
     small, support, marginals
         As for IPSO: a group needs L + 2 records for L columns.
     """
+
+    scales: ClassVar[Scales] = "blocks"
 
     exact: bool = True
 
@@ -51,5 +55,5 @@ class Normal(Synthesiser):
 def _free(parts: Split, _: Longs, rng: np.random.Generator) -> Floats:
     """Normal residuals whose covariance is the group's n - 1 covariance; a single record has none."""
     freedom = np.sqrt(max(parts.residual.shape[1] - 1, 1))
-    draw = rng.standard_normal(parts.residual.shape)
+    draw = standard_normal(rng, parts.residual.shape)
     return times(draw, factor(parts.residual) / freedom)

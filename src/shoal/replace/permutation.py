@@ -1,13 +1,15 @@
 """Permutation inside the group: probabilistic k-anonymity by swapping."""
 
 from collections.abc import Sequence
+from typing import ClassVar
 
 import numpy as np
 
 from shoal.data.partition import Partition, Progress
 from shoal.data.records import Records
+from shoal.facts import Count
 from shoal.kernels.arrays import Longs
-from shoal.methods import method
+from shoal.methods import Scales, method
 from shoal.replace.base import Replacement
 from shoal.step_result import StepResult
 
@@ -25,6 +27,8 @@ class Permutation(Replacement):
         Permute the columns together, so that their joint distribution in the group is kept; otherwise every column
         by an order of its own, so that only the columns' own distributions are.
     """
+
+    scales: ClassVar[Scales] = "blocks"
 
     joint: bool = True
 
@@ -50,7 +54,11 @@ class Permutation(Replacement):
             new = variable.with_values(variable.values[source])
             moved |= new.identity() != variable.identity()
             changed.append(new)
-        facts = {"groups": partition.n_groups, "smallest group": partition.k, "records unchanged": int((~moved).sum())}
+        facts = {
+            "groups": Count(n=partition.n_groups, unit="groups"),
+            "smallest group": Count(n=partition.k),
+            "records unchanged": Count(n=int((~moved).sum())),
+        }
         return StepResult(records=records.with_variables(*changed), facts=facts)
 
 

@@ -2,17 +2,19 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Annotated, Any
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
 
 from shoal.data.partition import Partition, Progress
 from shoal.data.records import Records
 from shoal.data.variable import Variable
+from shoal.facts import Count, Fact, OfOriginal
 from shoal.kernels.arrays import Bools, Floats, Ints, ints
+from shoal.kernels.draws import chi_squared, standard_normal
 from shoal.kernels.logit import INTERCEPT_PRECISION, SLOPE_PRECISION, multinomial_logit
 from shoal.kernels.tall import cross, singular, times
-from shoal.methods import method
+from shoal.methods import Scales, method
 from shoal.parameters import Columns
 from shoal.replace._residuals.rotation import NEGLIGIBLE
 from shoal.replace.marginals import Margin, margin
@@ -59,6 +61,8 @@ class SequentialRegression(Synthesiser):
     categories do no harm.
     """
 
+    scales: ClassVar[Scales] = "blocks"
+
     given: Annotated[tuple[str, ...], Columns()] = ()
     draw_parameters: bool = True
     support: tuple[Rule, ...] = ("coarse-range", "zeros", "decimals")
@@ -75,7 +79,7 @@ class SequentialRegression(Synthesiser):
         given = kept(records, columns, self.given, self.method_name)
         records.complete((*columns, *given), self.method_name)
         if not columns or not len(records):
-            return StepResult(records=records, facts={"groups": partition.n_groups})
+            return StepResult(records=records, facts={"groups": Count(n=partition.n_groups, unit="groups")})
         models = [_Column.of(records[name], self) for name in columns]
         beside = [_Column.of(records[name], self) for name in given]
         needs = _largest_linear(beside, models) + 1
@@ -117,7 +121,7 @@ class SequentialRegression(Synthesiser):
                 draws = column.margin.back(_linear(x, column.margin.there(values), at, self.draw_parameters, rng))
                 drawn[j][rows] = draws
                 inside = column.support.project(
-                    draws[None, :, None], column.support.room(values[None, :, None]), last=True
+                    draws[None, :, None], column.support.limits(values[None, :, None]), last=True
                 )[0, :, 0]
                 new[j][rows] = np.clip(inside, *rules.bounds(after, np.arange(len(rows))))
             else:
@@ -199,10 +203,10 @@ def _linear(x: Floats, y: Floats, at: Floats, draw: bool, rng: np.random.Generat
     freedom = len(x) - rank
     if freedom == 0 or rss <= (NEGLIGIBLE**2) * float(((y - middle) ** 2).sum()):
         return middle + _applied(at, _applied(to_rotated, coefficients))
-    sigma = np.sqrt(rss / (rng.chisquare(freedom) if draw else freedom))
+    sigma = np.sqrt(rss / (float(chi_squared(rng, freedom)) if draw else freedom))
     if draw:
-        coefficients = coefficients + sigma * rng.standard_normal(rank)
-    return np.asarray(middle + _applied(at, _applied(to_rotated, coefficients)) + sigma * rng.standard_normal(len(at)))
+        coefficients = coefficients + sigma * standard_normal(rng, rank)
+    return np.asarray(middle + _applied(at, _applied(to_rotated, coefficients)) + sigma * standard_normal(rng, len(at)))
 
 
 def _applied(x: Floats, coefficients: Floats) -> Floats:
@@ -232,14 +236,14 @@ def _logistic(x: Floats, codes: Ints, at: Floats, draw: bool, free: Bools, rng: 
 
 def _facts(
     columns: list[_Column], drawn: list[Any], new: list[Any], partition: Partition, groups: Partition
-) -> dict[str, Any]:
+) -> dict[str, Fact]:
     numeric = [j for j, column in enumerate(columns) if column.variable.continuous]
     same = np.ones(len(partition), dtype=bool)
     for column, values in zip(columns, new):
         same &= values == column.variable.values
-    facts: dict[str, Any] = {
-        "groups": groups.n_groups,
-        "groups merged because too small": partition.n_groups - groups.n_groups,
+    facts: dict[str, Fact] = {
+        "groups": Count(n=groups.n_groups, unit="groups"),
+        "groups merged because too small": Count(n=partition.n_groups - groups.n_groups, unit="groups"),
     }
     if numeric:
         x = np.column_stack([columns[j].variable.values for j in numeric])
@@ -247,7 +251,7 @@ def _facts(
         names = tuple(columns[j].variable.name for j in numeric)
         support = Support.of(x, ())
         facts |= account(x, after, np.empty((len(x), 0)), groups, names)
-        facts["values as drawn"] = support.violations(np.column_stack([drawn[j] for j in numeric]))
-        facts["values as released"] = support.violations(after)
-    facts["records unchanged"] = int(same.sum())
+        facts["values as drawn"] = OfOriginal(support.violations(np.column_stack([drawn[j] for j in numeric])))
+        facts["values as released"] = OfOriginal(support.violations(after))
+    facts["records unchanged"] = Count(n=int(same.sum()))
     return facts

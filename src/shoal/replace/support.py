@@ -36,8 +36,8 @@ FEW = 5
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class Room:
-    """What the support leaves to a stack of groups.
+class Limits:
+    """What the support allows a stack of groups.
 
     Parameters
     ----------
@@ -51,10 +51,10 @@ class Room:
     high: Floats
     zeros: Longs
 
-    def take(self, which: Longs) -> "Room":
-        """The room of some of the groups."""
+    def take(self, which: Longs) -> "Limits":
+        """The limits of some of the groups."""
         low, high = (bound[which] if bound.ndim == 3 else bound for bound in (self.low, self.high))
-        return Room(low=low, high=high, zeros=self.zeros[which])
+        return Limits(low=low, high=high, zeros=self.zeros[which])
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -106,38 +106,38 @@ class Support:
             rules=rules,
         )
 
-    def room(self, x: Floats) -> Room:
-        """The room of a stack of original groups (B, s, L)."""
+    def limits(self, x: Floats) -> Limits:
+        """The limits of a stack of original groups (B, s, L)."""
         low, high = self.low, self.high
         if "group-range" in self.rules:
             low, high = x.min(axis=1, keepdims=True), x.max(axis=1, keepdims=True)
         elif "coarse-range" in self.rules:
             low, high = self.coarse
-        return Room(low=low, high=high, zeros=np.asarray((x == 0).sum(axis=1)))
+        return Limits(low=low, high=high, zeros=np.asarray((x == 0).sum(axis=1)))
 
-    def project(self, x: Floats, room: Room, *, last: bool) -> Floats:
+    def project(self, x: Floats, limits: Limits, *, last: bool) -> Floats:
         """Columns (B, s, L) moved into the support; rounded as observed only the last time."""
         ranged = bool(RANGES & set(self.rules))
         counted = "zeros" in self.rules
         if ranged:
-            x = np.where(x < room.low, 2 * room.low - x, x)
-            x = np.clip(np.where(x > room.high, 2 * room.high - x, x), room.low, room.high)
+            x = np.where(x < limits.low, 2 * limits.low - x, x)
+            x = np.clip(np.where(x > limits.high, 2 * limits.high - x, x), limits.low, limits.high)
         elif "non-negative" in self.rules:
             x = np.where(self.signless, np.abs(x), x)
         if last and counted:
-            x = np.where(x == 0, np.where(room.high > 0, self.least, -self.least) / 2, x)
+            x = np.where(x == 0, np.where(limits.high > 0, self.least, -self.least) / 2, x)
         if last and "integers" in self.rules:
             rounded = np.rint(x)
             x = np.where(self.whole, np.where(counted & (rounded == 0), np.sign(x), rounded), x)
         if last and self.decimals:
-            x = self._written(x, room if ranged else None)
+            x = self._written(x, limits if ranged else None)
         if counted:
             place = np.argsort(np.argsort(np.abs(x), axis=1, kind="stable"), axis=1, kind="stable")
-            x = np.where(place < room.zeros[:, None, :], 0.0, x)
+            x = np.where(place < limits.zeros[:, None, :], 0.0, x)
         return x
 
-    def _written(self, x: Floats, room: Room | None) -> Floats:
-        bounds = (room.low, room.high) if room else (np.array(-np.inf), np.array(np.inf))
+    def _written(self, x: Floats, limits: Limits | None) -> Floats:
+        bounds = (limits.low, limits.high) if limits else (np.array(-np.inf), np.array(np.inf))
         low, high = (np.broadcast_to(bound, (len(x), 1, x.shape[2])) for bound in bounds)
         written = [
             decimals.write(x[:, :, j], low[:, :, j], high[:, :, j], keep_sign="zeros" in self.rules)

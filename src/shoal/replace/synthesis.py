@@ -13,6 +13,7 @@ import numpy as np
 from shoal.data.partition import Partition, Progress
 from shoal.data.records import Records
 from shoal.errors import ParameterError, plural, quoted
+from shoal.facts import ByColumn, Count, Fact, OfOriginal
 from shoal.kernels.arrays import Bools, Floats, Longs
 from shoal.kernels.tall import cross
 from shoal.methods import family
@@ -83,7 +84,7 @@ class Synthesiser(Replacement):
         records.complete((*names, *given), name)
         x, y = records.raw(names), records.raw(given)
         if not len(x) or not names:
-            return StepResult(records=records, facts={"groups": partition.n_groups})
+            return StepResult(records=records, facts={"groups": Count(n=partition.n_groups, unit="groups")})
         groups = large_enough(partition, records.matrix(names), y, needs, self.small, name)
         margins = [margin(x[:, j], self.marginals, column) for j, column in enumerate(names)]
         scaled = np.column_stack([m.there(x[:, j]) for j, m in enumerate(margins)])
@@ -102,11 +103,11 @@ class Synthesiser(Replacement):
             if progress is not None:
                 progress(done / len(x))
         facts = {
-            "groups": groups.n_groups,
-            "groups merged because too small": partition.n_groups - groups.n_groups,
+            "groups": Count(n=groups.n_groups, unit="groups"),
+            "groups merged because too small": Count(n=partition.n_groups - groups.n_groups, unit="groups"),
             **account(x, new, y, groups, names),
-            "values as drawn": support.violations(drawn),
-            "values as released": support.violations(new),
+            "values as drawn": OfOriginal(support.violations(drawn)),
+            "values as released": OfOriginal(support.violations(new)),
         }
         return StepResult(records=records.with_raw(names, new), facts=facts)
 
@@ -172,9 +173,9 @@ def settle(values: Floats, x: Floats, y: Floats, support: Support, *, restore: b
     Alternates between the nearest table with the moments and the nearest one in the support; the support has the
     last word.
     """
-    room = support.room(x)
+    limits = support.limits(x)
     if not restore:
-        return support.project(values, room, last=True)
+        return support.project(values, limits, last=True)
     parts = split(x, y)
     root = parts.root
     inside = values.copy()
@@ -183,7 +184,7 @@ def settle(values: Floats, x: Floats, y: Floats, support: Support, *, restore: b
     for number in range(1, ROUNDS + 1):
         some = parts.take(apart)
         exact = restored(inside[apart], some, root[apart])
-        inside[apart] = support.project(exact, room.take(apart), last=False)
+        inside[apart] = support.project(exact, limits.take(apart), last=False)
         gap[apart] = np.abs((inside[apart] - exact) / some.unit).max(axis=(1, 2))
         apart = apart[gap[apart] > SETTLED]
         if number % PATIENCE == 0:
@@ -191,7 +192,7 @@ def settle(values: Floats, x: Floats, y: Floats, support: Support, *, restore: b
             least = gap.copy()
         if not len(apart):
             break
-    return support.project(inside, room, last=True)
+    return support.project(inside, limits, last=True)
 
 
 def account(x: Floats, new: Floats, y: Floats, groups: Partition, names: Sequence[str]) -> dict[str, Any]:
@@ -213,17 +214,17 @@ def account(x: Floats, new: Floats, y: Floats, groups: Partition, names: Sequenc
     whole = moment_errors(x[None], new[None], y[None])
     labels = ("means", "covariances", "covariances with the kept columns")
     wide = labels if y.shape[1] else labels[:2]
-    facts: dict[str, Any] = {
-        "largest relative error inside a group": {label: float(worst[i]) for i, label in enumerate(wide)},
-        "largest relative error overall": {label: float(whole[i]) for i, label in enumerate(wide)},
-        "records unchanged": kept_records,
+    facts: dict[str, Fact] = {
+        "largest relative error inside a group": OfOriginal({label: float(worst[i]) for i, label in enumerate(wide)}),
+        "largest relative error overall": OfOriginal({label: float(whole[i]) for i, label in enumerate(wide)}),
+        "records unchanged": Count(n=kept_records),
     }
     if kept_columns.any():
-        facts["groups in which a column was released as it is"] = {
-            name: int(count) for name, count in zip(names, kept_columns) if count
-        }
+        facts["groups in which a column was released as it is"] = ByColumn(
+            {name: Count(n=int(count), unit="groups") for name, count in zip(names, kept_columns) if count}
+        )
     if singled_out:
-        facts["records that the kept columns single out, released all but as they are"] = singled_out
+        facts["records that the kept columns single out, released all but as they are"] = Count(n=singled_out)
     return facts
 
 

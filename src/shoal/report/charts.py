@@ -1,70 +1,247 @@
-"""Small charts for the report: shares in bins, drawn by Vega-Lite, coloured by the page's own style."""
+"""Small charts, drawn by Vega-Lite and coloured by the page's own style.
 
+The original is an outlined bar and the release a filled one beside it, so that they differ in grey, too.
+"""
+
+import json
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from textwrap import wrap
 from typing import Any
 
-PLACEHOLDERS = {"#010203": "before", "#040506": "after", "#070809": "ink", "#0a0b0c": "faint", "#0d0e0f": "soft"}
-"""Colours that no one sees: each is exchanged for a class of the page's style, so both schemes work."""
+from shoal.report.forms import share
+from shoal.report.renderer import RENDERER
+
+PLACEHOLDERS = {
+    "#010203": "before",
+    "#040506": "after",
+    "#070809": "ink",
+    "#0a0b0c": "faint",
+    "#0d0e0f": "soft",
+    "#101112": "pale",
+    "#131415": "good",
+    "#161718": "bad",
+}
+"""Colours that no one sees: each is exchanged for a variable of the page's style, so both schemes work."""
 COLOURS = {name: colour for colour, name in PLACEHOLDERS.items()}
+LIGHT = {
+    "before": "#9a5a20",
+    "after": "#1f6fb2",
+    "ink": "#1d2730",
+    "faint": "#dfe3e6",
+    "soft": "#55626d",
+    "pale": "#f6ead9",
+    "good": "#0b6b4f",
+    "bad": "#a3261d",
+}
+"""The same colours where no page gives them; those of style.css under light."""
 UNDRAWABLE = "\ufffd"
 """Stands for a character that the renderer cannot draw."""
+LETTERS = 80
+"""Of a label; the picture has place for fewer."""
+UNDRAWN = '<svg width="250" height="30"><text x="4" y="20" font-size="12">This picture could not be drawn.</text></svg>'
+"""Stands for a picture that ended the renderer."""
+WIDTH = 290
+"""Of a chart in a column's card, in pixels."""
+LINE, LINES = 22, 3
+"""Characters of a line of a label, and lines; what is longer ends in three dots."""
+TABLES = ("original", "released")
 
 
-def drawn(distribution: Mapping[str, Any]) -> str:
-    """A distribution as an SVG text.
+def drawn(distribution: Mapping[str, Any], labels: Mapping[str, str]) -> str:
+    """A distribution as an SVG text; parameters as for `distribution_chart`."""
+    return svg(distribution_chart(distribution, labels))
+
+
+def distribution_chart(distribution: Mapping[str, Any], labels: Mapping[str, str]) -> dict[str, Any]:
+    """The specification of a distribution's chart.
 
     Parameters
     ----------
     distribution
         As evidence.json has it.
+    labels
+        Labels of codes, as evidence.json has them.
     """
+    tables = [table for table in TABLES if any(one["table"] == table for one in distribution["bins"])]
     if distribution["scale"] == "nominal":
-        x: dict[str, Any] = {
-            "field": "category",
-            "type": "nominal",
-            "sort": None,
-            "axis": {"title": None, "labelAngle": -40, "labelLimit": 90},
-        }
-        extra: dict[str, Any] = {}
-    else:
-        x = {
-            "field": "low",
-            "bin": {"binned": True},
-            "type": distribution["scale"],
-            "axis": {"title": None, "tickCount": 4, "labelOverlap": "greedy", "labelSeparation": 6},
-        }
-        extra = {"x2": {"field": "high"}}
-    colour = {
-        "field": "table",
-        "type": "nominal",
-        "legend": None,
-        "scale": {"domain": ["original", "released"], "range": [COLOURS["before"], COLOURS["after"]]},
-    }
-    return svg(
-        {
-            "data": {"values": [_drawable(one) for one in distribution["bins"]]},
-            "width": 250,
-            "height": 110,
-            "mark": {"type": "bar", "opacity": 0.62},
-            "encoding": {
-                "x": x,
-                **extra,
-                "color": colour,
-                "y": {
-                    "field": "share",
-                    "type": "quantitative",
-                    "stack": None,
-                    "axis": {"title": None, "format": "%", "tickCount": 3},
+        return _bars(distribution["bins"], tables, labels)
+    return _histogram(distribution, tables)
+
+
+def _bars(bins: Sequence[Mapping[str, Any]], tables: Sequence[str], labels: Mapping[str, str]) -> dict[str, Any]:
+    categories = list(dict.fromkeys(one["category"] for one in bins))
+    shown = [lines_of(f"{c} {labels[c]}" if c in labels else c) for c in categories]
+    values = [
+        {"place": categories.index(one["category"]), "table": one["table"], "share": one["share"]} for one in bins
+    ]
+    return {
+        "data": {"values": values},
+        "width": WIDTH - 130,
+        "height": {"step": max(24 if len(tables) > 1 else 18, 14 * max(map(len, shown))), "for": "position"},
+        "mark": {"type": "bar", "strokeWidth": 1},
+        "encoding": {
+            "y": {
+                "field": "place",
+                "type": "ordinal",
+                "scale": {"paddingInner": 0.25},
+                "axis": {
+                    "title": None,
+                    "labelExpr": f"{json.dumps(shown)}[datum.value]",
+                    "labelLimit": 0,
+                    "ticks": False,
                 },
             },
+            "yOffset": {"field": "table", "type": "nominal", "sort": list(tables)},
+            "x": {
+                "field": "share",
+                "type": "quantitative",
+                "axis": {"title": None, "format": "%", "tickCount": 3},
+                "scale": {"domainMin": 0},
+            },
+            **_looks(),
+        },
+    }
+
+
+def _histogram(distribution: Mapping[str, Any], tables: Sequence[str]) -> dict[str, Any]:
+    """Bars of two tables share a bin, each in its half."""
+    parts = len(tables)
+    values = [
+        {
+            "table": one["table"],
+            "share": one["share"],
+            "low": one["low"] + (one["high"] - one["low"]) * place / parts,
+            "high": one["low"] + (one["high"] - one["low"]) * (place + 1) / parts,
         }
-    )
+        for place, table in enumerate(tables)
+        for one in distribution["bins"]
+        if one["table"] == table
+    ]
+    return {
+        "data": {"values": values},
+        "width": WIDTH - 40,
+        "height": 120,
+        "mark": {"type": "bar", "strokeWidth": 0.8},
+        "encoding": {
+            "x": {
+                "field": "low",
+                "bin": {"binned": True},
+                "type": distribution["scale"],
+                "axis": {"title": None, "tickCount": 4, "labelOverlap": "greedy", "labelSeparation": 6, "grid": False},
+            },
+            "x2": {"field": "high"},
+            "y": {
+                "field": "share",
+                "type": "quantitative",
+                "stack": None,
+                "axis": {"title": None, "format": "%", "tickCount": 3},
+            },
+            **_looks(),
+        },
+    }
 
 
-def _drawable(one: Mapping[str, Any]) -> dict[str, Any]:
-    """A bin whose label the renderer draws; control characters, and what is beyond 16 bits, would end the process."""
-    return {key: text_only(value) if isinstance(value, str) else value for key, value in one.items()}
+def class_sizes_chart(classes: Mapping[str, Any]) -> dict[str, Any]:
+    """Shares of the records by the size of their class, as evidence.json has them; those that are alone stand out."""
+    ranges = [
+        {
+            "place": place,
+            "records": one["records"],
+            "share": one["records"] / classes["records"],
+            "text": f"{one['records']:,} ({share(one['records'] / classes['records'])})",
+            "alone": one["low"] == 1,
+        }
+        for place, one in enumerate(classes["sizes"])
+    ]
+    names = [size_range(one) for one in classes["sizes"]]
+    y = {
+        "field": "place",
+        "type": "ordinal",
+        "scale": {"paddingInner": 0.25},
+        "axis": {"title": None, "labelExpr": f"{json.dumps(names)}[datum.value]", "ticks": False},
+    }
+    x = {
+        "field": "share",
+        "type": "quantitative",
+        "axis": {"title": "share of the records", "format": "%", "tickCount": 4},
+    }
+    colour = {"condition": {"test": "datum.alone", "value": COLOURS["bad"]}, "value": COLOURS["after"]}
+    return {
+        "data": {"values": ranges},
+        "width": 260,
+        "height": {"step": 22},
+        "layer": [
+            {"mark": {"type": "bar"}, "encoding": {"x": x, "y": y, "color": colour}},
+            {
+                "mark": {"type": "text", "align": "left", "dx": 4, "fontSize": 11, "color": COLOURS["ink"]},
+                "encoding": {"x": x, "y": y, "text": {"field": "text"}},
+            },
+        ],
+    }
+
+
+def risks_chart(risks: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """Risks that are parts of a whole, as evidence.json has them, with the intervals of those that are estimates."""
+    names = [lines_of(risk["title"]) for risk in risks]
+    values = [
+        {
+            "place": place,
+            "value": risk["value"],
+            "text": share(risk["value"]),
+            **({} if risk["interval"] is None else {key: risk["interval"][key] for key in ("low", "high")}),
+        }
+        for place, risk in enumerate(risks)
+    ]
+    axis = {"title": None, "labelExpr": f"{json.dumps(names)}[datum.value]", "labelLimit": 0, "ticks": False}
+    y = {"field": "place", "type": "ordinal", "axis": axis, "scale": {"paddingInner": 0.3}}
+    x = {"field": "value", "type": "quantitative", "axis": {"title": None, "format": "%"}, "scale": {"domain": [0, 1]}}
+    number = {"type": "text", "align": "left", "dx": 6, "dy": -9, "fontSize": 11, "color": COLOURS["ink"]}
+    ends = {
+        "data": {"values": [one for one in values if "low" in one]},
+        "mark": {"type": "rule", "color": COLOURS["ink"]},
+    }
+    return {
+        "data": {"values": values},
+        "width": 360,
+        "height": {"step": 30},
+        "layer": [
+            {"mark": {"type": "bar", "color": COLOURS["after"]}, "encoding": {"x": x, "y": y}},
+            {**ends, "encoding": {"x": {**x, "field": "low"}, "x2": {"field": "high"}, "y": y}},
+            {"mark": number, "encoding": {"x": x, "y": y, "text": {"field": "text"}}},
+        ],
+    }
+
+
+def size_range(one: Mapping[str, Any]) -> str:
+    """'1', '5 to 9', '1,000 or more'."""
+    if one["high"] is None:
+        return f"{one['low']:,} or more"
+    return f"{one['low']:,}" if one["low"] == one["high"] else f"{one['low']:,} to {one['high']:,}"
+
+
+def _looks() -> dict[str, Any]:
+    """The original outlined, the release filled."""
+    both = list(TABLES)
+    return {
+        "fill": {
+            "field": "table",
+            "type": "nominal",
+            "legend": None,
+            "scale": {"domain": both, "range": [COLOURS["pale"], COLOURS["after"]]},
+        },
+        "stroke": {
+            "field": "table",
+            "type": "nominal",
+            "legend": None,
+            "scale": {"domain": both, "range": [COLOURS["before"], COLOURS["after"]]},
+        },
+    }
+
+
+def lines_of(text: str) -> list[str]:
+    """A label as lines that fit beside a chart."""
+    return wrap(text_only(text[:LETTERS]), LINE, max_lines=LINES, placeholder="...") or [""]
 
 
 def text_only(text: str) -> str:
@@ -72,27 +249,51 @@ def text_only(text: str) -> str:
     return "".join(char if char.isprintable() and ord(char) < 0xFFFE else UNDRAWABLE for char in text)
 
 
-def svg(spec: dict[str, Any]) -> str:
-    """A Vega-Lite specification as an SVG text whose colours are classes of the page."""
-    import vl_convert
+VEGA_LITE = "https://vega.github.io/schema/vega-lite/v5.json"
 
-    config = {
-        "background": None,
-        "view": {"stroke": None},
-        "axis": {
-            "labelColor": COLOURS["ink"],
-            "titleColor": COLOURS["ink"],
-            "gridColor": COLOURS["faint"],
-            "domainColor": COLOURS["ink"],
-            "tickColor": COLOURS["ink"],
-            "labelFontSize": 10,
-            "labelFont": "sans-serif",
-            "titleFont": "sans-serif",
-        },
-    }
-    full = {"$schema": "https://vega.github.io/schema/vega-lite/v5.json", "config": config, **spec}
-    drawn = vl_convert.vegalite_to_svg(full, vl_version="5.20")
-    for colour, name in PLACEHOLDERS.items():
-        for part in ("fill", "stroke"):
-            drawn = drawn.replace(f'{part}="{colour}"', f'style="{part}:var(--{name})"')
-    return re.sub(r"<svg ", '<svg role="img" aria-hidden="true" ', drawn, count=1)
+CONFIG = {
+    "background": None,
+    "view": {"stroke": None},
+    "axis": {
+        "labelColor": COLOURS["ink"],
+        "titleColor": COLOURS["ink"],
+        "titleFontWeight": "normal",
+        "gridColor": COLOURS["faint"],
+        "domainColor": COLOURS["soft"],
+        "tickColor": COLOURS["soft"],
+        "labelFontSize": 11,
+        "titleFontSize": 11,
+        "labelFont": "sans-serif",
+        "titleFont": "sans-serif",
+    },
+    "text": {"font": "sans-serif"},
+}
+
+
+def svg(spec: Mapping[str, Any]) -> str:
+    """A Vega-Lite specification as an SVG text whose colours are variables of the page."""
+    full = {"$schema": VEGA_LITE, "config": CONFIG, **spec}
+    drawn = RENDERER.svg(full) or UNDRAWN
+    return re.sub(r"<svg ", '<svg role="img" aria-hidden="true" ', re.sub(r"<\w[^>]*>", _themed, drawn), count=1)
+
+
+PAINT = re.compile(r' (fill|stroke)="(#[0-9a-f]{6})"')
+
+
+def _themed(tag: re.Match[str]) -> str:
+    """A tag with variables of the page in place of the colours that no one sees."""
+    painted = [(part, PLACEHOLDERS[colour]) for part, colour in PAINT.findall(tag[0]) if colour in PLACEHOLDERS]
+    if not painted:
+        return tag[0]
+    bare = PAINT.sub(lambda paint: "" if paint[2] in PLACEHOLDERS else paint[0], tag[0])
+    style = ";".join(f"{part}:var(--{name})" for part, name in painted)
+    return re.sub(r"(/?>)$", rf' style="{style}"\1', bare)
+
+
+def with_colours(spec: Any) -> Any:
+    """A specification with the colours of the light scheme, for a renderer that knows no page."""
+    if isinstance(spec, Mapping):
+        return {key: with_colours(below) for key, below in spec.items()}
+    if isinstance(spec, (list, tuple)):
+        return [with_colours(below) for below in spec]
+    return LIGHT[PLACEHOLDERS[spec]] if isinstance(spec, str) and spec in PLACEHOLDERS else spec

@@ -1,38 +1,25 @@
-"""What verdicts, findings and facts look like in evidence.json, and in the words of a page."""
+"""Figures in the words of a page."""
 
 from collections.abc import Iterator, Mapping
-from dataclasses import asdict
-from typing import Any
+from math import isinf
+from typing import Any, NotRequired
 
-import numpy as np
+from pydantic import ConfigDict, with_config
+from typing_extensions import TypedDict
 
-from shoal.facts import Band, Interval
+Bound = TypedDict("Bound", {"at most": NotRequired[float], "at least": NotRequired[float], "unit": NotRequired[str]})
+"""A band: all that is told of a figure that depends on the original."""
+with_config(ConfigDict(extra="forbid"))(Bound)
+
+READINGS = {
+    "equal": "a missing cell matching only a missing cell",
+    "wildcard": "a missing cell matching every value",
+    "nothing": "a missing cell matching nothing",
+}
+"""How missing cells were read, in words."""
 
 ROUNDING = 1e-12
 """Figures below this are what rounding leaves of nothing."""
-
-
-def jsonable(value: Any) -> Any:
-    """Bands as mappings, as in `{"at most": 0.2}`; everything else as it is."""
-    if isinstance(value, Band):
-        bound = {"at most": value.at_most} if value.at_least is None else {"at least": value.at_least}
-        return {**bound, "unit": value.unit} if value.unit else bound
-    if isinstance(value, Interval):
-        return asdict(value)
-    if isinstance(value, Mapping):
-        return {key: jsonable(below) for key, below in value.items()}
-    return [jsonable(below) for below in value] if isinstance(value, (list, tuple)) else value
-
-
-def without_bands(value: Any) -> Any:
-    """The same without whatever depends on the original, were it only in a band: None in its place."""
-    if isinstance(value, Band):
-        return None
-    if isinstance(value, Interval):
-        return asdict(value)
-    if isinstance(value, Mapping):
-        return {key: without_bands(below) for key, below in value.items()}
-    return [without_bands(below) for below in value] if isinstance(value, (list, tuple)) else value
 
 
 def in_words(facts: Mapping[str, Any]) -> dict[str, str]:
@@ -50,14 +37,15 @@ def _plain(facts: Mapping[str, Any], before: str = "") -> Iterator[tuple[str, An
 
 def is_bound(value: Any) -> bool:
     """Whether a value is a band, as evidence.json has it."""
-    return isinstance(value, Band) or (isinstance(value, Mapping) and bool({"at most", "at least"} & value.keys()))
+    return isinstance(value, Mapping) and bool({"at most", "at least"} & value.keys())
 
 
 def number_of(value: Any) -> float | None:
     """A figure or the bound on it; None where there is none."""
     if isinstance(value, Mapping):
         return next((value[key] for key in ("at most", "at least") if key in value), None)
-    return value  # type: ignore[no-any-return]
+    number: float | None = value
+    return number
 
 
 def figure(value: Any) -> str:
@@ -67,16 +55,54 @@ def figure(value: Any) -> str:
     if isinstance(value, int):
         return f"{value:,}"
     if isinstance(value, float):
-        if np.isinf(value):
+        if isinf(value):
             return "any value"
         if abs(value) < ROUNDING:
             return "0"
-        return f"{value:,.0f}" if abs(value) >= 10_000 else f"{value:.4g}"
+        whole = abs(value) >= 10_000 or (abs(value) >= 1_000 and value.is_integer())
+        return f"{value:,.0f}" if whole else f"{value:.4g}"
     if isinstance(value, Mapping) and is_bound(value):
         key = "at most" if "at most" in value else "at least"
         return f"{key} {figure(value[key])} {value.get('unit', '')}".rstrip()
     if isinstance(value, Mapping):
         return "; ".join(f"{key} {figure(below)}" for key, below in value.items())
     if isinstance(value, (list, tuple)):
-        return ", ".join(figure(below) for below in value)
+        apart = "; " if any(isinstance(below, (list, tuple)) for below in value) else ", "
+        return apart.join(figure(below) for below in value)
     return str(value)
+
+
+def share(value: float) -> str:
+    """A part of a whole in per cent: three digits at most, and never 0 or 100 % for what is not quite that."""
+    if value in (0, 1):
+        return f"{100 * value:.0f} %"
+    percent = 100 * value
+    if 0 < percent < 0.01:
+        return "under 0.01 %"
+    if 99.95 <= percent < 100:
+        return "over 99.9 %"
+    return f"{percent:.2f} %" if abs(percent) < 1 else f"{percent:.3g} %"
+
+
+def in_unit(value: Any, of: Mapping[str, Any]) -> str:
+    """A figure of a measure, or a bound on it, as a reader wants it: shares of a whole in per cent, others with their
+    unit.
+
+    Parameters
+    ----------
+    of
+        The measure, as evidence.json has it.
+    """
+    number = number_of(value)
+    if number is None:
+        return figure(value)
+    own = value.get("unit", "") if is_bound(value) else ""
+    text = share(number) if is_share(of) and not own else f"{figure(number)} {own or of['unit']}".rstrip()
+    if not is_bound(value):
+        return text
+    return f"at {'most' if 'at most' in value else 'least'} {text}"
+
+
+def is_share(of: Mapping[str, Any]) -> bool:
+    """Whether a measure's figure is a part of a whole, or a probability."""
+    return tuple(of["limits"]) == (0.0, 1.0) and not of["unit"]

@@ -3,9 +3,8 @@
 from collections.abc import Mapping
 from typing import Any
 
-from shoal.methods import entry
-from shoal.report.frontier_plot import along_frontier, frontier_plot
-from shoal.report.page import render
+from shoal.report.frontier_marks import axes, marks, numbered
+from shoal.report.page import map_of, render
 
 
 def frontier_page(frontier: Mapping[str, Any]) -> str:
@@ -16,11 +15,9 @@ def frontier_page(frontier: Mapping[str, Any]) -> str:
     frontier
         The content of frontier.json.
     """
-    return render(
-        "frontier.html",
-        frontier=frontier,
-        titles={axis: entry(axis, frontier[axis]).title for axis in ("risk", "utility")},
-        plot=frontier_plot(frontier),
-        on=along_frontier(frontier),
-        others=[p for p in frontier["points"] if p["name"] not in frontier["pareto"]],
-    )
+    return render("frontier.html", **frontier_parts(frontier))
+
+
+def frontier_parts(frontier: Mapping[str, Any]) -> dict[str, Any]:
+    """What the parts of the page are filled with."""
+    return {"frontier": frontier, "map": map_of(marks(frontier), *axes(frontier)), "numbered": numbered(frontier)}

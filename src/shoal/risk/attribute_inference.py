@@ -1,23 +1,29 @@
 """Attribute inference: does the release give a person's confidential value away?"""
 
+import math
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
 from annotated_types import Ge, Gt
 from numpy.typing import NDArray
-from scipy.special import ndtri
 
 from shoal.data.records import Records
+from shoal.data.variable import Variable
 from shoal.errors import MissingDependency, NoFigure, quoted
-from shoal.facts import ByColumn, Interval
+from shoal.facts import ByColumn, Count, Interval, OfOriginal, OfPlan
+from shoal.judges.base import Need
 from shoal.judges.evidence import Finding
+from shoal.judges.further_tables import like
 from shoal.judges.intervals import proportion_interval
-from shoal.judges.table_pair import ROUNDING, TablePair, codes_like, comparable, embedded
+from shoal.judges.space import embedded
+from shoal.judges.table_pair import ROUNDING, TablePair, codes_like, comparable
 from shoal.kernels.arrays import Bools, Floats, Longs
+from shoal.kernels.elementary import normal_quantile
 from shoal.kernels.search.nearest import distinct, nearest_point
-from shoal.methods import method
-from shoal.parameters import Columns, Setting
+from shoal.methods import Scales, method
+from shoal.parameters import Columns, Setting, TablePath
 from shoal.risk.base import RiskMeasure
 
 TREES = 50
@@ -33,11 +39,15 @@ class AttributeInference(RiskMeasure):
     """How much more often a person's confidential value is predicted rightly because the person is in the release.
 
     The attacker knows the original quasi-identifiers of everybody and trains a model on the release that predicts a
-    confidential column from them. The baseline is the same model trained without the person: on the released
-    records of the other folds, where a fold holds whole groups if the partition is known, since a group's centre is
-    partly the person's own. The figure is the difference of the two shares of right predictions, paired by person,
-    at its highest over the confidential columns. What the baseline finds is learned about the population, not
-    about the person.
+    confidential column from them. The figure is by how much the share of right predictions exceeds a baseline, at its
+    highest over the confidential columns; what the baseline finds is learned about the population, not about the
+    person. The baseline is
+
+    - of a holdout, where there is one: the same predictions of people who were not used for the release;
+    - else of the same people, by the same model trained on the released records of the other folds, where a fold holds
+      whole groups if the partition is known, since a group's centre is partly the person's own;
+    - else, where fewer groups than folds were formed (as in a fully synthetic table, which is one), of the same people
+      by the same model trained on the other people's original records: the most that could be learned without them.
 
     Parameters
     ----------
@@ -52,72 +62,95 @@ class AttributeInference(RiskMeasure):
         Confidential columns to infer; by default all.
     sample
         So many people are attacked at most, drawn at random.
+    holdout
+        Records of the same population that were not used for the release: a path, a data frame, Microdata, Records or
+        an array.
     """
 
+    scales: ClassVar[Scales] = "sample"
     limits: ClassVar[tuple[float, float]] = (-1.0, 1.0)
+    needs: ClassVar[tuple[Need, ...]] = ("records",)
 
     model: Literal["neighbour", "forest"] = "neighbour"
     tolerance: Annotated[float, Gt(0), Setting()] = 0.1
     folds: Annotated[int, Ge(2)] = 5
     columns: Annotated[tuple[str, ...] | None, Columns()] = None
     sample: Annotated[int, Ge(10)] = 20_000
+    holdout: Annotated[Any, TablePath()] = None
 
     def judge(self, pair: TablePair, rng: np.random.Generator) -> Finding:
-        original, released = pair.before, pair.released
-        partition = pair.groups
-        known = pair.common(None, "quasi-identifier")
-        secret = comparable(original, released, pair.common(self.columns, "confidential"))
-        if not known or not secret:
-            raise NoFigure("Both a quasi-identifier and a confidential column must be in the two tables.")
-        place = pair.pairing
-        units = np.arange(len(released))
-        if partition is not None and len(partition) == len(released):
-            units = partition.labels.astype(np.int64)
-        if units.max(initial=-1) + 1 < self.folds:
-            raise NoFigure(f"There are fewer than {self.folds} records or groups to leave out in turn.")
-        if blank := [n for n in secret if original[n].missing.any() or released[n].missing.any()]:
+        tables = [pair.before, pair.released]
+        if self.holdout is not None:
+            tables.append(like(pair.released, self.holdout))
+        known, secret = self._columns(pair, tables)
+        if blank := [n for n in secret if any(table[n].missing.any() for table in tables)]:
             raise NoFigure(f"Confidential columns with missing values cannot be checked: {quoted(blank)}.")
-        x, y = embedded(original, released, known, place)
-        rows = np.arange(len(released))
-        if self.sample < len(rows):
-            rows = np.sort(rng.choice(len(rows), self.sample, replace=False))
-        attack = _Attack(x[place], y, _folds(units, self.folds, rng), rows, self.model, rng)
-        results = {name: self._on(name, original, released, place, attack) for name in secret}
+        attack = self._attack(pair, tables, known, rng)
+        results = {name: attack.on(name, self.tolerance) for name in secret}
         worst = max(results, key=lambda name: results[name].difference)
-        found = results[worst]
+        result = results[worst]
         return self.finding(
-            found.difference,
-            f"'{worst}' is predicted rightly for {100 * found.attack:.1f} % of the people with the release and for "
-            f"{100 * found.baseline:.1f} % without their own part in it.",
-            interval=found.interval,
+            result.difference,
+            f"'{worst}' is predicted rightly for {100 * result.attack:.1f} % of the people with the release and for "
+            f"{100 * result.baseline:.1f} % {attack.baseline}.",
+            interval=result.interval,
             by_column=ByColumn(
                 {
-                    name: {"with the release": r.attack, "baseline": r.baseline, "difference": r.difference}
+                    name: OfOriginal({"with the release": r.attack, "baseline": r.baseline, "difference": r.difference})
                     for name, r in results.items()
                 }
             ),
             facts={
-                "intervals of the difference": {n: [r.interval.low, r.interval.high] for n, r in results.items()},
-                "model": self.model,
-                "people attacked": len(rows),
-                "whole groups left out": partition is not None,
-                "interval of the attack": _ends(proportion_interval(found.attack * len(rows), len(rows))),
-                "interval of the baseline": _ends(proportion_interval(found.baseline * len(rows), len(rows))),
+                "intervals of the difference": OfOriginal({n: _ends(r.interval) for n, r in results.items()}),
+                "model": OfPlan(self.model),
+                "people attacked": Count(n=len(attack.people), unit="people"),
+                "baseline": OfOriginal(attack.baseline),
+                "interval of the attack": OfOriginal(
+                    _ends(proportion_interval(result.attack * result.people, result.people))
+                ),
+                "interval of the baseline": OfOriginal(
+                    _ends(proportion_interval(result.baseline * result.others, result.others))
+                ),
             },
         )
 
-    def _on(self, name: str, original: Records, released: Records, place: Longs, attack: "_Attack") -> "_Result":
-        before, after = original[name], released[name]
-        learned = after.values if before.continuous else codes_like(before, after)
-        truth = before.values[place][attack.rows]
-        reach = self.tolerance * float(before.values.std(ddof=1)) + ROUNDING * np.abs(truth) if before.continuous else 0
+    def _columns(self, pair: TablePair, tables: list[Records]) -> tuple[tuple[str, ...], tuple[str, ...]]:
+        """What the attacker knows, and what is to be inferred."""
+        known, secret = pair.common(None, "quasi-identifier"), pair.common(self.columns, "confidential")
+        for table in tables[1:]:
+            secret = comparable(tables[0], table, [name for name in secret if name in table])
+        known = tuple(name for name in known if all(name in table for table in tables))
+        if pair.place is None:
+            known = comparable(pair.before, pair.released, known)
+        if len(tables) > 2:
+            known = comparable(tables[0], tables[2], known)
+        if not known or not secret:
+            raise NoFigure("Both a quasi-identifier and a confidential column must be in the two tables.")
+        return known, secret
 
-        def right(guess: NDArray[Any]) -> Bools:
-            return np.asarray(np.abs(guess - truth) <= reach)
-
-        with_release = right(attack.with_release(learned, before.continuous))
-        without = right(attack.without(learned, before.continuous))
-        return _paired(with_release, without)
+    def _attack(
+        self, pair: TablePair, tables: list[Records], known: tuple[str, ...], rng: np.random.Generator
+    ) -> "_Attack":
+        """The attack with the baseline that there is."""
+        kind: type[_Attack] = _WithHoldout if self.holdout is not None else _WithGroups
+        groups, count = pair.released_labels, len(pair.released)
+        if self.holdout is None:
+            units = np.arange(count) if groups is None else groups
+            if len(np.unique(units)) < self.folds:
+                kind, count = _WithOthers, len(pair.before)
+                units = np.arange(count)
+            if len(units) < self.folds:
+                raise NoFigure(f"There are fewer than {self.folds} records to leave out in turn.")
+            fold = _folds(units, self.folds, rng)
+        else:
+            count, fold = len(pair.before), np.empty(0, dtype=np.int64)
+        rows = np.arange(count)
+        if self.sample < count:
+            rows = np.sort(rng.choice(count, self.sample, replace=False))
+        people = pair.pairing[rows] if kind is _WithGroups else rows
+        points = [*pair.space(known).coordinates(), *(embedded(tables[0], other, known)[1] for other in tables[2:])]
+        learner = _Learner(model=self.model, seed=int(rng.integers(2**31)))
+        return kind(tables=tables, points=points, people=people, rows=rows, fold=fold, learner=learner)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -126,6 +159,117 @@ class _Result:
     baseline: float
     difference: float
     interval: Interval
+    people: int
+    others: int
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class _Learner:
+    """A model and its random numbers."""
+
+    model: str
+    seed: int
+
+    def predict(self, points: Floats, values: NDArray[Any], asked: Floats, continuous: bool) -> NDArray[Any]:
+        """Shape (m,); values at the points asked for, learned from other points."""
+        if self.model == "forest":
+            forest = _forest(continuous, self.seed).fit(points, values)
+            return np.asarray(forest.predict(asked), dtype=np.float64)
+        merged = distinct(points)
+        summary = _means if continuous else _modes
+        here = summary(values, merged.of_row, len(merged.points))
+        return np.asarray(here[nearest_point(merged.points, asked)], dtype=np.float64)
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class _Attack(ABC):
+    """Predictions of people's confidential values.
+
+    Parameters
+    ----------
+    tables
+        The original, the release and, if there is one, a holdout.
+    points
+        Where their records lie in the original's embedding.
+    people
+        Shape (m,); positions of those attacked in the original.
+    rows
+        Shape (m,); and of what was released of them.
+    fold
+        Shape (n,) or (n',); the fold of each record that is left out in turn.
+    """
+
+    baseline: ClassVar[str]
+
+    tables: list[Records]
+    points: list[Floats]
+    people: Longs
+    rows: Longs
+    fold: Longs
+    learner: _Learner
+
+    def on(self, name: str, tolerance: float) -> _Result:
+        """How often the values of a column are predicted rightly, and how often that may be put down to others."""
+        original, released = (table[name] for table in self.tables[:2])
+        values = released.values if original.continuous else codes_like(original, released)
+        spread = float(original.values.std(ddof=1)) if original.continuous and len(original) > 1 else 0.0
+        reach = tolerance * spread
+        guess = self.learner.predict(self.points[1], values, self.points[0][self.people], original.continuous)
+        return self.compare(_right(guess, original.values[self.people], reach), original, values, reach)
+
+    @abstractmethod
+    def compare(self, right: Bools, original: Variable, values: NDArray[Any], reach: float) -> _Result:
+        """The attack, of which shape (m,) says where it was right, beside the baseline.
+
+        Parameters
+        ----------
+        values
+            Shape (n',); the released column in the original's terms.
+        reach
+            How far off a right prediction may be.
+        """
+
+    def by_folds(self, points: Floats, values: NDArray[Any], own: Longs, continuous: bool) -> NDArray[Any]:
+        """Shape (m,); predictions learned from the folds in which a person's own record is not."""
+        asked, out = self.points[0][self.people], np.empty(len(self.people))
+        for f in np.unique(self.fold):
+            mine, others = self.fold[own] == f, self.fold != f
+            if mine.any():
+                out[mine] = self.learner.predict(points[others], values[others], asked[mine], continuous)
+        return out
+
+
+class _WithGroups(_Attack):
+    baseline: ClassVar[str] = "without their own part in it"
+
+    def compare(self, right: Bools, original: Variable, values: NDArray[Any], reach: float) -> _Result:
+        guess = self.by_folds(self.points[1], values, self.rows, original.continuous)
+        return _paired(right, _right(guess, original.values[self.people], reach))
+
+
+class _WithOthers(_Attack):
+    baseline: ClassVar[str] = "with the original records of the others"
+
+    def compare(self, right: Bools, original: Variable, values: NDArray[Any], reach: float) -> _Result:
+        guess = self.by_folds(self.points[0], original.values, self.people, original.continuous)
+        return _paired(right, _right(guess, original.values[self.people], reach))
+
+
+class _WithHoldout(_Attack):
+    baseline: ClassVar[str] = "of people who were not used for it"
+
+    def compare(self, right: Bools, original: Variable, values: NDArray[Any], reach: float) -> _Result:
+        others = self.tables[2][original.name]
+        guess = self.learner.predict(self.points[1], values, self.points[2], original.continuous)
+        truth = others.values if original.continuous else codes_like(original, others)
+        return _independent(right, _right(guess, truth, reach))
+
+
+def _right(guess: NDArray[Any], truth: NDArray[Any], reach: float) -> Bools:
+    """Shape (m,); which predictions come near enough; a category that the original lacks, -1, is never predicted."""
+    if truth.dtype.kind == "f":
+        return np.asarray(np.abs(guess - truth) <= reach + ROUNDING * np.abs(truth))
+    return np.asarray((guess == truth) & (truth >= 0))
 
 
 def _paired(attack: Bools, baseline: Bools, confidence: float = 0.95) -> _Result:
@@ -134,43 +278,35 @@ def _paired(attack: Bools, baseline: Bools, confidence: float = 0.95) -> _Result
     n = len(attack)
     gained, lost = int((attack & ~baseline).sum()) + 0.5, int((baseline & ~attack).sum()) + 0.5
     centre = (gained - lost) / (n + 2)
-    half = float(ndtri(0.5 + confidence / 2)) * np.sqrt((gained + lost) / (n + 2) - centre**2) / np.sqrt(n + 2)
+    half = (
+        float(normal_quantile(0.5 + confidence / 2)) * np.sqrt((gained + lost) / (n + 2) - centre**2) / np.sqrt(n + 2)
+    )
     return _Result(
         attack=float(attack.mean()),
         baseline=float(baseline.mean()),
         difference=float(attack.mean() - baseline.mean()),
         interval=Interval(low=max(-1.0, centre - half), high=min(1.0, centre + half), confidence=confidence),
+        people=n,
+        others=n,
     )
 
 
-class _Attack:
-    """Predictions of a released column at people's original quasi-identifiers."""
-
-    def __init__(self, x: Floats, y: Floats, fold: Longs, rows: Longs, model: str, rng: np.random.Generator) -> None:
-        self.x, self.y, self.fold, self.rows, self.model = x, y, fold, rows, model
-        self.seed = int(rng.integers(2**31))
-
-    def with_release(self, values: NDArray[Any], continuous: bool) -> NDArray[Any]:
-        """Shape (rows,); learned from all released records."""
-        return self._fit_predict(np.arange(len(self.y)), self.rows, values, continuous)
-
-    def without(self, values: NDArray[Any], continuous: bool) -> NDArray[Any]:
-        """Shape (rows,); learned from the folds a person is not in."""
-        out = np.empty(len(self.rows))
-        for f in np.unique(self.fold):
-            mine = self.fold[self.rows] == f
-            if mine.any():
-                out[mine] = self._fit_predict(np.flatnonzero(self.fold != f), self.rows[mine], values, continuous)
-        return out
-
-    def _fit_predict(self, train: Longs, test: Longs, values: NDArray[Any], continuous: bool) -> NDArray[Any]:
-        if self.model == "forest":
-            model = _forest(continuous, self.seed).fit(self.y[train], values[train])
-            return np.asarray(model.predict(self.x[test]), dtype=np.float64)
-        points = distinct(self.y[train])
-        summary = _means if continuous else _modes
-        here = summary(values[train], points.of_row, len(points.points))
-        return np.asarray(here[nearest_point(points.points, self.x[test])], dtype=np.float64)
+def _independent(attack: Bools, control: Bools, confidence: float = 0.95) -> _Result:
+    """Difference of two independent proportions with the interval of Agresti & Caffo (2000): one person right and one
+    wrong added to each."""
+    shares = [(float(part.sum()) + 1) / (len(part) + 2) for part in (attack, control)]
+    variance = sum(share * (1 - share) / (len(part) + 2) for share, part in zip(shares, (attack, control)))
+    half = float(normal_quantile(0.5 + confidence / 2)) * math.sqrt(variance)
+    centre = shares[0] - shares[1]
+    rates = float(attack.mean()), float(control.mean())
+    return _Result(
+        attack=rates[0],
+        baseline=rates[1],
+        difference=rates[0] - rates[1],
+        interval=Interval(low=max(-1.0, centre - half), high=min(1.0, centre + half), confidence=confidence),
+        people=len(attack),
+        others=len(control),
+    )
 
 
 def _forest(continuous: bool, seed: int) -> Any:
@@ -192,10 +328,10 @@ def _means(values: NDArray[Any], group: Longs, count: int) -> Floats:
 def _modes(values: NDArray[Any], group: Longs, count: int) -> Longs:
     """Most frequent code of each group, the lowest of equals."""
     width = int(values.max()) + 2
-    held, times = np.unique(group * width + values + 1, return_counts=True)
-    order = np.lexsort((held, -times, held // width))
-    first = np.searchsorted((held // width)[order], np.arange(count))
-    return np.asarray(held[order[first]] % width - 1)
+    pairs, times = np.unique(group * width + values + 1, return_counts=True)
+    order = np.lexsort((pairs, -times, pairs // width))
+    first = np.searchsorted((pairs // width)[order], np.arange(count))
+    return np.asarray(pairs[order[first]] % width - 1)
 
 
 def _folds(units: Longs, folds: int, rng: np.random.Generator) -> Longs:

@@ -5,15 +5,17 @@ from typing import Annotated, Any, ClassVar
 import numpy as np
 
 from shoal.errors import NoFigure
+from shoal.facts import Count, Figure, OfPlan, Share
 from shoal.judges.base import Need
 from shoal.judges.evidence import Finding
+from shoal.judges.further_tables import like
 from shoal.judges.intervals import proportion_interval
-from shoal.judges.table_pair import TablePair, common, comparable, embedded
+from shoal.judges.space import embedded
+from shoal.judges.table_pair import TablePair, common, comparable
 from shoal.kernels.search.nearest import TIE, nearest_distance
-from shoal.methods import method
+from shoal.methods import Scales, method
 from shoal.parameters import Columns, TablePath
 from shoal.risk.base import RiskMeasure
-from shoal.risk.tables import like
 
 
 @method(
@@ -37,6 +39,7 @@ class ClosestRecord(RiskMeasure):
         By default the quasi-identifiers and confidential columns.
     """
 
+    scales: ClassVar[Scales] = "sample"
     limits: ClassVar[tuple[float, float]] = (0.0, 1.0)
     needs: ClassVar[tuple[Need, ...]] = ("holdout",)
 
@@ -50,7 +53,7 @@ class ClosestRecord(RiskMeasure):
         names = comparable(original, others, comparable(original, released, common(others, released, names)))
         if not names or not min(len(original), len(released), len(others)):
             raise NoFigure("There is no common column, or one of the three tables has no records.")
-        x, y = pair.embedded(names)
+        x, y = pair.space(names).coordinates()
         _, z = embedded(original, others, names)
         size = min(len(x), len(z))
         x = x[rng.choice(len(x), size, replace=False)]
@@ -65,11 +68,11 @@ class ClosestRecord(RiskMeasure):
             f"50 % would be so if the release knew nothing about its own people.",
             interval=proportion_interval(nearer, len(y)),
             facts={
-                "records of each side": size,
-                "without risk": 0.5,
-                "share at distance 0 of an original": float((to_own <= TIE).mean()),
-                "share at distance 0 of the holdout": float((to_others <= TIE).mean()),
-                "distance at 5 percent, to originals": float(np.quantile(to_own, 0.05)),
-                "distance at 5 percent, to the holdout": float(np.quantile(to_others, 0.05)),
+                "records of each side": Count(n=size),
+                "without risk": OfPlan(0.5),
+                "share at distance 0 of an original": Share(value=float((to_own <= TIE).mean())),
+                "share at distance 0 of the holdout": Share(value=float((to_others <= TIE).mean())),
+                "distance at 5 percent, to originals": Figure(value=float(np.quantile(to_own, 0.05))),
+                "distance at 5 percent, to the holdout": Figure(value=float(np.quantile(to_others, 0.05))),
             },
         )

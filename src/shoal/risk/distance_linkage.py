@@ -6,12 +6,13 @@ import numpy as np
 from annotated_types import Ge
 
 from shoal.errors import quoted
+from shoal.facts import Count, OfPlan, Share
 from shoal.judges.base import Need, by_record
 from shoal.judges.evidence import Finding
 from shoal.judges.intervals import proportion_interval
 from shoal.judges.linkage import Direction, Metric, link_by_distance
 from shoal.judges.table_pair import TablePair
-from shoal.methods import method
+from shoal.methods import Scales, method
 from shoal.parameters import Columns
 from shoal.risk.base import RiskMeasure
 
@@ -40,10 +41,11 @@ class DistanceLinkage(RiskMeasure):
     direction
         Who is looked up where.
     sample
-        Attack so many records, drawn at random; by default as many as a minute allows, which is all but in large
+        Attack so many records, drawn at random; by default as many as some seconds allow, which is all but in large
         tables of many columns.
     """
 
+    scales: ClassVar[Scales] = "sample"
     limits: ClassVar[tuple[float, float]] = (0.0, 1.0)
     needs: ClassVar[tuple[Need, ...]] = ("columns", "pairing", "records")
     roles: ClassVar[tuple[str, ...]] = ("quasi-identifier",)
@@ -66,12 +68,12 @@ class DistanceLinkage(RiskMeasure):
             f"again by distance; guessing finds {100 / candidates:.3g} %.",
             interval=interval,
             facts={
-                "records attacked": trials,
-                "candidates": candidates,
-                "by chance": 1 / candidates,
-                "columns": list(names),
-                "metric": self.metric,
-                "direction": self.direction,
+                "records attacked": Count(n=trials),
+                "candidates": Count(n=candidates),
+                "by chance": Share(value=1 / candidates),
+                "columns": OfPlan(list(names)),
+                "metric": OfPlan(self.metric),
+                "direction": OfPlan(self.direction),
             },
             record_risk=by_record(pair.released, rows, chances),
         )

@@ -6,14 +6,15 @@ import numpy as np
 from annotated_types import Gt, Le
 from numpy.typing import ArrayLike
 
-from shoal.judges.base import Need
+from shoal.facts import of_release
 from shoal.judges.evidence import Finding
-from shoal.judges.table_pair import TablePair
 from shoal.kernels.arrays import Floats, floats
-from shoal.methods import method
+from shoal.kernels.classes import classes, first_rows
+from shoal.kernels.elementary import log
+from shoal.methods import Scales, method
 from shoal.parameters import Setting
-from shoal.risk.base import RiskMeasure
-from shoal.risk.population import population_classes
+from shoal.risk.class_risk import LookalikeRisk
+from shoal.risk.population import Lookalikes
 
 LONG = 30
 """From this class size on the series converges in fewer than 40 terms for any p."""
@@ -45,12 +46,19 @@ def individual_risk(f: ArrayLike, p: ArrayLike) -> Floats:
     the rest, I(1) = -ln(p) / q and I(f + 1) = (1/f - p I(f)) / q, where errors shrink since p < q.
     """
     f, p = floats(f), floats(p)
+    kinds, sizes = classes([f, p], len(f))
+    first = first_rows(kinds, len(sizes))
+    return _of_different(f[first], p[first])[kinds]
+
+
+def _of_different(f: Floats, p: Floats) -> Floats:
+    """Shape (m,); the risks of different classes."""
     q = 1 - p
     risk = p * _series(f, q)
     short = np.flatnonzero((p < 0.5) & (f < LONG))
     if len(short):
         fs, ps, qs = f[short], p[short], q[short]
-        integral = -np.log(ps) / qs
+        integral = -log(ps) / qs
         for size in range(1, int(fs.max())):
             integral = np.where(fs > size, (1 / size - ps * integral) / qs, integral)
         risk[short] = ps * integral
@@ -67,7 +75,7 @@ def _series(f: Floats, q: Floats) -> Floats:
 
 
 @method("individual-risk", title="Individual risk of re-identification", source="Benedetti & Franconi (1998)")
-class IndividualRisk(RiskMeasure):
+class IndividualRisk(LookalikeRisk):
     """Expected share of records that are re-identified through the population; each record's own risk in private.
 
     A record whose quasi-identifiers are shared by f records in the table and F in the population is matched
@@ -81,28 +89,25 @@ class IndividualRisk(RiskMeasure):
         Records whose risk exceeds this are counted.
     """
 
-    limits: ClassVar[tuple[float, float]] = (0.0, 1.0)
-    of_release_alone: ClassVar[bool] = True
-    needs: ClassVar[tuple[Need, ...]] = ("records", "quasi-identifiers")
-    cheap: ClassVar[bool] = True
+    scales: ClassVar[Scales] = "classes"
 
     threshold: Annotated[float, Gt(0), Le(1), Setting()] = 0.1
 
-    def judge(self, pair: TablePair, rng: np.random.Generator) -> Finding:
-        released = pair.closure.records
-        classes = population_classes(released, weights_needed=False)
-        risk = individual_risk(classes.sizes, classes.sizes / classes.population)[classes.ids]
-        above = float((risk > self.threshold).mean())
+    def of(self, alike: Lookalikes) -> Finding:
+        risk = individual_risk(alike.sizes, alike.sizes / alike.population)
+        above = alike.share(risk > self.threshold)
         return self.finding(
-            float(risk.mean()),
-            f"{risk.sum():.3g} of {len(risk):,} records are expected to be re-identified through the population; "
-            f"the highest risk of a record is {risk.max():.3g}.",
-            facts={
-                "expected re-identifications": float(risk.sum()),
-                "highest": float(risk.max()),
-                "threshold": self.threshold,
-                "share above threshold": above,
-                "weighted": released.weights is not None,
-            },
+            alike.mean(risk),
+            f"{alike.total(risk):.3g} of {alike.count:,} records are expected to be re-identified through the "
+            f"population; the highest risk of a record is {risk.max():.3g}.",
+            facts=of_release(
+                {
+                    "expected re-identifications": alike.total(risk),
+                    "highest": float(risk.max()),
+                    "threshold": self.threshold,
+                    "share above threshold": above,
+                    "weighted": alike.weighted,
+                }
+            ),
             record_risk=risk,
         )

@@ -7,14 +7,15 @@ import numpy as np
 
 from shoal.data.records import Records
 from shoal.errors import NoFigure, quoted
+from shoal.facts import of_original
 from shoal.judges.evidence import Finding
+from shoal.judges.further_tables import like
 from shoal.judges.intervals import proportion_interval
 from shoal.judges.table_pair import TablePair, common, counterparts
 from shoal.kernels.arrays import Bools, Longs
-from shoal.methods import method
+from shoal.methods import Scales, method
 from shoal.parameters import TablePath
 from shoal.risk.base import RiskMeasure
-from shoal.risk.tables import like
 
 BLOCK = 10_000_000
 """Candidate values in memory at a time (of several people, at least one)."""
@@ -43,6 +44,7 @@ class Intersection(RiskMeasure):
         same order (or with their row numbers). Columns have the roles they have here; others are left out.
     """
 
+    scales: ClassVar[Scales] = "sample"
     limits: ClassVar[tuple[float, float]] = (0.0, 1.0)
 
     others: Annotated[tuple[Any, ...], TablePath()] = ()
@@ -72,13 +74,15 @@ class Intersection(RiskMeasure):
             f"Side by side the {len(tables)} releases leave one single value of '{worst}' for {100 * hits / n:.1f} % "
             f"of the people; this release alone does so for {100 * float((alone[worst] == 1).mean()):.1f} %.",
             interval=proportion_interval(hits, n),
-            facts={
-                "releases": len(tables),
-                "disclosed": {name: float((left[name] == 1).mean()) for name in names},
-                "disclosed by this release alone": {name: float((alone[name] == 1).mean()) for name in names},
-                "no value left": {name: float((left[name] == 0).mean()) for name in names},
-                "columns": quoted(names),
-            },
+            facts=of_original(
+                {
+                    "releases": len(tables),
+                    "disclosed": {name: float((left[name] == 1).mean()) for name in names},
+                    "disclosed by this release alone": {name: float((alone[name] == 1).mean()) for name in names},
+                    "no value left": {name: float((left[name] == 0).mean()) for name in names},
+                    "columns": quoted(names),
+                }
+            ),
             record_risk=1 / np.maximum(left[worst], 1),
             by_record={"values left": left[worst]},
         )
@@ -102,28 +106,28 @@ def _values_left(tables: list[Records], name: str) -> Longs:
     values = _shared_codes([table[name] for table in tables])
     width = int(max(v.max() for v in values)) + 1
     classes = [table.classes(table.quasi_identifiers).ids for table in tables]
-    held = [np.unique(c * width + v) for c, v in zip(classes, values)]  # (class, value) pairs of each table
+    pairs = [np.unique(c * width + v) for c, v in zip(classes, values)]  # (class, value) pairs of each table
     # People with the same class everywhere share their answer.
     combos, of_person = np.unique(np.column_stack(classes), axis=0, return_inverse=True)
-    starts = np.searchsorted(held[0] // width, combos[:, 0])
-    lengths = np.searchsorted(held[0] // width, combos[:, 0], "right") - starts
+    starts = np.searchsorted(pairs[0] // width, combos[:, 0])
+    lengths = np.searchsorted(pairs[0] // width, combos[:, 0], "right") - starts
     count = np.empty(len(combos), dtype=np.int64)
     parts = np.searchsorted(np.cumsum(lengths), np.arange(BLOCK, int(lengths.sum()) + BLOCK, BLOCK))
     for begin, end in pairwise(np.unique([0, *(parts + 1).clip(max=len(combos)), len(combos)])):
         chosen = slice(begin, end)
-        count[chosen] = _in_all(held, combos[chosen], starts[chosen], lengths[chosen], width)
+        count[chosen] = _in_all(pairs, combos[chosen], starts[chosen], lengths[chosen], width)
     return np.asarray(count[of_person.reshape(n)])
 
 
-def _in_all(held: list[Longs], combos: Longs, starts: Longs, lengths: Longs, width: int) -> Longs:
+def _in_all(pairs: list[Longs], combos: Longs, starts: Longs, lengths: Longs, width: int) -> Longs:
     """For combinations of classes, the number of values of the first class that all others hold too."""
     owner = np.repeat(np.arange(len(combos)), lengths)
     within = np.arange(lengths.sum()) - np.repeat(np.cumsum(lengths) - lengths, lengths)
-    candidate = held[0][np.repeat(starts, lengths) + within] % width
+    candidate = pairs[0][np.repeat(starts, lengths) + within] % width
     alive: Bools = np.ones(len(candidate), dtype=bool)
-    for j in range(1, len(held)):
+    for j in range(1, len(pairs)):
         keys = combos[owner, j] * width + candidate
-        alive &= held[j][np.minimum(np.searchsorted(held[j], keys), len(held[j]) - 1)] == keys
+        alive &= pairs[j][np.minimum(np.searchsorted(pairs[j], keys), len(pairs[j]) - 1)] == keys
     return np.bincount(owner[alive], minlength=len(combos))
 
 

@@ -6,12 +6,13 @@ import numpy as np
 from annotated_types import Gt, Le, MinLen
 
 from shoal.errors import NoFigure
+from shoal.facts import ByColumn, OfPlan, Share
 from shoal.judges.base import Need
 from shoal.judges.evidence import Finding
 from shoal.judges.table_pair import ROUNDING, TablePair
-from shoal.kernels.arrays import Bools, Floats
+from shoal.kernels.arrays import Bools, Floats, Longs, longs
 from shoal.kernels.swap.rank_swap import window_of
-from shoal.methods import method
+from shoal.methods import Scales, method
 from shoal.parameters import Columns, Setting
 from shoal.risk.base import RiskMeasure
 
@@ -44,6 +45,7 @@ class IntervalDisclosure(RiskMeasure):
         Fractions w, by default 1 to 10 percent.
     """
 
+    scales: ClassVar[Scales] = "sample"
     limits: ClassVar[tuple[float, float]] = (0.0, 1.0)
     needs: ClassVar[tuple[Need, ...]] = ("columns", "pairing", "records")
     continuous: ClassVar[bool | None] = True
@@ -57,30 +59,31 @@ class IntervalDisclosure(RiskMeasure):
     def judge(self, pair: TablePair, rng: np.random.Generator) -> Finding:
         original, released = pair.before, pair.released
         names, place = self.compared(pair), pair.pairing
-        inside = _by_sd if self.scale == "sd" else _by_rank
+        reached = _by_sd if self.scale == "sd" else _by_rank
         x, y = original.raw(names)[place], released.raw(names)
         known = ~np.isnan(x)
         if not known.any():
             raise NoFigure("The original has no values in these columns.")
-        curve = {}
-        for width in self.widths:
-            near = np.column_stack([inside(x[:, j], y[:, j], width) for j in range(len(names))])
-            if self.unit == "record":
-                curve[width] = float(np.mean((near | ~known)[known.any(axis=1)].all(axis=1)))
-            else:
-                curve[width] = float(near[known].mean())
+        widths = np.unique(self.widths)
+        first = np.column_stack([reached(x[:, j], y[:, j], widths) for j in range(len(names))])
+        of_units = first[known]
+        if self.unit == "record":
+            of_units = np.where(known, first, 0).max(axis=1)[known.any(axis=1)]
+        within = np.cumsum(np.bincount(of_units, minlength=len(widths) + 1))[:-1] / len(of_units)
+        curve = dict(zip(widths.tolist(), within.tolist()))
         widest = max(curve)
         what = "records of which every value lies" if self.unit == "record" else "values that lie"
         reach = "standard deviations" if self.scale == "sd" else "of all ranks"
+        influence = self._influence(known)
         return self.finding(
             float(np.mean(list(curve.values()))),
             f"Share of {what} near their released version: {100 * curve[widest]:.3g} % within {widest:g} {reach}.",
-            influence=self._influence(known),
+            influence=influence,
             facts={
-                "curve": {f"{width:g}": share for width, share in curve.items()},
-                "columns": list(names),
-                "scale": self.scale,
-                "unit": self.unit,
+                "curve": ByColumn({f"{width:g}": Share(value=v, influence=influence) for width, v in curve.items()}),
+                "columns": OfPlan(list(names)),
+                "scale": OfPlan(self.scale),
+                "unit": OfPlan(self.unit),
             },
         )
 
@@ -90,24 +93,22 @@ class IntervalDisclosure(RiskMeasure):
         return own / (total - own) if total > own else None
 
 
-def _by_sd(x: Floats, y: Floats, width: float) -> Bools:
+def _by_sd(x: Floats, y: Floats, widths: Floats) -> Longs:
+    """Shape (n,); number of the narrowest of the ascending widths that holds a value, or of all widths if none does."""
     known = y[~np.isnan(y)]
     middle = np.median(known) if len(known) else 0.0
     spread = float((known - middle).std(ddof=1)) if len(known) > 1 and np.ptp(known) > 0 else 0.0
-    return np.asarray(np.abs(x - y) <= width * spread + ROUNDING * np.abs(x))
+    apart = np.abs(x - y) - ROUNDING * np.abs(x)
+    return longs(np.searchsorted(widths * spread, apart))  # not a number comes after all
 
 
-def _by_rank(x: Floats, y: Floats, width: float) -> Bools:
+def _by_rank(x: Floats, y: Floats, widths: Floats) -> Longs:
+    """As `_by_sd`."""
     ordered = np.sort(y[~np.isnan(y)])
-    inside: Bools = np.zeros(len(x), dtype=bool)
-    if not len(ordered):
-        return inside
-    reach = window_of(width, len(ordered))
-    known = ~np.isnan(y)
-    low = np.searchsorted(ordered, y[known], "left") - reach
-    high = np.searchsorted(ordered, y[known], "right") - 1 + reach
-    slack = ROUNDING * np.abs(x[known])
-    inside[known] = (x[known] >= ordered[np.maximum(low, 0)] - slack) & (
-        x[known] <= ordered[np.minimum(high, len(ordered) - 1)] + slack
-    )
-    return inside
+    n, slack = len(ordered), ROUNDING * np.abs(x)
+    low, high = np.searchsorted(ordered, y, "left"), np.searchsorted(ordered, y, "right") - 1
+    last = np.searchsorted(ordered, x + slack, "right") - 1  # the last rank that does not exceed x
+    first = np.searchsorted(ordered, x - slack, "left")
+    needed = np.maximum(np.maximum(low - last, first - high), 0)
+    needed[(last < 0) | (first == n) | np.isnan(x) | np.isnan(y)] = n + 1  # beyond every released value
+    return longs(np.searchsorted([window_of(width, n) for width in widths.tolist()], needed))

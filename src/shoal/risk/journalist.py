@@ -2,20 +2,18 @@
 
 from typing import Annotated, ClassVar
 
-import numpy as np
 from annotated_types import Gt, Le
 
-from shoal.judges.base import Need
+from shoal.facts import of_release
 from shoal.judges.evidence import Finding
-from shoal.judges.table_pair import TablePair
-from shoal.methods import method
+from shoal.methods import Scales, method
 from shoal.parameters import Setting
-from shoal.risk.base import RiskMeasure
-from shoal.risk.population import population_classes
+from shoal.risk.class_risk import LookalikeRisk
+from shoal.risk.population import Lookalikes
 
 
 @method("journalist", title="Journalist risk", source="El Emam & Dankar (2008)")
-class Journalist(RiskMeasure):
+class Journalist(LookalikeRisk):
     """Highest chance of a right match against the population: 1 / size of the class there.
 
     The size of a class in the population is the sum of the sampling weights of its records, never less than
@@ -28,22 +26,19 @@ class Journalist(RiskMeasure):
         Records whose risk exceeds this are counted.
     """
 
-    limits: ClassVar[tuple[float, float]] = (0.0, 1.0)
-    of_release_alone: ClassVar[bool] = True
-    needs: ClassVar[tuple[Need, ...]] = ("records", "quasi-identifiers")
-    cheap: ClassVar[bool] = True
+    scales: ClassVar[Scales] = "classes"
+
+    weights_needed: ClassVar[bool] = True
 
     threshold: Annotated[float, Gt(0), Le(1), Setting()] = 0.2
 
-    def judge(self, pair: TablePair, rng: np.random.Generator) -> Finding:
-        released = pair.closure.records
-        classes = population_classes(released)
-        risk = 1.0 / classes.population[classes.ids]
-        above = float((risk > self.threshold).mean())
+    def of(self, alike: Lookalikes) -> Finding:
+        risk = 1.0 / alike.population
+        above = alike.share(risk > self.threshold)
         return self.finding(
             float(risk.max()),
             f"Someone in the population is matched to the right record with probability {risk.max():.3g} at "
             f"worst; {100 * above:.1f} % of the records exceed {self.threshold:g}.",
-            facts={"mean": float(risk.mean()), "threshold": self.threshold, "share above threshold": above},
+            facts=of_release({"mean": alike.mean(risk), "threshold": self.threshold, "share above threshold": above}),
             record_risk=risk,
         )

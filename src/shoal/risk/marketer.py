@@ -2,18 +2,15 @@
 
 from typing import ClassVar
 
-import numpy as np
-
-from shoal.judges.base import Need
+from shoal.facts import of_release
 from shoal.judges.evidence import Finding
-from shoal.judges.table_pair import TablePair
-from shoal.methods import method
-from shoal.risk.base import RiskMeasure
-from shoal.risk.population import population_classes
+from shoal.methods import Scales, method
+from shoal.risk.class_risk import LookalikeRisk
+from shoal.risk.population import Lookalikes
 
 
 @method("marketer", title="Marketer risk", source="Dankar & El Emam (2010)")
-class Marketer(RiskMeasure):
+class Marketer(LookalikeRisk):
     """Expected share of records matched rightly when all are matched: (1/n) sum over classes of f / F.
 
     f is a class's size in the table and F in the population, estimated by the sum of its sampling weights (never
@@ -21,19 +18,14 @@ class Marketer(RiskMeasure):
     figure is the number of classes over the number of records.
     """
 
-    limits: ClassVar[tuple[float, float]] = (0.0, 1.0)
-    of_release_alone: ClassVar[bool] = True
-    needs: ClassVar[tuple[Need, ...]] = ("records", "quasi-identifiers")
-    cheap: ClassVar[bool] = True
+    scales: ClassVar[Scales] = "classes"
 
-    def judge(self, pair: TablePair, rng: np.random.Generator) -> Finding:
-        released = pair.closure.records
-        classes = population_classes(released, weights_needed=False)
-        share = float((classes.sizes / classes.population).sum() / len(released))
-        whom = "the population" if released.weights is not None else "everyone in the table"
+    def of(self, alike: Lookalikes) -> Finding:
+        share = alike.mean(1.0 / alike.population)
+        whom = "the population" if alike.weighted else "everyone in the table"
         return self.finding(
             share,
             f"Someone who knows the quasi-identifiers of {whom} and matches every record is right for "
             f"{100 * share:.3g} % of them.",
-            facts={"weighted": released.weights is not None},
+            facts=of_release({"weighted": alike.weighted}),
         )

@@ -3,19 +3,20 @@
 from typing import Annotated, Any, ClassVar
 
 import numpy as np
-from scipy.special import ndtri
 
 from shoal.errors import NoFigure
-from shoal.facts import Interval
+from shoal.facts import Count, Interval, OfPlan, Share
 from shoal.judges.base import Need
 from shoal.judges.evidence import Finding
-from shoal.judges.table_pair import TablePair, common, comparable, embedded
+from shoal.judges.further_tables import like
+from shoal.judges.space import embedded
+from shoal.judges.table_pair import TablePair, common, comparable
 from shoal.kernels.arrays import Floats
+from shoal.kernels.elementary import log, normal_quantile
 from shoal.kernels.search.nearest import nearest_distance
-from shoal.methods import method
+from shoal.methods import Scales, method
 from shoal.parameters import Columns, TablePath
 from shoal.risk.base import RiskMeasure
-from shoal.risk.tables import like
 
 
 @method(
@@ -39,6 +40,7 @@ class MembershipInference(RiskMeasure):
         What the attacker knows of a person; by default the quasi-identifiers and confidential columns.
     """
 
+    scales: ClassVar[Scales] = "sample"
     limits: ClassVar[tuple[float, float]] = (0.0, 1.0)
     needs: ClassVar[tuple[Need, ...]] = ("holdout",)
 
@@ -52,7 +54,7 @@ class MembershipInference(RiskMeasure):
         names = comparable(original, others, comparable(original, released, common(others, released, names)))
         if not names or not len(released) or min(len(original), len(others)) < 2:
             raise NoFigure("There is no common column, or one of the three tables has too few records.")
-        x, y = pair.embedded(names)
+        x, y = pair.space(names).coordinates()
         _, z = embedded(original, others, names)
         of_members, of_others = nearest_distance(y, x), nearest_distance(y, z)
         area, interval = area_under_curve(-of_members, -of_others)
@@ -61,7 +63,11 @@ class MembershipInference(RiskMeasure):
             f"A member of the data is told from someone else by distance in {100 * area:.1f} % of pairs; 50 % is "
             f"guessing.",
             interval=interval,
-            facts={"without risk": 0.5, "holdout": len(others), "highest advantage": _advantage(of_members, of_others)},
+            facts={
+                "without risk": OfPlan(0.5),
+                "holdout": Count(n=len(others)),
+                "highest advantage": Share(value=_advantage(of_members, of_others)),
+            },
         )
 
 
@@ -79,8 +85,8 @@ def area_under_curve(members: Floats, others: Floats, confidence: float = 0.95) 
     above = (ranks[:m] - rankdata(scores[:m])) / n  # of each member: share of others below it
     below = 1 - (ranks[m:] - rankdata(scores[m:])) / m
     area = float(above.mean())
-    half = float(ndtri(0.5 + confidence / 2)) * float(np.sqrt(above.var(ddof=1) / m + below.var(ddof=1) / n))
-    half = max(half, -np.log(1 - confidence) / min(m, n) if area in (0.0, 1.0) else 0.0)
+    half = float(normal_quantile(0.5 + confidence / 2)) * float(np.sqrt(above.var(ddof=1) / m + below.var(ddof=1) / n))
+    half = max(half, -float(log(1 - confidence)) / min(m, n) if area in (0.0, 1.0) else 0.0)
     return area, Interval(low=max(0.0, area - half), high=min(1.0, area + half), confidence=confidence)
 
 

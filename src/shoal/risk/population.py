@@ -1,50 +1,88 @@
-"""Classes of the released table with their sizes in the population."""
+"""How many people a released record may stand for, in the table and in the population."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
-from shoal.data.records import Records
+from shoal.data.records import MissingCells, Records
 from shoal.errors import NoFigure
-from shoal.kernels.arrays import Floats, Longs
+from shoal.kernels.arrays import Bools, Floats, Longs
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class PopulationClasses:
-    """Records that share all quasi-identifiers.
+class Lookalikes:
+    """The records that match each record on all quasi-identifiers, itself included.
 
     Parameters
     ----------
-    ids
-        Shape (n,); class of each record.
     sizes
-        Shape (C,); records of each class, f.
+        Shape (m,); how many there are in the table, f.
     population
-        Shape (C,); people of each class in the population, F: the sum of the weights, at least f.
+        Shape (m,); how many people there are in the population, F: the sum of the weights, at least f.
+    weighted
+        Whether the table has weights.
+    records
+        Shape (m,); of how many records each entry tells; None where each tells of one.
     """
 
-    ids: Longs
     sizes: Longs
     population: Floats
+    weighted: bool = False
+    records: Longs | None = None
+
+    @property
+    def count(self) -> int:
+        """Of the records."""
+        return len(self.sizes) if self.records is None else int(self.records.sum())
+
+    def total(self, figure: Floats) -> float:
+        """The sum over the records of a figure of shape (m,)."""
+        return float(figure.sum() if self.records is None else (figure * self.records).sum())
+
+    def mean(self, figure: Floats) -> float:
+        """The mean over the records."""
+        return self.total(figure) / self.count
+
+    def share(self, chosen: Bools) -> float:
+        """The share of the records in some entries, shape (m,)."""
+        return int(chosen.sum() if self.records is None else self.records[chosen].sum()) / self.count
+
+    @classmethod
+    def joined(cls, parts: "Sequence[Lookalikes]") -> "Lookalikes":
+        """Those of a table from those of its parts, each of which holds its classes whole; equal entries united."""
+        ones = [np.ones(len(part.sizes), dtype=np.int64) if part.records is None else part.records for part in parts]
+        sizes, population = (np.concatenate([getattr(p, name) for p in parts]) for name in ("sizes", "population"))
+        order = np.lexsort((population, sizes))
+        first = np.ones(len(order), dtype=bool)
+        first[1:] = (np.diff(sizes[order]) != 0) | (np.diff(population[order]) != 0)
+        starts = np.flatnonzero(first)
+        records = np.add.reduceat(np.concatenate(ones)[order], starts) if len(starts) else order
+        kept = order[starts]
+        return cls(sizes=sizes[kept], population=population[kept], weighted=parts[0].weighted, records=records)
 
 
-def population_classes(released: Records, *, weights_needed: bool = True) -> PopulationClasses:
-    """The classes of a table that has records and quasi-identifiers.
+def lookalikes(released: Records, missing: MissingCells = "equal", *, weights_needed: bool = False) -> Lookalikes:
+    """Those of a table that has records and quasi-identifiers.
+
+    Parameters
+    ----------
+    missing
+        What a missing cell matches (`Records.matching`).
 
     Raises
     ------
     NoFigure
-        If class sizes in the population are not known.
+        If weights are needed and there are none, or if some cannot be used.
     """
-    classes = released.classes(released.quasi_identifiers)
+    sizes = released.matching(released.quasi_identifiers, missing)
     weights = sampling_weights(released)
-    population = classes.sizes.astype(np.float64)
     if weights is not None:
-        summed = np.bincount(classes.ids, weights=weights, minlength=len(classes.sizes))
-        population = np.maximum(summed, classes.sizes)
-    elif weights_needed:
+        summed = released.matching_weight(released.quasi_identifiers, weights, missing)
+        return Lookalikes(sizes=sizes, population=np.maximum(summed, sizes), weighted=True)
+    if weights_needed:
         raise NoFigure("The table has no sampling weight, so class sizes in the population are not known.")
-    return PopulationClasses(ids=classes.ids, sizes=classes.sizes, population=population)
+    return Lookalikes(sizes=sizes, population=sizes.astype(np.float64))
 
 
 def sampling_weights(released: Records) -> Floats | None:

@@ -17,15 +17,15 @@ from typing import Annotated, ClassVar
 
 import numpy as np
 from annotated_types import Ge
-from scipy.special import expit, gammaln
 
+from shoal.data.records import MissingCells, Records
 from shoal.errors import NoFigure
-from shoal.judges.base import Need
+from shoal.facts import of_release
 from shoal.judges.evidence import Finding
-from shoal.judges.table_pair import TablePair
 from shoal.kernels.arrays import Floats
-from shoal.methods import method
-from shoal.risk.base import RiskMeasure
+from shoal.kernels.elementary import exp, expm1, log, log1p, log_gamma, log_of_sum, logistic, power
+from shoal.methods import Scales, method
+from shoal.risk.class_risk import ClassRisk
 from shoal.risk.population import sampling_weights
 
 
@@ -34,7 +34,7 @@ from shoal.risk.population import sampling_weights
     title="Records unique in the population",
     source="Bethlehem, Keller & Pannekoek (1990); Chen & Keller-McNulty (1998); Hoshino (2001)",
 )
-class PopulationUniques(RiskMeasure):
+class PopulationUniques(ClassRisk):
     """Estimated share of records whose combination of quasi-identifiers nobody else in the population has.
 
     Three super-population models are fitted to the class sizes; the highest of their estimates is the value and
@@ -49,14 +49,12 @@ class PopulationUniques(RiskMeasure):
         no figure.
     """
 
-    limits: ClassVar[tuple[float, float]] = (0.0, 1.0)
-    of_release_alone: ClassVar[bool] = True
-    needs: ClassVar[tuple[Need, ...]] = ("records", "quasi-identifiers")
+    scales: ClassVar[Scales] = "sample"
+    cheap: ClassVar[bool] = False
 
     population: Annotated[int, Ge(1)] | None = None
 
-    def judge(self, pair: TablePair, rng: np.random.Generator) -> Finding:
-        released = pair.closure.records
+    def under(self, released: Records, missing: MissingCells) -> Finding:
         n = len(released)
         weights = sampling_weights(released) if self.population is None else None
         if weights is not None:
@@ -67,9 +65,10 @@ class PopulationUniques(RiskMeasure):
             raise NoFigure("Neither the size of the population nor sampling weights are known.")
         if size < n:
             raise NoFigure("The population must have at least as many people as the table has records.")
-        sizes = pair.classes.sizes
-        here = float((sizes == 1).sum() / n)
-        fitted = {name: model(sizes, size) if size > n else here for name, model in MODELS.items()}
+        counts, records = np.unique(released.matching(released.quasi_identifiers, missing), return_counts=True)
+        classes = records / counts  # where missing cells match more than each other: as if there were classes
+        here = float(records[counts == 1].sum() / n)
+        fitted = {name: model(counts, classes, size) if size > n else here for name, model in MODELS.items()}
         shares = {name: min(share, here) for name, share in fitted.items() if share is not None}
         if not shares:
             raise NoFigure("None of the super-population models could be fitted to the class sizes.")
@@ -78,83 +77,91 @@ class PopulationUniques(RiskMeasure):
             high,
             f"Between {100 * low:.3g} and {100 * high:.3g} % of the records are estimated to be the only one of "
             f"their kind in the population, depending on the model.",
-            facts={
-                "models": shares,
-                "models that could not be fitted": sorted(set(MODELS) - set(shares)),
-                "sampling fraction": n / size,
-                "sample uniques": here,
-            },
+            facts=of_release(
+                {
+                    "models": shares,
+                    "models that could not be fitted": sorted(set(MODELS) - set(shares)),
+                    "sampling fraction": n / size,
+                    "sample uniques": here,
+                }
+            ),
         )
 
 
-def poisson_gamma(sizes: np.ndarray, population: float) -> float | None:
-    """Estimated share of uniques in a population larger than the sample; None where the likelihood has no maximum."""
-    counts, times = np.unique(sizes, return_counts=True)
-    fraction = sizes.sum() / population
+def poisson_gamma(counts: np.ndarray, times: np.ndarray, population: float) -> float | None:
+    """Estimated share of uniques in a population larger than the sample; None where the likelihood has no maximum.
+
+    Parameters
+    ----------
+    counts, times
+        Shape (m,); sizes of classes, and how many classes have each.
+    """
+    fraction = (counts * times).sum() / population
 
     def loss(v: Floats) -> float:
-        shape, odds = np.exp(v)
-        at_least_one = -np.expm1(-shape * np.log1p(odds))
-        return -float(times @ (_negative_binomial(counts, shape, odds) - np.log(at_least_one)))
+        shape, odds = exp(v)
+        at_least_one = -expm1(-shape * log1p(odds))
+        return -float((times * (_negative_binomial(counts, shape, odds) - log(at_least_one))).sum())
 
-    found = _minimum(loss, [(a, b) for a in (-3.0, 0.0) for b in (-1.0, 1.0, 3.0)])
-    if found is None:
+    fitted = _minimum(loss, [(a, b) for a in (-3.0, 0.0) for b in (-1.0, 1.0, 3.0)])
+    if fitted is None:
         return None
-    shape, odds = np.exp(found)
-    return float((1 + odds / fraction) ** -(shape + 1))
+    shape, odds = exp(fitted)
+    return float(power(1 + odds / fraction, -(shape + 1)))
 
 
-def slide_negative_binomial(sizes: np.ndarray, population: float) -> float | None:
+def slide_negative_binomial(counts: np.ndarray, times: np.ndarray, population: float) -> float | None:
     """As `poisson_gamma`. A class of F people shows f of them: one of its first, the others thinned likewise."""
-    counts, times = np.unique(sizes, return_counts=True)
-    fraction = sizes.sum() / population
+    fraction = (counts * times).sum() / population
 
     def loss(v: Floats) -> float:
-        shape, odds = np.exp(v)
-        first = np.log(fraction) + _negative_binomial(counts - 1, shape, odds * fraction)
-        without = np.log1p(-fraction) + _negative_binomial(counts, shape, odds * fraction)
-        nobody = (1 - fraction) * np.exp(-shape * np.log1p(odds * fraction))
-        return -float(times @ (np.logaddexp(first, without) - np.log1p(-nobody)))
+        shape, odds = exp(v)
+        first = log(fraction) + _negative_binomial(counts - 1, shape, odds * fraction)
+        without = log1p(-fraction) + _negative_binomial(counts, shape, odds * fraction)
+        nobody = (1 - fraction) * exp(-shape * log1p(odds * fraction))
+        return -float((times * (log_of_sum(first, without) - log1p(-nobody))).sum())
 
-    start = np.log(1 / fraction)
-    found = _minimum(loss, [(a, b) for a in (-3.0, 0.0) for b in (0.0, start, start + 2)])
-    if found is None:
+    start = float(log(1 / fraction))
+    fitted = _minimum(loss, [(a, b) for a in (-3.0, 0.0) for b in (0.0, start, start + 2)])
+    if fitted is None:
         return None
-    shape, odds = np.exp(found)
-    return float((1 + odds) ** -shape / (1 + shape * odds))
+    shape, odds = exp(fitted)
+    return float(power(1 + odds, -shape) / (1 + shape * odds))
 
 
-def pitman(sizes: np.ndarray, population: float) -> float | None:
+def pitman(counts: np.ndarray, times: np.ndarray, population: float) -> float | None:
     """As `poisson_gamma`."""
-    counts, times = np.unique(sizes, return_counts=True)
-    n, classes = int(sizes.sum()), len(sizes)
+    n, classes = round(float((counts * times).sum())), round(float(times.sum()))
     order = np.arange(1, classes)
 
     def parameters(v: Floats) -> tuple[float, float]:
-        alpha = float(expit(v[0]))
-        return alpha, float(np.exp(v[1])) - alpha
+        alpha = float(logistic(v[0]))
+        return alpha, float(exp(v[1])) - alpha
 
     def loss(v: Floats) -> float:
         alpha, theta = parameters(v)
-        likelihood = np.log(theta + order * alpha).sum() - (gammaln(theta + n) - gammaln(theta + 1))
-        likelihood += times @ (gammaln(counts - alpha) - gammaln(1 - alpha))
+        likelihood = log(theta + order * alpha).sum() - (log_gamma(theta + n) - log_gamma(theta + 1))
+        likelihood += (times * (log_gamma(counts - alpha) - log_gamma(1 - alpha))).sum()
         return -float(likelihood)
 
-    found = _minimum(loss, [(a, b) for a in (-3.0, 0.0, 2.0) for b in (0.0, float(np.log(classes)))])
-    if found is None:
+    fitted = _minimum(loss, [(a, b) for a in (-3.0, 0.0, 2.0) for b in (0.0, float(log(classes)))])
+    if fitted is None:
         return None
-    alpha, theta = parameters(found)
+    alpha, theta = parameters(fitted)
     return float(
-        np.exp(
-            gammaln(theta + alpha + population - 1)
-            + gammaln(theta + 1)
-            - gammaln(theta + alpha)
-            - gammaln(theta + population)
+        exp(
+            log_gamma(theta + alpha + population - 1)
+            + log_gamma(theta + 1)
+            - log_gamma(theta + alpha)
+            - log_gamma(theta + population)
         )
     )
 
 
-MODELS: dict[str, Callable[[np.ndarray, float], float | None]] = {
+CLOSE = {"xatol": 1e-10, "fatol": 1e-10, "maxfev": 2000}
+"""When a search ends. It compares losses and takes no library's linear algebra, so it ends at one place everywhere."""
+
+MODELS: dict[str, Callable[[np.ndarray, np.ndarray, float], float | None]] = {
     "Poisson-gamma": poisson_gamma,
     "Pitman": pitman,
     "slide negative binomial": slide_negative_binomial,
@@ -166,11 +173,11 @@ def _negative_binomial(counts: np.ndarray, shape: float, odds: float) -> Floats:
     ok = counts >= 0
     k = np.where(ok, counts, 0)
     logs = (
-        gammaln(shape + k)
-        - gammaln(shape)
-        - gammaln(k + 1.0)
-        + k * (np.log(odds) - np.log1p(odds))
-        - shape * np.log1p(odds)
+        log_gamma(shape + k)
+        - log_gamma(shape)
+        - log_gamma(k + 1.0)
+        + k * (log(odds) - log1p(odds))
+        - shape * log1p(odds)
     )
     return np.asarray(np.where(ok, logs, -np.inf))
 
@@ -181,6 +188,6 @@ def _minimum(loss: Callable[[Floats], float], starts: list[tuple[float, float]])
 
     box = [(-12.0, 12.0), (-12.0, 30.0)]
     with np.errstate(all="ignore"):
-        runs = [minimize(loss, np.array(start), method="L-BFGS-B", bounds=box) for start in starts]
+        runs = [minimize(loss, np.array(start), method="Nelder-Mead", bounds=box, options=CLOSE) for start in starts]
     good = [run for run in runs if np.isfinite(run.fun)]
     return np.asarray(min(good, key=lambda run: run.fun).x) if good else None

@@ -9,12 +9,15 @@ from numpy.typing import NDArray
 
 from shoal.data.variable import Variable
 from shoal.errors import NoFigure, quoted
+from shoal.facts import Count, OfOriginal, OfPlan, Share
 from shoal.judges.base import Need, by_record
 from shoal.judges.evidence import Finding
 from shoal.judges.intervals import proportion_interval
 from shoal.judges.table_pair import TablePair
+from shoal.kernels import linear
 from shoal.kernels.arrays import Bools, Floats, Longs
-from shoal.methods import method
+from shoal.kernels.elementary import exp, log, log1p, log_of_sum
+from shoal.methods import Scales, method
 from shoal.parameters import Columns, Setting
 from shoal.risk.base import RiskMeasure
 from shoal.risk.text_similarity import jaro_winkler
@@ -69,6 +72,7 @@ class ProbabilisticLinkage(RiskMeasure):
         Attack so many records, drawn at random; by default all, or as many as make 200 million pairs.
     """
 
+    scales: ClassVar[Scales] = "sample"
     limits: ClassVar[tuple[float, float]] = (0.0, 1.0)
     needs: ClassVar[tuple[Need, ...]] = ("columns", "pairing")
     roles: ClassVar[tuple[str, ...]] = ("quasi-identifier",)
@@ -107,15 +111,15 @@ class ProbabilisticLinkage(RiskMeasure):
             f"by probabilistic linkage; guessing finds {100 / len(original):.3g} %.",
             interval=proportion_interval(hits, trials),
             facts={
-                "records attacked": trials,
-                "candidates": len(original),
-                "by chance": 1 / len(original),
-                **{how: float(attack.mean()) for how, attack in attacks.items()},
-                "agreement in matches (m) by EM": dict(zip(names, learned[0].tolist())),
-                "agreement in others (u) by EM": dict(zip(names, learned[1].tolist())),
-                "true agreement in matches": dict(zip(names, true[0].tolist())),
-                "tolerance": self.tolerance,
-                "similarity": self.similarity,
+                "records attacked": Count(n=trials),
+                "candidates": Count(n=len(original), influence=1),
+                "by chance": Share(value=1 / len(original)),
+                **{how: Share(value=float(attack.mean())) for how, attack in attacks.items()},
+                "agreement in matches (m) by EM": OfOriginal(dict(zip(names, learned[0].tolist()))),
+                "agreement in others (u) by EM": OfOriginal(dict(zip(names, learned[1].tolist()))),
+                "true agreement in matches": OfOriginal(dict(zip(names, true[0].tolist()))),
+                "tolerance": OfPlan(self.tolerance),
+                "similarity": OfPlan(self.similarity),
             },
             record_risk=by_record(released, rows, chances),
         )
@@ -205,7 +209,7 @@ def estimate(counts: Longs, columns: int, n: int) -> tuple[Floats, Floats]:
     bits = (np.arange(1 << columns)[:, None] >> np.arange(columns) & 1).astype(np.float64)
     seen = counts > 0
     bits, times = bits[seen], counts[seen].astype(np.float64)
-    u = np.clip(times @ bits / times.sum(), FLOOR, 1 - FLOOR)  # nearly all pairs are no match
+    u = np.clip(_times(bits.T, times) / times.sum(), FLOOR, 1 - FLOOR)  # nearly all pairs are no match
     starts = np.vstack([np.full(columns, 0.9), np.where(np.eye(columns) == 1, 0.9, 0.3)])
     ends = [_climb(bits, times, np.maximum(start, u), u, 1.0 / n) for start in starts]
     _, m, u = max(ends, key=lambda end: end[0])
@@ -216,18 +220,22 @@ def _climb(bits: Floats, times: Floats, m: Floats, u: Floats, prior: float) -> t
     """EM from one start: log likelihood, m, u."""
     likelihood = -np.inf
     for _ in range(STEPS):
-        matching = np.log(prior) + bits @ np.log(m) + (1 - bits) @ np.log1p(-m)
-        others = np.log1p(-prior) + bits @ np.log(u) + (1 - bits) @ np.log1p(-u)
-        both = np.logaddexp(matching, others)
-        likelihood = float(times @ both)
-        match = times * np.exp(matching - both)
-        new_m = np.clip(match @ bits / match.sum(), FLOOR, 1 - FLOOR)
-        new_u = np.clip((times - match) @ bits / (times - match).sum(), FLOOR, 1 - FLOOR)
+        matching = log(prior) + _times(bits, log(m)) + _times(1 - bits, log1p(-m))
+        others = log1p(-prior) + _times(bits, log(u)) + _times(1 - bits, log1p(-u))
+        both = log_of_sum(matching, others)
+        likelihood = float((times * both).sum())
+        match = times * exp(matching - both)
+        new_m = np.clip(_times(bits.T, match) / match.sum(), FLOOR, 1 - FLOOR)
+        new_u = np.clip(_times(bits.T, times - match) / (times - match).sum(), FLOOR, 1 - FLOOR)
         moved = max(np.abs(new_m - m).max(), np.abs(new_u - u).max())
         m, u = new_m, new_u
         if moved < SETTLED:
             break
     return likelihood, m, u
+
+
+def _times(a: Floats, v: Floats) -> Floats:
+    return linear.product(a, v[:, None])[:, 0]
 
 
 def _true_probabilities(counts: Longs, own: Bools) -> tuple[Floats, Floats]:
@@ -240,7 +248,7 @@ def _true_probabilities(counts: Longs, own: Bools) -> tuple[Floats, Floats]:
 def weights(m: Floats, u: Floats) -> Floats:
     """Shape (2^columns,); the log likelihood ratio of each pattern."""
     bits = np.arange(1 << len(m))[:, None] >> np.arange(len(m)) & 1
-    return np.asarray(np.where(bits == 1, np.log(m / u), np.log1p(-m) - np.log1p(-u)).sum(axis=1))
+    return np.asarray(np.where(bits == 1, log(m / u), log1p(-m) - log1p(-u)).sum(axis=1))
 
 
 def _link(agree: list[_Agreement], weight: Floats, truth: Longs, n: int) -> Floats:

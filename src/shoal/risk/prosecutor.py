@@ -2,24 +2,23 @@
 
 from typing import Annotated, ClassVar
 
-import numpy as np
 from annotated_types import Gt, Le
 
-from shoal.judges.base import Need
+from shoal.facts import of_release
 from shoal.judges.evidence import Finding
-from shoal.judges.table_pair import TablePair
-from shoal.methods import method
+from shoal.methods import Scales, method
 from shoal.parameters import Setting
-from shoal.risk.base import RiskMeasure
+from shoal.risk.class_risk import LookalikeRisk
+from shoal.risk.population import Lookalikes
 
 
 @method("prosecutor", title="Prosecutor risk", source="El Emam & Dankar (2008)")
-class Prosecutor(RiskMeasure):
+class Prosecutor(LookalikeRisk):
     """Highest chance of picking the right record for someone known to be in the table: 1 / smallest class size.
 
-    Classes are the records that share all quasi-identifiers in the released table, compared as written; a
-    missing value equals a missing value and nothing else, so suppression is never taken for protection by
-    others' values. The mean over records is the number of classes divided by the number of records.
+    A class is the records that share all quasi-identifiers in the released table, compared as written; where
+    missing cells match more than each other there are no classes, and what counts is how many records match a record.
+    The mean over records is, with classes, their number divided by that of the records.
 
     Parameters
     ----------
@@ -27,27 +26,25 @@ class Prosecutor(RiskMeasure):
         Records whose risk exceeds this are counted.
     """
 
-    limits: ClassVar[tuple[float, float]] = (0.0, 1.0)
-    of_release_alone: ClassVar[bool] = True
-    needs: ClassVar[tuple[Need, ...]] = ("records", "quasi-identifiers")
-    cheap: ClassVar[bool] = True
+    scales: ClassVar[Scales] = "classes"
 
     threshold: Annotated[float, Gt(0), Le(1), Setting()] = 0.2
 
-    def judge(self, pair: TablePair, rng: np.random.Generator) -> Finding:
-        sizes = pair.classes.of_record
-        risk = 1.0 / sizes
-        above = float((risk > self.threshold).mean())
+    def of(self, alike: Lookalikes) -> Finding:
+        risk = 1.0 / alike.sizes
+        above, mean = alike.share(risk > self.threshold), alike.mean(risk)
         return self.finding(
             float(risk.max()),
             f"Someone known to be in the table is matched to the right record with probability "
-            f"{risk.max():.3g} at worst and {risk.mean():.3g} on average; {100 * above:.1f} % of the records "
+            f"{risk.max():.3g} at worst and {mean:.3g} on average; {100 * above:.1f} % of the records "
             f"exceed {self.threshold:g}.",
-            facts={
-                "mean": float(risk.mean()),
-                "threshold": self.threshold,
-                "share above threshold": above,
-                "share unique": float((sizes == 1).mean()),
-            },
+            facts=of_release(
+                {
+                    "mean": mean,
+                    "threshold": self.threshold,
+                    "share above threshold": above,
+                    "share unique": alike.share(alike.sizes == 1),
+                }
+            ),
             record_risk=risk,
         )

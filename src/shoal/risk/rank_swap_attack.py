@@ -6,13 +6,14 @@ import numpy as np
 from annotated_types import Ge, Gt, Le
 
 from shoal.errors import NoFigure, quoted
+from shoal.facts import Count, OfPlan, Share
 from shoal.judges.base import Need, by_record
 from shoal.judges.evidence import Finding
 from shoal.judges.intervals import proportion_interval
 from shoal.judges.table_pair import TablePair
 from shoal.kernels.arrays import Longs
 from shoal.kernels.swap.rank_swap import window_of
-from shoal.methods import method
+from shoal.methods import Scales, method
 from shoal.parameters import Columns, Setting
 from shoal.risk.base import RiskMeasure
 
@@ -43,6 +44,7 @@ class RankSwapAttack(RiskMeasure):
         Attack so many records, drawn at random; by default all, or as many as make 500 million pairs.
     """
 
+    scales: ClassVar[Scales] = "sample"
     limits: ClassVar[tuple[float, float]] = (0.0, 1.0)
     needs: ClassVar[tuple[Need, ...]] = ("pairing", "records")
 
@@ -86,11 +88,11 @@ class RankSwapAttack(RiskMeasure):
             f"{100 * hits / len(rows):.1f} % of the records again, {100 * sure:.1f} % with certainty.{missed}",
             interval=proportion_interval(hits, len(rows)),
             facts={
-                "p": self.p,
-                "share found with certainty": sure,
-                "records attacked": len(rows),
-                "share outside the windows": outside,
-                "by chance": 1 / n,
+                "p": OfPlan(self.p),
+                "share found with certainty": Share(value=sure),
+                "records attacked": Count(n=len(rows)),
+                "share outside the windows": Share(value=outside),
+                "by chance": Share(value=1 / n),
             },
             record_risk=by_record(released, rows, chances),
         )

@@ -4,32 +4,25 @@ from typing import ClassVar
 
 import numpy as np
 
-from shoal.judges.base import Need
+from shoal.facts import of_release
 from shoal.judges.evidence import Finding
-from shoal.judges.table_pair import TablePair
-from shoal.methods import method
-from shoal.risk.base import RiskMeasure
+from shoal.methods import Scales, method
+from shoal.risk.class_risk import LookalikeRisk
+from shoal.risk.population import Lookalikes
 
 
 @method("sample-uniques", title="Records unique in the table", source="Bethlehem, Keller & Pannekoek (1990)")
-class SampleUniques(RiskMeasure):
-    """Share of records whose combination of quasi-identifiers occurs only once in the released table.
+class SampleUniques(LookalikeRisk):
+    """Share of records whose combination of quasi-identifiers occurs only once in the released table."""
 
-    A missing value equals a missing value and nothing else.
-    """
+    scales: ClassVar[Scales] = "classes"
 
-    limits: ClassVar[tuple[float, float]] = (0.0, 1.0)
-    of_release_alone: ClassVar[bool] = True
-    needs: ClassVar[tuple[Need, ...]] = ("records", "quasi-identifiers")
-    cheap: ClassVar[bool] = True
-
-    def judge(self, pair: TablePair, rng: np.random.Generator) -> Finding:
-        sizes = pair.classes.of_record
-        share = float((sizes == 1).mean())
+    def of(self, alike: Lookalikes) -> Finding:
+        share = alike.share(alike.sizes == 1)
         return self.finding(
             share,
             f"{100 * share:.3g} % of the records have a combination of quasi-identifiers that nobody else in the "
             f"table has.",
-            facts={"records": len(sizes)},
-            record_risk=(sizes == 1).astype(np.float64),
+            facts=of_release({"records": alike.count}),
+            record_risk=(alike.sizes == 1).astype(np.float64),
         )

@@ -9,12 +9,14 @@ from annotated_types import Ge, Gt, Lt
 
 from shoal.data.records import Records
 from shoal.errors import NoFigure
+from shoal.facts import of_release
 from shoal.judges.base import Need
 from shoal.judges.evidence import Finding
 from shoal.judges.table_pair import TablePair
 from shoal.kernels.arrays import Floats, Ints, floats, ints
+from shoal.kernels.elementary import power
 from shoal.kernels.risk.suda2 import MOST_COLUMNS, factorials, suda2
-from shoal.methods import method
+from shoal.methods import Scales, method
 from shoal.parameters import Setting
 from shoal.risk.base import RiskMeasure
 from shoal.risk.population import sampling_weights
@@ -62,9 +64,10 @@ class SUDA2(RiskMeasure):
         f; by default the number of records over the sum of the sampling weights. Without either there is no DIS.
     """
 
+    scales: ClassVar[Scales] = "sample"
     limits: ClassVar[tuple[float, float]] = (0.0, 1.0)
     of_release_alone: ClassVar[bool] = True
-    needs: ClassVar[tuple[Need, ...]] = ("records", "quasi-identifiers")
+    needs: ClassVar[tuple[Need, ...]] = ("records", "quasi-identifiers", "people")
 
     max_size: Annotated[int, Ge(1)] = 4
     weight: Literal["factorial", "supersets"] = "factorial"
@@ -78,20 +81,20 @@ class SUDA2(RiskMeasure):
         if len(released) == 1:
             raise NoFigure("A single record is unique without any column, so no column can single it out.")
         codes = _codes(released, names)
-        found = suda2(codes, self.max_size, weights=WEIGHTS[self.weight](len(names)))
-        total = float(found.score.sum())
-        unique = float((found.smallest > 0).mean())
-        dis, why = self._dis(released, found.score, len(names))
+        uniques = suda2(codes, self.max_size, weights=WEIGHTS[self.weight](len(names)))
+        total = float(uniques.score.sum())
+        unique = float((uniques.smallest > 0).mean())
+        dis, why = self._dis(released, uniques.score, len(names))
         details: dict[str, Any] = {
             "max size": self.max_size,
             "weight": self.weight,
-            "minimal sample uniques by size": {str(s + 1): int(count) for s, count in enumerate(found.found)},
+            "minimal sample uniques by size": {str(s + 1): int(count) for s, count in enumerate(uniques.by_size)},
             "sum of scores": total,
-            "highest score": float(found.score.max()),
+            "highest score": float(uniques.score.max()),
             "contribution of columns in percent": {
-                n: 100 * float(v) / total if total else 0.0 for n, v in zip(names, found.by_column)
+                n: 100 * float(v) / total if total else 0.0 for n, v in zip(names, uniques.by_column)
             },
-            "contribution of categories in percent": _by_category(released, names, codes, found.by_category),
+            "contribution of categories in percent": _by_category(released, names, codes, uniques.by_category),
             "highest DIS": None if dis is None else float(dis.max()),
             "mean DIS": None if dis is None else float(dis.mean()),
             **({"no DIS": why} if why else {}),
@@ -99,9 +102,9 @@ class SUDA2(RiskMeasure):
         return self.finding(
             unique,
             f"{100 * unique:.3g} % of the records are singled out by at most {self.max_size} quasi-identifiers.",
-            facts=details,
+            facts=of_release(details),
             record_risk=dis,
-            by_record={"score": found.score},
+            by_record={"score": uniques.score},
         )
 
     def _dis(self, released: Records, score: Floats, d: int) -> tuple[Floats | None, str]:
@@ -130,10 +133,10 @@ def dis_score(score: Floats, pairs: int, fraction: float, d: int) -> Floats:
     d
         Number of quasi-identifiers.
     """
-    power = 1 + (8 - d) / 20
+    exponent = 1 + (8 - d) / 20
     dis = np.zeros(len(score))
     scored = score > 0
-    raised = score[scored] ** power
+    raised = power(score[scored], exponent)
     average = (1 / raised).sum()
     dis[scored] = 1 / (1 + pairs * (1 - fraction) / (fraction * raised * average))
     return dis

@@ -7,14 +7,17 @@ import numpy as np
 
 from shoal.data.records import Records
 from shoal.errors import quoted
+from shoal.facts import OfOriginal, OfPlan, OfRelease
 from shoal.judges.base import Need
 from shoal.judges.evidence import Finding
 from shoal.judges.intervals import proportion_interval
-from shoal.judges.table_pair import TablePair, embedded
+from shoal.judges.space import embedded
+from shoal.judges.table_pair import TablePair
 from shoal.kernels.arrays import Floats, Longs
+from shoal.kernels.elementary import log
 from shoal.kernels.partition.fuzzy import COINCIDENT
 from shoal.kernels.search.nearest import link
-from shoal.methods import method, nested
+from shoal.methods import Scales, method, nested
 from shoal.parameters import Columns, Method
 from shoal.risk.base import RiskMeasure
 
@@ -52,6 +55,7 @@ class TransparencyAttack(RiskMeasure):
         What the attacker knows of everybody; by default the quasi-identifiers.
     """
 
+    scales: ClassVar[Scales] = "sample"
     limits: ClassVar[tuple[float, float]] = (0.0, 1.0)
     needs: ClassVar[tuple[Need, ...]] = ("columns", "pairing", "records")
     roles: ClassVar[tuple[str, ...]] = ("quasi-identifier",)
@@ -66,26 +70,28 @@ class TransparencyAttack(RiskMeasure):
         classes = released.classes(names)
         _, first = np.unique(classes.ids, return_index=True)
         named = self._named(original, names, x[place], place, y[first], classes.ids, classes.sizes, rng)
-        found = {how: right / classes.of_record for how, right in named.items()}
-        best = max(found, key=lambda how: float(found[how].sum()))
+        linked = {how: right / classes.of_record for how, right in named.items()}
+        best = max(linked, key=lambda how: float(linked[how].sum()))
         n, smallest = len(released), int(classes.sizes.min())
-        value = float(found[best].mean())
+        value = float(linked[best].mean())
         return self.finding(
             value,
             f"Someone who knows {quoted(names)} of everybody and how the table was made finds {100 * value:.1f} % of "
             f"the records again ({best}); classes of {smallest} allow {100 / smallest:.1f} %.",
-            interval=proportion_interval(float(found[best].sum()), n),
+            interval=proportion_interval(float(linked[best].sum()), n),
             facts={
-                "best attack": best,
-                "records found, by attack": {how: float(chance.mean()) for how, chance in found.items()},
-                "classes named rightly, by attack": {how: float(right.mean()) for how, right in named.items()},
-                "found if every class were known": len(classes.sizes) / n,
-                "one over the smallest class": 1 / smallest,
-                "by chance": 1 / n,
-                "records attacked": n,
-                "columns": list(names),
+                "best attack": OfOriginal(best),
+                "records found, by attack": OfOriginal({how: float(chance.mean()) for how, chance in linked.items()}),
+                "classes named rightly, by attack": OfOriginal(
+                    {how: float(right.mean()) for how, right in named.items()}
+                ),
+                "found if every class were known": OfRelease(len(classes.sizes) / n),
+                "one over the smallest class": OfRelease(1 / smallest),
+                "by chance": OfRelease(1 / n),
+                "records attacked": OfRelease(n),
+                "columns": OfPlan(list(names)),
             },
-            record_risk=found[best],
+            record_risk=linked[best],
         )
 
     def _named(
@@ -117,7 +123,7 @@ class TransparencyAttack(RiskMeasure):
         for j in range(x.shape[1]):
             cost += (x[:, j : j + 1] - centres[:, j]) ** 2
         if getattr(self.knows, "rule", None) == "power":
-            cost = np.log(np.maximum(cost, COINCIDENT))
+            cost = log(np.maximum(cost, COINCIDENT))
         seats = np.repeat(np.arange(len(centres)), sizes)
         _, seat = linear_sum_assignment(cost[:, seats])
         return np.asarray(seats[seat])

@@ -119,10 +119,10 @@ class Studio:
     async def _opened(self, what: str, folder: Path, **given: Any) -> None:
         if not self.keeper.alive:
             self.keeper.restart()
-        told = await self.keeper.ask(what, report=self._report(), **given)
+        opened = await self.keeper.ask(what, report=self._report(), **given)
         await self._hand_over()
         self.folder = folder.expanduser()
-        self.session = self.session.opened(told["facts"]["source"], told["facts"], told["text"])
+        self.session = self.session.opened(opened["facts"]["source"], opened["facts"], opened["text"])
 
     async def _hand_over(self) -> None:
         """Give the table to the process that carries plans out."""
@@ -157,8 +157,8 @@ class Studio:
 
     async def _explore(self, text: str) -> None:
         await self._ready()
-        found = await self.runner.ask("explore", report=self._report(), text=text, folder=str(self.folder))
-        self.session = self.session.explored(found)
+        explored = await self.runner.ask("explore", report=self._report(), text=text, folder=str(self.folder))
+        self.session = self.session.explored(explored)
 
     async def do_export(self, run: int, directory: str, overwrite: bool = False) -> None:
         self.session.run(run)
@@ -204,8 +204,8 @@ class Studio:
     async def _until_done(self, work: Awaitable[None]) -> None:
         try:
             await work
-        except WorkerGone as gone:
-            self.session = self.session.ended("error", str(gone))
+        except WorkerGone as error:
+            self.session = self.session.ended("error", str(error))
             await self._revive()
         except ShoalError as error:
             self.session = self.session.ended("error", str(error))

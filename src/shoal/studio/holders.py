@@ -17,14 +17,16 @@ from typing import Any
 import shoal
 from shoal.data.examples import example
 from shoal.errors import FileError, InputError, Refused
-from shoal.files.tables import Table, read_table
+from shoal.files.json_text import as_json
+from shoal.files.table import Table
+from shoal.files.tables import read_table
 from shoal.judges.evidence import Evidence
 from shoal.methods import KINDS, entry, registered
 from shoal.plan import Plan
 from shoal.plan.lines import plain
 from shoal.publish import check_free, check_writable
 from shoal.release import Release
-from shoal.report.evidence_file import private_evidence, public_evidence
+from shoal.release.evidence_file import private_evidence, private_figure, public_evidence
 from shoal.report.page import page
 from shoal.studio import profile
 from shoal.studio.plans import reading
@@ -66,9 +68,9 @@ class Keeper:
 
     def _hold(self, table: Table, source: str, report: Report) -> dict[str, Any]:
         report("looking at the columns", 0.5)
-        told = profile.facts(table, source), profile.draft(table, source)
+        facts, text = profile.facts(table, source), profile.draft(table, source)
         self._table, self._exposure, self._releases = table, profile.Exposure(table.frame), {}
-        return {"facts": told[0], "text": told[1]}
+        return {"facts": facts, "text": text}
 
     def table_bytes(self) -> bytes:
         """The table, for the other process."""
@@ -141,18 +143,14 @@ class Runner:
         seed = randbits(128) if seed is None else seed
         try:
             release = shoal.protect(
-                self.table.frame,
-                plan,
-                seed=seed,
-                stage=report,
-                source={"file": source, "read as": self.table.described},
+                self.table, plan, seed=seed, stage=report, source={"file": source, "read as": self.table.described}
             )
         except Refused as refusal:
             report("measuring what was refused", 0.9)
-            evidence = shoal.assess(self.table.frame, plan, seed=seed)
+            evidence = shoal.assess(self.table, plan, seed=seed)
             return {"result": _refused(evidence, str(refusal), text), "release": None}
         content = private_evidence(release)
-        shown = {key: content[key] for key in ("requirements", "measures", "columns", "steps", "private")}
+        shown = {key: content[key] for key in ("requirements", "measures", "reached", "columns", "steps", "private")}
         result = {**shown, "records": len(release.table), "refusal": "", "seed": str(seed)}
         return {"result": result, "release": pickle.dumps(release)}
 
@@ -164,7 +162,7 @@ class Runner:
             report(f"{done} of {total} candidates {name}".strip(), done / max(total, 1))
 
         with TemporaryDirectory(prefix="shoal-") as scratch:
-            frontier = shoal.explore(self.table.frame, plan, scratch, progress=progress)
+            frontier = shoal.explore(self.table, plan, scratch, progress=progress)
         return {
             **frontier.as_mapping(),
             "steps": {
@@ -174,18 +172,17 @@ class Runner:
 
 
 def _plan(text: str, folder: str) -> Plan:
-    found = reading(text, Path(folder))
-    if found.plan is None:
-        raise InputError(" ".join(mistake.sentence for mistake in found.mistakes))
-    return replace(found.plan, folder=Path(folder))
+    read = reading(text, Path(folder))
+    if read.plan is None:
+        raise InputError(" ".join(mistake.sentence for mistake in read.mistakes))
+    return replace(read.plan, folder=Path(folder))
 
 
 def _refused(evidence: Evidence, refusal: str, text: str) -> dict[str, Any]:
-    content = evidence.as_mapping()
-    measures = [{**measure, "original": None} for measure in content["measures"]]
     return {
-        "requirements": content["requirements"],
-        "measures": measures,
+        "requirements": evidence.as_mapping()["requirements"],
+        "measures": as_json([private_figure(finding) for finding in evidence.findings]),
+        "reached": [],
         "columns": [],
         "steps": [],
         "private": None,

@@ -73,10 +73,10 @@ def reading(text: str, folder: Path) -> Reading:
     try:
         return Reading(tree=tree, plan=Plan.of(content if tree else {}, folder))
     except InputError as error:
-        told = error.mistakes or (((), str(error)),)
+        placed = error.mistakes or (((), str(error)),)
         mistakes = tuple(
             Problem(sentence=sentence, place=place, line=(position(content, place) or (None,))[0])
-            for place, sentence in told
+            for place, sentence in placed
         )
         return Reading(tree=tree, plan=None, mistakes=mistakes)
 
@@ -215,8 +215,8 @@ def _lines(entries: Sequence[Any], before: Any) -> str:
 
 
 def _line_end(text: str, at: int) -> int:
-    found = text.find("\n", at)
-    return len(text) if found < 0 else found
+    end = text.find("\n", at)
+    return len(text) if end < 0 else end
 
 
 def _nest(keys: Sequence[str | int], value: Any) -> Any:

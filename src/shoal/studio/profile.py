@@ -9,13 +9,14 @@ import numpy as np
 import polars as pl
 
 from shoal.data.bins import distribution
-from shoal.data.cells import encode
+from shoal.data.cells import encode, value_counts
 from shoal.data.hierarchy import Hierarchy
+from shoal.data.hierarchy_forms import hierarchy_of
 from shoal.data.records import Records
 from shoal.data.schema import Column, Level
 from shoal.data.variable import Variable
 from shoal.errors import InputError
-from shoal.files.tables import Table
+from shoal.files.table import Table
 from shoal.judges.table_pair import TablePair
 from shoal.plan.draft import Guess, guess, plan_text
 
@@ -24,6 +25,9 @@ PAGE = 50
 
 MOST_LABELS = 200
 """Labels of a level that are listed, the most frequent first."""
+
+BUILT = ("intervals", "prefix", "order", "dates")
+"""Forms of hierarchies that the page builds."""
 
 KNOWN_TO_OTHERS = "quasi-identifier"
 
@@ -143,22 +147,14 @@ def rows(frame: pl.DataFrame, offset: int, by: str | None, *, descending: bool) 
 
 def values_of(frame: pl.DataFrame, name: str) -> dict[str, int]:
     """Records by value of a column, values as categories are written, in the data's own order."""
-    column = variable(frame, name, "nominal")
-    counts = np.bincount(column.values[~column.missing], minlength=len(column.categories))
-    return {str(value): int(count) for value, count in zip(column.categories, counts)}
+    return value_counts(nw.from_native(frame[name], series_only=True))
 
 
 def levels(frame: pl.DataFrame, name: str, spec: Any, folder: Path) -> dict[str, Any]:
     """A column's hierarchy level by level: labels with the records under each, and values that it lacks."""
     counts = values_of(frame, name)
-    column = Column(role="other", level="nominal", hierarchy=spec)
-    lacking = 0
-    if isinstance(spec, Mapping) and "intervals" in spec:
-        tree = column.load_hierarchy(counts, folder)
-    else:
-        tree = column.load_hierarchy((), folder)
-        lacking = len(tree.missing(counts)) if tree else 0
-    return {"levels": _listed(tree, counts) if tree else [], "lacking": lacking, "values": len(counts)}
+    tree = hierarchy_of(spec, counts, folder)
+    return {"levels": _listed(tree, counts), "lacking": len(tree.missing(counts)), "values": len(counts)}
 
 
 def _listed(tree: Hierarchy, counts: Mapping[str, int]) -> list[dict[str, Any]]:
@@ -187,28 +183,13 @@ def built(frame: pl.DataFrame, name: str, how: str, sizes: list[float]) -> dict[
     ----------
     how
         `intervals`: numbers under intervals of these widths. `prefix`: codes under their first so many signs.
-        `order`: values in their order, so many together. `date`: days under months, quarters and years.
+        `order`: values in their order, so many together. `dates`: days under months, quarters and years.
     sizes
         From the finest level to the coarsest.
     """
-    values = list(values_of(frame, name))
-    if how == "intervals":
-        return {"intervals": [int(s) if float(s).is_integer() else s for s in sizes]}
-    if how == "prefix":
-        lengths = sorted({int(s) for s in sizes}, reverse=True)
-        paths = [[v, *(v[:n] + "*" * max(0, len(v) - n) for n in lengths), "*"] for v in values]
-    elif how == "order":
-        paths = [[v, *(_block(values, i, int(s)) for s in sorted(sizes)), "*"] for i, v in enumerate(values)]
-    elif how == "date":
-        paths = [[v, v[:7], f"{v[:4]} quarter {(int(v[5:7]) + 2) // 3}", v[:4], "*"] for v in values if v[4:5] == "-"]
-    else:
-        raise InputError("A hierarchy is built from intervals, prefix, order or date.")
-    if not paths or (how == "order" and min(sizes, default=0) < 1):
-        raise InputError(f"No hierarchy can be built like this for '{name}'. Choose another way.")
-    return {"paths": paths}
-
-
-def _block(values: list[str], at: int, size: int) -> str:
-    first = at // size * size
-    last = min(first + size, len(values)) - 1
-    return values[first] if first == last else f"{values[first]} to {values[last]}"
+    if how not in BUILT:
+        raise InputError(f"A hierarchy is built from {', '.join(BUILT[:-1])} or {BUILT[-1]}.")
+    whole = [int(s) if float(s).is_integer() else s for s in sizes]
+    form = {how: ["month", "quarter", "year"] if how == "dates" else whole}
+    tree = hierarchy_of(form, values_of(frame, name), Path())
+    return {"paths": [list(path) for path in tree.paths]} if how == "order" else form

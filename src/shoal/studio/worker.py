@@ -72,14 +72,14 @@ class Worker:
             try:
                 pipe.send((what, given))
                 while True:
-                    kind, *told = pipe.recv()
+                    kind, *content = pipe.recv()
                     if kind == "stage":
                         if report is not None:
-                            report(*told)
+                            report(*content)
                     elif kind == "answer":
-                        return told[0]
+                        return content[0]
                     else:
-                        raise told[0]
+                        raise content[0]
             except (EOFError, OSError):
                 process.join()
                 raise WorkerGone(_how_it_ended(process.exitcode)) from None
@@ -111,19 +111,19 @@ def serve(pipe: Connection, holder: type[Any]) -> None:
     for stream in (1, 2):  # a library's warning could show cells
         os.dup2(nowhere, stream)
     Thread(target=_leave_with_parent, daemon=True).start()
-    held = holder()
+    holding = holder()
     while True:
         try:
             what, given = pipe.recv()
         except (EOFError, OSError):
             return
         with suppress(BrokenPipeError):
-            pipe.send(_answer(held, what, given, pipe))
+            pipe.send(_answer(holding, what, given, pipe))
 
 
-def _answer(held: Any, what: str, given: dict[str, Any], pipe: Connection) -> tuple[str, Any]:
+def _answer(holding: Any, what: str, given: dict[str, Any], pipe: Connection) -> tuple[str, Any]:
     try:
-        method = getattr(held, what)
+        method = getattr(holding, what)
         if "report" in method.__annotations__:
             given = {**given, "report": _reporter(pipe)}
         return "answer", method(**given)

@@ -9,10 +9,11 @@ from numpy.typing import NDArray
 
 from shoal.data.variable import Variable
 from shoal.errors import NoFigure
+from shoal.facts import of_original
 from shoal.judges.evidence import Finding
 from shoal.judges.table_pair import TablePair, comparable
 from shoal.kernels.arrays import Floats
-from shoal.methods import method
+from shoal.methods import Scales, method
 from shoal.parameters import Columns
 from shoal.utility.base import UtilityMeasure
 from shoal.utility.correlation_change import correlations
@@ -37,6 +38,7 @@ class Associations(UtilityMeasure):
         By default the quasi-identifiers and confidential columns.
     """
 
+    scales: ClassVar[Scales] = "sample"
     limits: ClassVar[tuple[float, float]] = (0.0, 2.0)
 
     columns: Annotated[tuple[str, ...] | None, Columns()] = None
@@ -63,19 +65,21 @@ class Associations(UtilityMeasure):
             mean,
             f"Associations change by {mean:.3g} on average; most, by {worst[0]:.3g}, that of '{worst[1]}' and "
             f"'{worst[2]}'.",
-            facts={
-                "by kind": {
-                    kind: {
-                        "pairs": len(found),
-                        "mean": float(np.mean([c for c, _, _ in found])),
-                        "largest": max(found)[0],
-                        "columns": list(max(found)[1:]),
-                    }
-                    for kind, found in changes.items()
-                },
-                "pairs without association": undefined,
-                "columns left out, numbers in one table only": [n for n in wanted if n not in names],
-            },
+            facts=of_original(
+                {
+                    "by kind": {
+                        kind: {
+                            "pairs": len(of_kind),
+                            "mean": float(np.mean([c for c, _, _ in of_kind])),
+                            "largest": max(of_kind)[0],
+                            "columns": list(max(of_kind)[1:]),
+                        }
+                        for kind, of_kind in changes.items()
+                    },
+                    "pairs without association": undefined,
+                    "columns left out, numbers in one table only": [n for n in wanted if n not in names],
+                }
+            ),
         )
 
 

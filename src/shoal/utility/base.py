@@ -1,11 +1,24 @@
 """The room of information loss."""
 
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from shoal.judges.base import Measure
+from shoal.judges.evidence import Finding
+
+ROUNDING = 1e-12
+"""Losses up to this come from arithmetic."""
 
 
 class UtilityMeasure(Measure):
     """A figure of information loss."""
 
     method_kind: ClassVar[str] = "utility"
+
+    def finding(self, value: float, sentence: str, **more: Any) -> Finding:
+        """The figure; what is a loss by rounding only is none."""
+        return super().finding(without_rounding(value), sentence, **more)
+
+
+def without_rounding(change: float) -> float:
+    """A change, or 0 where it is one by rounding only."""
+    return 0.0 if abs(change) <= ROUNDING else change

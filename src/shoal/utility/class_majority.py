@@ -5,14 +5,14 @@ from typing import ClassVar
 import numpy as np
 
 from shoal.errors import NoFigure
-from shoal.facts import ByColumn
+from shoal.facts import ByColumn, of_original
 from shoal.judges.base import Need
 from shoal.judges.evidence import Finding
+from shoal.judges.labels import suppressed
 from shoal.judges.table_pair import TablePair
 from shoal.kernels.classes import classes
-from shoal.methods import method
+from shoal.methods import Scales, method
 from shoal.utility.base import UtilityMeasure
-from shoal.utility.generalised import suppressed
 
 
 @method("class-majority", title="Records against the majority of their class", source="Iyengar (2002)")
@@ -23,6 +23,7 @@ class ClassMajority(UtilityMeasure):
     wrong. Of several confidential columns that are categorical the mean counts.
     """
 
+    scales: ClassVar[Scales] = "sample"
     limits: ClassVar[tuple[float, float]] = (0.0, 1.0)
     cheap: ClassVar[bool] = True
     needs: ClassVar[tuple[Need, ...]] = ("quasi-identifiers",)
@@ -32,16 +33,16 @@ class ClassMajority(UtilityMeasure):
         names = [name for name in released.confidential if not released[name].continuous]
         if not names or not len(released):
             raise NoFigure("There is no categorical confidential column, or no record.")
-        gone = suppressed(pair)
+        dropped = suppressed(pair)
         by_column = {}
         for name in names:
             cells, sizes = classes([pair.classes.ids, released[name].codes()], len(released))
             largest = np.zeros(len(pair.classes.sizes), dtype=np.int64)
             np.maximum.at(largest, pair.classes.ids, sizes[cells])
-            by_column[name] = float(len(released) - largest.sum() + gone) / (len(released) + gone)
+            by_column[name] = float(len(released) - largest.sum() + dropped) / (len(released) + dropped)
         value = float(np.mean(list(by_column.values())))
         return self.finding(
             value,
             f"The most frequent value of its class is not that of {100 * value:.3g} % of the records.",
-            by_column=ByColumn(by_column),
+            by_column=ByColumn(of_original(by_column)),
         )

@@ -8,10 +8,10 @@ from annotated_types import Ge
 from shoal.errors import NoFigure
 from shoal.judges.base import Need
 from shoal.judges.evidence import Finding
+from shoal.judges.labels import suppressed
 from shoal.judges.table_pair import TablePair
-from shoal.methods import method
+from shoal.methods import Scales, method
 from shoal.utility.base import UtilityMeasure
-from shoal.utility.generalised import suppressed
 
 
 @method("class-size", title="Size of the classes", source="LeFevre et al. (2006); Bayardo & Agrawal (2005)")
@@ -30,6 +30,7 @@ class ClassSize(UtilityMeasure):
         For `average`: what classes had to reach; 1 gives the average size itself.
     """
 
+    scales: ClassVar[Scales] = "sample"
     cheap: ClassVar[bool] = True
     needs: ClassVar[tuple[Need, ...]] = ("quasi-identifiers",)
 
@@ -46,8 +47,8 @@ class ClassSize(UtilityMeasure):
             return self.finding(
                 value, f"{whole}." if self.k == 1 else f"{whole}, {value:.4g} times {self.k}.", influence=0
             )
-        n, gone = len(pair.before), suppressed(pair)
-        value = float((sizes**2).sum() + gone * n) / max(n, 1) ** 2
+        n, dropped = len(pair.before), suppressed(pair)
+        value = float((sizes**2).sum() + dropped * n) / max(n, 1) ** 2
         return self.finding(
             value, f"A record cannot be told from {100 * value:.3g} % of the records on average.", limits=(0.0, 1.0)
         )

@@ -8,10 +8,12 @@ from annotated_types import Ge, Le
 
 from shoal.data.variable import Variable
 from shoal.errors import NoFigure
+from shoal.facts import ByColumn, Count, OfOriginal, OfPlan, Share
 from shoal.judges.evidence import Finding
-from shoal.judges.table_pair import TablePair, comparable
+from shoal.judges.recoded import in_terms_of_release
+from shoal.judges.table_pair import TablePair
 from shoal.kernels.arrays import Floats, Longs
-from shoal.methods import method
+from shoal.methods import Scales, method
 from shoal.parameters import Columns
 from shoal.utility.base import UtilityMeasure
 
@@ -22,7 +24,7 @@ class Contingency(UtilityMeasure):
 
     The total variation distance of two tables is half the sum over cells of the absolute difference of their
     relative frequencies: the share of records that would have to change cells. Continuous columns are cut at quantiles
-    of the original. Missing is a category.
+    of the original; values that were recoded are counted under the labels that stand for them. Missing is a category.
 
     Parameters
     ----------
@@ -34,6 +36,7 @@ class Contingency(UtilityMeasure):
         Number of quantile groups of a continuous column; 0 leaves continuous columns out.
     """
 
+    scales: ClassVar[Scales] = "sample"
     limits: ClassVar[tuple[float, float]] = (0.0, 1.0)
 
     columns: Annotated[tuple[str, ...] | None, Columns()] = None
@@ -44,10 +47,12 @@ class Contingency(UtilityMeasure):
         original, released = pair.before, pair.released
         names = pair.common(self.columns, "quasi-identifier", "confidential")
         wanted = tuple(n for n in names if self.bins > 1 or not original[n].continuous)
-        names = comparable(original, released, wanted)
+        worded = {n: in_terms_of_release(original[n], released[n], pair.place) for n in wanted}
+        before = {n: column for n, column in worded.items() if column is not None}
+        names = tuple(before)
         if not names or not len(original) or not len(released):
             raise NoFigure("There is no column to tabulate, or one of the tables has no records.")
-        codes = [self._codes(original[n], released[n]) for n in names]
+        codes = [self._codes(before[n], released[n]) for n in names]
         means, worst = {}, (-1.0, "")
         everything = []
         for order in range(1, min(self.order, len(names)) + 1):
@@ -59,23 +64,28 @@ class Contingency(UtilityMeasure):
             means[str(order)] = float(np.mean(distances))
             everything += distances
         value = float(np.mean(everything))
+        # One record more moves one count of each table of categories; it may move all bins of numbers, or a recoding
+        plain = all(before[n] is original[n] and not original[n].continuous for n in names)
+        influence = 1 / len(original) if plain else None
         return self.finding(
             value,
             f"On average {100 * value:.3g} % of the records change cells in tables of up to {self.order} columns; "
             f"most, {100 * worst[0]:.3g} %, in {worst[1]}.",
-            influence=None if any(original[n].continuous for n in names) else 1 / len(original),
+            influence=influence,
             facts={
-                "tables": len(everything),
-                "mean by number of columns": means,
-                "largest": worst[0],
-                "largest in": worst[1],
-                "bins": self.bins,
-                "columns left out, numbers in one table only": [n for n in wanted if n not in names],
+                "tables": Count(n=len(everything), unit="tables"),
+                "mean by number of columns": ByColumn(
+                    {size: Share(value=mean, influence=influence) for size, mean in means.items()}
+                ),
+                "largest": Share(value=worst[0], influence=influence),
+                "largest in": OfOriginal(worst[1]),
+                "bins": OfPlan(self.bins),
+                "columns left out, numbers in one table only": OfOriginal([n for n in wanted if n not in names]),
             },
         )
 
     def _codes(self, before: Variable, after: Variable) -> tuple[Longs, Longs]:
-        """Both columns in the same integer codes from 0."""
+        """Both columns, of numbers or in the same words, in the same integer codes from 0."""
         if before.continuous:
             known = before.values[~before.missing]
             cuts = np.unique(np.quantile(known, np.arange(1, self.bins) / self.bins)) if len(known) else np.empty(0)

@@ -1,14 +1,18 @@
 """Change of Pearson correlations."""
 
+from dataclasses import dataclass
 from typing import Annotated, ClassVar
 
 import numpy as np
 
+from shoal.data.records import Records
 from shoal.errors import NoFigure
+from shoal.facts import of_original
 from shoal.judges.evidence import Finding
 from shoal.judges.table_pair import TablePair
+from shoal.kernels import linear
 from shoal.kernels.arrays import Bools, Floats
-from shoal.methods import method
+from shoal.methods import Scales, method
 from shoal.parameters import Columns
 from shoal.utility.base import UtilityMeasure
 
@@ -27,6 +31,7 @@ class CorrelationChange(UtilityMeasure):
         Continuous columns; by default the quasi-identifiers and confidential columns that are continuous.
     """
 
+    scales: ClassVar[Scales] = "sample"
     limits: ClassVar[tuple[float, float]] = (0.0, 2.0)
     cheap: ClassVar[bool] = True
     continuous: ClassVar[bool | None] = True
@@ -34,36 +39,72 @@ class CorrelationChange(UtilityMeasure):
     columns: Annotated[tuple[str, ...] | None, Columns()] = None
 
     def judge(self, pair: TablePair, rng: np.random.Generator) -> Finding:
-        original, released = pair.before, pair.released
         names = self.compared(pair)
-        x, y = complete(original.raw(names)), complete(released.raw(names))
-        if len(x) < 3 or len(y) < 3:
+        x, y = correlated(pair, names)
+        if min(x.records, y.records) < 3:
             raise NoFigure("Fewer than three records are complete in the continuous columns.")
-        varies: Bools = np.ptp(x, axis=0) > 0
-        if varies.sum() < 2:
+        if x.varies.sum() < 2:
             raise NoFigure("Fewer than two continuous columns vary in the original, so there is no correlation.")
-        pairs = np.triu_indices(int(varies.sum()), 1)
-        before, after = correlations(x[:, varies])[pairs], correlations(y[:, varies])[pairs]
+        chosen = np.flatnonzero(x.varies)
+        pairs = np.triu_indices(len(chosen), 1)
+        before, after = (table.matrix[np.ix_(chosen, chosen)][pairs] for table in (x, y))
         change = np.abs(after - before)
-        kept = [name for name, v in zip(names, varies) if v]
+        kept = [names[j] for j in chosen]
         worst = int(change.argmax())
         a, b = kept[pairs[0][worst]], kept[pairs[1][worst]]
         return self.finding(
             float(change.mean()),
             f"Correlations change by {change.mean():.3g} on average; most for '{a}' and '{b}', "
             f"from {before[worst]:.3f} to {after[worst]:.3f}.",
-            facts={
-                "largest": float(change[worst]),
-                "pairs": len(change),
-                "columns": kept,
-                "constant columns": [name for name, v in zip(names, varies) if not v],
-            },
+            facts=of_original(
+                {
+                    "largest": float(change[worst]),
+                    "pairs": len(change),
+                    "columns": kept,
+                    "constant columns": [name for name in names if name not in kept],
+                }
+            ),
         )
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Correlated:
+    """The correlations of a table's continuous columns.
+
+    Parameters
+    ----------
+    records
+        That are complete.
+    varies
+        Shape (d,).
+    matrix
+        Shape (d, d).
+    """
+
+    records: int
+    varies: Bools
+    matrix: Floats
+
+    @classmethod
+    def of(cls, table: Records, names: tuple[str, ...]) -> "Correlated":
+        x = complete(table.raw(names))
+        if not len(x):
+            return cls(records=0, varies=np.zeros(len(names), dtype=bool), matrix=np.zeros((len(names),) * 2))
+        return cls(records=len(x), varies=np.ptp(x, axis=0) > 0, matrix=correlations(x))
+
+
+def correlated(pair: TablePair, names: tuple[str, ...]) -> tuple[Correlated, Correlated]:
+    """Both tables' correlations."""
+    return (
+        pair.once(("correlations before", names), lambda: Correlated.of(pair.before, names)),
+        pair.once(("correlations after", names), lambda: Correlated.of(pair.released, names)),
+    )
 
 
 def complete(x: Floats) -> Floats:
     """The rows without a missing value."""
-    return x[~np.isnan(x).any(axis=1)]
+    lacking = np.isnan(x)
+    return x[~lacking.any(axis=1)] if lacking.any() else x
 
 
 def correlations(x: Floats) -> Floats:
@@ -74,4 +115,4 @@ def correlations(x: Floats) -> Floats:
     norms = np.sqrt((centred**2).sum(axis=0))
     centred = centred / np.where(norms > 0, norms, 1.0)
     centred[:, np.ptp(x, axis=0) == 0] = 0.0
-    return np.asarray(np.clip(centred.T @ centred, -1.0, 1.0))
+    return np.asarray(np.clip(linear.cross_product(centred, centred), -1.0, 1.0))

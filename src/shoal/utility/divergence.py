@@ -5,13 +5,15 @@ from typing import ClassVar
 import numpy as np
 
 from shoal.errors import NoFigure, plural
+from shoal.facts import of_original
 from shoal.judges.base import Need
 from shoal.judges.evidence import Finding
+from shoal.judges.labels import labels_of
 from shoal.judges.table_pair import TablePair
 from shoal.kernels.classes import classes, first_rows
-from shoal.methods import method
+from shoal.kernels.elementary import exp, log
+from shoal.methods import Scales, method
 from shoal.utility.base import UtilityMeasure
-from shoal.utility.generalised import labels_of
 
 MOST_PAIRS = 400_000_000
 """Original rows times released classes that are compared, some seconds' worth."""
@@ -28,6 +30,7 @@ class Divergence(UtilityMeasure):
     these, its records make the distribution that is compared. Infinite where an original row lies in no class.
     """
 
+    scales: ClassVar[Scales] = "sample"
     needs: ClassVar[tuple[Need, ...]] = ("columns", "records")
     roles: ClassVar[tuple[str, ...]] = ("quasi-identifier",)
     continuous: ClassVar[bool | None] = False
@@ -42,8 +45,8 @@ class Divergence(UtilityMeasure):
                 f"{len(sizes):,} rows and {len(weights):,} classes are too many to be compared with each other."
             )
         first, one = first_rows(rows, len(sizes)), first_rows(groups, len(weights))
-        log_volume = sum((np.log(column.stands_for[one]) for column in columns), np.zeros(len(one)))
-        density = weights / len(pair.released) * np.exp(-log_volume)
+        log_volume = sum((log(column.stands_for[one]) for column in columns), np.zeros(len(one)))
+        density = weights / len(pair.released) * exp(-log_volume)
         expected = np.zeros(len(sizes))
         step = max(BLOCK // len(one), 1)
         for low in range(0, len(sizes), step):
@@ -51,16 +54,16 @@ class Divergence(UtilityMeasure):
             inside = np.ones((len(part), len(one)), dtype=bool)
             for column in columns:
                 inside &= column.covers[column.after[one]][:, column.before[part]].T
-            expected[low : low + step] = inside @ density
+            expected[low : low + step] = (inside * density).sum(axis=1)
         share = sizes / len(pair.before)
         if uncovered := int((expected == 0).sum()):
             raise NoFigure(
                 f"The release has no label that covers {plural(uncovered, 'row')} of the table, so the divergence "
                 f"has no bound."
             )
-        value = float((share * (np.log(share) - np.log(expected))).sum())
+        value = float((share * (log(share) - log(expected))).sum())
         return self.finding(
             value,
             f"The labels are {value:.4g} nats away from the table, over {len(names)} columns.",
-            facts={"classes": len(one)},
+            facts=of_original({"classes": len(one)}),
         )

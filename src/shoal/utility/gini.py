@@ -6,10 +6,11 @@ import numpy as np
 
 from shoal.data.records import Records
 from shoal.errors import NoFigure, quoted
+from shoal.facts import of_original
 from shoal.judges.evidence import Finding
 from shoal.judges.table_pair import TablePair
 from shoal.kernels.arrays import Floats
-from shoal.methods import method
+from shoal.methods import Scales, method
 from shoal.parameters import Columns
 from shoal.utility.base import UtilityMeasure
 
@@ -23,7 +24,7 @@ def gini(values: Floats, weights: Floats | None = None) -> float | None:
     ascending order with weights w, cumulated C: sum w x (2 C - w) / (W sum w x) - 1.
     """
     w = np.ones(len(values)) if weights is None else weights
-    total = float(w @ values)
+    total = float((w * values).sum())
     if not len(values) or (values < 0).any() or not total > 0:
         return None
     order = np.argsort(values, kind="stable")
@@ -45,6 +46,7 @@ class Gini(UtilityMeasure):
         Continuous columns; by default the quasi-identifiers and confidential columns that are continuous.
     """
 
+    scales: ClassVar[Scales] = "sample"
     limits: ClassVar[tuple[float, float]] = (0.0, 1.0)
     cheap: ClassVar[bool] = True
     continuous: ClassVar[bool | None] = True
@@ -77,7 +79,7 @@ class Gini(UtilityMeasure):
         return self.finding(
             abs(after - before),
             f"Inequality changes most in '{worst}': its Gini coefficient goes from {before:.3f} to {after:.3f}.",
-            facts=details,
+            facts=of_original(details),
         )
 
 

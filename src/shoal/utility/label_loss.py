@@ -5,15 +5,16 @@ from typing import Annotated, ClassVar, Literal
 import numpy as np
 
 from shoal.errors import NoFigure
-from shoal.facts import ByColumn
+from shoal.facts import ByColumn, of_original
 from shoal.judges.base import Need
 from shoal.judges.evidence import Finding
+from shoal.judges.labels import Labels, labels_of, suppressed
 from shoal.judges.table_pair import TablePair
 from shoal.kernels.arrays import Floats
-from shoal.methods import method
+from shoal.kernels.elementary import log
+from shoal.methods import Scales, method
 from shoal.parameters import Columns
 from shoal.utility.base import UtilityMeasure
-from shoal.utility.generalised import Labels, labels_of, suppressed
 
 
 @method("label-loss", title="Loss of generalised labels", source="Xu et al. (2006); Gionis & Tassa (2009)")
@@ -35,6 +36,7 @@ class LabelLoss(UtilityMeasure):
         By default the quasi-identifiers that are categorical.
     """
 
+    scales: ClassVar[Scales] = "sample"
     limits: ClassVar[tuple[float, float]] = (0.0, 1.0)
     cheap: ClassVar[bool] = True
     roles: ClassVar[tuple[str, ...]] = ("quasi-identifier",)
@@ -50,10 +52,10 @@ class LabelLoss(UtilityMeasure):
             names = tuple(name for name in names if pair.before[name].hierarchy is not None)
         if not names or not len(pair.before):
             raise NoFigure("There is no categorical column (for precision: with a hierarchy), or no record.")
-        gone = suppressed(pair)
-        total = len(pair.released) + gone
+        dropped = suppressed(pair)
+        total = len(pair.released) + dropped
         by_column = {
-            name: (float(self._cells(labels, pair).sum()) + gone) / total
+            name: (float(self._cells(labels, pair).sum()) + dropped) / total
             for name, labels in zip(names, labels_of(pair, names))
         }
         value = float(np.mean(list(by_column.values())))
@@ -61,7 +63,7 @@ class LabelLoss(UtilityMeasure):
             value,
             f"Labels lose {100 * value:.3g} % of what the cells said; most, "
             f"{100 * max(by_column.values()):.3g} %, in '{max(by_column, key=lambda name: by_column[name])}'.",
-            by_column=ByColumn(by_column),
+            by_column=ByColumn(of_original(by_column)),
         )
 
     def _cells(self, labels: Labels, pair: TablePair) -> Floats:
@@ -71,6 +73,6 @@ class LabelLoss(UtilityMeasure):
         if self.loss == "ncp":
             return np.asarray((labels.stands_for - 1) / max(labels.leaves - 1, 1))
         counts = np.bincount(labels.before, minlength=labels.covers.shape[1]).astype(np.float64)
-        among = (labels.covers @ counts)[labels.after]
+        among = (labels.covers * counts).sum(axis=1)[labels.after]
         own = counts[labels.before[pair.pairing]]
-        return np.asarray(np.log(np.maximum(among, own) / own) / np.log(max(len(pair.before), 2)))
+        return np.asarray(log(np.maximum(among, own) / own) / log(max(len(pair.before), 2)))

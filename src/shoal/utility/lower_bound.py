@@ -1,17 +1,18 @@
 """Proven lower bound: how little any partition could lose."""
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
 from annotated_types import Ge
 
 from shoal.data.partition import Partition
 from shoal.errors import NoFigure
+from shoal.facts import of_original
 from shoal.judges.evidence import Finding
 from shoal.judges.table_pair import TablePair
 from shoal.kernels.arrays import Floats
 from shoal.kernels.partition.bounds import MOST_RECORDS, groups_of, neighbour_bound, relaxation
-from shoal.methods import method
+from shoal.methods import Scales, method
 from shoal.parameters import Columns
 from shoal.utility.base import UtilityMeasure
 
@@ -34,6 +35,8 @@ class LowerBound(UtilityMeasure):
     columns
         By default the quasi-identifiers.
     """
+
+    scales: ClassVar[Scales] = "sample"
 
     k: Annotated[int, Ge(1)] | None = None
     kind: Literal["neighbours", "set-partition"] = "neighbours"
@@ -62,7 +65,9 @@ class LowerBound(UtilityMeasure):
         if partition is not None and paired:
             details["loss of the partition"] = partition.information_loss(x)
         return self.finding(
-            bound, f"Groups of {k} or more, however chosen, lose at least {bound:.3g} % of the spread.", facts=details
+            bound,
+            f"Groups of {k} or more, however chosen, lose at least {bound:.3g} % of the spread.",
+            facts=of_original(details),
         )
 
     def _bound(self, x: Floats, k: int, partition: Partition | None) -> float:

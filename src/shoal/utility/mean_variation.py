@@ -6,11 +6,12 @@ import numpy as np
 from annotated_types import Ge, Gt, Le
 
 from shoal.errors import NoFigure
+from shoal.facts import Count, OfOriginal, OfPlan, of_original
 from shoal.judges.base import Need
 from shoal.judges.evidence import Finding
 from shoal.judges.table_pair import TablePair
 from shoal.kernels.arrays import Floats
-from shoal.methods import method
+from shoal.methods import Scales, method
 from shoal.parameters import Columns, Setting
 from shoal.utility.base import UtilityMeasure
 
@@ -39,6 +40,7 @@ class MeanVariation(UtilityMeasure):
         Continuous columns; by default the quasi-identifiers and confidential columns that are continuous.
     """
 
+    scales: ClassVar[Scales] = "sample"
     needs: ClassVar[tuple[Need, ...]] = ("columns", "pairing")
     continuous: ClassVar[bool | None] = True
 
@@ -57,7 +59,7 @@ class MeanVariation(UtilityMeasure):
             raise NoFigure(f"A sample of {self.share:.3g} of {len(before):,} records holds fewer than two.")
         changed = [j for j in range(len(names)) if (before[:, j] != after[:, j]).any()]
         if not changed:
-            return self.finding(0.0, "No value was changed.", facts={"changed columns": []})
+            return self.finding(0.0, "No value was changed.", facts=of_original({"changed columns": []}))
         stayed = [j for j in range(len(names)) if j not in changed]
         labels, pairs = _labels(names, changed, stayed)
         rows = [rng.choice(len(before), size, replace=False) for _ in range(self.samples)]
@@ -69,17 +71,17 @@ class MeanVariation(UtilityMeasure):
         if not kept.any():
             raise NoFigure("Every statistic is 0 in every sample, so there is no relative change.")
         mean, middle = np.nanmean(variation[:, kept], axis=0), np.nanmedian(variation[:, kept], axis=0)
-        told = [label for label, keep in zip(labels, kept) if keep]
+        statistics = [label for label, keep in zip(labels, kept) if keep]
         return self.finding(
             float(np.median(mean)),
-            f"In samples of {100 * self.share:.3g} % of the records, half of {len(told)} statistics vary by less than "
-            f"{100 * float(np.median(mean)):.3g} % on average.",
+            f"In samples of {100 * self.share:.3g} % of the records, half of {len(statistics)} statistics vary by less "
+            f"than {100 * float(np.median(mean)):.3g} % on average.",
             facts={
-                "mean over samples": dict(zip(told, mean.tolist())),
-                "median over samples": dict(zip(told, middle.tolist())),
-                "changed columns": [names[j] for j in changed],
-                "samples": self.samples,
-                "records a sample": size,
+                "mean over samples": OfOriginal(dict(zip(statistics, mean.tolist()))),
+                "median over samples": OfOriginal(dict(zip(statistics, middle.tolist()))),
+                "changed columns": OfOriginal([names[j] for j in changed]),
+                "samples": OfPlan(self.samples),
+                "records a sample": Count(n=size, influence=1),
             },
         )
 
@@ -102,6 +104,6 @@ def _statistics(x: Floats, changed: list[int], pairs: list[tuple[int, int]]) -> 
     middle = x.mean(axis=0)
     about = np.where(np.ptp(x, axis=0) > 0, x - middle, 0.0)  # no rounding where all are equal
     own = about[:, changed]
-    powers = [(own**order).mean(axis=0) for order in (2, 3, 4)]
+    powers = [part.mean(axis=0) for part in (own**2, own**2 * own, (own**2) ** 2)]
     crossed = [float((about[:, a] * about[:, b]).mean()) for a, b in pairs]
     return np.concatenate([middle[changed], *powers, crossed])

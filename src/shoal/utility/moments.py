@@ -8,12 +8,14 @@ from annotated_types import Ge
 from shoal.data.partition import Partition
 from shoal.data.records import Records
 from shoal.errors import NoFigure
+from shoal.facts import of_original
 from shoal.judges.base import Need
 from shoal.judges.evidence import Finding
 from shoal.judges.table_pair import TablePair
+from shoal.kernels import linear
 from shoal.kernels.arrays import Floats
 from shoal.kernels.tall import cross
-from shoal.methods import method
+from shoal.methods import Scales, method
 from shoal.parameters import Columns
 from shoal.utility.base import UtilityMeasure
 from shoal.utility.correlation_change import complete
@@ -27,13 +29,12 @@ MOST = 2_000_000_000
 
 @method("moments", title="Change of moments to order 4", source="Oganian & Domingo-Ferrer (2017), Section 5")
 class Moments(UtilityMeasure):
-    """Mean relative change |m' - m| / |m| of all moments of one order, mixed ones included.
+    """Median relative change |m' - m| / |m| of all moments of one order, mixed ones included.
 
-    The figure is that of `order`; the others, from means to order 4, stand in the details, with their medians:
-    a moment near 0 makes the mean large. Columns that are constant in the original are left out, and listed. With a
-    partition also what a normal distribution in every group predicts, whose mean and covariance are the group's
-    (Oganian & Domingo-Ferrer 2017, equations 7 to 9): the part of the change that comes from groups which are not
-    normal.
+    The figure is that of `order`; the others, from means to order 4, stand in the details, with their means. Columns
+    that are constant in the original are left out, and listed. With a partition also what a normal distribution in
+    every group predicts, whose mean and covariance are the group's (Oganian & Domingo-Ferrer 2017, equations 7 to 9):
+    the part of the change that comes from groups which are not normal.
 
     Parameters
     ----------
@@ -45,8 +46,11 @@ class Moments(UtilityMeasure):
         Continuous columns; by default the quasi-identifiers and confidential columns that are continuous.
     most
         So many columns are compared at most: their moments of order 4 grow as the fourth power.
+    average
+        The `median`, or the `mean` of the source, which a moment near 0 makes large whatever became of the others.
     """
 
+    scales: ClassVar[Scales] = "sample"
     needs: ClassVar[tuple[Need, ...]] = ("columns",)
     continuous: ClassVar[bool | None] = True
 
@@ -54,6 +58,7 @@ class Moments(UtilityMeasure):
     about: Literal["mean", "zero"] = "mean"
     columns: Annotated[tuple[str, ...] | None, Columns()] = None
     most: Annotated[int, Ge(1)] = 20
+    average: Literal["median", "mean"] = "median"
 
     def judge(self, pair: TablePair, rng: np.random.Generator) -> Finding:
         original, released = pair.before, pair.released
@@ -85,15 +90,14 @@ class Moments(UtilityMeasure):
             details["predicted by normal groups"] = {
                 f"order {o}": _figure(np.nanmean, _relative(predicted[o], before[o])) for o in (2, 3, 4)
             }
-        value = details["mean relative change"][f"order {self.order}"]
+        value = details[f"{self.average} relative change"][f"order {self.order}"]
         if value is None:
             raise NoFigure(f"Every moment of order {self.order} is 0 in the original: there is no relative change.")
         middle_change = details["median relative change"][f"order {self.order}"]
         return self.finding(
             value,
-            f"The moments of order {self.order} change by {100 * value:.3g} % on average, half of them by less than "
-            f"{100 * middle_change:.3g} %.",
-            facts=details,
+            f"Half of the moments of order {self.order} change by less than {100 * middle_change:.3g} %.",
+            facts=of_original(details),
         )
 
     def _predicted(
@@ -105,7 +109,7 @@ class Moments(UtilityMeasure):
         z = (x - x.mean(axis=0) if self.about == "mean" else x) / x.std(axis=0)
         means = partition.means(z)
         off = z - means[partition.labels]
-        pairs = np.einsum("ij,ik->ijk", off, off).reshape(len(z), -1)
+        pairs = (off[:, :, None] * off[:, None, :]).reshape(len(z), -1)
         covariances = (partition.sums(pairs) / partition.sizes[:, None]).reshape(-1, z.shape[1], z.shape[1])
         return normal_mixture_moments(partition.sizes / len(z), means, covariances)
 
@@ -126,6 +130,12 @@ def product_moments(z: Floats) -> dict[int, Floats]:
     return {2: two / n, 3: three[_thirds(d)] / n, 4: four[_fourths(d)] / n}
 
 
+def _products(a: Floats, b: Floats) -> Floats:
+    """Shape (d, ..., d, ...); sums over the groups of all products of their values."""
+    flat = linear.cross_product(a.reshape(len(a), -1), b.reshape(len(b), -1))
+    return flat.reshape(*a.shape[1:], *b.shape[1:])
+
+
 def normal_mixture_moments(weights: Floats, means: Floats, covariances: Floats) -> dict[int, Floats]:
     """The same moments of a mixture of normal distributions.
 
@@ -142,10 +152,10 @@ def normal_mixture_moments(weights: Floats, means: Floats, covariances: Floats) 
     first, second = np.triu_indices(d)
     outer = means[:, :, None] * means[:, None, :]
     both = (covariances + outer)[:, first, second]
-    two = weights @ both
-    three = np.einsum("g,gi,gjk->ijk", weights, means, covariances)
+    two = linear.product(weights[None], both)[0]
+    three = _products(weights[:, None] * means, covariances)
     three = three + three.transpose(1, 0, 2) + three.transpose(1, 2, 0)
-    three += np.einsum("g,gij,gk->ijk", weights, outer, means)
+    three += _products(weights[:, None, None] * outer, means)
     flat = (len(weights), d * d)
     weighted = weights[:, None] * covariances.reshape(flat)
     s, m = covariances.reshape(flat), outer.reshape(flat)

@@ -1,6 +1,7 @@
 """Propensity scores: how well a model can tell released records from original ones."""
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import combinations, combinations_with_replacement
 from typing import Annotated, Any, ClassVar, Literal
@@ -11,12 +12,14 @@ from annotated_types import Ge
 from shoal.data.records import Records
 from shoal.data.variable import Variable
 from shoal.errors import MissingDependency, NoFigure
+from shoal.facts import Count, Figure, OfPlan, of_original
 from shoal.judges.evidence import Finding
 from shoal.judges.table_pair import TablePair
+from shoal.kernels import linear
 from shoal.kernels.arrays import Floats, Longs
 from shoal.kernels.logit import multinomial_logit
 from shoal.kernels.tall import orthonormal, times, triangular
-from shoal.methods import method
+from shoal.methods import Scales, method
 from shoal.parameters import Columns
 from shoal.utility.base import UtilityMeasure
 
@@ -66,6 +69,7 @@ class Propensity(UtilityMeasure):
         So many records of each table are compared at most, drawn at random.
     """
 
+    scales: ClassVar[Scales] = "sample"
     limits: ClassVar[tuple[float, float]] = (0.0, 0.25)
 
     model: Literal["logistic", "cart"] = "logistic"
@@ -123,13 +127,13 @@ class Propensity(UtilityMeasure):
             return _spread(tree.predict_proba(x)[:, list(tree.classes_).index(1.0)], group.mean())
 
         nothing = np.array([spread(rng.permutation(group)) for _ in range(self.shuffles)])
-        found = spread(group)
-        shuffled = _null(found, float(nothing.mean()), float(nothing.std(ddof=1)))
+        observed = spread(group)
+        shuffled = _null(observed, float(nothing.mean()), float(nothing.std(ddof=1)))
         return self._finding(
-            found, len(group), {"an independent sample": shuffled, "shuffles": self.shuffles}, shuffled
+            observed, len(group), {"an independent sample": shuffled, "shuffles": self.shuffles}, shuffled
         )
 
-    def _finding(self, spread: float, n: int, facts: dict[str, Any], null: dict[str, Any]) -> Finding:
+    def _finding(self, spread: float, n: int, facts: Mapping[str, Any], null: dict[str, Any]) -> Finding:
         ratio = null["ratio"]
         times = (
             ""
@@ -144,10 +148,12 @@ class Propensity(UtilityMeasure):
             f"A model that tries to tell released records from original ones reaches {spread / n:.3g} on a scale from "
             f"0 (cannot tell) to 0.25 (always right){times}.",
             facts={
-                "2N U_p": spread,
-                "N of 2N U_p": "records of one table, where equation 11 of Oganian & Domingo-Ferrer counts both",
-                "records compared": n,
-                **{key: _per_record(value, n) for key, value in facts.items()},
+                "2N U_p": Figure(value=spread),
+                "N of 2N U_p": OfPlan(
+                    "records of one table, where equation 11 of Oganian & Domingo-Ferrer counts both"
+                ),
+                "records compared": Count(n=n),
+                **of_original({key: _per_record(value, n) for key, value in facts.items()}),
             },
         )
 
@@ -236,8 +242,6 @@ class _Stack:
 
 def independent(features: Floats) -> Floats:
     """Orthogonal columns of mean square 1 that span the features, the first of them constant."""
-    from scipy.linalg import qr
-
     n = len(features)
     rest = features[:, 1:] - features[:, 1:].mean(axis=0)
     norms = np.sqrt((rest**2).sum(axis=0))
@@ -245,9 +249,9 @@ def independent(features: Floats) -> Floats:
     rest = rest[:, norms > COLLINEAR * original] / norms[norms > COLLINEAR * original]
     if not rest.shape[1]:
         return np.ones((n, 1))
-    _, r, order = qr(triangular(rest[None])[0], mode="economic", pivoting=True)
+    r, order = linear.pivoted(triangular(rest[None])[0])
     rank = int((np.abs(np.diag(r)) > COLLINEAR).sum())  # they fall, so the first ones are kept
-    q = times(rest[None, :, order[:rank]], np.linalg.inv(r[:rank, :rank])[None])
+    q = times(rest[None, :, order[:rank]], linear.inverse(r[:rank, :rank])[None])
     q = orthonormal(q, np.ones((1, rank), dtype=bool))[0]
     return np.hstack([np.ones((n, 1)), q * np.sqrt(n)])
 
@@ -272,6 +276,6 @@ def _codes(one: Variable, other: Variable) -> Longs:
 
 def _labels(variable: Variable) -> list[Any]:
     if variable.continuous:
-        return [None if gone else str(value) for value, gone in zip(variable.values, variable.missing)]
+        return [None if missing else str(value) for value, missing in zip(variable.values, variable.missing)]
     cells = [*(None if c is None else str(c) for c in variable.categories), None]
     return [cells[code] for code in variable.values.tolist()]

@@ -6,14 +6,15 @@ import numpy as np
 from annotated_types import Ge, Gt
 
 from shoal.errors import NoFigure
-from shoal.facts import Better
+from shoal.facts import Better, Count
 from shoal.judges.base import Need
 from shoal.judges.evidence import Finding
+from shoal.judges.labels import labels_of, suppressed
 from shoal.judges.table_pair import TablePair
-from shoal.methods import method
+from shoal.kernels.elementary import log
+from shoal.methods import Scales, method
 from shoal.parameters import Setting
 from shoal.utility.base import UtilityMeasure
-from shoal.utility.generalised import labels_of, suppressed
 
 
 @method("publisher-payout", title="Payout of publishing", source="Wan et al. (2015)")
@@ -42,6 +43,7 @@ class PublisherPayout(UtilityMeasure):
     requires that none is.
     """
 
+    scales: ClassVar[Scales] = "sample"
     limits: ClassVar[tuple[float, float]] = (-np.inf, 1.0)
     better: ClassVar[Better] = "higher"
     cheap: ClassVar[bool] = True
@@ -56,10 +58,10 @@ class PublisherPayout(UtilityMeasure):
 
     def judge(self, pair: TablePair, rng: np.random.Generator) -> Finding:
         columns = labels_of(pair, self.compared(pair))
-        whole = sum(np.log(column.leaves) for column in columns)
+        whole = sum(log(column.leaves) for column in columns)
         if whole <= 0:
             raise NoFigure("No quasi-identifier has more than one value.")
-        hidden = sum((np.log(column.stands_for) for column in columns), np.zeros(len(pair.released)))
+        hidden = sum((log(column.stands_for) for column in columns), np.zeros(len(pair.released)))
         chance = 1 / pair.classes.of_record
         attacked = self.gain * chance > self.cost
         payout = self.benefit * (1 - hidden / whole) - np.where(attacked, self.loss * chance, 0.0)
@@ -68,5 +70,5 @@ class PublisherPayout(UtilityMeasure):
             value,
             f"Publishing pays {100 * value:.3g} % of what the untouched records would without attacks; an attack on "
             f"{int(attacked.sum()):,} of {len(payout):,} records would pay.",
-            facts={"records that are worth an attack": int(attacked.sum())},
+            facts={"records that are worth an attack": Count(n=int(attacked.sum()))},
         )

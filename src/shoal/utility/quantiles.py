@@ -6,12 +6,12 @@ import numpy as np
 from annotated_types import Ge, Le, MinLen
 
 from shoal.errors import NoFigure, quoted
-from shoal.facts import ByColumn, Parameters
+from shoal.facts import ByColumn, OfOriginal, OfPlan
 from shoal.judges.base import Need
 from shoal.judges.evidence import Finding
 from shoal.judges.table_pair import TablePair, moved_constant
 from shoal.kernels.arrays import Bools, Longs
-from shoal.methods import method
+from shoal.methods import Scales, method
 from shoal.parameters import Columns, Setting
 from shoal.utility.base import UtilityMeasure
 
@@ -38,6 +38,7 @@ class Quantiles(UtilityMeasure):
         By default 5, 10, 25, 50, 75, 90 and 95 percent, as fractions.
     """
 
+    scales: ClassVar[Scales] = "sample"
     cheap: ClassVar[bool] = True
     needs: ClassVar[tuple[Need, ...]] = ("columns",)
     continuous: ClassVar[bool | None] = True
@@ -76,11 +77,13 @@ class Quantiles(UtilityMeasure):
             f"'{worst}'.",
             by_column=ByColumn(
                 {
-                    name: {f"{p:g}": v for p, v, safe in zip(self.probabilities, change, shown[name]) if safe}
+                    name: OfOriginal(
+                        {f"{p:g}": v for p, v, safe in zip(self.probabilities, change, shown[name]) if safe}
+                    )
                     for name, change in changes.items()
                 }
             ),
-            facts={"probabilities": Parameters({"probabilities": list(self.probabilities)})},
+            facts={"probabilities": OfPlan(list(self.probabilities))},
         )
 
 

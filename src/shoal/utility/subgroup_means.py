@@ -7,10 +7,11 @@ from annotated_types import Ge
 
 from shoal.data.variable import Variable
 from shoal.errors import NoFigure
+from shoal.facts import of_original
 from shoal.judges.evidence import Finding
 from shoal.judges.table_pair import TablePair, codes_like
 from shoal.kernels.arrays import Floats, Longs
-from shoal.methods import method
+from shoal.methods import Scales, method
 from shoal.parameters import Columns
 from shoal.utility.base import UtilityMeasure
 
@@ -30,6 +31,8 @@ class SubgroupMeans(UtilityMeasure):
     smallest
         Fewest records of a subgroup in the original.
     """
+
+    scales: ClassVar[Scales] = "sample"
 
     columns: Annotated[tuple[str, ...] | None, Columns()] = None
     smallest: Annotated[int, Ge(1)] = 10
@@ -61,12 +64,12 @@ class SubgroupMeans(UtilityMeasure):
             )
         changes, sizes = np.array([p[0] for p in pairs]), np.array([p[1] for p in pairs])
         worst = pairs[int(changes.argmax())]
-        value = float(changes @ sizes / sizes.sum())
+        value = float((changes * sizes).sum() / sizes.sum())
         return self.finding(
             value,
             f"Means of subgroups move by {value:.3g} standard deviations on average; most, by {worst[0]:.3g}, that of "
             f"'{worst[3]}' in a subgroup of '{worst[2]}'.",
-            facts={"means compared": len(pairs), "largest": worst[0], "subgroups lost": lost},
+            facts=of_original({"means compared": len(pairs), "largest": worst[0], "subgroups lost": lost}),
         )
 
 

@@ -5,15 +5,16 @@ from typing import Annotated, Any, ClassVar, Literal
 import numpy as np
 from annotated_types import Ge
 from numpy.typing import NDArray
-from scipy.special import ndtri
 
 from shoal.data.variable import Variable
 from shoal.errors import MissingDependency, NoFigure
-from shoal.facts import Interval
+from shoal.facts import Count, Figure, Interval, OfPlan
 from shoal.judges.evidence import Finding
-from shoal.judges.table_pair import TablePair, codes_like, comparable, embedded
+from shoal.judges.space import embedded
+from shoal.judges.table_pair import TablePair, codes_like, comparable
 from shoal.kernels.arrays import Floats, Longs
-from shoal.methods import method
+from shoal.kernels.elementary import normal_quantile
+from shoal.methods import Scales, method
 from shoal.parameters import ColumnName, Columns
 from shoal.utility.base import UtilityMeasure
 
@@ -47,6 +48,7 @@ class TrainTest(UtilityMeasure):
         So many records of each table are used at most, drawn at random.
     """
 
+    scales: ClassVar[Scales] = "sample"
     limits: ClassVar[tuple[float, float]] = (-np.inf, np.inf)
 
     target: Annotated[str, ColumnName()]
@@ -97,12 +99,12 @@ class TrainTest(UtilityMeasure):
             f"trained on the release.",
             interval=_interval(errors[1] - errors[0]),
             facts={
-                "score": what,
-                "trained on the original": float(scores[0]),
-                "trained on the release": float(scores[1]),
-                "model": self.model,
-                "folds": self.folds,
-                "records": len(kept),
+                "score": OfPlan(what),
+                "trained on the original": Figure(value=float(scores[0]), better="higher"),
+                "trained on the release": Figure(value=float(scores[1]), better="higher"),
+                "model": OfPlan(self.model),
+                "folds": OfPlan(self.folds),
+                "records": Count(n=len(kept)),
             },
         )
 
@@ -110,7 +112,7 @@ class TrainTest(UtilityMeasure):
 def _interval(difference: Floats) -> Interval:
     """Of the mean of some differences, at 95 per cent, by the normal distribution."""
     mean = float(difference.mean())
-    half = float(ndtri(0.975)) * float(difference.std(ddof=1)) / np.sqrt(len(difference))
+    half = float(normal_quantile(0.975)) * float(difference.std(ddof=1)) / np.sqrt(len(difference))
     return Interval(low=mean - half, high=mean + half)
 
 

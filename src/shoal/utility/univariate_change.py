@@ -5,15 +5,15 @@ from typing import Annotated, ClassVar
 import numpy as np
 
 from shoal.errors import NoFigure, quoted
-from shoal.facts import ByColumn
+from shoal.facts import ByColumn, Figure, of_original
 from shoal.judges.base import Need
 from shoal.judges.clipped import clipped_mean_change
 from shoal.judges.evidence import Finding
 from shoal.judges.table_pair import TablePair, moved_constant
 from shoal.kernels.arrays import Floats
-from shoal.methods import method
+from shoal.methods import Scales, method
 from shoal.parameters import Columns
-from shoal.utility.base import UtilityMeasure
+from shoal.utility.base import UtilityMeasure, without_rounding
 
 
 @method("univariate-change", title="Change of means and variances", source="Domingo-Ferrer & Torra (2001)")
@@ -30,6 +30,7 @@ class UnivariateChange(UtilityMeasure):
         Continuous columns; by default the quasi-identifiers and confidential columns that are continuous.
     """
 
+    scales: ClassVar[Scales] = "sample"
     cheap: ClassVar[bool] = True
     needs: ClassVar[tuple[Need, ...]] = ("columns",)
     continuous: ClassVar[bool | None] = True
@@ -58,9 +59,11 @@ class UnivariateChange(UtilityMeasure):
             max(abs(mean), abs(variance)),
             f"The column that changes most is '{worst}': its mean moves by {mean:+.3g} standard deviations, "
             f"its variance by {100 * variance:+.3g} %.",
-            clipped=clipped_mean_change(pair, names),
-            by_column=ByColumn(changes),
+            by_column=ByColumn(of_original(changes)),
         )
+
+    def clipped(self, pair: TablePair) -> Figure | None:
+        return clipped_mean_change(pair, self.compared(pair))
 
 
 def _change(before: Floats, after: Floats) -> dict[str, float] | None:
@@ -76,6 +79,6 @@ def _change(before: Floats, after: Floats) -> dict[str, float] | None:
     if spread == 0:  # values so close that their squares vanish
         return None
     return {
-        "mean": float(y.mean() - x.mean()) / spread,
-        "variance": float((y / spread).var(ddof=1) / (x / spread).var(ddof=1)) - 1,
+        "mean": without_rounding(float(y.mean() - x.mean()) / spread),
+        "variance": without_rounding(float((y / spread).var(ddof=1) / (x / spread).var(ddof=1)) - 1),
     }

@@ -103,7 +103,7 @@ def test_floored_proportions_obey_equations_3_and_4(weights, share):
     groups, proportion = len(weight), weight / weight.sum()
     floor = share * 0.999 / groups
     new = floored_proportions(weight, floor)
-    np.testing.assert_allclose(new, naive.held(proportion, floor), rtol=1e-9)
+    np.testing.assert_allclose(new, naive.floored(proportion, floor), rtol=1e-9)
     assert new.sum() == pytest.approx(1)
     assert new.min() >= floor
     assert np.diff(new[np.argsort(proportion)]).min() >= -1e-15  # the order stays, equal weights rounded aside

@@ -20,19 +20,19 @@ def test_the_list_of_groups_below_price_is_exhaustive(n, k, seed, kind):
         "outlier": rng.normal(size=(n, 2)) * np.where(np.arange(n) == 0, 50, 1)[:, None],
     }[kind]
     prices = rng.normal(0.3, 1, n) * rng.choice([0.3, 1, 3])
-    found = groups_below_price(x, prices, k, least=1e-9, limit=10**7)
+    listed = groups_below_price(x, prices, k, least=1e-9, limit=10**7)
     expected = {
         group: loss_of(x, group) - prices[list(group)].sum()
         for m in range(k, min(2 * k - 1, n) + 1)
         for group in combinations(range(n), m)
     }
     expected = {group: cost for group, cost in expected.items() if cost < -1e-9}
-    assert found.complete
-    assert len(found.groups) == len(set(found.groups))
-    assert set(found.groups) == set(expected)
-    np.testing.assert_allclose(found.reduced, [expected[group] for group in found.groups], rtol=1e-9, atol=1e-9)
+    assert listed.complete
+    assert len(listed.groups) == len(set(listed.groups))
+    assert set(listed.groups) == set(expected)
+    np.testing.assert_allclose(listed.reduced, [expected[group] for group in listed.groups], rtol=1e-9, atol=1e-9)
     for group in expected:
-        lowered = (prices - found.shortfall)[list(group)].sum()
+        lowered = (prices - listed.shortfall)[list(group)].sum()
         assert lowered <= loss_of(x, group) + 1e-9
 
 
@@ -40,15 +40,15 @@ def test_the_list_of_groups_below_price_is_exhaustive(n, k, seed, kind):
 @given(st.integers(2, 7), st.integers(2, 4), st.floats(0.1, 3), st.sampled_from([0.0, 0.3, 0.7]))
 def test_groups_that_nothing_tells_apart_are_listed_once_each(n, k, price, side):
     """Duplicates (side 0) and the corners of a simplex: a group of m loses (m - 1) side^2, whoever is in it."""
-    found = groups_below_price(side * np.eye(n), np.full(n, price), k, least=1e-9, limit=10**7)
+    listed = groups_below_price(side * np.eye(n), np.full(n, price), k, least=1e-9, limit=10**7)
     expected = {
         group
         for m in range(k, min(2 * k - 1, n) + 1)
         for group in combinations(range(n), m)
         if (m - 1) * side**2 - m * price < -1e-9
     }
-    assert len(found.groups) == len(set(found.groups))
-    assert set(found.groups) == expected
+    assert len(listed.groups) == len(set(listed.groups))
+    assert set(listed.groups) == expected
 
 
 def test_a_list_that_is_cut_short_says_so():
@@ -70,8 +70,8 @@ def test_bounds_lie_below_the_optimum_and_in_order(n, k, seed, kind):
     assert cheap - tiny <= stopped.bound <= relaxed.bound + tiny
     assert relaxed.bound <= relaxed.value + tiny
     assert relaxed.bound <= best + tiny
-    found = best_in_window(x, k, everyone, nodes=1000) or everyone
-    assert sum(loss_of(x, group) for group in found) == pytest.approx(best, abs=1e-9)
+    groups = best_in_window(x, k, everyone, nodes=1000) or everyone
+    assert sum(loss_of(x, group) for group in groups) == pytest.approx(best, abs=1e-9)
 
 
 def test_neighbour_bound_by_hand():

@@ -41,9 +41,9 @@ def run(x, k, labels, weights=None, **budget):
 def test_by_hand():
     # 0, 1, 10, 11 in crossed pairs: loss 2 x 10^2 / 2 = 100; the best pairs leave 2 x 1/2 = 1.
     x = np.array([[0.0], [1], [10], [11]])
-    found = run(x, 2, np.array([0, 1, 0, 1], dtype=np.int32), moves=0)
-    assert (found.start, found.loss) == (100.0, 1.0)
-    assert found.labels[0] == found.labels[1] != found.labels[2] == found.labels[3]
+    refined = run(x, 2, np.array([0, 1, 0, 1], dtype=np.int32), moves=0)
+    assert (refined.start, refined.loss) == (100.0, 1.0)
+    assert refined.labels[0] == refined.labels[1] != refined.labels[2] == refined.labels[3]
 
 
 def test_the_number_of_groups_is_searched_too():
@@ -51,8 +51,8 @@ def test_the_number_of_groups_is_searched_too():
     x = np.array([[0.0], [0.1], [0.2], [9], [9.1], [9.2], [50], [50.1]])
     start = np.zeros(8, dtype=np.int32)
     assert np.bincount(np.unique(run(x, 2, start, moves=0).labels, return_inverse=True)[1]).tolist() == [2] * 4
-    found = run(x, 2, start).labels
-    assert [sorted(np.flatnonzero(found == found[i])) for i in (0, 3, 6)] == [[0, 1, 2], [3, 4, 5], [6, 7]]
+    labels = run(x, 2, start).labels
+    assert [sorted(np.flatnonzero(labels == labels[i])) for i in (0, 3, 6)] == [[0, 1, 2], [3, 4, 5], [6, 7]]
 
 
 @settings(max_examples=60)
@@ -61,15 +61,15 @@ def test_sizes_losses_and_never_worse(x, k, seed, weighted):
     k = min(k, len(x))
     weights = np.random.default_rng(seed).integers(0, 4, len(x)).astype(float) if weighted else None
     start = any_partition(len(x), k, seed)
-    found = run(x, k, start, weights)
-    sizes = np.unique(found.labels, return_counts=True)[1]
+    refined = run(x, k, start, weights)
+    sizes = np.unique(refined.labels, return_counts=True)[1]
     assert sizes.min() >= k
     assert sizes.max() <= max(2 * k - 1, 1)
     scale = 1e-9 * (x.var() * x.size * 4 + 1)
-    assert found.start == pytest.approx(naive_loss(x, start, weights), abs=scale)
-    assert found.loss == pytest.approx(naive_loss(x, found.labels, weights), abs=scale)
-    assert found.loss <= found.descended + scale
-    assert found.descended <= found.start + scale
+    assert refined.start == pytest.approx(naive_loss(x, start, weights), abs=scale)
+    assert refined.loss == pytest.approx(naive_loss(x, refined.labels, weights), abs=scale)
+    assert refined.loss <= refined.descended + scale
+    assert refined.descended <= refined.start + scale
 
 
 @settings(max_examples=25)
@@ -78,17 +78,17 @@ def test_descent_ends_where_no_relocation_or_exchange_helps(x, k, seed, weighted
     k = min(k, len(x))
     weights = np.random.default_rng(seed).uniform(0.5, 3, len(x)) if weighted else None
     everyone = np.array([[j for j in range(len(x)) if j != i] for i in range(len(x))])
-    found = refine(x, weights, any_partition(len(x), k, seed), everyone, k, seed=1, moves=0)
-    assert improving_change(x, found.labels, k, weights) is None
+    refined = refine(x, weights, any_partition(len(x), k, seed), everyone, k, seed=1, moves=0)
+    assert improving_change(x, refined.labels, k, weights) is None
 
 
 @settings(max_examples=25)
 @given(tables(least=4, most=10), st.integers(2, 3), st.booleans())
 def test_small_tables_reach_the_optimum(x, k, weighted):
     weights = np.random.default_rng(3).uniform(0.5, 3, len(x)) if weighted else None
-    found = run(x, k, np.zeros(len(x), dtype=np.int32), weights, moves=20_000)
+    refined = run(x, k, np.zeros(len(x), dtype=np.int32), weights, moves=20_000)
     best = best_loss(x, k, weights)
-    assert found.loss == pytest.approx(best, rel=1e-9, abs=1e-12)
+    assert refined.loss == pytest.approx(best, rel=1e-9, abs=1e-12)
 
 
 @pytest.mark.parametrize("scale", [1e-200, 1.0, 1e200])
@@ -116,25 +116,25 @@ def test_moves_make_a_run_repeatable_and_the_seed_matters():
 def test_seconds_end_a_run():
     x = np.random.default_rng(6).normal(size=(200, 3))
     begun = time.monotonic()
-    found = run(x, 3, any_partition(200, 3, 0), moves=None, seconds=0.2)
-    assert found.loss < found.start
+    refined = run(x, 3, any_partition(200, 3, 0), moves=None, seconds=0.2)
+    assert refined.loss < refined.start
     assert time.monotonic() - begun < 30  # without the limit it would take years
 
 
 def test_large_groups_keep_their_centres_exact():
     rng = np.random.default_rng(7)
     x = rng.lognormal(0, 2, (900, 3))
-    found = run(x, 60, any_partition(900, 60, 1), moves=200_000)
-    assert found.loss == pytest.approx(naive_loss(x, found.labels), rel=1e-12)
+    refined = run(x, 60, any_partition(900, 60, 1), moves=200_000)
+    assert refined.loss == pytest.approx(naive_loss(x, refined.labels), rel=1e-12)
 
 
 def test_collected_groups_hold_the_final_partition():
     x = np.random.default_rng(8).normal(size=(60, 2))
-    found = run(x, 3, any_partition(60, 3, 0), keep=10_000)
-    groups = {tuple(g) for g in np.split(found.members, found.ends[:-1])}
-    final = {tuple(np.flatnonzero(found.labels == g)) for g in np.unique(found.labels)}
+    refined = run(x, 3, any_partition(60, 3, 0), keep=10_000)
+    groups = {tuple(g) for g in np.split(refined.members, refined.ends[:-1])}
+    final = {tuple(np.flatnonzero(refined.labels == g)) for g in np.unique(refined.labels)}
     assert final <= groups
-    assert len(groups) == len(found.ends)
+    assert len(groups) == len(refined.ends)
 
 
 def test_an_interrupted_callback_leaves():

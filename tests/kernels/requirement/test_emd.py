@@ -35,9 +35,9 @@ def test_published_example():
     # {6k, 8k, 11k} is 0.167 from the table.
     bins = np.arange(9, dtype=np.int32)
     groups = np.array([0, 0, 0, 1, 2, 1, 2, 2, 1])
-    found = emd.distances(emd.ordered(np.ones(9, dtype=np.int64)), bins, groups, 9, 3)
-    assert found[0] == 0.375
-    assert round(found[1], 3) == 0.167
+    distances = emd.distances(emd.ordered(np.ones(9, dtype=np.int64)), bins, groups, 9, 3)
+    assert distances[0] == 0.375
+    assert round(distances[1], 3) == 0.167
 
 
 @given(table=tables, data=st.data())
@@ -45,17 +45,17 @@ def test_equals_the_naive_twin(table, data):
     groups = groups_of(table, data)
     bins, counts, m = coded(table)
     for kernel, twin in ((emd.ordered, naive.ordered), (emd.spread, naive.spread)):
-        found = emd.distances(kernel(counts), bins, groups, m, int(groups.max()) + 1)
-        expected = [float(twin([v for v, h in zip(table, groups) if h == g], table)) for g in range(len(found))]
-        assert found.tolist() == expected
+        distances = emd.distances(kernel(counts), bins, groups, m, int(groups.max()) + 1)
+        expected = [float(twin([v for v, h in zip(table, groups) if h == g], table)) for g in range(len(distances))]
+        assert distances.tolist() == expected
 
 
 @given(table=tables, data=st.data())
 def test_equals_scipy(table, data):
     groups = groups_of(table, data)
     bins, counts, m = coded(table)
-    found = emd.distances(emd.ordered(counts), bins, groups, m, int(groups.max()) + 1)
-    for g, distance in enumerate(found):
+    distances = emd.distances(emd.ordered(counts), bins, groups, m, int(groups.max()) + 1)
+    for g, distance in enumerate(distances):
         assert distance == pytest.approx(wasserstein_distance(bins[groups == g], bins) / max(m - 1, 1), abs=1e-12)
 
 
@@ -68,8 +68,8 @@ def test_missing_values_are_far_from_all_others(table, data):
     counts = np.bincount(bins[bins >= 0], minlength=len(values))
     missing = len(table) - len(known)
     for kernel, twin in ((emd.ordered, naive.ordered), (emd.spread, naive.spread)):
-        found = emd.distances(kernel(counts, missing), bins, groups, len(values), int(groups.max()) + 1)
-        for g, distance in enumerate(found):
+        distances = emd.distances(kernel(counts, missing), bins, groups, len(values), int(groups.max()) + 1)
+        for g, distance in enumerate(distances):
             members = [v for v, h in zip(table, groups) if h == g]
             assert distance == float(naive.with_missing(members, table, twin))
 
@@ -80,7 +80,7 @@ def test_missing_values_are_never_called_closer_than_they_are(table, data):
     values = sorted({v for v in table if v is not None})
     m = len(values)
     bins = np.array([-1 if v is None else values.index(v) for v in table], dtype=np.int32)
-    found = emd.distances(
+    distances = emd.distances(
         emd.ordered(np.bincount(bins[bins >= 0], minlength=m), int((bins < 0).sum())),
         bins,
         groups,
@@ -92,9 +92,9 @@ def test_missing_values_are_never_called_closer_than_they_are(table, data):
     cost[:m, :m] = np.abs(place[:, None] - place)
     cost[m, m] = 0
     q = np.bincount(np.where(bins < 0, m, bins), minlength=m + 1) / len(table)
-    for g, distance in enumerate(found):
-        held = bins[groups == g]
-        p = np.bincount(np.where(held < 0, m, held), minlength=m + 1) / len(held)
+    for g, distance in enumerate(distances):
+        members = bins[groups == g]
+        p = np.bincount(np.where(members < 0, m, members), minlength=m + 1) / len(members)
         assert distance >= naive.transport(p, q, cost) - 1e-9
         assert distance <= 1
 
@@ -109,8 +109,8 @@ def test_tree_equals_linear_programming(table, data):
     )
     bins = np.array(table, dtype=np.int32)
     counts = np.bincount(bins, minlength=6)
-    found = emd.distances(emd.tree(counts, nodes), bins, groups, 6, int(groups.max()) + 1)
-    for g, distance in enumerate(found):
+    distances = emd.distances(emd.tree(counts, nodes), bins, groups, 6, int(groups.max()) + 1)
+    for g, distance in enumerate(distances):
         p = np.bincount(bins[groups == g], minlength=6) / (groups == g).sum()
         assert distance == pytest.approx(naive.transport(p, counts / len(table), cost), abs=1e-9)
 
@@ -119,8 +119,8 @@ def test_tree_equals_linear_programming(table, data):
 def test_equal_distance_is_half_the_absolute_difference(table, data):
     groups = groups_of(table, data)
     bins, counts, m = coded(table)
-    found = emd.distances(emd.tree(counts, np.zeros((1, m), np.int32)), bins, groups, m, int(groups.max()) + 1)
-    for g, distance in enumerate(found):
+    distances = emd.distances(emd.tree(counts, np.zeros((1, m), np.int32)), bins, groups, m, int(groups.max()) + 1)
+    for g, distance in enumerate(distances):
         p = np.bincount(bins[groups == g], minlength=m) / (groups == g).sum()
         assert distance == pytest.approx(np.abs(p - counts / len(table)).sum() / 2, abs=1e-12)
 
@@ -149,9 +149,9 @@ def test_distance_within_a_part(table, data):
     lines = emd.distances_within(bins, groups, inside, np.empty((0, m), np.int32), 2)
     equal = emd.distances_within(bins, groups, inside, np.zeros((1, m), np.int32), 2)
     for g in range(count):
-        held, of = bins[groups == g], bins[inside[groups] == inside[g]]
-        assert lines[g] == pytest.approx(wasserstein_distance(held, of) / max(m - 1, 1), abs=1e-12)
-        apart = np.bincount(held, minlength=m) / len(held) - np.bincount(of, minlength=m) / len(of)
+        members, of = bins[groups == g], bins[inside[groups] == inside[g]]
+        assert lines[g] == pytest.approx(wasserstein_distance(members, of) / max(m - 1, 1), abs=1e-12)
+        apart = np.bincount(members, minlength=m) / len(members) - np.bincount(of, minlength=m) / len(of)
         assert equal[g] == pytest.approx(np.abs(apart).sum() / 2, abs=1e-12)
 
 
@@ -179,5 +179,5 @@ def test_diversity_by_definition(bins, l, c):  # noqa: E741
     }
     for kind, expected in holds.items():
         wanted = np.ceil(l) if kind == "recursive" else l
-        found = emd.excesses(emd.diverse(kind, wanted, c), np.sort(bins), np.zeros(len(bins), np.int64), 5, 1)
-        assert (found[0] <= 0) == expected
+        excesses = emd.excesses(emd.diverse(kind, wanted, c), np.sort(bins), np.zeros(len(bins), np.int64), 5, 1)
+        assert (excesses[0] <= 0) == expected

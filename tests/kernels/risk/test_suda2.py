@@ -1,3 +1,5 @@
+from collections import Counter
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -11,12 +13,13 @@ def test_by_hand():
     # Columns sex, area. Row 0 (f, 1): alone neither by f nor by 1, alone by both: one set of size 2, score 0! = 1.
     # Row 3 (m, 3) is alone by area: one set of size 1, score 1! = 1; its larger sets are not minimal.
     codes = np.array([[0, 1], [0, 2], [1, 1], [1, 3], [0, 2]])
-    found = suda2(codes, 2)
-    assert found.score.tolist() == [1, 0, 1, 1, 0]
-    assert found.by_column.tolist() == [2, 3]
-    assert found.by_category[0].tolist() == [1, 1]
-    assert found.by_category[1].tolist() == [0, 2, 0, 1]
-    assert found.found.tolist() == [1, 2]
+    uniques = suda2(codes, 2)
+    assert uniques.score.tolist() == [1, 0, 1, 1, 0]
+    assert uniques.by_column.tolist() == [2, 3]
+    assert uniques.by_category[0].tolist() == [1, 1]
+    assert uniques.by_category[1].tolist() == [0, 2, 0, 1]
+    assert uniques.by_size.tolist() == [1, 2]
+    assert uniques.by_set == {(0, 1): 2, (1,): 1}
 
 
 @settings(max_examples=60)
@@ -24,10 +27,12 @@ def test_by_hand():
 def test_equals_trying_every_set(n, d, most, values, seed):
     codes = np.random.default_rng(seed).integers(0, values, (n, d))
     score, by_column, sizes = naive.scores(codes, most)
-    found = suda2(codes, most)
-    np.testing.assert_array_equal(found.score, score)
-    np.testing.assert_array_equal(found.by_column, by_column)
-    np.testing.assert_array_equal(found.found, sizes)
+    uniques = suda2(codes, most)
+    np.testing.assert_array_equal(uniques.score, score)
+    np.testing.assert_array_equal(uniques.by_column, by_column)
+    np.testing.assert_array_equal(uniques.by_size, sizes)
+    sets = [columns for _, columns in naive.minimal_sample_uniques(codes, most)]
+    assert uniques.by_set == Counter(sets)
     weights = np.arange(d, 0, -1) / 4
     weighted, smallest = np.zeros(n), np.zeros(n, dtype=int)
     for row, columns in naive.minimal_sample_uniques(codes, most):
@@ -36,7 +41,7 @@ def test_equals_trying_every_set(n, d, most, values, seed):
     other = suda2(codes, most, weights=weights)
     np.testing.assert_array_equal(other.score, weighted)
     np.testing.assert_array_equal(other.smallest, smallest)
-    for part in found.by_category:
+    for part in uniques.by_category:
         assert part.sum() in by_column
 
 

@@ -93,9 +93,9 @@ def test_an_offset_of_1e8_changes_no_distance():
 
 
 def test_distinct():
-    found = nearest.distinct(np.array([[0.0, 1], [2, 2], [-0.0, 1]]))
-    assert found.sizes[found.of_row].tolist() == [2, 1, 2]
-    assert len(found.points) == 2
+    distinct = nearest.distinct(np.array([[0.0, 1], [2, 2], [-0.0, 1]]))
+    assert distinct.sizes[distinct.of_row].tolist() == [2, 1, 2]
+    assert len(distinct.points) == 2
 
 
 @ENGINES

@@ -100,14 +100,14 @@ class Refinement(NamedTuple):
     ----------
     labels
         Shape (n,); group numbers, with gaps. The start where nothing without excess was found.
-    held
+    satisfied
         Whether a partition without excess was found.
     moves
         Proposals made.
     """
 
     labels: Ints
-    held: bool
+    satisfied: bool
     moves: int
 
 

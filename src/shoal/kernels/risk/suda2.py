@@ -1,5 +1,6 @@
 """Minimal sample uniques by SUDA2 (native/risk/suda2.cpp)."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from math import factorial
 
@@ -24,17 +25,20 @@ class SampleUniques:
         Shape (columns,); the part of all scores that sets with the column account for.
     by_category
         For each column, shape (categories,); the same by the value that the unique record has there.
-    found
+    by_size
         Shape (most,); number of minimal sample uniques of size 1, 2, ...
     smallest
         Shape (n,); size of a record's smallest minimal sample unique, 0 where it has none.
+    by_set
+        For each set of columns that is minimal for some record, by the columns' positions, for how many it is.
     """
 
     score: Floats
     by_column: Floats
     by_category: tuple[Floats, ...]
-    found: Longs
+    by_size: Longs
     smallest: Ints
+    by_set: Mapping[tuple[int, ...], int]
 
 
 def factorials(d: int) -> Floats:
@@ -62,11 +66,19 @@ def suda2(codes: Ints, most: int, progress: Progress = None, weights: Floats | N
     columns = ints(codes.T)
     cards = ints([int(column.max(initial=-1)) + 1 for column in columns])
     weights = factorials(len(columns)) if weights is None else weights
-    score, by_column, by_category, found, smallest = _native.suda2(columns, cards, floats(weights[:most]), progress)
+    score, by_column, by_category, by_size, smallest, sets, set_counts = _native.suda2(
+        columns, cards, floats(weights[:most]), progress
+    )
     return SampleUniques(
         score=score,
         by_column=by_column,
-        found=found,
+        by_size=by_size,
         smallest=smallest,
+        by_set={_positions(columns): count for columns, count in zip(sets.tolist(), set_counts.tolist())},
         by_category=tuple(np.split(by_category, np.cumsum(cards)[:-1])) if len(cards) else (),
     )
+
+
+def _positions(bits: int) -> tuple[int, ...]:
+    """The columns of a set, which is a word with one bit a column."""
+    return tuple(j for j in range(bits.bit_length()) if bits >> j & 1)

@@ -2,19 +2,25 @@
 
 Points that coincide are merged first: ties cost nothing then, and a released table has many.
 
-Two engines. A tree of boxes (native/search/nearest.cpp) looks at few points where boxes part them, which they do in few
-dimensions and wherever the nearest point is near. Where it would look at more than a share of all, every pair is looked
-at instead, in blocks: the matrix product |x|^2/2 - x.y ranks candidates at the speed of the processor but has lost
-digits, so all candidates within its error bound are decided again by the sum of squared differences.
+Three engines. A tree of boxes (native/search/nearest.cpp) looks at few points where boxes part them, which they do in
+few dimensions and wherever the nearest point is near. Where it would look at more than a share of all, every pair is
+looked at instead, in blocks: the matrix product |x|^2/2 - x.y ranks candidates at the speed of the processor but has
+lost digits, so all candidates within its error bound are decided again by the sum of squared differences. Columns of
+categories are never spread out into coordinates: a tree that parts numbers and categories alike
+(native/search/mixed_tree.hpp) reads their distances off a table.
+
+Whether a record is linked to the right one needs no nearest point, only one that is nearer than its own: so a walk
+begins with the reach of the known distance and ends where that is beaten.
 """
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 
 from shoal.kernels import _native, classes
-from shoal.kernels.arrays import Floats, Longs
+from shoal.kernels.arrays import Floats, Ints, Longs, floats, ints
 
 TIE = 1e-9
 """Distances within TIE (1 + d) of the smallest distance d tie with it: they differ by rounding only."""
@@ -27,6 +33,9 @@ BLOCK = 2_000_000
 
 NO_LIMIT = 2**62
 """More points than anyone can look at."""
+
+Neighbours = tuple[Floats, Longs, Longs]
+"""Smallest distance, rows that tie there and lowest point among them, of some queries."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -46,6 +55,28 @@ class Distinct:
     points: Floats
     of_row: Longs
     sizes: Longs
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Mixed:
+    """Rows of numbers and of codes.
+
+    Parameters
+    ----------
+    numbers
+        Shape (n, p), finite.
+    codes
+        Shape (n, q), each from 0.
+    """
+
+    numbers: Floats
+    codes: Ints
+
+    def __len__(self) -> int:
+        return len(self.codes)
+
+    def take(self, rows: Longs) -> "Mixed":
+        return Mixed(numbers=floats(self.numbers[rows]), codes=ints(self.codes[rows]))
 
 
 def distinct(x: Floats) -> Distinct:
@@ -69,7 +100,9 @@ def nearest_point(points: Floats, y: Floats) -> Longs:
     return _nearest(each, queries.points)[2][queries.of_row]
 
 
-def link(x: Floats, y: Floats, truth: Longs, most: int = NO_LIMIT) -> Floats:
+def link(
+    x: Floats, y: Floats, truth: Longs, most: int = NO_LIMIT, *, x_ids: Longs | None = None, y_ids: Longs | None = None
+) -> Floats:
     """Probability that the nearest row of `x` is the true one, for each row of `y`.
 
     Parameters
@@ -82,34 +115,98 @@ def link(x: Floats, y: Floats, truth: Longs, most: int = NO_LIMIT) -> Floats:
         Shape (m,); row of `x` that each row of `y` belongs to.
     most
         Points to look at, about; what the first rows of `y` need is looked at in any case.
+    x_ids, y_ids
+        Shapes (n,) and (m,); numbers that only equal rows share, where they are known already. Those of `x` are all
+        from 0 to the highest.
 
     Returns
     -------
     Shape (m,), or less where `most` was spent on the first rows: 1/t where the true row is among the t nearest ones
     (rows within rounding of the smallest distance tie), else 0.
     """
-    points, queries = distinct(x), distinct(y)
-    first = classes.first_rows(queries.of_row, len(queries.points))
+    if x_ids is None:
+        points = distinct(x)
+    else:
+        sizes = np.bincount(x_ids)
+        points = Distinct(points=floats(x[classes.first_rows(x_ids, len(sizes))]), of_row=x_ids, sizes=sizes)
+    own = np.sqrt(((y - x[truth]) ** 2).sum(axis=1))
+    ids = distinct(y).of_row if y_ids is None else y_ids
+    return _chances(ids, own, lambda rows, known: _nearest(points, y[rows], most, known))
+
+
+def link_mixed(
+    x: Mixed,
+    y: Mixed,
+    truth: Longs,
+    tables: tuple[Floats, ...],
+    weights: Floats,
+    most: int = NO_LIMIT,
+    *,
+    x_ids: Longs,
+    y_ids: Longs,
+) -> Floats:
+    """As `link`, for rows of numbers and codes.
+
+    Parameters
+    ----------
+    tables
+        For each column of codes the squared distance of every code of `y` (rows) to every code of `x` (columns).
+    weights
+        Shape (q,); the squared distance of two different codes of `x`, as a rule: by it the tree chooses what to part.
+    """
+    sizes = np.bincount(x_ids)
+    points = x.take(classes.first_rows(x_ids, len(sizes)))
+    square = ((y.numbers - x.numbers[truth]) ** 2).sum(axis=1)
+    for j, table in enumerate(tables):
+        square += table[y.codes[:, j], x.codes[truth, j]]
+
+    def search(rows: Longs, known: Floats) -> Neighbours:
+        asked, ready = y.take(rows), [floats(table) for table in tables]
+        *neighbours, _ = _native.nearest_mixed(
+            points.numbers, points.codes, sizes, asked.numbers, asked.codes, ready, floats(weights), known, TIE, most
+        )
+        return neighbours[0], neighbours[1], neighbours[2]
+
+    return _chances(y_ids, np.sqrt(square), search)
+
+
+def _chances(ids: Longs, own: Floats, search: Callable[[Longs, Floats], Neighbours]) -> Floats:
+    """The probabilities of `link`.
+
+    Parameters
+    ----------
+    ids
+        Shape (m,); numbers that only equal rows share: they are looked up once.
+    own
+        Shape (m,); distance of each row to the true one.
+    search
+        Neighbours of some rows, or of the first of them, where one is known at a distance; if that is beaten, whoever
+        beats it will do.
+    """
+    _, of_row, sizes = classes.distinct(ids)
+    first = classes.first_rows(of_row.astype(np.int64), len(sizes))
     order = np.argsort(first)
-    near, tied, _ = _nearest(points, queries.points[order], most)
-    answered = len(y) if len(near) == len(first) else int(first[order[len(near)]])
-    place = np.empty(len(order), dtype=np.int64)
-    place[order] = np.arange(len(order))
-    asked = place[queries.of_row[:answered]]
-    own = np.sqrt(((y[:answered] - x[truth[:answered]]) ** 2).sum(axis=1))
-    hit = own <= _reach(near[asked])
-    return np.where(hit, 1.0 / tied[asked], 0.0)
+    known = np.full(len(sizes), np.inf)
+    np.minimum.at(known, of_row, own)
+    near, tied, _ = search(first[order], known[order])
+    answered = len(of_row) if len(near) == len(sizes) else int(first[order[len(near)]])
+    place = np.empty(len(sizes), dtype=np.int64)
+    place[order] = np.arange(len(sizes))
+    asked = place[of_row[:answered]]
+    hit = own[:answered] <= _reach(near[asked])
+    return np.where(hit, 1.0 / np.maximum(tied[asked], 1), 0.0)
 
 
 def _reach(nearest: Floats) -> Floats:
     return nearest + TIE * (1.0 + nearest)
 
 
-def _nearest(points: Distinct, queries: Floats, most: int = NO_LIMIT) -> tuple[Floats, Longs, Longs]:
-    """Smallest distance, rows that tie there and lowest point among them, for each query or the first ones."""
+def _nearest(points: Distinct, queries: Floats, most: int = NO_LIMIT, known: Floats | None = None) -> Neighbours:
+    """Neighbours of each query or the first ones; where one is known at a distance that is beaten, of any nearer."""
     each = PAIR * len(points.points)
+    known = np.full(len(queries), np.inf) if known is None else known
     *neighbours, looked = _native.nearest(
-        points.points, points.sizes, np.ascontiguousarray(queries), TIE, most, math.ceil(each)
+        points.points, points.sizes, np.ascontiguousarray(queries), known, TIE, most, math.ceil(each)
     )
     done = len(neighbours[0])
     rest = queries[done : done + max(0, int((most - looked) / each))]
@@ -118,7 +215,7 @@ def _nearest(points: Distinct, queries: Floats, most: int = NO_LIMIT) -> tuple[F
     return neighbours[0], neighbours[1], neighbours[2]
 
 
-def _by_blocks(points: Floats, sizes: Longs, queries: Floats) -> tuple[Floats, Longs, Longs]:
+def _by_blocks(points: Floats, sizes: Longs, queries: Floats) -> Neighbours:
     """As `_nearest`, by looking at all pairs."""
     middle = points.mean(axis=0)
     x, y = points - middle, queries - middle

@@ -12,15 +12,13 @@ from typing import Any, Literal
 
 import numpy as np
 
-from shoal.data.hierarchy import number_label
+from shoal.data.hierarchy import SEPARATOR
+from shoal.data.hierarchy_builders import number_label
 from shoal.data.variable import Variable
 from shoal.kernels.arrays import Floats, Ints, Longs, ints
 from shoal.mask._generalisation.task import Column
 
 Labels = Literal["nodes", "tight"]
-
-SEPARATOR = " | "
-"""Between the values of a set."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -61,8 +59,8 @@ def tight(column: Column, levels: Ints, classes: Longs) -> Released:
     labels: list[Any] = []
     stand: list[int] = []
     for rows in np.split(order, starts[1:]):
-        held = np.unique(column.leaves[rows])
-        label, count = _hull(column, held, numbers, int(levels[rows[0]]))
+        leaves = np.unique(column.leaves[rows])
+        label, count = _hull(column, leaves, numbers, int(levels[rows[0]]))
         labels.append(label)
         stand.append(count)
     place = np.empty(len(classes), dtype=np.int64)
@@ -74,14 +72,15 @@ def _as_it_is(column: Column) -> Released:
     return Released(variable=column.variable, stands_for=np.ones(len(column.leaves), dtype=np.int64))
 
 
-def _hull(column: Column, held: Ints, numbers: Floats | None, level: int) -> tuple[Any, int]:
+def _hull(column: Column, leaves: Ints, numbers: Floats | None, level: int) -> tuple[Any, int]:
     """The tight label of some leaves, and how many leaves it stands for."""
     least = column.levels[0]
-    units = np.unique(column.labels[least][held])  # what is released at the least level that is allowed
-    if len(units) == 1 or None in (names := [column.paths[leaf][0] for leaf in held]):
-        return _node(column, int(held[0]), level), int((column.labels[level] == column.labels[level][held[0]]).sum())
+    units = np.unique(column.labels[least][leaves])  # what is released at the least level that is allowed
+    if len(units) == 1 or None in (names := [column.paths[leaf][0] for leaf in leaves]):
+        code = column.labels[level][leaves[0]]
+        return _node(column, int(leaves[0]), level), int((column.labels[level] == code).sum())
     if numbers is not None and least == 0:
-        low, high = numbers[held].min(), numbers[held].max()
+        low, high = numbers[leaves].min(), numbers[leaves].max()
         count = int(((numbers >= low) & (numbers <= high)).sum())
         label = f"[{number_label(low)}, {number_label(high)}]"
     else:
@@ -89,7 +88,7 @@ def _hull(column: Column, held: Ints, numbers: Floats | None, level: int) -> tup
         count = len(inside)
         names = list(dict.fromkeys(column.paths[leaf][least] for leaf in inside))
         label = SEPARATOR.join(str(name) for name in names)
-    return (column.paths[held[0]][-1], count) if count == len(column.paths) else (label, count)
+    return (column.paths[leaves[0]][-1], count) if count == len(column.paths) else (label, count)
 
 
 def _numbers(column: Column) -> Floats | None:

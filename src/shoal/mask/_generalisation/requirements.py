@@ -77,11 +77,11 @@ class Requirements:
 
     def excess(self, classes: Ints | Longs, count: int) -> Floats:
         """Shape (count,); by how much each class exceeds what is required of it, at most 0 where it satisfies it."""
-        found = [
+        excesses = [
             emd.excesses(requirement, bins, classes.astype(np.int64), int(bins.max()) + 1, count)
             for bins, requirement in zip(self.check.bins, self.check.requirements)
         ]
-        return np.asarray(np.max(found, axis=0))
+        return np.asarray(np.max(excesses, axis=0))
 
     @property
     def by_class(self) -> bool:

@@ -6,7 +6,7 @@ import numpy as np
 
 from shoal.data.partition import Progress, part_of
 from shoal.errors import Refused, plural
-from shoal.facts import Count, Parameters
+from shoal.facts import Count, Fact, Figure, OfOriginal, OfPlan
 from shoal.kernels.arrays import Ints, Longs, ints, seed_of
 from shoal.kernels.classes import classes
 from shoal.kernels.generalisation import anneal, best_node, cheapest_nodes, walk
@@ -31,7 +31,7 @@ Breaks = Callable[[Recoding], str | None]
 """The sentence of the model of the whole table that a recoding does not satisfy, if there is one."""
 
 
-def room(limit: float, n: int) -> int:
+def most_suppressed(limit: float, n: int) -> int:
     """Records that may be suppressed at a limit given as a share of them; .07 of 100 are 7."""
     return int(limit * n * (1 + 1e-12))
 
@@ -54,30 +54,31 @@ def full_domain(
         broken = breaks(at(levels))
         return 1 if broken is None else -1 if required.monotone and limit == 0 else 0
 
-    found = best_node(
+    best = best_node(
         task.table,
         required.k,
         required.check,
         suppressed=task.suppressed,
-        most=room(limit, len(task)),
+        most=most_suppressed(limit, task.records),
         ask=ask if required.of_table else None,
         most_nodes=most_nodes,
         progress=progress,
     )
-    if not found.levels:
-        seen = "" if found.finished else f" among the {found.looked:,} combinations of levels that were looked at"
+    if not best.levels:
+        seen = "" if best.finished else f" among the {best.looked:,} combinations of levels that were looked at"
         raise Refused(
             f"generalise: no combination of levels{seen} keeps the requirements with at most {limit:g} of the records "
             f"suppressed. Lower k or relax the requirements, raise suppression, or use recoding: local."
         )
-    recoding = at(found.levels)
-    scale = len(task) * task.suppressed
-    constant = float(task.constant.sum())
+    recoding = at(best.levels)
+    scale = task.records * task.suppressed
+    constant = task.mean(task.constant) * task.records
     facts = {
-        "levels": {c.variable.name: level + c.levels[0] for c, level in zip(task.columns, found.levels)},
-        "search": Parameters({"nodes": task.table.nodes, "most nodes": most_nodes, "finished": found.finished}),
-        "nodes looked at": found.looked,
-        "no full-domain recoding loses less than": (found.bound - constant) / scale,
+        "levels": OfOriginal({c.variable.name: level + c.levels[0] for c, level in zip(task.columns, best.levels)}),
+        **_search_facts(task, most_nodes),
+        "finished": OfOriginal(best.finished),
+        "nodes looked at": Count(n=best.looked, unit="nodes"),
+        "no full-domain recoding loses less than": Figure(value=(best.bound - constant) / scale),
     }
     return Recoding(labels=recoding.labels, levels=recoding.levels, facts=facts)
 
@@ -90,7 +91,7 @@ def _at_node(task: Task, required: Requirements, levels: list[int]) -> Recoding:
     ]
     ids, sizes = classes(codes, len(task.table.leaves))
     ids = ids[task.table.rows]
-    allowed = np.bincount(ids, minlength=len(sizes)) >= required.k
+    allowed = np.bincount(ids, weights=task.times, minlength=len(sizes)) >= required.k
     if required.by_class:
         allowed &= required.excess(ids, len(sizes)) <= 0
     cells = np.array([level + column.levels[0] for column, level in zip(task.columns, levels)], dtype=np.int32)
@@ -117,20 +118,20 @@ def local(
         If more records than allowed find no class, or no k meets what is required of the whole table.
     """
     proposals = min(PROPOSALS * len(task), MOST_PROPOSALS) if effort is None else effort * len(task)
-    most = room(limit, len(task))
+    most = most_suppressed(limit, len(task))
 
     def walked(k: int) -> Recoding:
         part = part_of(progress, 0.0, WALK if proposals else 1.0)
-        found = walk(
+        trail = walk(
             task.table, k, required.check, suppressed=task.suppressed, most=most, most_nodes=most_nodes, progress=part
         )
-        return Recoding(labels=found.labels, levels=task.levels_of(found.labels), facts={"nodes visited": found.nodes})
+        facts = {"nodes visited": Count(n=trail.nodes, unit="nodes")}
+        return Recoding(labels=trail.labels, levels=task.levels_of(trail.labels), facts=facts)
 
     k, start = _least_k(walked, required, breaks, len(task))
-    _check_room(start, most, limit)
+    _check_suppressed(start, most, limit)
     if task.table.nodes * len(task.table.leaves) <= SMALL and (whole := _at_best_node(task, required, most, breaks)):
         start = min(start, whole, key=task.mean_loss)
-    best = start
 
     def annealed(k: int, labels: Ints | Longs, first: float, share: float) -> Recoding:
         changed = anneal(
@@ -151,14 +152,14 @@ def local(
         first, share = WALK + (1 - WALK) * number / len(sizes), (1 - WALK) / len(sizes)
         refined = annealed(size, (start if size == k else walked(size)).labels, first, share)
         if dropped(refined).n <= most and breaks(refined) is None:
-            best = min(best, refined, key=task.mean_loss)
+            start = min(start, refined, key=task.mean_loss)
             break
-    searched = Parameters({"nodes": task.table.nodes, "most nodes": most_nodes, "changes proposed": proposals})
-    facts = {"search": searched, **best.facts, **({} if k == required.k else {"k of the classes": k})}
-    return Recoding(labels=best.labels, levels=best.levels, facts=facts)
+    asked = {"changes proposed": OfOriginal(proposals), "k of the classes": OfOriginal(k)}
+    facts = {**_search_facts(task, most_nodes), **asked, **start.facts}
+    return Recoding(labels=start.labels, levels=start.levels, facts=facts)
 
 
-def _check_room(start: Recoding, most: int, limit: float) -> None:
+def _check_suppressed(start: Recoding, most: int, limit: float) -> None:
     lost = dropped(start).n
     if lost > most:
         raise Refused(
@@ -170,10 +171,10 @@ def _check_room(start: Recoding, most: int, limit: float) -> None:
 
 def _at_best_node(task: Task, required: Requirements, most: int, breaks: Breaks) -> Recoding | None:
     """The recoding of the best node, where it satisfies the models of the whole table."""
-    found = best_node(task.table, required.k, required.check, suppressed=task.suppressed, most=most)
-    if not found.levels:
+    best = best_node(task.table, required.k, required.check, suppressed=task.suppressed, most=most)
+    if not best.levels:
         return None
-    labels = _at_node(task, required, found.levels).labels
+    labels = _at_node(task, required, best.levels).labels
     recoding = Recoding(labels=labels, levels=task.levels_of(labels))
     return recoding if breaks(recoding) is None else None
 
@@ -181,22 +182,22 @@ def _at_best_node(task: Task, required: Requirements, most: int, breaks: Breaks)
 def _least_k(walked: Callable[[int], Recoding], required: Requirements, breaks: Breaks, n: int) -> tuple[int, Recoding]:
     """The least k, from the required one on, whose walk satisfies the models of the whole table, and that walk."""
     low, high = required.k - 1, required.k
-    found = walked(high)
+    recoding = walked(high)
     if not required.of_table:
-        return high, found
-    while (broken := breaks(found)) is not None:
+        return high, recoding
+    while (broken := breaks(recoding)) is not None:
         if high >= n:
             raise Refused(f"generalise: even with one class of all records {broken} Relax the requirement.")
         low, high = high, min(2 * high, n)
-        found = walked(high)
+        recoding = walked(high)
     while high - low > 1:
         middle = (low + high) // 2
         better = walked(middle)
         if breaks(better) is None:
-            high, found = middle, better
+            high, recoding = middle, better
         else:
             low = middle
-    return high, found
+    return high, recoding
 
 
 def lower_bound(task: Task, k: int, recoding: Recoding, progress: Progress = None) -> float:
@@ -207,11 +208,19 @@ def lower_bound(task: Task, k: int, recoding: Recoding, progress: Progress = Non
     return float(np.clip(least, 0.0, task.suppressed).mean() / task.suppressed)
 
 
-def dropped(recoding: Recoding) -> Count:
-    """How many records are suppressed."""
-    return Count(n=int((recoding.labels < 0).sum()), of=len(recoding.labels), influence=None)
+def dropped(recoding: Recoding, times: Longs | None = None) -> Count:
+    """How many records are suppressed; `times` as of the `Task`."""
+    suppressed = recoding.labels < 0
+    if times is not None:
+        return Count(n=int(times[suppressed].sum()), of=int(times.sum()), influence=None)
+    return Count(n=int(suppressed.sum()), of=len(suppressed), influence=None)
 
 
 def numbered(labels: Ints | Longs) -> Ints:
     """Shape (n,); the same classes numbered from 0 without a gap."""
     return ints(np.unique(labels, return_inverse=True)[1].ravel())
+
+
+def _search_facts(task: Task, most_nodes: int) -> dict[str, Fact]:
+    """How far a search may go; the longest of the values may say how high a hierarchy is, so the nodes are private."""
+    return {"nodes": Count(n=task.table.nodes, unit="nodes"), "most nodes": OfPlan(most_nodes)}

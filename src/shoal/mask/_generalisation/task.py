@@ -14,15 +14,17 @@ The losses of the columns are added, each times its weight over the mean weight;
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, Literal, Self
+from typing import Literal, Self
 
 import numpy as np
 
 from shoal.data.records import Records
 from shoal.data.variable import Variable
 from shoal.errors import DataError, ParameterError, quoted
+from shoal.facts import Facts
 from shoal.kernels.arrays import Floats, Ints, Longs, ints
-from shoal.kernels.generalisation import Ladder, RecodingTable
+from shoal.kernels.elementary import log
+from shoal.kernels.generalisation import Ladder, RecodingTable, ancestor_levels
 from shoal.mask._suppression.task import distinct_rows
 
 Loss = Literal["ncp", "precision", "entropy"]
@@ -44,6 +46,8 @@ class Column:
         Least and greatest level allowed.
     weight
         What its loss is multiplied by.
+    times
+        As of the `Task`.
     """
 
     variable: Variable
@@ -51,9 +55,10 @@ class Column:
     paths: tuple[tuple[str | None, ...], ...]
     levels: Range
     weight: float
+    times: Longs | None = None
 
     @classmethod
-    def of(cls, variable: Variable, levels: Range | None, weight: float) -> Self:
+    def of(cls, variable: Variable, levels: Range | None, weight: float, times: Longs | None = None) -> Self:
         hierarchy = variable.hierarchy
         if hierarchy is None:
             raise DataError(
@@ -75,7 +80,8 @@ class Column:
                 f"generalise: the levels of '{variable.name}' must be two whole numbers from 0 to {hierarchy.height}, "
                 f"the lower first; got [{least}, {greatest}]."
             )
-        return cls(variable=variable, leaves=leaves, paths=paths, levels=(least, greatest), weight=weight)
+        allowed = (least, greatest)
+        return cls(variable=variable, leaves=leaves, paths=paths, levels=allowed, weight=weight, times=times)
 
     @property
     def height(self) -> int:
@@ -101,9 +107,9 @@ class Column:
 
     def entropy(self, level: int) -> Floats:
         """Shape (leaves,); log N / log n, N the records that bear each leaf's label at a level, at least 1."""
-        counts = np.bincount(self.leaves, minlength=len(self.paths))
+        counts = np.bincount(self.leaves, weights=self.times, minlength=len(self.paths))
         borne = np.bincount(self.labels[level], weights=counts)[self.labels[level]]
-        return np.asarray(np.log(np.maximum(borne, 1.0)) / np.log(max(len(self.leaves), 2)))
+        return np.asarray(log(np.maximum(borne, 1.0)) / log(max(int(counts.sum()), 2)))
 
     def ladder(self, loss: Loss) -> Ladder:
         """The levels that are allowed, for the search."""
@@ -131,7 +137,7 @@ class Recoding:
 
     labels: Ints | Longs
     levels: Ints
-    facts: Mapping[str, Any] = field(default_factory=dict)
+    facts: Facts = field(default_factory=dict)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -142,24 +148,34 @@ class Task:
     ----------
     apart
         Shape (n,); stratum of each record, which no class may reach across; None without strata.
+    times
+        Shape (n,); how many records of the table each stands for, where they are its distinct combinations.
     """
 
     columns: tuple[Column, ...]
     loss: Loss
     apart: Ints | None = None
+    times: Longs | None = None
 
     @classmethod
-    def of(cls, records: Records, variables: Sequence[Variable], levels: Mapping[str, Range], loss: Loss) -> Self:
+    def of(
+        cls,
+        records: Records,
+        variables: Sequence[Variable],
+        levels: Mapping[str, Range],
+        loss: Loss,
+        times: Longs | None = None,
+    ) -> Self:
         names = [v.name for v in variables]
         if unknown := [name for name in levels if name not in names]:
             raise ParameterError(
                 f"generalise: levels are given for {quoted(unknown)}, which the step does not work on."
             )
         mean = sum(v.weight for v in variables) / len(variables)
-        columns = tuple(Column.of(v, levels.get(v.name), v.weight / mean) for v in variables)
+        columns = tuple(Column.of(v, levels.get(v.name), v.weight / mean, times) for v in variables)
         strata = [records[name].codes() for name in records.names("stratum") if name not in names]
         apart = ints(np.unique(np.column_stack(strata), axis=0, return_inverse=True)[1].ravel()) if strata else None
-        return cls(columns=columns, loss=loss, apart=apart)
+        return cls(columns=columns, loss=loss, apart=apart, times=times)
 
     def __len__(self) -> int:
         return len(self.columns[0].leaves)
@@ -174,7 +190,16 @@ class Task:
             codes.append(self.apart)
             ladders.append(Ladder(labels=one, loss=np.zeros(one.shape)))
         leaves, rows, _ = distinct_rows(np.column_stack(codes))
-        return RecodingTable(ladders=ladders, leaves=leaves, rows=ints(rows))
+        return RecodingTable(ladders=ladders, leaves=leaves, rows=ints(rows), times=self.times)
+
+    @property
+    def records(self) -> int:
+        """Of the table."""
+        return len(self) if self.times is None else int(self.times.sum())
+
+    def mean(self, figure: Floats) -> float:
+        """The mean over the records of the table."""
+        return float(np.average(figure, weights=self.times))
 
     @property
     def suppressed(self) -> float:
@@ -195,12 +220,12 @@ class Task:
         kept = labels >= 0
         out = np.zeros((len(labels), len(self.columns)), dtype=np.int32)
         for j, column in enumerate(self.columns):
-            out[kept, j] = ancestors(column.labels, column.leaves[kept], labels[kept], column.levels[0])
+            out[kept, j] = ancestor_levels(column.labels, column.leaves[kept], labels[kept], column.levels[0])
         return out
 
     def mean_loss(self, recoding: Recoding) -> float:
         """Mean loss of a cell under a recoding, that of a suppressed record 1."""
-        return float(np.where(recoding.labels >= 0, self.losses(recoding.levels), 1.0).mean())
+        return self.mean(np.where(recoding.labels >= 0, self.losses(recoding.levels), 1.0))
 
     def losses(self, levels: Ints) -> Floats:
         """Shape (n,); what each record loses, the mean over its cells, in [0, 1]."""
@@ -208,25 +233,3 @@ class Task:
         for j, column in enumerate(self.columns):
             total += column.weight * column.cell_loss(self.loss)[levels[:, j], column.leaves]
         return total / self.suppressed
-
-
-def ancestors(labels: Ints, leaves: Ints, classes: Ints | Longs, least: int = 0) -> Ints:
-    """Shape (n,); the lowest level, `least` or above, at which all records of a class have one label.
-
-    Parameters
-    ----------
-    labels
-        Shape (levels, leaves).
-    leaves, classes
-        Shape (n,).
-    """
-    if not len(leaves):
-        return np.empty(0, dtype=np.int32)
-    numbers = np.unique(classes, return_inverse=True)[1].ravel()
-    first = np.empty(int(numbers.max()) + 1, dtype=np.int64)
-    first[numbers[::-1]] = leaves[::-1]
-    level = np.full(len(first), least, dtype=np.int32)
-    for higher in range(least, len(labels) - 1):
-        differ = labels[higher][leaves] != labels[higher][first][numbers]
-        level[numbers[differ]] = higher + 1
-    return level[numbers]

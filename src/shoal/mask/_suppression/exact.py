@@ -61,21 +61,21 @@ class Programme:
             )
         i, j, value = (np.array(part) for part in zip(*self.entries))
         matrix = csr_array((value.astype(float), (i, j)), shape=(len(self.low), len(cost)))
-        found = milp(cost, matrix, self.low, self.high, high=most, mip_max_nodes=NODES)
-        if found.x is None:
+        solution = milp(cost, matrix, self.low, self.high, high=most, mip_max_nodes=NODES)
+        if solution.x is None:
             raise Refused(
                 "suppress: no suppression reaches k within the limits and the columns to keep. "
                 "Raise the limits, free a column, or recode first."
             )
-        note = {"optimal": found.proved, "cost": found.cost, "lower bound": found.bound}
-        return np.round(found.x).astype(np.int64), note
+        note = {"optimal": solution.proved, "cost": solution.cost, "lower bound": solution.bound}
+        return np.round(solution.x).astype(np.int64), note
 
 
 def optimum(task: Task, missing: MissingCells, sacrifice: bool, rng: np.random.Generator) -> Answer:
     """The least weighted suppression and its proof, or the best found and a lower bound."""
     if missing == "nothing":
         rows, blanks = lone_sets(task)
-        return rows, blanks, {"optimal": bool((task.room >= len(task.codes)).all())}
+        return rows, blanks, {"optimal": bool((task.allowance >= len(task.codes)).all())}
     table, ids, counts = distinct_rows(task.codes)
     moves = _moves_equal(task, table) if missing == "equal" else _moves(task, table, counts, sacrifice)
     programme = Programme()
@@ -86,7 +86,7 @@ def optimum(task: Task, missing: MissingCells, sacrifice: bool, rng: np.random.G
     for column in np.flatnonzero(np.isfinite(task.cost)):
         terms = [(v, 1.0) for v, (b, chosen) in enumerate(moves) if column in chosen and table[b, column] >= 0]
         if terms:
-            programme.row(terms, 0, float(task.room[column]))
+            programme.row(terms, 0, float(task.allowance[column]))
     if not moves or not programme.low:
         return [], [], {"optimal": True, "cost": 0.0, "lower bound": 0.0}
     x, note = programme.solve(cost, most)
@@ -103,16 +103,16 @@ def _moves(task: Task, table: Ints, counts: Longs, sacrifice: bool) -> list[tupl
     for b in range(len(table)):
         if base[b] >= task.k and not sacrifice:
             continue
-        found: list[set[int]] = []
+        minimal: list[set[int]] = []
         for chosen in sorted(task.sets(), key=len):
-            if any(table[b, j] < 0 for j in chosen) or any(smaller <= set(chosen) for smaller in found):
+            if any(table[b, j] < 0 for j in chosen) or any(smaller <= set(chosen) for smaller in minimal):
                 continue
             seen = [j for j in range(table.shape[1]) if j not in chosen and table[b, j] >= 0]
             same = (table[:, seen] == table[b, seen]).all(axis=1)
             if counts[same].sum() >= task.k:
                 moves.append((b, chosen))
                 if not sacrifice:
-                    found.append(set(chosen))
+                    minimal.append(set(chosen))
     return moves
 
 

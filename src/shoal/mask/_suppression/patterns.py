@@ -25,7 +25,7 @@ def lone_sets(task: Task) -> tuple[list[int], Sets]:
     complete = (codes >= 0).all(axis=1)
     ids = row_ids(codes)
     safe = complete & (np.bincount(ids)[ids] >= task.k)
-    room, rows, blanks = task.room.copy(), [], []
+    allowance, rows, blanks = task.allowance.copy(), [], []
     waiting = np.flatnonzero(~safe & ~_supported(codes, safe, np.flatnonzero(~safe), (), need))
     for chosen in task.sets():
         if not len(waiting):
@@ -33,8 +33,8 @@ def lone_sets(task: Task) -> tuple[list[int], Sets]:
         able = (codes[waiting][:, chosen] >= 0).all(axis=1)
         served = np.zeros(len(codes), dtype=bool)
         served[waiting[able]] = _supported(codes, safe, waiting[able], chosen, need)[waiting[able]]
-        now = np.flatnonzero(served)[: int(room[list(chosen)].min())]
-        room[list(chosen)] -= len(now)
+        now = np.flatnonzero(served)[: int(allowance[list(chosen)].min())]
+        allowance[list(chosen)] -= len(now)
         rows += now.tolist()
         blanks += [chosen] * len(now)
         waiting = np.setdiff1d(waiting, now)
@@ -78,15 +78,15 @@ def pattern_groups(task: Task, rng: np.random.Generator, *, starts: int) -> tupl
 def _collection(task: Task, order: Sets, sets: Sets, *, refine: bool) -> tuple[Bools, bool]:
     """The cells to blank after one greedy collection, and whether every record found a class."""
     blank = np.zeros(task.codes.shape, dtype=bool)
-    room = task.room.copy()
+    allowance = task.allowance.copy()
     ids = row_ids(task.codes)
     waiting = np.bincount(ids)[ids] < task.k
     for chosen in order:
         if not waiting.any():
             break
-        _collect(task, blank, room, waiting, chosen)
+        _collect(task, blank, allowance, waiting, chosen)
     if waiting.any() and sets:
-        _draw_in_donors(task, blank, room, waiting, max(sets, key=len))
+        _draw_in_donors(task, blank, allowance, waiting, max(sets, key=len))
     for _ in range(2 if refine else 0):  # a second pass meets the room that the first has made
         for chosen in sets:
             _move_to_cheaper(task, blank, chosen)
@@ -97,7 +97,7 @@ def _released(task: Task, blank: Bools) -> Ints:
     return np.where(blank, np.int32(-1), task.codes)
 
 
-def _collect(task: Task, blank: Bools, room: Longs, waiting: Bools, chosen: tuple[int, ...]) -> None:
+def _collect(task: Task, blank: Bools, allowance: Longs, waiting: Bools, chosen: tuple[int, ...]) -> None:
     """Blank a set in all waiting records that then form, or join, a class of k."""
     table = _released(task, blank)
     rows = np.flatnonzero(waiting & (table[:, chosen] >= 0).any(axis=1))
@@ -108,23 +108,23 @@ def _collect(task: Task, blank: Bools, room: Longs, waiting: Bools, chosen: tupl
     sizes = np.bincount(ids, weights=alike)
     for group in np.unique(ids[rows[sizes[ids[rows]] >= task.k]]):
         members = rows[ids[rows] == group]
-        _blank(task, blank, room, members, chosen)
+        _blank(task, blank, allowance, members, chosen)
     waiting[rows[blank[rows].any(axis=1)]] = False
 
 
-def _blank(task: Task, blank: Bools, room: Longs, rows: Longs, chosen: tuple[int, ...]) -> bool:
+def _blank(task: Task, blank: Bools, allowance: Longs, rows: Longs, chosen: tuple[int, ...]) -> bool:
     """Blank a set in some records if there is room for all of them."""
     cells = np.zeros((len(rows), task.codes.shape[1]), dtype=bool)
     cells[:, chosen] = True
     cells &= (task.codes[rows] >= 0) & ~blank[rows]
-    if (cells.sum(axis=0) > room).any():
+    if (cells.sum(axis=0) > allowance).any():
         return False
     blank[rows] |= cells
-    room -= cells.sum(axis=0)
+    allowance -= cells.sum(axis=0)
     return True
 
 
-def _draw_in_donors(task: Task, blank: Bools, room: Longs, waiting: Bools, chosen: tuple[int, ...]) -> None:
+def _draw_in_donors(task: Task, blank: Bools, allowance: Longs, waiting: Bools, chosen: tuple[int, ...]) -> None:
     """Fill up classes of fewer than k that are left when everything is blanked, from classes that can spare."""
     final = _released(task, blank)
     fully = task.codes.copy()
@@ -143,7 +143,7 @@ def _draw_in_donors(task: Task, blank: Bools, room: Longs, waiting: Bools, chose
             smallest = ids[others][np.argmin(sizes[ids[others]])]
             taken = np.union1d(taken, others[ids[others] == smallest])
         if len(short) + len(taken) >= task.k and _blank(
-            task, blank, room, np.concatenate([short, inside[taken]]), chosen
+            task, blank, allowance, np.concatenate([short, inside[taken]]), chosen
         ):
             waiting[short] = False
 

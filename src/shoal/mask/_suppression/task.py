@@ -19,18 +19,18 @@ class Task:
         Shape (n, q); category codes of the keys, -1 for missing.
     cost
         Shape (q,); cost of a cell, infinite where none may be suppressed.
-    room
+    allowance
         Shape (q,); cells that may still be suppressed.
     """
 
     codes: Ints
     k: int
     cost: Floats
-    room: Longs
+    allowance: Longs
 
     def sets(self) -> list[tuple[int, ...]]:
         """Sets of keys that may be blanked together, cheapest first."""
-        free = [j for j in range(len(self.cost)) if np.isfinite(self.cost[j]) and self.room[j] > 0]
+        free = [j for j in range(len(self.cost)) if np.isfinite(self.cost[j]) and self.allowance[j] > 0]
         every = [c for size in range(1, len(free) + 1) for c in combinations(free, size)]
         return sorted(every, key=lambda c: (float(self.cost[list(c)].sum()), c))
 

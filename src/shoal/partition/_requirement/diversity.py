@@ -2,7 +2,7 @@
 
 import time
 from abc import abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Annotated, Any
 
@@ -12,15 +12,17 @@ from annotated_types import Ge, Gt
 from shoal.data.confidential_bins import without_missing
 from shoal.data.partition import Partition, Progress, left_until, part_of
 from shoal.data.records import Records
+from shoal.facts import Count, Facts, Figure, Nested
 from shoal.kernels.arrays import Ints, Longs
 from shoal.kernels.requirement import emd
 from shoal.kernels.requirement.emd import Kind
 from shoal.methods import family, nested
 from shoal.parameters import Setting
 from shoal.partition._requirement.requirement import GroupRequirement, RequirementPartitioner, near_lists
+from shoal.partition.ancestor_loss import AncestorLoss
 from shoal.partition.base import Partitioner
 from shoal.partition.mdav import MDAV
-from shoal.partition.tcloseness_refined import START, annealed, held_groups
+from shoal.partition.tcloseness_refined import START, annealed, satisfying_groups
 
 ROUNDING = 1e-5
 """Millionths of a diversity that are forgiven when it is rounded down: excesses are computed in steps of 2^-40."""
@@ -29,6 +31,9 @@ ROUNDING = 1e-5
 @family
 class Diversified(RequirementPartitioner):
     """Groups of any partition, made to satisfy a required of diversity and then refined under it.
+
+    Where all columns have hierarchies, what is annealed is what cells lose that become the nearest common ancestors of
+    their groups (see refined).
 
     Parameters
     ----------
@@ -76,16 +81,21 @@ class Diversified(RequirementPartitioner):
         required: GroupRequirement,
         rng: np.random.Generator,
         progress: Progress,
-    ) -> tuple[Ints, Mapping[str, Any]]:
+    ) -> tuple[Ints, Facts]:
         end = None if self.seconds is None else time.monotonic() + self.seconds
         x, near = records.matrix(columns), near_lists(records.matrix(columns))
         start = (self.start or MDAV(k=self.k)).assign(records, columns, rng, part_of(progress, 0.0, START))
-        feasible = held_groups(x, required, start.labels, near, self.k)
+        feasible = satisfying_groups(x, required, start.labels, near, self.k)
         rest = part_of(progress, START, 1 - START)
+        made = Nested({"groups": Count(n=start.n_groups, unit="groups"), **start.facts})
+        if (ancestors := AncestorLoss.of(records, columns)) is not None:
+            left = left_until(end)
+            labels, facts = ancestors.refined([feasible], self.k, required.check, rng, self.moves, left, rest)
+            return labels, {"start": made, **facts}
         best = annealed(x, required.check, feasible, near, self.k, rng, self.moves, left_until(end), rest)
         return best.labels, {
-            "start": {"groups": start.n_groups, **start.facts},
-            "sse at the start": Partition.of(feasible).sse(x),
-            "sse": Partition.of(best.labels).sse(x),
-            "moves": best.moves,
+            "start": made,
+            "sse at the start": Figure(value=Partition.of(feasible).sse(x)),
+            "sse": Figure(value=Partition.of(best.labels).sse(x)),
+            "moves": Count(n=best.moves, unit="moves"),
         }

@@ -8,7 +8,7 @@ better than leaving it whole. The refusal then names what can be reached.
 """
 
 from abc import abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any, ClassVar
 
@@ -20,6 +20,7 @@ from shoal.data.confidential_bins import Bins, confidential_bins
 from shoal.data.partition import Partition, Progress, part_of
 from shoal.data.records import Records
 from shoal.errors import DataError, Refused
+from shoal.facts import Count, Fact, Facts, Nested, of_original
 from shoal.kernels.arrays import Floats, Ints, Longs
 from shoal.kernels.requirement import emd
 from shoal.kernels.requirement.requirement_partition import RequirementCheck, merge_groups
@@ -89,6 +90,7 @@ class GroupRequirement:
 class RequirementPartitioner(Partitioner):
     """A partition method whose groups satisfy a requirement; subclasses say which, and how they go about it."""
 
+    compares_confidential: ClassVar[bool] = True
     by_household: ClassVar[bool] = False  # a household has no single confidential value
 
     @abstractmethod
@@ -103,7 +105,7 @@ class RequirementPartitioner(Partitioner):
         required: GroupRequirement,
         rng: np.random.Generator,
         progress: Progress,
-    ) -> tuple[Ints, Mapping[str, Any]]:
+    ) -> tuple[Ints, Facts]:
         """Groups of some records of the table, and facts; what does not satisfy the required will be merged."""
 
     @abstractmethod
@@ -126,7 +128,8 @@ class RequirementPartitioner(Partitioner):
             self._check_size(int(size), f"stratum {number + 1}", "record")
         required = self._required_of(records)
         self._check_reachable(required, strata)
-        labels, facts, count, done = np.empty(len(records), dtype=np.int32), {}, 0, 0
+        labels, count, done = np.empty(len(records), dtype=np.int32), 0, 0
+        facts: dict[str, Fact] = {}
         for number in range(int(strata.max()) + 1 if len(strata) else 0):
             rows = np.flatnonzero(strata == number)
             share = part_of(progress, done / len(strata), len(rows) / len(strata))
@@ -134,8 +137,8 @@ class RequirementPartitioner(Partitioner):
             done += len(rows)
             labels[rows] = part.labels + count
             count += part.n_groups
-            facts[f"stratum {number + 1}"] = dict(part.facts)
-        return Partition(labels=labels, facts={"strata": facts, **self.achieved(required, labels)})
+            facts[f"stratum {number + 1}"] = Nested(part.facts)
+        return Partition(labels=labels, facts={"strata": Nested(facts), **of_original(self.achieved(required, labels))})
 
     def _required_of(self, records: Records) -> GroupRequirement:
         if not records.confidential:
@@ -170,7 +173,8 @@ class RequirementPartitioner(Partitioner):
             part = Partition.of(labels)
         if part.k < self.smallest or required.excess(part.labels).max() > 0:
             raise Refused(f"{self.method_name} found no groups that satisfy the requirement; nothing is released.")
-        return Partition(labels=part.labels, facts={**facts, "merges": merges, **self.achieved(required, part.labels)})
+        reached = of_original(self.achieved(required, part.labels))
+        return Partition(labels=part.labels, facts={**facts, "merges": Count(n=merges, unit="merges"), **reached})
 
 
 @family

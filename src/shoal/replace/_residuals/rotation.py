@@ -31,6 +31,7 @@ import numpy as np
 from shoal.data.partition import Partition
 from shoal.kernels import linear
 from shoal.kernels.arrays import Floats, Longs
+from shoal.kernels.draws import standard_normal
 from shoal.kernels.tall import cross, orthonormal, principal, singular, times, triangular
 
 NEGLIGIBLE = 1e-11
@@ -50,9 +51,9 @@ def stacks(partition: Partition, width: int) -> Iterator[Longs]:
     starts = np.concatenate([[0], np.cumsum(partition.sizes)[:-1]])
     for size in np.unique(partition.sizes):
         mine = starts[partition.sizes == size]
-        room = max(1, STACK // max(1, int(size) * max(1, width)))
-        for first in range(0, len(mine), room):
-            yield order[mine[first : first + room, None] + np.arange(size)]
+        most = max(1, STACK // max(1, int(size) * max(1, width)))
+        for first in range(0, len(mine), most):
+            yield order[mine[first : first + most, None] + np.arange(size)]
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -126,10 +127,10 @@ def split(x: Floats, y: Floats) -> Split:
     off = off - times(basis, cross(basis, off))
     # A column that [1, Y] determines leaves rounding errors only: no residual. Decided against its spread.
     spread = np.sqrt((about**2).sum(axis=1, keepdims=True))
-    gone = np.sqrt((off**2).sum(axis=1, keepdims=True)) <= NEGLIGIBLE * spread
-    gone |= spread * unit <= LAST_DIGIT * np.sqrt(x.shape[1]) * np.abs(middle)
-    residual = np.where(gone, 0.0, off)
-    fitted = np.where(gone, x, x - residual * unit)
+    determined = np.sqrt((off**2).sum(axis=1, keepdims=True)) <= NEGLIGIBLE * spread
+    determined |= spread * unit <= LAST_DIGIT * np.sqrt(x.shape[1]) * np.abs(middle)
+    residual = np.where(determined, 0.0, off)
+    fitted = np.where(determined, x, x - residual * unit)
     return Split(fitted=fitted, residual=residual, unit=unit, basis=basis, rank=rank)
 
 
@@ -163,7 +164,7 @@ def rotate(parts: Split, _: Longs, rng: np.random.Generator) -> Floats:
 
 def random_frame(parts: Split, rng: np.random.Generator, beside: Floats | None = None) -> Floats:
     """Uniform orthonormal frames of L columns orthogonal to [1, Y], and to the columns of `beside` (B, s, m)."""
-    draw = rng.standard_normal(parts.residual.shape)
+    draw = standard_normal(rng, parts.residual.shape)
     for _ in range(2):
         draw = parts.off(draw)
         if beside is not None:
@@ -202,7 +203,7 @@ def _rotate_explicitly(basis: Floats, residual: Floats, rng: np.random.Generator
     kept = basis[:, np.abs(basis).sum(axis=0) > 0]
     complement = linear.orthogonal(kept)[0][:, kept.shape[1] :]
     d = complement.shape[1]
-    q, diagonal = linear.orthogonal(rng.standard_normal((d, d)))
+    q, diagonal = linear.orthogonal(standard_normal(rng, (d, d)))
     haar = q * np.where(diagonal < 0, -1.0, 1.0)
     return linear.product(complement, linear.product(haar, linear.cross_product(complement, residual)))
 

@@ -89,8 +89,8 @@ class Column:
         values = features[-1]
         if self.variable.continuous:
             return self.variable.with_values(values)
-        gone = np.isnan(values) | (values == len(self.variable.categories))
-        return self.variable.with_values(ints(np.where(gone, -1, np.nan_to_num(values))))
+        missing = np.isnan(values) | (values == len(self.variable.categories))
+        return self.variable.with_values(ints(np.where(missing, -1, np.nan_to_num(values))))
 
     def _text(self, features: list[Floats], places: int) -> Variable:
         """Numbers as text again; those that the column has not become new categories."""

@@ -1,5 +1,6 @@
 """Donors of synthetic values: trees, and the original records of the leaf in which a new record ends."""
 
+import math
 from dataclasses import dataclass
 from typing import Any
 
@@ -52,7 +53,7 @@ class Donors:
         if growing.trees == 1:
             return cls(trees=((grow(features, y, **limits), np.arange(n)),), count=n)
         d = len(features.x)
-        looked_at = max(1, round(d**0.5 if classes else d / 3))  # as Breiman (2001) and his program have it
+        looked_at = max(1, round(math.sqrt(d) if classes else d / 3))  # as Breiman (2001) and his program have it
         grown = []
         for _ in range(growing.trees):
             rows = np.sort(rng.integers(0, n, n))

@@ -90,7 +90,7 @@ class TreeSynthesiser(Replacement):
         return StepResult(
             records=records.with_variables(*written),
             facts={
-                "groups with trees of their own": len(members),
+                "groups with trees of their own": Count(n=len(members), unit="groups"),
                 "records unchanged": Count(n=int(same.sum()), of=len(records)),
                 "values that never occur together in the original": Count(n=broken, unit="cells"),
             },

@@ -89,7 +89,7 @@ function Nested({ field, value, set, more, here, note }) {
         : html`<${Whole} key=${f.name} field=${f} keep=${keep} set=${set} />`)}</details>`}`;
 }
 
-const STEP_FIELDS = ['columns', 'by', 'replace', 'small_strata'];
+const STEP_FIELDS = ['columns', 'by', 'replace', 'small_strata', 'unit'];
 
 // A first setting of a nested method that was named alone so far: it becomes a mapping.
 function Whole({ field, keep, set }) {

@@ -7,7 +7,7 @@ const WAYS = [
   ['intervals', 'numbers in intervals', 'widths, each a multiple of the one before', '5, 10, 50'],
   ['prefix', 'codes by their first signs', 'how many signs are kept', '3, 2, 1'],
   ['order', 'values in their order, some together', 'how many together', '3, 9'],
-  ['date', 'days in months, quarters and years', '', ''],
+  ['dates', 'days in months, quarters and years', '', ''],
 ];
 
 export function Hierarchies() {

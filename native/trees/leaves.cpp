@@ -1,0 +1,37 @@
+// Where the cases of a table come to lie in a tree that is grown (grow.cpp).
+#include <cmath>
+
+#include "core/kernels.hpp"
+
+namespace shoal {
+namespace {
+
+using Bytes = nb::ndarray<const std::uint8_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+
+// The leaf of every case of a table (d, m) with the features that the tree was grown on.
+auto leaves(Ints feature, Vector threshold, Bytes missing_left, Ints mask, Ints left, Ints right, Ints leaf, Bytes masks,
+            Matrix x) {
+  const std::size_t n = x.shape(1);
+  std::vector<std::int32_t> leaf_of(n);
+  {
+    nb::gil_scoped_release free_lock;
+    const auto *f = feature.data(), *m = mask.data(), *l = left.data(), *r = right.data(), *end = leaf.data();
+    for (std::size_t i = 0; i < n; ++i) {
+      std::int32_t node = 0;
+      while (end[node] < 0) {
+        const double value = x.data()[static_cast<std::size_t>(f[node]) * n + i];
+        const bool to_left = m[node] >= 0          ? masks.data()[m[node] + static_cast<std::int32_t>(value)]
+                             : std::isnan(value) ? missing_left.data()[node]
+                                                 : value <= threshold.data()[node];
+        node = to_left ? l[node] : r[node];
+      }
+      leaf_of[i] = end[node];
+    }
+  }
+  return to_numpy(std::move(leaf_of));
+}
+
+const Kernel kernel([](nb::module_& m) { m.def("tree_leaves", &leaves); });
+
+}  // namespace
+}  // namespace shoal

@@ -1,0 +1,199 @@
+"""Account: what the reports tell of a release, gathered while the original is at hand."""
+
+import platform
+from collections.abc import Iterable, Iterator, Mapping
+from importlib.metadata import version
+from typing import Any
+
+import numpy as np
+
+import shoal
+from shoal.data.bins import distribution
+from shoal.data.records import MissingCells, Records
+from shoal.data.variable import Variable
+from shoal.facts import losses
+from shoal.judges.class_profile import ClassProfile
+from shoal.judges.evidence import Evidence
+from shoal.judges.recoded import in_terms_of_release
+from shoal.judges.table_pair import TablePair
+from shoal.kernels.arrays import Bools
+from shoal.methods import build, entry
+from shoal.parameters import ColumnName, Columns, holds
+from shoal.plan import Plan
+from shoal.plan.publication import public_about, public_rule, public_sections, public_yaml
+from shoal.privacy.base import reading_of
+from shoal.release import Account, ColumnAccount, ReachedLevel
+from shoal.run import Outcome
+from shoal.step_result import StepAccount
+
+PACKAGES = ("numpy", "scipy", "polars", "narwhals", "pydantic")
+"""Whose versions a record names: those that figures and files depend on."""
+
+SOLE = ("identifier", "household")
+"""Roles of columns in which everyone has a value of their own, so that they make no picture."""
+
+LEVELS: dict[str, dict[str, Any]] = {"k-anonymity": {"k": 1}, "l-diversity": {"l": 1}, "t-closeness": {"t": 1}}
+"""Privacy models whose level every release reports, required or not, with limits that any table keeps."""
+
+
+def account_of(done: Outcome, evidence: Evidence, withheld: set[str], exact: tuple[str, ...]) -> Account:
+    """What reports tell of a plan carried out.
+
+    Parameters
+    ----------
+    withheld
+        What stands in the plan where cells may stand, and not in the release.
+    exact
+        Measures whose figures are published as they are.
+    """
+    plan, released = done.plan, done.released
+    classes_before = ClassProfile.of(done.before, reading_of(plan.requirements))
+    imputed = any(column.missing_policy == "impute" for column in plan.schema.columns.values())
+    return Account(
+        steps=done.accounts,
+        columns=tuple(
+            _column(done, variable, withheld) for variable in released.variables if variable.role not in SOLE
+        ),
+        plan_text=public_yaml(plan, withheld),
+        planned=tuple(public_sections(plan, withheld)["steps"]),
+        requirements=tuple(
+            public_rule(v.requirement, withheld) if v.requirement in plan.constraints else v.requirement
+            for v in evidence.verdicts
+        ),
+        not_released=tuple(name for name in plan.schema.columns if name not in released),
+        untouched=tuple(name for name in released.names() if name not in touched(plan, done.accounts)),
+        unchanged=tuple(unchanged(done.before, released)),
+        missing=done.original.missing_facts,
+        before=done.risk_before() if evidence.findings else (),  # nothing to compare with
+        classes=_profiles(done),
+        classes_before=classes_before,
+        violations_before=None if classes_before is None else classes_before.violations(imputed=imputed),
+        reached=tuple(_reached(done)),
+        versions=versions_of(PACKAGES),
+        seed=done.entropy,
+        about=public_about(plan, withheld),
+        exact=exact,
+        singled_out={name: count for name in released.names("other") if (count := singled_out(released, name))},
+        proved=any(model.protects for model in plan.requirements) or _bought_everywhere(done),
+    )
+
+
+def versions_of(packages: Iterable[str]) -> dict[str, str]:
+    """Of this package, of Python and of some packages."""
+    own = {"shoal": shoal.__version__, "python": platform.python_version()}
+    return own | {name: version(name) for name in packages}
+
+
+def singled_out(released: Records, name: str) -> int:
+    """The records that whoever knows the column as well as the quasi-identifiers finds alone."""
+    keys = released.quasi_identifiers
+    together = released.classes([*keys, name]).of_record == 1
+    return int((together & (released.classes(keys).of_record > 1)).sum())
+
+
+def _bought_everywhere(done: Outcome) -> bool:
+    """Whether differential privacy was spent on every released column, which is a guarantee without a requirement."""
+    bought = {name for account in done.accounts for loss in losses(account.facts) for name in loss.columns}
+    return set(done.released.names()) <= bought
+
+
+def _column(done: Outcome, released: Variable, withheld: set[str]) -> ColumnAccount:
+    name, original = released.name, done.before
+    tables = {table: records[name] for table, records in _tables(done) if name in records}
+    before = original[name].take(_places(original, done.released)) if name in original else None
+    return ColumnAccount(
+        name=name,
+        label=public_rule(done.plan.schema.columns[name].label or "", withheld),
+        role=released.role,
+        level=released.level,
+        released=distribution({"released": released}),
+        both=distribution(_in_same_words(done, tables)) if len(tables) > 1 else None,
+        missing=int(released.missing.sum()),
+        missing_before=None if before is None else int(before.missing.sum()),
+        changed=None if before is None else float(_differing(before, released).mean()),
+    )
+
+
+def _in_same_words(done: Outcome, tables: Mapping[str, Variable]) -> dict[str, Variable]:
+    """A column of both tables, the original's values under the labels that stand for them in the release."""
+    original, released = tables["original"], tables["released"]
+    return {"original": in_terms_of_release(original, released, done.pair.place) or original, "released": released}
+
+
+def _tables(done: Outcome) -> tuple[tuple[str, Records], ...]:
+    return ("original", done.before), ("released", done.released)
+
+
+def _profiles(done: Outcome) -> tuple[ClassProfile, ...]:
+    """How many records share their quasi-identifiers, by the plan's reading of missing cells and by the strict one."""
+    records = done.closure.records
+    readings: dict[MissingCells, None] = {reading_of(done.plan.requirements): None}
+    if not all(records[name].complete for name in records.quasi_identifiers):
+        readings["equal"] = None
+    profiles = [ClassProfile.of(records, missing) for missing in readings]
+    return tuple(profile for profile in profiles if profile is not None)
+
+
+def _reached(done: Outcome) -> Iterator[ReachedLevel]:
+    """The levels that the release has of the models that everybody asks for, as written and filled in: the worse."""
+    if not done.released.quasi_identifiers:
+        return
+    pair = TablePair.of(None, done.released, known=done.closure)
+    for name, limit in LEVELS.items():
+        model = build("privacy", {"method": name, **limit})
+        pairs = [pair, *([pair.closed] if pair.closure.filled else [])]
+        levels = [verdict.achieved for verdict in map(model.judge, pairs) if verdict.achieved is not None]
+        if levels:
+            lower = name == "t-closeness"
+            worst = max(levels) if lower else min(levels)
+            title = entry("privacy", name).title
+            yield ReachedLevel(model=name, title=title, value=worst, better="lower" if lower else "higher")
+
+
+def touched(plan: Plan, accounts: Iterable[StepAccount]) -> set[str]:
+    """Columns that the plan changes, or may change, as everybody sees who reads it."""
+    schema = plan.schema
+    touched = {name for account in accounts for name in account.columns}
+    for step in plan.steps:
+        touched |= set(_named_by(step.method))
+    touched |= {name for name, column in schema.columns.items() if column.missing in ("impute", "category")}
+    touched |= {name for rule in plan.constraints for name in schema.columns if name in rule}
+    return touched | set(schema.names("household"))
+
+
+def _named_by(method: Any) -> Iterator[str]:
+    """Columns that a method's parameters name."""
+    for name, marker in holds(type(method)).items():
+        if isinstance(marker, (ColumnName, Columns)):
+            value = getattr(method, name)
+            yield from (value,) if isinstance(value, str) else (value or ())
+
+
+def _places(original: Records, released: Records) -> Any:
+    """Shape (n',); position in the original of the record that each released one came from."""
+    order = np.argsort(original.rows)
+    return order[np.searchsorted(original.rows, released.rows, sorter=order)]
+
+
+def unchanged(original: Records, released: Records) -> Iterator[str]:
+    """Columns whose cells are those of the original; whoever knows them can find the record by them."""
+    places = _places(original, released)
+    for variable in released.variables:
+        if variable.name not in original or variable.role == "household":
+            continue
+        if not _differing(original[variable.name].take(places), variable).any():
+            yield variable.name
+
+
+def _differing(before: Variable, after: Variable) -> Bools:
+    """Shape (n,); where a cell is not what it was. Numbers and labels are never the same cells."""
+    if before.continuous != after.continuous:
+        return ~(before.missing & after.missing)
+    if before.continuous:
+        same = (before.values == after.values) | (before.missing & after.missing)
+        return np.asarray(~same)
+    return np.asarray(_texts(before) != _texts(after))
+
+
+def _texts(variable: Variable) -> Any:
+    return np.array([*map(str, variable.categories), ""])[variable.values]

@@ -1,0 +1,33 @@
+"""The evidence of a release for regulators."""
+
+from pathlib import Path
+
+import click
+
+import shoal
+from shoal.cli.group import cli, pass_terminal
+from shoal.cli.reading import FILE, OUTPUT
+from shoal.cli.terminal import Terminal
+
+
+@cli.command()
+@click.argument("release", type=FILE)
+@click.option("--out", type=OUTPUT, required=True, help="File to write: .html, or .docx to be edited.")
+@click.option("--private", is_flag=True, help="All figures as they are; the dossier may not leave the building then.")
+@pass_terminal
+def dossier(terminal: Terminal, release: Path, out: Path, private: bool) -> None:
+    """Write the evidence of RELEASE in the order in which regulators ask.
+
+    WP216's three questions, ISO/IEC 27559, HIPAA expert determination, European Health Data Space. Every statement
+    points to its figure in evidence.json; what no program can know is a field to be filled in.
+
+    \b
+    Examples:
+      shoal dossier release-1 --out dossier.html
+      shoal dossier release-1 --out dossier.docx --private
+    """
+    written = shoal.dossier(release, private=private).write(out)
+    terminal.result({"dossier": str(written), "private": private})
+    terminal.say(
+        f"Dossier   {written.resolve().as_uri()}   ({'may not leave' if private else 'may leave'} the building)"
+    )

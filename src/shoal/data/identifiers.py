@@ -1,0 +1,195 @@
+"""Where a table may hold what identifies a person outright: the eighteen identifiers of HIPAA's safe harbour.
+
+45 CFR 164.514(b)(2)(i) lists what must be taken out, (A) to (R). Each column is looked at twice: its name, for words
+that name such a thing, and its distinct values, for what such a thing looks like, numbers with check digits among
+them. That nothing turns up proves nothing: a name in free text, a rare illness or a face in a picture is seen by no
+pattern. What was looked at and what cannot be seen stands beside what turned up; no cell does.
+"""
+
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import narwhals.stable.v2 as nw
+
+from shoal.data.check_digits import kind_of
+
+MOST_VALUES = 20_000
+"""Distinct values of a column that are looked at."""
+
+FEWEST = 10
+"""A form that numbers take by chance is no sign in fewer distinct values."""
+
+MOST = 0.9
+"""Share of a column's distinct values that must have such a form."""
+
+OLD = 89
+"""Ages above this are to be put into one category."""
+
+OWN_VALUE = 0.95
+"""From this share of different values on, nearly every record has a value of its own."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Identifier:
+    """One of the eighteen.
+
+    Parameters
+    ----------
+    letter, title
+        As the rule has them.
+    words
+        Words of column names that speak of it.
+    unseen
+        What shoal cannot see of it; empty where names and values both tell.
+    """
+
+    letter: str
+    title: str
+    words: frozenset[str]
+    unseen: str = ""
+
+
+def _of(letter: str, title: str, words: str, unseen: str = "") -> Identifier:
+    return Identifier(letter=letter, title=title, words=frozenset(words.split()), unseen=unseen)
+
+
+BY_NAME = "only the names of columns are looked at"
+IDENTIFIERS = (
+    _of("A", "names", "name surname forename firstname lastname fullname initials nombre apellido nom prenom vorname "
+        "nachname cognom", "a name inside other text, and a column of names that is called something else"),
+    _of("B", "places smaller than a state", "address street city county zip zipcode postcode postal plz precinct "
+        "geocode latitude longitude lat lon lng municipality municipio town village district parish borough area "
+        "address1 address2", "places written in free text; whether an area is smaller than a state"),
+    _of("C", "dates but for the year, and ages over 89", "date dob birth birthday birthdate admission discharge death "
+        "fecha datum naissance", "dates inside other text"),
+    _of("D", "telephone numbers", "phone telephone tel mobile cellphone telefono telefon"),
+    _of("E", "fax numbers", "fax telefax", BY_NAME),
+    _of("F", "e-mail addresses", "email mail correo"),
+    _of("G", "social security and national numbers", "ssn nin dni nif nie passport national social"),
+    _of("H", "medical record numbers", "mrn medicalrecord chart patient patientid nhs hospitalno",
+        "numbers without a check digit"),
+    _of("I", "health plan numbers", "beneficiary insurance policy member hicn mbi insured", BY_NAME),
+    _of("J", "account numbers", "account iban card creditcard konto cuenta", "numbers without a check digit"),
+    _of("K", "certificate and licence numbers", "license licence certificate permit", BY_NAME),
+    _of("L", "vehicles and their plates", "vehicle plate vin registration matricula", "plates"),
+    _of("M", "devices and their serial numbers", "device serial imei mac udi", "serial numbers"),
+    _of("N", "web addresses", "url website homepage link web"),
+    _of("O", "IP addresses", "ip ipaddress ipv4 ipv6"),
+    _of("P", "biometric identifiers", "fingerprint voiceprint voice retina iris biometric dna genome", BY_NAME),
+    _of("Q", "photographs of faces", "photo photograph image picture portrait face", BY_NAME),
+    _of("R", "any other number, trait or code of one person's own", "id identifier uuid guid userid username login "
+        "userno key", "a rare trait, or a code that only some records have"),
+)  # fmt: skip
+"""45 CFR 164.514(b)(2)(i), with words of column names in English and the most usual ones of neighbours."""
+
+INSIDE = {
+    "F": re.compile(r"[\w.+-]+@[\w-]+(\.[\w-]+)+"),
+    "N": re.compile(r"(https?://|www\.)[\w-]+\.\w", re.I),
+    "O": re.compile(
+        r"(?<![\d.])((25[0-5]|2[0-4]\d|1?\d?\d)\.){3}(25[0-5]|2[0-4]\d|1?\d?\d)(?![\d.])|"
+        r"(?<![\w:])([0-9a-f]{1,4}:){7}[0-9a-f]{1,4}(?![\w:])",
+        re.I,
+    ),
+    "M": re.compile(r"(?<![\w:-])([0-9a-f]{2}[:-]){5}[0-9a-f]{2}(?![\w:-])", re.I),
+}
+"""What is a sign wherever it stands in a cell."""
+
+WHOLE = {
+    "C": re.compile(
+        r"\d{4}[-/.]\d{1,2}[-/.]\d{1,2}([ T]\d{1,2}:\d\d(:\d\d(\.\d+)?)?)?|\d{1,2}[-/.]\d{1,2}[-/.]\d{2,4}|"
+        r"\d{1,2}\s+[A-Za-z]{3,9}\.?\s+\d{4}"
+    ),
+    "G": re.compile(r"(?!000|666|9\d\d)\d{3}-(?!00)\d\d-(?!0000)\d{4}"),
+    "D": re.compile(r"(\+\d{1,3}[ .-]?)?(\(\d{1,4}\)[ .-]?)?\d{2,4}([ .-]\d{2,4}){1,4}|\+\d{8,15}"),
+    "B": re.compile(r"\d{5}-\d{4}|[A-Z]{1,2}\d[A-Z\d]? ?\d[A-Z]{2}|[A-Z]\d[A-Z] ?\d[A-Z]\d", re.I),
+    "R": re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.I),
+}
+"""What is a sign where nearly every value has the form; the first that fits is named."""
+
+LETTER_OF_KIND = {"IBAN": "J", "VIN": "L", "DNI": "G", "NHS or ISBN-10": "H", "Luhn": "J"}
+"""What numbers with check digits are the numbers of; of others it is not known."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sign:
+    """Why a column may hold one of the eighteen; no cell.
+
+    Parameters
+    ----------
+    column, letter
+        Which one, and which of the identifiers.
+    reason
+        What its name or its values show.
+    """
+
+    column: str
+    letter: str
+    reason: str
+
+
+def signs(frame: nw.DataFrame[Any]) -> list[Sign]:
+    """All signs of the eighteen identifiers in a table, column by column."""
+    return [sign for name in frame.columns for sign in _of_column(frame.get_column(name))]
+
+
+def by_identifier(seen: Iterable[Sign]) -> dict[str, dict[str, str]]:
+    """For each of the eighteen, by its letter, the columns with signs of it and all that is said of each."""
+    reasons: dict[str, dict[str, list[str]]] = {identifier.letter: {} for identifier in IDENTIFIERS}
+    for sign in seen:
+        reasons[sign.letter].setdefault(sign.column, []).append(sign.reason)
+    return {letter: {name: "; ".join(said) for name, said in columns.items()} for letter, columns in reasons.items()}
+
+
+def unseen() -> dict[str, list[str]]:
+    """What cannot be seen, and of which of the eighteen, by their letters."""
+    out: dict[str, list[str]] = {}
+    for identifier in IDENTIFIERS:
+        if identifier.unseen:
+            out.setdefault(identifier.unseen, []).append(identifier.letter)
+    return out
+
+
+def words_of(name: str) -> set[str]:
+    """The words of a column's name, small, and the name without what parts them."""
+    words = re.findall(r"[A-Z]?[a-zà-ÿ]+|[A-Z]+(?![a-z])|\d+", name)
+    return {word.lower() for word in words} | {re.sub(r"[^a-zà-ÿ0-9]", "", name.lower())}
+
+
+def _of_column(column: nw.Series[Any]) -> Iterator[Sign]:
+    words = words_of(column.name)
+    for identifier in IDENTIFIERS:
+        if named := sorted(words & identifier.words):
+            yield Sign(column=column.name, letter=identifier.letter, reason=f"its name says '{named[0]}'")
+    present = column.drop_nulls()
+    if not len(present):
+        return
+    if present.dtype in (nw.Date, nw.Datetime):
+        yield Sign(column=column.name, letter="C", reason="its values are exact dates")
+        return
+    if present.dtype.is_numeric() and "age" in words and float(present.max()) > OLD:
+        yield Sign(column=column.name, letter="C", reason=f"it has ages above {OLD}")
+    distinct = present.unique(maintain_order=True)
+    if present.dtype.is_float() or isinstance(present.dtype, nw.Boolean):
+        return
+    if len(distinct) >= max(FEWEST, OWN_VALUE * len(present)):
+        yield Sign(column=column.name, letter="R", reason="nearly every record has a value of its own")
+    yield from _of_values(column.name, [str(value).strip() for value in distinct.head(MOST_VALUES).to_list()])
+
+
+def _of_values(name: str, values: list[str]) -> Iterator[Sign]:
+    """Signs in distinct values, as text."""
+    for letter, pattern in INSIDE.items():
+        if count := sum(pattern.search(value) is not None for value in values):
+            yield Sign(column=name, letter=letter, reason=f"{100 * count / len(values):.3g} % of its values hold one")
+    if len(values) < FEWEST:
+        return
+    for letter, pattern in WHOLE.items():
+        count = sum(pattern.fullmatch(value) is not None for value in values)
+        if count >= MOST * len(values):
+            yield Sign(column=name, letter=letter, reason=f"{100 * count / len(values):.3g} % of its values look so")
+            break
+    if kind := kind_of(values, MOST):
+        letter = LETTER_OF_KIND.get(kind, "R")
+        yield Sign(column=name, letter=letter, reason=f"its values are numbers with a check digit ({kind})")

@@ -1,0 +1,85 @@
+"""What a person should look at in a table that was read: columns of text that may have been meant otherwise.
+
+Nothing is guessed: a column becomes numbers or dates only where every cell is one. What stays text although it looks
+like something else is told in one sentence a column, which names no cell.
+"""
+
+import polars as pl
+
+from shoal.errors import plural
+
+NUMBER = r"^[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?$|^[+-]?[Ii]nf(inity)?$"
+DECIMAL_COMMA = r"^[+-]?\d*,?\d+$"
+THOUSANDS = (
+    r"^[+-]?\d{1,3}(,\d{3})+(\.\d*)?$|^[+-]?\d{1,3}(\.\d{3})+(,\d*)?$|^[+-]?\d{1,3}([ '’\u00a0\u202f]\d{3})+([.,]\d*)?$"
+)
+"""Numbers whose thousands are set apart by a comma, a point, a blank or an apostrophe."""
+
+PERCENT = r"^[+-]?\d*[.,]?\d+ ?%$"
+DATE = r"^\d{1,4}[./-]\d{1,2}[./-]\d{1,4}([ T]\d{1,2}:\d{2}.*)?$"
+FORMULA_STARTS = r"^[=+\-@\t\r]"
+CONTROLS = r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]"
+"""Characters that no screen shows."""
+
+
+def doubts(frame: pl.DataFrame) -> dict[str, str]:
+    """For each column of text that may have been meant otherwise, one sentence that says so and what to do."""
+    by_column = {column.name: _doubt(column) for column in frame if column.dtype == pl.String}
+    return {name: f"Column '{name}' {doubt}" for name, doubt in by_column.items() if doubt}
+
+
+def _doubt(column: pl.Series) -> str:
+    known = column.drop_nulls()
+    if not len(known):
+        return ""
+    numbers = known.str.contains(NUMBER)
+    others = len(known) - int(numbers.sum())
+    if 0 < others < len(known) / 2 and not _all_numbers(known, THOUSANDS):
+        first = int((~column.str.contains(NUMBER).fill_null(True)).arg_true()[0]) + 1
+        return (
+            f"is read as text, because {others:,} of {plural(len(known), 'cell')} "
+            f"{'is no number' if others == 1 else 'are no numbers'} (the first in record {first:,}). Mend what is "
+            f"wrong, leave missing values empty, or say level: nominal in the plan if these are codes."
+        )
+    if others:
+        return _of_numbers_written_otherwise(known) or _of_characters(column, known)
+    return ""
+
+
+def _all_numbers(known: pl.Series, form: str) -> bool:
+    """Whether all cells are numbers or of a form, and some are of the form."""
+    of_form = known.str.contains(form)
+    return bool(of_form.any() and (of_form | known.str.contains(NUMBER)).all())
+
+
+def _of_numbers_written_otherwise(known: pl.Series) -> str:
+    """The doubt about a column in which every cell is a number or a date to a person."""
+    if known.str.contains(",", literal=True).any() and known.str.contains(DECIMAL_COMMA).all():
+        thousands = " Take the commas out if they set thousands apart." if _all_numbers(known, THOUSANDS) else ""
+        return (
+            "holds numbers with a comma and is read as text. Read the file with decimal ',' if that is what it is."
+            f"{thousands}"
+        )
+    if _all_numbers(known, THOUSANDS):
+        return "holds numbers whose thousands are set apart and is read as text. Take out what sets them apart."
+    if _all_numbers(known, PERCENT):
+        return "holds numbers with a percent sign and is read as text. Take the signs out if it is to be a number."
+    if known.str.contains(DATE).all():
+        return "looks like dates and is read as text, because only dates written YYYY-MM-DD are read as such."
+    return ""
+
+
+def _of_characters(column: pl.Series, known: pl.Series) -> str:
+    """The doubt about text with what no screen shows, or what a spreadsheet would run."""
+    hidden = column.str.contains(CONTROLS).fill_null(False)
+    if hidden.any():
+        return (
+            f"has control characters in {plural(int(hidden.sum()), 'cell')} (the first in record "
+            f"{int(hidden.arg_true()[0]) + 1:,}). Take them out, for cells that look the same differ by them."
+        )
+    if known.str.contains("^=").any():
+        return (
+            "has text that a spreadsheet would run as a formula. Set output: {guard_formulas: true} if the release "
+            "is opened in one."
+        )
+    return ""

@@ -1,0 +1,215 @@
+"""SPSS, Stata and SAS: cells, labels of columns and codes, and the codes that say why a cell is missing.
+
+Each of these formats has more than one way to be missing. SPSS declares some codes of a column as missing (97, 98, 99),
+Stata has the letters .a to .z beside the point, SAS .A to .Z and ._. As cells all of them are missing. Why they are is
+kept beside the cells (`Table.reasons`), so that a release can give it back, and a table that is judged tells it apart.
+"""
+
+from collections.abc import Callable, Mapping
+from datetime import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from shoal.errors import FileError
+from shoal.files.clock import stop_clock
+from shoal.files.spelling import spelling
+from shoal.files.table import Reading, Table, library, unreadable
+from shoal.files.transport import LETTERS, numbers_as_written, reasons_of, write_reasons
+from shoal.files.value_labels import code_text, labels_of_cells
+
+FORMATS = "SPSS, Stata and SAS"
+DESCRIBED = {"sav": "SPSS", "zsav": "SPSS", "por": "SPSS", "dta": "Stata"}
+READERS = {
+    "sav": "read_sav",
+    "zsav": "read_sav",
+    "por": "read_por",
+    "dta": "read_dta",
+    "xpt": "read_xport",
+    "sas7bdat": "read_sas7bdat",
+}
+TELLS_REASONS = ("sav", "zsav", "dta", "sas7bdat")
+"""Formats of which the library gives the reasons; those of transport files are read by `shoal.files.transport`."""
+
+MOST_CODES = 3
+"""Codes that SPSS can declare as missing for a column, one by one."""
+
+
+def read_statistical(path: Path, how: Reading) -> Table:
+    """A file of SPSS, Stata or SAS."""
+    pyreadstat = library("pyreadstat", FORMATS)
+    ending = path.suffix.lower().lstrip(".")
+    if how.judged and ending == "por":
+        raise FileError(f"File '{path}' is portable, and its codes for missing cannot be told apart. Save it as .sav.")
+    try:
+        kept = {"user_missing": True} if ending in TELLS_REASONS else {}
+        data, meta = getattr(pyreadstat, READERS[ending])(str(path), output_format="dict", **kept)
+    except pyreadstat.ReadstatError as error:
+        raise unreadable(path, ending, error) from None
+    columns, reasons = {}, {}
+    for name, values in data.items():
+        cells, codes = _divided(list(values), meta.missing_ranges.get(name, ()), meta.missing_user_values.get(name, ()))
+        columns[name] = _whole(pl.Series(name, cells))
+        if any(code is not None for code in codes):
+            reasons[name] = pl.Series(name, codes, dtype=pl.String)
+    frame = pl.DataFrame(columns)
+    written: Mapping[str, pl.Series] = reasons
+    if ending == "xpt" and len(frame):
+        numbers = numbers_as_written(path, frame)
+        letters = {name: pl.Series(name, reasons_of(cells), dtype=pl.String) for name, cells in numbers.items()}
+        reasons = {name: codes for name, codes in letters.items() if codes.null_count() < len(codes)}
+        written = {name: _bits(name, cells) for name, cells in numbers.items()}
+    ways = {name: spelling(frame[name], codes) for name, codes in written.items()} if how.judged else {}
+    return Table(
+        frame=frame,
+        described=DESCRIBED.get(ending, "SAS"),
+        labels={name: label for name, label in meta.column_names_to_labels.items() if label},
+        value_labels=labels_of_cells(frame, meta.variable_value_labels, reasons),
+        spellings={name: way for name, way in ways.items() if way is not None},
+        reasons=reasons,
+        missing_codes={name: _codes_of(ranges) for name, ranges in meta.missing_ranges.items()},
+    )
+
+
+def _divided(cells: list[Any], ranges: Any, letters: Any) -> tuple[list[Any], list[str | None]]:
+    """The cells with whatever says why they are missing as missing, and what says so."""
+    if letters:
+        reasons = [cell if isinstance(cell, str) else None for cell in cells]
+    elif ranges:
+        reasons = [code_text(cell) if _declared(cell, ranges) else None for cell in cells]
+    else:
+        return cells, []
+    return [cell if reason is None else None for cell, reason in zip(cells, reasons)], reasons
+
+
+def _declared(cell: Any, ranges: Any) -> bool:
+    """Whether a cell is one of the codes that SPSS was told to take for missing."""
+    return cell is not None and any(
+        isinstance(part["lo"], str) == isinstance(cell, str) and part["lo"] <= cell <= part["hi"]
+        for part in ranges
+        if isinstance(cell, (int, float, str))
+    )
+
+
+def _codes_of(ranges: Any) -> list[Any]:
+    """The declaration of missing codes as it is given to the writer: single codes, and ranges."""
+    return [part["lo"] if part["lo"] == part["hi"] else {"lo": part["lo"], "hi": part["hi"]} for part in ranges]
+
+
+def _bits(name: str, cells: NDArray[np.uint8]) -> pl.Series:
+    """Numbers as they are written; null for the plain missing one, a point."""
+    plain = (cells[:, 0] == ord(".")) & (cells[:, 1:] == 0).all(axis=1)
+    padded = np.zeros((len(cells), 8), dtype=np.uint8)
+    padded[:, : cells.shape[1]] = cells
+    return pl.Series(name, padded.view(np.uint64).ravel()).cast(pl.String).set(pl.Series(plain), None)
+
+
+def _whole(column: pl.Series) -> pl.Series:
+    """Statistical formats store integers as doubles and dates as times; whole columns come back as they were."""
+    if column.dtype == pl.Datetime and (column.drop_nulls().dt.time() == time(0)).all():
+        return column.cast(pl.Date)
+    if column.dtype == pl.Float64:
+        column = column.fill_nan(None)
+        known = column.drop_nulls()
+        if len(known) and (known == known.floor()).all() and (known.abs() < 2**53).all():
+            return column.cast(pl.Int64)
+    return column
+
+
+def write_statistical(table: Table, path: Path, guard: bool) -> None:
+    """SPSS, Stata or the transport format of SAS."""
+    pyreadstat = library("pyreadstat", FORMATS)
+    library("pandas", FORMATS)
+    import pandas as pd
+
+    ending = path.suffix.lower().lstrip(".")
+    reasons = {name: codes for name, codes in table.reasons.items() if _writable(table, name, ending)}
+    letters = {name: _letters(codes) for name, codes in reasons.items()} if ending != "sav" else {}
+    columns = {}
+    for column in table.frame:
+        name = column.name
+        if column.dtype in (pl.Categorical, pl.Enum):
+            column = column.cast(pl.String)
+        if column.dtype.is_numeric() and column.null_count():  # numbers of these formats are double anyway
+            column = column.cast(pl.Float64).fill_null(float("nan"))
+        if name in reasons and ending != "xpt":
+            columns[name] = pd.Series(_with_reasons(column, reasons[name], letters.get(name)), dtype=object)
+        else:
+            plain = column.null_count() or column.dtype.is_temporal()
+            columns[name] = pd.Series(column.to_list(), dtype=object) if plain else column.to_numpy()
+    how: dict[str, Any] = {"column_labels": [table.labels.get(name, "") for name in columns]}
+    if ending in LABELLED:
+        how |= LABELLED[ending](table, reasons, letters)
+    try:
+        getattr(pyreadstat, WRITERS[ending])(pd.DataFrame(columns), str(path), **how)
+    except (pyreadstat.PyreadstatError, pyreadstat.ReadstatError) as error:
+        if "write" in str(error).lower():
+            raise OSError("the disk is full, or takes no more of the file") from None
+        raise FileError(
+            f"The format {ending} cannot hold the table ({type(error).__name__}); it takes short names "
+            f"of letters, digits and underscores. Rename the columns, or choose csv or parquet."
+        ) from None
+    stop_clock(path, ending)
+    if ending == "xpt":
+        capitals = {name: {code: letter.upper() for code, letter in known.items()} for name, known in letters.items()}
+        write_reasons(path, table.frame, {name: codes.replace(capitals[name]) for name, codes in reasons.items()})
+
+
+def _writable(table: Table, name: str, ending: str) -> bool:
+    """Whether a format can say why cells of a column are missing, in the codes that they came with."""
+    if ending == "sav":
+        return name in table.missing_codes
+    return table.frame[name].dtype.is_numeric() and table.reasons[name].drop_nulls().n_unique() < len(LETTERS)
+
+
+def _letters(codes: pl.Series) -> dict[str, str]:
+    """Letters for reasons: their own where they are letters, else in the order of the codes."""
+    known = codes.drop_nulls().unique().to_list()
+    if all(code.lower() in LETTERS.lower()[1:] for code in known):
+        return {code: code.lower() for code in known}
+    return dict(zip(sorted(known, key=_order), LETTERS.lower()[1:]))
+
+
+def _order(code: str) -> tuple[float, str]:
+    try:
+        return float(code), code
+    except ValueError:
+        return np.inf, code
+
+
+def _with_reasons(column: pl.Series, codes: pl.Series, letters: Mapping[str, str] | None) -> list[Any]:
+    """The cells with the codes of reasons among them: letters for Stata, codes of the column's type for SPSS."""
+    number = column.dtype.is_numeric()
+
+    def written(code: str) -> Any:
+        return letters[code] if letters is not None else float(code) if number else code
+
+    return [cell if code is None else written(code) for cell, code in zip(column.to_list(), codes.to_list())]
+
+
+def _labels_of_spss(table: Table, reasons: Mapping[str, pl.Series], letters: Any) -> dict[str, Any]:
+    declared = {name: table.missing_codes[name] for name in reasons}
+    return {
+        "variable_value_labels": labels_of_cells(table.frame, table.value_labels, reasons),
+        "missing_ranges": declared,
+    }
+
+
+def _labels_of_stata(
+    table: Table, reasons: Mapping[str, pl.Series], letters: Mapping[str, Mapping[str, str]]
+) -> dict[str, Any]:
+    """Stata labels whole numbers only, and letters beside them."""
+    labels = {}
+    for name, codes in labels_of_cells(table.frame, table.value_labels, reasons).items():
+        known = letters.get(name, {})
+        if table.frame[name].dtype.is_integer():
+            labels[name] = {known.get(code_text(code), code): label for code, label in codes.items()}
+    missing = {name: sorted(known.values()) for name, known in letters.items()}
+    return {"variable_value_labels": labels, "missing_user_values": missing}
+
+
+LABELLED: Mapping[str, Callable[..., dict[str, Any]]] = {"sav": _labels_of_spss, "dta": _labels_of_stata}
+WRITERS = {"sav": "write_sav", "dta": "write_dta", "xpt": "write_xport"}

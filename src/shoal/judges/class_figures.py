@@ -1,0 +1,47 @@
+"""What there is to see of the classes of a table, in a form in which parts of a table add up.
+
+Judges that ask something of every class by itself *look* at classes and *conclude* from what they saw in all of them. A
+table too large to be looked at whole is shown to them part by part, each class whole in one part, so that one code
+judges tables of every size.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from shoal.kernels.arrays import Longs
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class ClassFigures:
+    """What a judge saw of some classes.
+
+    Parameters
+    ----------
+    sizes
+        Shape (C,); records of each class.
+    figures
+        By what is looked at, mostly a confidential column: shape (C,), the figure of each class.
+    variants
+        Of the columns looked at, values of the whole table that differ in typing only (`shoal.judges.variants`).
+    """
+
+    sizes: Longs
+    figures: Mapping[str, NDArray[Any]] = field(default_factory=dict)
+    variants: Mapping[str, int] = field(default_factory=dict)
+
+    @classmethod
+    def joined(cls, parts: "Sequence[ClassFigures]") -> "ClassFigures":
+        """What was seen of all classes, from what was seen of at least one part of them."""
+        return cls(
+            sizes=np.concatenate([part.sizes for part in parts]),
+            figures={name: np.concatenate([part.figures[name] for part in parts]) for name in parts[0].figures},
+            variants=parts[0].variants,
+        )
+
+    @property
+    def records(self) -> int:
+        return int(self.sizes.sum())

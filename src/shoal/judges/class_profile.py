@@ -1,0 +1,93 @@
+"""How many records share their quasi-identifiers: what every reader of a release asks first.
+
+The profile of a released table is a function of that table alone. That of an original is private; of its counts there
+are public forms where one record cannot move them far: taking a record out of a class of just k leaves k - 1 records
+in a class that is too small, and putting one into a class of k - 1 rescues them, so that a record that is replaced by
+another moves the count of records in classes under k by at most k.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from shoal.data.records import MissingCells, Records
+from shoal.facts import ByColumn, Count
+
+SMALLEST = (2, 3, 5)
+"""Sizes of classes below which records are counted."""
+
+STARTS = (1, 2, 3, 4, 5, 10, 20, 50, 100, 1000)
+"""Where the bars of a histogram of class sizes begin."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SizeRange:
+    """The records whose classes have `low` to `high` records; the last range is open, `high` None."""
+
+    low: int
+    high: int | None
+    records: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ClassProfile:
+    """How the records of a table spread over the sizes of their classes.
+
+    Parameters
+    ----------
+    missing
+        What a missing cell is taken to match; under `equal` the figures are those of equivalence classes, otherwise
+        of the records that each record may stand for.
+    records
+        How many there are, at least one.
+    smallest
+        Size of the smallest class.
+    fewer_than
+        For each k of `SMALLEST`, the records whose class has fewer than k.
+    sizes
+        Records by size of their class, ranges without records left out.
+    """
+
+    missing: MissingCells
+    records: int
+    smallest: int
+    fewer_than: Mapping[int, int]
+    sizes: tuple[SizeRange, ...]
+
+    @classmethod
+    def of(cls, records: Records, missing: MissingCells = "equal") -> "ClassProfile | None":
+        """The profile of a table; None where it has no records, or no quasi-identifier."""
+        names = records.quasi_identifiers
+        if not len(records) or not names:
+            return None
+        sizes = records.matching(names, missing)
+        bars = np.bincount(np.searchsorted(STARTS, sizes, "right") - 1, minlength=len(STARTS))
+        ends = [*(start - 1 for start in STARTS[1:]), None]
+        return cls(
+            missing=missing,
+            records=len(records),
+            smallest=int(sizes.min()),
+            fewer_than={k: int((sizes < k).sum()) for k in SMALLEST},
+            sizes=tuple(
+                SizeRange(low=low, high=high, records=int(count))
+                for low, high, count in zip(STARTS, ends, bars)
+                if count
+            ),
+        )
+
+    def violations(self, *, imputed: bool = False) -> ByColumn:
+        """The counts below each k, as of an original: in bands for the public where one record cannot move them far.
+
+        Parameters
+        ----------
+        imputed
+            Whether cells were filled in from other records, so that one record may move any number of others.
+        """
+        bounded = self.missing == "equal" and not imputed  # under other readings one record may stand for any number
+        return ByColumn(
+            {
+                str(k): Count(n=count, of=self.records, influence=k if bounded else None)
+                for k, count in self.fewer_than.items()
+            }
+        )

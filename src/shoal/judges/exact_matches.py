@@ -1,0 +1,82 @@
+"""Whose unique combination of cells does a release show?
+
+An original record is unique on some columns if no other original record matches it there. Whoever knows that person's
+cells recognises them in a released record that matches. A missing cell matches a missing cell (`equal`), every cell
+(`wildcard`) or none at all (`nothing`).
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from shoal.data.records import MissingCells, Records
+from shoal.judges.joint_codes import joint_codes
+from shoal.kernels.arrays import Bools, Longs
+from shoal.kernels.classes import classes
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class ExactMatches:
+    """Unique originals in a release.
+
+    Parameters
+    ----------
+    unique
+        Shape (n,); whether an original record is the only one with its cells.
+    shown
+        Shape (n,); whether it is unique and some released record matches it.
+    showing
+        Shape (n',); whether a released record matches a unique original.
+    """
+
+    unique: Bools
+    shown: Bools
+    showing: Bools
+
+
+def exact_matches(
+    original: Records, released: Records, names: tuple[str, ...], missing: MissingCells = "equal"
+) -> ExactMatches:
+    """Unique originals, on some columns of both tables, and the released records that match them."""
+    unique = original.matching(names, missing) == 1
+    coded = [joint_codes(original[name], released[name]) for name in names]
+    x = np.column_stack([before[unique] for before, _ in coded])
+    y = np.column_stack([after for _, after in coded])
+    met, showing = np.zeros(len(x), dtype=bool), np.zeros(len(y), dtype=bool)
+    for rows, others, columns in _comparable_rows(x, y, missing):
+        ids = _ids(np.concatenate([x[rows][:, columns], y[others][:, columns]]))
+        mine, theirs = ids[: len(rows)], ids[len(rows) :]
+        met[rows] |= np.isin(mine, theirs)
+        showing[others] |= np.isin(theirs, mine)
+    shown = unique.copy()
+    shown[unique] = met
+    return ExactMatches(unique=unique, shown=shown, showing=showing)
+
+
+def _comparable_rows(x: Longs, y: Longs, missing: MissingCells) -> Iterator[tuple[Longs, Longs, Longs]]:
+    """Rows of the two tables that can be compared on one set of columns each, and the set."""
+    every = np.arange(x.shape[1])
+    if missing == "equal":
+        yield np.arange(len(x)), np.arange(len(y)), every
+    elif missing == "nothing":
+        yield np.flatnonzero((x >= 0).all(axis=1)), np.flatnonzero((y >= 0).all(axis=1)), every
+    else:
+        for blank, rows in _patterns(x):
+            for other, others in _patterns(y):
+                yield rows, others, np.flatnonzero(~(blank | other))
+
+
+def _patterns(codes: Longs) -> list[tuple[Bools, Longs]]:
+    """Each set of columns that is missing together, and the rows where it is."""
+    if not len(codes):
+        return []
+    blank = codes < 0
+    ids = _ids(blank.astype(np.int64))
+    order = np.argsort(ids, kind="stable")
+    groups = np.split(order, np.flatnonzero(np.diff(ids[order])) + 1)
+    return [(blank[rows[0]], rows) for rows in groups]
+
+
+def _ids(codes: Longs) -> Longs:
+    return classes(list(codes.T), len(codes))[0]

@@ -1,0 +1,126 @@
+"""What released labels stand for: the values that a cell may have had.
+
+A label of the column's hierarchy stands for the leaves under it, a value for itself, an interval for the leaves in it,
+a set for its values. A missing cell, or a label that nothing explains, may have been anything, and which labels are so
+is told. Without a hierarchy the leaves are the values of the original. Missing cells of the original are a leaf of
+their own.
+"""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Self
+
+import numpy as np
+
+from shoal.data.hierarchy import SEPARATOR
+from shoal.data.variable import Variable
+from shoal.errors import NoFigure, plural
+from shoal.judges.table_pair import TablePair
+from shoal.kernels.arrays import Bools, Floats, Ints, ints
+
+INTERVAL = re.compile(r"\[(\S+), (\S+)\]")
+
+MOST_CELLS = 50_000_000
+"""Labels times leaves of a column up to which there are figures: bytes of memory."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Labels:
+    """The labels of one column in two versions of a table.
+
+    Parameters
+    ----------
+    covers
+        Shape (labels, leaves); the leaves that each label stands for.
+    before
+        Shape (n,); leaf of each original record's cell.
+    after
+        Shape (n',); label of each released record's cell.
+    level
+        Shape (labels,); level of each label in the hierarchy over its height, in [0, 1]; 1 for what may have been
+        anything, 0 without a hierarchy and for intervals and sets.
+    unexplained
+        Shape (labels,); labels that are no value, no node of a hierarchy, no interval of numbers and no set.
+    """
+
+    covers: Bools
+    before: Ints
+    after: Ints
+    level: Floats
+    unexplained: Bools
+
+    @classmethod
+    def of(cls, before: Variable, after: Variable) -> Self:
+        known = [str(c) for c in before.categories if c is not None]
+        paths = before.hierarchy.paths if before.hierarchy is not None else tuple((name,) for name in known)
+        width = len(paths) + 1  # the last leaf is a missing cell
+        if (len(after.categories) + 1) * width > MOST_CELLS:
+            raise NoFigure(f"Column '{before.name}' has too many categories for labels to be compared with values.")
+        leaf_of = {path[0]: i for i, path in enumerate(paths)}
+        if absent := sum(c is not None and str(c) not in leaf_of for c in before.categories):
+            raise NoFigure(
+                f"Column '{before.name}' has {plural(absent, 'value')} that its hierarchy does not start from."
+            )
+        nodes: dict[str, tuple[set[int], float]] = {}
+        for i, path in enumerate(paths):
+            for height, node in enumerate(path):
+                nodes.setdefault(node, (set(), height / max(len(path) - 1, 1)))[0].add(i)
+        labels = [None if c is None else str(c) for c in after.categories]
+        covers = np.zeros((len(labels) + 1, width), dtype=bool)
+        level = np.ones(len(labels) + 1)
+        unexplained = np.zeros(len(labels) + 1, dtype=bool)
+        had_missing = None in before.categories or bool(before.missing.any())
+        for row, label in enumerate([*labels, None]):
+            read = None if label is None else _stands_for(label, nodes, leaf_of)
+            unexplained[row] = label is not None and read is None
+            leaves, level[row] = (list(leaf_of.values()), 1.0) if read is None else read
+            covers[row, leaves] = True
+            covers[row, -1] = had_missing and level[row] == 1
+        places = ints([*(-1 if c is None else leaf_of[str(c)] for c in before.categories), -1]) % width
+        cells = ints([*(-1 if label is None else row for row, label in enumerate(labels)), -1]) % len(covers)
+        return cls(
+            covers=covers,
+            before=ints(places[before.values]),
+            after=ints(cells[after.values]),
+            level=level,
+            unexplained=unexplained,
+        )
+
+    @property
+    def leaves(self) -> int:
+        """Values that a cell can have had."""
+        return max(int(self.covers.any(axis=0).sum()), int(self.before.max(initial=0)) + 1, 1)
+
+    @property
+    def stands_for(self) -> Floats:
+        """Shape (n',); how many leaves each cell stands for, at least one."""
+        return np.maximum(self.covers.sum(axis=1)[self.after], 1).astype(np.float64)
+
+
+def _stands_for(
+    label: str, nodes: dict[str, tuple[set[int], float]], leaf_of: dict[str, int]
+) -> tuple[list[int], float] | None:
+    """Leaves of a label, and its level over the height; None where nothing explains the label."""
+    if label in nodes:
+        leaves, level = nodes[label]
+        return sorted(leaves), level
+    if ends := INTERVAL.fullmatch(label):
+        try:
+            low, high = map(float, ends.groups())
+            return [i for leaf, i in leaf_of.items() if low <= float(leaf) <= high], 0.0
+        except ValueError:
+            return None
+    if SEPARATOR in label and all(part in nodes for part in label.split(SEPARATOR)):
+        return sorted(set().union(*(nodes[part][0] for part in label.split(SEPARATOR)))), 0.0
+    return None
+
+
+def labels_of(pair: TablePair, names: Sequence[str]) -> list[Labels]:
+    """The labels of some categorical columns."""
+    return [Labels.of(pair.before[name], pair.released[name]) for name in names]
+
+
+def suppressed(pair: TablePair) -> int:
+    """Original records that the release does not have."""
+    return max(len(pair.before) - len(pair.released), 0)

@@ -1,0 +1,149 @@
+"""Released records beside the people of a population: who may a record be, and who may be in the table?
+
+A person is one of those that a released record may be of if each of the person's values is among those that the
+record's label stands for: itself, the leaves under a node of a hierarchy, the numbers of an interval, the values of a
+set. A missing cell stands for every value, for missing cells alone, or for none, as it is read. Where nothing explains
+a label, nobody can be counted; a released number that nobody in the population has is of nobody.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from shoal.data.records import MissingCells
+from shoal.data.variable import Variable
+from shoal.errors import NoFigure, plural, quoted
+from shoal.judges.further_tables import like, numbers_of
+from shoal.judges.joint_codes import joint_codes
+from shoal.judges.labels import Labels
+from shoal.judges.recoded import as_labels
+from shoal.judges.table_pair import TablePair
+from shoal.kernels.arrays import Bools, Floats, Longs
+from shoal.kernels.classes import classes, first_rows
+
+MOST_PAIRS = 400_000_000
+"""Kinds of people times classes of records that are compared, some seconds' worth."""
+
+BLOCK = 4_000_000
+"""Of these at once."""
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class InPopulation:
+    """Classes of released records in a population.
+
+    Parameters
+    ----------
+    sizes
+        Shape (C,); released records of each class.
+    people
+        Shape (C,); people of the population whom its records may be of.
+    presence
+        Shape (P,); for each kind of person the probability of being in the table, for someone who knows the population:
+        of each class that the person may be in, its records over its people, summed.
+    """
+
+    sizes: Longs
+    people: Floats
+    presence: Floats
+
+
+def in_population(
+    pair: TablePair, table: Any, count: str | None = None, missing: MissingCells = "equal"
+) -> InPopulation:
+    """The classes of a release on its quasi-identifiers beside a population.
+
+    Parameters
+    ----------
+    table
+        Of the population, with the columns that are quasi-identifiers of the release.
+    count
+        The column that says how many people a row of it stands for; one each by default.
+    missing
+        What a missing cell matches.
+
+    Raises
+    ------
+    NoFigure
+        If the population lacks a column, nothing explains a released label, or there are too many kinds of people and
+        classes to compare each with each.
+    """
+    released, population = pair.released, like(pair.released, table)
+    names = released.quasi_identifiers
+    if lacking := [name for name in names if name not in population]:
+        raise NoFigure(f"The table of the population has no column {quoted(lacking)}.")
+    counts = None if count is None else numbers_of(table, count)
+    hierarchies = {n: pair.original[n] if pair.original is not None and n in pair.original else None for n in names}
+    columns = [_Column.of(hierarchies[n], population[n], released[n], missing) for n in names]
+    people, _ = classes([c.people for c in columns], len(population))
+    records, sizes = classes([c.records for c in columns], len(released))
+    person, record = (first_rows(ids, int(ids.max(initial=-1)) + 1) for ids in (people, records))
+    weights = np.bincount(people, weights=counts, minlength=len(person)).astype(np.float64)
+    matching = np.zeros(len(record))
+    for part, inside in _compared(columns, person, record):
+        matching += np.where(inside, weights[part, None], 0.0).sum(axis=0)
+    share = sizes / np.where(matching > 0, matching, np.inf)
+    presence = [np.where(inside, share, 0.0).sum(axis=1) for _, inside in _compared(columns, person, record)]
+    return InPopulation(sizes=sizes, people=matching, presence=np.concatenate([*presence, np.empty(0)]))
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class _Column:
+    """One column of both tables: codes, and which of the release's stand for which of the population's.
+
+    Parameters
+    ----------
+    people, records
+        Shapes (N,) and (n,); codes.
+    covers
+        Shape (labels, values); None where equal codes match, and no others.
+    """
+
+    people: Longs
+    records: Longs
+    covers: Bools | None
+
+    @classmethod
+    def of(cls, before: Variable | None, person: Variable, record: Variable, missing: MissingCells) -> "_Column":
+        if person.continuous and record.continuous and (missing == "equal" or record.complete):
+            codes = joint_codes(person, record)
+            return cls(people=codes[0], records=codes[1], covers=None)
+        hierarchy = None if before is None else before.hierarchy
+        labels = Labels.of(replace(as_labels(person), hierarchy=hierarchy), as_labels(record))
+        covers = labels.covers.copy()
+        unread = labels.unexplained & (np.bincount(labels.after, minlength=len(covers)) > 0)
+        if unread.any() and not record.continuous:
+            raise NoFigure(
+                f"Column '{record.name}' has {plural(int(unread.sum()), 'label')} that nothing explains: no value of "
+                f"the population, no node of the hierarchy, no closed interval of numbers, no set."
+            )
+        covers[labels.unexplained] = False
+        if missing == "equal":
+            covers[-1] = False
+            covers[-1, -1] = True
+        elif missing == "nothing":
+            covers[-1] = False
+        return cls(people=labels.before.astype(np.int64), records=labels.after.astype(np.int64), covers=covers)
+
+    def matches(self, person: Longs, record: Longs) -> Bools:
+        """Shape (p, c); who may be of which."""
+        if self.covers is None:
+            return np.asarray(self.people[person][:, None] == self.records[record])
+        return np.asarray(self.covers[self.records[record]][:, self.people[person]].T)
+
+
+def _compared(columns: list[_Column], person: Longs, record: Longs) -> Iterator[tuple[slice, Bools]]:
+    """Blocks of kinds of people, and which of them may be of which class."""
+    if len(person) * len(record) > MOST_PAIRS:
+        raise NoFigure(
+            f"{len(person):,} kinds of people and {len(record):,} classes are too many to compare each with each."
+        )
+    step = max(BLOCK // max(len(record), 1), 1)
+    for start in range(0, len(person), step):
+        part = slice(start, start + step)
+        inside = np.ones((len(person[part]), len(record)), dtype=bool)
+        for column in columns:
+            inside &= column.matches(person[part], record)
+        yield part, inside

@@ -1,0 +1,220 @@
+"""Refinement: what a generalised cell still hides where another column says more.
+
+A cell that was generalised stands for several values of its column's hierarchy: `Spain` for all its towns, `[20, 39]`
+for twenty ages, `flu | gout` for two diseases. Which of them it is can be narrowed down
+by whoever looks at the rest of the table (`shoal.data.dependencies`):
+
+- where a column says which records share their value (a household, a postcode), the value lies in all the sets that
+  their cells stand for: one member lives in `Spain`, another in `Madrid | Lyon`, so both live in Madrid;
+- where a column determines the node that a value lies under, though not the value, as a province does of a postcode,
+  a cell lies under the node of the others with the same province.
+
+That such a law holds is believed on the same evidence as for a missing cell; cells that stand for one value, or lie
+under one node, are what can keep it or break it.
+
+A missing cell is filled in by what others have in full (`shoal.data.dependencies`), and never by a part of it: what it
+matches is for a requirement to say.
+"""
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from shoal.data.dependencies import LOG_CHANCE, UNITS, determines, log_chance
+from shoal.data.hierarchy import SEPARATOR, Hierarchy
+from shoal.data.hierarchy_forms import leaves_in, of_values
+from shoal.data.records import Records
+from shoal.data.schema import Schema
+from shoal.data.variable import Variable
+from shoal.kernels.arrays import Bools, Ints, ints
+
+Leaves = frozenset[Any]
+"""What a label stands for: leaves of a hierarchy by number, or only itself."""
+
+
+def trees(schema: Schema, folder: Path, released: Records) -> dict[str, Hierarchy]:
+    """The hierarchies whose nodes the labels of released columns may be.
+
+    One that is built from values is built from what stands in the released labels.
+    """
+    loaded: dict[str, Hierarchy] = {}
+    for name, column in schema.columns.items():
+        if column.hierarchy is None or name not in released or released[name].continuous:
+            continue
+        leaves = leaves_in(column.hierarchy, map(str, released[name].categories))
+        if leaves or not of_values(column.hierarchy):
+            tree = column.load_hierarchy(dict.fromkeys(leaves, 1), folder)
+            if tree is not None:
+                loaded[name] = tree
+    return loaded
+
+
+def refined(records: Records, trees: Mapping[str, Hierarchy]) -> tuple[Records, tuple[str, ...]]:
+    """The records with every cell narrowed down as far as other columns allow, and the columns that did so.
+
+    Parameters
+    ----------
+    trees
+        Hierarchies whose nodes, or sets of whose leaves, the cells of a column are.
+
+    Returns
+    -------
+    The same records where nothing can be narrowed down.
+    """
+    sources: dict[str, None] = {}
+    for name in [name for name in trees if name in records and not records[name].continuous]:
+        cells = Cells.of(records[name], trees[name])
+        if not cells.overlap:
+            continue
+        others = sorted((v for v in records.variables if v.name != name), key=lambda v: v.role not in UNITS)
+        for other in others:
+            narrowed = cells.narrowed_by(other.codes(), unit=other.role in UNITS)
+            if narrowed is not cells:
+                cells, sources = narrowed, sources | {other.name: None}
+        if cells.variable is not records[name]:
+            records = records.with_variables(cells.variable)
+    return records, tuple(sources)
+
+
+class Cells:
+    """The cells of a column as sets of leaves.
+
+    Parameters
+    ----------
+    variable
+        The column.
+    tree
+        Its hierarchy.
+    sets
+        For each category the leaves that it stands for; last, for a missing cell, none.
+    """
+
+    def __init__(self, variable: Variable, tree: Hierarchy, sets: Sequence[Leaves]) -> None:
+        self.variable, self.tree, self.sets = variable, tree, tuple(sets)
+
+    @classmethod
+    def of(cls, variable: Variable, tree: Hierarchy) -> "Cells":
+        """Every label read: as a node, an interval of the leaves, a set of labels, or else as itself alone."""
+        nodes = tree.nodes()
+        numbers = _numbers(tree)
+        sets = [_stands_for(str(category), nodes, numbers) for category in variable.categories]
+        return cls(variable, tree, [*sets, frozenset()])
+
+    @property
+    def overlap(self) -> bool:
+        """Whether some cell may be narrowed down to what another stands for."""
+        present = [self.sets[code] for code in np.unique(self.variable.values).tolist() if code >= 0]
+        return sum(map(len, present)) > len(frozenset().union(*present))
+
+    @cached_property
+    def _under(self) -> list[dict[int, int]]:
+        """For each level between leaves and root the node, by number, that each leaf lies under."""
+        return [dict(enumerate(self.tree.level_codes(level)[0].tolist())) for level in range(1, self.tree.height)]
+
+    def narrowed_by(self, by: Ints, *, unit: bool) -> "Cells":
+        """The cells narrowed down by a column; the same object where that tells nothing.
+
+        Parameters
+        ----------
+        by, unit
+            As in `shoal.data.dependencies.determines`.
+        """
+        values = self.variable.values
+        bounds = self._common(by, unit) or {}
+        for under in self._under:
+            node = [under_one(under, leaves) for leaves in self.sets]
+            codes = ints(node)[values]  # of a missing cell the last, -1
+            known = (by >= 0) & (codes >= 0)
+            if determines(by, codes, unit=unit):
+                for value, number in set(zip(by[known].tolist(), codes[known].tolist())):
+                    inside = frozenset(leaf for leaf, above in under.items() if above == number)
+                    bounds[value] = bounds.get(value, inside) & inside
+        pairs = {(b, v) for b, v in set(zip(by.tolist(), values.tolist())) if v >= 0 and b in bounds}
+        smaller = {(b, v): self.sets[v] & bounds[b] for b, v in pairs}
+        smaller = {pair: leaves for pair, leaves in smaller.items() if leaves and leaves != self.sets[pair[1]]}
+        return self._with(by, smaller) if smaller else self
+
+    def _common(self, by: Ints, unit: bool) -> dict[int, Leaves] | None:
+        """For each cell of a column the leaves that all records with it may have; None if it determines none."""
+        values = self.variable.values
+        known = (by >= 0) & (values >= 0)
+        single = np.array([len(leaves) == 1 for leaves in self.sets])[values] & known
+        if unit:
+            believed = bool(len(by[known])) and bool((np.bincount(by[known]) > 1).any())
+        else:
+            believed = bool(single.any()) and log_chance(by[single], self._leaf[values[single]]) < LOG_CHANCE
+        if not believed:
+            return None
+        sets: dict[int, list[Leaves]] = defaultdict(list)
+        for cause, value in set(zip(by[known].tolist(), values[known].tolist())):
+            sets[cause].append(self.sets[value])
+        common = {cause: frozenset.intersection(*several) for cause, several in sets.items()}
+        return common if all(common.values()) else None
+
+    @property
+    def _leaf(self) -> Ints:
+        """For each category that stands for one value a number of that value, -1 for others."""
+        number: dict[Leaves, int] = {}
+        return ints([number.setdefault(leaves, len(number)) if len(leaves) == 1 else -1 for leaves in self.sets])
+
+    def _with(self, by: Ints, smaller: Mapping[tuple[int, int], Leaves]) -> "Cells":
+        """The column with some pairs of a cause and a code now standing for less."""
+        variable, sets = self.variable, list(self.sets[:-1])
+        code_of = {leaves: code for code, leaves in reversed(list(enumerate(sets)))}
+        categories = list(variable.categories)
+        for leaves in smaller.values():
+            if leaves not in code_of:
+                code_of[leaves] = len(sets)
+                categories.append(SEPARATOR.join(sorted(self.tree.paths[leaf][0] for leaf in leaves)))
+                sets.append(leaves)
+        values = variable.values.copy()
+        cells: Bools = np.zeros(len(values), dtype=bool)
+        for (cause, code), leaves in smaller.items():
+            rows = (by == cause) & (variable.values == code)
+            values[rows], cells[rows] = code_of[leaves], True
+        known = replace(variable, categories=tuple(categories)).filled_in(values, cells)
+        return Cells(known, self.tree, [*sets, self.sets[-1]])
+
+
+def under_one(under: Mapping[int, int], leaves: Leaves) -> int:
+    """The node of a level that all of some leaves lie under, -1 if there is none."""
+    nodes = {under.get(leaf, -1) for leaf in leaves}
+    return nodes.pop() if len(nodes) == 1 else -1
+
+
+def _numbers(tree: Hierarchy) -> list[float] | None:
+    """The leaves as numbers; None where some are none."""
+    try:
+        return [float(path[0]) for path in tree.paths]
+    except ValueError:
+        return None
+
+
+def _stands_for(label: str, nodes: Mapping[str, Leaves], numbers: Sequence[float] | None) -> Leaves:
+    """The leaves that a label of a released cell stands for; only itself where it cannot be read."""
+    if label in nodes:
+        return nodes[label]
+    parts = label.split(SEPARATOR)
+    if len(parts) > 1 and all(part in nodes for part in parts):
+        return frozenset().union(*(nodes[part] for part in parts))
+    ends = closed_interval(label)
+    if numbers is not None and ends is not None:
+        inside = frozenset(number for number, x in enumerate(numbers) if ends[0] <= x <= ends[1])
+        return inside or frozenset([label])
+    return frozenset([label])
+
+
+def closed_interval(label: str) -> tuple[float, float] | None:
+    """The ends of a label `[20, 39]`; None if it is none."""
+    if not (label.startswith("[") and label.endswith("]")):
+        return None
+    try:
+        low, high = map(float, label[1:-1].split(", "))
+    except ValueError:
+        return None
+    return low, high

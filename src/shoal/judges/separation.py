@@ -1,0 +1,120 @@
+"""Which columns tell people apart, alone and together: distinction, separation, unique records, minimal unique sets.
+
+Of n records, a set of columns with C different combinations has distinction C / n; it separates the share of the pairs
+of records that differ in it, 1 - sum f (f - 1) / (n (n - 1)) with f the sizes of the classes (Motwani & Xu 2007). A
+record is unique on a set if its class is of one. A set is minimal for a record if the record is unique on it and on no
+part of it (Elliot, Manning & Ford 2002): these are the few things that one has to know to pick somebody out. Missing
+cells are equal to each other and to nothing else.
+"""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from shoal.data.records import Records
+from shoal.kernels.arrays import Longs, ints
+from shoal.kernels.risk.suda2 import suda2
+
+MOST_RECORDS = 100_000
+"""Minimal sets are looked for in so many records at most, drawn at random; figures of the sets are of all records."""
+
+MOST_COLUMNS = 24
+"""And among so many columns at most, those that separate best: 12 950 sets of up to four."""
+
+LARGEST_SET = 4
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Separation:
+    """How well a set of columns tells records apart.
+
+    Parameters
+    ----------
+    columns
+        The set.
+    distinct
+        Different combinations of cells.
+    distinction, separation, unique
+        In [0, 1]: combinations per record, pairs of records that differ, records that are alone.
+    """
+
+    columns: tuple[str, ...]
+    distinct: int
+    distinction: float
+    separation: float
+    unique: float
+
+    def as_mapping(self) -> dict[str, Any]:
+        return {
+            "columns": list(self.columns),
+            "distinct": self.distinct,
+            "distinction": self.distinction,
+            "separation": self.separation,
+            "unique": self.unique,
+        }
+
+
+def separation(records: Records, columns: tuple[str, ...]) -> Separation:
+    """The figures of one set of columns, over all records."""
+    return _of_sizes(columns, records.class_sizes(columns))
+
+
+def _of_sizes(columns: tuple[str, ...], sizes: Longs) -> Separation:
+    n = int(sizes.sum())
+    pairs = n * (n - 1)
+    equal = int((sizes * (sizes - 1)).sum())
+    return Separation(
+        columns=columns,
+        distinct=len(sizes),
+        distinction=len(sizes) / n if n else 0.0,
+        separation=1 - equal / pairs if pairs else 0.0,
+        unique=float((sizes == 1).sum() / n) if n else 0.0,
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MinimalSets:
+    """Sets of up to four columns that single somebody out while no part of them does.
+
+    Parameters
+    ----------
+    counts
+        For each set the records for which it is minimal, among those examined; the largest numbers first.
+    records
+        How many records were examined.
+    columns
+        Among which columns sets were looked for.
+    """
+
+    counts: dict[tuple[str, ...], int]
+    records: int
+    columns: tuple[str, ...]
+
+
+def minimal_sets(records: Records, columns: tuple[str, ...], rng: np.random.Generator) -> MinimalSets:
+    """Find them by SUDA2.
+
+    Parameters
+    ----------
+    columns
+        Among which sets are looked for; those that separate best where there are too many.
+    rng
+        Draws the records examined where there are too many. Among fewer records more are unique, so the counts
+        rank sets and are no shares of the table.
+    """
+    if len(columns) > MOST_COLUMNS:
+        order = sorted(columns, key=lambda name: -separation(records, (name,)).separation)[:MOST_COLUMNS]
+        columns = tuple(name for name in columns if name in order)
+    if len(records) > MOST_RECORDS:
+        records = records.take(np.sort(rng.choice(len(records), MOST_RECORDS, replace=False)))
+    if not columns or len(records) < 2:
+        return MinimalSets(counts={}, records=len(records), columns=columns)
+    codes = ints(np.column_stack([records.classes((name,)).ids for name in columns]))
+    by_set = suda2(codes, min(LARGEST_SET, len(columns))).by_set
+    ordered = sorted(by_set.items(), key=lambda entry: (-entry[1], len(entry[0]), entry[0]))
+    return MinimalSets(
+        counts={tuple(columns[j] for j in positions): count for positions, count in ordered},
+        records=len(records),
+        columns=columns,
+    )

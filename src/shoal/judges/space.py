@@ -1,0 +1,267 @@
+"""Both tables in the space in which the distance of records is taken: the original's standardised embedding.
+
+A column of numbers or of ordered categories is a line on which every cell has its place. The categories of a nominal
+one are points that many cells share: they are kept as few points and a code a cell, never spread out into one
+coordinate a category and record, and a table of the squared distances between the points says all that a distance
+asks of them.
+
+A missing value is put at the original column's mean: the best guess, in squared distance, of whoever does not know it.
+A label that the original does not have (a recoded category, an interval instead of a number) is put at the mean of
+the original records that carry it, where it is known which these are; without it a new category is put in the middle
+of the original ones.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+from shoal.data.records import Records
+from shoal.data.variable import MOST_COORDINATES, Variable, check_memory
+from shoal.errors import DataError, WidthError
+from shoal.kernels.arrays import Floats, Ints, Longs, ints
+from shoal.kernels.classes import distinct as distinct_numbers
+from shoal.kernels.search.nearest import NO_LIMIT, Mixed, distinct, link, link_mixed
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Line:
+    """A column whose cells lie on a line.
+
+    Parameters
+    ----------
+    column
+        The original one.
+    before, after
+        Shapes (n,) and (n',).
+    """
+
+    column: Variable
+    before: Floats
+    after: Floats
+
+    def coordinates(self) -> tuple[Floats, Floats]:
+        return self.before[:, None], self.after[:, None]
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Points:
+    """A column whose cells share few points.
+
+    Parameters
+    ----------
+    column
+        The original one.
+    places, labels
+        Shapes (u, m) and (v, m); points of the original's categories and of the release's labels. The last of each is
+        that of a missing cell: the mean of the original.
+    before, after
+        Shapes (n,) and (n',); which point is a cell's.
+    """
+
+    column: Variable
+    places: Floats
+    labels: Floats
+    before: Ints
+    after: Ints
+
+    def coordinates(self) -> tuple[Floats, Floats]:
+        check_memory(self.column, max(len(self.before), len(self.after)), self.places.shape[1])
+        return self.places[self.before], self.labels[self.after]
+
+    @property
+    def from_mean(self) -> Floats:
+        """Shape (u,); squared distance of the original's points from their mean."""
+        return np.asarray(((self.places - self.places[-1]) ** 2).sum(axis=1))
+
+    def squares(self) -> Floats:
+        """Shape (v, u); squared distance of every label to every point of the original."""
+        x, y = self.places, self.labels
+        if len(x) * len(y) > MOST_COORDINATES:
+            raise WidthError(
+                f"Column '{self.column.name}' has {len(y) - 1:,} labels in the release and {len(x) - 1:,} in the "
+                f"original, too many to compare each with each. Recode the column to fewer categories, or give it "
+                f"another role."
+            )
+        table = np.empty((len(y), len(x)))
+        table[:, -1] = ((y - x[-1]) ** 2).sum(axis=1)
+        table[:, :-1] = (y * y).sum(axis=1)[:, None] + (x[:-1] * x[:-1]).sum(axis=1) - 2 * _products(y, x[:-1])
+        same = distinct(np.vstack([x, y])).of_row
+        table[same[len(x) :, None] == same[: len(x)]] = 0.0  # which a product would miss by its last digit
+        return np.maximum(table, 0.0)
+
+
+def _products(y: Floats, x: Floats) -> Floats:
+    """Shape (v, u); y x', for points x of which few coordinates are not 0."""
+    filled = x != 0
+    most = int(filled.sum(axis=1).max(initial=0))
+    where = np.argsort(~filled, axis=1, kind="stable")[:, :most]
+    values = np.take_along_axis(x, where, axis=1)
+    out = np.zeros((len(y), len(x)))
+    for j in range(most):
+        out += y[:, where[:, j]] * values[:, j]
+    return out
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Space:
+    """Some columns of both tables, side by side.
+
+    Parameters
+    ----------
+    ids
+        Shapes (n,) and (n',); numbers that only records share which agree in all columns.
+    """
+
+    columns: tuple[Line | Points, ...]
+    ids: tuple[Longs, Longs]
+
+    @classmethod
+    def of(cls, columns: tuple[Line | Points, ...], before: Records, after: Records) -> "Space":
+        names = tuple(c.column.name for c in columns)
+        return cls(columns=columns, ids=(before.alike(names), after.alike(names)))
+
+    def coordinates(self) -> tuple[Floats, Floats]:
+        """Both tables as matrices, shapes (n, m) and (n', m), every category with its coordinates."""
+        if not self.columns:
+            return np.empty((len(self.ids[0]), 0)), np.empty((len(self.ids[1]), 0))
+        widest = max((c.column for c in self.columns), key=lambda column: column.width)
+        check_memory(widest, max(map(len, self.ids)), sum(c.column.width for c in self.columns))
+        sides = zip(*(column.coordinates() for column in self.columns))
+        x, y = (np.ascontiguousarray(np.hstack(side)) for side in sides)
+        return x, y
+
+    def link(self, rows: Longs, truth: Longs, *, backwards: bool = False, work: float | None = None) -> Floats:
+        """Link records to the nearest ones of the other table.
+
+        Parameters
+        ----------
+        rows, truth
+            Shape (m,); released records that are looked up in the original, and who they are there.
+        backwards
+            The other way round: original records that are looked up in the release.
+        work
+            Points to look at, times (columns + `OVERHEAD`); what that does not pay for is left out at the end.
+
+        Returns
+        -------
+        Shape (m,) or less; as from `shoal.kernels.search.nearest.link`.
+        """
+        points = [c for c in self.columns if isinstance(c, Points)]
+        most = NO_LIMIT if work is None else int(work // (len(self.columns) + OVERHEAD))
+        x_ids, y_ids = reversed(self.ids) if backwards else self.ids
+        if not points:
+            x, y = reversed(self.coordinates()) if backwards else self.coordinates()
+            return link(x, y[rows], truth, most, x_ids=x_ids, y_ids=y_ids[rows])
+        before, after = self._mixed("before"), self._mixed("after")
+        tables = tuple(c.squares() for c in points)
+        if backwards:
+            before, after, tables = after, before, tuple(np.ascontiguousarray(table.T) for table in tables)
+        weights = np.array([c.column.weight for c in points])
+        return link_mixed(before, after.take(rows), truth, tables, weights, most, x_ids=x_ids, y_ids=y_ids[rows])
+
+    def _mixed(self, side: Literal["before", "after"]) -> Mixed:
+        """A table with numbers where it has lines, and codes where it has points."""
+        numbers = [getattr(c, side) for c in self.columns if isinstance(c, Line)]
+        codes = [getattr(c, side) for c in self.columns if isinstance(c, Points)]
+        return Mixed(
+            numbers=np.column_stack(numbers) if numbers else np.empty((len(codes[0]), 0)),
+            codes=ints(np.column_stack(codes)),
+        )
+
+
+OVERHEAD = 50
+"""What a point costs beyond its columns, in columns."""
+
+
+def embedded(
+    original: Records, released: Records, names: Iterable[str], place: Longs | None = None
+) -> tuple[Floats, Floats]:
+    """Two tables as matrices, shapes (n, m) and (n', m).
+
+    Parameters
+    ----------
+    place
+        Shape (n',); the original record of each released one (`shoal.judges.table_pair.counterparts`), by which labels
+        that the original does not have are placed; None where that is not known.
+    """
+    columns = tuple(column_of(original[name], released[name], place) for name in names)
+    return Space.of(columns, original, released).coordinates()
+
+
+def column_of(before: Variable, after: Variable, place: Longs | None) -> Line | Points:
+    """One column of two tables in the original's standardised embedding.
+
+    Raises
+    ------
+    DataError
+        If labels cannot be compared with numbers, since nobody knows which numbers they stand for.
+    """
+    comparable = before.continuous == after.continuous
+    recoded = not comparable or (not before.continuous and place is not None and _new_labels(before, after))
+    if recoded and (place is None or after.continuous):
+        raise DataError(
+            f"Column '{before.name}' holds {'numbers' if after.continuous else 'labels'} in the released table that "
+            f"cannot be compared with the original's. Leave it out."
+        )
+    return (
+        _points(before, after, place if recoded else None)
+        if before.level == "nominal"
+        else _line(before, after, place if recoded else None)
+    )
+
+
+def _line(before: Variable, after: Variable, place: Longs | None) -> Line:
+    x = before.embedded()[:, 0]
+    known = ~np.isnan(x)
+    centre = float(np.where(known, x, 0.0).sum()) / max(int(known.sum()), 1)
+    x = np.where(known, x, centre)
+    if place is None:
+        y = before.embedded_like(after)[:, 0]
+    else:
+        y = _label_means(after, np.arange(len(x)), place, x[:, None])[after.values, 0]
+    return Line(column=before, before=x, after=np.where(np.isnan(y), centre, y))
+
+
+def _points(before: Variable, after: Variable, place: Longs | None) -> Points:
+    places = before.places(before)
+    counts = np.bincount(before.values[~before.missing], minlength=len(places)).astype(np.float64)
+    centre = (counts[:, None] * places).sum(axis=0) / max(counts.sum(), 1.0)
+    places = np.vstack([places, centre])
+    codes = ints(before.values % len(places))  # a missing cell, -1, is the last point
+    if place is None:
+        labels = np.vstack([before.places(after), centre])
+    else:
+        labels = _label_means(after, codes, place, places)
+        labels = np.where(np.isnan(labels), centre, labels)
+    return Points(column=before, places=places, labels=labels, before=codes, after=ints(after.values % len(labels)))
+
+
+def _new_labels(before: Variable, after: Variable) -> bool:
+    """Whether the release has labels that neither the original nor its hierarchy knows."""
+    new = set(after.categories) - set(before.categories)
+    if new and before.hierarchy is not None:
+        new -= {label for path in before.hierarchy.paths for label in path}
+    return bool(new)
+
+
+def _label_means(after: Variable, codes: Ints | Longs, place: Longs, points: Floats) -> Floats:
+    """Shape (v + 1, m); the mean point of the original records with each label, not a number for a missing cell.
+
+    Parameters
+    ----------
+    codes
+        Shape (n,); point of each original record.
+    points
+        Shape (u, m).
+    """
+    count = len(after.categories) + 1
+    labels = after.values.astype(np.int64) % count
+    pairs, _, times = distinct_numbers(labels * len(points) + codes[place])
+    label, point = pairs // len(points), pairs % len(points)
+    sizes = np.bincount(labels, minlength=count)[:, None]
+    sums = np.column_stack([np.bincount(label, weights=times * c[point], minlength=count) for c in points.T])
+    means = sums / np.maximum(sizes, 1)
+    means[-1] = np.nan
+    return np.asarray(means)

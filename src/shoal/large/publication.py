@@ -1,0 +1,279 @@
+"""The two folders of a large release, written part by part and proved on the files as written."""
+
+import hashlib
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from shoal.account import PACKAGES, SOLE, singled_out, touched, unchanged, versions_of
+from shoal.data.bins import distribution
+from shoal.data.records import Records
+from shoal.data.schema import Schema
+from shoal.errors import FileError, plural, quoted
+from shoal.facts import private_form
+from shoal.files.csv_text import escape_formulas
+from shoal.files.json_text import write_json
+from shoal.files.table import Table
+from shoal.judges.evidence import RECORD_VERSION, Evidence, Finding
+from shoal.plan import Plan
+from shoal.plan.publication import (
+    hidden_in_parts,
+    public_about,
+    public_rule,
+    public_schema,
+    public_sections,
+    public_yaml,
+    recorded,
+)
+from shoal.publish import codebook, write_record
+from shoal.release import Account, ColumnAccount, LargeRelease, require
+from shoal.release.evidence_file import private_evidence, public_evidence
+from shoal.report.page import page
+from shoal.risk.class_risk import LookalikeRisk
+from shoal.run import MEASURES, taken_by
+from shoal.scale.admission import check_requirements
+from shoal.scale.finishing import released_files
+from shoal.scale.given_away import refuse_given_away
+from shoal.scale.moments import WholeTable
+from shoal.scale.outcome import LargeOutcome
+from shoal.scale.part_work import encoded, frame_of
+from shoal.scale.proof import Judged
+from shoal.scale.sampled import DROPPED, SampleOfClasses
+from shoal.scale.source import Source, plain
+from shoal.scale.stage import GROUP, OWN, ROW, Stage, write_part
+
+GROUPS = "groups"
+"""The folder of what original record each released one came from, and how records were grouped."""
+
+
+def write_release(
+    done: LargeOutcome, plan: Plan, source: Source, folder: Path, target: Path, exact: tuple[str, ...], memory: int
+) -> LargeRelease:
+    """Write both folders, judging what was written.
+
+    Parameters
+    ----------
+    plan
+        As it was given, before files that it names were read.
+    folder
+        A temporary one, which takes the place of `target` afterwards.
+    exact
+        Measures whose figures are published as they are.
+
+    Raises
+    ------
+    Refused
+        If a requirement does not hold.
+    """
+    public, private = folder / "release", folder / "private"
+    public.mkdir()
+    private.mkdir(mode=0o700)
+    files, written = _write_table(done, source, public)
+    refuse_given_away(written, done.plan.schema, memory, done.run.journal.place("spill"))
+    judged = Judged.of(
+        written,
+        done.plan.schema,
+        done.run.folder,
+        done.run.journal.place("proof", anew=True),
+        done.run.workers,
+        done.run.tell,
+    )
+    by_class = [measure for measure in taken_by(done.plan) if isinstance(measure, LookalikeRisk)]
+    verdicts, figures = judged.judged(check_requirements(done.plan), by_class)
+    require(verdicts)
+    sample = _sample(done, judged)
+    evidence = Evidence(verdicts=tuple(verdicts), findings=_findings(done, sample, figures))
+    withheld = _withheld(done, plan, written)
+    account = _account(done, plan, evidence, withheld, exact, sample)
+    release = LargeRelease(
+        records=written.records,
+        evidence=evidence,
+        account=account,
+        record=_record(done, plan, source, evidence, account),
+        requirements=plan.requirements,
+        directory=target,
+    )
+    empty = Table(frame=pl.DataFrame(schema=written.schema), labels=_labels(plan, written, withheld))
+    schema = public_schema(Schema.model_construct(root={n: plan.schema.columns[n] for n in written.columns}), withheld)
+    write_json(public / "codebook.json", codebook(schema, empty, written.records))
+    _write_reports(release, public, private, files)
+    _write_groups(done.finished, private / GROUPS)
+    write_record(release.record, folder)
+    return release
+
+
+def _write_table(done: LargeOutcome, source: Source, public: Path) -> tuple[dict[str, str], Stage]:
+    """The released files with their checksums, and the table that they give back."""
+    output = done.plan.output
+    if output.format == "parquet":
+        place = public / "data"
+        place.mkdir()
+        paths = list(released_files(done.finished, place))
+        written = Stage.of(paths)
+    else:
+        paths = [public / "data.csv"]
+        _write_csv(done.finished, paths[0], guard=output.guard_formulas)
+        written = _read_back(paths[0], source, done.run.journal.place("read-back", anew=True))
+    if written.records != done.finished.records:
+        raise FileError(
+            f"Output '{public}' was not written whole ({written.records:,} of "
+            f"{plural(done.finished.records, 'record')} can be read back). Make room, or choose another place."
+        )
+    kinds = {name: dtype for name, dtype in done.finished.schema.items() if name not in OWN}
+    if lost := [name for name, dtype in kinds.items() if written.schema.get(name) != dtype]:
+        raise FileError(
+            f"The format {output.format} does not keep {plural(len(lost), 'column')} as released: {quoted(lost)}. "
+            f"Choose parquet."
+        )
+    return {str(path.relative_to(public)): _digest(path) for path in paths}, written
+
+
+def _write_csv(stage: Stage, path: Path, *, guard: bool) -> None:
+    names = [name for name in stage.schema if name not in OWN]
+    with path.open("wb") as file:
+        for number, chunk in enumerate(stage.chunks(names)):
+            (escape_formulas(chunk) if guard else chunk).write_csv(file, include_header=number == 0)
+
+
+def _read_back(path: Path, source: Source, place: Path) -> Stage:
+    parts = []
+    for number, chunk in enumerate(Source.of(path, source.connection, {"delimiter": ","}).chunks()):
+        parts.append(place / f"part-{number:05d}.parquet")
+        write_part(plain(chunk), parts[-1])
+    return Stage.of(parts)
+
+
+def _digest(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def _sample(done: LargeOutcome, judged: Judged) -> SampleOfClasses:
+    return SampleOfClasses.drawn(
+        done.before,
+        done.plan.schema,
+        done.finished,
+        judged.whole,
+        done.run.folder,
+        done.rows,
+        done.run.generator(DROPPED),
+    )
+
+
+def _findings(done: LargeOutcome, sample: SampleOfClasses, figures: Sequence[Finding]) -> tuple[Finding, ...]:
+    """Class-based figures of the whole release, all others on the sample, in the order of a release in memory."""
+    whole = iter(figures)
+    findings = []
+    measures = taken_by(done.plan)
+    for number, measure in enumerate(measures):
+        done.run.tell(f"measuring {measure.method_name}", number / len(measures))
+        if isinstance(measure, LookalikeRisk):
+            findings.append(next(whole))
+        else:
+            findings.append(sample.finding(measure, done.run.generator(MEASURES, number)))
+    return tuple(findings)
+
+
+def _withheld(done: LargeOutcome, plan: Plan, written: Stage) -> set[str]:
+    """What stands in the plan where cells may stand, and not in the release."""
+
+    def parts(stage: Stage) -> Iterator[Records]:
+        keep = {n: c.model_copy(update={"missing": "keep"}) for n, c in done.plan.schema.columns.items()}
+        for path in stage.parts:
+            frame = frame_of((path,))
+            described = {name: keep[name] for name in frame.columns if name not in OWN}
+            if stage is written:
+                described = {
+                    n: c.model_copy(update={"level": None, "order": None, "hierarchy": None})
+                    for n, c in described.items()
+                }
+            yield encoded(frame, WholeTable(schema=Schema.model_construct(root=described)), done.run.folder)[1]
+
+    return hidden_in_parts(plan, lambda: parts(done.before), lambda: parts(written))
+
+
+def _account(
+    done: LargeOutcome,
+    plan: Plan,
+    evidence: Evidence,
+    withheld: set[str],
+    exact: tuple[str, ...],
+    sample: SampleOfClasses,
+) -> Account:
+    """How the release came about; pictures, and what singles people out, are those of the sample."""
+    released, original = sample.released, sample.original
+    names = released.names()
+    changed = touched(done.plan, done.accounts)
+    return Account(
+        steps=done.accounts,
+        columns=tuple(_column(plan, sample, name, withheld) for name in names if released[name].role not in SOLE),
+        plan_text=public_yaml(plan, withheld),
+        planned=tuple(public_sections(plan, withheld)["steps"]),
+        requirements=tuple(verdict.requirement for verdict in evidence.verdicts),
+        not_released=tuple(name for name in plan.schema.columns if name not in released),
+        untouched=tuple(name for name in names if name not in changed),
+        unchanged=tuple(unchanged(original, released)),
+        missing=done.missing,
+        before=(),
+        versions=versions_of((*PACKAGES, "duckdb", "pyarrow")),
+        seed=done.run.entropy,
+        about=public_about(plan, withheld),
+        exact=exact,
+        singled_out={name: count for name in released.names("other") if (count := singled_out(released, name))},
+        proved=any(model.protects for model in plan.requirements),
+    )
+
+
+def _column(plan: Plan, sample: SampleOfClasses, name: str, withheld: set[str]) -> ColumnAccount:
+    released = sample.released[name]
+    both = {"original": sample.original[name], "released": released} if name in sample.original else None
+    return ColumnAccount(
+        name=name,
+        label=public_rule(plan.schema.columns[name].label or "", withheld),
+        role=released.role,
+        level=released.level,
+        released=distribution({"released": released}),
+        both=None if both is None else distribution(both),
+    )
+
+
+def _labels(plan: Plan, written: Stage, withheld: set[str]) -> dict[str, str]:
+    columns = plan.schema.columns
+    return {name: public_rule(columns[name].label or "", withheld) for name in written.columns if columns[name].label}
+
+
+def _record(done: LargeOutcome, plan: Plan, source: Source, evidence: Evidence, account: Account) -> dict[str, Any]:
+    files = {file.path: _digest(Path(file.path)) for file in source.files}
+    return {
+        "version": RECORD_VERSION,
+        "versions": account.versions,
+        "input": {"records": done.rows, "table": source.name, "sha256": files},
+        "missing values": dict(done.missing),
+        "plan": recorded(plan),
+        "seed": done.run.entropy,
+        "published exactly": list(account.exact),
+        "proved": account.proved,
+        "steps": [{"step": a.step, "columns": list(a.columns), **private_form(a.facts)} for a in done.accounts],
+        "blocks": dict(done.private),
+        "evidence": evidence.as_mapping(),
+    }
+
+
+def _write_reports(release: LargeRelease, public: Path, private: Path, files: dict[str, str]) -> None:
+    shown = public_evidence(release, files=files)
+    write_json(public / "evidence.json", shown)
+    (public / "report.html").write_text(page(shown), encoding="utf-8")
+    known = private_evidence(release)
+    write_json(private / "evidence.json", known)
+    (private / "report.html").write_text(page(known), encoding="utf-8")
+
+
+def _write_groups(finished: Stage, place: Path) -> None:
+    """The row of each released record in the table that came in, and its group, part by part as the table itself."""
+    place.mkdir(mode=0o700)
+    grouped = GROUP in finished.schema
+    for number, chunk in enumerate(finished.chunks((ROW, GROUP) if grouped else (ROW,)), 1):
+        names = {ROW: "row", GROUP: "group"} if grouped else {ROW: "row"}
+        write_part(chunk.rename(names), place / f"part-{number:05d}.parquet")

@@ -1,0 +1,77 @@
+"""delta-presence (Nergiz, Atzori & Clifton 2007)."""
+
+from typing import Annotated, Any, ClassVar
+
+from annotated_types import Ge, Le
+
+from shoal.data.records import MissingCells
+from shoal.errors import NoFigure, plural
+from shoal.facts import of_release
+from shoal.judges.evidence import Verdict
+from shoal.judges.population import in_population
+from shoal.judges.table_pair import TablePair
+from shoal.methods import Scales, method
+from shoal.parameters import ColumnName, Setting, TablePath
+from shoal.privacy.base import PrivacyModel, unproved
+
+
+@method("delta-presence", title="delta-presence", source="Nergiz, Atzori & Clifton (2007)", example={"largest": 0.5})
+class DeltaPresence(PrivacyModel):
+    """Whoever knows the population is never surer than delta that a person is in the table, nor surer of the contrary.
+
+    The probability that a person of the population is in the table is the number of released records that may be of
+    the person, each over the people of the population whom it may be of. It must lie from `least` to `largest` for
+    everybody in the population.
+
+    Parameters
+    ----------
+    largest, least
+        Of the probability.
+    population
+        The population, the people of the table included, with the columns that are quasi-identifiers here: a path, a
+        data frame, Microdata or Records. Without it nothing is proved.
+    count
+        The column of the population that says how many people a row stands for; one each by default.
+    missing
+        What a missing cell matches: a missing cell (`equal`), every value (`wildcard`) or nothing (`nothing`).
+    """
+
+    scales: ClassVar[Scales] = "memory"
+
+    largest: Annotated[float, Ge(0), Le(1), Setting()]
+    least: Annotated[float, Ge(0), Le(1), Setting()] = 0.0
+    population: Annotated[Any, TablePath()] = None
+    count: Annotated[str | None, ColumnName()] = None
+    missing: MissingCells = "equal"
+
+    @property
+    def needs_original(self) -> bool:
+        return self.population is not None
+
+    def judge(self, pair: TablePair) -> Verdict:
+        name = f"presence from {self.least:g} to {self.largest:g}"
+        if self.population is None:
+            return unproved(name, self.largest, "no table of the population was given.")
+        try:
+            among = in_population(pair, self.population, self.count, self.missing)
+        except NoFigure as reason:
+            return unproved(name, self.largest, str(reason))
+        if outside := int(among.sizes[among.people < among.sizes].sum()):
+            return unproved(
+                name,
+                self.largest,
+                f"{plural(outside, 'record')} may be of fewer people than there are such records, so "
+                f"the population lacks people of the table.",
+            )
+        low, high = (float(end) for end in (among.presence.min(initial=1.0), among.presence.max(initial=0.0)))
+        slack = 1e-12
+        return Verdict(
+            requirement=name,
+            holds=high <= self.largest + slack and low >= self.least - slack,
+            required=self.largest,
+            achieved=high,
+            sentence=f"A person of the population is in the table with probability {low:.4g} to {high:.4g}, where "
+            f"{self.least:g} to {self.largest:g} is allowed.",
+            facts=of_release({"least probability": low, "largest probability": high}),
+            influence=0,
+        )

@@ -1,0 +1,116 @@
+"""Any figure of any measure as a requirement: a bound on it, refused like a privacy model where it does not hold."""
+
+import math
+from dataclasses import dataclass, replace
+from typing import Annotated, Any
+
+import numpy as np
+
+from shoal.errors import ParameterError
+from shoal.judges.base import Measure
+from shoal.judges.closure import Closure
+from shoal.judges.evidence import Finding, Verdict
+from shoal.judges.table_pair import TablePair
+from shoal.parameters import Method, Setting
+from shoal.privacy.base import PrivacyModel
+
+BOUNDS = {"at most": "at_most", "at least": "at_least"}
+"""The bounds as a plan names them, and the parameters that hold them."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Gate(PrivacyModel):
+    """A measure's figure is at most, or at least, a bound; both ends of its interval are, where it is an estimate.
+
+    A measure without a figure proves nothing, so that the requirement does not hold. Measures that sample draw the
+    same numbers each time: no verdict depends on luck.
+
+    Parameters
+    ----------
+    measure
+        Of risk or of utility.
+    at_most, at_least
+        The bound; one of the two.
+    """
+
+    measure: Annotated[Measure, Method("risk")]
+    at_most: Annotated[float | None, Setting()] = None
+    at_least: Annotated[float | None, Setting()] = None
+
+    def __post_init__(self) -> None:
+        given = [bound for bound in (self.at_most, self.at_least) if bound is not None]
+        number = len(given) == 1 and isinstance(given[0], (int, float)) and not isinstance(given[0], bool)
+        if not number or not math.isfinite(given[0]):
+            raise ParameterError(
+                f"{self.measure.method_name}: a requirement needs a finite number, 'at most' or 'at least', as in "
+                f"{{{self.measure.method_kind}: {self.measure.method_name}, at most: 0.05}}."
+            )
+
+    @property
+    def method_name(self) -> str:  # type: ignore[override] # that of the measure given, where a class has one for all
+        return self.measure.method_name
+
+    @property
+    def needs_original(self) -> bool:
+        return not self.measure.of_release_alone
+
+    @property
+    def protects(self) -> bool:
+        """Whether the bound keeps a risk on its better side, and away from the worst that the measure can find."""
+        if self.measure.method_kind != "risk":
+            return False
+        low, high = self.measure.limits
+        bound, worst = (self.at_most, high) if self.measure.better == "lower" else (self.at_least, low)
+        return bound is not None and low <= bound <= high and bound != worst
+
+    @property
+    def missing(self) -> Any:
+        """What the measure takes a missing cell to match, where it says so."""
+        return getattr(self.measure, "missing", None)
+
+    def as_mapping(self) -> dict[str, Any]:
+        """The bound, as a plan names it."""
+        return {word: getattr(self, name) for word, name in BOUNDS.items() if getattr(self, name) is not None}
+
+    def verdict_on(self, pair: TablePair) -> Verdict:
+        """The verdict on a released table, on its cells as they stand or once they are filled in, whichever is worse.
+
+        Measures that count classes do so on the closure.
+        """
+        filled_in = self.judge(pair)
+        if not filled_in.holds or not pair.closure.filled:
+            return filled_in
+        as_it_stands = self.judge(replace(pair, closure=Closure(records=pair.released, filled={})))
+        if not as_it_stands.holds or filled_in.achieved is None or as_it_stands.achieved is None:
+            return as_it_stands
+        lower = as_it_stands.achieved < filled_in.achieved
+        return filled_in if lower == (self.at_most is not None) else as_it_stands
+
+    def judge(self, pair: TablePair) -> Verdict:
+        finding = self.measure.finding_on(pair, np.random.default_rng(0))
+        (word, bound), end = *self.as_mapping().items(), self._end(finding)
+        holds = end is not None and (end <= bound if self.at_most is not None else end >= bound)
+        influence = finding.influence if finding.influence == 0 else None
+        return Verdict(
+            requirement=f"{finding.title} {word} {bound:g}",
+            holds=holds,
+            required=bound,
+            achieved=end,
+            sentence=self._sentence(finding, end, f"{word} {bound:g}"),
+            facts=finding.facts,
+            influence=influence,
+            protects=self.protects,
+            model=self.method_name,
+        )
+
+    def _end(self, finding: Finding) -> float | None:
+        """The end of the figure's interval that the bound is put on."""
+        if finding.value is None or finding.interval is None:
+            return finding.value
+        return finding.interval.high if self.at_most is not None else finding.interval.low
+
+    def _sentence(self, finding: Finding, end: float | None, bound: str) -> str:
+        if end is None:
+            return f"There is no figure, which proves nothing. {finding.reason}"
+        of_interval = "" if finding.interval is None else f", by the end of its interval{finding.interval}"
+        return f"The figure is {end:.4g}{of_interval}, where {bound} is required. {finding.sentence}"

@@ -1,0 +1,91 @@
+"""k-map (Sweeney 2002; El Emam & Dankar 2008)."""
+
+from typing import Annotated, Any, ClassVar
+
+import numpy as np
+from annotated_types import Ge
+
+from shoal.data.records import MissingCells
+from shoal.errors import NoFigure, plural
+from shoal.facts import of_release
+from shoal.judges.evidence import Verdict
+from shoal.judges.population import in_population
+from shoal.judges.table_pair import TablePair
+from shoal.methods import Scales, method
+from shoal.parameters import ColumnName, TablePath
+from shoal.privacy.base import PrivacyModel, unproved
+
+
+@method("k-map", title="k-map", source="Sweeney (2002); El Emam & Dankar (2008)", example={"k": 3})
+class KMap(PrivacyModel):
+    """Every released record may be of at least k people of the population.
+
+    The people are counted in a table of the population, where there is one: those each of whose quasi-identifiers is
+    among the values that the record's label stands for. Without one the number is estimated by the sum of the sampling
+    weights of the records that match, and the verdict says so.
+
+    Parameters
+    ----------
+    k
+        Fewest people.
+    population
+        The population, with the columns that are quasi-identifiers here: a path, a data frame, Microdata or Records.
+    count
+        The column of the population that says how many people a row stands for; one each by default.
+    missing
+        What a missing cell matches: a missing cell (`equal`), every value (`wildcard`) or nothing (`nothing`).
+    """
+
+    monotone: ClassVar[bool] = True
+    scales: ClassVar[Scales] = "memory"
+
+    k: Annotated[int, Ge(1)]
+    population: Annotated[Any, TablePath()] = None
+    count: Annotated[str | None, ColumnName()] = None
+    missing: MissingCells = "equal"
+
+    @property
+    def needs_original(self) -> bool:
+        return self.population is not None
+
+    def judge(self, pair: TablePair) -> Verdict:
+        estimated = self.population is None
+        name = f"{self.k}-map" + (", estimated by sampling weights" if estimated else "")
+        try:
+            people, sizes = self._estimated(pair) if estimated else self._counted(pair)
+        except NoFigure as reason:
+            return unproved(name, self.k, str(reason))
+        few = people < self.k
+        reached = float(people.min()) if len(people) else None
+        records = int(sizes[few].sum())
+        whom = "estimated" if estimated else "counted in the population"
+        sentence = (
+            f"{plural(records, 'record')} may be of fewer than {self.k} people, {whom}."
+            if records
+            else f"Every record may be of at least {self.k} people, {whom}."
+        )
+        return Verdict(
+            requirement=name,
+            holds=not few.any(),
+            required=self.k,
+            achieved=reached,
+            sentence=sentence,
+            facts=of_release({"records of fewer people": records, "estimated": estimated}),
+            influence=0,
+        )
+
+    def _estimated(self, pair: TablePair) -> tuple[np.ndarray, np.ndarray]:
+        """People of each record, and one record each."""
+        released = pair.released
+        weights = released.weights
+        if weights is None or not (np.isfinite(weights) & (weights > 0)).all():
+            raise NoFigure(
+                "Neither a table of the population nor sampling weights above 0 are known, so nobody can be counted."
+            )
+        people = released.matching_weight(released.quasi_identifiers, weights, self.missing)
+        return people, np.ones(len(people), dtype=np.int64)
+
+    def _counted(self, pair: TablePair) -> tuple[np.ndarray, np.ndarray]:
+        """People of each class, and its records."""
+        among = in_population(pair, self.population, self.count, self.missing)
+        return among.people, among.sizes

@@ -1,0 +1,85 @@
+"""Work in processes side by side, which end with the process that started them, however it ends."""
+
+import os
+import signal
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import FIRST_COMPLETED, ProcessPoolExecutor, wait
+from contextlib import contextmanager, suppress
+from multiprocessing import get_context
+from multiprocessing.connection import Connection
+from threading import Thread
+from typing import Any, TypeVar
+
+Job = TypeVar("Job")
+Result = TypeVar("Result")
+
+remembered: dict[str, Any] = {}
+"""What a worker process was given once, so that it is not sent with every job."""
+
+
+def as_finished(
+    work: Callable[[Job], Result], jobs: Sequence[Job], workers: int, given: Mapping[str, Any]
+) -> Iterator[tuple[Job, Result]]:
+    """Jobs with what came of them, as they are finished; in this process where there is nothing to do side by side.
+
+    Parameters
+    ----------
+    work
+        A function of a module; it finds what was given in `remembered`.
+    """
+    if workers <= 1 or len(jobs) <= 1:
+        remembered.update(given)
+        for job in jobs:
+            yield job, work(job)
+        remembered.clear()
+        return
+    with _process_pool(min(workers, len(jobs)), given) as pool:
+        with _deaf_to_interrupts():
+            running = {pool.submit(work, job): job for job in jobs}
+        while running:
+            for future in wait(running, return_when=FIRST_COMPLETED).done:
+                yield running.pop(future), future.result()
+
+
+@contextmanager
+def _process_pool(workers: int, given: Mapping[str, Any]) -> Iterator[ProcessPoolExecutor]:
+    """Processes that remember what they were given; interrupted, no job that is under way is waited for."""
+    context = get_context("spawn")
+    lifeline, parent_end = context.Pipe(duplex=False)
+    with (
+        parent_end,
+        ProcessPoolExecutor(
+            workers, mp_context=context, initializer=_remember, initargs=(dict(given), lifeline)
+        ) as pool,
+    ):
+        try:
+            yield pool
+        except BaseException:
+            parent_end.close()  # at which the workers leave
+            pool.shutdown(cancel_futures=True)
+            raise
+
+
+@contextmanager
+def _deaf_to_interrupts() -> Iterator[None]:
+    """Processes that start meanwhile never hear of a Ctrl-C, and print nothing about it; here it comes afterwards."""
+    if not hasattr(signal, "pthread_sigmask"):  # as on Windows
+        yield
+        return
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+def _remember(given: dict[str, Any], lifeline: Connection) -> None:
+    remembered.update(given)
+    Thread(target=_end_with, args=(lifeline,), daemon=True).start()
+
+
+def _end_with(lifeline: Connection) -> None:
+    """Leave at once when the process that started this one is interrupted or gone: its end of the pipe closes then."""
+    with suppress(EOFError, OSError):
+        lifeline.recv_bytes()
+    os._exit(0)

@@ -1,0 +1,30 @@
+"""A release as a value, what of it stands in evidence.json, and a refusal."""
+
+from shoal.release.refusal import Advice, NotProved
+from shoal.release.value import (
+    LEAST_SEED,
+    OF,
+    Account,
+    ColumnAccount,
+    LargeRelease,
+    Publisher,
+    ReachedLevel,
+    Release,
+    not_proved,
+    require,
+)
+
+__all__ = [
+    "LEAST_SEED",
+    "OF",
+    "Account",
+    "Advice",
+    "ColumnAccount",
+    "LargeRelease",
+    "NotProved",
+    "Publisher",
+    "ReachedLevel",
+    "Release",
+    "not_proved",
+    "require",
+]

@@ -1,0 +1,99 @@
+"""A refusal that says what fails, by how much, and what would help."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import polars as pl
+
+from shoal.errors import Refused
+from shoal.judges.evidence import Verdict
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Advice:
+    """What would help a requirement that does not hold.
+
+    Parameters
+    ----------
+    requirement
+        In words, as its verdict has it.
+    remedy
+        What to do.
+    effect
+        What would come of it; empty where that was not computed.
+    """
+
+    requirement: str
+    remedy: str
+    effect: str = ""
+
+
+class NotProved(Refused):
+    """Nothing was released, for requirements do not hold; private, for what helps is computed from the original.
+
+    Parameters
+    ----------
+    message
+        Which requirements do not hold, and by how much.
+    verdicts
+        All of them, those that hold too.
+    advice
+        What would help.
+    content
+        What the private evidence.json would hold beside verdicts; empty where that was not gathered.
+    """
+
+    def __init__(
+        self,
+        message: str,
+        verdicts: Iterable[Verdict] = (),
+        advice: Sequence[Advice] = (),
+        content: Mapping[str, Any] | None = None,
+    ) -> None:
+        super().__init__(message, verdicts)
+        self.advice = tuple(advice)
+        self.content = content or {}
+
+    @property
+    def failed(self) -> tuple[Verdict, ...]:
+        """The verdicts that do not hold."""
+        return tuple(verdict for verdict in self.verdicts if not verdict.holds)
+
+    def to_frame(self) -> pl.DataFrame:
+        """One row a remedy, and one a requirement that fails and has none."""
+        rows = []
+        for verdict in self.failed:
+            remedies = [one for one in self.advice if one.requirement == verdict.requirement]
+            reached = None if verdict.achieved is None else float(verdict.achieved)
+            start = {"requirement": verdict.requirement, "required": float(verdict.required), "reached": reached}
+            rows += [{**start, "remedy": one.remedy, "effect": one.effect} for one in remedies]
+            rows += [{**start, "remedy": "", "effect": ""}] * (not remedies)
+        numbers, texts = (
+            dict.fromkeys(("required", "reached"), pl.Float64),
+            dict.fromkeys(("remedy", "effect"), pl.String),
+        )
+        return pl.DataFrame(rows, schema={"requirement": pl.String, **numbers, **texts})
+
+    def page(self) -> str:
+        """One self-contained page on what fails and what would help; private."""
+        from shoal.report.refusal_page import refusal_page
+
+        return refusal_page(self._as_mapping())
+
+    def _as_mapping(self) -> dict[str, Any]:
+        return {
+            **self.content,
+            "requirements": [verdict.private_form() for verdict in self.verdicts],
+            "advice": [asdict(one) for one in self.advice],
+        }
+
+    def _repr_html_(self) -> str:
+        from shoal.report.display import displayed
+        from shoal.report.refusal_page import refusal_parts
+
+        return displayed("parts/refusal.html", **refusal_parts(self._as_mapping()))
+
+    def _render_traceback_(self) -> list[str]:
+        """What a notebook prints where nobody catches it: the sentence and what would help, and no traceback."""
+        return [str(self), *(f"  {one.requirement}: {one.remedy} {one.effect}".rstrip() for one in self.advice)]

@@ -1,0 +1,324 @@
+"""A release: a protected table on which everything that was promised has been proved.
+
+It is a value. It holds the released table, the evidence, and an account of how it came about, and nothing of the
+original that its two folders would not hold: no cell of it can be got from a release that is pickled, copied or shown.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Protocol
+
+import polars as pl
+
+from shoal.data.bins import Distribution
+from shoal.data.hierarchy import Hierarchy
+from shoal.data.microdata import Microdata
+from shoal.data.partition import Partition
+from shoal.data.schema import Schema
+from shoal.errors import DataError, plural, quoted
+from shoal.facts import Better, ByColumn
+from shoal.files.table import Table
+from shoal.judges.class_profile import ClassProfile
+from shoal.judges.evidence import Evidence, Finding, Verdict
+from shoal.kernels.arrays import Longs
+from shoal.plan import Output
+from shoal.release.refusal import Advice, NotProved
+from shoal.step_result import StepAccount
+
+LEAST_SEED = 1 << 64
+"""Smaller seeds can be tried one by one until a release comes out again."""
+
+OF = "group of "
+"""What comes before a column's name where its groups are written."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ColumnAccount:
+    """How the records spread over a released column.
+
+    Parameters
+    ----------
+    released
+        A function of the released table alone.
+    both
+        The original beside the released table; private. None for a column that the original does not have.
+    missing
+        Released cells without a value; None where they were not counted.
+    missing_before
+        The same of the original cells of these records; private. None for a column that the original does not have.
+    changed
+        Share of the cells that are not what they were; private, and None likewise.
+    """
+
+    name: str
+    label: str
+    role: str
+    level: str
+    released: Distribution | None
+    both: Distribution | None
+    missing: int | None = None
+    missing_before: int | None = None
+    changed: float | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReachedLevel:
+    """The level that a release has of a privacy model, required or not; a function of the released table alone."""
+
+    model: str
+    title: str
+    value: float
+    better: Better
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Account:
+    """How a release came about, as far as its reports tell.
+
+    Parameters
+    ----------
+    plan_text
+        The plan as the public may see it.
+    requirements
+        What each verdict is called for the public, in their order: a rule without what only the original tells.
+    untouched
+        Released columns that no step and no constraint of the plan names, so that they left as they came.
+    unchanged
+        Released columns whose cells are those of the original, whatever was done to them; private.
+    missing
+        What became of missing values, by column; private.
+    about
+        What the release is: title, owner, purpose, audience, valid until, contact.
+    exact
+        Measures whose figures are published as they are.
+    proved
+        Whether anything protects the release: a requirement that was proved, or differential privacy on every column.
+    singled_out
+        For each released column with the role other, the records that are unique by it together with the
+        quasi-identifiers and not by these alone; private.
+    before
+        Measures of risk taken on the original as if it were released; private.
+    planned
+        The plan's steps as the public may see them, in order.
+    classes
+        How many released records share their quasi-identifiers: by the plan's reading of missing cells, then by the
+        strict one where that differs.
+    classes_before
+        The same of the original by the plan's reading; private.
+    violations_before
+        Records of the original in classes that are too small, as facts that know how they may be shown.
+    reached
+        Levels of privacy models.
+    """
+
+    steps: tuple[StepAccount, ...]
+    columns: tuple[ColumnAccount, ...]
+    plan_text: str
+    requirements: tuple[str, ...]
+    not_released: tuple[str, ...]
+    untouched: tuple[str, ...]
+    unchanged: tuple[str, ...]
+    missing: Mapping[str, Any]
+    before: tuple[Finding, ...]
+    versions: Mapping[str, str]
+    seed: int
+    about: Mapping[str, str] = field(default_factory=dict)
+    exact: tuple[str, ...] = ()
+    proved: bool = True
+    singled_out: Mapping[str, int] = field(default_factory=dict)
+    planned: tuple[Mapping[str, Any], ...] = ()
+    classes: tuple[ClassProfile, ...] = ()
+    classes_before: ClassProfile | None = None
+    violations_before: ByColumn | None = None
+    reached: tuple[ReachedLevel, ...] = ()
+
+
+class Publisher(Protocol):
+    """Writes the two folders of a release; see `shoal.publish`."""
+
+    def __call__(
+        self,
+        release: "Release",
+        directory: str | Path,
+        *,
+        overwrite: bool = False,
+        labels: Table | None = None,
+        frontier: Mapping[str, Any] | None = None,
+        unproved: bool = False,
+    ) -> Path: ...
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Release:
+    """A protected table with its evidence and its record.
+
+    Parameters
+    ----------
+    table
+        The protected table with its schema.
+    evidence
+        What was proved and measured on it.
+    account
+        How it came about, for the reports.
+    record
+        What is needed to make the release again: versions, plan, seed, figures of every step; private.
+    partition
+        The groups of the last partition step, by row of the release; private. None if there was none.
+    hidden
+        For each column that a step changed, the groups inside which it was replaced; private.
+    schema, requirements, rules, trees, output
+        What of the plan is needed to write the table and to prove the requirements and the rules on its file.
+    rows
+        Shape (n',); the original's row of each released record; private.
+    fingerprint
+        Of the cells on which everything was proved.
+    publisher
+        What writes it.
+    further
+        The other copies, if the plan asks for several; each a release that was proved by itself.
+    """
+
+    table: Microdata
+    evidence: Evidence
+    account: Account = field(repr=False)
+    record: Mapping[str, Any] = field(repr=False)
+    partition: Partition | None
+    hidden: Mapping[str, Partition] = field(repr=False)
+    schema: Schema = field(repr=False)
+    requirements: tuple[Any, ...] = field(repr=False)
+    rules: tuple[str, ...] = field(repr=False)
+    trees: Mapping[str, Hierarchy] = field(repr=False)
+    output: Output = field(repr=False)
+    rows: Longs = field(repr=False)
+    fingerprint: str = field(repr=False)
+    publisher: Publisher = field(repr=False)
+    further: "tuple[Release, ...]" = field(default=(), repr=False)
+
+    def __repr__(self) -> str:
+        n, columns = len(self.table), len(self.table.frame.columns)
+        return f"Release of {plural(n, 'record')} and {plural(columns, 'column')}\n{self.evidence!r}"
+
+    def _repr_html_(self) -> str:
+        from shoal.report.display import displayed
+        from shoal.report.page import parts
+
+        return displayed("parts/release.html", **parts(self._private()))
+
+    def _private(self) -> dict[str, Any]:
+        """The content of private/evidence.json."""
+        from shoal.release.evidence_file import private_evidence  # which describes releases
+
+        return private_evidence(self)
+
+    def plot(self, column: str | None = None) -> Any:
+        """A chart: the release between risk and loss with the unprotected table, or the spread of one column; private.
+
+        Raises
+        ------
+        DataError
+            If there is no such column, or no figures to draw.
+        """
+        from shoal.report.charts import distribution_chart
+        from shoal.report.display import picture
+        from shoal.report.page import release_map
+
+        content = self._private()
+        if column is None:
+            drawn = release_map(content)
+            if drawn is None:
+                raise DataError("No risk and loss were measured that can be drawn. Name a column to see its spread.")
+            return picture(drawn["chart"])
+        spreads = {one["name"]: one for one in content["columns"] if one["distribution"] is not None}
+        if column not in spreads:
+            raise DataError(f"No spread of a column '{column}' is known; there are those of {quoted(spreads)}.")
+        return picture(distribution_chart(spreads[column]["distribution"], spreads[column]["values"]))
+
+    def to_frame(self) -> pl.DataFrame:
+        """The protected table as a polars frame; `data` has it in the kind that came in."""
+        return self.table.frame.to_polars()
+
+    @property
+    def data(self) -> Any:
+        """The protected table in the kind that came in."""
+        return self.table.native
+
+    @property
+    def records(self) -> int:
+        return len(self.table)
+
+    @property
+    def copies(self) -> "tuple[Release, ...]":
+        """This release and all further ones of the same plan, as `shoal.combine_tables` takes their data."""
+        return (self, *self.further)
+
+    def write(
+        self,
+        directory: str | Path,
+        *,
+        overwrite: bool = False,
+        labels: Table | None = None,
+        frontier: Mapping[str, Any] | None = None,
+        unproved: bool = False,
+    ) -> Path:
+        """Write `release/`, which may leave the building, and `private/`, which may not.
+
+        The same as `shoal.publish(release, directory, ...)`, which says what the parameters mean and what is refused.
+        """
+        return self.publisher(self, directory, overwrite=overwrite, labels=labels, frontier=frontier, unproved=unproved)
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class LargeRelease:
+    """A release that was written part by part, as its reports see it; it holds no table.
+
+    Parameters
+    ----------
+    records
+        Of the released table.
+    directory
+        Where it was written.
+
+    Other parameters are those of `Release`.
+    """
+
+    records: int
+    evidence: Evidence
+    account: Account = field(repr=False)
+    record: Mapping[str, Any] = field(repr=False)
+    requirements: tuple[Any, ...] = field(repr=False)
+    directory: Path
+
+    @property
+    def copies(self) -> "tuple[LargeRelease, ...]":
+        """Itself alone."""
+        return (self,)
+
+    def __repr__(self) -> str:
+        return f"Release of {plural(self.records, 'record')} in '{self.directory}'\n{self.evidence!r}"
+
+
+def require(verdicts: list[Verdict]) -> list[Verdict]:
+    """The verdicts, if all of them hold.
+
+    Raises
+    ------
+    NotProved
+        If one does not; the message says which, and by how much.
+    """
+    if not all(verdict.holds for verdict in verdicts):
+        raise not_proved(verdicts)
+    return verdicts
+
+
+def not_proved(
+    verdicts: Sequence[Verdict], advice: Sequence[Advice] = (), content: Mapping[str, Any] | None = None
+) -> NotProved:
+    """The refusal of what some verdicts refute; parameters as for `NotProved`."""
+    failed = " ".join(
+        f"{v.requirement} does not hold (required {v.required:g}, achieved "
+        f"{'nothing' if v.achieved is None else format(v.achieved, 'g')}): {v.sentence}"
+        for v in verdicts
+        if not v.holds
+    )
+    return NotProved(f"Nothing was released. {failed}", verdicts, advice, content)

@@ -1,0 +1,249 @@
+"""What the head of a report says: whether the limits that the plan states were kept, and what nobody has judged.
+
+A release is not safe because something was proved of it. The head is green only where the plan states a limit on a
+measured risk and one on loss, these and all other requirements hold, and no measured risk that has no limit of its own
+exceeds the highest limit that was stated. Whatever a page does not show counts as not judged.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from shoal.report.forms import figure, in_unit, is_bound, is_share, number_of, share
+
+Status = Literal["good", "open", "bad"]
+
+WORDS: dict[Status, str] = {"good": "Limits kept", "open": "For you to judge", "bad": "Refused"}
+"""What stands beside a status, so that no one needs its colour."""
+
+MAIN_RISKS = ("prosecutor", "individual-risk", "singling-out", "distance-linkage", "membership-inference")
+"""The risk at the head of a report where the plan limits none: the first of these that has a figure."""
+
+MAIN_LOSSES = {
+    "k-marginal": 1000.0,
+    "sse": 0.0,
+    "propensity": 0.0,
+    "label-loss": 0.0,
+    "contingency": 0.0,
+    "quantiles": 0.0,
+    "univariate-change": 0.0,
+}
+"""Likewise the loss, with the figure of a table that was not changed at all."""
+
+NO_LIMIT = "no limit stated"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Headline:
+    """One of the figures that matter, against its limit in the plan.
+
+    Parameters
+    ----------
+    value
+        In words, or why there is none.
+    limit
+        In words; empty where the plan states none.
+    kept
+        Whether the limit is kept; None where there is none.
+    """
+
+    label: str
+    value: str
+    note: str = ""
+    limit: str = ""
+    kept: bool | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Decision:
+    """The head of a report."""
+
+    status: Status
+    heading: str
+    sentences: tuple[str, ...]
+    headlines: tuple[Headline, ...]
+
+    @property
+    def word(self) -> str:
+        return WORDS[self.status]
+
+
+def decision(content: Mapping[str, Any]) -> Decision:
+    """The head of the report on what an evidence.json holds."""
+    limits = [verdict for verdict in content["requirements"] if verdict["model"]]
+    rules = [verdict for verdict in content["requirements"] if not verdict["model"]]
+    status, heading, sentences = _judged(content, limits, rules)
+    return Decision(status=status, heading=heading, sentences=sentences, headlines=headlines(content))
+
+
+def limits_on(content: Mapping[str, Any], kind: str) -> list[Mapping[str, Any]]:
+    """The requirements that limit a measured figure of risk, or of utility."""
+    names = {one["measure"] for one in content["measures"] if one["kind"] == kind}
+    return [verdict for verdict in content["requirements"] if verdict["model"] in names]
+
+
+def measured(content: Mapping[str, Any], kind: str) -> list[Mapping[str, Any]]:
+    """The measures of risk, or of utility, that have a figure to show."""
+    return [one for one in content["measures"] if one["kind"] == kind and one["value"] is not None]
+
+
+def _judged(
+    content: Mapping[str, Any], limits: Sequence[Mapping[str, Any]], rules: Sequence[Mapping[str, Any]]
+) -> tuple[Status, str, tuple[str, ...]]:
+    broken = [verdict for verdict in (*limits, *rules) if not verdict["holds"]]
+    if broken:
+        heading = f"Refused: {_counted(len(broken), 'requirement')} of {len(limits) + len(rules)} not met"
+        return "bad", heading, tuple(f"{verdict['requirement']}: {verdict['sentence']}" for verdict in broken)
+    if not any(verdict["protects"] for verdict in limits):
+        beyond = " Its rules hold in every record, which protects nobody." if rules else ""
+        bought = " What differential privacy was spent on stands under what was done." if content["proved"] else ""
+        return (
+            "open",
+            "Nothing was promised",
+            (f"The plan names no privacy requirement, so no protection was proved.{beyond}{bought}",),
+        )
+    sentence = f"Proved on the table as it is written: {'; '.join(verdict['requirement'] for verdict in limits)}."
+    gaps = _not_judged(content)
+    if not gaps:
+        return "good", f"{_all(len(limits))} of the plan {'is' if len(limits) == 1 else 'are'} kept", (sentence,)
+    return "open", "Proved as far as the plan asks; the rest is for you to judge", (sentence, *gaps)
+
+
+def _not_judged(content: Mapping[str, Any]) -> list[str]:
+    """What stands between the proofs and a decision, in sentences; nothing where all was judged."""
+    on_risk, on_loss = limits_on(content, "risk"), limits_on(content, "utility")
+    gaps = []
+    lacking = [what for what, stated in (("measured risk", on_risk), ("loss", on_loss)) if not stated]
+    if lacking:
+        gaps.append(f"The plan states no limit on {' and none on '.join(lacking)}.")
+    limited = {verdict["model"] for verdict in on_risk}
+    free = [one for one in measured(content, "risk") if one["measure"] not in limited and is_share(one)]
+    tolerated = max((verdict["required"] for verdict in on_risk), default=0.0)
+    above = sorted((one for one in free if _worst(one) > tolerated), key=_worst, reverse=True)
+    if above:
+        worst = above[0]
+        means = f" {worst['sentence']}" if worst["sentence"] and not is_bound(worst["value"]) else ""
+        gaps.append(f"Highest without a limit: {worst['title']}, {in_unit(worst['value'], worst)}.{means}")
+    hidden = [
+        one
+        for one in content["measures"]
+        if one["kind"] == "risk" and one["value"] is None and not one["reason"] and one["measure"] not in limited
+    ]
+    if hidden:
+        gaps.append(f"{_counted(len(hidden), 'measured risk')} without a limit {_is(len(hidden))} not public.")
+    return gaps
+
+
+def _worst(one: Mapping[str, Any]) -> float:
+    """The upper end of a risk's interval, or the figure or bound itself."""
+    number = number_of(one["value"]) or 0.0
+    return max(number, float(one["interval"]["high"])) if one["interval"] else number
+
+
+def headlines(content: Mapping[str, Any]) -> tuple[Headline, ...]:
+    """The four figures that matter."""
+    return (_smallest_class(content), _main_risk(content), _cells(content), _main_loss(content))
+
+
+def _smallest_class(content: Mapping[str, Any]) -> Headline:
+    label = "Smallest class"
+    asked = [verdict for verdict in content["requirements"] if verdict["model"] == "k-anonymity"]
+    if not content["classes"]:
+        return _of_verdict(label, asked, any(c["role"] == "quasi-identifier" for c in content["columns"]))
+    profile = content["classes"][0]
+    note = "records that share all quasi-identifiers"
+    if profile["missing"] == "wildcard":
+        note = "records that match on the quasi-identifiers, a missing cell matching every value"
+    elif profile["missing"] == "nothing":
+        note = "complete records that match on the quasi-identifiers"
+    if not asked:
+        return Headline(label=label, value=figure(profile["smallest"]), note=note)
+    strictest = max(asked, key=lambda verdict: verdict["required"])
+    return Headline(
+        label=label,
+        value=figure(profile["smallest"]),
+        note=note,
+        limit=f"at least {figure(strictest['required'])}",
+        kept=strictest["holds"],
+    )
+
+
+def _of_verdict(label: str, asked: Sequence[Mapping[str, Any]], keys: bool) -> Headline:
+    """The smallest class of a table whose classes were counted for its requirements alone, if at all."""
+    if not asked:
+        why = "the classes were not counted" if keys else "no quasi-identifier by which someone could be looked up"
+        return Headline(label=label, value="none", note=why)
+    strictest = max(asked, key=lambda verdict: verdict["required"])
+    limit = f"at least {figure(strictest['required'])}"
+    value = figure(strictest["achieved"])
+    return Headline(label=label, value=value, note=strictest["requirement"], limit=limit, kept=strictest["holds"])
+
+
+def main_measure(content: Mapping[str, Any], kind: str) -> Mapping[str, Any] | None:
+    """The measure of a kind that stands at the head: one that the plan limits, else one that readers know best."""
+    limited = [verdict["model"] for verdict in limits_on(content, kind)]
+    order = [*limited, *(MAIN_RISKS if kind == "risk" else MAIN_LOSSES)]
+    known = measured(content, kind)
+    ranked = [one for name in order for one in known if one["measure"] == name]
+    return next(iter([*ranked, *known]), None)
+
+
+def _limit_of(content: Mapping[str, Any], one: Mapping[str, Any]) -> tuple[str, bool | None]:
+    stated = [v for v in content["requirements"] if v["model"] == one["measure"]]
+    if not stated:
+        return "", None
+    word = "at most" if one["better"] == "lower" else "at least"
+    return f"{word} {in_unit(stated[0]['required'], one)}", all(v["holds"] for v in stated)
+
+
+def _main_risk(content: Mapping[str, Any]) -> Headline:
+    one = main_measure(content, "risk")
+    if one is None:
+        return Headline(label="Measured risk", value="none", note="no measure of risk has a figure to show here")
+    limit, kept = _limit_of(content, one)
+    value, mean = in_unit(one["value"], one), one["facts"].get("mean")
+    note = f"{one['title']}: of the worst record; {share(mean)} on average" if mean is not None else one["title"]
+    return Headline(label="Measured risk", value=value, note=note, limit=limit, kept=kept)
+
+
+def _cells(content: Mapping[str, Any]) -> Headline:
+    columns = content["columns"]
+    cells = content["records"] * len(columns)
+    if any(column["missing"] is None for column in columns):
+        return Headline(label="Cells changed", value="not counted", note="the table was carried through part by part")
+    blank = sum(column["missing"] for column in columns)
+    known = [column for column in columns if column["original"] is not None]
+    if known and cells:
+        changed = sum(column["original"]["changed"] for column in known) / len(known)
+        blanked = sum(max(column["missing"] - column["original"]["missing"], 0) for column in known)
+        note = f"{figure(blanked) if blanked else 'none'} of {figure(cells)} blanked"
+        return Headline(label="Cells changed", value=share(changed), note=note)
+    same = len(content["left as they came"])
+    as_came = f"{_counted(same, 'column')} left as {'it' if same == 1 else 'they'} came"
+    note = f"{figure(blank)} of {figure(cells)} cells; {as_came}"
+    return Headline(label="Cells empty", value=share(blank / cells) if cells else "none", note=note)
+
+
+def _main_loss(content: Mapping[str, Any]) -> Headline:
+    one = main_measure(content, "utility")
+    if one is None:
+        hidden = any(m["kind"] == "utility" and not m["reason"] for m in content["measures"])
+        why = "for the private report only" if hidden else "no measure of loss has a figure"
+        return Headline(label="Loss", value="not shown" if hidden else "none", note=why)
+    limit, kept = _limit_of(content, one)
+    value, note = one["value"], one["title"]
+    if is_bound(value) and "unit" in value:
+        value, note = {**value, "unit": ""}, f"{note}, {value['unit']}"
+    return Headline(label="Loss", value=in_unit(value, {**one, "unit": ""}), note=note, limit=limit, kept=kept)
+
+
+def _counted(count: int, noun: str) -> str:
+    return f"{count:,} {noun}{'s' * (count != 1)}"
+
+
+def _is(count: int) -> str:
+    return "is" if count == 1 else "are"
+
+
+def _all(count: int) -> str:
+    return "The limit" if count == 1 else f"All {count} limits"

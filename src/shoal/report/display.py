@@ -1,0 +1,44 @@
+"""What a notebook shows of a value: the report's own parts, and pictures; nothing is loaded from anywhere."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from importlib.util import find_spec
+from typing import Any
+
+from shoal.report.charts import LIGHT, VEGA_LITE, svg, with_colours
+from shoal.report.page import render
+
+
+def displayed(*templates: str, **content: Any) -> str:
+    """Some parts of a page, with the page's style, for the output of a cell."""
+    return render("display.html", templates=templates, **content)
+
+
+@dataclass(frozen=True)
+class Picture:
+    """A chart that a notebook shows as SVG, where altair is not installed.
+
+    Parameters
+    ----------
+    spec
+        The Vega-Lite specification.
+    """
+
+    spec: Mapping[str, Any] = field(repr=False)
+
+    def _repr_svg_(self) -> str:
+        style = "".join(f"--{name}:{colour};" for name, colour in LIGHT.items())
+        return svg(self.spec).replace("<svg ", f'<svg style="{style}background:#fff" ', 1)
+
+    def to_dict(self) -> dict[str, Any]:
+        """The Vega-Lite specification, for any renderer."""
+        return {"$schema": VEGA_LITE, **with_colours(self.spec)}
+
+
+def picture(spec: Mapping[str, Any]) -> Any:
+    """A chart for a notebook: altair's, to be changed further, where that is installed, else a picture."""
+    if find_spec("altair") is None:
+        return Picture(spec)
+    import altair
+
+    return altair.Chart.from_dict(with_colours(spec))

@@ -1,0 +1,25 @@
+"""The dossier as a page: statements with their figures, and fields to be filled in, in the browser or by hand."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from shoal.report.dossier_parts import dossier_parts
+from shoal.report.page import render
+
+
+def dossier_page(content: Mapping[str, Any], source: str) -> str:
+    """One self-contained page; it loads nothing and runs no script.
+
+    Parameters
+    ----------
+    content
+        What evidence.json holds. The page is as safe to publish as that is.
+    source
+        The file to which the statements point, as a reader finds it.
+    """
+    return render("dossier.html", **dossier_filled(content, source))
+
+
+def dossier_filled(content: Mapping[str, Any], source: str) -> dict[str, Any]:
+    """What the template is filled with."""
+    return {"content": content, "private": content["private"], "source": source, "parts": dossier_parts(content)}

@@ -1,0 +1,378 @@
+"""The dossier: the evidence of a release in the order in which regulators ask, and what a person has to add.
+
+Every statement names the figures of evidence.json that it rests on (by JSON pointers, RFC 6901). What no program can
+know (who receives the data, what else they have, who answers for it) stands as a field. Whether a release counts as
+personal data is a finding of law: no statement here makes it.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from shoal.report.forms import READINGS, figure, in_unit, share
+
+CRITERIA: dict[str, tuple[str, ...]] = {
+    "singling out": (
+        "prosecutor",
+        "sample-uniques",
+        "population-uniques",
+        "singling-out",
+        "suda2",
+        "household-risk",
+        "unique-exact-matches",
+        "replicated-uniques",
+        "household-uniques",
+        "log-linear-risk",
+    ),
+    "linkability": (
+        "linkability",
+        "distance-linkage",
+        "probabilistic-linkage",
+        "closest-record",
+        "individual-risk",
+        "journalist",
+        "marketer",
+        "intersection",
+        "rank-swap-attack",
+        "transparency-attack",
+    ),
+    "inference": (
+        "inference",
+        "attribute-inference",
+        "interval-disclosure",
+        "robust-intervals",
+        "membership-inference",
+    ),
+}
+"""The three questions of WP216, and the measures that answer each; others stand under all three."""
+
+LEVELS = {"singling out": ("k-anonymity",), "linkability": (), "inference": ("l-diversity", "t-closeness")}
+"""Levels of privacy models that answer each of them."""
+
+UNTIL = "To be used until"
+"""What stands before the last day on which a release may be used."""
+
+MEANINGS = {
+    "singling out": "whether records that stand for one individual can be isolated",
+    "linkability": "whether records of one individual, in this or in several data sets, can be linked",
+    "inference": "whether the value of an attribute can be deduced with significant probability from those of others",
+}
+"""The three questions in words (WP216, section 2.2.2)."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Statement:
+    """Something that the evidence says.
+
+    Parameters
+    ----------
+    sources
+        JSON pointers to the figures in evidence.json.
+    """
+
+    text: str
+    sources: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Question:
+    """What a regulator asks, what the evidence says, and what a person has to add.
+
+    Parameters
+    ----------
+    title
+        With the place where it is asked.
+    fields
+        What is to be filled in.
+    """
+
+    title: str
+    statements: tuple[Statement, ...] = ()
+    fields: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Part:
+    """One regulator's, or one standard's, questions."""
+
+    title: str
+    source: str
+    questions: tuple[Question, ...]
+
+
+def dossier_parts(content: Mapping[str, Any]) -> tuple[Part, ...]:
+    """The parts of the dossier on what an evidence.json holds."""
+    return (
+        Part(
+            title="The release",
+            source="What is described, and by whom",
+            questions=(_identity(content), _what_was_done(content), _limits(content)),
+        ),
+        Part(
+            title="The three questions of the Article 29 Working Party",
+            source="Opinion 05/2014 (WP216), section 2.2.2",
+            questions=(*(_criterion(content, name) for name in CRITERIA), _other_risks(content)),
+        ),
+        Part(
+            title="De-identification framework",
+            source="ISO/IEC 27559:2022, clauses 6 to 9",
+            questions=tuple(_framework(content)),
+        ),
+        Part(
+            title="Expert determination",
+            source="HIPAA Privacy Rule, 45 CFR 164.514(b)(1)",
+            questions=tuple(_expert(content)),
+        ),
+        Part(
+            title="Secondary use of health data",
+            source="European Health Data Space, Regulation (EU) 2025/327, chapter IV",
+            questions=tuple(_health_data_space(content)),
+        ),
+    )
+
+
+def _identity(content: Mapping[str, Any]) -> Question:
+    words = {"owner": "Owner", "date": "Date", "audience": "Audience", "purpose": "Purpose", "valid_until": UNTIL}
+    size = f"{figure(content['records'])} records in {len(content['columns'])} columns are released"
+    copies = f", in {content['copies']} tables made by the same plan" if content["copies"] > 1 else ""
+    files = [
+        Statement(text=f"{name}: SHA-256 {digest}.", sources=(f"/sha256/{_escaped(name)}",))
+        for name, digest in content["sha256"].items()
+    ]
+    return Question(
+        title="Identity",
+        statements=(
+            *(statement for key, word in words.items() for statement in _said(content, key, word)),
+            Statement(text=f"{size}{copies}.", sources=("/records", "/columns", "/copies")),
+            *files,
+        ),
+        fields=tuple(word for key, word in words.items() if key not in content["release"]),
+    )
+
+
+def _said(content: Mapping[str, Any], key: str, word: str) -> Iterator[Statement]:
+    """What the plan says of the release, if it does."""
+    if key in content["release"]:
+        yield Statement(text=f"{word}: {content['release'][key]}.", sources=(f"/release/{key}",))
+
+
+def _what_was_done(content: Mapping[str, Any]) -> Question:
+    statements = []
+    for place, step in enumerate(content["steps"]):
+        settings = "; ".join(f"{key.replace('_', ' ')} {figure(value)}" for key, value in step["parameters"].items())
+        columns = f" on {', '.join(step['columns'])}" if step["columns"] else ""
+        text = f"Step {place + 1}: {step['step']}{columns}{f' ({settings})' if settings else ''}."
+        statements.append(Statement(text=text, sources=(f"/steps/{place}",)))
+    if content["not released"]:
+        statements.append(
+            Statement(text=f"Not released: {', '.join(content['not released'])}.", sources=("/not released",))
+        )
+    if content["left as they came"]:
+        text = f"Left as they came: {', '.join(content['left as they came'])}."
+        statements.append(Statement(text=text, sources=("/left as they came",)))
+    return Question(title="What was done to the data", statements=tuple(statements))
+
+
+def _limits(content: Mapping[str, Any]) -> Question:
+    statements = [
+        Statement(
+            text=f"{verdict['requirement']}: {'proved' if verdict['holds'] else 'refuted'} on the table as it is "
+            f"written. {verdict['sentence']}",
+            sources=(f"/requirements/{place}",),
+        )
+        for place, verdict in enumerate(content["requirements"])
+        if verdict["model"]
+    ]
+    if not statements:
+        statements = [Statement(text="The plan states no limit, so nothing was proved.", sources=("/requirements",))]
+    return Question(title="Limits that were stated, and their proofs", statements=tuple(statements))
+
+
+def _criterion(content: Mapping[str, Any], name: str) -> Question:
+    statements = [*_levels(content, LEVELS[name]), *_figures(content, CRITERIA[name])]
+    if name == "singling out":
+        statements = [*_alone(content), *statements]
+    reasons = [
+        f"{one['title']}: {one['reason']}"
+        for one in content["measures"]
+        if one["measure"] in CRITERIA[name] and one["value"] is None and one["reason"]
+    ]
+    fields = ["Reasons why the figures are acceptable, or what else was weighed"]
+    if not statements:
+        fields.insert(0, "No figure answers this question here. What else shows the risk?")
+    if reasons:
+        statements.append(Statement(text=f"Not measured. {' '.join(reasons)}", sources=("/measures",)))
+    return Question(title=f"{name.capitalize()}: {MEANINGS[name]}", statements=tuple(statements), fields=tuple(fields))
+
+
+def _alone(content: Mapping[str, Any]) -> Iterator[Statement]:
+    for place, profile in enumerate(content["classes"]):
+        alone, records = profile["fewer than"]["2"], profile["records"]
+        reading = f" ({READINGS[profile['missing']]})" if len(content["classes"]) > 1 else ""
+        text = (
+            f"{figure(alone)} of {figure(records)} released records ({share(alone / records)}) have quasi-identifiers "
+            f"that no other record matches; the smallest class holds {figure(profile['smallest'])}"
+            f"{reading}."
+        )
+        yield Statement(text=text, sources=(f"/classes/{place}/fewer than/2", f"/classes/{place}/smallest"))
+
+
+def _levels(content: Mapping[str, Any], models: Sequence[str]) -> Iterator[Statement]:
+    for place, level in enumerate(content["reached"]):
+        if level["model"] in models:
+            text = f"{level['title']} reached: {figure(level['value'])} ({level['better']} is better)."
+            yield Statement(text=text, sources=(f"/reached/{place}/value",))
+
+
+def _figures(content: Mapping[str, Any], names: Sequence[str]) -> Iterator[Statement]:
+    for place, one in enumerate(content["measures"]):
+        if one["measure"] in names and one["value"] is not None:
+            yield _of_measure(place, one)
+
+
+def _of_measure(place: int, one: Mapping[str, Any]) -> Statement:
+    interval = one["interval"]
+    sure = (
+        ""
+        if interval is None
+        else (
+            f" ({share(interval['confidence'])} confidence: {in_unit(interval['low'], one)} to "
+            f"{in_unit(interval['high'], one)})"
+        )
+    )
+    sentence = one["sentence"] if one["sentence"].rstrip(".") != f"{one['title']}: {one['value']}" else ""
+    text = f"{one['title']}: {in_unit(one['value'], one)}{sure}. {sentence}".rstrip()
+    return Statement(text=text, sources=(f"/measures/{place}/value",))
+
+
+def _other_risks(content: Mapping[str, Any]) -> Question:
+    answered = {name for names in CRITERIA.values() for name in names}
+    others = [one["measure"] for one in content["measures"] if one["kind"] == "risk" and one["measure"] not in answered]
+    hidden = [
+        one["title"]
+        for one in content["measures"]
+        if one["kind"] == "risk" and one["value"] is None and not one["reason"]
+    ]
+    statements = list(_figures(content, others))
+    if hidden:
+        text = f"Measured, and not shown where this evidence is public: {', '.join(hidden)}."
+        statements.append(Statement(text=text, sources=("/measures",)))
+    return Question(title="Further measures of risk", statements=tuple(statements))
+
+
+def _framework(content: Mapping[str, Any]) -> Iterator[Question]:
+    yield Question(
+        title="Context assessment (clause 6): threats, transparency and harms",
+        statements=tuple(_said(content, "audience", "Audience")),
+        fields=(
+            "Recipients, and the contract or law under which they receive the data",
+            "Security and privacy practices of the recipients (6.2.2)",
+            "Motives and capacity to re-identify, and other data within their reach (6.2.3)",
+            "Transparency towards the persons concerned (6.3.2)",
+            "Harm that a disclosure would do (6.3.3)",
+        ),
+    )
+    roles: dict[str, list[str]] = {}
+    for column in content["columns"]:
+        roles.setdefault(column["role"], []).append(column["name"])
+    yield Question(
+        title="Data assessment (clause 7): features of the data and attacks",
+        statements=(
+            *(
+                Statement(text=f"Columns with the role {role}: {', '.join(names)}.", sources=("/columns",))
+                for role, names in roles.items()
+            ),
+            Statement(text=f"Records: {figure(content['records'])}.", sources=("/records",)),
+        ),
+        fields=(
+            "Why each column has its role: who may know it of a person (7.2.4)",
+            "Whether an intruder may know that a person is in the table (7.3.3)",
+        ),
+    )
+    yield Question(
+        title="Identifiability assessment and mitigation (clause 8)",
+        statements=(
+            *_limits(content).statements,
+            *_figures(content, [name for names in CRITERIA.values() for name in names]),
+            *_losses(content),
+        ),
+        fields=("Threshold of tolerable risk, and why it is right for this context (8.2.2)",),
+    )
+    yield _governance(content)
+
+
+def _governance(content: Mapping[str, Any]) -> Question:
+    return Question(
+        title="De-identification governance (clause 9)",
+        statements=(
+            *_said(content, "valid_until", UNTIL),
+            Statement(
+                text="Made with " + ", ".join(f"{name} {number}" for name, number in content["versions"].items()) + ".",
+                sources=("/versions",),
+            ),
+        ),
+        fields=(
+            "Roles and responsibilities (9.2.2)",
+            "Policies and procedures that were followed (9.2.3)",
+            "How the environment is monitored after release, and how often this is reviewed (9.3.2)",
+            "What is done in case of an incident (9.4)",
+        ),
+    )
+
+
+def _losses(content: Mapping[str, Any]) -> Iterator[Statement]:
+    for place, one in enumerate(content["measures"]):
+        if one["kind"] == "utility" and one["value"] is not None:
+            yield _of_measure(place, one)
+
+
+def _expert(content: Mapping[str, Any]) -> Iterator[Question]:
+    yield Question(
+        title="The expert",
+        fields=("Name", "Knowledge of and experience with statistical and scientific principles and methods"),
+    )
+    yield Question(
+        title="Methods and results that the determination rests on",
+        statements=(
+            *_limits(content).statements,
+            *_alone(content),
+            *_figures(content, [name for names in CRITERIA.values() for name in names]),
+        ),
+        fields=(
+            "Anticipated recipients, and information reasonably available to them",
+            "Determination: whether the risk is very small that the information could be used, alone or in combination "
+            "with other reasonably available information, to identify an individual",
+        ),
+    )
+    yield Question(
+        title="Period of validity",
+        statements=tuple(_said(content, "valid_until", UNTIL)),
+        fields=("Until when the determination holds, and what would call for a new one", "Date and signature"),
+    )
+
+
+def _health_data_space(content: Mapping[str, Any]) -> Iterator[Question]:
+    yield Question(
+        title="Data minimisation and purpose limitation (Article 66(1))",
+        statements=(*_said(content, "purpose", "Purpose"), *_what_was_done(content).statements),
+        fields=("Why each column is needed for the purpose of the application",),
+    )
+    yield Question(
+        title="Format of the data (Article 66(2) and (3))",
+        statements=(*_alone(content), *_levels(content, ("k-anonymity", "l-diversity", "t-closeness"))),
+        fields=(
+            "Format in which the data are provided under paragraph 2 or 3, as found by the health data access body",
+        ),
+    )
+    yield Question(
+        title="Data permit and environment (Articles 68 and 73)",
+        fields=(
+            "Data permit: number, holder and end",
+            "Secure processing environment, and what may be taken out of it",
+        ),
+    )
+
+
+def _escaped(key: str) -> str:
+    """A key as part of a JSON pointer."""
+    return key.replace("~", "~0").replace("/", "~1")

@@ -1,0 +1,108 @@
+"""Risk against loss, as a map: what was released, the unprotected table, and plans that were tried, as landmarks.
+
+Marks are numbered, for names would lie over each other; a table beside the map says what the numbers are.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any, Literal
+
+from shoal.report.charts import COLOURS, LETTERS, text_only
+
+Kind = Literal["release", "unprotected", "frontier", "beaten", "refused"]
+
+MARGIN = 40
+"""Points between the outermost marks and the ends of an axis."""
+
+SHAPES: dict[Kind, tuple[str, str, int, bool]] = {
+    "refused": ("cross", COLOURS["soft"], 60, False),
+    "beaten": ("circle", COLOURS["before"], 55, False),
+    "frontier": ("circle", COLOURS["after"], 70, True),
+    "unprotected": ("diamond", COLOURS["bad"], 170, True),
+    "release": ("square", COLOURS["after"], 200, True),
+}
+"""For each kind of mark its shape, colour and size, and whether it is filled; what comes later lies on top."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Mark:
+    """A point of the map.
+
+    Parameters
+    ----------
+    label
+        A number, or a word or two.
+    """
+
+    label: str
+    kind: Kind
+    risk: float
+    loss: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Axis:
+    """What an axis measures.
+
+    Parameters
+    ----------
+    better
+        `lower` or `higher`.
+    as_share
+        Whether its figures are parts of a whole, shown in per cent.
+    """
+
+    title: str
+    better: str
+    as_share: bool = False
+
+    def encoding(self, field: str, figures: Sequence[float]) -> dict[str, Any]:
+        """Of a channel; where nothing is below 0 the square root of the figures is drawn, for most lie near 0."""
+        axis = {"title": f"{text_only(self.title[:LETTERS])} ({self.better} is better)", "tickCount": 6, "grid": True}
+        if self.as_share:
+            axis["format"] = ".3~%"
+        scale = {"type": "sqrt" if min(figures) >= 0 else "linear", "padding": MARGIN, "nice": False}
+        return {"field": field, "type": "quantitative", "axis": axis, "scale": scale}
+
+
+def risk_map(marks: Sequence[Mark], risk: Axis, loss: Axis, *, width: int = 640) -> dict[str, Any]:
+    """The specification of the map.
+
+    Parameters
+    ----------
+    marks
+        At least one.
+    risk, loss
+        What the horizontal and the vertical axis measure.
+    """
+    x = risk.encoding("risk", [mark.risk for mark in marks])
+    y = loss.encoding("loss", [mark.loss for mark in marks])
+    on = sorted((mark for mark in marks if mark.kind == "frontier"), key=lambda mark: mark.risk)
+    layers: list[dict[str, Any]] = []
+    if len(on) > 1:
+        layers.append(
+            {
+                "data": {"values": [asdict(mark) for mark in on]},
+                "mark": {"type": "line", "color": COLOURS["after"], "strokeWidth": 1.5},
+                "encoding": {"x": x, "y": y, "order": {"field": "risk"}},
+            }
+        )
+    for kind, (shape, colour, size, filled) in SHAPES.items():
+        if here := [asdict(mark) for mark in marks if mark.kind == kind]:
+            look = {"type": "point", "shape": shape, "color": colour, "size": size, "filled": filled, "opacity": 1}
+            layers.append({"data": {"values": here}, "mark": look, "encoding": {"x": x, "y": y}})
+    return {"width": width, "height": 340, "layer": [*layers, *_labels(marks, x, y)]}
+
+
+def _labels(marks: Sequence[Mark], x: Mapping[str, Any], y: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Labels of neighbours stand by turns above and below their marks."""
+    ordered = sorted(marks, key=lambda mark: (mark.risk, mark.loss))
+    return [
+        {
+            "data": {"values": [asdict(mark) for mark in by_turns]},
+            "mark": {"type": "text", "dx": dx, "dy": dy, "fontSize": 11, "color": COLOURS["ink"]},
+            "encoding": {"x": x, "y": y, "text": {"field": "label"}},
+        }
+        for by_turns, dx, dy in ((ordered[::2], 0, -13), (ordered[1::2], 0, 15))
+        if by_turns
+    ]

@@ -1,0 +1,118 @@
+"""What measures share that count the records which match a record on the quasi-identifiers."""
+
+from abc import abstractmethod
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import ClassVar
+
+import numpy as np
+
+from shoal.data.records import MissingCells, Records
+from shoal.errors import NoFigure
+from shoal.facts import OfRelease
+from shoal.judges.base import NEEDS, Need
+from shoal.judges.evidence import Finding
+from shoal.judges.table_pair import TablePair
+from shoal.methods import Scales, family
+from shoal.risk.base import RiskMeasure
+from shoal.risk.population import Lookalikes, lookalikes
+
+READINGS: dict[MissingCells, str] = {
+    "equal": "a missing cell matching a missing cell alone",
+    "wildcard": "a missing cell matching every value",
+    "nothing": "a record with a missing cell counting for no other",
+}
+"""What a missing cell matches, in words."""
+
+
+@family
+class ClassRisk(RiskMeasure):
+    """A risk read off how many records match each one, which depends on what a missing cell matches.
+
+    Where quasi-identifiers of the release lack cells, the figure says under which reading it was taken, and the facts
+    hold it under the others too.
+
+    Parameters
+    ----------
+    missing
+        What a missing cell matches: another missing cell and nothing else (`equal`), every value, as after local
+        suppression in sdcMicro (`wildcard`), or nothing, so that a record with a missing cell counts for no other
+        (`nothing`). By default what the plan's requirement says, and `equal` where none does. Where it makes a
+        difference, the finding holds the figure under every reading.
+    """
+
+    limits: ClassVar[tuple[float, float]] = (0.0, 1.0)
+    of_release_alone: ClassVar[bool] = True
+    needs: ClassVar[tuple[Need, ...]] = ("records", "quasi-identifiers", "people")
+    cheap: ClassVar[bool] = True
+
+    missing: MissingCells | None = None
+
+    def judge(self, pair: TablePair, rng: np.random.Generator) -> Finding:
+        released = pair.closure.records
+        chosen = self.missing or pair.missing
+        finding = self.under(released, chosen)
+        if finding.value is None or released.complete_in(released.quasi_identifiers):
+            return finding
+        values = {
+            reading: finding.value if reading == chosen else self.under(released, reading).value for reading in READINGS
+        }
+        others = [
+            f"{value:.3g} with {READINGS[reading]}"
+            for reading, value in values.items()
+            if value is not None and f"{value:.3g}" != f"{finding.value:.3g}"
+        ]
+        differs = f"; the figure is {', '.join(others)}" if others else ""
+        return replace(
+            finding,
+            sentence=f"{finding.sentence} Counted with {READINGS[chosen]}{differs}.",
+            facts={**finding.facts, "missing": OfRelease(chosen), "by what a missing cell matches": OfRelease(values)},
+        )
+
+    @abstractmethod
+    def under(self, released: Records, missing: MissingCells) -> Finding:
+        """The figure of a table filled in as far as it allows, under one reading of its missing cells."""
+
+
+@family
+class LookalikeRisk(ClassRisk):
+    """A risk that is a function of how many records match each one, so that parts of a table add up to it."""
+
+    scales: ClassVar[Scales] = "classes"
+    weights_needed: ClassVar[bool] = False
+
+    @abstractmethod
+    def of(self, alike: Lookalikes) -> Finding:
+        """The figure of a table with records."""
+
+    def under(self, released: Records, missing: MissingCells) -> Finding:
+        return self.of(lookalikes(released, missing, weights_needed=self.weights_needed))
+
+    def look(self, pair: TablePair) -> Lookalikes | str:
+        """What there is to see of a part of a table that holds its classes whole, or why there is no figure."""
+        try:
+            for need in self.needs:
+                NEEDS[need](self, pair)
+            released = pair.closure.records
+            return Lookalikes.joined([lookalikes(released, "equal", weights_needed=self.weights_needed)])
+        except NoFigure as reason:
+            return str(reason)
+
+    def finding_of(self, parts: Sequence[Lookalikes | str], *, complete: bool) -> Finding:
+        """The figure of a table from what was seen of at least one of its parts.
+
+        Parameters
+        ----------
+        complete
+            Whether no quasi-identifier lacks a cell. Otherwise the figure says how missing cells were read: parts know
+            one reading only.
+        """
+        seen = [part for part in parts if isinstance(part, Lookalikes)]
+        if len(seen) < len(parts):
+            return self.without(next(part for part in parts if isinstance(part, str)))
+        if not complete and self.missing not in (None, "equal"):
+            return self.without(f"Counted with {READINGS[self.missing]}, it is taken only on a table in memory.")
+        finding = replace(self.of(Lookalikes.joined(seen)), record_risk=None)
+        if complete:
+            return finding
+        return replace(finding, sentence=f"{finding.sentence} Counted with {READINGS['equal']}.")

@@ -1,0 +1,63 @@
+"""Replicated uniques: released records that are unique and equal a unique original."""
+
+from typing import Annotated, ClassVar
+
+import numpy as np
+
+from shoal.data.records import MissingCells
+from shoal.errors import plural
+from shoal.facts import Count, OfPlan, OfRelease
+from shoal.judges.base import Need
+from shoal.judges.evidence import Finding
+from shoal.judges.exact_matches import exact_matches
+from shoal.judges.table_pair import TablePair
+from shoal.methods import Scales, method
+from shoal.parameters import Columns
+from shoal.risk.base import RiskMeasure
+
+
+@method("replicated-uniques", title="Replicated uniques", source="Nowok, Raab & Dibben (2016)")
+class ReplicatedUniques(RiskMeasure):
+    """Released records that are unique in the release and equal a unique original, per original record.
+
+    Whoever finds the only released record with someone's quasi-identifiers, and knows that nobody else in the
+    original has them, will take it for that person's. In synthetic data the record may be an invention; taking
+    such records out before release is customary, since nobody outside can tell.
+
+    Parameters
+    ----------
+    columns
+        What the intruder knows; by default the quasi-identifiers.
+    missing
+        What a missing cell matches: a missing cell (`equal`), every cell (`wildcard`) or none (`nothing`). By default
+        what the plan's requirement says, and `equal` where none does.
+    """
+
+    scales: ClassVar[Scales] = "sample"
+    limits: ClassVar[tuple[float, float]] = (0.0, 1.0)
+    needs: ClassVar[tuple[Need, ...]] = ("columns", "records")
+    roles: ClassVar[tuple[str, ...]] = ("quasi-identifier",)
+
+    columns: Annotated[tuple[str, ...] | None, Columns()] = None
+    missing: MissingCells | None = None
+
+    def judge(self, pair: TablePair, rng: np.random.Generator) -> Finding:
+        names, released, missing = self.compared(pair), pair.closure.records, self.missing or pair.missing
+        matches = exact_matches(pair.before, released, names, missing)
+        alone = released.matching(names, missing) == 1
+        replicated = alone & matches.showing
+        count, total = int(replicated.sum()), len(matches.unique)
+        return self.finding(
+            min(1.0, count / total),
+            f"{plural(count, 'released record')} that nobody else in the release resembles "
+            f"{'equals' if count == 1 else 'equal'} a unique original in {plural(len(names), 'column')}: "
+            f"{100 * count / total:.3g} for 100 original records.",
+            facts={
+                "uniques of the original": Count(n=int(matches.unique.sum())),
+                "uniques of the release": OfRelease(int(alone.sum())),
+                "replicated uniques": Count(n=count),
+                "columns": OfPlan(list(names)),
+                "missing": OfPlan(missing),
+            },
+            record_risk=replicated.astype(np.float64),
+        )

@@ -1,0 +1,63 @@
+"""Unique exact matches: people whom nobody resembles, and who stand in the release as they are."""
+
+from typing import Annotated, ClassVar
+
+import numpy as np
+
+from shoal.data.records import MissingCells
+from shoal.errors import plural
+from shoal.facts import Count, OfPlan, Share
+from shoal.judges.base import Need
+from shoal.judges.evidence import Finding
+from shoal.judges.exact_matches import exact_matches
+from shoal.judges.table_pair import TablePair
+from shoal.methods import Scales, method
+from shoal.parameters import Columns
+from shoal.risk.base import RiskMeasure
+
+
+@method(
+    "unique-exact-matches", title="Unique records that stand in the release", source="Task, Bhagat & Howarth (2023)"
+)
+class UniqueExactMatches(RiskMeasure):
+    """Share of the unique original records that some released record equals in every column.
+
+    Original records are unique if no other one has the same cells in the columns compared. Where synthetic data show
+    many of them a table with few columns may do so by chance; where released records are people's own it is the share
+    of unique people who were let out unchanged. A cell that was recoded is another cell.
+
+    Parameters
+    ----------
+    columns
+        By default the quasi-identifiers and confidential columns that both tables hold.
+    missing
+        What a missing cell matches: a missing cell (`equal`), every cell (`wildcard`), so that a suppressed record
+        shows whoever it may stand for, or none (`nothing`). By default what the plan's requirement says, and
+        `equal` where none does.
+    """
+
+    scales: ClassVar[Scales] = "sample"
+    limits: ClassVar[tuple[float, float]] = (0.0, 1.0)
+    needs: ClassVar[tuple[Need, ...]] = ("columns", "records")
+
+    columns: Annotated[tuple[str, ...] | None, Columns()] = None
+    missing: MissingCells | None = None
+
+    def judge(self, pair: TablePair, rng: np.random.Generator) -> Finding:
+        names, missing = self.compared(pair), self.missing or pair.missing
+        matches = exact_matches(pair.before, pair.closure.records, names, missing)
+        unique, shown = int(matches.unique.sum()), int(matches.shown.sum())
+        share = shown / unique if unique else 0.0
+        return self.finding(
+            share,
+            f"Of {plural(unique, 'original record')} that nobody else resembles, {shown:,} ({100 * share:.3g} %) stand "
+            f"in the release with the same cells in {plural(len(names), 'column')}.",
+            facts={
+                "unique originals": Count(n=unique),
+                "share of originals that are unique": Share(value=unique / len(matches.unique)),
+                "unique originals in the release": Count(n=shown),
+                "columns": OfPlan(list(names)),
+                "missing": OfPlan(missing),
+            },
+            record_risk=matches.showing.astype(np.float64),
+        )

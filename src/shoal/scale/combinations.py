@@ -1,0 +1,85 @@
+"""A step on the distinct combinations of cells: a table of 10^8 records with 10^5 of them costs what 10^5 records do.
+
+The combinations of the columns (and of the strata) are counted, the step is carried out on them once, and every record
+gets what its combination got, or is dropped with it.
+"""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import polars as pl
+
+from shoal.data.microdata import Microdata
+from shoal.data.schema import Column, Schema
+from shoal.errors import Refused
+from shoal.scale.moments import COUNT
+from shoal.scale.stage import Stage, write_part
+from shoal.scale.steps import After, Run
+from shoal.step_result import StepAccount
+from shoal.steps import Step
+
+KEPT = "shoal: kept"
+"""Whether a combination stays in the table."""
+
+
+def after_combinations(run: Run, number: int, step: Step, stage: Stage, schema: Schema) -> After:
+    """A step carried out on the combinations of a stage.
+
+    Raises
+    ------
+    Refused
+        If the step refuses, or leaves no record.
+    """
+    columns = tuple(step.columns or schema.names(*step.default_roles))
+    strata = tuple(name for name in schema.names("stratum") if name not in columns)
+    counts = run.journal.once(f"combinations-{number}", lambda: counted_combinations(stage, (*columns, *strata)))
+    described = Schema.model_construct(root={name: schema.columns[name] for name in (*columns, *strata)})
+    table = Microdata.of(counts.drop(COUNT), described, run.folder)
+    result = step.method.on_combinations(
+        table.records, counts[COUNT].to_numpy(), columns, lambda done: run.tell(step.name, done)
+    )
+    if not len(result.records):
+        raise Refused(
+            f"Nothing was released. The step {step.name} left no record. Let it ask for less, or leave it out."
+        )
+    labels: pl.DataFrame = table.rebuild(result.records).frame.to_native()
+    kept = counts.drop(COUNT)[result.records.rows.tolist()]
+    mapping = kept.hstack([labels[name].alias(f"{KEPT} {name}") for name in columns])
+    parts = _recoded(stage, mapping.with_columns(pl.lit(True).alias(KEPT)), columns, strata, run, number)
+    new = {
+        name: Column.model_copy(
+            schema.columns[name],
+            update={"level": result.records[name].level, "order": None, "hierarchy": result.records[name].hierarchy},
+        )
+        for name in columns
+    }
+    return After(
+        stage=Stage.of(parts),
+        schema=Schema.model_construct(root=dict(schema.columns) | new),
+        account=StepAccount(step=step.name, columns=columns, facts=result.facts),
+    )
+
+
+def counted_combinations(stage: Stage, names: Sequence[str]) -> pl.DataFrame:
+    """The distinct combinations of some columns and how many records have each, in ascending order."""
+    merged = pl.DataFrame(schema={**{name: stage.schema[name] for name in names}, COUNT: pl.Int64})
+    for chunk in stage.chunks(names):
+        part = chunk.group_by(names).agg(pl.len().cast(pl.Int64).alias(COUNT))
+        merged = pl.concat([merged, part]).group_by(names).agg(pl.col(COUNT).sum())
+    return merged.sort(names)
+
+
+def _recoded(
+    stage: Stage, mapping: pl.DataFrame, columns: Sequence[str], strata: Sequence[str], run: Run, number: int
+) -> list[Path]:
+    """The parts with the cells that their combinations got, without the records of dropped ones."""
+    place = run.journal.place(f"step-{number}")
+    keys = [*columns, *strata]
+    paths = []
+    for path, chunk in zip(stage.parts, stage.chunks()):
+        joined = chunk.join(mapping, on=keys, how="left", nulls_equal=True, maintain_order="left")
+        kept = joined.filter(pl.col(KEPT).fill_null(False))
+        new = kept.with_columns(pl.col(f"{KEPT} {name}").alias(name) for name in columns)
+        paths.append(place / path.name)
+        write_part(new.select(chunk.columns), paths[-1])
+    return paths

@@ -1,0 +1,144 @@
+"""Large CSV files: the same rules as for small ones (`shoal.files.csv_text`), asked of all records by aggregates.
+
+Columns become integers, floats or ISO dates only where every cell is one; numbers written with a leading zero are codes
+and stay text.
+"""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from shoal.errors import FileError, quoted
+from shoal.files.csv_text import DELIMITERS, MISSING_AMONG_NUMBERS
+
+NUMBER = r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?"
+WHOLE = r"[+-]?\d{1,18}"
+CODE = r"[+-]?0\d.*"
+TOO_LONG = r"[+-]?\d{19,}"
+DATE = r"\d{4}-\d{2}-\d{2}"
+
+
+def csv_query(
+    connection: Any, files: Sequence[Path], reading: Mapping[str, Any], *, hive: bool, judged: bool = False
+) -> Any:
+    """A relation with the typed columns of some CSV files that have the same header.
+
+    Parameters
+    ----------
+    judged
+        Whether the files are to be judged: then no two cells that are written differently may become one value.
+
+    Raises
+    ------
+    FileError
+        If headers differ, cells do not fit the header, or one value of a table to be judged is written in two ways.
+    """
+    if (encoding := reading.get("encoding")) not in (None, "utf-8", "utf-8-sig"):
+        raise FileError(f"A large CSV file must be in utf-8; got the encoding '{encoding}'. Convert it first.")
+    if reading.get("decimal", ".") != ".":
+        raise FileError("A large CSV file must have the decimal mark '.'. Convert it first, or write it as Parquet.")
+    header = _header(files[0])
+    for path in files[1:]:
+        if _header(path) != header:
+            raise FileError(
+                f"File '{path}' has another header than '{files[0]}'. All files must have the same columns."
+            )
+    mark = reading.get("delimiter") or max(DELIMITERS, key=header.count)
+    try:
+        cells = connection.read_csv(
+            [str(path) for path in files],
+            all_varchar=True,
+            header=True,
+            delimiter=mark,
+            quotechar='"',
+            escapechar='"',
+            null_padding=False,
+            na_values="",
+            hive_partitioning=hive,
+            hive_types_autocast=False,
+        )
+        chosen = _types(cells)
+    except Exception as error:
+        if "duckdb" not in type(error).__module__:
+            raise
+        raise FileError(
+            f"'{files[0]}' cannot be read as CSV: records and header differ in their cells, or quotation marks do not "
+            f"pair ({type(error).__name__}). Mend it, or name the delimiter."
+        ) from None
+    if judged:
+        _refuse_two_ways(cells, chosen)
+    return cells.project(", ".join(chosen))
+
+
+def _refuse_two_ways(cells: Any, chosen: Sequence[str]) -> None:
+    """Refuse columns of numbers or dates in which one value, or a missing cell, is written in several ways."""
+    typed = [(name, text) for name, text in zip(cells.columns, chosen) if text != _name(name)]
+    if not typed:
+        return
+    tests = []
+    for name, text in typed:
+        value = text.removesuffix(f" AS {_name(name)}")
+        tests.append(
+            f"count(DISTINCT {_name(name)}) + max(CASE WHEN {_name(name)} IS NULL THEN 1 ELSE 0 END) - "
+            f"count(DISTINCT {value}) - max(CASE WHEN {value} IS NULL THEN 1 ELSE 0 END)"
+        )
+    counts = cells.aggregate(", ".join(tests)).fetchall()[0]
+    if several := [name for (name, _), count in zip(typed, counts) if count]:
+        raise FileError(
+            f"The files write one value of {quoted(several)} in several ways, as 34 and 34.0, by which records can be "
+            f"told apart. That is judged only in memory (--engine memory)."
+        )
+
+
+def _header(path: Path) -> str:
+    """The first line of a file."""
+    import gzip
+
+    opened = gzip.open if path.suffix == ".gz" else open
+    try:
+        with opened(path, "rt", encoding="utf-8-sig") as file:
+            return str(file.readline()).rstrip("\r\n")
+    except (OSError, UnicodeError, EOFError) as error:
+        raise FileError(f"File '{path}' cannot be read as text in utf-8 ({type(error).__name__}).") from None
+
+
+def _types(cells: Any) -> list[str]:
+    """For each column the expression that gives its cells the type that all of them have."""
+    names = cells.columns
+    tests = []
+    marks = ", ".join(map(_text, MISSING_AMONG_NUMBERS))
+    for name in names:
+        bare = f"trim({_name(name)})"
+        known = f"{bare} IS NOT NULL AND {bare} NOT IN ({marks})"
+        tests += [
+            f"count(*) FILTER ({known})",
+            *(
+                f"count(*) FILTER ({known} AND regexp_full_match({bare}, {_text(pattern)}))"
+                for pattern in (NUMBER, WHOLE, CODE, TOO_LONG)
+            ),
+            f"count(*) FILTER ({_name(name)} IS NOT NULL)",
+            f"count(*) FILTER (regexp_full_match({_name(name)}, {_text(DATE)}) "
+            f"AND TRY_CAST({_name(name)} AS DATE) IS NOT NULL)",
+        ]
+    counts = cells.aggregate(", ".join(tests)).fetchall()[0]
+    width = len(tests) // max(len(names), 1)
+    return [_typed(name, counts[i * width : (i + 1) * width], marks) for i, name in enumerate(names)]
+
+
+def _typed(name: str, counts: Sequence[int], marks: str) -> str:
+    known, numbers, whole, codes, too_long, cells, dates = counts
+    column = _name(name)
+    if known and numbers == known and not codes and not too_long:
+        bare = f"CASE WHEN trim({column}) IN ({marks}) THEN NULL ELSE trim({column}) END"
+        return f"CAST({bare} AS {'BIGINT' if whole == known else 'DOUBLE'}) AS {column}"
+    if cells and dates == cells:
+        return f"CAST({column} AS DATE) AS {column}"
+    return column
+
+
+def _name(name: str) -> str:
+    return '"' + name.replace('"', '""') + '"'
+
+
+def _text(text: str) -> str:
+    return "'" + text.replace("'", "''") + "'"

@@ -1,0 +1,205 @@
+"""What parts of a table cannot know of themselves: moments, categories, counts, gathered chunk by chunk in order."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import narwhals.stable.v2 as nw
+import numpy as np
+import polars as pl
+
+from shoal.data.cells import encode
+from shoal.data.schema import Column, Schema
+from shoal.data.variable import Variable
+from shoal.data.whole_column import WholeColumn
+from shoal.errors import DataError, plural
+from shoal.kernels.arrays import Floats, Longs
+from shoal.scale.stage import Stage
+
+COUNT = "shoal: count"
+
+SCALES = ("sd", "range", "none")
+"""Standardisations that moments and ends are enough for."""
+
+
+@dataclass(slots=True)
+class Moments:
+    """Mean and sum of squares about it, merged chunk by chunk (Chan, Golub & LeVeque 1983)."""
+
+    count: int = 0
+    mean: float = 0.0
+    squares: float = 0.0
+    low: float = np.inf
+    high: float = -np.inf
+
+    def add(self, values: Floats) -> None:
+        """More numbers; none is missing."""
+        if not len(values):
+            return
+        n, mean = len(values), float(values.mean())
+        total, gap = self.count + n, mean - self.mean
+        self.squares += float(((values - mean) ** 2).sum()) + gap * gap * self.count * n / total
+        self.mean += gap * n / total
+        self.count = total
+        self.low, self.high = min(self.low, float(values.min())), max(self.high, float(values.max()))
+
+    @property
+    def deviation(self) -> float:
+        """The n - 1 standard deviation; 0 for a constant column."""
+        return float(np.sqrt(self.squares / (self.count - 1))) if self.count > 1 and self.high > self.low else 0.0
+
+    def scaled(self, scale: str) -> WholeColumn:
+        """The column's standardisation."""
+        if scale == "none":
+            return WholeColumn()
+        return WholeColumn(centre=self.mean, spread=self.deviation if scale == "sd" else self.high - self.low)
+
+
+def moments_of(stage: Stage, schema: Schema, names: Iterable[str]) -> dict[str, Moments]:
+    """Moments of the continuous ones of some columns, in the units in which records count them."""
+    wanted = {name: Moments() for name in names}
+    for chunk in stage.chunks(tuple(wanted)) if wanted else ():
+        for name, moments in wanted.items():
+            variable = numbers(chunk[name], schema.columns[name])
+            moments.add(variable.values[~variable.missing])
+    return wanted
+
+
+def numbers(series: pl.Series, column: Column) -> Variable:
+    """A column of a frame in numbers."""
+    return encode(nw.from_native(series, series_only=True), column, Path())
+
+
+def counts_as_number(dtype: pl.DataType, column: Column) -> bool:
+    """Whether a column of a type is continuous."""
+    level = column.level or ("nominal" if column.hierarchy is not None else None)
+    described = column.model_copy(update={"hierarchy": None, "level": level})
+    return numbers(pl.Series("", [], dtype=dtype), described).continuous
+
+
+@dataclass(frozen=True, kw_only=True)
+class Counted:
+    """The distinct cells of a column, missing ones left out, and how often each occurs."""
+
+    cells: pl.Series
+    counts: Longs
+    missing: int = 0
+
+
+class Tally:
+    """Counts the distinct cells of a column, chunk by chunk."""
+
+    def __init__(self, name: str, dtype: Any) -> None:
+        self.name = name
+        self.cells = pl.DataFrame(schema={name: dtype, COUNT: pl.Int64})
+
+    def add(self, chunk: pl.DataFrame) -> None:
+        """The cells of a chunk."""
+        part = chunk.group_by(self.name).agg(pl.len().cast(pl.Int64).alias(COUNT))
+        self.cells = pl.concat([self.cells, part]).group_by(self.name).agg(pl.col(COUNT).sum())
+
+    @property
+    def counted(self) -> Counted:
+        """All that was counted, in ascending order."""
+        known = self.cells.filter(pl.col(self.name).is_not_null()).sort(self.name)
+        missing = self.cells.filter(pl.col(self.name).is_null())[COUNT].sum()
+        counts = known[COUNT].to_numpy().astype(np.int64)
+        return Counted(cells=known[self.name], counts=counts, missing=int(missing))
+
+
+def counted(stage: Stage, name: str) -> Counted:
+    """The distinct cells of one column of a stage."""
+    tally = Tally(name, stage.schema[name])
+    for chunk in stage.chunks((name,)):
+        tally.add(chunk)
+    return tally.counted
+
+
+def whole_of(counted: Counted, column: Column, folder: Path) -> tuple[Column, WholeColumn]:
+    """How a column's values are distributed over the whole, and its description with what follows from them.
+
+    The description gets the categories in their order, so that a part's codes are the whole's.
+    """
+    variable = encode(nw.from_native(counted.cells, series_only=True), column, folder)
+    place = variable.given
+    values, first = np.unique(place, return_inverse=True)
+    counts = np.bincount(first.ravel(), weights=counted.counts, minlength=len(values)).astype(np.int64)
+    if variable.continuous:
+        values = values.astype(np.float64)
+        return column, WholeColumn(values=values, counts=counts, missing=counted.missing)
+    settled = column.model_copy(update={"level": variable.level, "order": variable.categories})
+    if variable.hierarchy is not None:
+        settled = settled.model_copy(update={"hierarchy": variable.hierarchy})
+    return settled, WholeColumn(values=values.astype(np.int64), counts=counts, missing=counted.missing)
+
+
+@dataclass(frozen=True, kw_only=True)
+class WholeTable:
+    """A table's columns as parts of it need them.
+
+    Parameters
+    ----------
+    schema
+        Descriptions in which the order of categories stands where it matters.
+    columns
+        What is known of the whole of some columns.
+    """
+
+    schema: Schema
+    columns: Mapping[str, WholeColumn] = field(default_factory=dict)
+
+    @classmethod
+    def of(
+        cls, stage: Stage, schema: Schema, folder: Path, *, compared: Iterable[str], counts: Iterable[str] = ()
+    ) -> "WholeTable":
+        """What parts of a stage need.
+
+        Parameters
+        ----------
+        compared
+            Columns by which distances are taken.
+        counts
+            Columns whose distribution matters.
+
+        Raises
+        ------
+        DataError
+            If a column is to be standardised in a way that needs all its values at once.
+        """
+        described = dict(schema.columns)
+        scaled: list[str] = []
+        types = stage.schema
+        columns: dict[str, WholeColumn] = {}
+        for name in dict.fromkeys(compared):
+            column = described[name]
+            if counts_as_number(types[name], column):
+                if column.scale not in SCALES:
+                    raise DataError(
+                        f"Column '{name}' is standardised by {column.scale}, which needs all its values at once. "
+                        f"Set scale: sd or range for a table larger than memory."
+                    )
+                scaled.append(name)
+            elif column.level == "ordinal" or column.hierarchy is not None:
+                described[name], _ = whole_of(counted(stage, name), column, folder)
+        for name, moments in moments_of(stage, schema, scaled).items():
+            columns[name] = moments.scaled(described[name].scale)
+        for name in dict.fromkeys(counts):
+            described[name], whole = whole_of(counted(stage, name), described[name], folder)
+            known = columns.get(name, WholeColumn())
+            columns[name] = replace(known, values=whole.values, counts=whole.counts, missing=whole.missing)
+        return cls(schema=Schema.model_construct(root=described), columns=columns)
+
+
+def missing_cells(chunk: pl.DataFrame, schema: Schema) -> dict[str, int]:
+    """Missing cells of each column of a chunk, where there are any."""
+    counts = chunk.null_count().row(0, named=True)
+    return {name: count for name, count in counts.items() if count and name in schema.columns}
+
+
+def refuse_missing(name: str, count: int, role: str) -> None:
+    """The error of a column that must be complete; the same words as in memory."""
+    raise DataError(
+        f"Column '{name}' has {plural(count, 'missing value')}; a column with the role {role} must be complete. "
+        f"Set missing: drop, impute, category or keep for it."
+    )

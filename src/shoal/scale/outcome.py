@@ -1,0 +1,118 @@
+"""A plan carried out on a table larger than memory: stage after stage, each finished before the next begins."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from shoal.data.schema import Schema
+from shoal.plan import Plan
+from shoal.replace.decimals import MOST, decimal_counts, decimals_among
+from shoal.scale.combinations import after_combinations
+from shoal.scale.finishing import Rounding, finished
+from shoal.scale.intake import taken_in
+from shoal.scale.moments import counts_as_number, numbers
+from shoal.scale.source import Source
+from shoal.scale.stage import Stage
+from shoal.scale.steps import Run, after_step
+from shoal.step_result import StepAccount
+
+
+@dataclass(frozen=True, kw_only=True)
+class LargeOutcome:
+    """What came of a plan, before it is judged.
+
+    Parameters
+    ----------
+    before
+        The table as it came in, missing values treated.
+    finished
+        As it is to be released, with the rows of the table that came in.
+    rows
+        Records of the table that came in.
+    missing
+        What became of missing values.
+    private
+        By step, where the table was cut into blocks.
+    """
+
+    run: Run
+    before: Stage
+    finished: Stage
+    rows: int
+    missing: Mapping[str, Any]
+    accounts: tuple[StepAccount, ...]
+    private: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def plan(self) -> Plan:
+        return self.run.plan
+
+
+def carried_out(run: Run, source: Source) -> LargeOutcome:
+    """Carry a plan out on a source; what an earlier run finished is not done again.
+
+    Raises
+    ------
+    InputError
+        If the table or the plan cannot be used.
+    Refused
+        If a step refuses.
+    """
+    plan, journal = run.plan, run.journal
+    run.tell("reading", 0.0)
+    before, missing, rows = journal.once(
+        "intake", lambda: taken_in(source, plan.schema, journal.place("intake", anew=True))
+    )
+    stage, schema = before, _unrounded(plan.schema)
+    averaged: set[str] = set()
+    changed: set[str] = set()
+    accounts: list[StepAccount] = []
+    private: dict[str, Any] = {}
+    for number, step in enumerate(plan.steps):
+        carry = after_combinations if step.method.scales == "combinations" else after_step
+        after = journal.once(f"step-{number}", lambda: carry(run, number, step, stage, schema))  # noqa: B023
+        stage, schema = after.stage, after.schema
+        accounts.append(after.account)
+        averaged = (averaged - set(after.account.columns)) | after.averaged
+        changed |= set(after.account.columns)
+        private |= {f"{number + 1} {step.name}": after.private} if after.private else {}
+        journal.forget(f"blocks-{number}")
+        if number:
+            journal.forget(f"step-{number - 1}")
+    run.tell("finishing", 0.0)
+    rounding = journal.once("rounding", lambda: _rounding(run, before, averaged, changed))
+    end = journal.once("finishing", lambda: finished(run, stage, schema, rows, rounding))
+    if plan.steps:
+        journal.forget(f"step-{len(plan.steps) - 1}")
+    return LargeOutcome(
+        run=run, before=before, finished=end, rows=rows, missing=missing, accounts=tuple(accounts), private=private
+    )
+
+
+def _unrounded(schema: Schema) -> Schema:
+    """The columns without the decimals that they are rounded to, which is done once, at the end."""
+    columns = {name: column.model_copy(update={"decimals": None}) for name, column in schema.columns.items()}
+    return Schema.model_construct(root=columns)
+
+
+def _rounding(run: Run, before: Stage, averaged: set[str], changed: set[str]) -> Rounding:
+    """How changed columns are rounded: as the plan says; averages otherwise to the decimals that they came in with."""
+    schema, types = run.plan.schema, before.schema
+    continuous = {
+        name
+        for name in changed & types.keys()
+        if schema.columns[name].role != "identifier" and counts_as_number(types[name], schema.columns[name])
+    }
+    own = {
+        name: np.zeros(MOST + 2, dtype=np.int64)
+        for name in sorted(averaged & continuous)
+        if name not in schema.decimals and not types[name].is_temporal()
+    }
+    for chunk in before.chunks(tuple(own)) if own else ():
+        for name in own:
+            own[name] += decimal_counts(numbers(chunk[name], schema.columns[name]).values)
+    decimals = {name: places for name, counts in own.items() if (places := decimals_among(counts))}
+    said = {name: places for name, places in schema.decimals.items() if name in continuous}
+    return Rounding(own=decimals, said=said, types={name: types[name] for name in said})

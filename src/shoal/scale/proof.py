@@ -1,0 +1,166 @@
+"""Judging a table larger than memory: every class whole in one part, and the judges' own code on each part.
+
+Records are dealt out by a hash of the columns that make a class. What a confidential column's values are in the whole
+table is counted first and comes with each part. Privacy models and class-based measures look at the parts one by one
+and conclude from what they saw in all.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property, partial
+from pathlib import Path
+
+import narwhals.stable.v2 as nw
+import numpy as np
+import polars as pl
+
+from shoal.data.microdata import Microdata, as_released
+from shoal.data.records import Records
+from shoal.data.schema import Column, Schema
+from shoal.errors import SchemaError, quoted
+from shoal.judges.class_figures import ClassFigures
+from shoal.judges.closure import Closure
+from shoal.judges.evidence import Finding, Verdict
+from shoal.judges.table_pair import TablePair
+from shoal.kernels.arrays import Longs
+from shoal.privacy.base import ClassModel
+from shoal.processes import as_finished, remembered
+from shoal.risk.class_risk import LookalikeRisk
+from shoal.risk.population import Lookalikes
+from shoal.scale.dealing import block_size
+from shoal.scale.moments import WholeTable, counted, whole_of
+from shoal.scale.part_work import with_whole
+from shoal.scale.stage import OWN, Stage, gathered, scatter
+
+HASH_SEED = 0
+"""Of the hash that deals records out: any will do, for no figure depends on it."""
+
+Looker = ClassModel | LookalikeRisk
+Seen = ClassFigures | Lookalikes | str
+Tell = Callable[[str, float], None]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Judged:
+    """A released table, ready to be judged in parts.
+
+    Parameters
+    ----------
+    whole
+        Its columns as released, with how the confidential ones are distributed.
+    place
+        A folder for the parts, the owner's only.
+    """
+
+    stage: Stage
+    whole: WholeTable
+    place: Path
+    workers: int
+    tell: Tell
+    _files: dict[tuple[str, ...], list[Path]] = field(default_factory=dict, init=False, repr=False)
+
+    @classmethod
+    def of(cls, stage: Stage, schema: Schema, folder: Path, place: Path, workers: int, tell: Tell) -> "Judged":
+        """A released table; a column that the schema does not know is an error."""
+        described = released_schema(stage, schema)
+        columns = dict(described.columns)
+        known = {}
+        for name in described.names("confidential"):
+            columns[name], known[name] = whole_of(counted(stage, name), columns[name], folder)
+        whole = WholeTable(schema=Schema.model_construct(root=columns), columns=known)
+        return cls(stage=stage, whole=whole, place=place, workers=workers, tell=tell)
+
+    def judged(
+        self, models: Sequence[ClassModel], measures: Sequence[LookalikeRisk] = ()
+    ) -> tuple[list[Verdict], list[Finding]]:
+        """What becomes of models whose classes can be looked at apart, and the figures of class-based measures."""
+        judges: list[Looker] = [*models, *measures]
+        keys = self.whole.schema.names("quasi-identifier")
+        named = [judge.class_columns(keys) if isinstance(judge, ClassModel) else keys for judge in judges]
+        looks = [Look(judge=n, part=m, path=p) for n, by in enumerate(named) for m, p in enumerate(self.parts(by))]
+        seen: list[dict[int, Seen]] = [{} for _ in judges]
+        answers: dict[int, Verdict | Finding] = {}
+        given = {"judges": judges, "whole": self.whole}
+        for done, (look, figures) in enumerate(as_finished(_looked, looks, self.workers, given), 1):
+            name = judges[look.judge].method_name
+            self.tell(f"judging {name}", done / len(looks))
+            seen[look.judge][look.part] = figures
+            if len(seen[look.judge]) == len(self.parts(named[look.judge])):  # all of it: an answer, and room again
+                in_order = [figures for _, figures in sorted(seen[look.judge].items())]
+                answers[look.judge] = self._concluded(judges[look.judge], in_order)
+                seen[look.judge] = {}
+        ordered = [answers[number] for number in range(len(judges))]
+        return (
+            [answer for answer in ordered if isinstance(answer, Verdict)],
+            [answer for answer in ordered if isinstance(answer, Finding)],
+        )
+
+    def _concluded(self, judge: Looker, seen: Sequence[Seen]) -> Verdict | Finding:
+        if isinstance(judge, ClassModel):
+            classes = ClassFigures.joined([part for part in seen if isinstance(part, ClassFigures)])
+            return replace(judge.conclude(classes), model=judge.method_name)
+        alike = [part for part in seen if not isinstance(part, ClassFigures)]
+        return judge.finding_of(alike, complete=self.complete)
+
+    @cached_property
+    def complete(self) -> bool:
+        """Whether no quasi-identifier lacks a cell."""
+        keys = self.whole.schema.names("quasi-identifier")
+        return not any(any(chunk.null_count().row(0)) for chunk in self.stage.chunks(keys))
+
+    def parts(self, names: Sequence[str]) -> list[Path]:
+        """Files that hold the classes of some columns whole; made once for each set of columns."""
+        chosen = tuple(names)
+        if chosen not in self._files:
+            count = -(-self.stage.records // block_size(self.stage))
+            place = self.place / f"classes-{len(self._files)}"
+            keys = partial(class_hash, names=chosen, count=count)
+            self._files[chosen] = scatter(self.stage.chunks(), keys, count, place)
+        return self._files[chosen]
+
+
+def class_hash(chunk: pl.DataFrame, names: Sequence[str], count: int) -> Longs:
+    """Shape (n,); a number below `count`, equal for records that agree on some columns."""
+    if not names:
+        return np.zeros(len(chunk), dtype=np.int64)
+    return np.asarray((chunk.select(names).hash_rows(HASH_SEED) % count).to_numpy(), dtype=np.int64)
+
+
+def released_schema(stage: Stage, schema: Schema) -> Schema:
+    """The columns of a released table as they are to be judged, from what all of its records hold."""
+    types = {name: dtype for name, dtype in stage.schema.items() if name not in OWN}
+    if unknown := [name for name in types if name not in schema.columns]:
+        raise SchemaError(f"The released table has columns that the plan does not know: {quoted(unknown)}.")
+    described: dict[str, Column] = {}
+    for name, dtype in types.items():
+        column = schema.columns[name]
+        cells = pl.Series(name, [], dtype=dtype) if column.order is None else counted(stage, name).cells
+        described[name] = as_released(nw.from_native(cells, series_only=True), column)
+    return Schema.model_construct(root=described)
+
+
+def released_part(path: Path, whole: WholeTable) -> Records:
+    """A part of a released table in numbers, which knows the whole."""
+    frame = gathered(path).drop(OWN, strict=False)
+    return with_whole(Microdata.of(frame, whole.schema).encoded, whole)
+
+
+def pair_of(released: Records, original: Records | None = None) -> TablePair:
+    """A part beside its original records. Its closure is itself: that nothing can be filled in was seen before."""
+    return TablePair.of(original, released, None, Closure(records=released, filled={}))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Look:
+    """One judge's look at one part, both by number."""
+
+    judge: int
+    part: int
+    path: Path
+
+
+def _looked(look: Look) -> Seen:
+    """What one of the remembered judges sees in a part."""
+    judge: Looker = remembered["judges"][look.judge]
+    pair = pair_of(released_part(look.path, remembered["whole"]))
+    return judge.look(pair)

@@ -1,0 +1,144 @@
+"""Measures taken on a sample: some classes of the release, whole, beside the originals of their records.
+
+What needs pairs of records, or all records at once, cannot be taken on a table larger than memory. It is taken on
+classes drawn by a hash of their cells, so that each class of the sample is whole, with a share of the records that the
+release does not have. How far the figure may be off is estimated by taking it on ten parts of the sample (random
+groups; Wolter 2007, chapter 2).
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+
+from shoal.data.microdata import Microdata
+from shoal.data.records import Records
+from shoal.data.schema import Schema
+from shoal.errors import plural
+from shoal.facts import Count, Interval
+from shoal.judges.base import Measure
+from shoal.judges.evidence import Finding
+from shoal.judges.table_pair import TablePair
+from shoal.kernels.arrays import Longs
+from shoal.scale.moments import WholeTable
+from shoal.scale.proof import class_hash, pair_of
+from shoal.scale.stage import OWN, ROW, Stage
+
+SAMPLE = 100_000
+"""Records of the sample, about."""
+
+PARTS = 10
+STUDENT = 2.262157162740992
+"""The 97.5 % quantile of Student's t with PARTS - 1 degrees of freedom."""
+
+DROPPED = 1 << 24
+"""Key of the random numbers by which records are drawn that the release does not have."""
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class SampleOfClasses:
+    """Classes of a release, whole, beside their originals.
+
+    Parameters
+    ----------
+    of
+        Records of the whole release.
+    part
+        Shape (n',), shape (n,); which of `PARTS` parts each released, and each original, record belongs to.
+    """
+
+    original: Records
+    released: Records
+    of: int
+    part: tuple[Longs, Longs]
+
+    @classmethod
+    def drawn(
+        cls,
+        before: Stage,
+        schema: Schema,
+        finished: Stage,
+        whole: WholeTable,
+        folder: Path,
+        rows: int,
+        rng: np.random.Generator,
+    ) -> "SampleOfClasses":
+        """Draw one.
+
+        Parameters
+        ----------
+        before, schema
+            The table as it came in.
+        finished, whole
+            As it is released.
+        rows
+            Records of the table that came in.
+        """
+        keys = whole.schema.names("quasi-identifier")
+        shares = max(finished.records // SAMPLE, 1)
+        kept = np.zeros(rows, dtype=bool)
+        frames, parts = [], []
+        for chunk in finished.chunks():
+            kept[chunk[ROW].to_numpy()] = True
+            place = _places(chunk, keys, shares)
+            chosen = place % shares == 0
+            frames.append(chunk.filter(pl.Series(chosen)))
+            parts.append(place[chosen] // shares)
+        released, part = pl.concat(frames), np.concatenate(parts)
+        wanted = np.full(rows, -1, dtype=np.int8)
+        wanted[released[ROW].to_numpy()] = part
+        if not kept.all():  # dropped records, in the same share
+            dropped = np.flatnonzero(~kept)
+            drawn = dropped[rng.random(len(dropped)) < 1 / shares]
+            wanted[drawn] = rng.integers(0, PARTS, len(drawn))
+        originals = pl.concat(
+            [chunk.filter(pl.Series(wanted[chunk[ROW].to_numpy()] >= 0)) for chunk in before.chunks()]
+        )
+        return cls(
+            original=_records(originals, schema, folder, treat=True),
+            released=_records(released, whole.schema, folder, treat=False),
+            of=finished.records,
+            part=(part, wanted[originals[ROW].to_numpy()].astype(np.int64)),
+        )
+
+    def finding(self, measure: Measure, rng: np.random.Generator) -> Finding:
+        """The figure on the sample, with its interval where the sample is not everything."""
+        finding = measure.finding_on(pair_of(self.released, self.original), rng)
+        if len(self.released) == self.of or finding.value is None:
+            return replace(finding, record_risk=None, by_record={})
+        values = [
+            f.value for number in range(PARTS) if (f := measure.finding_on(self._pair(number), rng)).value is not None
+        ]
+        size = Count(n=len(self.released), of=self.of, influence=0)
+        return replace(
+            finding,
+            record_risk=None,
+            by_record={},
+            interval=self._interval(finding, values) if len(values) == PARTS else None,
+            sentence=f"On a sample of {len(self.released):,} of {plural(self.of, 'record')}: {finding.sentence}",
+            facts={**finding.facts, "records of the sample": size},
+        )
+
+    def _pair(self, number: int) -> TablePair:
+        return pair_of(self.released.take(self.part[0] == number), self.original.take(self.part[1] == number))
+
+    def _interval(self, finding: Finding, values: Sequence[float]) -> Interval:
+        error = STUDENT * float(np.std(values, ddof=1)) / np.sqrt(PARTS)
+        low, high = finding.limits
+        middle = float(finding.value or 0.0)
+        return Interval(low=max(middle - error, low), high=min(middle + error, high))
+
+
+def _places(chunk: pl.DataFrame, keys: Sequence[str], shares: int) -> Longs:
+    """Shape (n,); by a hash of the class: modulo `shares` whether it is drawn, divided by it in which part."""
+    if keys:
+        return class_hash(chunk, keys, shares * PARTS)
+    return chunk[ROW].to_numpy() % (shares * PARTS)
+
+
+def _records(frame: pl.DataFrame, schema: Schema, folder: Path, *, treat: bool) -> Records:
+    table = Microdata.of(frame.drop(OWN, strict=False), schema, folder)
+    records = table.records if treat else table.encoded
+    return replace(records, rows=frame[ROW].to_numpy())

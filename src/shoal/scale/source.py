@@ -1,0 +1,210 @@
+"""Where a large table comes from: a file, a folder, a pattern of names, hive partitions, or a DuckDB relation."""
+
+import glob
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from shoal.data.frames import plain_types
+from shoal.errors import DataError, FileError, plural, quoted
+from shoal.scale.csv_columns import csv_query
+
+CHUNK = 500_000
+"""Records of a chunk. Sums are taken by chunks, so this is a part of what a result is, not a setting."""
+
+KINDS = ("parquet", "csv", "tsv", "csv.gz")
+"""Endings of the files that a large table may lie in."""
+
+
+@dataclass(frozen=True, slots=True)
+class SourceFile:
+    """A file as it was when a run began."""
+
+    path: str
+    size: int
+    changed: int
+
+    @classmethod
+    def of(cls, path: Path) -> "SourceFile":
+        state = path.stat()
+        return cls(str(path.resolve()), state.st_size, state.st_mtime_ns)
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Source:
+    """A table that is read in chunks, always in the same order.
+
+    Parameters
+    ----------
+    name
+        What it is called in messages.
+    connection
+        A DuckDB session.
+    query
+        What gives its records.
+    files
+        Those it lies in; none for a relation.
+    """
+
+    name: str
+    connection: Any
+    query: Any
+    files: tuple[SourceFile, ...] = ()
+
+    @classmethod
+    def of(
+        cls, data: Any, connection: Any, reading: Mapping[str, Any] | None = None, *, judged: bool = False
+    ) -> "Source":
+        """From a path or pattern of files, or a DuckDB relation.
+
+        Parameters
+        ----------
+        reading
+            For text files: `delimiter`, `decimal` and `encoding` as for `shoal.read`.
+        judged
+            Whether the table is to be judged: cells that a text file writes differently must then stay different.
+
+        Raises
+        ------
+        FileError
+            If nothing is there, files cannot be read, or do not hold one and the same columns.
+        """
+        if not isinstance(data, (str, Path)):
+            return cls(name="the relation", connection=connection, query=data)
+        files = files_of(data)
+        state = tuple(SourceFile.of(path) for path in files)
+        if kind_of(files[0]) == "parquet":
+            _check_parquet(files)
+            query = connection.read_parquet([str(path) for path in files], hive_partitioning=_hive(data))
+        else:
+            query = csv_query(connection, files, reading or {}, hive=_hive(data), judged=judged)
+        return cls(name=str(data), connection=connection, query=query, files=state)
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        return tuple(self.query.columns)
+
+    @property
+    def records(self) -> int:
+        return int(self.query.aggregate("count(*)").fetchall()[0][0])
+
+    def chunks(self) -> Iterator[pl.DataFrame]:
+        """Its records in order, `CHUNK` at a time.
+
+        Raises
+        ------
+        FileError
+            If a file cannot be read, or is changed meanwhile.
+        """
+        waiting: list[pl.DataFrame] = []
+        count = 0
+        try:
+            for batch in self.query.to_arrow_reader(CHUNK // 4):
+                frame = pl.from_arrow(batch)
+                waiting.append(frame if isinstance(frame, pl.DataFrame) else frame.to_frame())
+                count += len(waiting[-1])
+                while count >= CHUNK:
+                    whole = pl.concat(waiting)
+                    yield whole[:CHUNK]
+                    waiting, count = [whole[CHUNK:]], count - CHUNK
+        except Exception as error:
+            if not type(error).__module__.startswith(("duckdb", "_duckdb", "pyarrow")):
+                raise
+            self.check_unchanged()
+            raise FileError(
+                f"'{self.name}' cannot be read to its end ({type(error).__name__}). Check that its files are whole."
+            ) from None
+        if count:
+            yield pl.concat(waiting)
+        self.check_unchanged()
+
+    def check_unchanged(self) -> None:
+        """Refuse a table of which a file was changed since the run began."""
+        for file in self.files:
+            path = Path(file.path)
+            if not path.exists() or SourceFile.of(path) != file:
+                raise FileError(f"File '{path}' was changed while it was read. Try again when it is complete.")
+
+
+def files_of(data: str | Path) -> list[Path]:
+    """The files of a path: itself, all of a folder and those below, or those of a pattern, by name.
+
+    Raises
+    ------
+    FileError
+        If there are none, or of several kinds.
+    """
+    path = Path(data)
+    if path.is_file():
+        files = [path]
+    elif path.is_dir():
+        files = [p for p in path.rglob("*") if p.is_file() and not p.name.startswith(("_", "."))]
+    elif glob.has_magic(str(data)):
+        files = [p for p in map(Path, glob.glob(str(data), recursive=True)) if p.is_file()]  # noqa: PTH207 - any root
+    else:
+        raise FileError(f"There is no file '{data}'. Check the path.")
+    if not files:
+        raise FileError(
+            f"'{data}' holds no file. Name a folder with Parquet or CSV files, or a pattern that fits some."
+        )
+    kinds = sorted({kind_of(path) for path in files})
+    if len(kinds) > 1 or kinds[0] not in KINDS:
+        raise FileError(
+            f"'{data}' holds files of the kinds {quoted(kinds)}; a large table lies in files of one kind, parquet or "
+            f"csv. Name a pattern such as '{data}/*.parquet'."
+        )
+    return sorted(files)
+
+
+def kind_of(path: Path) -> str:
+    """The ending of a file's name, in small letters."""
+    name = path.name.lower()
+    return "csv.gz" if name.endswith(".csv.gz") else path.suffix.lower().lstrip(".")
+
+
+def _hive(data: str | Path) -> bool:
+    """Whether folders may be named as in year=2024, which then is a column."""
+    return Path(data).is_dir() or glob.has_magic(str(data))
+
+
+def _check_parquet(files: list[Path]) -> None:
+    """Refuse files that are no whole Parquet files, or have other columns or types than the first."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    first = None
+    for path in files:
+        try:
+            schema = pq.read_schema(path).remove_metadata()
+        except (pa.ArrowException, OSError) as error:
+            raise FileError(
+                f"File '{path}' is no readable parquet file ({type(error).__name__}). Check that it is whole."
+            ) from None
+        first = first or schema
+        if schema != first:
+            names = sorted({f.name for f in set(schema) ^ set(first)})
+            raise FileError(
+                f"File '{path}' has other columns or types than '{files[0]}': {quoted(names) or 'in another order'}. "
+                f"All {plural(len(files), 'file')} of a table must have the same."
+            )
+
+
+def plain(frame: pl.DataFrame) -> pl.DataFrame:
+    """The same cells in types that everything here computes with; a NaN is a missing cell.
+
+    Raises
+    ------
+    DataError
+        If two columns have one name.
+    """
+    import narwhals.stable.v2 as nw
+
+    if len(set(frame.columns)) < len(frame.columns):
+        raise DataError("Column names must differ. Rename them.")
+    kept: pl.DataFrame = plain_types(nw.from_native(frame, eager_only=True)).to_native()
+    texts = [c.name for c in kept if c.dtype in (pl.Categorical, pl.Enum)]
+    floats = [c.name for c in kept if c.dtype.is_float()]
+    return kept.with_columns(pl.col(texts).cast(pl.String), pl.col(floats).fill_nan(None))

@@ -1,0 +1,294 @@
+"""A step carried out on a table larger than memory: parts are made, treated side by side, and put together again."""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from shoal.data.schema import Column, Schema
+from shoal.errors import Refused
+from shoal.facts import Count, Fact, Facts, Figure
+from shoal.plan import Plan
+from shoal.processes import as_finished
+from shoal.scale.dealing import Dealing
+from shoal.scale.journal import Journal
+from shoal.scale.moments import WholeTable
+from shoal.scale.part_work import PartDone, PartJob, Spread, StepWork, treated
+from shoal.scale.stage import ROW, Stage, gathered, scatter
+from shoal.step_result import StepAccount
+from shoal.steps import LOSS, PartitionStep, Step, settings_of
+
+CUTTING = 1 << 23
+"""Key of the random numbers by which blocks are found, beyond the number of any block."""
+
+Tell = Callable[[str, float], None]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Run:
+    """What does not change in the course of a plan.
+
+    Parameters
+    ----------
+    plan
+        Ready to be carried out.
+    workers
+        Processes; nothing depends on how many.
+    tell
+        Called with what is being done and the fraction of it that is done.
+    """
+
+    plan: Plan
+    entropy: int
+    journal: Journal
+    workers: int
+    tell: Tell
+
+    @property
+    def folder(self) -> Path:
+        """Where files that the plan names are looked up."""
+        return self.plan.folder
+
+    def generator(self, *key: int) -> np.random.Generator:
+        """The random numbers of one piece of work."""
+        return np.random.default_rng(np.random.SeedSequence(self.entropy, spawn_key=key))
+
+
+@dataclass(frozen=True, kw_only=True)
+class After:
+    """What a step leaves.
+
+    Parameters
+    ----------
+    schema
+        How the columns are described now.
+    averaged
+        Columns whose cells are averages now, as in `StepResult`.
+    private
+        For the private record alone: where the table was cut.
+    """
+
+    stage: Stage
+    schema: Schema
+    account: StepAccount
+    averaged: frozenset[str] = frozenset()
+    private: dict[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Parts:
+    """A step's work, cut up."""
+
+    jobs: list[PartJob]
+    work: StepWork
+    private: dict[str, Any] = field(default_factory=dict)
+
+
+def after_step(run: Run, number: int, step: Step, stage: Stage, schema: Schema) -> After:
+    """A step carried out on a stage.
+
+    Raises
+    ------
+    Refused
+        If the step left no record, or blocks could not be treated even joined.
+    """
+    columns = tuple(step.columns or schema.names(*step.default_roles))
+    run.tell(step.name, 0.0)
+    parts = _blocks(run, number, step, stage, schema, columns) if isinstance(step, PartitionStep) else None
+    parts = parts or _as_they_lie(run, number, step, stage, schema, columns)
+    done = _all_treated(run, step, parts)
+    following = Stage.of(part.out for part in done)
+    if not following.parts:
+        raise Refused(
+            f"Nothing was released. The step {step.name} left no record. Let it ask for less, or leave it out."
+        )
+    run.tell(step.name, 1.0)
+    return After(
+        stage=following,
+        schema=_joined_schema(schema, done),
+        account=StepAccount(step=step.name, columns=columns, facts=_joined_facts(step, done)),
+        averaged=frozenset(name for part in done for name in part.averaged),
+        private=parts.private,
+    )
+
+
+def _as_they_lie(run: Run, number: int, step: Step, stage: Stage, schema: Schema, columns: tuple[str, ...]) -> Parts:
+    """The parts of the stage themselves, for a step that works row by row."""
+    place = run.journal.place(f"step-{number}")
+    jobs = [PartJob(number=i, paths=(path,), out=place / path.name) for i, path in enumerate(stage.parts)]
+    whole = WholeTable(schema=schema)
+    return Parts(
+        jobs=jobs,
+        work=StepWork(step=step, columns=columns, whole=whole, folder=run.folder, entropy=run.entropy, key=number),
+    )
+
+
+def _blocks(
+    run: Run, number: int, step: PartitionStep, stage: Stage, schema: Schema, columns: tuple[str, ...]
+) -> Parts:
+    """Blocks of records that lie near one another, each in a file of its own."""
+    if step.unit is None and schema.names("household"):
+        step = replace(step, unit="household")  # as by default, without the loss of another unit for each block
+    by = step.by or columns
+    confidential = schema.names("confidential") if step.method.compares_confidential else ()
+    whole = run.journal.once(
+        f"whole-{number}", lambda: WholeTable.of(stage, schema, run.folder, compared=by, counts=confidential)
+    )
+
+    def deal() -> tuple[list[Path], list[Any]]:
+        dealing = Dealing.of(stage, whole, by, run.folder, run.generator(number, CUTTING))
+        place = run.journal.place(f"blocks-{number}", anew=True)
+        files = scatter(stage.chunks(), dealing.block_of, dealing.blocks, place)
+        return files, [cuts.as_mapping() for cuts in dealing.cuts if cuts.nodes]
+
+    files, cuts = run.journal.once(f"dealt-{number}", deal)
+    place = run.journal.place(f"step-{number}")
+    jobs = [PartJob(number=i, paths=(path,), out=place / f"part-{i:05d}.parquet") for i, path in enumerate(files)]
+    while len(jobs) > 1 and (small := {job.number for job in jobs if _records(job) < 2 * step.method.smallest}):
+        jobs, _ = _joined_with_next(jobs, small)
+    work = StepWork(step=step, columns=columns, whole=whole, folder=run.folder, entropy=run.entropy, key=number)
+    return Parts(jobs=jobs, work=work, private={"blocks": len(files), "cuts": cuts})
+
+
+def _records(job: PartJob) -> int:
+    return sum(len(gathered(path, ROW)) for path in job.paths)
+
+
+def _all_treated(run: Run, step: Step, parts: Parts) -> list[PartDone]:
+    """All parts treated; blocks that cannot be by themselves are joined with the next until they can.
+
+    Raises
+    ------
+    Refused
+        If not even all blocks together can.
+    """
+    jobs = parts.jobs
+    done: dict[int, PartDone] = {}
+    while True:
+        for part in _treated(run, step, parts.work, [job for job in jobs if job.number not in done], len(jobs)):
+            done[part.number] = part
+        refused = {number for number, part in done.items() if part.refused}
+        if not refused:
+            return [done[job.number] for job in jobs]
+        if len(jobs) == 1:
+            raise Refused(done[jobs[0].number].refused)
+        jobs, again = _joined_with_next(jobs, refused)
+        done = {number: part for number, part in done.items() if number not in again}
+
+
+def _joined_with_next(jobs: Sequence[PartJob], chosen: set[int]) -> tuple[list[PartJob], set[int]]:
+    """The jobs with each of some joined to its neighbour, and the numbers of those that are to be done again.
+
+    A joined block has a number and a file of its own.
+    """
+    out: list[PartJob] = []
+    again: set[int] = set(chosen)
+    waiting: PartJob | None = None
+    fresh = max(job.number for job in jobs) + 1
+    for job in jobs:
+        if waiting is not None:
+            again |= {job.number, waiting.number}
+            waiting = _united(waiting, job, fresh)
+            fresh += 1
+            out.append(waiting)
+            waiting = None
+        elif job.number in chosen:
+            waiting = job
+        else:
+            out.append(job)
+    if waiting is not None:  # the last one goes to the one before
+        before = out.pop()
+        again |= {before.number, waiting.number}
+        out.append(_united(before, waiting, fresh))
+    return out, again
+
+
+def _united(one: PartJob, other: PartJob, number: int) -> PartJob:
+    out = one.out.with_name(f"part-{number:05d}.parquet")
+    return PartJob(number=number, paths=(*one.paths, *other.paths), out=out)
+
+
+def _treated(run: Run, step: Step, work: StepWork, jobs: list[PartJob], count: int) -> Iterator[PartDone]:
+    """Parts as they are finished; those that were before are not treated again."""
+    name = f"treated-{work.key}-{{:05d}}"
+    waiting = []
+    for job in jobs:
+        if run.journal.finished(name.format(job.number)):
+            yield run.journal.once(name.format(job.number), lambda: treated(job))  # noqa: B023 - is not called
+        else:
+            waiting.append(job)
+    for left, (_, part) in enumerate(as_finished(treated, waiting, run.workers, {"work": work}), 1):
+        yield run.journal.once(name.format(part.number), lambda: part)  # noqa: B023 - is called at once
+        run.tell(step.name, 1 - (len(waiting) - left) / count)
+
+
+def _joined_schema(schema: Schema, done: Sequence[PartDone]) -> Schema:
+    """Columns as all parts describe them; the order of categories is that which suits the order of every part."""
+    described: dict[str, Column] = {}
+    for name in done[0].described:
+        columns = [part.described[name] for part in done if part.records]
+        column = columns[0]
+        if column.level == "ordinal":
+            order = merged_order([c.order or () for c in columns])
+            column = column.model_copy(update={"order": order})
+        described[name] = column
+    return Schema.model_construct(root=described)
+
+
+def merged_order(orders: Sequence[tuple[Any, ...]]) -> tuple[Any, ...]:
+    """The order of all categories in which those of every part stand as the part has them.
+
+    Raises
+    ------
+    Refused
+        If parts contradict each other.
+    """
+    after: dict[Any, dict[Any, None]] = {category: {} for order in orders for category in order}
+    before = dict.fromkeys(after, 0)
+    for order in dict.fromkeys(orders):
+        for one, other in zip(order, order[1:]):
+            if other not in after[one]:
+                after[one][other] = None
+                before[other] += 1
+    out: list[Any] = []
+    ready = [category for category, count in before.items() if not count]
+    while ready:
+        category = ready.pop(0)
+        out.append(category)
+        for following in after[category]:
+            before[following] -= 1
+            if not before[following]:
+                ready.append(following)
+    if len(out) < len(after):
+        raise Refused("The parts of the table order the categories of a column differently. Give the column an order.")
+    return tuple(out)
+
+
+def _joined_facts(step: Step, done: Sequence[PartDone]) -> Facts:
+    """What there is to tell of all parts together."""
+    if isinstance(step, PartitionStep):
+        sizes = np.array([part.sizes for part in done if part.sizes is not None])
+        spread = sum(Spread.joined([part.spreads[name] for part in done]).total for name in done[0].spreads)
+        loss = sum(part.loss for part in done)
+        return {
+            **settings_of(step.method),
+            **settings_of(step.replace),
+            "groups": Count(n=int(sizes[:, 2].sum()), unit="groups"),
+            "smallest group": Count(n=int(sizes[:, 0].min())),
+            "largest group": Count(n=int(sizes[:, 1].max())),
+            LOSS: Figure(value=100 * loss / spread if spread > 0 else 0.0),
+            **{label: fact for label, fact in done[0].facts.items() if label == "unit"},
+            "blocks": Count(n=len(done), unit="blocks"),
+        }
+    facts: dict[str, Fact] = {}
+    for label, value in done[0].facts.items():
+        values = [part.facts[label] for part in done if label in part.facts]
+        counts = [count for count in values if isinstance(count, Count)]
+        if isinstance(value, Count):
+            whole = None if value.of is None else sum(count.of or 0 for count in counts)
+            facts[label] = Count(n=sum(c.n for c in counts), of=whole, unit=value.unit, influence=value.influence)
+        elif all(other == value for other in values):
+            facts[label] = value
+    return facts

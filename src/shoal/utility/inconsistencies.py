@@ -1,0 +1,85 @@
+"""Inconsistencies: released records that cannot be."""
+
+from typing import Annotated, ClassVar
+
+import numpy as np
+from annotated_types import MinLen
+from pydantic import AfterValidator
+
+from shoal.constraints import Constraints
+from shoal.constraints.grammar import parse
+from shoal.data.records import Records
+from shoal.errors import ConstraintError, NoFigure, plural
+from shoal.facts import OfOriginal, OfRelease
+from shoal.judges.base import Need
+from shoal.judges.evidence import Finding
+from shoal.judges.table_pair import TablePair
+from shoal.methods import Scales, method
+from shoal.parameters import HoldsCells
+from shoal.utility.base import UtilityMeasure
+
+
+def _readable(rules: tuple[str, ...]) -> tuple[str, ...]:
+    for number, rule in enumerate(rules, start=1):
+        try:
+            parse(rule, number)
+        except ConstraintError as error:
+            raise ValueError(str(error)) from None
+    return rules
+
+
+@method(
+    "inconsistencies",
+    title="Records that break rules",
+    source="Task, Bhagat & Howarth (2023)",
+    example={"rules": ["age >= 0"]},
+)
+class Inconsistencies(UtilityMeasure):
+    """Share of released records that break at least one of some rules: children with a pension, rent for owners.
+
+    Rules that a release must obey stand under `constraints` in the plan and are enforced. These here are only
+    counted, in the release and, in private, in the original. A missing cell breaks no rule.
+
+    Parameters
+    ----------
+    rules
+        In the language of constraints: `age < 15 -> marital == 'never'`.
+    """
+
+    scales: ClassVar[Scales] = "sample"
+    limits: ClassVar[tuple[float, float]] = (0.0, 1.0)
+    needs: ClassVar[tuple[Need, ...]] = ("records",)
+
+    rules: Annotated[tuple[str, ...], MinLen(1), AfterValidator(_readable), HoldsCells()]
+
+    def judge(self, pair: TablePair, rng: np.random.Generator) -> Finding:
+        bound = self._bound(pair.released)
+        broken = bound.violations(pair.released)
+        rows = np.logical_or.reduce(list(broken.values()))
+        count = int(rows.sum())
+        share = count / len(rows)
+        before = None
+        if pair.original is not None and all(name in pair.original for name in bound.columns):
+            before = self._bound(pair.original).violations(pair.original)
+        return self.finding(
+            share,
+            f"{plural(count, 'released record')} ({100 * share:.3g} %) {'breaks' if count == 1 else 'break'} at least "
+            f"one of {plural(len(self.rules), 'rule')}.",
+            influence=0,
+            facts={
+                "records that break a rule": OfRelease(count),
+                "by rule": OfOriginal({rule: int(one.sum()) for rule, one in broken.items()}),  # rules may name cells
+                **(
+                    {}
+                    if before is None
+                    else {"by rule, in the original": OfOriginal({r: int(b.sum()) for r, b in before.items()})}
+                ),
+            },
+            by_record={"broken rules": np.sum(list(broken.values()), axis=0)},
+        )
+
+    def _bound(self, table: Records) -> Constraints:
+        try:
+            return Constraints.parse(self.rules, table, released=True)
+        except ConstraintError as error:
+            raise NoFigure(str(error)) from None

@@ -1,0 +1,163 @@
+"""No record of the original moves a public figure by more than its influence, and no band rules anybody out.
+
+A band is the statement "at most so much". It is safe to read because it is true of every table that differs in one
+record, and that rests on the influence that a measure states of its figure. Here nothing is taken on trust: on many
+small tables, and on the worst of replacements, figures are computed before and after.
+
+The choice between two neighbouring bands may still differ between two tables, as it must for any rule that does not
+show the same to everybody (docs/explanation/what-is-public.md). Then, and only then, the figure lies at an edge.
+"""
+
+import math
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from dataclasses import MISSING, replace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from shoal.data.records import Records
+from shoal.data.variable import Variable
+from shoal.facts import FEWEST, Band, ByColumn, Count, Fact, Figure, Nested, OfPlan, OfRelease, Share
+from shoal.judges.evidence import Finding
+from shoal.judges.table_pair import TablePair
+from shoal.kernels.arrays import Longs
+from shoal.methods import registered
+
+TABLES = 250
+ROUNDING = 1e-9
+LETTERS = ("a", "b", "c")
+BANDED = {"contingency", "il1s", "interval-disclosure", "sse", "univariate-change"}
+"""Measures that must be among those tried: each shows a figure of the original in a band."""
+
+EDGES = np.array([factor * 10.0**power for power in range(-9, 9) for factor in (1, 2, 3, 5)])
+"""All numbers at which one band may end."""
+
+TRIED = [
+    entry
+    for kind in ("risk", "utility")
+    for entry in registered(kind)
+    if (entry.cls.cheap or entry.name in BANDED)
+    and not any(default is MISSING for default in entry.parameters.values())
+]
+
+
+def figures(facts: Mapping[str, Any], before: str = "") -> Iterator[tuple[str, float, float]]:
+    """The label, value and influence of every figure whose influence is bounded, those inside others included."""
+    for label, fact in facts.items():
+        match fact:
+            case Nested(facts=below) | ByColumn(columns=below):
+                yield from figures(below, f"{before}{label}: ")
+            case Count(n=value, influence=float() | int() as influence):
+                yield before + label, value, influence
+            case Share(value=value, influence=float() | int() as influence):
+                yield before + label, value, influence
+            case Figure(value=value, influence=float() | int() as influence):
+                yield before + label, value, influence
+            case OfRelease(value=float() | int() as value):
+                yield before + label, value, 0.0
+
+
+def shown(finding: Finding) -> dict[str, tuple[float, float]]:
+    """All that a finding shows of the original, with its influence."""
+    facts: dict[str, Any] = {"value": finding.clipped or finding.figure, **finding.facts}
+    facts["by column"] = finding.by_column
+    return {label: (value, influence) for label, value, influence in figures(facts)}
+
+
+def column(rng: np.random.Generator, n: int, *, nominal: bool) -> np.ndarray:
+    if nominal:
+        return rng.integers(0, 3, n).astype(np.int32)
+    kinds = (rng.normal(size=n), rng.integers(0, 4, n) * 1.0, rng.lognormal(0, 2, n), np.full(n, 2.0))
+    x = kinds[rng.integers(len(kinds))]
+    return np.where(rng.random(n) < 0.2, np.nan, x) if rng.random() < 0.3 else x
+
+
+def records(cells: list[np.ndarray], rows: Longs) -> Records:
+    variables = [
+        Variable(
+            name=f"c{j}",
+            role="quasi-identifier",
+            level="nominal" if x.dtype == np.int32 else "continuous",
+            values=x[rows],
+            categories=LETTERS if x.dtype == np.int32 else (),
+        )
+        for j, x in enumerate(cells)
+    ]
+    return replace(Records.of(variables), rows=rows)
+
+
+def neighbours(rng: np.random.Generator) -> tuple[TablePair, TablePair]:
+    """A table, one that differs from it in a single record, and a release of both: any cells, fewer records perhaps."""
+    n, nominal = int(rng.integers(3, 120)), rng.random(rng.integers(1, 4)) < rng.choice([0.0, 0.3, 1.0])
+    left_out = int(rng.integers(0, 3)) if n > 6 else 0
+    cells = [column(rng, n, nominal=bool(one)) for one in nominal]
+    released = []
+    for x in cells:
+        changed, other = rng.random(n) < rng.random() ** 2, column(rng, n, nominal=x.dtype == np.int32)
+        released.append(np.where(changed, other, x).astype(x.dtype))
+    one, others = int(rng.integers(n)), np.arange(n - 1)
+    replaced = [x.copy() for x in cells]
+    for x in replaced:
+        x[one] = rng.integers(3) if x.dtype == np.int32 else rng.choice([1e6, -1e6, 0.0, np.nan, x[rng.integers(n)]])
+    release = records(released, np.arange(n - left_out))
+    removed = left_out > 0 and rng.random() < 0.3  # the last, which was not released, was not there
+    tables = (records(cells, np.arange(n)), records(cells, others) if removed else records(replaced, np.arange(n)))
+    return tuple(TablePair.of(table, release, traced=True) for table in tables)  # type: ignore[return-value]
+
+
+def near_an_edge(one: tuple[float, float], other: tuple[float, float]) -> bool:
+    """Whether two neighbours' figures, or the narrowest bands that their influences allow, lie at an edge."""
+    (value, influence), (_, back) = one, other
+    near = np.abs(EDGES - value).min() <= 2 * max(influence, back) * (1 + ROUNDING)
+    least = sorted((FEWEST * influence, FEWEST * back))
+    return bool(near or ((least[0] <= EDGES) & (least[1] >= EDGES)).any())
+
+
+def tried(entry: Any, tables: int, seed: int) -> Counter[str]:
+    """What came of a measure on pairs of neighbours: how many had a band, and another band, each of these looked at."""
+    rng, counts = np.random.default_rng(seed), Counter[str]()
+    measure = entry.cls()
+    for _ in range(tables):
+        findings = [measure.finding_on(pair, np.random.default_rng(0)) for pair in neighbours(rng)]
+        one, other = (shown(finding) for finding in findings)
+        for label in one.keys() & other.keys():
+            (value, influence), (moved, back) = one[label], other[label]
+            assert abs(value - moved) <= min(influence, back) * (1 + ROUNDING), (entry.name, label)
+        here, there = findings[0].public_form(), findings[1].public_form()
+        counts["banded"] += isinstance(here["value"], Band)
+        if here != there:
+            counts["other band"] += 1
+            assert any(near_an_edge(one[label], other[label]) for label in one.keys() & other.keys()), (here, there)
+        for bound, finding in ((here["value"], findings[1]), (there["value"], findings[0])):
+            figure = finding.clipped or finding.figure
+            if isinstance(bound, Band) and figure is not None:  # what is said of a table is true of its neighbour
+                assert bound.at_most is None or figure.value <= bound.at_most * (1 + ROUNDING)
+                assert bound.at_least is None or figure.value >= bound.at_least * (1 - ROUNDING)
+    return counts
+
+
+@pytest.mark.parametrize("entry", TRIED, ids=lambda entry: entry.name)
+def test_no_record_moves_what_a_measure_shows_by_more_than_it_says(entry: Any) -> None:
+    counts = tried(entry, TABLES, seed=1)
+    assert (counts["banded"] > 0) == (entry.name in BANDED)
+    assert counts["other band"] <= 0.05 * TABLES
+
+
+def test_the_search_finds_an_influence_that_is_stated_too_small(monkeypatch: pytest.MonkeyPatch) -> None:
+    entry = next(entry for entry in TRIED if entry.name == "il1s")
+    whole = entry.cls.clipped
+
+    def understated(self: Any, pair: TablePair) -> Figure | None:
+        figure: Figure | None = whole(self, pair)
+        return figure and replace(figure, influence=(figure.influence or math.inf) / 3)
+
+    monkeypatch.setattr(entry.cls, "clipped", understated)
+    with pytest.raises(AssertionError, match="il1s"):
+        tried(entry, TABLES, seed=1)
+
+
+def test_settings_and_figures_of_the_release_have_no_influence() -> None:
+    facts: dict[str, Fact] = {"k": OfPlan(3), "smallest": OfRelease(4), "dropped": Count(n=3, influence=1)}
+    assert list(figures(facts)) == [("smallest", 4, 0.0), ("dropped", 3, 1)]

@@ -1,0 +1,111 @@
+"""Columns that are the same throughout households are recoded, suppressed and microaggregated by household."""
+
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+
+import shoal
+from shoal.data.dependencies import Dependencies, Dependency, shares_of_household
+from shoal.data.microdata import Microdata
+from shoal.data.records import Records
+
+KEY = {"role": "quasi-identifier", "missing": "keep"}
+
+
+def homes(town: list[Any], home: list[Any], **more: list[Any]) -> Microdata:
+    frame = pl.DataFrame({"home": home, "town": town, **more})
+    return Microdata.of(
+        frame, {"home": {"role": "household", "missing": "keep"}, "town": KEY, **dict.fromkeys(more, KEY)}
+    )
+
+
+def recoded(table: Microdata, **how: Any) -> list[Any]:
+    change = shoal.Recode(**how).apply(table.records, ["town"], np.random.default_rng(0))
+    return table.rebuild(change.records).native["town"].to_list()
+
+
+def test_rare_is_what_few_households_have() -> None:
+    """Five records, but one family: the town is as rare as that of a single."""
+    towns = ["A"] * 5 + ["B"] * 3 + ["C"] * 2 + ["D"] * 4
+    families = homes(towns, [1] * 5 + [2, 3, 4, 5, 6, 7, 8, 9, 10])
+    assert recoded(families, rare=3) == ["other"] * 5 + ["B"] * 3 + ["other"] * 2 + ["D"] * 4
+    singles = homes(towns, list(range(14)))
+    assert recoded(singles, rare=3)[:5] == ["A"] * 5
+
+
+def test_a_column_that_differs_in_a_household_is_counted_by_record() -> None:
+    table = homes(["A"] * 5 + ["B"] * 4, [1, 1, 1, 1, 2, 3, 4, 4, 2])
+    assert shares_of_household(table.records, "town") is None
+    assert recoded(table, rare=4) == ["A"] * 5 + ["B"] * 4
+
+
+def test_equal_counts_and_means_count_a_household_once() -> None:
+    table = homes([10.0] * 6 + [20.0, 30.0, 40.0], [1] * 6 + [2, 3, 4])
+    assert recoded(table, bins=2, spacing="equal-count") == ["< 25"] * 7 + [">= 25"] * 2
+    assert recoded(table, cuts=[25], to="mean") == [15.0] * 7 + [35.0] * 2
+
+
+def test_shares_by_hand() -> None:
+    table = homes(["A", "A", None, "B", "B", "C"], [1, 1, 1, 2, None, None]).encoded
+    shares = shares_of_household(table, "town")
+    assert shares is not None
+    assert shares.tolist() == [0.5, 0.5, 1.0, 1.0, 1.0, 1.0]
+    assert shares_of_household(table, "home") is None
+    assert shares_of_household(table.without(["home"]), "town") is None
+
+
+def survey(n: int = 60) -> pl.DataFrame:
+    rng = np.random.default_rng(2)
+    home = np.repeat(np.arange(n), rng.integers(1, 4, n))
+    return pl.DataFrame(
+        {
+            "home": home,
+            "rent": rng.integers(300, 900, n)[home].astype(float),
+            "size": np.bincount(home)[home],
+            "town": np.array(list("ABCD"))[rng.integers(0, 4, n)][home],
+            "age": rng.integers(0, 90, len(home)),
+        }
+    )
+
+
+STEPS: dict[str, list[dict[str, Any]]] = {
+    "mdav": [{"partition": "mdav", "k": 3, "columns": ["rent", "size"]}],
+    "microaggregate-columns": [
+        {
+            "mask": "microaggregate-columns",
+            "grouping": {"method": "mdav", "k": 3},
+            "groups": [["rent"], ["size"]],
+            "columns": ["rent", "size"],
+        }
+    ],
+    "recode": [{"mask": "recode", "bins": 3, "spacing": "equal-count", "columns": ["rent"]}],
+    "rare": [{"mask": "recode", "rare": 20, "columns": ["town"]}],
+    "suppress": [{"mask": "suppress", "k": 4, "columns": ["town", "size"], "missing": "equal"}],
+}
+
+
+def constant(records: Records) -> set[str]:
+    return {name for name in records.names() if Dependency("home", name) in Dependencies(records).of(name)}
+
+
+@pytest.mark.parametrize("step", STEPS)
+def test_what_households_share_they_share_in_the_release(step: str) -> None:
+    frame = survey()
+    roles = {"home": "household", **dict.fromkeys(("rent", "size", "town"), KEY), "age": "confidential"}
+    if step == "suppress":
+        roles["size"] = {**KEY, "level": "nominal"}
+    before = Microdata.of(frame, roles)
+    assert constant(before.records) == {"rent", "size", "town"}
+    columns = STEPS[step][0]["columns"]
+    asked = {"privacy": "k-anonymity", "k": 3, "columns": columns[:1]}
+    release = shoal.protect(frame, {"columns": roles, "steps": STEPS[step], "requirements": [asked]}, seed=1)
+    released = release.table.encoded
+    assert constant(released) >= set(columns)
+    for name in columns:
+        assert released[name].identity().tolist() != before.records[name].take(release.rows).identity().tolist()
+        blank = released[name].missing
+        for number in np.unique(released.households):
+            members = released.households == number
+            assert blank[members].all() or not blank[members].any()

@@ -1,0 +1,158 @@
+"""The head of a report: green only where limits were stated and all of them hold, and nothing high is left unjudged."""
+
+from typing import Any
+
+import pytest
+
+from shoal.report.decision import MAIN_LOSSES, MAIN_RISKS, decision
+
+K5 = {
+    "requirement": "5-anonymity",
+    "holds": True,
+    "required": 5,
+    "achieved": 6,
+    "sentence": "Every record shares.",
+    "protects": True,
+    "model": "k-anonymity",
+}
+RULE = {**K5, "requirement": "a <= b", "required": 0, "achieved": 0, "protects": False, "model": ""}
+SHARE = {
+    "sentence": "",
+    "unit": "",
+    "limits": [0.0, 1.0],
+    "interval": None,
+    "reason": "",
+    "facts": {},
+    "original": None,
+}
+PROSECUTOR = {
+    "measure": "prosecutor",
+    "kind": "risk",
+    "title": "Prosecutor risk",
+    "value": 0.2,
+    "better": "lower",
+    **SHARE,
+}
+INTERVAL = {**PROSECUTOR, "measure": "interval-disclosure", "title": "Interval disclosure", "value": 0.836}
+LOSS = {**PROSECUTOR, "measure": "sse", "kind": "utility", "title": "Loss by SSE", "value": 2.4, "limits": [0.0, None]}
+
+
+def limit(measure: dict[str, Any], at_most: float, *, holds: bool = True) -> dict[str, Any]:
+    requirement = f"{measure['title']} at most {at_most}"
+    return {
+        **K5,
+        "requirement": requirement,
+        "required": at_most,
+        "achieved": measure["value"],
+        "holds": holds,
+        "protects": measure["kind"] == "risk",
+        "model": measure["measure"],
+    }
+
+
+def content(*requirements: dict[str, Any], measures: tuple[dict[str, Any], ...] = (PROSECUTOR, LOSS)) -> dict[str, Any]:
+    column = {"role": "other", "missing": 2, "original": {"missing": 0, "changed": 0.5}}
+    return {
+        "requirements": list(requirements),
+        "measures": list(measures),
+        "classes": [{"missing": "equal", "records": 10, "smallest": 6, "fewer than": {}, "sizes": []}],
+        "columns": [column, {"role": "other", "missing": 0, "original": None}],
+        "records": 10,
+        "left as they came": [],
+        "proved": True,
+    }
+
+
+def test_green_needs_limits_on_identity_risk_and_loss() -> None:
+    limits = (K5, limit(PROSECUTOR, 0.2), limit(LOSS, 5.0))
+    assert decision(content(*limits)).status == "good"
+    for left_out in range(3):
+        fewer = [one for place, one in enumerate(limits) if place != left_out]
+        status = decision(content(*fewer)).status
+        assert status == ("good" if left_out == 0 else "open"), "a limit on a measured risk protects, too"
+
+
+def test_proved_beside_values_that_can_be_guessed_does_not_look_safe() -> None:
+    limits = (K5, limit(PROSECUTOR, 0.2), limit(LOSS, 5.0))
+    head = decision(content(*limits, measures=(PROSECUTOR, INTERVAL, LOSS)))
+    assert head.status == "open"
+    assert "Highest without a limit: Interval disclosure, 83.6 %." in " ".join(head.sentences)
+    judged = decision(content(*limits, limit(INTERVAL, 0.9), measures=(PROSECUTOR, INTERVAL, LOSS)))
+    assert judged.status == "good"
+
+
+def test_the_upper_end_of_an_interval_counts() -> None:
+    limits = (K5, limit(PROSECUTOR, 0.2), limit(LOSS, 5.0))
+    sampled = {**INTERVAL, "value": 0.19, "interval": {"low": 0.17, "high": 0.21, "confidence": 0.95}}
+    assert decision(content(*limits, measures=(PROSECUTOR, sampled, LOSS))).status == "open"
+    certain = {**sampled, "interval": {"low": 0.17, "high": 0.2, "confidence": 0.95}}
+    assert decision(content(*limits, measures=(PROSECUTOR, certain, LOSS))).status == "good"
+
+
+def test_what_is_not_public_is_not_judged() -> None:
+    limits = (K5, limit(PROSECUTOR, 0.2), limit(LOSS, 5.0))
+    hidden = {**INTERVAL, "value": None}
+    head = decision(content(*limits, measures=(PROSECUTOR, hidden, LOSS)))
+    assert head.status == "open"
+    assert "1 measured risk without a limit is not public." in head.sentences
+    lacking = {**hidden, "reason": "There is no column with numbers."}
+    assert decision(content(*limits, measures=(PROSECUTOR, lacking, LOSS))).status == "good"
+
+
+@pytest.mark.parametrize("broken", [{**K5, "holds": False}, {**RULE, "holds": False}, limit(LOSS, 1.0, holds=False)])
+def test_whatever_does_not_hold_refuses(broken: dict[str, Any]) -> None:
+    head = decision(content(limit(PROSECUTOR, 0.2), broken))
+    assert (head.status, head.heading) == ("bad", "Refused: 1 requirement of 2 not met")
+    assert head.sentences == (f"{broken['requirement']}: {broken['sentence']}",)
+
+
+def test_rules_alone_promise_nothing() -> None:
+    head = decision(content(RULE))
+    assert (head.status, head.heading) == ("open", "Nothing was promised")
+    assert "which protects nobody" in head.sentences[0]
+
+
+def test_the_four_figures_stand_against_their_limits() -> None:
+    head = decision(content(K5, limit(PROSECUTOR, 0.25), limit(LOSS, 2.0, holds=False)))
+    assert [(one.label, one.value, one.limit, one.kept) for one in head.headlines] == [
+        ("Smallest class", "6", "at least 5", True),
+        ("Measured risk", "20 %", "at most 25 %", True),
+        ("Cells changed", "50 %", "", None),
+        ("Loss", "2.4", "at most 2", False),
+    ]
+    assert head.headlines[2].note == "2 of 20 blanked"
+
+
+def test_where_nothing_is_known_nothing_is_made_up() -> None:
+    nothing = {**content(measures=()), "classes": [], "columns": [{"role": "other", "missing": 0, "original": None}]}
+    assert [one.value for one in decision(nothing).headlines] == ["none", "none", "0 %", "none"]
+    hidden = content(measures=({**LOSS, "value": None},))
+    assert decision(hidden).headlines[3].value == "not shown"
+
+
+def test_a_measure_that_is_limited_stands_at_the_head() -> None:
+    head = decision(content(limit(INTERVAL, 0.9), measures=(PROSECUTOR, INTERVAL, LOSS)))
+    assert (head.headlines[1].value, head.headlines[1].limit) == ("83.6 %", "at most 90 %")
+
+
+def test_the_measures_at_the_head_exist_and_lose_nothing_on_a_table_that_was_not_changed() -> None:
+    import shoal
+    from shoal.methods import registered
+
+    table = shoal.example("hospital", n=80, seed=3).drop("patient", "household", "discharge")
+    names = {e.name: e for kind in ("risk", "utility") for e in registered(kind)}
+    known = [name for name in (*MAIN_RISKS, *MAIN_LOSSES) if name in names]
+    assert {"prosecutor", "distance-linkage", "sse", "label-loss"} <= set(known)
+    for name, nothing in MAIN_LOSSES.items():
+        if name in names:
+            value = names[name].cls().measure(table, table).value
+            assert value is None or value == pytest.approx(nothing, abs=1e-12), name
+
+
+def test_a_table_that_was_carried_through_in_parts_has_the_class_of_its_proof() -> None:
+    parts = {**content(K5), "classes": [], "columns": [{"role": "quasi-identifier", "missing": None, "original": None}]}
+    figures = decision(parts).headlines
+    assert (figures[0].value, figures[0].limit, figures[0].kept) == ("6", "at least 5", True)
+    assert (figures[2].value, figures[2].note) == ("not counted", "the table was carried through part by part")
+    unasked = decision({**parts, "requirements": []}).headlines[0]
+    assert (unasked.value, unasked.note) == ("none", "the classes were not counted")

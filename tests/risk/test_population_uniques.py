@@ -1,0 +1,99 @@
+"""Estimates of who is alone in the population."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from shoal.data.microdata import Microdata
+from shoal.errors import ParameterError
+from shoal.risk.population_uniques import MODELS, PopulationUniques, pitman, poisson_gamma, slide_negative_binomial
+from shoal.risk.suda2 import SUDA2
+
+POPULATION = 60_000
+
+
+def table(values, weight=None):
+    frame = pd.DataFrame({"key": values})
+    roles = {"key": {"role": "quasi-identifier", "level": "nominal"}}
+    if weight is not None:
+        frame, roles = frame.assign(w=float(weight)), {**roles, "w": "weight"}
+    return Microdata.of(frame, roles).records
+
+
+def chinese_restaurant(n, alpha, theta, rng):
+    """Class sizes drawn from the Pitman sampling formula."""
+    sizes = []
+    for i in range(n):
+        if rng.uniform() * (i + theta) < theta + alpha * len(sizes):
+            sizes.append(1)
+            continue
+        weights = np.array(sizes) - alpha
+        sizes[rng.choice(len(sizes), p=weights / weights.sum())] += 1
+    return np.array(sizes)
+
+
+def thinned(sizes, fraction, rng):
+    seen = rng.binomial(sizes, fraction)
+    return seen[seen > 0]
+
+
+@pytest.mark.slow
+def test_each_model_recovers_its_own_population():
+    rng = np.random.default_rng(8)
+    gamma = rng.poisson(rng.gamma(0.4, 1.5, POPULATION))
+    slide = 1 + rng.negative_binomial(0.5, 1 / (1 + 4.0), POPULATION)
+    restaurant = chinese_restaurant(4000, 0.4, 60.0, rng)
+    for model, sizes in ((poisson_gamma, gamma), (slide_negative_binomial, slide), (pitman, restaurant)):
+        truth = (sizes == 1).sum() / sizes.sum()
+        counts = np.unique(thinned(sizes, 0.3, rng), return_counts=True)
+        assert model(*counts, float(sizes.sum())) == pytest.approx(truth, rel=0.1)
+
+
+def test_a_census_has_its_own_uniques():
+    records = table(["a", "b", *"cc", *"dddd"])
+    finding = PopulationUniques(population=8).measure(records, records)
+    assert finding.value == 2 / 8
+    assert set(finding.details["models"].values()) == {2 / 8}
+
+
+def test_nobody_is_unique_in_the_population_who_is_not_unique_in_the_sample():
+    """Pitman's formula alone would say 0.37 % of these 200 classes of five."""
+    sizes = np.full(200, 5)
+    assert pitman(*np.unique(sizes, return_counts=True), 20_000.0) == pytest.approx(0.0037, abs=1e-4)
+    records = table(np.repeat(np.arange(200), sizes).astype(str))
+    assert PopulationUniques(population=20_000).measure(records, records).value == 0
+
+
+def test_where_a_weight_is_missing_the_population_is_not_known():
+    frame = pd.DataFrame({"key": ["a", "b", "c"], "w": [100.0, 100.0, None]})
+    records = Microdata.of(frame, {"key": "quasi-identifier", "w": {"role": "weight", "missing": "keep"}}).records
+    assert "present and above 0" in PopulationUniques().measure(records, records).reason
+    assert "present and above 0" in SUDA2().measure(records, records).details["no DIS"]
+    assert PopulationUniques(population=300).measure(records, records).value is not None
+
+
+@pytest.mark.parametrize("model", MODELS.values())
+def test_estimates_are_shares(model):
+    for sizes in ([1] * 50, [50], [1, 2, 3, 40], [2] * 30):
+        share = model(*np.unique(sizes, return_counts=True), 1000.0)
+        assert 0 <= share <= 1
+
+
+@pytest.mark.slow
+def test_measure():
+    rng = np.random.default_rng(9)
+    values = rng.geometric(0.05, 2000).astype(str)
+    by_weight = PopulationUniques().measure(table(values, 5), table(values, 5))
+    by_size = PopulationUniques(population=10_000).measure(table(values), table(values))
+    assert by_weight.value == by_size.value == max(by_size.details["models"].values())
+    assert len(by_size.details["models"]) == 3
+    assert by_size.details["sampling fraction"] == pytest.approx(0.2)
+    assert by_size.value <= by_size.details["sample uniques"]
+
+
+def test_without_a_population_there_is_no_figure():
+    records = table(["a", "b"])
+    assert "Neither the size of the population" in PopulationUniques().measure(records, records).reason
+    assert "at least as many" in PopulationUniques(population=1).measure(records, records).reason
+    with pytest.raises(ParameterError):
+        PopulationUniques(population=0)

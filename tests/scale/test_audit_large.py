@@ -1,0 +1,129 @@
+"""Judging part by part gives the figures of judging the whole, for every model, distance and missing cells."""
+
+import numpy as np
+import polars as pl
+import pytest
+
+import shoal
+from shoal.errors import DataError, FileError, PlanError, Refused, SchemaError
+from shoal.large import audit_large
+from shoal.methods import registered
+
+COLUMNS = {
+    "age": "quasi-identifier",
+    "area": "quasi-identifier",
+    "income": "confidential",
+    "score": {"role": "confidential", "level": "ordinal"},
+    "illness": {"role": "confidential", "level": "nominal"},
+    "home": "household",
+}
+
+REQUIREMENTS = [
+    {"privacy": "k-anonymity", "k": 4},
+    {"privacy": "k-anonymity", "k": 2, "columns": ["area"]},
+    {"privacy": "k-anonymity", "k": 3, "unit": "household"},
+    {"privacy": "l-diversity", "l": 2},
+    {"privacy": "l-diversity", "l": 2, "kind": "entropy"},
+    {"privacy": "l-diversity", "l": 2, "kind": "recursive", "c": 2.0},
+    {"privacy": "t-closeness", "t": 0.3},
+    {"privacy": "t-closeness", "t": 0.3, "distance": "rank"},
+    {"privacy": "t-closeness", "t": 0.3, "distance": "equal"},
+    {"privacy": "beta-likeness", "beta": 2.0},
+    {"privacy": "beta-likeness", "beta": 2.0, "enhanced": False},
+    {"privacy": "delta-disclosure", "delta": 2.0},
+    {"privacy": "p-sensitivity", "p": 2, "k": 4},
+    {"privacy": "average-risk", "average": 0.1, "highest": 0.2, "above": 0.1},
+    {"privacy": "no-attack", "gain": 20.0},
+]
+
+
+@pytest.fixture
+def released() -> pl.DataFrame:
+    rng = np.random.default_rng(5)
+    n = 3000
+    return pl.DataFrame(
+        {
+            "age": rng.integers(0, 40, n) / 4,
+            "area": rng.choice(list("abcdefg"), n),
+            "income": rng.integers(0, 50, n) * 100,
+            "score": rng.integers(1, 6, n),
+            "illness": rng.choice(["asthma", "flu", "none"], n, p=[0.1, 0.3, 0.6]),
+            "home": rng.integers(0, 1500, n),
+        }
+    )
+
+
+def with_gaps(frame: pl.DataFrame) -> pl.DataFrame:
+    """Cells of confidential columns missing at random."""
+    rng = np.random.default_rng(6)
+    return frame.with_columns(
+        pl.when(pl.Series(rng.random(len(frame)) < 0.1)).then(None).otherwise(pl.col(name)).alias(name)
+        for name in ("income", "score", "illness")
+    )
+
+
+@pytest.mark.usefixtures("small_blocks")
+@pytest.mark.parametrize("gaps", [False, True], ids=["complete", "with missing cells"])
+def test_all_models_give_the_figures_of_the_whole(released, folder_of, gaps):
+    frame = with_gaps(released) if gaps else released
+    plan = {"columns": COLUMNS, "requirements": REQUIREMENTS}
+    parts = audit_large(folder_of(frame), plan, workers=1).verdicts
+    whole = shoal.audit(frame, plan).verdicts
+    assert len(parts) == len(whole) == len(REQUIREMENTS)
+    for ours, theirs in zip(parts, whole):
+        assert ours.private_form() == theirs.private_form(), ours.requirement
+
+
+def test_every_model_that_says_so_is_judged_class_by_class():
+    tried = {requirement["privacy"] for requirement in REQUIREMENTS}
+    assert tried == {entry.name for entry in registered("privacy") if entry.cls.scales == "classes"}
+
+
+def test_a_table_without_records_proves_nothing(released, tmp_path):
+    released.head(0).write_parquet(tmp_path / "t.parquet")
+    with pytest.raises(DataError, match="nothing can be proved"):
+        audit_large(tmp_path / "t.parquet", {"columns": COLUMNS, "requirements": REQUIREMENTS}, workers=1)
+
+
+def test_an_unknown_column_is_refused(released, tmp_path):
+    released.with_columns(extra=1).write_parquet(tmp_path / "t.parquet")
+    with pytest.raises(SchemaError, match="'extra'"):
+        audit_large(tmp_path / "t.parquet", {"columns": COLUMNS, "requirements": REQUIREMENTS}, workers=1)
+
+
+def test_an_identifier_that_is_left_refutes(released, tmp_path):
+    released.write_parquet(tmp_path / "t.parquet")
+    plan = {"columns": COLUMNS | {"home": "identifier"}, "requirements": [{"privacy": "k-anonymity", "k": 1}]}
+    evidence = audit_large(tmp_path / "t.parquet", plan, workers=1)
+    assert [v.requirement for v in evidence.verdicts if not v.holds] == ["no identifiers"]
+
+
+@pytest.mark.usefixtures("small_blocks")
+def test_missing_cells_that_another_column_determines_are_refused(released, folder_of):
+    region = released["area"].replace_strict({a: "north" if a in "abc" else "south" for a in "abcdefg"})
+    gaps = pl.Series(np.random.default_rng(7).random(len(released)) < 0.02)
+    frame = released.with_columns(region=pl.select(pl.when(gaps).then(None).otherwise(region)).to_series())
+    plan = {"columns": COLUMNS | {"region": "quasi-identifier"}, "requirements": [{"privacy": "k-anonymity", "k": 1}]}
+    with pytest.raises(Refused, match="Column 'area' determines missing cells of 'region'"):
+        audit_large(folder_of(frame), plan, workers=1)
+
+
+def test_models_of_the_whole_table_are_refused(tmp_path):
+    plan = {"columns": COLUMNS, "requirements": [{"privacy": "nt-closeness", "n": 20, "t": 0.2}]}
+    with pytest.raises(PlanError, match="proved only on a table that fits into memory"):
+        audit_large(tmp_path, plan)
+
+
+def test_one_value_written_in_two_ways_is_left_to_memory(tmp_path):
+    plan = {
+        "columns": {"a": "quasi-identifier", "b": "confidential"},
+        "requirements": [{"privacy": "k-anonymity", "k": 2}],
+    }
+    (tmp_path / "t.csv").write_text("a,b\n34,1\n34.0,2\n")
+    with pytest.raises(FileError, match="one value of 'a' in several ways"):
+        audit_large(tmp_path / "t.csv", plan, workers=1)
+    (tmp_path / "t.csv").write_text("a,b\n34,1\n34,2\n")
+    assert audit_large(tmp_path / "t.csv", plan, workers=1).holds
+    pl.DataFrame({"a": [1.0, 1.0], "b": [None, float("nan")]}).write_parquet(tmp_path / "t.parquet")
+    with pytest.raises(DataError, match="both null and not-a-number"):
+        audit_large(tmp_path / "t.parquet", plan, workers=1)

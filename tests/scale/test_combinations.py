@@ -1,0 +1,73 @@
+"""Generalisation on distinct combinations: the release, the loss and the levels are those of the whole table."""
+
+import numpy as np
+import polars as pl
+import pytest
+
+import shoal
+from scale.conftest import released
+from shoal.errors import PlanError, Refused
+from shoal.large import protect_large
+
+TREE = {"nested": {"warm": ["red", "orange"], "cold": ["blue", "green"]}}
+SEED = 1 << 70
+
+
+def categories(n: int) -> pl.DataFrame:
+    rng = np.random.default_rng(9)
+    return pl.DataFrame(
+        {
+            "colour": rng.choice(["red", "orange", "blue", "green"], n, p=[0.6, 0.3, 0.09, 0.01]),
+            "age": rng.binomial(20, 0.4, n).astype(str),
+            "region": rng.choice(["north", "south"], n),
+            "illness": rng.choice(["flu", "none"], n),
+        }
+    )
+
+
+def plan_with(**step: object) -> dict:
+    ages = {"paths": [[str(a), f"{a // 5 * 5}s", "*"] for a in range(21)]}
+    return {
+        "columns": {
+            "colour": {"role": "quasi-identifier", "hierarchy": TREE},
+            "age": {"role": "quasi-identifier", "level": "nominal", "hierarchy": ages},
+            "region": "quasi-identifier",
+            "illness": "confidential",
+        },
+        "steps": [{"mask": "generalise", "k": 8, "columns": ["colour", "age"], **step}],
+        "requirements": [{"privacy": "k-anonymity", "k": 8, "columns": ["colour", "age"]}],
+        "output": {"format": "parquet"},
+    }
+
+
+@pytest.mark.usefixtures("small_blocks")
+@pytest.mark.parametrize("loss", ["ncp", "precision", "entropy"])
+@pytest.mark.parametrize("suppression", [0.0, 0.04])
+@pytest.mark.parametrize("strata", [False, True], ids=["one table", "strata"])
+def test_it_is_the_recoding_of_the_whole_table(folder_of, tmp_path, loss, suppression, strata):
+    frame = categories(3000)
+    plan = plan_with(suppression=suppression, loss=loss)
+    if strata:
+        plan["columns"]["region"] = "stratum"
+    made = protect_large(folder_of(frame), plan, tmp_path / "out", seed=SEED, workers=1)
+    whole = shoal.protect(frame, plan, seed=SEED)
+    keys = ["colour", "age", "region", "illness"]
+    assert released(tmp_path / "out").sort(keys).equals(whole.table.frame.to_native().sort(keys))
+    ours, theirs = made.record["steps"][0], whole.record["steps"][0]
+    for label in ("levels", "records dropped", "nodes looked at"):
+        assert ours[label] == theirs[label]
+    for label in ("loss", "no full-domain recoding loses less than"):
+        assert ours[label] == pytest.approx(theirs[label], rel=1e-12)
+    assert made.evidence.verdicts[0].sentence == whole.evidence.verdicts[0].sentence
+
+
+@pytest.mark.parametrize("step", [{"recoding": "local"}, {"requirements": [{"method": "l-diversity", "l": 2}]}])
+def test_what_needs_every_record_is_refused(tmp_path, step):
+    with pytest.raises(PlanError, match=r"steps 1 \(generalise\) needs"):
+        protect_large(tmp_path, plan_with(**step), tmp_path / "out")
+
+
+def test_no_recoding_is_a_refusal(folder_of, tmp_path):
+    plan = plan_with(levels={"colour": [0, 0], "age": [0, 0]})
+    with pytest.raises(Refused, match="no combination of levels"):
+        protect_large(folder_of(categories(300)), plan, tmp_path / "out", workers=1)

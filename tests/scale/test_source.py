@@ -1,0 +1,161 @@
+"""What large tables are read from, and one clear sentence for each thing that can be wrong with it."""
+
+from pathlib import Path
+
+import polars as pl
+import pyarrow.parquet
+import pytest
+
+import shoal
+from shoal.errors import DataError, FileError, SchemaError
+from shoal.large import protect_large
+from shoal.scale.session import session
+from shoal.scale.source import Source
+
+PLAN = {"columns": {"a": "quasi-identifier", "b": "confidential"}, "output": {"format": "parquet"}}
+
+
+@pytest.fixture
+def connection(tmp_path):
+    with session(1 << 30, tmp_path / "spill") as opened:
+        yield opened
+
+
+def read(data, connection, **reading) -> pl.DataFrame:
+    return pl.concat(Source.of(data, connection, reading).chunks())
+
+
+def two_parts(place: Path) -> Path:
+    place.mkdir()
+    pl.DataFrame({"a": [1, 2], "b": [0.5, 1.5]}).write_parquet(place / "one.parquet")
+    pl.DataFrame({"a": [3], "b": [2.5]}).write_parquet(place / "two.parquet")
+    return place
+
+
+def test_a_file_a_folder_a_pattern_and_a_relation_are_one_table(connection, tmp_path):
+    place = two_parts(tmp_path / "in")
+    expected = pl.DataFrame({"a": [1, 2, 3], "b": [0.5, 1.5, 2.5]})
+    assert read(place, connection).equals(expected)
+    assert read(str(place / "*.parquet"), connection).equals(expected)
+    assert read(place / "one.parquet", connection).equals(expected[:2])
+    assert read(connection.from_arrow(expected.to_arrow()), connection).equals(expected)
+
+
+def test_names_of_folders_are_columns(connection, tmp_path):
+    for year in (2023, 2024):
+        (tmp_path / f"in/year={year}").mkdir(parents=True)
+        pl.DataFrame({"a": [year % 10]}).write_parquet(tmp_path / f"in/year={year}/part.parquet")
+    assert read(tmp_path / "in", connection).rows() == [(3, 2023), (4, 2024)]
+
+
+def test_csv_columns_have_the_types_that_small_files_get(connection, tmp_path):
+    text = "whole,real,code,date,text,gaps,signs\n1,1.5,007,2024-01-02,a,NA,+1\n-2,2e3,010,2023-12-31,b,3,2\n"
+    (tmp_path / "t.csv").write_text(text)
+    large, small = read(tmp_path / "t.csv", connection), shoal.read(tmp_path / "t.csv")
+    assert large.equals(small)
+    assert large.schema == small.schema
+
+
+def test_csv_parts_are_read_with_the_delimiter_of_their_header(connection, tmp_path):
+    (tmp_path / "in").mkdir()
+    (tmp_path / "in/1.csv").write_text("a;b\n1;x\n")
+    (tmp_path / "in/2.csv").write_text("a;b\n2;'y'\n")
+    assert read(tmp_path / "in", connection).rows() == [(1, "x"), (2, "'y'")]
+
+
+@pytest.mark.parametrize(
+    ("make", "error", "says"),
+    [
+        (lambda p: p.mkdir(), FileError, "holds no file"),
+        (lambda p: None, FileError, "There is no file"),
+        (lambda p: (p.mkdir(), (p / "a.txt").write_text("x")), FileError, "of the kinds 'txt'"),
+        (
+            lambda p: (two_parts(p), (p / "two.parquet").write_bytes(b"PAR1 cut off")),
+            FileError,
+            "two.parquet' is no readable parquet file",
+        ),
+        (
+            lambda p: (two_parts(p), pl.DataFrame({"a": [1], "c": [2.0]}).write_parquet(p / "two.parquet")),
+            FileError,
+            "other columns or types than .*one.parquet': 'b', 'c'",
+        ),
+        (
+            lambda p: (two_parts(p), pl.DataFrame({"a": ["1"], "b": [2.0]}).write_parquet(p / "two.parquet")),
+            FileError,
+            "other columns or types than .*: 'a'",
+        ),
+        (
+            lambda p: (two_parts(p), pl.DataFrame({"a": [1], "b": [float("nan")]}).write_parquet(p / "two.parquet")),
+            DataError,
+            "Column 'b' has 1 missing value; a column with the role confidential must be complete",
+        ),
+        (
+            lambda p: (p.mkdir(), pl.DataFrame({"a": [1], "z": [2.0]}).write_parquet(p / "t.parquet")),
+            SchemaError,
+            "'z'",
+        ),
+        (
+            lambda p: (p.mkdir(), pl.DataFrame(schema={"a": pl.Int64, "b": pl.Float64}).write_parquet(p / "t.parquet")),
+            DataError,
+            "The table has no records",
+        ),
+        (
+            lambda p: (p.mkdir(), (p / "1.csv").write_text("a,b\n1,2\n"), (p / "2.csv").write_text("a,c\n1,2\n")),
+            FileError,
+            "another header",
+        ),
+        (lambda p: (p.mkdir(), (p / "1.csv").write_text("a,b\n1,2,3\n1,2\n")), FileError, "cannot be read as CSV"),
+    ],
+)
+def test_what_is_wrong_with_a_table_is_said_in_one_sentence(tmp_path, make, error, says):
+    make(tmp_path / "in")
+    with pytest.raises(error, match=says) as raised:
+        protect_large(tmp_path / "in", PLAN, tmp_path / "out", unproved=True, workers=1)
+    assert "\n" not in str(raised.value)
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_part_that_may_not_be_read_is_named(tmp_path, monkeypatch):
+    def read_schema(path: Path) -> object:
+        if path.name == "two.parquet":
+            raise PermissionError(13, "Permission denied")
+        return plain(path)
+
+    plain = pyarrow.parquet.read_schema
+    monkeypatch.setattr("pyarrow.parquet.read_schema", read_schema)
+    with pytest.raises(FileError, match=r"two\.parquet' is no readable parquet file \(PermissionError\)"):
+        protect_large(two_parts(tmp_path / "in"), PLAN, tmp_path / "out", unproved=True, workers=1)
+
+
+def test_a_part_that_changes_during_the_run_is_noticed(tmp_path, monkeypatch):
+    place = two_parts(tmp_path / "in")
+
+    def stage(text: str, fraction: float) -> None:
+        if text == "reading":
+            pl.DataFrame({"a": [9], "b": [9.5]}).write_parquet(place / "two.parquet")
+
+    with pytest.raises(FileError, match="was changed while it was read"):
+        protect_large(place, PLAN, tmp_path / "out", unproved=True, workers=1, stage=stage)
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_full_disk_is_said_and_nothing_is_left(tmp_path, monkeypatch):
+    def full(*_: object, **__: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("shoal.scale.finishing.write_part", full)
+    with pytest.raises(FileError, match=r"No space left on device\). Make room"):
+        protect_large(two_parts(tmp_path / "in"), PLAN, tmp_path / "out", unproved=True, workers=1)
+    assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.usefixtures("small_blocks")
+def test_equal_records_are_one_block_and_one_group_can_hold_them(tmp_path):
+    (tmp_path / "in").mkdir()
+    pl.DataFrame({"a": [1.0] * 2000, "b": [2.0] * 2000}).write_parquet(tmp_path / "in" / "t.parquet")
+    plan = PLAN | {
+        "steps": [{"partition": "mdav", "k": 5, "replace": "centroid"}],
+        "requirements": [{"privacy": "k-anonymity", "k": 5}],
+    }
+    made = protect_large(tmp_path / "in", plan, tmp_path / "out", workers=1)
+    assert made.evidence.verdicts[0].achieved == 2000

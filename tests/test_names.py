@@ -1,0 +1,76 @@
+"""Variables are called what they are: words that could stand for anything name nothing."""
+
+import ast
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+INSTEAD = {
+    "told": "what it is: facts, sentence, message, recorded",
+    "gone": "what became of it: dropped, blanked, missing, merged",
+    "held": "what it is: present, members, fixed, active, or `holds` for a truth value",
+    "found": "what was sought: finding, solution, groups, guesses",
+    "room": "what it is: allowance, limits, headroom, or a layer's name",
+}
+"""Words that no identifier has among its parts, and what to write."""
+
+FOLDERS = ("src", "tests", "bench", "scripts", "docs")
+
+COMMENT_OR_TEXT = re.compile(r'//[^\n]*|/\*.*?\*/|"(?:\\.|[^"\\\n])*"', re.S)
+
+
+def identifiers(tree: ast.Module) -> Iterator[tuple[str, int]]:
+    """The names in a file and their lines; tests are called by sentences, so theirs are left out."""
+    for node in ast.walk(tree):
+        match node:
+            case ast.Name(id=name) | ast.Attribute(attr=name) | ast.arg(arg=name) | ast.ClassDef(name=name):
+                yield name, node.lineno
+            case ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name) if not name.startswith("test_"):
+                yield name, node.lineno
+            case ast.keyword(arg=str(name)) | ast.ExceptHandler(name=str(name)) | ast.alias(asname=str(name)):
+                yield name, node.lineno
+
+
+def misnamed(names: Iterator[tuple[str, int]]) -> list[str]:
+    """What to write instead of each name that has a banned word among its parts."""
+    return [
+        f"line {line}: {name}; write {INSTEAD[word]}"
+        for name, line in names
+        for word in name.lower().split("_")
+        if word in INSTEAD
+    ]
+
+
+def native_identifiers(text: str) -> Iterator[tuple[str, int]]:
+    """The words of a C++ source and their lines, without comments and texts."""
+    code = COMMENT_OR_TEXT.sub(lambda match: "\n" * match[0].count("\n"), text)
+    for number, line in enumerate(code.split("\n"), start=1):
+        yield from ((word, number) for word in re.findall(r"\w+", line))
+
+
+@pytest.mark.parametrize("folder", FOLDERS)
+def test_python_is_named_after_what_it_is(folder: str, project: Path) -> None:
+    paths = [path for path in sorted((project / folder).rglob("*.py*")) if path.suffix in (".py", ".pyi")]
+    wrong = {str(p.relative_to(project)): misnamed(identifiers(ast.parse(p.read_text("utf-8")))) for p in paths}
+    assert {path: lines for path, lines in wrong.items() if lines} == {}
+
+
+def test_kernels_are_named_after_what_they_are(project: Path) -> None:
+    paths = [path for path in sorted((project / "native").rglob("*")) if path.suffix in (".cpp", ".hpp")]
+    wrong = {str(p.relative_to(project)): misnamed(native_identifiers(p.read_text("utf-8"))) for p in paths}
+    assert {path: lines for path, lines in wrong.items() if lines} == {}
+
+
+def test_the_rule_by_hand() -> None:
+    source = "def f(held=1): told = g(room=2); x.found; return held_out\ndef test_it_is_told(): holds = 1\n"
+    assert {line.split(";")[0] for line in misnamed(identifiers(ast.parse(source)))} == {
+        "line 1: held",
+        "line 1: told",
+        "line 1: room",
+        "line 1: found",
+        "line 1: held_out",
+    }
+    cpp = 'int found = 0; // told\n/* gone\n */ text("held"); int room_left;\n'
+    assert [line.split(";")[0] for line in misnamed(native_identifiers(cpp))] == ["line 1: found", "line 3: room_left"]

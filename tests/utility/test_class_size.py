@@ -1,0 +1,11 @@
+import pytest
+
+from utility.test_generalised import AFTER, measured
+
+
+def test_sizes_of_classes_by_hand():
+    """Two classes of two: 2 on average, once 2; a record cannot be told from (4 + 4)/16 of the records."""
+    assert measured("class-size").value == pytest.approx(2)
+    assert measured("class-size", k=2).value == pytest.approx(1)
+    assert measured("class-size", kind="discernibility").value == pytest.approx(0.5)
+    assert measured("class-size", after=AFTER.iloc[:2], kind="discernibility").value == pytest.approx((4 + 2 * 4) / 16)

@@ -1,0 +1,41 @@
+import numpy as np
+import pandas as pd
+import pytest
+
+import shoal
+from utility.test_generalised import AFTER, TOWNS, measured
+
+
+def test_ncp_by_hand():
+    """Town: two labels of 2 of 4 leaves, 1/3 each, mean 1/6. Sex: two labels of 2 of 2, mean 1/2."""
+    finding = measured("label-loss")
+    assert finding.by_column.private() == pytest.approx({"town": 1 / 6, "sex": 1 / 2})
+    assert finding.value == pytest.approx(1 / 3)
+    assert measured("label-loss", after=AFTER.iloc[:2]).value is not None
+
+
+def test_suppressed_records_lose_everything():
+    """Two of four records are left, whose towns lose 1/3 and whose sexes nothing: (2/3 + 2)/4 and 2/4."""
+    finding = measured("label-loss", after=AFTER.iloc[:2])
+    assert finding.by_column.private() == pytest.approx({"town": (2 / 3 + 2) / 4, "sex": 1 / 2})
+
+
+def test_precision_by_hand():
+    """Level 1 of 2 in half of the towns, 1 of 1 in half of the sexes."""
+    assert measured("label-loss", loss="precision").by_column.private() == pytest.approx({"town": 1 / 4, "sex": 1 / 2})
+
+
+def test_entropy_by_hand():
+    """South hides each of two towns borne once: log 2 / log 4, in half of the records. Any sex: log 4/3 and log 4/1."""
+    expected = {"town": 1 / 4, "sex": (np.log(4 / 3) + np.log(4)) / (4 * np.log(4))}
+    assert measured("label-loss", loss="entropy").by_column.private() == pytest.approx(expected)
+
+
+def test_intervals_and_sets_stand_for_what_lies_in_them():
+    ages = shoal.Hierarchy(tuple((str(age), "*") for age in range(20, 31)))
+    before = pd.DataFrame({"age": ["20", "25", "30"], "town": ["Arles", "Bonn", "Cork"]})
+    after = pd.DataFrame({"age": ["[20, 25]", "[20, 25]", "30"], "town": ["Arles | Bonn", "Arles | Bonn", "Cork"]})
+    roles = {name: {"role": "quasi-identifier", "level": "nominal"} for name in before}
+    spec = {"age": {**roles["age"], "hierarchy": ages}, "town": {**roles["town"], "hierarchy": TOWNS}}
+    finding = shoal.LabelLoss().measure(shoal.Microdata.of(before, spec), shoal.Microdata.of(after, roles))
+    assert finding.by_column.private() == pytest.approx({"age": (2 * 5 / 10) / 3, "town": (2 * 1 / 3) / 3})

@@ -1,0 +1,18 @@
+import numpy as np
+import pandas as pd
+import pytest
+
+from shoal.utility.subgroup_means import SubgroupMeans
+from utility.test_second_set import records
+
+
+def test_subgroup_means_by_hand():
+    # Wages 0, 2 | 4, 6: s = 2.582. Women's mean rises by 1, men's by 0; sizes 2 and 2.
+    x = pd.DataFrame({"sex": list("ffmm"), "wage": [0.0, 2, 4, 6]})
+    finding = SubgroupMeans(smallest=2).measure(records(x), records(x.assign(wage=[1.0, 3, 4, 6])))
+    assert finding.value == pytest.approx(0.5 / np.std([0, 2, 4, 6], ddof=1))
+    # Without men left, their mean is the overall released mean: 1 instead of 5.
+    lost = SubgroupMeans(smallest=2).measure(records(x), records(x.iloc[:2]))
+    assert lost.details["subgroups lost"] == 1
+    assert lost.details["largest"] == pytest.approx(4 / np.std([0, 2, 4, 6], ddof=1))
+    assert SubgroupMeans().measure(records(x), records(x)).value is None  # no subgroup of ten
