@@ -48,6 +48,13 @@ def test_names_of_folders_are_columns(connection, tmp_path):
     assert read(tmp_path / "in", connection).rows() == [(3, 2023), (4, 2024)]
 
 
+def test_folders_have_the_type_that_all_their_names_have(connection, tmp_path):
+    for code in ("01", "AB"):
+        (tmp_path / f"in/code={code}").mkdir(parents=True)
+        pl.DataFrame({"a": [1]}).write_parquet(tmp_path / f"in/code={code}/part.parquet")
+    assert read(tmp_path / "in", connection).rows() == [(1, "01"), (1, "AB")]
+
+
 def test_csv_columns_have_the_types_that_small_files_get(connection, tmp_path):
     text = "whole,real,code,date,text,gaps,signs\n1,1.5,007,2024-01-02,a,NA,+1\n-2,2e3,010,2023-12-31,b,3,2\n"
     (tmp_path / "t.csv").write_text(text)

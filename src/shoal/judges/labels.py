@@ -17,7 +17,7 @@ from shoal.data.hierarchy import SEPARATOR
 from shoal.data.variable import Variable
 from shoal.errors import NoFigure, plural
 from shoal.judges.table_pair import TablePair
-from shoal.kernels.arrays import Bools, Floats, Ints, ints
+from shoal.kernels.arrays import Bools, Floats, Ints, floats, ints
 
 INTERVAL = re.compile(r"\[(\S+), (\S+)\]")
 
@@ -95,7 +95,7 @@ class Labels:
     @property
     def stands_for(self) -> Floats:
         """Shape (n',); how many leaves each cell stands for, at least one."""
-        return np.maximum(self.covers.sum(axis=1)[self.after], 1).astype(np.float64)
+        return floats(np.maximum(self.covers.sum(axis=1)[self.after], 1))
 
 
 def _stands_for(

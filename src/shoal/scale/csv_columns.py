@@ -18,10 +18,10 @@ TOO_LONG = r"[+-]?\d{19,}"
 DATE = r"\d{4}-\d{2}-\d{2}"
 
 
-def csv_query(
+def csv_queries(
     connection: Any, files: Sequence[Path], reading: Mapping[str, Any], *, hive: bool, judged: bool = False
-) -> Any:
-    """A relation with the typed columns of some CSV files that have the same header.
+) -> list[Any]:
+    """A relation with the typed columns of some CSV files that have the same header, and one of each file.
 
     Parameters
     ----------
@@ -45,17 +45,20 @@ def csv_query(
             )
     mark = reading.get("delimiter") or max(DELIMITERS, key=header.count)
     try:
-        cells = connection.read_csv(
-            [str(path) for path in files],
-            all_varchar=True,
-            header=True,
-            delimiter=mark,
-            quotechar='"',
-            escapechar='"',
-            null_padding=False,
-            na_values="",
-            hive_partitioning=hive,
-            hive_types_autocast=False,
+        cells, *parts = (
+            connection.read_csv(
+                [str(path) for path in some],
+                all_varchar=True,
+                header=True,
+                delimiter=mark,
+                quotechar='"',
+                escapechar='"',
+                null_padding=False,
+                na_values="",
+                hive_partitioning=hive,
+                hive_types_autocast=False,
+            )
+            for some in (files, *([path] for path in files))
         )
         chosen = _types(cells)
     except Exception as error:
@@ -67,19 +70,19 @@ def csv_query(
         ) from None
     if judged:
         _refuse_two_ways(cells, chosen)
-    return cells.project(", ".join(chosen))
+    return [relation.project(", ".join(chosen)) for relation in (cells, *parts)]
 
 
 def _refuse_two_ways(cells: Any, chosen: Sequence[str]) -> None:
     """Refuse columns of numbers or dates in which one value, or a missing cell, is written in several ways."""
-    typed = [(name, text) for name, text in zip(cells.columns, chosen) if text != _name(name)]
+    typed = [(name, text) for name, text in zip(cells.columns, chosen) if text != name_in_sql(name)]
     if not typed:
         return
     tests = []
     for name, text in typed:
-        value = text.removesuffix(f" AS {_name(name)}")
+        value = text.removesuffix(f" AS {name_in_sql(name)}")
         tests.append(
-            f"count(DISTINCT {_name(name)}) + max(CASE WHEN {_name(name)} IS NULL THEN 1 ELSE 0 END) - "
+            f"count(DISTINCT {name_in_sql(name)}) + max(CASE WHEN {name_in_sql(name)} IS NULL THEN 1 ELSE 0 END) - "
             f"count(DISTINCT {value}) - max(CASE WHEN {value} IS NULL THEN 1 ELSE 0 END)"
         )
     counts = cells.aggregate(", ".join(tests)).fetchall()[0]
@@ -106,19 +109,19 @@ def _types(cells: Any) -> list[str]:
     """For each column the expression that gives its cells the type that all of them have."""
     names = cells.columns
     tests = []
-    marks = ", ".join(map(_text, MISSING_AMONG_NUMBERS))
+    marks = ", ".join(map(text_in_sql, MISSING_AMONG_NUMBERS))
     for name in names:
-        bare = f"trim({_name(name)})"
+        bare = f"trim({name_in_sql(name)})"
         known = f"{bare} IS NOT NULL AND {bare} NOT IN ({marks})"
         tests += [
             f"count(*) FILTER ({known})",
             *(
-                f"count(*) FILTER ({known} AND regexp_full_match({bare}, {_text(pattern)}))"
+                f"count(*) FILTER ({known} AND regexp_full_match({bare}, {text_in_sql(pattern)}))"
                 for pattern in (NUMBER, WHOLE, CODE, TOO_LONG)
             ),
-            f"count(*) FILTER ({_name(name)} IS NOT NULL)",
-            f"count(*) FILTER (regexp_full_match({_name(name)}, {_text(DATE)}) "
-            f"AND TRY_CAST({_name(name)} AS DATE) IS NOT NULL)",
+            f"count(*) FILTER ({name_in_sql(name)} IS NOT NULL)",
+            f"count(*) FILTER (regexp_full_match({name_in_sql(name)}, {text_in_sql(DATE)}) "
+            f"AND TRY_CAST({name_in_sql(name)} AS DATE) IS NOT NULL)",
         ]
     counts = cells.aggregate(", ".join(tests)).fetchall()[0]
     width = len(tests) // max(len(names), 1)
@@ -127,7 +130,7 @@ def _types(cells: Any) -> list[str]:
 
 def _typed(name: str, counts: Sequence[int], marks: str) -> str:
     known, numbers, whole, codes, too_long, cells, dates = counts
-    column = _name(name)
+    column = name_in_sql(name)
     if known and numbers == known and not codes and not too_long:
         bare = f"CASE WHEN trim({column}) IN ({marks}) THEN NULL ELSE trim({column}) END"
         return f"CAST({bare} AS {'BIGINT' if whole == known else 'DOUBLE'}) AS {column}"
@@ -136,9 +139,11 @@ def _typed(name: str, counts: Sequence[int], marks: str) -> str:
     return column
 
 
-def _name(name: str) -> str:
+def name_in_sql(name: str) -> str:
+    """A column's name in quotation marks, as SQL wants it."""
     return '"' + name.replace('"', '""') + '"'
 
 
-def _text(text: str) -> str:
+def text_in_sql(text: str) -> str:
+    """A text in quotation marks, as SQL wants it."""
     return "'" + text.replace("'", "''") + "'"

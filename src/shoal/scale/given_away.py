@@ -14,6 +14,7 @@ import polars as pl
 from shoal.data.dependencies import LOG_CHANCE, UNITS, log_chance_of
 from shoal.data.schema import Schema
 from shoal.errors import Refused
+from shoal.scale.csv_columns import name_in_sql
 from shoal.scale.moments import counted
 from shoal.scale.proof import class_hash
 from shoal.scale.session import session
@@ -78,7 +79,7 @@ def _uncontradicted(stage: Stage, names: list[str], lacking: list[str]) -> list[
 
 def _determines(relation: Any, stage: Stage, by: str, on: str, *, unit: bool) -> bool:
     """Whether one column determines the other, and some cell that is missing with it."""
-    one, other = _name(by), _name(on)
+    one, other = name_in_sql(by), name_in_sql(on)
     groups = relation.filter(f"{one} IS NOT NULL").aggregate(
         f"{one}, count(DISTINCT {other}) AS different, count({other}) AS known, count(*) AS all_records", one
     )
@@ -92,7 +93,3 @@ def _determines(relation: Any, stage: Stage, by: str, on: str, *, unit: bool) ->
         return any(size > 1 for size, _ in sizes)
     table = np.array(sorted(sizes), dtype=np.int64)
     return log_chance_of(table[:, 0], table[:, 1], counted(stage, on).counts) < LOG_CHANCE
-
-
-def _name(name: str) -> str:
-    return '"' + name.replace('"', '""') + '"'

@@ -40,6 +40,7 @@ def session(memory: int, spill: Path) -> Any:
         "temp_directory": str(spill),
         "autoinstall_known_extensions": "false",
         "autoload_known_extensions": "false",
+        "preserve_insertion_order": "true",
         "threads": len(os.sched_getaffinity(0)),
     }
     return duckdb_module().connect(":memory:", config=settings)

@@ -10,7 +10,7 @@ import polars as pl
 
 from shoal.data.frames import plain_types
 from shoal.errors import DataError, FileError, plural, quoted
-from shoal.scale.csv_columns import csv_query
+from shoal.scale.csv_columns import csv_queries, name_in_sql, text_in_sql
 
 CHUNK = 500_000
 """Records of a chunk. Sums are taken by chunks, so this is a part of what a result is, not a setting."""
@@ -44,7 +44,9 @@ class Source:
     connection
         A DuckDB session.
     query
-        What gives its records.
+        What gives its records, in any order.
+    parts
+        What gives those of each file, in the order of the files: DuckDB reads several files side by side.
     files
         Those it lies in; none for a relation.
     """
@@ -52,6 +54,7 @@ class Source:
     name: str
     connection: Any
     query: Any
+    parts: tuple[Any, ...]
     files: tuple[SourceFile, ...] = ()
 
     @classmethod
@@ -73,15 +76,15 @@ class Source:
             If nothing is there, files cannot be read, or do not hold one and the same columns.
         """
         if not isinstance(data, (str, Path)):
-            return cls(name="the relation", connection=connection, query=data)
+            return cls(name="the relation", connection=connection, query=data, parts=(data,))
         files = files_of(data)
         state = tuple(SourceFile.of(path) for path in files)
         if kind_of(files[0]) == "parquet":
             _check_parquet(files)
-            query = connection.read_parquet([str(path) for path in files], hive_partitioning=_hive(data))
+            query, parts = _parquet_queries(connection, files, hive=_hive(data))
         else:
-            query = csv_query(connection, files, reading or {}, hive=_hive(data), judged=judged)
-        return cls(name=str(data), connection=connection, query=query, files=state)
+            query, *parts = csv_queries(connection, files, reading or {}, hive=_hive(data), judged=judged)
+        return cls(name=str(data), connection=connection, query=query, parts=tuple(parts), files=state)
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -102,7 +105,7 @@ class Source:
         waiting: list[pl.DataFrame] = []
         count = 0
         try:
-            for batch in self.query.to_arrow_reader(CHUNK // 4):
+            for batch in (batch for part in self.parts for batch in part.to_arrow_reader(CHUNK // 4)):
                 frame = pl.from_arrow(batch)
                 waiting.append(frame if isinstance(frame, pl.DataFrame) else frame.to_frame())
                 count += len(waiting[-1])
@@ -168,6 +171,15 @@ def kind_of(path: Path) -> str:
 def _hive(data: str | Path) -> bool:
     """Whether folders may be named as in year=2024, which then is a column."""
     return Path(data).is_dir() or glob.has_magic(str(data))
+
+
+def _parquet_queries(connection: Any, files: list[Path], *, hive: bool) -> tuple[Any, list[Any]]:
+    """A relation of all files, and one of each: names of folders are text there until all have the same type."""
+    query = connection.read_parquet([str(path) for path in files], hive_partitioning=hive)
+    cells = ", ".join(f"CAST({name_in_sql(n)} AS {t}) AS {name_in_sql(n)}" for n, t in zip(query.columns, query.types))
+    options = f"hive_partitioning = {hive}, hive_types_autocast = FALSE"
+    sources = [f"read_parquet({text_in_sql(str(path))}, {options})" for path in files]
+    return query, [connection.sql(f"FROM {source} SELECT {cells}") for source in sources]
 
 
 def _check_parquet(files: list[Path]) -> None:
