@@ -43,6 +43,20 @@ def misnamed(names: Iterator[tuple[str, int]]) -> list[str]:
     ]
 
 
+SCRIPT_NAME = re.compile(
+    r"\b(?:const|let|function)\s+(\w+)|\.(\w+)|\b(\w+)\s*:|[{,\[]\s*(\w+)(?=[^;{}\[\]'`]*[}\]]\s*(?:=[^=]|\)))"
+)
+"""Names that a script gives: declared, taken apart from something, of a property."""
+
+SCRIPT_PROSE = re.compile(r"//[^\n]*|'(?:\\.|[^'\\\n])*'")
+
+
+def script_identifiers(text: str) -> Iterator[tuple[str, int]]:
+    """The names in a script of the studio and their lines, without comments and texts."""
+    for number, line in enumerate(SCRIPT_PROSE.sub("''", text).split("\n"), start=1):
+        yield from ((next(filter(None, names)), number) for names in SCRIPT_NAME.findall(line))
+
+
 def native_identifiers(text: str) -> Iterator[tuple[str, int]]:
     """The words of a C++ source and their lines, without comments and texts."""
     code = COMMENT_OR_TEXT.sub(lambda match: "\n" * match[0].count("\n"), text)
@@ -63,6 +77,13 @@ def test_kernels_are_named_after_what_they_are(project: Path) -> None:
     assert {path: lines for path, lines in wrong.items() if lines} == {}
 
 
+def test_the_scripts_of_the_studio_are_named_after_what_they_are(project: Path) -> None:
+    scripts = sorted((project / "src" / "shoal" / "studio" / "static").glob("*.js"))
+    assert len(scripts) > 5
+    wrong = {path.name: misnamed(script_identifiers(path.read_text(encoding="utf-8"))) for path in scripts}
+    assert {path: lines for path, lines in wrong.items() if lines} == {}
+
+
 def test_the_rule_by_hand() -> None:
     source = "def f(held=1): told = g(room=2); x.found; return held_out\ndef test_it_is_told(): holds = 1\n"
     assert {line.split(";")[0] for line in misnamed(identifiers(ast.parse(source)))} == {
@@ -74,3 +95,8 @@ def test_the_rule_by_hand() -> None:
     }
     cpp = 'int found = 0; // told\n/* gone\n */ text("held"); int room_left;\n'
     assert [line.split(";")[0] for line in misnamed(native_identifiers(cpp))] == ["line 1: found", "line 3: room_left"]
+    script = (
+        "const { state, gone } = f(); // told\nstore.held = 'found';\nlet room = { told: 1 };\nfunction held() {}\n"
+    )
+    named = [line.split(";")[0] for line in misnamed(script_identifiers(script))]
+    assert named == ["line 1: gone", "line 2: held", "line 3: room", "line 3: told", "line 4: held"]

@@ -19,9 +19,9 @@ from shoal.data.microdata import Microdata
 from shoal.data.records import Records
 from shoal.data.variable import Variable
 from shoal.errors import DataError, plural
-from shoal.judges.class_profile import SMALLEST
 from shoal.judges.evidence import Finding
 from shoal.judges.separation import MinimalSets, Separation, minimal_sets, separation
+from shoal.judges.standing import class_sizes, standing
 from shoal.judges.table_pair import TablePair
 from shoal.kernels.arrays import Longs
 from shoal.plan import Plan
@@ -179,24 +179,24 @@ def exposure(
             "Nothing can be said of the risk: the table has no record, or no column that others may know. "
             "Give the columns that others may know the role quasi-identifier."
         )
-    sizes = _sizes(records, keys)
+    stands = standing(records, keys)
+    sizes = stands.sizes
     pair = TablePair.of(records, records, missing=reading_of(plan.requirements))
     measures = [measure for measure in taken_by(plan) if measure.method_kind == "risk"]
     lowest = np.argsort(sizes, kind="stable")[:top]
-    spared = {name: _spared(records, keys, name, sizes) for name in keys}
     searched = minimal_sets(
         records, _candidates(records), np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(SETS,)))
     )
     return Exposure(
         records=len(records),
         keys=tuple(keys),
-        fewer_than={k: int((sizes < k).sum()) for k in SMALLEST},
+        fewer_than=stands.fewer_than,
         risks=tuple(
             m.finding_on(pair, np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(number,))))
             for number, m in enumerate(measures)
         ),
         riskiest=tuple((int(records.rows[i]) + 1, int(sizes[i])) for i in lowest),
-        spared=dict(sorted(spared.items(), key=lambda entry: -entry[1])),
+        spared={share.name: share.spared for share in stands.columns},
         columns=_columns(microdata.encoded, records, keys, sizes),
         sets=tuple(separation(records, columns) for columns in list(searched.counts)[:top]),
         searched=searched,
@@ -228,7 +228,7 @@ def _columns(every: Records, records: Records, keys: Any, sizes: Longs) -> tuple
         figures = separation(every, (variable.name,))
         more = 0
         if variable.role in ("confidential", "other"):
-            more = int(((sizes > 1) & (_sizes(records, [*keys, variable.name]) == 1)).sum())
+            more = int(((sizes > 1) & (class_sizes(records, [*keys, variable.name]) == 1)).sum())
         remark = _remark(figures, variable, more)
         rows.append(ColumnExposure(figures=figures, role=variable.role, more=more, remark=remark))
     return tuple(sorted(rows, key=lambda row: (-row.figures.separation, -row.figures.unique)))
@@ -244,14 +244,3 @@ def _remark(figures: Separation, variable: Variable, more: int) -> str:
     if variable.role in ("confidential", "other") and more:
         return f"whoever knows it finds {plural(more, 'more record')} alone: a quasi-identifier?"
     return ""
-
-
-def _sizes(records: Records, keys: Any) -> Longs:
-    """Shape (n,); the size of each record's class."""
-    return records.classes(keys).of_record
-
-
-def _spared(records: Records, keys: Any, name: str, sizes: Longs) -> int:
-    others = [key for key in keys if key != name]
-    without = _sizes(records, others) if others else np.full(len(records), len(records))
-    return int(((sizes == 1) & (without > 1)).sum())

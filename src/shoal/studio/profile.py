@@ -1,6 +1,6 @@
 """What the screens show of a table before anything is done to it: its columns, its rows, and how exposed it is."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, get_args
 
@@ -17,7 +17,7 @@ from shoal.data.schema import Column, Level
 from shoal.data.variable import Variable
 from shoal.errors import InputError
 from shoal.files.table import Table
-from shoal.judges.table_pair import TablePair
+from shoal.judges.standing import standing
 from shoal.plan.draft import Guess, guess, plan_text
 
 PAGE = 50
@@ -28,11 +28,6 @@ MOST_LABELS = 200
 
 BUILT = ("intervals", "prefix", "order", "dates")
 """Forms of hierarchies that the page builds."""
-
-KNOWN_TO_OTHERS = "quasi-identifier"
-
-SMALL = (2, 3, 5)
-"""Classes of fewer records than these are counted."""
 
 
 def facts(table: Table, source: str) -> dict[str, Any]:
@@ -99,34 +94,20 @@ class Exposure:
         n = len(self.frame)
         if not variables or not n:
             return {"records": n, "known": len(variables), "below": {}, "expected": 0.0, "columns": []}
-        sizes = _sizes(variables)
+        records = Records.of(variables)
+        stands = standing(records, records.names())
         return {
             "records": n,
             "known": len(variables),
-            "below": {str(k): int((sizes < k).sum()) for k in SMALL},
-            "expected": float((1.0 / sizes).sum()),
-            "columns": self._without_each(variables, int((sizes == 1).sum())),
+            "below": {str(k): count for k, count in stands.fewer_than.items()},
+            "expected": stands.expected,
+            "columns": [{"name": s.name, "fewer": s.spared, "alone": s.alone} for s in stands.columns],
         }
-
-    def _without_each(self, variables: list[Variable], unique: int) -> list[dict[str, Any]]:
-        """For each column how many records are unique by it alone, and how many fewer would be without it."""
-        parts = []
-        for number, one in enumerate(variables):
-            others = variables[:number] + variables[number + 1 :]
-            left = int((_sizes(others) == 1).sum()) if others else 0
-            parts.append((unique - left, int((_sizes([one]) == 1).sum()), one.name))
-        parts.sort(key=lambda part: (-part[0], -part[1]))
-        return [{"name": name, "fewer": fewer, "alone": alone} for fewer, alone, name in parts]
 
     def _variable(self, name: str, level: str | None) -> Variable:
         if (name, level) not in self._made:
             self._made[name, level] = variable(self.frame, name, level)
         return self._made[name, level]
-
-
-def _sizes(variables: Iterable[Variable]) -> Any:
-    """Shape (n,); how many records agree with each one on all of the columns."""
-    return TablePair.of(None, Records.of(variables)).classes.of_record
 
 
 def rows(frame: pl.DataFrame, offset: int, by: str | None, *, descending: bool) -> dict[str, Any]:

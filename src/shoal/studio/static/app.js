@@ -72,14 +72,14 @@ function Bar() {
 }
 
 function Notices() {
-  const { state, gone, said } = useStore();
+  const { state, unreachable, said } = useStore();
   const close = () => act('dismiss');
-  return html`<div class="notices" aria-live="assertive">${gone && html`<p class="notice error">${gone}</p>`}${said && html`<p class="notice">${said}</p>`}
+  return html`<div class="notices" aria-live="assertive">${unreachable && html`<p class="notice error">${unreachable}</p>`}${said && html`<p class="notice">${said}</p>`}
     ${state?.notice && html`<p class=${`notice ${state.notice[0]}`}>${state.notice[1]} <button onClick=${close}>Close</button></p>`}</div>`;
 }
 
 function Studio() {
-  const { state, gone } = useStore();
+  const { state, unreachable } = useStore();
   const [screen, show] = useState(sessionStorage.getItem('shoal-studio-screen') ?? 'columns');
   const running = state?.job?.kind;
   const [before, remember] = useState(null);
@@ -91,7 +91,7 @@ function Studio() {
     sessionStorage.setItem('shoal-studio-screen', name);
     show(name);
   };
-  if (!state) return html`<main class="opening"><h1>shoal studio</h1><p role="status">${gone || 'The studio is loading.'}</p></main>`;
+  if (!state) return html`<main class="opening"><h1>shoal studio</h1><p role="status">${unreachable || 'The studio is loading.'}</p></main>`;
   const Screen = SCREENS.find(([name]) => name === screen)?.[2] ?? Columns;
   return html`<a class="skip" href="#screen">Go to the screen</a><${Bar} /><${Notices} />
     ${state.source === null ? html`<${Open} />` : html`<nav aria-label="Screens">${SCREENS.map(([name, title]) => html`<button aria-current=${screen === name ? 'page' : null} onClick=${() => open(name)}>${title}</button>`)}</nav>
@@ -101,6 +101,6 @@ function Studio() {
 const place = document.getElementById('studio');
 place.replaceChildren();
 enter().catch((refusal) => {
-  store.gone = refusal.status === 401 ? `${refusal.message}` : refusal.message;
+  store.unreachable = refusal.message;
   render(html`<${Studio} />`, place);
 }).then(() => render(html`<${Studio} />`, place));

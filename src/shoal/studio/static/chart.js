@@ -33,8 +33,8 @@ export function FrontierChart({ frontier, titles, original, onTake }) {
   if (!points.length) return html`<p>No candidate has both figures; the table says why.</p>`;
   const risks = points.map((p) => p.risk).concat(original === null ? [] : [original]);
   const ends = (values) => {
-    const low = Math.min(...values), high = Math.max(...values), room = (high - low || 1) * 0.06;
-    return [low - room, high + room];
+    const low = Math.min(...values), high = Math.max(...values), margin = (high - low || 1) * 0.06;
+    return [low - margin, high + margin];
   };
   const [x0, x1] = ends(risks), [y0, y1] = ends(points.map((p) => p.utility));
   const x = (v) => LEFT + ((W - LEFT - 16) * (v - x0)) / (x1 - x0);

@@ -26,12 +26,12 @@ export function Hierarchies() {
 }
 
 function Levels({ column, spec }) {
-  const told = useAnswer('levels', { column, spec }, [column, JSON.stringify(spec)]);
-  if (!told) return html`<p class="hint">Counting …</p>`;
-  if (told.refused) return html`<p class="mistakes">${told.refused}</p>`;
-  return html`${told.lacking > 0 && html`<p class="mistakes">${plural(told.lacking, 'value')} of the table are not in the hierarchy: add them, or the plan is refused.</p>`}
-    <div class="levels" tabindex="0" role="region" aria-label="Levels">${told.levels.map((level, i) => html`<section key=${i}><h3>Level ${i}</h3><p class="hint">${plural(level.of, 'label')}, the smallest of ${plural(level.smallest, 'record')}</p>
-      <ol>${level.labels.map((l) => html`<li title=${i + 1 < told.levels.length ? `becomes ${l.parent}` : ''}><span>${l.label}</span><span class="hint">${number(l.records)}</span></li>`)}</ol></section>`)}</div>`;
+  const counted = useAnswer('levels', { column, spec }, [column, JSON.stringify(spec)]);
+  if (!counted) return html`<p class="hint">Counting …</p>`;
+  if (counted.refused) return html`<p class="mistakes">${counted.refused}</p>`;
+  return html`${counted.lacking > 0 && html`<p class="mistakes">${plural(counted.lacking, 'value')} of the table are not in the hierarchy: add them, or the plan is refused.</p>`}
+    <div class="levels" tabindex="0" role="region" aria-label="Levels">${counted.levels.map((level, i) => html`<section key=${i}><h3>Level ${i}</h3><p class="hint">${plural(level.of, 'label')}, the smallest of ${plural(level.smallest, 'record')}</p>
+      <ol>${level.labels.map((l) => html`<li title=${i + 1 < counted.levels.length ? `becomes ${l.parent}` : ''}><span>${l.label}</span><span class="hint">${number(l.records)}</span></li>`)}</ol></section>`)}</div>`;
 }
 
 function Building({ column, has, own }) {

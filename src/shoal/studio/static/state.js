@@ -4,7 +4,7 @@ import { useEffect, useState } from './vendor/preact-hooks.js';
 const KEY = 'shoal-studio-key';
 const SOON = 300, SELDOM = 2500; // milliseconds between two looks, while something runs and otherwise
 
-export const store = { state: null, facts: null, methods: null, gone: '', said: '' };
+export const store = { state: null, facts: null, methods: null, unreachable: '', said: '' };
 const listeners = new Set();
 let sending = 0;
 let key = null;
@@ -111,13 +111,13 @@ async function look() {
       const state = await ask('state', { since: store.state?.version });
       if (!isSending()) await take(state);
     }
-    if (store.gone) {
-      store.gone = '';
+    if (store.unreachable) {
+      store.unreachable = '';
       tell();
     }
   } catch (refusal) {
-    if (store.gone !== refusal.message) {
-      store.gone = refusal.message;
+    if (store.unreachable !== refusal.message) {
+      store.unreachable = refusal.message;
       tell();
     }
   }
