@@ -24,6 +24,7 @@ LAYERS = """
     release
     scale
     run
+    course
     accounting
     plan
     steps

@@ -15,36 +15,30 @@ from typing import Any
 import narwhals.stable.v2 as nw
 import numpy as np
 
-from shoal.accounting import check_accounted, noisy_columns, spent
+from shoal.accounting import check_accounted, spent
 from shoal.constraints import Constraints
-from shoal.constraints.rounding import to_decimals
+from shoal.course import Course, concluded
 from shoal.data.hierarchy import Hierarchy
 from shoal.data.microdata import Microdata
 from shoal.data.partition import Partition
 from shoal.data.records import Records
 from shoal.data.schema import Schema
 from shoal.errors import DataError, ParameterError, Refused
-from shoal.facts import Facts, Figure, OfOriginal, unbounded
+from shoal.facts import unbounded
 from shoal.files.table import Table
 from shoal.judges.base import Measure
 from shoal.judges.closure import Closure, closure
 from shoal.judges.evidence import Finding, Verdict
 from shoal.judges.refinement import trees
 from shoal.judges.table_pair import TablePair
-from shoal.kernels import linear
-from shoal.kernels.arrays import Floats
 from shoal.methods import registered
 from shoal.plan import Plan
 from shoal.plan.files import with_files
 from shoal.privacy.base import reading_of
 from shoal.privacy.gate import Gate
 from shoal.progress import Stage
-from shoal.replace.decimals import decimals_of
-from shoal.step_result import StepAccount, StepResult, groups_by_column, last_partition
+from shoal.step_result import StepAccount, groups_by_column, last_partition
 from shoal.steps import Step
-
-EXACT = 1e-9
-"""Relative change of a moment that is put down to rounding."""
 
 MEASURES, MEASURES_BEFORE = 1 << 20, 1 << 21
 """Keys of the measures' random numbers, on the release and on the original, beyond the number of any step."""
@@ -64,7 +58,7 @@ class Outcome:
     schema: Schema
     entropy: int
     tell: Stage
-    course: "Course"
+    course: Course
     constraints: Constraints
     original: Microdata
     before: Records
@@ -118,32 +112,6 @@ class Outcome:
         return measured(self.plan, self.pair, self.entropy, self.tell)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Course:
-    """Records on their way through the stages of a plan.
-
-    Parameters
-    ----------
-    records
-        As they are now.
-    results
-        What the steps gave, in order.
-    accounts
-        What there is to tell of the stages, the steps among them.
-    """
-
-    records: Records
-    results: tuple[StepResult, ...] = ()
-    accounts: tuple[StepAccount, ...] = ()
-
-    def with_account(
-        self, step: str, facts: Facts, columns: tuple[str, ...] = (), place: int | None = None
-    ) -> "Course":
-        """The same with one account more."""
-        account = StepAccount(step=step, columns=columns, facts=facts, place=place)
-        return replace(self, accounts=(*self.accounts, account))
-
-
 def carry_out(
     table: Any, plan: Plan | Mapping[str, Any] | str | Path, seed: int | None, stage: Stage | None
 ) -> Outcome:
@@ -179,8 +147,10 @@ def carry_out(
             constraints = constraints.in_units_of(course.records)
     if loss := spent(result.facts for result in course.results):
         course = course.with_account("privacy loss", loss)
-    course = _finished(course, before, ready, constraints, _generator(entropy, len(ready.steps)))
+    course = concluded(course, before, ready, constraints, _generator(entropy, len(ready.steps)))
     rebuilt = original.rebuild(course.records).without_metadata()
+    if isinstance(table, Table) and table.types_from_cells:
+        rebuilt = rebuilt.with_whole_numbers()
     schema = _in_order(plan.schema, course.records, rebuilt)
     finished = Microdata.finished(rebuilt.native, schema)
     return Outcome(
@@ -250,61 +220,6 @@ def _after_step(course: Course, step: Step, plan: Plan, rng: np.random.Generator
     return course.with_account(step.name, facts, columns, len(course.results) - 1)
 
 
-def _averaged(course: Course) -> set[str]:
-    """Columns whose cells are averages since they were last changed."""
-    averaged: set[str] = set()
-    for result in course.results:
-        averaged = (averaged - set(result.changed)) | set(result.averaged)
-    return averaged
-
-
-def _own_decimals(finer: set[str], records: Records, before: Records, plan: Plan) -> dict[str, int]:
-    """The decimals that columns came in with, of those that got more of them by averages or by repair.
-
-    Only where the plan gives none, and of columns that had decimals: a mean of whole numbers is no whole number. The
-    decimals of cells that got private noise would tell of these.
-    """
-    numbers = [v for v in records.variables if v.continuous and v.name in finer and v.name in before]
-    own = {v.name: decimals_of(before[v.name].values) for v in numbers if before[v.name].continuous and v.unit is None}
-    given = plan.schema.decimals.keys() | noisy_columns(plan)
-    return {name: places for name, places in own.items() if places and name not in given}
-
-
-def _obeying(course: Course, before: Records, plan: Plan, constraints: Constraints) -> Course:
-    """The rules restored, and numbers rounded: to the decimals that they came in with unless that breaks a rule."""
-    records = course.records
-    change = constraints.repair(records)
-    moved = any((change.records[name].identity() != records[name].identity()).any() for name in constraints.columns)
-    own = _own_decimals(_averaged(course) | (set(constraints.columns) if moved else set()), records, before, plan)
-    try:
-        rounded = constraints.round(change.records, {**own, **plan.schema.decimals})
-    except Refused:
-        if not own:
-            raise
-        rounded = constraints.round(change.records, plan.schema.decimals)
-    rounded = constraints.on_bounds(rounded)
-    facts = {**change.facts, **_moments_moved(records, rounded)}
-    return replace(course.with_account("constraints and rounding", facts), records=rounded)
-
-
-def _finished(
-    course: Course, before: Records, plan: Plan, constraints: Constraints, rng: np.random.Generator
-) -> Course:
-    """Constraints restored and rounded, identifiers out, households renumbered, order shuffled."""
-    if len(course.records) < len(before):  # how a record was written that is not released must not show in the others
-        before = before.take(np.isin(before.rows, course.records.rows))
-    if plan.constraints:
-        course = _obeying(course, before, plan, constraints)
-        records = course.records
-    else:
-        own = _own_decimals(_averaged(course), course.records, before, plan)
-        records = course.records.with_variables(*(to_decimals(course.records[name], own[name]) for name in own))
-    records = records.without(set(plan.schema.names("identifier")) - plan.pseudonyms)
-    for name in records.names("household"):
-        records = records.with_variables(_renumbered(records[name], rng))
-    return replace(course, records=records.take(rng.permutation(len(records))) if plan.output.shuffle else records)
-
-
 def pair_of(
     plan: Plan,
     before: Records | None,
@@ -343,37 +258,6 @@ def pair_of(
 def judged(plan: Plan, pair: TablePair) -> list[Verdict]:
     """What becomes of the plan's requirements on a release and its closure."""
     return [model.verdict_on(pair) for model in plan.ready.requirements]
-
-
-def _covariance(x: Floats) -> Floats:
-    centred = x - x.mean(axis=0)
-    return np.asarray(linear.cross_product(centred, centred) / (len(x) - 1))
-
-
-def _moments_moved(before: Records, after: Records) -> Facts:
-    """What became of promises about means and covariances when records were moved to keep the constraints."""
-    names = [v.name for v in before.variables if v.continuous and not v.missing.any()]
-    if len(before) < 2 or not names:
-        return {}
-    x, y = before.raw(names), after.raw(names)
-    spread = np.where(x.std(axis=0) > 0, x.std(axis=0), 1.0)
-    x, y = (x - x.mean(axis=0)) / spread, (y - x.mean(axis=0)) / spread
-    means = float(np.abs(y.mean(axis=0) - x.mean(axis=0)).max())
-    covariances = float(np.abs(_covariance(y) - _covariance(x)).max())
-    return {
-        "largest change of a mean, in standard deviations": Figure(value=means),
-        "largest change of a covariance, in products of standard deviations": Figure(value=covariances),
-        "exact means survive": OfOriginal(means <= EXACT),
-        "exact covariances survive": OfOriginal(covariances <= EXACT),
-    }
-
-
-def _renumbered(variable: Any, rng: np.random.Generator) -> Any:
-    """Household numbers say who lives together and nothing else: random numbers from 1."""
-    order = rng.permutation(len(variable.categories))
-    numbers = tuple(range(1, len(order) + 1))
-    codes = np.where(variable.missing, -1, order[variable.values])  # a missing household stays missing
-    return replace(variable, values=codes.astype(np.int32), categories=numbers)
 
 
 def measured(plan: Plan, pair: TablePair, entropy: int, tell: Stage) -> tuple[Finding, ...]:

@@ -15,6 +15,8 @@ import pytest
 
 import shoal
 from contract.test_methods import columns_of, made
+from shoal.files.table import Table
+from shoal.files.tables import read_table, write_table
 from shoal.methods import Entry, registered
 from shoal.plan import Output, Plan
 from shoal.release.evidence_file import public_evidence
@@ -212,3 +214,24 @@ def test_the_decimals_of_a_dropped_record_do_not_show_in_averages_of_others(tmp_
         public_files(shoal.protect(table, plan, seed=SEED), tmp_path / str(i)) for i, table in enumerate(tables)
     )
     assert one == other
+
+
+@pytest.mark.parametrize("level", ["continuous", "ordinal", "nominal"])
+@pytest.mark.parametrize("ending", ["csv", "xlsx"])
+def test_decimals_of_a_dropped_record_do_not_show_in_the_type_of_a_column(
+    tmp_path: Path, ending: str, level: str
+) -> None:
+    """A file of text has no types: one dropped 3.5 must not make the others 4.0 and the codebook say Float64."""
+    plan = {
+        "columns": {"region": "quasi-identifier", "visits": {"role": "confidential", "level": level}},
+        "steps": [{"mask": "suppress-records", "k": 3, "columns": ["region"], "limit": 0.5}],
+        "requirements": [{"privacy": "k-anonymity", "k": 3}],
+        "output": {"format": ending},
+    }
+    folders = []
+    for number, dropped in enumerate((3, 3.5)):
+        table = pl.DataFrame({"region": ["alone", *["north"] * 10], "visits": [dropped, *range(10)]}, strict=False)
+        write_table(Table(frame=table), tmp_path / f"{number}.{ending}")
+        release = shoal.protect(read_table(tmp_path / f"{number}.{ending}"), plan, seed=SEED)
+        folders.append(public_files(release, tmp_path / str(number)))
+    assert folders[0] == folders[1]

@@ -12,6 +12,7 @@ from typing import Any
 import narwhals.stable.v2 as nw
 import numpy as np
 
+from shoal.data.records import EXACT_INTEGERS
 from shoal.errors import DataError
 from shoal.kernels.arrays import Ints, Longs
 
@@ -100,6 +101,14 @@ def ways_of_missing(series: nw.Series[Any]) -> Ints | None:
     ways = np.zeros(len(values), dtype=np.int32)
     ways[strange] = place + int(bool(series.is_null().any()))
     return ways if ways.any() else None
+
+
+def only_whole_numbers(series: nw.Series[Any]) -> bool:
+    """Whether a column of floats has no cell but whole numbers, all small enough to be integers exactly."""
+    known = series.drop_nulls()
+    if not series.dtype.is_float() or not len(known):
+        return False
+    return bool((known.abs() <= EXACT_INTEGERS).all() and (known == known.round(0)).all())
 
 
 def strip_metadata(frame: nw.DataFrame[Any]) -> nw.DataFrame[Any]:

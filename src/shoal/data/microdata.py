@@ -18,7 +18,7 @@ import polars as pl
 
 from shoal.data.cells import encode
 from shoal.data.columns import decode, no_negative_zero
-from shoal.data.frames import plain_types, strip_metadata, ways_of_missing
+from shoal.data.frames import only_whole_numbers, plain_types, strip_metadata, ways_of_missing
 from shoal.data.records import Records
 from shoal.data.schema import Column, Scale, Schema
 from shoal.data.variable import Variable
@@ -172,6 +172,15 @@ class Microdata:
     def without_metadata(self) -> "Microdata":
         """The same table without what its frame carries beside the cells (see `shoal.data.frames`)."""
         return replace(self, frame=strip_metadata(self.frame))
+
+    def with_whole_numbers(self) -> "Microdata":
+        """The same table, with columns of floats that are all whole numbers as integers.
+
+        Where types were found out from the cells of an input, a column of floats would tell of a record that is not
+        released that it has decimals.
+        """
+        whole = [name for name in self.frame.columns if only_whole_numbers(self.frame[name])]
+        return replace(self, frame=self.frame.with_columns(*(self.frame[name].cast(nw.Int64()) for name in whole)))
 
     def _decode(self, variable: Variable, base: nw.DataFrame[Any]) -> nw.Series[Any]:
         name = variable.name

@@ -61,6 +61,7 @@ def read_csv(
     return Table(
         frame=cells,
         described=f"{MARKS.get(delimiter, delimiter)}-separated, {encoding}",
+        types_from_cells=True,
         notes=doubts(cells),
         spellings=spellings(cells, _as_written(frame, text, delimiter, path)) if judged else {},
     )

@@ -48,6 +48,7 @@ def read_excel(path: Path, how: Reading) -> Table:
     return Table(
         frame=frame,
         described=f"Excel, sheet '{sheet}'",
+        types_from_cells=True,
         notes=doubts(frame) | ({"": others} if len(sheets) > 1 and how.sheet is None else {}),
         spellings=spellings(frame, _as_written(path, frame)) if how.judged else {},
     )

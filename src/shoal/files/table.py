@@ -25,6 +25,8 @@ class Table:
         Descriptions of columns.
     value_labels
         For a column, what its codes mean.
+    types_from_cells
+        Whether the file holds no types of columns, so that they were found out from all cells.
     notes
         For a column, or '' for the file, what a person should look at; no cell's value.
     spellings
@@ -39,6 +41,7 @@ class Table:
 
     frame: pl.DataFrame
     described: str = ""
+    types_from_cells: bool = False
     labels: Mapping[str, str] = field(default_factory=dict)
     value_labels: Mapping[str, Mapping[Any, str]] = field(default_factory=dict)
     notes: Mapping[str, str] = field(default_factory=dict)
