@@ -38,6 +38,11 @@ def pair(released: pl.DataFrame) -> TablePair:
         (["a"], ["[30, 35]"], 3),
         (["*"], ["[30, 35]"], 6),
         (["aa | ba"], ["[30, 31]"], 3),
+        (["aa"], ["[30, 31)"], 1),
+        (["aa | ba"], ["(30, 31]"], 1),
+        (["*"], ["< 31"], 5),
+        (["*"], [">= 31"], 2),
+        (["*"], ["at least 40"], 1),
     ],
 )
 def test_people_by_hand(town: list, age: list, people: int) -> None:
@@ -102,7 +107,7 @@ def test_a_label_that_nothing_explains_is_of_nobody_in_particular(
     assert not verdict.holds and verdict.achieved is None
     assert verdict.sentence == (
         f"Not proved: Column '{column}' has 1 label that nothing explains: no value of the population, no node of the "
-        f"hierarchy, no closed interval of numbers, no set."
+        f"hierarchy, no interval of numbers, no set."
     )
 
 

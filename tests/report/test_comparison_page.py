@@ -46,6 +46,17 @@ def test_figures_with_other_parameters_are_not_compared():
     ]
 
 
+def test_two_measures_under_one_title_are_two_rows():
+    """Rules that a measure counts may name cells, so they stand in no title."""
+    twice = {"requirements": [], "measures": [FIGURE | {"value": 0.5}, FIGURE | {"value": 0.125}]}
+    rows = comparison({"a": PLAIN, "b": twice})
+
+    assert [(row["title"], row["cells"]) for row in rows[1:] if "SUDA" in row["title"]] == [
+        ("SUDA risk", [0.25, 0.5]),
+        ("SUDA risk (2)", [None, 0.125]),
+    ]
+
+
 def test_a_gap_says_what_it_is_and_never_reads_as_no_risk():
     page = comparison_page({"a": PLAIN, "b": OTHER})
 

@@ -1,13 +1,15 @@
 """What released labels stand for: the values that a cell may have had.
 
 A label of the column's hierarchy stands for the leaves under it, a value for itself, an interval for the leaves in it,
-a set for its values. A missing cell, or a label that nothing explains, may have been anything, and which labels are so
-is told. Without a hierarchy the leaves are the values of the original. Missing cells of the original are a leaf of
-their own.
+a set for its values. Intervals are written as this package writes them: `[20, 40]`, `[20, 40)`, `< 20`, `>= 40`, and
+`at most 20`, `at least 40`. A missing cell, or a label that nothing explains, may have been anything, and which labels
+are so is told. Without a hierarchy the leaves are the values of the original. Missing cells of the original are a leaf
+of their own.
 """
 
+import operator
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Self
 
@@ -19,7 +21,20 @@ from shoal.errors import NoFigure, plural
 from shoal.judges.table_pair import TablePair
 from shoal.kernels.arrays import Bools, Floats, Ints, floats, ints
 
-INTERVAL = re.compile(r"\[(\S+), (\S+)\]")
+INTERVAL = re.compile(r"([\[(])(\S+), (\S+)([\])])")
+OPEN_ENDED = re.compile(r"(\S+|at most|at least) (\S+)")
+
+Compared = Callable[[Floats, float], Bools]
+ENDS: Mapping[str, Compared] = {"[": operator.ge, "(": operator.gt, "]": operator.le, ")": operator.lt}
+SIDES: Mapping[str, Compared] = {
+    "<": operator.lt,
+    "<=": operator.le,
+    ">": operator.gt,
+    ">=": operator.ge,
+    "at most": operator.le,
+    "at least": operator.ge,
+}
+"""What a number must be to lie within an end of an interval, or on a side of a bound."""
 
 MOST_CELLS = 50_000_000
 """Labels times leaves of a column up to which there are figures: bytes of memory."""
@@ -58,6 +73,7 @@ class Labels:
         if (len(after.categories) + 1) * width > MOST_CELLS:
             raise NoFigure(f"Column '{before.name}' has too many categories for labels to be compared with values.")
         leaf_of = {path[0]: i for i, path in enumerate(paths)}
+        numbers = _numbers(list(leaf_of))
         if absent := sum(c is not None and str(c) not in leaf_of for c in before.categories):
             raise NoFigure(
                 f"Column '{before.name}' has {plural(absent, 'value')} that its hierarchy does not start from."
@@ -72,7 +88,7 @@ class Labels:
         unexplained = np.zeros(len(labels) + 1, dtype=bool)
         had_missing = None in before.categories or bool(before.missing.any())
         for row, label in enumerate([*labels, None]):
-            read = None if label is None else _stands_for(label, nodes, leaf_of)
+            read = None if label is None else _stands_for(label, nodes, numbers)
             unexplained[row] = label is not None and read is None
             leaves, level[row] = (list(leaf_of.values()), 1.0) if read is None else read
             covers[row, leaves] = True
@@ -99,21 +115,40 @@ class Labels:
 
 
 def _stands_for(
-    label: str, nodes: dict[str, tuple[set[int], float]], leaf_of: dict[str, int]
+    label: str, nodes: dict[str, tuple[set[int], float]], numbers: Floats | None
 ) -> tuple[list[int], float] | None:
     """Leaves of a label, and its level over the height; None where nothing explains the label."""
     if label in nodes:
         leaves, level = nodes[label]
         return sorted(leaves), level
-    if ends := INTERVAL.fullmatch(label):
-        try:
-            low, high = map(float, ends.groups())
-            return [i for leaf, i in leaf_of.items() if low <= float(leaf) <= high], 0.0
-        except ValueError:
-            return None
+    if (inside := None if numbers is None else _inside(label, numbers)) is not None:
+        return np.flatnonzero(inside).tolist(), 0.0
     if SEPARATOR in label and all(part in nodes for part in label.split(SEPARATOR)):
         return sorted(set().union(*(nodes[part][0] for part in label.split(SEPARATOR)))), 0.0
     return None
+
+
+def _inside(label: str, numbers: Floats) -> Bools | None:
+    """The numbers that lie in an interval; None where the label is none, or none of numbers."""
+    if between := INTERVAL.fullmatch(label):
+        left, low, high, right = between.groups()
+        ends = [(ENDS[left], low), (ENDS[right], high)]
+    elif (side := OPEN_ENDED.fullmatch(label)) and side[1] in SIDES:
+        ends = [(SIDES[side[1]], side[2])]
+    else:
+        return None
+    try:
+        return np.logical_and.reduce([inside(numbers, float(end)) for inside, end in ends])
+    except ValueError:
+        return None
+
+
+def _numbers(leaves: list[str]) -> Floats | None:
+    """The numbers that leaves are; None where some are none, so that no interval can be told to hold all it says."""
+    try:
+        return floats([float(leaf) for leaf in leaves])
+    except ValueError:
+        return None
 
 
 def labels_of(pair: TablePair, names: Sequence[str]) -> list[Labels]:

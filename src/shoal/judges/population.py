@@ -117,7 +117,7 @@ class _Column:
         if unread.any() and not record.continuous:
             raise NoFigure(
                 f"Column '{record.name}' has {plural(int(unread.sum()), 'label')} that nothing explains: no value of "
-                f"the population, no node of the hierarchy, no closed interval of numbers, no set."
+                f"the population, no node of the hierarchy, no interval of numbers, no set."
             )
         covers[labels.unexplained] = False
         if missing == "equal":

@@ -1,6 +1,7 @@
 """Several releases side by side: rows of figures in groups, and the page that shows them."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from shoal.report.decision import MAIN_LOSSES, MAIN_RISKS
@@ -38,9 +39,8 @@ def comparison(evidence: Mapping[str, Mapping[str, Any]]) -> list[dict[str, Any]
     """
     rows: dict[tuple[str, str], dict[str, Any]] = {}
     for position, content in enumerate(evidence.values()):
-        for group, figure, value in _figures(content):
-            key = (group, figure["title"])
-            row = rows.setdefault(key, _row(group, figure, len(evidence)))
+        for group, figure, value in _numbered(_figures(content)):
+            row = rows.setdefault((group, figure["title"]), _row(group, figure, len(evidence)))
             row["cells"][position] = value
             row["better"] = row["better"] or figure["better"]
     for row in rows.values():
@@ -63,6 +63,15 @@ def _row(group: str, figure: Mapping[str, Any], n: int) -> dict[str, Any]:
         "lacking": LACKING.get(group, "no figure"),
         "best": [],
     }
+
+
+def _numbered(figures: Iterable[tuple[str, Mapping[str, Any], Any]]) -> Iterator[tuple[str, Mapping[str, Any], Any]]:
+    """The same, with a number after a title that came before: two measures may differ in what no title says."""
+    seen: Counter[tuple[str, str]] = Counter()
+    for group, figure, value in figures:
+        seen[group, figure["title"]] += 1
+        number = seen[group, figure["title"]]
+        yield group, figure if number == 1 else {**figure, "title": f"{figure['title']} ({number})"}, value
 
 
 def _figures(content: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[str, Any], Any]]:

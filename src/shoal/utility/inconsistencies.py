@@ -1,5 +1,6 @@
 """Inconsistencies: released records that cannot be."""
 
+from collections.abc import Mapping
 from typing import Annotated, ClassVar
 
 import numpy as np
@@ -14,6 +15,7 @@ from shoal.facts import OfOriginal, OfRelease
 from shoal.judges.base import Need
 from shoal.judges.evidence import Finding
 from shoal.judges.table_pair import TablePair
+from shoal.kernels.arrays import Bools
 from shoal.methods import Scales, method
 from shoal.parameters import HoldsCells
 from shoal.utility.base import UtilityMeasure
@@ -53,14 +55,14 @@ class Inconsistencies(UtilityMeasure):
     rules: Annotated[tuple[str, ...], MinLen(1), AfterValidator(_readable), HoldsCells()]
 
     def judge(self, pair: TablePair, rng: np.random.Generator) -> Finding:
-        bound = self._bound(pair.released)
-        broken = bound.violations(pair.released)
+        try:
+            broken = self._broken(pair.released)
+        except ConstraintError as error:
+            raise NoFigure(str(error)) from None
         rows = np.logical_or.reduce(list(broken.values()))
         count = int(rows.sum())
         share = count / len(rows)
-        before = None
-        if pair.original is not None and all(name in pair.original for name in bound.columns):
-            before = self._bound(pair.original).violations(pair.original)
+        before = self._in_original(pair)
         return self.finding(
             share,
             f"{plural(count, 'released record')} ({100 * share:.3g} %) {'breaks' if count == 1 else 'break'} at least "
@@ -78,8 +80,16 @@ class Inconsistencies(UtilityMeasure):
             by_record={"broken rules": np.sum(list(broken.values()), axis=0)},
         )
 
-    def _bound(self, table: Records) -> Constraints:
+    def _in_original(self, pair: TablePair) -> Mapping[str, Bools] | None:
+        """The original records that break each rule; None where the rules do not fit that table.
+
+        It has other columns or other labels then, and the figure of the release stands all the same: nothing of what
+        is public may hang on the original.
+        """
         try:
-            return Constraints.parse(self.rules, table, released=True)
-        except ConstraintError as error:
-            raise NoFigure(str(error)) from None
+            return None if pair.original is None else self._broken(pair.original)
+        except ConstraintError:
+            return None
+
+    def _broken(self, table: Records) -> Mapping[str, Bools]:
+        return Constraints.parse(self.rules, table, released=True).violations(table)
