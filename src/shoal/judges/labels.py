@@ -138,7 +138,7 @@ def _inside(label: str, numbers: Floats) -> Bools | None:
     else:
         return None
     try:
-        return np.logical_and.reduce([inside(numbers, float(end)) for inside, end in ends])
+        return np.asarray(np.logical_and.reduce([inside(numbers, float(end)) for inside, end in ends]))
     except ValueError:
         return None
 
