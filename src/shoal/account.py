@@ -2,6 +2,7 @@
 
 import platform
 from collections.abc import Iterable, Iterator, Mapping
+from functools import cache
 from importlib.metadata import version
 from typing import Any
 
@@ -81,7 +82,13 @@ def account_of(done: Outcome, evidence: Evidence, withheld: set[str], exact: tup
 def versions_of(packages: Iterable[str]) -> dict[str, str]:
     """Of this package, of Python and of some packages."""
     own = {"shoal": shoal.__version__, "python": platform.python_version()}
-    return own | {name: version(name) for name in packages}
+    return own | {name: _version(name) for name in packages}
+
+
+@cache
+def _version(package: str) -> str:
+    """Read once in a process, for the whole description of a package is read with it."""
+    return version(package)
 
 
 def singled_out(released: Records, name: str) -> int:

@@ -15,6 +15,7 @@ import typing
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, fields, is_dataclass
 from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
+from weakref import WeakKeyDictionary
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,11 +76,17 @@ class Method(Holds):
     kind: str
 
 
-def holds(cls: type[Any]) -> dict[str, Holds | None]:
+_READ: WeakKeyDictionary[type[Any], Mapping[str, Holds | None]] = WeakKeyDictionary()
+"""What `holds` read off a class before: reading annotations takes longer than many a method."""
+
+
+def holds(cls: type[Any]) -> Mapping[str, Holds | None]:
     """For every parameter of a method, or key of a section of a plan, what it holds; None if it does not say so."""
-    hints = get_type_hints(cls, include_extras=True)
-    names = [f.name for f in fields(cls)] if is_dataclass(cls) else list(cls.model_fields)
-    return {name: _said(hints[name]) for name in names}
+    if cls not in _READ:
+        hints = get_type_hints(cls, include_extras=True)
+        names = [f.name for f in fields(cls)] if is_dataclass(cls) else list(cls.model_fields)
+        _READ[cls] = types.MappingProxyType({name: _said(hints[name]) for name in names})
+    return _READ[cls]
 
 
 LISTS = {"tuple_type": "a list", "too_short": "a list that is not empty"}

@@ -9,9 +9,11 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
+from jinja2 import Environment
 
 import shoal
 from shoal.methods import registered
+from shoal.report.audit_page import audit_page
 from shoal.report.forms import figure
 
 COLUMNS = {
@@ -140,3 +142,14 @@ def test_the_private_page_has_seed_and_rows(tmp_path: Path) -> None:
 )
 def test_figures_as_a_reader_wants_them(value: Any, shown: str) -> None:
     assert figure(value) == shown
+
+
+def test_templates_are_compiled_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Compiling them takes longer than filling them, and most of the time of writing a small release."""
+    evidence = audit_page(released(people(40)).evidence, "people")
+
+    def compiled_again(*_: Any, **__: Any) -> None:
+        raise AssertionError
+
+    monkeypatch.setattr(Environment, "compile", compiled_again)
+    assert audit_page(released(people(40)).evidence, "people") == evidence

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Collection, Mapping
+from math import isfinite
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,8 @@ from shoal.errors import FileError
 
 LARGEST_RECORD = 1 << 30
 """Bytes of a record of a run: it has a figure for every column, and columns can be many."""
+PLAIN = {str, int, bool, type(None)}
+"""Types whose values JSON has as they are."""
 
 
 def write_json(path: Path, content: Any) -> None:
@@ -48,14 +51,16 @@ def unreadable(path: Path, what: str) -> FileError:
 
 def as_json(value: Any) -> Any:
     """What JSON knows; a figure that is not finite becomes null."""
+    if type(value) in PLAIN:
+        return value
     if isinstance(value, np.ndarray):
         return as_json(value.tolist())
     if isinstance(value, np.generic):
         return as_json(value.item())
-    if isinstance(value, Mapping):
+    if isinstance(value, (dict, Mapping)):
         return {str(key): as_json(below) for key, below in value.items()}
     if isinstance(value, (list, tuple, set, frozenset)):
         return [as_json(below) for below in value]
-    if isinstance(value, float) and not np.isfinite(value):
+    if isinstance(value, float) and not isfinite(value):
         return None
     return value if isinstance(value, (str, int, float, bool, type(None))) else str(value)

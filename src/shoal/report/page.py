@@ -4,6 +4,7 @@ A page shows the content of an evidence.json, public or private, and nothing els
 """
 
 from collections.abc import Mapping, Sequence
+from functools import cache
 from typing import Any
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
@@ -92,6 +93,12 @@ def evidence_shown(content: Mapping[str, Any]) -> str:
 
 def render(template: str, **content: Any) -> str:
     """Fill one of the templates; every value is escaped."""
+    return _templates().get_template(template).render(**content)
+
+
+@cache
+def _templates() -> Environment:
+    """The templates, each compiled once in a process."""
     pages = Environment(
         loader=PackageLoader("shoal.report"),
         autoescape=True,
@@ -110,7 +117,7 @@ def render(template: str, **content: Any) -> str:
         "size_range": size_range,
         "span": _span,
     }
-    return pages.get_template(template).render(**content)
+    return pages
 
 
 def map_of(shown: Sequence[Mark], risk: Axis, loss: Axis, **more: Any) -> dict[str, Any] | None:
