@@ -9,7 +9,7 @@ from shoal.data.microdata import Microdata
 from shoal.data.partition import Partition
 from shoal.data.records import Records
 from shoal.errors import DataError, ParameterError
-from shoal.replace._trees.smoothing import FEW, between
+from shoal.replace._trees.smoothing import FEW, LONGEST, between, tail
 
 
 def records(frame: pl.DataFrame, **columns: object) -> Records:
@@ -71,12 +71,47 @@ def test_heaps_decimals_types_and_gaps_are_kept() -> None:
     assert (after["age"].values == np.rint(after["age"].values)).all()
 
 
-def test_rare_values_are_not_copied_and_extremes_not_given_away() -> None:
+def test_rare_values_are_not_copied_and_none_lies_beyond_the_largest() -> None:
     before, after = hospital(), drawn(hospital())
     old, new = before["income"].values, after["income"].values
     old, new = old[old > 0], new[new > 0]
     assert np.isin(new, old).mean() < 0.02
-    assert np.sort(old)[-FEW] >= new.max()
+    assert old.max() > new.max()
+
+
+def test_extremes_by_hand() -> None:
+    """Beyond 15 lie 1, 2, 3, 4 and 10, on average 4. The next spacings are 1; times their ranks 6 to 20 that is 13."""
+    ascending = np.array([*range(16), 16.0, 17.0, 18.0, 19.0, 25.0])
+    assert tail(ascending) == (15.0, 15.0, 23.0)
+    assert tail(np.append(ascending[:-1], 1e6)) == (15.0, 15.0, 15 + 2 * LONGEST * np.arange(6, 21).mean())
+
+
+def test_extremes_keep_their_mean() -> None:
+    values = np.random.default_rng(2).normal(size=400)
+    for sign in (1.0, -1.0):
+        extremes = np.sort(sign * values)[-FEW:]
+        new = sign * between(values, np.tile(sign * extremes, 2000), np.random.default_rng(0))
+        assert new.mean() == pytest.approx(extremes.mean(), abs=0.02)
+        assert new.max() <= extremes.max()
+        assert not np.isin(new, extremes).any()
+
+
+def test_how_far_a_value_lies_beyond_all_others_changes_nothing() -> None:
+    values = np.sort(np.random.default_rng(2).lognormal(10, 1, 400).round(2))
+    far, farther = (np.append(values[:-1], 10.0**power) for power in (8, 9))
+    first, second = (between(x, x[-50:], np.random.default_rng(0)) for x in (far, farther))
+    assert first.tolist() == second.tolist()
+    assert first.max() < 1e8 / 50
+
+
+@pytest.mark.parametrize("copies", [1, 2, FEW])
+def test_extremes_of_columns_with_few_values(copies: int) -> None:
+    """Ties from one end to the other: what is drawn stays inside the column, and heaps stay as they are."""
+    values = np.repeat(np.arange(-30.0, 30.0), copies)
+    values = np.concatenate([values, np.full(40, 29.0), [31.0]])
+    new = between(values, np.tile(values, 20), np.random.default_rng(1))
+    assert values.min() <= new.min() and new.max() <= values.max()
+    assert (new[np.tile(values, 20) == 29.0] == 29.0).all()
 
 
 def test_numbers_between_neighbours_by_hand() -> None:

@@ -1,4 +1,13 @@
-"""Numbers near a donor's: so that rare values, and the extremes above all, are not released as they are."""
+"""Numbers near a donor's: so that rare values, and the extremes above all, are not released as they are.
+
+A number that few records have is drawn evenly between the middles of the gaps to its neighbours. For the five
+records or so at either end there is no such gap on one side, and the next values are far off: they are drawn from an
+interval of their own, whose middle is their mean. So the column's mean, and slopes on it, are what they were; drawing
+extremes among the values next to them instead takes 1.5 % off a slope in 500 records, and a 95 % interval from five
+copies then holds the truth in 89 of 100 samples (bench/interval_coverage.py). Nothing is drawn beyond the largest
+value, nor is one given away that lies far beyond all others: the mean counts up to twice what it would be in an
+exponential tail through the values before, and from there on no distance changes anything.
+"""
 
 import numpy as np
 
@@ -6,7 +15,13 @@ from shoal.kernels.arrays import Floats
 from shoal.replace.decimals import Decimals
 
 FEW = 5
-"""Records that must have a number for it to be a heap; so many from either end are extremes."""
+"""Records that must have a number for it to be a heap; so many at least from either end are extremes."""
+
+NEXT = 4 * FEW
+"""The ranks up to this one, those of the extremes left out, say how long an exponential tail would be."""
+
+LONGEST = 2.0
+"""Largest mean excess of the extremes, in those of the exponential tail."""
 
 
 def between(values: Floats, drawn: Floats, rng: np.random.Generator) -> Floats:
@@ -22,7 +37,7 @@ def between(values: Floats, drawn: Floats, rng: np.random.Generator) -> Floats:
     Returns
     -------
     Shape (m,); heaps as they are, other numbers drawn evenly between the middles of the gaps to the next different
-    numbers of the column, extremes among the values next to them.
+    numbers of the column, extremes evenly about their mean.
     """
     distinct, counts = np.unique(values, return_counts=True)
     place = np.searchsorted(distinct, drawn)
@@ -30,12 +45,42 @@ def between(values: Floats, drawn: Floats, rng: np.random.Generator) -> Floats:
     middles = (distinct[1:] + distinct[:-1]) / 2
     edges = np.concatenate([distinct[:1], middles, distinct[-1:]])
     low, high = edges[place], edges[place + 1]
-    ordered = np.sort(values)
-    if len(ordered) > 4 * FEW:  # extremes are drawn anew among the values next to them
-        first, last = ordered[FEW - 1], ordered[-FEW]
-        low = np.where(high > last, ordered[-2 * FEW], np.maximum(low, first))
-        high = np.where(low < first, ordered[2 * FEW - 1], np.minimum(high, last))
+    if len(values) > NEXT:
+        ordered = np.sort(values)
+        for sign, ascending in ((1.0, ordered), (-1.0, -ordered[::-1])):
+            last, nearest, farthest = tail(ascending)
+            beyond = sign * drawn > last
+            ends = np.sort([sign * nearest, sign * farthest])
+            low, high = np.where(beyond, ends[0], low), np.where(beyond, ends[1], high)
     moved = low + rng.random(len(drawn)) * (high - low)
-    ends = np.full(len(drawn), ordered[0]), np.full(len(drawn), ordered[-1])
-    written = Decimals.of(values).write(moved, *ends, keep_sign=True)
+    bounds = np.full(len(drawn), distinct[0]), np.full(len(drawn), distinct[-1])
+    written = Decimals.of(values).write(moved, *bounds, keep_sign=True)
     return np.asarray(np.where(heap, drawn, written))
+
+
+def tail(ascending: Floats) -> tuple[float, float, float]:
+    """The value beyond which a column's largest numbers are extremes, and the ends of the interval for these.
+
+    Parameters
+    ----------
+    ascending
+        Shape (n,), n > NEXT.
+
+    Notes
+    -----
+    The spacings of an exponential sample, times their ranks from above, are independent with the mean excess as
+    their mean (Rényi 1953); those of the extremes themselves are not looked at.
+    """
+    above = ascending[::-1]
+    first = int(np.searchsorted(-above, -above[FEW - 1], side="right"))  # the first rank that is no extreme
+    if first == len(above):
+        return float(above[0]), float(above[0]), float(above[0])
+    last = float(above[first])
+    excess = above[:first] - last
+    ranks = np.arange(first + 1, max(NEXT, first + FEW) + 1)
+    ranks = ranks[ranks < len(above)]
+    spacings = ranks * (above[ranks - 1] - above[ranks])
+    expected = float(spacings.mean()) if len(spacings) else 0.0
+    mean = min(float(excess.mean()), LONGEST * expected)
+    half = min(mean, float(excess[0]) - mean)
+    return last, last + mean - half, last + mean + half

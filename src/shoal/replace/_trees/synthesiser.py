@@ -7,8 +7,8 @@ are, and interactions are found where they matter.
 
 A donor's value is copied for categories. A number is drawn between the donor's and its neighbours in the column unless
 it is one that many records have (a heap: zero, a round number), and written as finely as the column is; so a rare
-value is hardly ever released as it is. The few values at either end are drawn anew among those next to them, so that
-no extreme value is given away.
+value is hardly ever released as it is. The few values at either end are drawn about their mean, so that no extreme
+value is given away and slopes stay what they are (`smoothing`).
 
 What never occurs together in the original, though chance would have it, is kept from it (`structural_zeros`): draws
 that break such a rule are drawn again.
