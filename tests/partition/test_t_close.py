@@ -164,3 +164,66 @@ def test_kinds_of_frame_agree():
         others = (frame.set_index(frame.index[::-1]), pl.from_pandas(frame), pl.from_pandas(frame).to_arrow())
         parts = [make(2, 0.2).partition(f, confidential="pay", seed=3).labels for f in (frame, *others)]
         assert all((part == parts[0]).all() for part in parts)
+
+
+TARGETS = {
+    "merge": lambda **parameters: shoal.TClosenessMerge(partner="farthest", **parameters),
+    "k-anonymity first": shoal.KAnonymityFirst,
+    "t-closeness first": shoal.TClosenessFirst,
+    "refined": lambda **parameters: shoal.TClosenessRefined(moves=5_000, **parameters),
+}
+
+
+@pytest.mark.parametrize("name", TARGETS)
+def test_groups_are_close_by_ranks(name):
+    """Charges of which a third are 0: the rank distance of a group is larger than the one over distinct values."""
+    x, _ = blobs(90)
+    pay = np.where(np.arange(90) % 3, np.round(np.exp(x[:, 0]), 2), 0.0)
+    part = TARGETS[name](k=3, t=0.05, distance="rank").partition(x, confidential=pay, seed=1)
+    assert part.n_groups > 1
+    assert shoal.TCloseness(t=0.05, distance="rank").check(part.labels, confidential=pay).holds
+    largest = max(naive.spread(pay[part.labels == g].tolist(), pay.tolist()) for g in range(part.n_groups))
+    assert float(largest) <= 0.05
+
+
+@pytest.mark.parametrize("name", TARGETS)
+def test_groups_are_close_to_a_natural_set(name):
+    """Pay depends on the place: groups like their surroundings lose far less than groups like the country."""
+    x, pay = blobs()
+    frame = pd.DataFrame({"a": x[:, 0], "b": x[:, 1], "pay": pay})
+    one, two = (TARGETS[name](k=3, t=0.1, n=n).partition(x, confidential=pay, seed=1) for n in (None, 60))
+    assert two.k >= 3
+    assert two.loss < one.loss * 0.7
+    means = two.means(x)[two.labels]
+    frame["a"], frame["b"] = means[:, 0], means[:, 1]
+    proved = shoal.NTCloseness(n=60, t=0.1).check(frame, confidential="pay")
+    assert proved.holds
+    assert not shoal.TCloseness(t=0.1).check(frame, confidential="pay").holds
+    assert proved.achieved <= two.details["t, to a natural set"] <= 0.1 + 1e-6
+
+
+@settings(max_examples=40)
+@given(records=tables(gaps=True), n=st.integers(1, 40), k=st.integers(1, 4))
+def test_groups_are_close_to_a_set_of_n_whatever_the_table(records, n, k):
+    """Every group is t-close to some box of records that it lies in, by the privacy model's own words."""
+    method = shoal.TClosenessFirst(k=k, t=0.3, n=n)
+    if records.strata is not None:
+        with pytest.raises(DataError, match="n must not be given for a table with strata"):
+            method.partition(records, seed=1)
+        return
+    if k > len(records):
+        return
+    part = method.partition(records, seed=1)
+    means = part.means(records.matrix(["a", "b"]))
+    columns = [
+        Variable(name=name, role="quasi-identifier", level="continuous", values=means[part.labels, j].copy())
+        for j, name in enumerate("ab")
+    ]
+    table = Records.of([*columns, *(v for v in records.variables if v.role == "confidential")])
+    assert part.k >= k
+    assert shoal.NTCloseness(n=min(n, len(records)), t=0.3).check(table).holds
+
+
+def test_natural_sets_and_ranks_do_not_go_together():
+    with pytest.raises(ParameterError, match="distance must be distinct where n is given"):
+        shoal.TClosenessFirst(k=3, t=0.1, n=50, distance="rank")

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 import shoal
 from shoal.data.microdata import Microdata
-from shoal.privacy.nt_closeness import class_points, nested_boxes
+from shoal.judges.natural_sets import class_points, nested_boxes
 
 
 def test_large_set_may_differ_from_the_table():
@@ -77,7 +77,7 @@ def test_missing_quasi_identifiers_stand_below_all_others_in_a_box() -> None:
     ill = ["y", "n", "y", "n", "n", "n", "n", "n"]
     records = Microdata.of(pl.DataFrame({"age": ages, "ill": ill}), roles).encoded
     classes = records.classes(("age",))
-    points = class_points(records, classes)[classes.ids, 0]
+    points = class_points(records, records.quasi_identifiers, classes)[classes.ids, 0]
     assert points.tolist() == [-1, -1, 0, 0, 0.875, 0.875, 1, 1]
     assert shoal.NTCloseness(n=4, t=0.2).check(records).holds
 

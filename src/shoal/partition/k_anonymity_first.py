@@ -11,7 +11,8 @@ from shoal.facts import Count, Facts
 from shoal.kernels.arrays import Ints
 from shoal.kernels.requirement.requirement_partition import Partner, k_anonymity_first, merge_groups
 from shoal.methods import Scales, method
-from shoal.partition._requirement.requirement import GroupRequirement, TClose
+from shoal.partition._requirement.closeness import TClose
+from shoal.partition._requirement.requirement import GroupRequirement
 
 
 @method(

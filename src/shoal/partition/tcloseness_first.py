@@ -12,7 +12,8 @@ from shoal.kernels.arrays import Ints
 from shoal.kernels.requirement.requirement_partition import repair
 from shoal.kernels.requirement.tcloseness_first import tcloseness_first
 from shoal.methods import Scales, method
-from shoal.partition._requirement.requirement import GroupRequirement, TClose, near_lists
+from shoal.partition._requirement.closeness import TClose
+from shoal.partition._requirement.requirement import GroupRequirement, near_lists
 
 
 @method(
@@ -36,7 +37,9 @@ class TClosenessFirst(TClose):
     k''/2 + 1 (the paper's indices are off by half). The bound behind (3) is exact only where k'' divides n and
     no two values are equal, so the groups are checked; those above t exchange records with others, sizes
     unchanged, and are merged if that is not enough. Several confidential columns are ranked by the mean of
-    their ranks.
+    their ranks. Categories of a nominal column with a hierarchy are ranked as its leaves lie; without one by their
+    marginality (Domingo-Ferrer, Sánchez & Rufian-Torrell 2013), which for equal distances puts the most frequent
+    first and ties as they are given.
     """
 
     scales: ClassVar[Scales] = "blocks"
@@ -65,7 +68,7 @@ def first_groups(
 ) -> tuple[Ints, int]:
     """The groups of Algorithm 3, unchecked, and their number of strata."""
     count = strata_needed(len(records), k, t)
-    return tcloseness_first(records.matrix(columns), strata_of(required.bins, count), count, progress), count
+    return tcloseness_first(records.matrix(columns), strata_of(required.ranks(), count), count, progress), count
 
 
 def strata_needed(n: int, k: int, t: float) -> int:
@@ -74,23 +77,23 @@ def strata_needed(n: int, k: int, t: float) -> int:
     return k + (n % k) // (n // k)
 
 
-def strata_of(bins: Ints, count: int) -> Ints:
+def strata_of(ranks: Ints, count: int) -> Ints:
     """Shape (n,); stratum of each record, 0 to count - 1, by the (mean) rank of its confidential values.
 
     Parameters
     ----------
-    bins
+    ranks
         Shape (columns, n). Equal ranks go by row.
     """
     from scipy.stats import rankdata
 
-    n = bins.shape[1]
+    n = ranks.shape[1]
     base, extra = divmod(n, count)
     sizes = np.full(count, base)
     sizes[(count - 1) // 2] += extra - extra // 2 if count % 2 == 0 else extra
     if count % 2 == 0:
         sizes[count // 2] += extra // 2
-    rank = bins[0] if len(bins) == 1 else np.sum([rankdata(row) for row in bins], axis=0)
+    rank = ranks[0] if len(ranks) == 1 else np.sum([rankdata(row) for row in ranks], axis=0)
     strata = np.empty(n, dtype=np.int32)
     strata[np.argsort(rank, kind="stable")] = np.repeat(np.arange(count), sizes)
     return strata

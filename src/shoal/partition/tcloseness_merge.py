@@ -11,7 +11,8 @@ from shoal.facts import Count, Facts, Nested
 from shoal.kernels.arrays import Ints
 from shoal.kernels.requirement.requirement_partition import Partner, merge_groups
 from shoal.methods import Scales, method, nested
-from shoal.partition._requirement.requirement import GroupRequirement, TClose
+from shoal.partition._requirement.closeness import TClose
+from shoal.partition._requirement.requirement import GroupRequirement
 from shoal.partition.base import Partitioner
 from shoal.partition.mdav import MDAV
 
@@ -26,8 +27,8 @@ class TClosenessMerge(TClose):
     """Groups of any partition, merged until each is t-close.
 
     While some group's distance from the table exceeds t, the group with the greatest distance is merged with
-    the group whose centroid of quasi-identifiers is nearest. Distances are those of the privacy model
-    t-closeness under `distinct`; with several confidential columns the largest counts.
+    the group whose centroid of quasi-identifiers is nearest. With several confidential columns the largest distance
+    counts.
 
     Parameters
     ----------

@@ -15,7 +15,8 @@ from shoal.kernels.arrays import Floats, Ints, ints, seed_of
 from shoal.kernels.requirement.requirement_partition import Refinement, RequirementCheck, merge_groups, refine, repair
 from shoal.methods import Scales, method
 from shoal.parameters import Setting
-from shoal.partition._requirement.requirement import GroupRequirement, TClose, near_lists
+from shoal.partition._requirement.closeness import TClose
+from shoal.partition._requirement.requirement import GroupRequirement, near_lists
 from shoal.partition.ancestor_loss import AncestorLoss
 from shoal.partition.tcloseness_first import first_groups, strata_of
 
@@ -78,7 +79,7 @@ class TClosenessRefined(TClose):
         if (ancestors := AncestorLoss.of(records, columns)) is not None:
             feasible = [satisfying_groups(x, required, first, near, self.k)]
             return ancestors.refined(feasible, self.k, required.check, rng, self.moves, left_until(end), rest)
-        starts = [first, assigned(x, first, strata_of(required.bins, count), left_until(end, 0.5))]
+        starts = [first, assigned(x, first, strata_of(required.ranks(), count), left_until(end, 0.5))]
         feasible = [satisfying_groups(x, required, start, near, self.k) for start in starts]
         losses = [Partition.of(labels).sse(x) for labels in feasible]
         start = feasible[int(np.argmin(losses))]

@@ -10,23 +10,20 @@ better than leaving it whole. The refusal then names what can be reached.
 from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Annotated, Any, ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
-from annotated_types import Ge, Gt, Le
 from numpy.typing import NDArray
 
-from shoal.data.confidential_bins import Bins, confidential_bins
+from shoal.data.confidential_bins import Bins
 from shoal.data.partition import Partition, Progress, part_of
 from shoal.data.records import Records
 from shoal.errors import DataError, Refused
 from shoal.facts import Count, Fact, Facts, Nested, of_original
-from shoal.kernels.arrays import Floats, Ints, Longs
+from shoal.kernels.arrays import Floats, Ints, Longs, ints
 from shoal.kernels.requirement import emd
 from shoal.kernels.requirement.requirement_partition import RequirementCheck, merge_groups
 from shoal.kernels.search.neighbours import candidates
-from shoal.methods import family
-from shoal.parameters import Setting
 from shoal.partition.base import Partitioner
 
 NEAR = 30
@@ -77,6 +74,16 @@ class GroupRequirement:
         ]
         return np.max(by_column, axis=0) if count else np.empty(0)
 
+    def ranks(self) -> Ints:
+        """Shape (columns, n); the records' values in the order of each column, equal values with equal ranks.
+
+        Categories between which all distances are equal have no order of their own: they stand by marginality
+        (Domingo-Ferrer, Sánchez & Rufian-Torrell 2013), a category's sum of distances from all records, which
+        here is the number of records that have another one; so the most frequent comes first, ties as the
+        categories are given. With a hierarchy they stand as its leaves do.
+        """
+        return ints(np.vstack([_by_marginality(column)[bins] for column, bins in zip(self.columns, self.bins)]))
+
     def distances(self, labels: Ints | Longs) -> Floats:
         """Shape (G,); the largest distance of each group from the table over the columns."""
         count = int(labels.max()) + 1 if len(labels) else 0
@@ -117,7 +124,7 @@ class RequirementPartitioner(Partitioner):
     ) -> Partition:
         required = self._required_of(records)
         self._check_reachable(required, np.zeros(len(records), dtype=np.int64))
-        return self._settled(records, columns, required, rng, progress)
+        return self.settled(records, columns, required, rng, progress)
 
     def _by_stratum(
         self, records: Records, columns: Sequence[str], strata: Longs, rng: np.random.Generator, progress: Progress
@@ -133,7 +140,7 @@ class RequirementPartitioner(Partitioner):
         for number in range(int(strata.max()) + 1 if len(strata) else 0):
             rows = np.flatnonzero(strata == number)
             share = part_of(progress, done / len(strata), len(rows) / len(strata))
-            part = self._settled(records.take(rows), columns, required.take(rows), rng, share)
+            part = self.settled(records.take(rows), columns, required.take(rows), rng, share)
             done += len(rows)
             labels[rows] = part.labels + count
             count += part.n_groups
@@ -154,7 +161,7 @@ class RequirementPartitioner(Partitioner):
                 f"group does. The best that can be reached: {reached}. Relax the requirement."
             )
 
-    def _settled(
+    def settled(
         self,
         records: Records,
         columns: Sequence[str],
@@ -177,27 +184,12 @@ class RequirementPartitioner(Partitioner):
         return Partition(labels=part.labels, facts={**facts, "merges": Count(n=merges, unit="merges"), **reached})
 
 
-@family
-class TClose(RequirementPartitioner):
-    """Groups that are t-close to the whole table under the `distinct` reading of the distance.
-
-    Parameters
-    ----------
-    k
-        Smallest group size.
-    t
-        Largest distance of a group's confidential values from the table's, the largest over several columns.
-    """
-
-    k: Annotated[int, Ge(1)]
-    t: Annotated[float, Gt(0), Le(1), Setting()]
-
-    def required(self, records: Records) -> GroupRequirement:
-        columns = confidential_bins(records)
-        return GroupRequirement.of(columns, [emd.close(column.table(), self.t) for column in columns])
-
-    def achieved(self, required: GroupRequirement, labels: Ints | Longs) -> dict[str, Any]:
-        return {"t": float(np.ceil(required.distances(labels).max() * 1e6) / 1e6)}
+def _by_marginality(column: Bins) -> Longs:
+    """Shape (m + 1,); the rank of each bin, the last one that of missing values."""
+    ranks = np.append(np.arange(column.m), -1)
+    if len(column.nodes) == 1:
+        ranks[np.lexsort((np.arange(column.m), -column.counts))] = np.arange(column.m)
+    return ranks
 
 
 def near_lists(x: Floats) -> Ints:
