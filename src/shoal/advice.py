@@ -5,7 +5,7 @@ from typing import Any
 
 from shoal.errors import plural
 from shoal.judges.evidence import Verdict
-from shoal.release.refusal import Advice
+from shoal.release.refusal import Advice, general_advice
 from shoal.run import Outcome
 
 MOST = 3
@@ -27,19 +27,23 @@ def advice_on(done: Outcome, verdicts: Sequence[Verdict]) -> tuple[Advice, ...]:
 
 def _remedies(done: Outcome, model: Any, verdict: Verdict) -> Iterator[Advice]:
     if model is None:
-        yield Advice(
-            requirement=verdict.requirement,
-            remedy="Repair what comes in (constraints: {broken_rules: repair}), or give the rule's columns decimals.",
-        )
+        return  # of a rule of the data nothing is computed
+    if not verdict.protects:
+        yield general_advice(verdict)
+        yield _explore(verdict)
     elif verdict.model == "k-anonymity":
         yield from _for_classes(done, model, verdict)
     else:
         yield from _larger_groups(done, verdict.requirement, None)
-        yield Advice(
-            requirement=verdict.requirement,
-            remedy="Let several plans be tried (the section explore, with this requirement in the plan); those that "
-            "meet it lie on the frontier.",
-        )
+        yield _explore(verdict)
+
+
+def _explore(verdict: Verdict) -> Advice:
+    return Advice(
+        requirement=verdict.requirement,
+        remedy="Let several plans be tried (the section explore, with this requirement in the plan); those that "
+        "meet it lie on the frontier.",
+    )
 
 
 def _for_classes(done: Outcome, model: Any, verdict: Verdict) -> Iterator[Advice]:

@@ -1,5 +1,6 @@
 """Audit: a plan's requirements proved or refuted on any released table, whoever made it."""
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -106,7 +107,8 @@ def identifiers_left(names: Sequence[str]) -> Verdict:
 def _in_nodes(table: Table, plan: Plan) -> pl.DataFrame:
     """The cells of a file; labels in place of codes where the plan's hierarchy of the column does not know the codes.
 
-    So a generalised column of codes is judged as the nodes that it stands for.
+    So a generalised column of codes is judged as the nodes that it stands for. Codes that a file writes differently
+    stay different: one whose label another cell has, too, is left as it is.
     """
     frame = table.frame
     for name in table.value_labels.keys() & {n for n, column in plan.schema.columns.items() if column.codes}:
@@ -114,9 +116,12 @@ def _in_nodes(table: Table, plan: Plan) -> pl.DataFrame:
         if tree is None:
             continue
         nodes = tree.nodes()
-        meant = {str(code): label for code, label in table.value_labels[name].items() if str(code) not in nodes}
-        if meant:
-            frame = frame.with_columns(pl.col(name).cast(pl.String).replace(meant))
+        cells = frame[name].cast(pl.String)
+        labels = {str(code): label for code, label in table.value_labels[name].items() if str(code) not in nodes}
+        meaning = {cell: labels.get(cell, cell) for cell in cells.drop_nulls().unique().to_list()}
+        times = Counter(meaning.values())
+        if meant := {cell: label for cell, label in meaning.items() if label != cell and times[label] == 1}:
+            frame = frame.with_columns(cells.replace(meant))
     return frame
 
 

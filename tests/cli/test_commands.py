@@ -3,6 +3,8 @@
 import json
 import os
 import re
+import shutil
+import stat
 import subprocess
 import sys
 from collections.abc import Callable
@@ -216,8 +218,14 @@ def test_explore_and_compare(run: Run, files: Path) -> None:
     with (files / "plan.yaml").open("a") as plan:
         plan.write("explore: {method: [mdav], k: [3, 4]}\n")
     edit("plan.yaml", "steps: [{partition: mdav, k: 3}]", "steps: []")(files)
-    status, out, _ = run("explore", files / "in.csv", "--plan", files / "plan.yaml", "--out", files / "explored")
+    explore = ("explore", files / "in.csv", "--plan", files / "plan.yaml", "--out", files / "explored")
+    status, out, _ = run(*explore, "--dry-run", "--json")
+    assert (status, json.loads(out)["candidates"], json.loads(out)["kept"]) == (0, ["mdav k=3", "mdav k=4"], 0)
+    assert "2 of 2 candidates would be tried; nothing was written." in run(*explore, "--dry-run")[1]
+    assert not (files / "explored").exists()
+    status, out, _ = run(*explore)
     assert status == 0
+    assert "0 of 2 candidates would be tried" in run(*explore, "--dry-run")[1]
     assert re.search(r"1 +│ mdav k=", out)
     assert "the table unprotected" in out
     for k in (3, 4):
@@ -227,6 +235,11 @@ def test_explore_and_compare(run: Run, files: Path) -> None:
     assert status == 0
     assert len(json.loads(out)["rows"][0]["cells"]) == 2
     assert "side by side" in (files / "page.html").read_text()
+    assert stat.S_IMODE((files / "page.html").stat().st_mode) == 0o600, "its figures are private"
+    for k in (3, 4):
+        shutil.copytree(files / f"out{k}" / "release", files / f"sent{k}" / "release")
+    assert run("compare", files / "sent3", files / "sent4", "--out", files / "public.html")[0] == 0
+    assert stat.S_IMODE((files / "public.html").stat().st_mode) == 0o644
     assert run("compare", files)[0] == 2
     assert run("compare", files / "out3", files / "out4")[2] == ""
     record = files / "out4" / "private" / "record.json"

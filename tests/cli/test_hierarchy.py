@@ -1,6 +1,7 @@
 """The commands about hierarchies."""
 
 import json
+import stat
 from pathlib import Path
 
 import polars as pl
@@ -63,6 +64,7 @@ def test_what_is_no_mistake_is_pointed_at(run: Run) -> None:
 def test_a_built_file_can_be_named_in_a_plan(run: Run, tmp_path: Path) -> None:
     form = "{frequency: [2]}"
     assert run("hierarchy", "build", "people.csv", "town", form, "--out", "town.csv")[0] == 0
+    assert stat.S_IMODE((tmp_path / "town.csv").stat().st_mode) == 0o600, "its leaves are cells"
     assert (tmp_path / "town.csv").read_text() == "Arles;Arles;*\nBonn;other;*\nEvora;other;*\n"
     status, out, _ = run("hierarchy", "build", "people.csv", "town", form)
     assert (status, out) == (0, (tmp_path / "town.csv").read_text())
@@ -81,6 +83,7 @@ def test_a_built_file_can_be_named_in_a_plan(run: Run, tmp_path: Path) -> None:
         (("build", "people.csv", "town", "{intervals: [5]}"), "is for numbers, and the column holds text"),
         (("build", "people.csv", "age", "{intervals: [5"), "The form of the hierarchy, line 1"),
         (("check", "none.csv"), "cannot be read"),
+        (("build", "people.csv", "town", "{order: [2]}", "--out", "-"), "it cannot be a pipe: name a place."),
     ],
 )
 def test_wrong_use_is_one_clear_message(run: Run, arguments: tuple[str, ...], message: str) -> None:

@@ -52,7 +52,11 @@ def test_a_refusal_in_json_tells_the_verdicts_and_what_would_help(run: Run) -> N
     assert [(v["requirement"], v["holds"], v["achieved"]) for v in report["requirements"]] == [
         ("5-anonymity", False, 3)
     ]
-    assert "larger groups" in report["what would help"][0]
+    assert report["what would help"][0] == "The step mdav + centroid has k = 3; give it at least 5."
+    with pytest.raises(shoal.errors.Refused) as refused:
+        shoal.protect(pl.read_csv("in.csv"), "stricter.yaml", seed=1)
+    said = [f"{one.remedy} {one.effect}".rstrip() for one in refused.value.advice]
+    assert report["what would help"] == said
     assert err == f"shoal: {report['error']['message']}\n"
     assert not Path("out").exists()
 
@@ -194,6 +198,17 @@ def test_an_audit_for_a_build_server(run: Run) -> None:
         0o644,
         0o600,
     ]
+
+
+def test_verdicts_on_the_original_are_for_their_owner_only(run: Run) -> None:
+    """A bound on a loss is a figure of the original; so is the file that tells of it."""
+    Path("bound.yaml").write_text(
+        PLAN.replace("k-anonymity, k: 3}", "k-anonymity, k: 3}, {utility: il1s, at most: 1000000}")
+    )
+    assert run("protect", "in.csv", "--plan", "bound.yaml", "--out", "out")[0] == 0
+    where = ("--original", "in.csv", "--private", "out/private", "--junit", "verdicts.xml")
+    assert run("audit", "out/release/data.csv", "--plan", "bound.yaml", *where)[0] == 0
+    assert stat.S_IMODE(Path("verdicts.xml").stat().st_mode) == 0o600
 
 
 @pytest.mark.parametrize(

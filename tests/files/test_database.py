@@ -15,7 +15,7 @@ import pytest
 import shoal
 from shoal.cli import main
 from shoal.errors import FileError
-from shoal.files.database import Database, is_address
+from shoal.files.database import Database, is_address, like_address
 
 PLAN = """
 columns: {age: quasi-identifier, town: quasi-identifier, income: confidential}
@@ -78,7 +78,15 @@ def test_a_release_from_a_database(
         (["DATABASE", "--query", "people", "--engine", "duckdb"], "Write the query to Parquet first."),
         (["DATABASE", "--query", "absent"], "The sqlite database cannot be reached, or has no such table."),
         (["postgresql://me:secret@h/d", "--query", "people"], "has a password, which others can see."),
-        (["nothing://h/d", "--query", "people"], "needs the package"),
+        (["postgresql://me@h/d?passwd=secret", "--query", "people"], "has a password, which others can see."),
+        (["postgresql://me@h/d?sslpassword=secret", "--query", "people"], "has a password, which others can see."),
+        (["postgresql:/me:secret@h/d", "--query", "people"], "It is like postgresql://user@host/name."),
+        (["my-db://me:secret@h/d?x=y", "--query", "people"], "It is like postgresql://user@host/name."),
+        (["nothing://h/d", "--query", "people"], "No database is known by nothing://."),
+        (["oracle://h/d", "--query", "people"], "needs its driver, the Python package"),
+        (["DATABASE", "--query", "DELETE FROM people"], "gives no table. Give a SELECT, or the name of a table."),
+        (["DATABASE", "--query", ""], "gives no table. Give a SELECT, or the name of a table."),
+        (["DATABASE", "--query", "SELECT * FROM people WHERE age < 0"], "The table has no records"),
     ],
 )
 def test_wrong_use_is_one_sentence(
@@ -99,10 +107,37 @@ def test_wrong_use_is_one_sentence(
     assert len(said.splitlines()) == 1
 
 
+def test_a_statement_that_gives_no_rows_changes_nothing(sqlite: str) -> None:
+    with pytest.raises(FileError, match="gives no table"):
+        Database(address=sqlite, query="DELETE FROM people").read()
+    assert Database(address=sqlite, query="people").read().frame.rows() == ROWS
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["audit", "ADDRESS", "--plan", "plan.yaml"],
+        ["hierarchy", "build", "ADDRESS", "age", "{rounding: [5]}"],
+        ["studio", "ADDRESS", "--no-browser"],
+        ["audit", "release.csv", "--plan", "plan.yaml", "--original", "ADDRESS"],
+    ],
+)
+def test_where_a_file_is_needed_an_address_is_not_shown(
+    arguments: list[str], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    address = "postgresql://me:secret@h/d?x=y"
+    assert run(monkeypatch, *(address if argument == "ADDRESS" else argument for argument in arguments)) == 2
+    said = capsys.readouterr().err
+    assert said == (
+        "shoal: A file is needed here, and the address of a database was given. Write the table to a file first.\n"
+    )
+
+
 def test_addresses_are_told_from_paths() -> None:
     assert is_address("postgresql://me@host/name")
     assert is_address("postgresql+psycopg://host/name")
     assert not any(is_address(path) for path in ("people.csv", "C:\\people.csv", "/data/a:b.csv", "census/*.parquet"))
+    assert not any(like_address(path) for path in ("C:/people.csv", "C:\\people.csv", "/data/a:/b.csv", "a/b:c.csv"))
 
 
 def test_a_lazy_frame_comes_back_lazy() -> None:

@@ -197,3 +197,27 @@ def test_a_file_whose_labels_are_not_those_that_were_written_means_nothing() -> 
     assert codes.to_list() == [10, 11, 3, None]
     assert coding.read(codes, {10: "a", 11: "b"}).to_list() == ["a", "b", "3", None]
     assert coding.read(codes, {10: "b", 11: "a", 3: "c"}).to_list() == [None] * 4
+
+
+def test_codes_with_one_label_are_told_apart_in_an_audit(tmp_path: Path) -> None:
+    """Codes 10 and 11 are both said to be the north: three records each in the file, six of one node of the tree."""
+    town = {"role": "quasi-identifier", "hierarchy": {"nested": {"north": ["1", "2"], "south": ["3"]}}}
+    plan = {"columns": {"town": town}, "requirements": [{"privacy": "k-anonymity", "k": 6}]}
+    frame = pl.DataFrame({"town": [10] * 3 + [11] * 3 + [12] * 6})
+    labels = {10: "north", 11: "north", 12: "south"}
+    for ending in ("sav", "dta"):
+        write_table(Table(frame=frame, value_labels={"town": labels}), tmp_path / f"t.{ending}")
+        verdict = shoal.audit(tmp_path / f"t.{ending}", plan).verdicts[0]
+        assert (verdict.holds, verdict.achieved) == (False, 3)
+        alike = frame.with_columns(town=pl.col("town").replace(11, 10))
+        write_table(Table(frame=alike, value_labels={"town": {10: "north", 12: "south"}}), tmp_path / f"t.{ending}")
+        assert shoal.audit(tmp_path / f"t.{ending}", plan).holds
+
+
+def test_a_code_whose_label_is_another_cell_is_told_apart_in_an_audit(tmp_path: Path) -> None:
+    town = {"role": "quasi-identifier", "hierarchy": {"nested": {"north": ["1", "2"], "south": ["3"]}}}
+    plan = {"columns": {"town": town}, "requirements": [{"privacy": "k-anonymity", "k": 6}]}
+    frame = pl.DataFrame({"town": [3] * 3 + [10] * 3})
+    write_table(Table(frame=frame, value_labels={"town": {10: "3"}}), tmp_path / "t.sav")
+    verdict = shoal.audit(tmp_path / "t.sav", plan).verdicts[0]
+    assert (verdict.holds, verdict.achieved) == (False, 3)

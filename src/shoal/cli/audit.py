@@ -22,7 +22,12 @@ if TYPE_CHECKING:
 @click.option("--original", type=FILE, help="The table it was made from, to measure risk and loss as well.")
 @click.option("--private", type=FILE, help="Private folder of the release: pairs its records with the original's.")
 @click.option("--report", type=OUTPUT, help="Write the verdicts and figures as a page; private.")
-@click.option("--junit", "junit_file", type=OUTPUT, help="Write the verdicts as JUnit XML, for build servers.")
+@click.option(
+    "--junit",
+    "junit_file",
+    type=OUTPUT,
+    help="Write the verdicts as JUnit XML, for build servers; private where they tell of the original.",
+)
 @click.option("--failing", type=OUTPUT, help="Write which rows fail which requirement as CSV; private.")
 @engine_options
 @reading_options
@@ -83,7 +88,8 @@ def _write(evidence: "Evidence", name: str, report: Path | None, junit_file: Pat
     from shoal.files.atomic import atomic_file
     from shoal.report.audit_page import audit_page, junit
 
-    texts = [(report, audit_page, 0o600), (junit_file, junit, 0o644), (failing, _rows, 0o600)]
+    public = all(verdict.influence == 0 for verdict in evidence.verdicts)
+    texts = [(report, audit_page, 0o600), (junit_file, junit, 0o644 if public else 0o600), (failing, _rows, 0o600)]
     for path, text_of, mode in texts:
         if path is not None:
             with atomic_file(path, mode) as temporary:

@@ -39,5 +39,5 @@ def compare(terminal: Terminal, releases: tuple[Path, ...], out: Path | None) ->
         if cells:
             terminal.table([title, *compared.names], cells, bold=[{i + 1 for i in row["best"]} for row in shown])
     if out is not None:
-        with atomic_file(out) as temporary:
+        with atomic_file(out, 0o600 if compared.private else 0o644) as temporary:
             temporary.write_text(compared.page(), encoding="utf-8")

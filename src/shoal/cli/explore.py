@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -13,6 +13,9 @@ from shoal.cli.terminal import Terminal
 from shoal.errors import FileError, Interrupted
 from shoal.files.database import Database
 
+if TYPE_CHECKING:
+    from shoal.frontier import Frontier
+
 KEPT = "Interrupted; finished candidates are kept, and the same command goes on from there."
 
 
@@ -20,6 +23,7 @@ KEPT = "Interrupted; finished candidates are kept, and the same command goes on 
 @click.argument("data", type=DATA)
 @click.option("--plan", "plan_file", type=FILE, required=True, help="Plan file with a section 'explore'.")
 @click.option("--out", type=OUTPUT, required=True, help="Directory for figures, plans and the page; private.")
+@click.option("--dry-run", is_flag=True, help="List what would be tried, and what is kept of it; write nothing.")
 @click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="The same for every candidate.")
 @click.option("--risk", help="Measure of risk to compare by, in place of the plan's.")
 @click.option("--utility", help="Measure of loss to compare by, in place of the plan's.")
@@ -32,6 +36,7 @@ def explore(
     data: Path | Database,
     plan_file: Path,
     out: Path,
+    dry_run: bool,
     seed: int,
     risk: str | None,
     utility: str | None,
@@ -43,19 +48,21 @@ def explore(
     What was computed is kept in OUT: an exploration that was interrupted goes on where it stopped.
 
     \b
-    Example:
+    Examples:
+      shoal explore people.csv --plan ranges.yaml --out exploration --dry-run
       shoal explore people.csv --plan ranges.yaml --out exploration --workers 2
     """
     from shoal.frontier import explore as run
     from shoal.publish import check_writable, is_release, publish_frontier
-    from shoal.report.forms import in_unit
-    from shoal.report.frontier_marks import numbered
 
     plan = _steered(shoal.Plan.read(plan_file), {"risk": risk, "utility": utility})
     check_writable(out)
     if is_release(out):
         raise FileError(f"Output '{out}' is a release; an exploration needs a directory of its own. Name another.")
     table = read(terminal, data, reading, plan)
+    if dry_run:
+        _list(terminal, table, plan, out, seed)
+        return
     with terminal.progress() as stage:
 
         def progress(done: int, total: int, name: str) -> None:
@@ -66,6 +73,26 @@ def explore(
         except KeyboardInterrupt:
             raise Interrupted(KEPT) from None
     publish_frontier(frontier, out)
+    _show(terminal, frontier, out)
+
+
+def _list(terminal: Terminal, table: Any, plan: "shoal.Plan", out: Path, seed: int) -> None:
+    """What would be tried."""
+    from shoal.frontier import listed
+
+    tries = listed(table, plan, out, seed=seed)
+    kept = sum(tries.values())
+    terminal.result({"exit status": 0, "dry run": True, "candidates": list(tries), "kept": kept})
+    rows = [[str(number), name, "yes" * done] for number, (name, done) in enumerate(tries.items(), 1)]
+    terminal.table(["No.", "plan", "figures kept"], rows)
+    terminal.say(f"\nDry run: {len(tries) - kept} of {len(tries)} candidates would be tried; nothing was written.")
+
+
+def _show(terminal: Terminal, frontier: "Frontier", out: Path) -> None:
+    """All candidates with their figures, and which to take."""
+    from shoal.report.forms import in_unit
+    from shoal.report.frontier_marks import numbered
+
     terminal.result(frontier.as_mapping())
     content = frontier.as_mapping()
     axes = content["axes"]

@@ -72,7 +72,6 @@ class _Group(click.Group):
 
     command_class = _Command
     group_class = type  # groups in it are as it is
-    group_class = type
 
 
 @click.group(

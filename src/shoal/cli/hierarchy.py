@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from shoal.cli.group import cli, pass_terminal
-from shoal.cli.reading import FILE, read, reading_options
+from shoal.cli.reading import FILE, OUTPUT, read, reading_options
 from shoal.cli.terminal import Terminal
 from shoal.errors import InputError, SchemaError, plural, quoted
 
@@ -112,7 +112,7 @@ def check(terminal: Terminal, form: str, data: Path | None, column: str | None, 
 @click.argument("data", type=FILE)
 @click.argument("column")
 @click.argument("form")
-@click.option("--out", type=FILE, help="File to write, in ARX's form; printed by default.")
+@click.option("--out", type=OUTPUT, help="File to write, in ARX's form, private; printed by default.")
 @reading_options
 @pass_terminal
 def build(terminal: Terminal, data: Path, column: str, form: str, out: Path | None, reading: dict[str, Any]) -> None:
@@ -141,7 +141,7 @@ def build(terminal: Terminal, data: Path, column: str, form: str, out: Path | No
     if out is None:
         terminal.say(tree.as_csv().removesuffix("\n"))
         return
-    with atomic_file(out) as temporary:
+    with atomic_file(out, 0o600) as temporary:  # its leaves are cells
         tree.to_csv(temporary)
     terminal.say(f"written   {out}: {plural(len(tree.paths), 'value')}, {plural(tree.height, 'level')} above them")
 

@@ -10,18 +10,35 @@ import click
 
 from shoal.cli.terminal import Terminal
 from shoal.errors import FileError
-from shoal.files.database import Database, is_address
-
-FILE = click.Path(path_type=Path)
+from shoal.files.database import Database, is_address, like_address
 
 
-class _Data(click.Path):
+class _File(click.Path):
+    """A path to read; what was meant as an address is refused and not shown, for it may have a password in it."""
+
+    def convert(self, value: Any, parameter: click.Parameter | None, context: click.Context | None) -> Any:
+        if isinstance(value, str) and like_address(value) and not Path(value).exists():
+            raise FileError(self.refusal(value))
+        return super().convert(value, parameter, context)
+
+    def refusal(self, value: str) -> str:
+        """Why an address is not taken."""
+        return "A file is needed here, and the address of a database was given. Write the table to a file first."
+
+
+class _Data(_File):
     """A table to read: a path, or the address of a database."""
 
     def convert(self, value: Any, parameter: click.Parameter | None, context: click.Context | None) -> Any:
         if isinstance(value, str) and is_address(value):
             return Database(address=value)
         return super().convert(value, parameter, context)
+
+    def refusal(self, value: str) -> str:
+        return "The address of the database cannot be read. It is like postgresql://user@host/name."
+
+
+FILE = _File(path_type=Path)
 
 
 DATA = _Data(path_type=Path)

@@ -79,7 +79,9 @@ class Terminal:
                 "exit status": status,
                 "error": {"kind": kind, "message": text.removeprefix("shoal: ")},
                 "requirements": [verdict.private_form() for verdict in verdicts],
-                "what would help": sorted({v.what_would_help for v in verdicts if not v.holds}),
+                "what would help": []
+                if refused is None
+                else [f"{one.remedy} {one.effect}".rstrip() for one in refused.advice],
             }
             self.result(content)
         return status

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from shoal.data.text_files import read_text
-from shoal.errors import FileError, MissingDependency, quoted
+from shoal.errors import FileError, MissingDependency, printable, quoted
 
 if TYPE_CHECKING:  # the commands know addresses before they load what reads tables
     import polars as pl
@@ -28,7 +28,11 @@ LARGEST_PASSWORD = 1 << 12
 DRIVERS = {"postgresql": "postgresql+psycopg", "postgres": "postgresql+psycopg"}
 """The driver that is taken where an address names only the database."""
 
+SECRET = re.compile(r"pass(word|wd|phrase)?|pwd|secret|token|odbc_connect", re.IGNORECASE)
+"""What is named so behind the question mark of an address is a password, or has one in it, whatever the driver is."""
+
 ADDRESS = re.compile(r"[a-z][a-z0-9]*(\+[a-z0-9_]+)?://", re.IGNORECASE)
+LIKE_ADDRESS = re.compile(r"[a-z][a-z0-9+._-]+:/", re.IGNORECASE)  # C:/ is a drive
 NAME = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)?")
 
 
@@ -69,6 +73,7 @@ class Database:
         engine = sql.create_engine(_with_password(sql, self.address), poolclass=sql.pool.NullPool)
         try:
             with engine.connect() as connection:
+                sql.event.listen(connection, "after_cursor_execute", self._check_rows)
                 frame = pl.read_database(_statement(sql, self.query), connection, infer_schema_length=None)
         except sql.exc.OperationalError:
             raise FileError(
@@ -81,6 +86,16 @@ class Database:
                 f"it in the database's own client."
             ) from None
         return Table(frame=_plain(frame), described=self.name)
+
+    def _check_rows(self, connection: Any, cursor: Any, *_: Any) -> None:
+        """Refuse a statement that gives no rows; what it did is not committed, so it did nothing."""
+        if cursor.description is None:
+            raise FileError(f"The query of the {self.name} gives no table. Give a SELECT, or the name of a table.")
+
+
+def like_address(text: str) -> bool:
+    """Whether a text was meant as an address, which may have a password in it and is not shown, therefore."""
+    return LIKE_ADDRESS.match(text) is not None
 
 
 def is_address(text: str) -> bool:
@@ -101,7 +116,7 @@ def _with_password(sql: Any, address: str) -> Any:
         url = sql.make_url(address)
     except (sql.exc.ArgumentError, ValueError):
         raise FileError("The address of the database cannot be read. It is like postgresql://user@host/name.") from None
-    if url.password is not None or "password" in url.query:
+    if url.password is not None or any(SECRET.search(name) and name != "passfile" for name in url.query):
         raise FileError(
             f"The address of the database has a password, which others can see. Put it into the environment "
             f"({PASSWORD}), or into a file that {PASSWORD_FILE} names."
@@ -111,8 +126,18 @@ def _with_password(sql: Any, address: str) -> Any:
     url = url.set(drivername=DRIVERS.get(url.drivername, url.drivername))
     try:
         url.get_dialect().import_dbapi()
-    except (ImportError, sql.exc.NoSuchModuleError):
-        raise MissingDependency(f"A database at {url.drivername}://", "psycopg", "sql") from None
+    except sql.exc.NoSuchModuleError:
+        raise FileError(
+            f"No database is known by {printable(url.drivername)}://. An address begins as SQLAlchemy has it: "
+            f"postgresql://, sqlite://, mysql://, oracle://, mssql+pyodbc://, duckdb://."
+        ) from None
+    except ImportError as absent:
+        if url.drivername == DRIVERS["postgresql"]:
+            raise MissingDependency("A PostgreSQL database", "psycopg", "sql") from None
+        raise FileError(
+            f"A database at {printable(url.drivername)}:// needs its driver, the Python package "
+            f"{printable(absent.name or url.drivername)!r}; install that beside shoal."
+        ) from None
     return url
 
 

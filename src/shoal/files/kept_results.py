@@ -13,13 +13,11 @@ class KeptResults:
     Parameters
     ----------
     folder
-        Where they are kept; it and the one around it are made where they are not there.
+        Where they are kept; it and the one around it are made for the first of them where they are not there.
     """
 
     def __init__(self, folder: str | Path) -> None:
         self._folder = Path(folder)
-        for folder in (self._folder.parent, self._folder):
-            folder.mkdir(mode=0o700, parents=True, exist_ok=True)
 
     def __contains__(self, key: str) -> bool:
         return self._path(key).is_file()
@@ -28,6 +26,8 @@ class KeptResults:
         return json.loads(self._path(key).read_text(encoding="utf-8"))
 
     def __setitem__(self, key: str, result: Any) -> None:
+        for folder in (self._folder.parent, self._folder):
+            folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         with atomic_file(self._path(key), 0o600) as temporary:
             temporary.write_text(json.dumps(result), encoding="utf-8")
 

@@ -18,6 +18,6 @@ an exploration that was interrupted goes on where it stopped.
 
 from shoal.frontier.candidates import Candidate, candidates
 from shoal.frontier.choice import Point
-from shoal.frontier.exploration import Frontier, explore
+from shoal.frontier.exploration import Frontier, explore, listed
 
-__all__ = ["Candidate", "Frontier", "Point", "candidates", "explore"]
+__all__ = ["Candidate", "Frontier", "Point", "candidates", "explore", "listed"]

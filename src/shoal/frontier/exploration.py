@@ -25,6 +25,9 @@ from shoal.report.frontier_marks import numbered
 from shoal.report.frontier_page import frontier_parts
 from shoal.run import microdata
 
+POINTS = "points"
+"""The folder in which the figures of candidates are kept."""
+
 LAYOUT = 2
 """Version of the layout in which the figures of a candidate are kept."""
 
@@ -142,10 +145,8 @@ def explore(
     """
     plan = Plan.of(plan, folder)
     tries, bare, axes = candidates(plan), unprotected(plan), axes_of(plan)
-    original = microdata(table, plan)
-    kept = KeptResults(Path(directory) / "points")
-    fingerprint = [original.fingerprint(), repr(original.value_labels), *_beside(original, plan)]
-    keys = {c.name: _key(c, axes, seed, fingerprint) for c in (bare, *tries)}
+    kept = KeptResults(Path(directory) / POINTS)
+    keys = _keys((bare, *tries), table, plan, axes, seed)
     results: dict[str, dict[str, Any]] = {name: kept[key] for name, key in keys.items() if key in kept}
     todo = [candidate for candidate in (bare, *tries) if candidate.name not in results]
     with _reporting(progress) as tell:
@@ -168,6 +169,26 @@ def explore(
         because=because,
         plans={c.name: c.plan for c in tries},
     )
+
+
+def listed(table: Any, plan: Plan, directory: str | Path, *, seed: int = 0) -> dict[str, bool]:
+    """What `explore` would try: for each candidate whether its figures are in the directory; nothing is written.
+
+    Raises
+    ------
+    InputError
+        If the table or the plan cannot be used.
+    """
+    tries = candidates(plan)
+    kept = KeptResults(Path(directory) / POINTS)
+    return {name: key in kept for name, key in _keys(tries, table, plan, axes_of(plan), seed).items()}
+
+
+def _keys(tries: Iterable[Candidate], table: Any, plan: Plan, axes: Axes, seed: int) -> dict[str, str]:
+    """Under what the figures of each candidate are kept."""
+    original = microdata(table, plan)
+    fingerprint = [original.fingerprint(), repr(original.value_labels), *_beside(original, plan)]
+    return {candidate.name: _key(candidate, axes, seed, fingerprint) for candidate in tries}
 
 
 Progress = Callable[[int, int, str], None]

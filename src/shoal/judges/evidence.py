@@ -74,16 +74,6 @@ class Verdict:
             return self.sentence
         return "It was proved on the released table." if self.holds else "It was not proved on the released table."
 
-    @property
-    def what_would_help(self) -> str:
-        """What to do where it does not hold."""
-        if self.protects:
-            return (
-                "Ask the steps for larger groups, generalise or suppress what sets records apart (the masks "
-                "generalise, suppress and suppress-records), or require less."
-            )
-        return "Change less, name the rule under constraints so that it is kept, or require less."
-
     def public_form(self) -> dict[str, Any]:
         """What may leave the building; JSON-able but for a `Band`."""
         return {

@@ -29,6 +29,20 @@ class Advice:
     effect: str = ""
 
 
+def general_advice(verdict: Verdict) -> Advice:
+    """What to do about a verdict that does not hold, where nothing was computed."""
+    if verdict.protects:
+        remedy = (
+            "Ask the steps for larger groups, generalise or suppress what sets records apart (the masks "
+            "generalise, suppress and suppress-records), or require less."
+        )
+    elif verdict.model:
+        remedy = "Change less (smaller groups, milder masks), or require less."
+    else:
+        remedy = "Repair what comes in (constraints: {broken_rules: repair}), or give the rule's columns decimals."
+    return Advice(requirement=verdict.requirement, remedy=remedy)
+
+
 class NotProved(Refused):
     """Nothing was released, for requirements do not hold; private, for what helps is computed from the original.
 

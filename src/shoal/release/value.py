@@ -23,7 +23,7 @@ from shoal.judges.class_profile import ClassProfile
 from shoal.judges.evidence import Evidence, Finding, Verdict
 from shoal.kernels.arrays import Longs
 from shoal.plan import Output
-from shoal.release.refusal import Advice, NotProved
+from shoal.release.refusal import Advice, NotProved, general_advice
 from shoal.step_result import StepAccount
 
 LEAST_SEED = 1 << 64
@@ -321,4 +321,6 @@ def not_proved(
         for v in verdicts
         if not v.holds
     )
-    return NotProved(f"Nothing was released. {failed}", verdicts, advice, content)
+    advised = {one.requirement for one in advice}
+    general = [general_advice(v) for v in verdicts if not v.holds and v.requirement not in advised]
+    return NotProved(f"Nothing was released. {failed}", verdicts, [*advice, *general], content)
