@@ -20,7 +20,7 @@ LAYERS = """
     protect audit assess exposure
     publish account advice
     ledger
-    estimators combine compare dossier
+    estimators combine compare dossier review
     release
     scale
     run

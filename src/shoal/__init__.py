@@ -17,6 +17,8 @@ from typing import Any
 _HOMES = {
     "protect": "protect",
     "publish": "publish",
+    "review": "review",
+    "Review": "review",
     "assess": "assess",
     "audit": "audit",
     "protect_large": "large",

@@ -39,8 +39,10 @@ from shoal.plan.publication import moved
 from shoal.privacy.base import reading_of
 from shoal.release import OF, Release, require
 from shoal.release.evidence_file import private_evidence, public_evidence
+from shoal.release.evidence_schema import Approval
 from shoal.report.frontier_page import frontier_page
 from shoal.report.page import page
+from shoal.review import Review, approval_of
 
 RECORD = Path("private") / "record.json"
 """By which a release is recognised."""
@@ -66,6 +68,7 @@ def publish(
     labels: Table | None = None,
     frontier: Mapping[str, Any] | None = None,
     unproved: bool = False,
+    approval: Review | str | Path | None = None,
 ) -> Path:
     """Write `release/`, which may leave the building, and `private/`, which may not.
 
@@ -82,11 +85,16 @@ def publish(
         The content of frontier.json, if the plan was chosen by an exploration; the private report shows it.
     unproved
         Write a release on which nothing was proved, for the plan requires nothing. Every file of it says so.
+    approval
+        The review by which a second person approved this very release (`shoal.review`), or its file: both folders
+        say who approved what and when, the private one with all comments.
 
     Raises
     ------
     Refused
         If a requirement does not hold on the file as written, or if nothing protects the release.
+    InputError
+        If nobody approved the review, or another release was approved.
     DataError
         If the table was changed since it was proved.
     FileError
@@ -98,15 +106,16 @@ def publish(
             "release.data to work on it."
         )
     check_proved(release, unproved=unproved)
+    approved = None if approval is None else approval_of(release, approval)
     target = Path(directory)
     check_free(target, overwrite=overwrite)
     with atomic_directory(target, overwrite=overwrite) as temporary:
         public, private = temporary / "release", temporary / "private"
         public.mkdir()
         private.mkdir(mode=0o700)
-        _write_public(release, public, labels)
+        _write_public(release, public, labels, approved)
         _write_private(release, private, frontier, {} if labels is None else labels.value_labels)
-        write_record(release.record, temporary)
+        write_record(release.record if approved is None else {**release.record, "approval": approved}, temporary)
         check_free(target, overwrite=overwrite)  # something may have been put there meanwhile
     return target
 
@@ -206,7 +215,7 @@ def _files_of(directory: Path) -> set[str] | None:
     return set(files) if isinstance(files, list) and all(isinstance(name, str) for name in files) else None
 
 
-def _write_public(release: Release, folder: Path, labels: Table | None) -> None:
+def _write_public(release: Release, folder: Path, labels: Table | None, approved: Mapping[str, Any] | None) -> None:
     coded = _codings(release, labels)
     table = in_codes(_labelled(release, labels), coded)
     written = {}
@@ -219,6 +228,8 @@ def _write_public(release: Release, folder: Path, labels: Table | None) -> None:
         written[path.name] = hashlib.sha256(path.read_bytes()).hexdigest()
     write_json(folder / "codebook.json", codebook(release.table.schema, table, len(table.frame)))
     content = public_evidence(release, files=written, labels=table.value_labels)
+    if approved is not None:
+        content["approval"] = {key: approved[key] for key in Approval.__annotations__}
     write_json(folder / "evidence.json", content)
     (folder / "report.html").write_text(page(content), encoding="utf-8")
 

@@ -302,6 +302,45 @@ def test_a_plan_is_taken_from_the_frontier(browser: Any, studio: Running) -> Non
     assert studio.ask("state")[1]["text"] == before
 
 
+def test_a_second_person_approves(browser: Any, studio: Running, tmp_path: Path) -> None:
+    """One hands over a file without data, the other looks, comments and approves; the release says so."""
+    with visit(browser, studio, another(studio)) as page:
+        page.wait_for_selector("nav")
+        go(page, "Export")
+        page.select_option("main select", "1")
+        page.fill("text=Your name >> xpath=following-sibling::input", "Ada")
+        with page.expect_download() as handed:
+            page.click("text=Save the file for review")
+        handed.value.save_as(tmp_path / "review.json")
+    with running(tmp_path) as other, visit(browser, other) as page:
+        page.set_input_files(".drop input", tmp_path / "review.json")
+        page.wait_for_selector("h1:has-text('under review')")
+        page.wait_for_selector("text=5-anonymity")
+        page.evaluate(AXE.read_text())
+        audit = page.evaluate("axe.run(document, {runOnly: ['wcag2a', 'wcag2aa', 'wcag21aa', 'best-practice']})")
+        assert [(v["id"], v["nodes"][0]["html"][:200]) for v in audit["violations"]] == []
+        assert page.get_attribute("text=Approve this release", "aria-disabled") == "true"
+        page.fill("text=Your name >> xpath=following-sibling::input", "Bo")
+        page.fill("text=Comment >> xpath=following-sibling::textarea", "The board agrees.")
+        page.click("text=Add the comment")
+        page.wait_for_selector(".comments >> text=The board agrees.")
+        page.click("text=Approve this release")
+        page.wait_for_selector("text=Approved by Bo")
+        with page.expect_download() as given_back:
+            page.click("button:text-is('Save the file')")
+        given_back.value.save_as(tmp_path / "review.json")
+    with visit(browser, studio, another(studio)) as page:
+        page.wait_for_selector("nav")
+        go(page, "Export")
+        page.select_option("main select", "1")
+        page.set_input_files("main input[type=file]", tmp_path / "review.json")
+        page.wait_for_selector("text=Approved by Bo")
+        page.fill("text=Folder to write >> xpath=following-sibling::input", str(tmp_path / "out"))
+        page.click("text=Write the release")
+        page.wait_for_selector("text=Written and proved again")
+    assert "Approved by Bo" in (tmp_path / "out" / "release" / "report.html").read_text()
+
+
 def test_by_keyboard_alone(browser: Any, tmp_path: Path) -> None:
     """From the first screen to a result without a mouse."""
     with running(tmp_path) as studio, visit(browser, studio) as page:

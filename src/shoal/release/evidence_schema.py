@@ -1,7 +1,8 @@
 """The layout of evidence.json, and the JSON schema that it obeys."""
 
-from typing import Any, Literal, NotRequired
+from typing import Annotated, Any, Literal, NotRequired
 
+from annotated_types import MaxLen
 from pydantic import ConfigDict, TypeAdapter, with_config
 from typing_extensions import TypedDict
 
@@ -222,6 +223,18 @@ Private = TypedDict(
 with_config(CLOSED)(Private)
 
 
+LONGEST_NAME = 200
+
+
+@with_config(CLOSED)
+class Approval(TypedDict):
+    """Who approved what, and when; the hash is of the released cells and of what is public besides."""
+
+    by: Annotated[str, MaxLen(LONGEST_NAME)]
+    when: str
+    sha256: str
+
+
 EvidenceFile = TypedDict(
     "EvidenceFile",
     {
@@ -246,6 +259,7 @@ EvidenceFile = TypedDict(
         "versions": dict[str, str],
         "sha256": dict[str, str],
         "private": Private | None,
+        "approval": NotRequired[Approval],
     },
 )
 with_config(CLOSED)(EvidenceFile)

@@ -13,6 +13,7 @@ from typing import Any
 
 from shoal.errors import InputError, ShoalError
 from shoal.plan.lines import parse_yaml, plain
+from shoal.review import Review
 from shoal.studio.holders import Keeper, Runner
 from shoal.studio.plans import Reading, names_in, put, reading, swapped
 from shoal.studio.session import Session
@@ -62,6 +63,8 @@ class Studio:
         method: Callable[..., Awaitable[None]] | None = getattr(self, f"do_{name}", None)
         if method is None or not name.isidentifier():
             raise InputError("The studio knows no such action.")
+        if self.session.review is not None and name not in OF_REVIEWS:
+            raise InputError("A release is under review, which changes nothing of it. Leave the review first.")
         if edition != self.session.edition and name in CHANGING:
             raise OldEdition("The plan was changed in another tab meanwhile; look at it, and do this again.")
         try:
@@ -106,6 +109,10 @@ class Studio:
     # The table
 
     async def do_open(self, path: str, how: Mapping[str, Any] | None = None) -> None:
+        if Path(path).suffix.lower() == ".json":  # no format of tables
+            read = await asyncio.to_thread(Review.read, Path(path).expanduser())
+            self.session = self.session.reviewed(read)
+            return
         self._begin("open", "reading the file", self._opened("open", Path(path).parent, path=path, how=_reading(how)))
 
     async def do_example(self) -> None:
@@ -160,15 +167,41 @@ class Studio:
         explored = await self.runner.ask("explore", report=self._report(), text=text, folder=str(self.folder))
         self.session = self.session.explored(explored)
 
-    async def do_export(self, run: int, directory: str, overwrite: bool = False) -> None:
+    async def do_export(self, run: int, directory: str, overwrite: bool = False, review: str = "") -> None:
+        """Write both folders; with the text of a review by which a second person approved this run, if there is one."""
         self.session.run(run)
-        self._begin("export", "writing", self._export(run, directory, overwrite))
+        given = {"run": run, "directory": directory, "overwrite": overwrite, "review": review}
+        self._begin("export", "writing", self._export(given))
 
-    async def _export(self, run: int, directory: str, overwrite: bool) -> None:
-        where = await self.keeper.ask(
-            "export", report=self._report(), run=run, directory=directory, overwrite=overwrite
-        )
+    async def _export(self, given: Mapping[str, Any]) -> None:
+        where = await self.keeper.ask("export", report=self._report(), **given)
         self.session = self.session.ended("done", f"Written and proved again on the file: {where}")
+
+    # The release of somebody else
+
+    async def do_review(self, text: str, name: str) -> None:
+        """Look at a release that somebody else made."""
+        self.session = self.session.reviewed(Review.of_text(text, name))
+
+    async def do_comment(self, by: str, text: str) -> None:
+        self.session = self.session.reviewed(self._review.commented(by, text))
+
+    async def do_approve(self, by: str) -> None:
+        self.session = self.session.reviewed(self._review.approved(by))
+
+    async def do_leave(self) -> None:
+        """Be done with a review."""
+        self.session = self.session.reviewed(None)
+
+    @property
+    def _review(self) -> Review:
+        if self.session.review is None:
+            raise InputError("No release is under review. Open the file that was handed to you.")
+        return self.session.review
+
+    def reviewed_text(self) -> str:
+        """The review with what was said of it, as a file."""
+        return self._review.text
 
     async def do_cancel(self) -> None:
         """End the work that is under way; table and results stay."""
@@ -267,6 +300,7 @@ class Studio:
                 for r in session.runs
             ],
             "frontier": session.frontier,
+            "review": None if session.review is None else {**asdict(session.review), "sha256": session.review.sha256},
         }
 
     async def exposure(self) -> dict[str, Any]:
@@ -298,6 +332,9 @@ def _reading(how: Mapping[str, Any] | None) -> dict[str, str]:
 
 CHANGING = ("edit", "put", "swap", "undo", "redo", "go")
 """Actions that change the text."""
+
+OF_REVIEWS = ("comment", "approve", "leave", "dismiss")
+"""Actions that are done while a release of somebody else is looked at."""
 
 SCRIPT = '''"""Does again what was done in shoal studio. Private: who knows the seed can undo random masking."""
 

@@ -168,11 +168,21 @@ class Questions:
             return {"name": "plan.yaml", "text": self.studio.session.run(run).text}
         if what == "script":
             return {"name": "protect.py", "text": self.studio.script(run)}
+        if what == "reviewed":
+            return {"name": "review.json", "text": self.studio.reviewed_text()}
+        if what == "review":
+            by, private = str(given.get("by", "")), bool(given.get("private"))
+            text = await self.studio.question("review_text", run=run, by=by, private=private)
+            return {"name": f"review-{run}.json", "text": text}
         if what in ("public report", "private report"):
             private = what == "private report"
             page = await self.studio.question("report_page", run=run, private=private)
             return {"name": f"report-{'private' if private else 'public'}.html", "text": page}
         raise HTTPException(404, "There is no such document.")
+
+    async def approval(self, request: Request) -> Any:
+        given = await asked(request)
+        return await self.studio.question("approval", run=given.get("run"), review=str(given.get("review", "")))
 
     async def upload(self, request: Request) -> Any:
         name = unquote(request.headers.get("x-file-name", "table.csv"))
@@ -201,6 +211,7 @@ def application(studio: Studio, keys: Keys) -> Starlette:
         "result": questions.result,
         "compare": questions.compare,
         "document": questions.document,
+        "approval": questions.approval,
         "upload": questions.upload,
     }
     routes = [Route(f"/api/{name}", answering(answer), methods=["POST"]) for name, answer in named.items()]

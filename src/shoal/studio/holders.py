@@ -28,6 +28,7 @@ from shoal.publish import check_free, check_writable
 from shoal.release import Release
 from shoal.release.evidence_file import private_evidence, private_figure, public_evidence
 from shoal.report.page import page
+from shoal.review import Review, approval_of
 from shoal.studio import profile
 from shoal.studio.plans import reading
 from shoal.studio.worker import Report
@@ -106,13 +107,22 @@ class Keeper:
             raise InputError(f"Run {number} released nothing, so there is nothing to hand over.")
         return self._releases[number]
 
-    def export(self, run: int, directory: str, overwrite: bool, report: Report) -> str:
+    def review_text(self, run: int, by: str, private: bool) -> str:
+        """A release as one file for a second person."""
+        return shoal.review(self.release(run), by, private=private).text
+
+    def approval(self, run: int, review: str) -> dict[str, Any]:
+        """Who approved a release, by the review that came back."""
+        return approval_of(self.release(run), Review.of_text(review))
+
+    def export(self, run: int, directory: str, overwrite: bool, review: str, report: Report) -> str:
         """Write both folders of a release, proved again on the file as written; the place as it was named."""
         target = Path(directory).expanduser()
         check_writable(target)
         check_free(target, overwrite=overwrite)
         report("writing, and proving the file again", 0.5)
-        shoal.publish(self.release(run), target, overwrite=overwrite, labels=self.table)
+        approval = Review.of_text(review) if review else None
+        shoal.publish(self.release(run), target, overwrite=overwrite, labels=self.table, approval=approval)
         return directory
 
     def report_page(self, run: int, private: bool) -> str:

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from shoal.errors import InputError
+from shoal.review import Review
 
 MOST_POINTS = 500
 """Texts that are kept for undoing; named ones are kept beyond it."""
@@ -82,6 +83,8 @@ class Session:
         What the person should know, with its kind: ("error", sentence) or ("done", sentence).
     frontier
         Of the last exploration.
+    review
+        A release that somebody else made, to be looked at and approved; then no table is open.
     """
 
     source: str | None = None
@@ -90,6 +93,7 @@ class Session:
     job: Job | None = None
     runs: tuple[Run, ...] = ()
     frontier: Mapping[str, Any] | None = None
+    review: Review | None = None
     notice: tuple[str, str] | None = None
     version: int = 0
     edition: int = 0
@@ -111,6 +115,18 @@ class Session:
             notice=None,
             edition=self.edition + 1,
         )
+
+    def reviewed(self, review: Review | None) -> "Session":
+        """A review as it is now; None to be done with it.
+
+        Raises
+        ------
+        InputError
+            If a table is open, or something is under way.
+        """
+        if self.source is not None or self.job is not None:
+            raise InputError("A table is open here. Start another studio for the review: shoal studio REVIEW.json.")
+        return self._next(review=review, notice=None)
 
     def edited(self, text: str, note: str, *, joined: bool = False) -> "Session":
         """Another text; what could be redone is forgotten.

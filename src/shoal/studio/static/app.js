@@ -9,6 +9,7 @@ import { Frontier } from './frontier.js';
 import { Hierarchies } from './hierarchies.js';
 import { html, number, useId } from './parts.js';
 import { Result } from './results.js';
+import { Review } from './review.js';
 import { act, enter, store, upload, useStore } from './state.js';
 import { Steps } from './steps.js';
 
@@ -38,14 +39,15 @@ function Open() {
   const drop = (e) => {
     e.preventDefault();
     drag(false);
-    if (e.dataTransfer.files[0]) upload(e.dataTransfer.files[0], how);
+    if (e.dataTransfer.files[0]) take(e.dataTransfer.files[0]);
   };
+  const take = async (file) => (file.name.endsWith('.json') ? act('review', { text: await file.text(), name: file.name }) : upload(file, how));
   const busy = state.job !== null;
   return html`<main class="opening" id="screen"><h1>Open a table</h1>
     <p class="lead">A table of people, one row each, that you want to give to others. It stays on this machine: the studio uses no network.</p>
     <div class=${`drop ${over ? 'over' : ''}`} onDragOver=${(e) => { e.preventDefault(); drag(true); }} onDragLeave=${() => drag(false)} onDrop=${drop}>
-      <p>Drop a file here, or <label class="file">choose one <input type="file" onChange=${(e) => e.target.files[0] && upload(e.target.files[0], how)} /></label></p>
-      <p class="hint">CSV, Excel, Parquet, SPSS, Stata or SAS; labels come along.</p></div>
+      <p>Drop a file here, or <label class="file">choose one <input type="file" onChange=${(e) => e.target.files[0] && take(e.target.files[0])} /></label></p>
+      <p class="hint">CSV, Excel, Parquet, SPSS, Stata or SAS; labels come along. Or a release that somebody handed to you for review (.json).</p></div>
     <form class="field" onSubmit=${(e) => { e.preventDefault(); if (path && !busy) act('open', { path, how }); }}><label for=${id}>Or its path on this machine</label>
       <div class="row"><input id=${id} value=${path} onInput=${(e) => set(e.target.value)} /><button class="strong">Open</button></div></form>
     <details class="how"><summary>If the file is read wrongly</summary><div class="fields">${WRITTEN.map(([name, label, hint]) => html`<div class="field"><label for=${`how-${name}`}>${label}</label>
@@ -92,6 +94,7 @@ function Studio() {
     show(name);
   };
   if (!state) return html`<main class="opening"><h1>shoal studio</h1><p role="status">${unreachable || 'The studio is loading.'}</p></main>`;
+  if (state.review) return html`<a class="skip" href="#screen">Go to the screen</a><${Bar} /><${Notices} /><div class="work"><${Review} /></div>`;
   const Screen = SCREENS.find(([name]) => name === screen)?.[2] ?? Columns;
   return html`<a class="skip" href="#screen">Go to the screen</a><${Bar} /><${Notices} />
     ${state.source === null ? html`<${Open} />` : html`<nav aria-label="Screens">${SCREENS.map(([name, title]) => html`<button aria-current=${screen === name ? 'page' : null} onClick=${() => open(name)}>${title}</button>`)}</nav>

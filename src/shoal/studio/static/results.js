@@ -23,8 +23,7 @@ export function Result() {
   const of = (wanted) => result.measures.filter((m) => kind(m)?.kind === wanted);
   return html`<h1>Result</h1><${RunChoice} runs=${state.runs} value=${run} set=${set} />
     <${Verdict} result=${result} />
-    <section><h2>What was proved</h2><ul class="proofs">${result.requirements.map((v) => html`<li class=${v.holds ? 'holds' : 'fails'}><strong>${v.holds ? '✓ proved' : '✗ does not hold'}: ${v.requirement}</strong><p>${v.sentence}</p></li>`)}</ul>
-      ${!result.requirements.length && html`<p>The plan requires nothing, so nothing was proved.</p>`}</section>
+    <section><h2>What was proved</h2><${Proofs} of=${result.requirements} /></section>
     <${Measures} title="Risk" lead="How well people can still be found, or what can be learnt about them. Before: the original, as if it were released." of=${of('risk')} kind=${kind} before />
     <${Measures} title="What was lost" lead="How far the released table differs from the original." of=${of('utility')} kind=${kind} />
     ${result.columns.length > 0 && html`<section><h2>Columns before and after</h2><p class="hint"><span class="key before"></span> original <span class="key after"></span> released</p>
@@ -32,6 +31,11 @@ export function Result() {
     ${result.private && html`<${Riskiest} of=${result.private.riskiest} unchanged=${result.private['released unchanged']} />`}
     ${result.steps.length > 0 && html`<section><h2>What each step did</h2>${result.steps.map((s) => html`<details><summary>${s.step}${s.columns.length ? `: ${s.columns.join(', ')}` : ''}</summary><dl>${Object.entries(s.facts).map(([k, v]) => html`<dt>${k}</dt><dd>${String(v)}</dd>`)}</dl></details>`)}</section>`}
     ${result.released && html`<details onToggle=${(e) => showRows(e.target.open)}><summary>Look at the released rows</summary>${rows && html`<${Rows} run=${run} version=${run} />`}</details>`}`;
+}
+
+export function Proofs({ of }) {
+  if (!of.length) return html`<p>The plan requires nothing, so nothing was proved.</p>`;
+  return html`<ul class="proofs">${of.map((v) => html`<li class=${v.holds ? 'holds' : 'fails'}><strong>${v.holds ? '✓ proved' : '✗ does not hold'}: ${v.requirement}</strong><p>${v.sentence}</p></li>`)}</ul>`;
 }
 
 function Verdict({ result }) {
@@ -48,12 +52,14 @@ function Verdict({ result }) {
 const scale = (m, value) => (m.limits[1] === null || m.limits[1] === undefined ? null : (value - m.limits[0]) / (m.limits[1] - m.limits[0]));
 
 function Figure({ m, value, kind }) {
+  const bound = ['at most', 'at least'].find((words) => value?.[words] !== undefined);
+  if (bound) return html`${bound} ${number(value[bound])}${value.unit && ` ${value.unit}`}`;
   if (typeof value !== 'number') return html`<span class="hint">–</span>`;
   const share = scale(m, value);
   return html`${number(value)}${m.unit && ` ${m.unit}`} ${share !== null && html`<${Bar} share=${share} kind=${kind} />`}`;
 }
 
-function Measures({ title, lead, of, kind, before = false }) {
+export function Measures({ title, lead, of, kind, before = false }) {
   if (!of.length) return null;
   return html`<section><h2>${title}</h2><p class="hint">${lead}</p><div class="wide" tabindex="0" role="region" aria-label=${title}><table class="measures">
     <thead><tr><th scope="col">measure</th>${before && html`<th scope="col">before</th>`}<th scope="col">after</th><th scope="col">better</th></tr></thead>

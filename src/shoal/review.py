@@ -1,0 +1,256 @@
+"""Review: a release handed to a second person as one file without data, and the approval that comes back.
+
+The file holds the plan and the public evidence, and apart from them the private figures: what was proved and measured
+of the original. It holds no record, no cell of the original, no row number and no seed. Who reviews it comments and
+approves under a name; `shoal.publish` then writes who approved what, and refuses an approval of anything else. What is
+approved is named by a hash of the released cells and the public evidence, so that it tells no more than these.
+
+An approval is a note between people who trust each other's files; it is no signature.
+"""
+
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field, replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Annotated, Any, Literal, Self
+
+from annotated_types import MaxLen
+from pydantic import TypeAdapter, ValidationError, with_config
+from typing_extensions import TypedDict
+
+from shoal.data.text_files import read_text
+from shoal.errors import FileError, InputError
+from shoal.files.atomic import atomic_file
+from shoal.files.json_text import LARGEST_RECORD, as_json
+from shoal.release import Release
+from shoal.release.evidence_file import private_evidence, public_evidence
+from shoal.release.evidence_schema import CLOSED, LONGEST_NAME, Approval, EvidenceFile
+
+FIGURES = (
+    "measure",
+    "kind",
+    "title",
+    "value",
+    "original",
+    "unit",
+    "limits",
+    "better",
+    "sentence",
+    "reason",
+    "interval",
+)
+"""What is handed over of a measure; the rest may name categories or rows."""
+
+VERDICTS = ("requirement", "holds", "required", "achieved", "sentence", "protects", "model")
+
+LONGEST_COMMENT, MOST_COMMENTS = 10_000, 1000
+
+
+@with_config(CLOSED)
+class Comment(TypedDict):
+    """What somebody said."""
+
+    by: Annotated[str, MaxLen(LONGEST_NAME)]
+    when: str
+    text: Annotated[str, MaxLen(LONGEST_COMMENT)]
+
+
+PrivateFigures = TypedDict(
+    "PrivateFigures",
+    {"plan": str, "requirements": list[Any], "measures": list[Any], "classes before": dict[str, Any] | None},
+)
+"""What the reviewer sees of the original: figures, and no more."""
+with_config(CLOSED)(PrivateFigures)
+
+
+ReviewFile = TypedDict(
+    "ReviewFile",
+    {
+        "shoal review": Literal[1],
+        "by": Annotated[str, MaxLen(LONGEST_NAME)],
+        "cells": list[str],
+        "evidence": EvidenceFile,
+        "private": PrivateFigures | None,
+        "comments": Annotated[list[Comment], MaxLen(MOST_COMMENTS)],
+        "approval": Approval | None,
+    },
+)
+"""The layout of the file."""
+with_config(CLOSED)(ReviewFile)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Review:
+    """A release as a second person sees it.
+
+    Parameters
+    ----------
+    by
+        Who hands it over.
+    cells
+        SHA-256 of the cells of each released table.
+    evidence
+        The public evidence.
+    private
+        Figures of the original, where they are handed over.
+    comments
+        In the order in which they were made.
+    approval
+        Who approved what, if somebody did.
+    """
+
+    by: str
+    cells: tuple[str, ...]
+    evidence: Mapping[str, Any] = field(repr=False)
+    private: Mapping[str, Any] | None = field(default=None, repr=False)
+    comments: tuple[Mapping[str, str], ...] = ()
+    approval: Mapping[str, str] | None = None
+
+    @property
+    def sha256(self) -> str:
+        """Of what is approved: the released cells and the public evidence; of nothing that is private."""
+        approved = {"cells": list(self.cells), "evidence": self.evidence}
+        text = json.dumps(approved, sort_keys=True, ensure_ascii=False, allow_nan=False)
+        return hashlib.sha256(text.encode()).hexdigest()
+
+    def commented(self, by: str, text: str) -> Self:
+        """The same with one comment more.
+
+        Raises
+        ------
+        InputError
+            If it says nothing, or nobody says it.
+        """
+        if not text.strip() or len(text) > LONGEST_COMMENT:
+            raise InputError(f"A comment has from 1 to {LONGEST_COMMENT} characters. Write one.")
+        if len(self.comments) >= MOST_COMMENTS:
+            raise InputError(f"A review has at most {MOST_COMMENTS} comments.")
+        comment = {"by": _name(by), "when": _now(), "text": text.strip()}
+        return replace(self, comments=(*self.comments, comment))
+
+    def approved(self, by: str) -> Self:
+        """The same, approved.
+
+        Raises
+        ------
+        InputError
+            If nobody approves it, or the one who handed it over.
+        """
+        name = _name(by)
+        if name.casefold() == self.by.casefold():
+            raise InputError("A release is approved by somebody else than who made it. Give another name.")
+        return replace(self, approval={"by": name, "when": _now(), "sha256": self.sha256})
+
+    def write(self, path: str | Path) -> Path:
+        """Write it as one file, for its owner alone."""
+        with atomic_file(Path(path), 0o600) as temporary:
+            temporary.write_text(self.text, encoding="utf-8")
+        return Path(path)
+
+    @property
+    def text(self) -> str:
+        """What the file holds."""
+        content = {
+            "shoal review": 1,
+            **{key: value for key, value in asdict(self).items() if key not in ("cells", "comments")},
+            "cells": list(self.cells),
+            "comments": list(self.comments),
+        }
+        return json.dumps(as_json(content), indent=2, ensure_ascii=False, allow_nan=False) + "\n"
+
+    @classmethod
+    def read(cls, path: str | Path) -> Self:
+        """From a file.
+
+        Raises
+        ------
+        FileError
+            If it is no review, or somebody changed what was approved.
+        """
+        text = read_text(path, "Review", largest=LARGEST_RECORD)
+        return cls.of_text(text, Path(path).name)
+
+    @classmethod
+    def of_text(cls, text: str, name: str = "the file") -> Self:
+        """From what a file holds; parameters and refusals as in `read`."""
+        try:
+            content = json.loads(text)
+            TypeAdapter(ReviewFile).validate_python(content)
+        except (ValueError, RecursionError, ValidationError):
+            raise FileError(f"'{name}' is no review of a release, or of another version of shoal.") from None
+        one = cls(
+            by=content["by"],
+            cells=tuple(content["cells"]),
+            evidence=content["evidence"],
+            private=content["private"],
+            comments=tuple(content["comments"]),
+            approval=content["approval"],
+        )
+        if one.approval is not None and one.approval["sha256"] != one.sha256:
+            raise FileError(f"'{name}' was changed after it was approved. Have it approved again.")
+        return one
+
+
+def review(release: Release, by: str, *, private: bool = True) -> Review:
+    """A release for a second person: plan and evidence, without data.
+
+    Parameters
+    ----------
+    by
+        Who hands it over; somebody else approves it.
+    private
+        Whether the figures of the original go along, in a part of their own. Who gets the file may see them then.
+
+    Raises
+    ------
+    InputError
+        If nobody hands it over.
+    """
+    return Review(
+        by=_name(by),
+        cells=tuple(copy.fingerprint for copy in release.copies),
+        evidence=public_evidence(release, files={}),
+        private=_figures(release) if private else None,
+    )
+
+
+def approval_of(release: Release, given: Review | str | Path) -> dict[str, Any]:
+    """Who approved a release, with all comments; private.
+
+    Raises
+    ------
+    InputError
+        If nobody approved it, or something else was approved.
+    """
+    one = given if isinstance(given, Review) else Review.read(given)
+    if one.approval is None:
+        raise InputError("The review has no approval. Have it approved, or publish without it.")
+    own = review(release, one.by, private=one.private is not None)
+    if own.sha256 != one.approval["sha256"] or own.sha256 != one.sha256:
+        raise InputError("Another release was approved: its cells or its evidence differ from these. Review this one.")
+    if own.private != one.private:
+        raise InputError("The private figures that were reviewed are not those of this release. Review this one.")
+    return {**one.approval, "handed over by": one.by, "comments": [dict(comment) for comment in one.comments]}
+
+
+def _figures(release: Release) -> dict[str, Any]:
+    content = private_evidence(release)
+    return {
+        "plan": content["plan"],
+        "requirements": [{key: one[key] for key in VERDICTS} for one in content["requirements"]],
+        "measures": [{key: one[key] for key in FIGURES} for one in content["measures"]],
+        "classes before": content["classes before"],
+    }
+
+
+def _name(by: str) -> str:
+    name = " ".join(by.split())
+    if not name or len(name) > LONGEST_NAME or not name.isprintable():
+        raise InputError(f"A name has from 1 to {LONGEST_NAME} printable characters. Give one.")
+    return name
+
+
+def _now() -> str:
+    return datetime.now(UTC).isoformat(timespec="seconds")
