@@ -37,7 +37,7 @@ LAYERS = """
     step_result
     data
     methods report
-    facts parameters kernels processes progress
+    facts parameters kernels processes progress supervised
     errors
 """
 """A room imports only from the lines below its own; rooms of one line do not import one another."""

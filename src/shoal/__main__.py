@@ -8,9 +8,11 @@ so it ends the program there and then.
 import os
 import signal
 import sys
+from pathlib import Path
 from types import FrameType
 
 from shoal.errors import INTERRUPTED
+from shoal.supervised import supervised
 
 
 def main() -> None:
@@ -18,6 +20,10 @@ def main() -> None:
     for number in (signal.SIGINT, signal.SIGTERM):
         if signal.getsignal(number) in (signal.default_int_handler, signal.SIG_DFL):  # not ignored, as under nohup
             signal.signal(number, _leave)
+    supervised(_run, _sweep)
+
+
+def _run() -> None:
     from shoal.cli import main as run
 
     try:
@@ -29,8 +35,14 @@ def main() -> None:
         raise
 
 
+def _sweep(path: Path) -> None:
+    from shoal.files.atomic import sweep
+
+    sweep(path)
+
+
 def _leave(signal_number: int, frame: FrameType | None) -> None:
-    os.write(2, b"Interrupted; nothing was changed.\n")
+    os.write(sys.stderr.fileno(), b"Interrupted; nothing was changed.\n")
     os._exit(INTERRUPTED)
 
 

@@ -11,6 +11,9 @@ from typing import Any
 INTERRUPTED = 130
 """Exit status after Ctrl-C; the others stand with the errors that they follow from."""
 
+MEMORY_EXHAUSTED = "memory is exhausted; nothing was changed. Use a machine with more of it, or fewer columns."
+"""What a run says that got no memory, wherever it was."""
+
 
 Mistake = tuple[tuple[str | int, ...], str]
 """The keys that lead to a mistake from outside, and a sentence."""

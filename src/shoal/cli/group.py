@@ -2,6 +2,7 @@
 
 import signal
 import threading
+import time
 from importlib import import_module
 from types import FrameType
 from typing import Any
@@ -10,6 +11,9 @@ import click
 
 import shoal
 from shoal.cli.terminal import Terminal
+
+ONCE = 1.0
+"""Seconds in which requests to end count as one."""
 
 pass_terminal = click.make_pass_decorator(Terminal)
 
@@ -62,9 +66,19 @@ def name_variables(group: click.Group, prefix: str = "SHOAL") -> None:
                 option.envvar = f"{prefix}_{name}_{longest}".replace("-", "_").upper()
 
 
+_interrupted = 0.0
+"""When the last request to end came."""
+
+
 def _interrupt(number: int, frame: FrameType | None) -> None:
-    """To be ended by the system is as to be interrupted: what was begun is taken away."""
-    raise KeyboardInterrupt
+    """To be ended by the system is as to be interrupted: what was begun is taken away.
+
+    One request may come twice, from a terminal or a system and from the process that watches this one.
+    """
+    global _interrupted
+    before, _interrupted = _interrupted, time.monotonic()
+    if _interrupted - before > ONCE:
+        raise KeyboardInterrupt
 
 
 class _Group(click.Group):

@@ -9,7 +9,7 @@ import click
 from shoal.cli.commands import cli
 from shoal.cli.log import close
 from shoal.cli.terminal import Terminal
-from shoal.errors import INTERRUPTED, Interrupted, Refused, ShoalError
+from shoal.errors import INTERRUPTED, MEMORY_EXHAUSTED, Interrupted, Refused, ShoalError
 
 
 def main() -> None:
@@ -48,7 +48,7 @@ def _failed(terminal: Terminal, error: BaseException) -> int:
 def _unexpected(error: BaseException) -> str:
     """What is said of an error that no one foresaw: its kind, never its own words, which could show cells."""
     if isinstance(error, MemoryError):
-        return "memory is exhausted; nothing was changed. Use a machine with more of it, or fewer columns."
+        return MEMORY_EXHAUSTED
     if isinstance(error, OSError):
         named = f" '{error.filename}'" if error.filename else ""
         return (

@@ -14,6 +14,7 @@ from contextlib import contextmanager, nullcontext, suppress
 from pathlib import Path
 
 from shoal.errors import FileError
+from shoal.supervised import begun
 
 UNFINISHED = ".shoal-"
 """In the names of what is being written."""
@@ -29,7 +30,8 @@ def atomic_file(path: Path, mode: int = 0o644) -> Iterator[Path]:
     if path.is_dir():
         raise FileError(f"Output '{path}' is a directory. Name a file.")
     try:
-        _sweep(path)
+        sweep(path)
+        begun(path)
         handle, name = tempfile.mkstemp(prefix=_prefix(path), dir=path.parent)
     except OSError as error:
         raise _unwritten(path, error) from None
@@ -64,7 +66,8 @@ def atomic_directory(path: Path, *, overwrite: bool = False) -> Iterator[Path]:
         raise FileError(f"Output '{path}' exists and is not empty. Name another directory or allow overwriting.")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        _sweep(path)
+        sweep(path)
+        begun(path)
         temporary = Path(tempfile.mkdtemp(prefix=_prefix(path), dir=path.parent))
     except OSError as error:
         raise _unwritten(path, error) from None
@@ -102,7 +105,7 @@ def _prefix(path: Path) -> str:
     return f".{path.name}{UNFINISHED}"
 
 
-def _sweep(path: Path) -> None:
+def sweep(path: Path) -> None:
     """Take away what runs left behind that were killed while they wrote to this place."""
     for left in path.parent.glob(f"{glob.escape(_prefix(path))}*"):
         with suppress(OSError), locked(left, wait=False):  # it cannot be locked while a run is at it
