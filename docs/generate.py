@@ -1,49 +1,26 @@
 """Write the reference pages that follow from the code: `python docs/generate.py`."""
 
 import re
-import textwrap
 from collections.abc import Iterator
-from dataclasses import MISSING
 from functools import partial
-from inspect import cleandoc, getdoc
+from inspect import cleandoc
 from pathlib import Path
 from typing import Any, get_type_hints
 
 import click
+from api_page import api_page
+from method_pages import kind_in_words, method_page, methods_page
 from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 
 import shoal
 from shoal.cli import cli
 from shoal.data.schema import Column
-from shoal.methods import KIND_NAMES, SCALE_NAMES, Entry, docstring_sections, registered
+from shoal.methods import KIND_NAMES, SCALE_NAMES, docstring_sections, registered
 from shoal.plan import Plan
 from shoal.plan.sections import About, EditRules, Output
 
 REFERENCE = Path(__file__).parent / "reference"
-KINDS = {
-    "partition": ("Partitions", "Ways to divide records into groups: `{partition: NAME, ...}` in a plan."),
-    "replace": ("Replacements", "What takes the place of a group's records: `replace: NAME` beside a partition."),
-    "mask": ("Masks", "Masking column by column: `{mask: NAME, columns: [...], ...}` in a plan."),
-    "privacy": ("Privacy models", "What can be required: `{privacy: NAME, ...}` under `requirements`."),
-    "risk": ("Measures of risk", "What can be measured: `{risk: NAME}` under `measures`."),
-    "utility": ("Measures of utility", "What can be measured: `{utility: NAME}` under `measures`."),
-}
-
-
-def methods_page() -> str:
-    parts = ["# Methods\n", "Every method is also a name of the package, as in `shoal.MDAV(k=5)`.\n"]
-    for kind, (title, what) in KINDS.items():
-        parts += [f"\n## {title}\n", f"{what}\n", *(_method(entry) for entry in registered(kind))]
-    return "\n".join(parts)
-
-
-def _method(entry: Entry) -> str:
-    parameters = sorted(entry.parameters.items(), key=lambda parameter: parameter[1] is not MISSING)
-    shown = ", ".join(k if default is MISSING else f"{k}={_short(default)}" for k, default in parameters)
-    body = textwrap.indent(getdoc(entry.cls) or "", "    ")
-    source = f" Source: {entry.source}." if entry.source else ""
-    return f"\n### {entry.name}\n\n{entry.title}. `shoal.{entry.cls.__name__}({shown})`.{source}\n\n{body}\n"
 
 
 def scaling_page() -> str:
@@ -58,11 +35,6 @@ def scaling_page() -> str:
             if methods := [f"`{entry.name}`" for entry in registered(kind) if entry.cls.scales == scales]:
                 parts.append(f"| {name} | {', '.join(methods)} |")
     return "\n".join(parts) + "\n"
-
-
-def _short(default: object) -> str:
-    name = getattr(default, "method_name", None)
-    return f"{{method: {name}, ...}}" if name else repr(default)
 
 
 def plan_page() -> str:
@@ -109,31 +81,10 @@ def _keys(model: type[BaseModel]) -> str:
     return "\n".join(["| key | values | default | says |", "| --- | --- | --- | --- |", *rows])
 
 
-WORDS = {
-    "string": "text",
-    "integer": "a whole number",
-    "number": "a number",
-    "boolean": "true, false",
-    "array": "a list",
-    "object": "a mapping",
-}
-LIMITS = {"minimum": "from", "exclusiveMinimum": "over", "maximum": "to"}
-"""What types and limits of the JSON schema are in the words of the page."""
-
-
 def _values(schema: dict[str, Any]) -> str:
     """What may stand under a key of a plan file, in few words."""
     kinds = [kind for kind in schema.get("anyOf", [schema]) if kind.get("type", "null") != "null"]
-    return " or ".join(dict.fromkeys(map(_kind, kinds)))
-
-
-def _kind(schema: dict[str, Any]) -> str:
-    if "enum" in schema:
-        return ", ".join(str(word) for word in schema["enum"])
-    if schema.get("format") == "date":
-        return "a date"
-    limits = [f"{word} {schema[key]:g}" for key, word in LIMITS.items() if key in schema]
-    return " ".join([WORDS[schema["type"]], *limits])
+    return " or ".join(dict.fromkeys(map(kind_in_words, kinds)))
 
 
 def _default(field: FieldInfo) -> str:
@@ -256,6 +207,8 @@ def stub() -> str:
 
 PAGES = {
     REFERENCE / "methods.md": methods_page,
+    **{REFERENCE / "methods" / f"{entry.name}.md": partial(method_page, entry) for entry in registered()},
+    REFERENCE / "api.md": api_page,
     REFERENCE / "commands.md": commands_page,
     REFERENCE / "plan.md": plan_page,
     REFERENCE / "scaling.md": scaling_page,
@@ -264,8 +217,16 @@ PAGES = {
 }
 
 
+def left_over() -> list[Path]:
+    """Pages of methods that there are no more."""
+    return sorted(set((REFERENCE / "methods").glob("*.md")) - PAGES.keys())
+
+
 def main() -> None:
+    for path in left_over():
+        path.unlink()
     for path, make in PAGES.items():
+        path.parent.mkdir(exist_ok=True)
         path.write_text(make(), encoding="utf-8")
 
 

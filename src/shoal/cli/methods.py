@@ -60,8 +60,8 @@ def _described(entry: Any) -> dict[str, Any]:
         "title": entry.title,
         "source": entry.source,
         "parameters": entry.json_schema()["properties"],
-        "yaml": _yaml(entry),
-        "python": _python(entry),
+        "yaml": yaml_of(entry),
+        "python": python_of(entry),
         "description": getdoc(entry.cls),
     }
 
@@ -74,9 +74,9 @@ def _in_full(entry: Any) -> str:
 
     parts = [
         f"{entry.name} ({KIND_NAMES[entry.kind]}): {entry.title}",
-        f"Plan      {_yaml(entry)}",
-        f"Python    {_python(entry)}",
-        *([f"Required  {_required(entry)}"] if entry.kind in ("risk", "utility") else []),
+        f"Plan      {yaml_of(entry)}",
+        f"Python    {python_of(entry)}",
+        *([f"Required  {required_of(entry)}"] if entry.kind in ("risk", "utility") else []),
         f"Source    {entry.source}",
         "",
         getdoc(entry.cls) or "",
@@ -85,7 +85,7 @@ def _in_full(entry: Any) -> str:
     return "\n".join(parts)
 
 
-def _yaml(entry: Any) -> str:
+def yaml_of(entry: Any) -> str:
     """How a plan names it, with what must be given."""
     said = ", ".join(f"{key}: {_short(value)}" for key, value in entry.example.items())
     named = f"{entry.name}, {said}" if said else entry.name
@@ -94,9 +94,9 @@ def _yaml(entry: Any) -> str:
     return f"{{{entry.kind}: {named}}}"
 
 
-def _required(entry: Any) -> str:
+def required_of(entry: Any) -> str:
     """How a plan bounds its figure."""
-    return f"{_yaml(entry)[:-1]}, {'at most' if entry.cls.better == 'lower' else 'at least'}: BOUND}}"
+    return f"{yaml_of(entry)[:-1]}, {'at most' if entry.cls.better == 'lower' else 'at least'}: BOUND}}"
 
 
 def _short(value: Any) -> str:
@@ -105,6 +105,20 @@ def _short(value: Any) -> str:
     return json.dumps(value).replace('"', "")
 
 
-def _python(entry: Any) -> str:
-    given = ", ".join(f"{key}={value!r}" for key, value in entry.example.items())
+def python_of(entry: Any) -> str:
+    """How a program makes it, with what must be given."""
+    given = ", ".join(f"{key}={_literal(value)}" for key, value in entry.example.items())
     return f"shoal.{entry.cls.__name__}({given})"
+
+
+def _literal(value: Any) -> str:
+    """A value in Python, with double quotation marks."""
+    if isinstance(value, dict):
+        return "{" + ", ".join(f"{_literal(key)}: {_literal(one)}" for key, one in value.items()) + "}"
+    if isinstance(value, list):
+        return "[" + ", ".join(map(_literal, value)) + "]"
+    if isinstance(value, str):
+        import json
+
+        return json.dumps(value, ensure_ascii=False)
+    return repr(value)
