@@ -139,7 +139,8 @@ def _write_csv(stage: Stage, path: Path, *, guard: bool) -> None:
 
 def _read_back(path: Path, source: Source, place: Path) -> Stage:
     parts = []
-    for number, chunk in enumerate(Source.of(path, source.connection, {"delimiter": ","}).chunks()):
+    back = Source.of(path, source.connection, {"delimiter": ","}, judged=True)
+    for number, chunk in enumerate(back.chunks()):
         parts.append(place / f"part-{number:05d}.parquet")
         write_part(plain(chunk), parts[-1])
     return Stage.of(parts)

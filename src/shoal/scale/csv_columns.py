@@ -4,12 +4,17 @@ Columns become integers, floats or ISO dates only where every cell is one; numbe
 and stay text.
 """
 
-from collections.abc import Mapping, Sequence
+import csv
+import gzip
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
-from shoal.errors import FileError, quoted
+from shoal.errors import DataError, FileError, not_unique, quoted
 from shoal.files.csv_text import DELIMITERS, MISSING_AMONG_NUMBERS
+from shoal.scale.csv_quotes import refuse_marks_that_tell
+
+Result = TypeVar("Result")
 
 NUMBER = r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?"
 WHOLE = r"[+-]?\d{1,18}"
@@ -32,24 +37,30 @@ def csv_queries(
     ------
     FileError
         If headers differ, cells do not fit the header, or one value of a table to be judged is written in two ways.
+    DataError
+        If columns have no names of their own.
     """
     if (encoding := reading.get("encoding")) not in (None, "utf-8", "utf-8-sig"):
         raise FileError(f"A large CSV file must be in utf-8; got the encoding '{encoding}'. Convert it first.")
     if reading.get("decimal", ".") != ".":
         raise FileError("A large CSV file must have the decimal mark '.'. Convert it first, or write it as Parquet.")
-    header = _header(files[0])
+    mark = reading.get("delimiter") or max(DELIMITERS, key=_first_line(files[0]).count)
+    names = _header(files[0], mark)
     for path in files[1:]:
-        if _header(path) != header:
+        if _header(path, mark) != names:
             raise FileError(
                 f"File '{path}' has another header than '{files[0]}'. All files must have the same columns."
             )
-    mark = reading.get("delimiter") or max(DELIMITERS, key=header.count)
+    check_names(names)
     try:
         cells, *parts = (
             connection.read_csv(
                 [str(path) for path in some],
                 all_varchar=True,
                 header=True,
+                names=names,
+                skiprows=0,
+                comment="",
                 delimiter=mark,
                 quotechar='"',
                 escapechar='"',
@@ -68,8 +79,10 @@ def csv_queries(
             f"'{files[0]}' cannot be read as CSV: records and header differ in their cells, or quotation marks do not "
             f"pair ({type(error).__name__}). Mend it, or name the delimiter."
         ) from None
+    check_names(cells.columns)  # those of folders included
     if judged:
         _refuse_two_ways(cells, chosen)
+        refuse_marks_that_tell(files, names, mark)
     return [relation.project(", ".join(chosen)) for relation in (cells, *parts)]
 
 
@@ -93,14 +106,44 @@ def _refuse_two_ways(cells: Any, chosen: Sequence[str]) -> None:
         )
 
 
-def _header(path: Path) -> str:
-    """The first line of a file."""
-    import gzip
+def check_names(names: Sequence[str]) -> None:
+    """Refuse names of columns that DuckDB does not tell apart.
 
+    Raises
+    ------
+    DataError
+        Naming them.
+    """
+    if repeated := sorted({name for name in names if list(names).count(name) > 1}):
+        raise DataError(not_unique(repeated))
+    if "" in names:
+        raise DataError(f"Column {list(names).index('') + 1} has no name. Name it in the header row, or take it out.")
+    small = [name.lower() for name in names]
+    if alike := [name for name in names if small.count(name.lower()) > 1]:
+        raise DataError(
+            f"The names {quoted(alike)} differ in capital letters only, which a table larger than memory cannot have. "
+            f"Rename one, or take --engine memory."
+        )
+
+
+def _first_line(path: Path) -> str:
+    return _of_text(path, lambda file: str(file.readline()).rstrip("\r\n"))
+
+
+def _header(path: Path, mark: str) -> list[str]:
+    """The names of the first record."""
+    try:
+        return _of_text(path, lambda file: next(csv.reader(file, delimiter=mark, strict=True), []))
+    except csv.Error:
+        raise FileError(f"File '{path}' has quotation marks in its header row that do not pair. Mend them.") from None
+
+
+def _of_text(path: Path, take: Callable[[Any], Result]) -> Result:
+    """What is taken of a file's text."""
     opened = gzip.open if path.suffix == ".gz" else open
     try:
-        with opened(path, "rt", encoding="utf-8-sig") as file:
-            return str(file.readline()).rstrip("\r\n")
+        with opened(path, "rt", encoding="utf-8-sig", newline="") as file:
+            return take(file)
     except (OSError, UnicodeError, EOFError) as error:
         raise FileError(f"File '{path}' cannot be read as text in utf-8 ({type(error).__name__}).") from None
 

@@ -37,7 +37,7 @@ def taken_in(
     tallies: dict[str, Tally] = {}
     missing: dict[str, int] = {}
     parts, rows, dropped = [], 0, 0
-    ways: dict[str, set[str]] = {}
+    ways: dict[str, set[int | None]] = {}
     for number, chunk in enumerate(source.chunks()):
         if judged:
             _note_ways_of_missing(chunk, ways)
@@ -73,17 +73,20 @@ def taken_in(
     return stage, {**facts, **({"records dropped": dropped} if dropped else {})}, rows
 
 
-def _note_ways_of_missing(chunk: pl.DataFrame, ways: dict[str, set[str]]) -> None:
+def _note_ways_of_missing(chunk: pl.DataFrame, ways: dict[str, set[int | None]]) -> None:
+    """Note how missing numbers are written, null or not-a-number of some bits; several ways are an error."""
     for column in chunk:
-        if column.dtype.is_float():
-            seen = ways.setdefault(column.name, set())
-            seen |= {"null"} if column.null_count() else set()
-            seen |= {"nan"} if column.is_nan().any() else set()
-            if len(seen) > 1:
-                raise DataError(
-                    f"Column '{column.name}' has both null and not-a-number for missing cells, by which records can be "
-                    f"told apart. That is judged only in memory (--engine memory)."
-                )
+        if not column.dtype.is_float():
+            continue
+        seen = ways.setdefault(column.name, set())
+        seen |= {None} if column.null_count() else set()
+        strange = column.filter(column.is_nan().fill_null(False)).cast(pl.Float64).to_numpy()
+        seen |= set(np.unique(strange.view(np.int64)).tolist())
+        if len(seen) > 1:
+            raise DataError(
+                f"Column '{column.name}' has missing cells written in several ways (null, not-a-number of one kind or "
+                f"another), by which records can be told apart. That is judged only in memory (--engine memory)."
+            )
 
 
 def _impute(stage: Stage, schema: Schema, tallies: Sequence[Tally]) -> None:

@@ -10,7 +10,8 @@ import polars as pl
 
 from shoal.data.frames import plain_types
 from shoal.errors import DataError, FileError, plural, quoted
-from shoal.scale.csv_columns import csv_queries, name_in_sql, text_in_sql
+from shoal.scale.csv_columns import check_names, csv_queries, name_in_sql, text_in_sql
+from shoal.scale.csv_quotes import IN_MEMORY
 
 CHUNK = 500_000
 """Records of a chunk. Sums are taken by chunks, so this is a part of what a result is, not a setting."""
@@ -80,7 +81,7 @@ class Source:
         files = files_of(data)
         state = tuple(SourceFile.of(path) for path in files)
         if kind_of(files[0]) == "parquet":
-            _check_parquet(files)
+            _check_parquet(files, judged=judged)
             query, parts = _parquet_queries(connection, files, hive=_hive(data))
         else:
             query, *parts = csv_queries(connection, files, reading or {}, hive=_hive(data), judged=judged)
@@ -176,14 +177,21 @@ def _hive(data: str | Path) -> bool:
 def _parquet_queries(connection: Any, files: list[Path], *, hive: bool) -> tuple[Any, list[Any]]:
     """A relation of all files, and one of each: names of folders are text there until all have the same type."""
     query = connection.read_parquet([str(path) for path in files], hive_partitioning=hive)
+    check_names(query.columns)
     cells = ", ".join(f"CAST({name_in_sql(n)} AS {t}) AS {name_in_sql(n)}" for n, t in zip(query.columns, query.types))
     options = f"hive_partitioning = {hive}, hive_types_autocast = FALSE"
     sources = [f"read_parquet({text_in_sql(str(path))}, {options})" for path in files]
     return query, [connection.sql(f"FROM {source} SELECT {cells}") for source in sources]
 
 
-def _check_parquet(files: list[Path]) -> None:
-    """Refuse files that are no whole Parquet files, or have other columns or types than the first."""
+def _check_parquet(files: list[Path], *, judged: bool) -> None:
+    """Refuse files that are no whole Parquet files, have other columns or types than the first, or cells unread here.
+
+    Parameters
+    ----------
+    judged
+        Whether the table is to be judged, so that no cell may be read less finely than it is written.
+    """
     import pyarrow as pa
     import pyarrow.parquet as pq
 
@@ -191,16 +199,30 @@ def _check_parquet(files: list[Path]) -> None:
     for path in files:
         try:
             schema = pq.read_schema(path).remove_metadata()
+            stored = pq.read_metadata(path).schema
         except (pa.ArrowException, OSError) as error:
             raise FileError(
                 f"File '{path}' is no readable parquet file ({type(error).__name__}). Check that it is whole."
             ) from None
-        first = first or schema
+        if first is None:
+            first = schema
+            check_names(schema.names)
         if schema != first:
             names = sorted({f.name for f in set(schema) ^ set(first)})
             raise FileError(
                 f"File '{path}' has other columns or types than '{files[0]}': {quoted(names) or 'in another order'}. "
                 f"All {plural(len(files), 'file')} of a table must have the same."
+            )
+        if long := [field.name for field in schema if pa.types.is_decimal256(field.type)]:
+            raise FileError(
+                f"File '{path}' has numbers of more than 38 digits in {quoted(long)}, which cannot be computed with "
+                f"exactly. Make them text, or take fewer digits."
+            )
+        columns = [stored.column(place) for place in range(len(stored))]
+        if judged and (fine := [column.name for column in columns if column.physical_type == "INT96"]):
+            raise FileError(
+                f"File '{path}' has times to the nanosecond in {quoted(fine)} (INT96), of which microseconds are read; "
+                f"records that differ in the rest would be taken for equal. {IN_MEMORY}"
             )
 
 
