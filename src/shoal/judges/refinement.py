@@ -112,7 +112,7 @@ class Cells:
         return sum(map(len, present)) > len(frozenset().union(*present))
 
     @cached_property
-    def _under(self) -> list[dict[int, int]]:
+    def levels(self) -> list[dict[int, int]]:
         """For each level between leaves and root the node, by number, that each leaf lies under."""
         return [dict(enumerate(self.tree.level_codes(level)[0].tolist())) for level in range(1, self.tree.height)]
 
@@ -126,7 +126,7 @@ class Cells:
         """
         values = self.variable.values
         bounds = self._common(by, unit) or {}
-        for under in self._under:
+        for under in self.levels:
             node = [under_one(under, leaves) for leaves in self.sets]
             codes = ints(node)[values]  # of a missing cell the last, -1
             known = (by >= 0) & (codes >= 0)

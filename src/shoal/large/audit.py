@@ -15,7 +15,9 @@ from shoal.scale.admission import check_requirements
 from shoal.scale.given_away import refuse_given_away
 from shoal.scale.intake import taken_in
 from shoal.scale.moments import numbers
+from shoal.scale.narrowed import refuse_narrowed
 from shoal.scale.proof import Judged
+from shoal.scale.rules import rules_on
 from shoal.scale.session import bytes_of, half_of_memory, session, workers_for
 from shoal.scale.source import Source
 from shoal.scale.stage import Stage as Parts
@@ -33,8 +35,8 @@ def audit_large(
 ) -> Evidence:
     """Prove or refute a plan's requirements on a released table that does not fit into memory.
 
-    The figures are those of `audit`. Parameters are those of `protect_large`; only the plan's columns and
-    requirements matter.
+    The figures are those of `audit`. Parameters are those of `protect_large`; only the plan's columns,
+    requirements and constraints matter.
 
     Raises
     ------
@@ -60,8 +62,10 @@ def audit_large(
         Path(place, "parts").mkdir()
         table, _, _ = taken_in(source, Schema.model_construct(root=kept), Path(place, "parts"), judged=True)
         refuse_given_away(table, schema, allowance, Path(place))
+        refuse_narrowed(table, schema, described.folder, allowance, Path(place))
         judged = Judged.of(table, schema, described.folder, Path(place), workers_for(allowance, workers), tell)
-        verdicts, _ = judged.judged(required)
+        rules = rules_on(table, judged.whole, schema, described.constraints)
+        verdicts = judged.judged(required)[0] + rules
         if left := [name for name in table.columns if _identifies(described, table, name)]:
             verdicts.append(identifiers_left(left))
     return Evidence(verdicts=tuple(verdicts), findings=())

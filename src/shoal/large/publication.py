@@ -37,6 +37,7 @@ from shoal.scale.admission import check_requirements
 from shoal.scale.finishing import released_files
 from shoal.scale.given_away import refuse_given_away
 from shoal.scale.moments import WholeTable
+from shoal.scale.narrowed import refuse_narrowed
 from shoal.scale.outcome import LargeOutcome
 from shoal.scale.part_work import encoded, frame_of
 from shoal.scale.proof import Judged
@@ -71,7 +72,9 @@ def write_release(
     public.mkdir()
     private.mkdir(mode=0o700)
     files, written = _write_table(done, source, public)
-    refuse_given_away(written, done.plan.schema, memory, done.run.journal.place("spill"))
+    spill = done.run.journal.place("spill")
+    refuse_given_away(written, done.plan.schema, memory, spill)
+    refuse_narrowed(written, done.plan.schema, done.run.folder, memory, spill)
     judged = Judged.of(
         written,
         done.plan.schema,

@@ -5,6 +5,7 @@ hold then as well. A table larger than memory is not filled in: if a column dete
 is refused. Most columns contradict each other in a few records already, and are not looked at further.
 """
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,6 @@ from shoal.data.dependencies import LOG_CHANCE, UNITS, log_chance_of
 from shoal.data.schema import Schema
 from shoal.errors import Refused
 from shoal.scale.csv_columns import name_in_sql
-from shoal.scale.moments import counted
 from shoal.scale.proof import class_hash
 from shoal.scale.session import session
 from shoal.scale.stage import OWN, Stage
@@ -36,13 +36,18 @@ def refuse_given_away(stage: Stage, schema: Schema, memory: int, spill: Path) ->
     lacking = _lacking(stage, names)
     if not lacking:
         return
-    open_pairs = _uncontradicted(stage, names, lacking)
+    open_pairs = [
+        (by, on)
+        for by, records in samples(stage, names, lacking).items()
+        for on in lacking
+        if on != by and not _contradicted(records.select(by, on))
+    ]
     if not open_pairs:
         return
     with session(memory, spill) as connection:
         relation = connection.read_parquet([str(path) for path in stage.parts], union_by_name=True)
         for by, on in open_pairs:
-            if _determines(relation, stage, by, on, unit=schema.columns[by].role in UNITS):
+            if _determines(relation, by, on, unit=schema.columns[by].role in UNITS):
                 raise Refused(
                     f"Nothing was released. Column '{by}' determines missing cells of '{on}', so that they are given "
                     f"away; a table larger than memory is not judged with such cells filled in. Take one of the two "
@@ -58,26 +63,24 @@ def _lacking(stage: Stage, names: list[str]) -> list[str]:
     return [name for name, count in missing.items() if count]
 
 
-def _uncontradicted(stage: Stage, names: list[str], lacking: list[str]) -> list[tuple[str, str]]:
-    """Pairs of columns in which no two records with one cell of the first and two of the second were seen."""
+def samples(stage: Stage, names: Sequence[str], others: Sequence[str]) -> dict[str, pl.DataFrame]:
+    """For each of some columns all records that have some of its values, with the cells of other columns."""
     shares = max(stage.records // LOOKED_AT, 1)
     seen: dict[str, list[pl.DataFrame]] = {name: [] for name in names}
-    for chunk in stage.chunks(names):
+    for chunk in stage.chunks(list(dict.fromkeys((*names, *others)))):
         for name in names:
             looked_at = chunk.filter(pl.Series(class_hash(chunk, (name,), shares) == 0))
-            seen[name].append(looked_at.select(list(dict.fromkeys((name, *lacking)))))
-    pairs = []
-    for by in names:
-        records = pl.concat(seen[by])
-        for on in lacking:
-            if on != by:
-                known = records.select(by, on).drop_nulls().unique()
-                if known[by].n_unique() == len(known):
-                    pairs.append((by, on))
-    return pairs
+            seen[name].append(looked_at.select(list(dict.fromkeys((name, *others)))))
+    return {name: pl.concat(frames) for name, frames in seen.items()}
 
 
-def _determines(relation: Any, stage: Stage, by: str, on: str, *, unit: bool) -> bool:
+def _contradicted(records: pl.DataFrame) -> bool:
+    """Whether two records with one cell of the first column have two of the second."""
+    known = records.drop_nulls().unique()
+    return known[known.columns[0]].n_unique() < len(known)
+
+
+def _determines(relation: Any, by: str, on: str, *, unit: bool) -> bool:
     """Whether one column determines the other, and some cell that is missing with it."""
     one, other = name_in_sql(by), name_in_sql(on)
     groups = relation.filter(f"{one} IS NOT NULL").aggregate(
@@ -91,5 +94,19 @@ def _determines(relation: Any, stage: Stage, by: str, on: str, *, unit: bool) ->
     sizes = groups.filter("known > 0").aggregate("known, count(*)", "known").fetchall()
     if unit:
         return any(size > 1 for size, _ in sizes)
+    counts = relation.filter(f"{one} IS NOT NULL AND {other} IS NOT NULL").aggregate(f"count(*), {other}", other)
+    return log_chance_of_groups(sizes, [count for count, _ in counts.fetchall()]) < LOG_CHANCE
+
+
+def log_chance_of_groups(sizes: Sequence[tuple[int, int]], counts: Sequence[int]) -> float:
+    """As `shoal.data.dependencies.log_chance_of`, in an order of its own: DuckDB's is none.
+
+    Parameters
+    ----------
+    sizes
+        Records of a group, and how many groups have so many.
+    counts
+        Records of these that have each value.
+    """
     table = np.array(sorted(sizes), dtype=np.int64)
-    return log_chance_of(table[:, 0], table[:, 1], counted(stage, on).counts) < LOG_CHANCE
+    return log_chance_of(table[:, 0], table[:, 1], np.array(sorted(counts), dtype=np.int64))

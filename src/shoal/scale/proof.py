@@ -141,8 +141,12 @@ def released_schema(stage: Stage, schema: Schema) -> Schema:
 
 def released_part(path: Path, whole: WholeTable) -> Records:
     """A part of a released table in numbers, which knows the whole."""
-    frame = gathered(path).drop(OWN, strict=False)
-    return with_whole(Microdata.of(frame, whole.schema).encoded, whole)
+    return released_records(gathered(path), whole)
+
+
+def released_records(frame: pl.DataFrame, whole: WholeTable) -> Records:
+    """Some records of a released table in numbers, which know the whole."""
+    return with_whole(Microdata.of(frame.drop(OWN, strict=False), whole.schema).encoded, whole)
 
 
 def pair_of(released: Records, original: Records | None = None) -> TablePair:
