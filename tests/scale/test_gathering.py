@@ -12,10 +12,10 @@ from shoal.data.whole_column import WholeColumn
 from shoal.errors import Refused
 from shoal.risk.population import Lookalikes, lookalikes
 from shoal.scale.cuts import Coordinates, Cuts
+from shoal.scale.joining import merged_order
 from shoal.scale.moments import Moments
 from shoal.scale.part_work import Spread
 from shoal.scale.stage import gathered, scatter
-from shoal.scale.steps import merged_order
 
 
 @given(st.lists(st.lists(st.floats(-1e6, 1e6), max_size=20), min_size=1, max_size=6), st.sampled_from([0.0, 1e9]))

@@ -1,18 +1,16 @@
 """A plan carried out on a table larger than memory and released, or taken up where an earlier run was killed."""
 
-import hashlib
-import json
 import secrets
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-import shoal
 from shoal.errors import FileError, ParameterError, Refused, ShoalError
 from shoal.files.atomic import atomic_directory, locked, resolved
+from shoal.large.identity import identity
 from shoal.large.publication import write_release
 from shoal.plan import Plan
 from shoal.progress import Stage
@@ -95,11 +93,10 @@ def protect_large(
     check_free(target, overwrite=overwrite)
     allowance = half_of_memory() if memory is None else bytes_of(memory)
     place = resolved(target).with_name(f".{target.name}.{UNFINISHED}")
-    place.parent.mkdir(parents=True, exist_ok=True)
-    with _alone(place), session(allowance, place / "spill") as connection:
+    with _with_parents(place), _alone(place), session(allowance, place / "spill") as connection:
         source = Source.of(data, connection, reading)
         described = _described(described, source.columns)
-        journal, entropy = _journal(place, described, source, seed)
+        journal, entropy = _journal(place, identity(described, source, reading), seed)
         run = Run(
             plan=described.ready,
             entropy=entropy,
@@ -134,10 +131,9 @@ def _left_to_go_on(journal: Journal) -> Iterator[None]:
     """What is finished stays where another try may go on; nothing of the table stays where it would fail again."""
     try:
         yield
-    except FileError:
-        raise
-    except ShoalError:
-        journal.remove()
+    except ShoalError as error:
+        if not isinstance(error.__context__, OSError):  # neither a full disk nor a file that may be there again
+            journal.remove()
         raise
     except OSError as error:
         raise FileError(
@@ -163,16 +159,27 @@ def _alone(place: Path) -> Iterator[None]:
         ) from None
 
 
-def _journal(place: Path, plan: Plan, source: Source, seed: int | None) -> tuple[Journal, int]:
+def _journal(place: Path, run: Mapping[str, Any], seed: int | None) -> tuple[Journal, int]:
     """The folder of the run and its seed: those of the same run that was killed, where there was one."""
-    said = json.dumps(plan.as_mapping(), sort_keys=True, default=repr)
-    run = {
-        "shoal": shoal.__version__,
-        "plan": hashlib.sha256(said.encode()).hexdigest(),
-        "source": [[file.path, file.size, file.changed] for file in source.files] or secrets.token_hex(16),
-    }
     before = Journal.seed_in(place)
     if seed is None and before is not None and Journal.is_of(place, {**run, "seed": before}):
         seed = before
     entropy = secrets.randbits(128) if seed is None else int(seed)
     return Journal.open(place, {**run, "seed": entropy}), entropy
+
+
+@contextmanager
+def _with_parents(place: Path) -> Iterator[None]:
+    """The folders above a place, made where they are missing, and taken away again if nothing comes of them."""
+    missing = [folder for folder in place.parents if not folder.exists()]
+    try:
+        place.parent.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise FileError(f"Output '{place.parent}' cannot be made ({error.strerror}). Choose another place.") from None
+    try:
+        yield
+    except BaseException:
+        with suppress(OSError):  # something of the run, or of others, is in one
+            for folder in missing:
+                folder.rmdir()
+        raise

@@ -73,11 +73,11 @@ def write_release(
     private.mkdir(mode=0o700)
     files, written = _write_table(done, source, public)
     spill = done.run.journal.place("spill")
-    refuse_given_away(written, done.plan.schema, memory, spill)
-    refuse_narrowed(written, done.plan.schema, done.run.folder, memory, spill)
+    refuse_given_away(written, done.schema, memory, spill)
+    refuse_narrowed(written, done.schema, done.run.folder, memory, spill)
     judged = Judged.of(
         written,
-        done.plan.schema,
+        done.schema,
         done.run.folder,
         done.run.journal.place("proof", anew=True),
         done.run.workers,

@@ -24,10 +24,18 @@ class Mask(ABC):
     own_cells: ClassVar[bool] = False
     """The method's guarantee is for cells that still are their record's own: nothing before may have mixed records."""
 
+    sees_categories: ClassVar[bool] = False
+    """Whether what becomes of a record depends on which categories its column has: a part must know them all."""
+
     @property
     def whole_needed(self) -> str:
         """Why these parameters need the whole table at once although the method works row by row; empty if not."""
         return ""
+
+    @property
+    def labels_in_order(self) -> tuple[str, ...]:
+        """All labels that the method may give to numbers, ascending, as far as its parameters say them."""
+        return ()
 
     @abstractmethod
     def apply(

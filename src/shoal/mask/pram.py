@@ -52,6 +52,7 @@ class Pram(Mask):
     """
 
     scales: ClassVar[Scales] = "rows"
+    sees_categories: ClassVar[bool] = True
 
     diagonal: Annotated[float, Ge(0), Le(1), Setting()] = 0.8
     matrix: Annotated[dict[str, tuple[tuple[float, ...], ...]] | None, HoldsCells()] = None

@@ -85,6 +85,7 @@ class Recode(Mask):
     """
 
     scales: ClassVar[Scales] = "rows"
+    sees_categories: ClassVar[bool] = True
 
     cuts: Annotated[tuple[float, ...] | None, HoldsCells()] = None
     bins: Annotated[int, Ge(2)] | None = None
@@ -119,6 +120,11 @@ class Recode(Mask):
         if self.rare is not None:
             return "categories that are rare in the whole table; name them in groups instead"
         return "means of intervals; leave out to and weighted" if self.weighted or self.to == "mean" else ""
+
+    @property
+    def labels_in_order(self) -> tuple[str, ...]:
+        cuts = list(self.cuts or ())
+        return tuple(_interval_label(cuts, i) for i in range(len(cuts) + 1)) if cuts else ()
 
     def apply(
         self, records: Records, columns: Sequence[str], rng: np.random.Generator, progress: Progress = None

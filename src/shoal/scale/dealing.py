@@ -8,10 +8,9 @@ from typing import Any, Self
 import numpy as np
 import polars as pl
 
-from shoal.data.schema import Schema
 from shoal.kernels.arrays import Longs
 from shoal.scale.cuts import SAMPLE, Coordinates, Cuts
-from shoal.scale.moments import COUNT, WholeTable, counted, counts_as_number, whole_of
+from shoal.scale.moments import COUNT, WholeTable, with_categories
 from shoal.scale.part_work import encoded
 from shoal.scale.stage import Stage
 
@@ -98,7 +97,7 @@ class Dealing:
         """Blocks of about `block_size` records that lie near one another by some columns."""
         names = whole.schema.names("stratum")
         strata = Strata.of(stage, names)
-        known = _with_categories(stage, whole, by, folder)
+        known = with_categories(stage, whole, by, folder)
         empty = pl.DataFrame(schema=stage.schema)
         coordinates = Coordinates.of(encoded(empty, known, folder)[1], by)
         size = block_size(stage)
@@ -177,14 +176,3 @@ def _starts(counts: Longs, cuts: Sequence[Cuts], size: int) -> tuple[list[int], 
         starts.append(blocks - 1)
         filled += count
     return starts, blocks
-
-
-def _with_categories(stage: Stage, whole: WholeTable, by: Sequence[str], folder: Path) -> WholeTable:
-    """The whole with the categories of all nominal columns compared, so that parts have the same coordinates."""
-    described = dict(whole.schema.columns)
-    types = stage.schema
-    for name in by:
-        column = described[name]
-        if not counts_as_number(types[name], column) and column.order is None:
-            described[name], _ = whole_of(counted(stage, name), column, folder)
-    return WholeTable(schema=Schema.model_construct(root=described), columns=whole.columns)

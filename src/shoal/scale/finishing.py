@@ -123,4 +123,5 @@ def released_files(stage: Stage, folder: Path) -> Iterator[Path]:
     for number, chunk in enumerate(stage.chunks(tuple(schema)), 1):
         path = folder / f"part-{number:05d}.parquet"
         write_part(chunk, path)
+        path.chmod(0o644)
         yield path

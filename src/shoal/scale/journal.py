@@ -2,12 +2,16 @@
 
 The folder of a run is its owner's only. It names the run (plan, seed, source); a run that is named otherwise begins
 anew. Every piece of work leaves a file when it is finished, written at once, and is not done again.
+
+What is read back is carried out, as pickles are; so nothing is read back that anybody else could have written: folder
+and file must be the user's own and closed to others.
 """
 
 import json
 import os
 import pickle
 import shutil
+import stat
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
@@ -73,16 +77,17 @@ class Journal:
 
     @staticmethod
     def is_of(folder: Path, run: Mapping[str, Any]) -> bool:
-        """Whether a folder holds what a run has finished."""
-        with suppress(OSError):
-            return (folder / NAME).read_text(encoding="utf-8") == json.dumps(run, sort_keys=True)
+        """Whether a folder holds what a run has finished, and nobody else could have put anything there."""
+        with suppress(OSError, UnicodeError):
+            own = _closed(folder.lstat()) and stat.S_ISDIR(folder.lstat().st_mode)
+            return own and (folder / NAME).read_text(encoding="utf-8") == json.dumps(run, sort_keys=True)
         return False
 
     def once(self, name: str, work: Callable[[], Result]) -> Result:
         """What a piece of work gave, doing it unless it was finished before."""
         path = self.folder / f"{name}.done"
         if path.exists():
-            result: Result = pickle.loads(path.read_bytes())  # noqa: S301 - we wrote it, into a folder of our own
+            result: Result = pickle.loads(_own_bytes(path))  # noqa: S301 - nobody else could have written it
             return result
         result = work()
         with _put_at(path) as temporary:
@@ -110,10 +115,41 @@ class Journal:
         shutil.rmtree(self.folder, ignore_errors=True)
 
 
+def _closed(status: os.stat_result) -> bool:
+    """Whether something is the user's own and closed to everybody else."""
+    return status.st_uid == os.getuid() and not status.st_mode & 0o077
+
+
+def _own_bytes(path: Path) -> bytes:
+    """What a file holds that nobody else could have written.
+
+    Raises
+    ------
+    FileError
+        If somebody else could have.
+    """
+    try:
+        handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
+    except OSError as error:
+        raise FileError(
+            f"The folder of the run, '{path.parent}', cannot be read ({error.strerror}). Start again: all is done anew."
+        ) from None
+    with os.fdopen(handle, "rb") as file:
+        status = os.fstat(handle)
+        if not (_closed(status) and stat.S_ISREG(status.st_mode) and _closed(path.parent.lstat())):
+            raise FileError(
+                f"The folder of the run, '{path.parent}', is open to others, who could have put '{path.name}' there. "
+                f"Start again: all is done anew."
+            )
+        return file.read()
+
+
 @contextmanager
 def _put_at(path: Path) -> Iterator[Path]:
     """A temporary path whose file takes its place at once when the block ends well."""
     temporary = path.with_name(f".{path.name}")
+    temporary.unlink(missing_ok=True)
+    temporary.touch(mode=0o600, exist_ok=False)
     yield temporary
     with temporary.open("rb") as file:
         os.fsync(file.fileno())

@@ -191,6 +191,17 @@ class WholeTable:
         return cls(schema=Schema.model_construct(root=described), columns=columns)
 
 
+def with_categories(stage: Stage, whole: WholeTable, names: Iterable[str], folder: Path) -> WholeTable:
+    """The whole with all categories of some columns, so that parts number and order them alike."""
+    described = dict(whole.schema.columns)
+    types = stage.schema
+    for name in names:
+        column = described[name]
+        if not counts_as_number(types[name], column) and column.order is None:
+            described[name], _ = whole_of(counted(stage, name), column, folder)
+    return WholeTable(schema=Schema.model_construct(root=described), columns=whole.columns)
+
+
 def missing_cells(chunk: pl.DataFrame, schema: Schema) -> dict[str, int]:
     """Missing cells of each column of a chunk, where there are any."""
     counts = chunk.null_count().row(0, named=True)

@@ -5,14 +5,15 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
+import polars as pl
 
-from shoal.data.schema import Schema
+from shoal.data.schema import Column, Schema
 from shoal.plan import Plan
 from shoal.replace.decimals import MOST, decimal_counts, decimals_among
 from shoal.scale.combinations import after_combinations
 from shoal.scale.finishing import Rounding, finished
 from shoal.scale.intake import taken_in
-from shoal.scale.moments import counts_as_number, numbers
+from shoal.scale.moments import counted, counts_as_number, numbers
 from shoal.scale.source import Source
 from shoal.scale.stage import Stage
 from shoal.scale.steps import Run, after_step
@@ -25,6 +26,8 @@ class LargeOutcome:
 
     Parameters
     ----------
+    schema
+        The plan's, with the order of ordinal columns whose categories became text.
     before
         The table as it came in, missing values treated.
     finished
@@ -38,6 +41,7 @@ class LargeOutcome:
     """
 
     run: Run
+    schema: Schema
     before: Stage
     finished: Stage
     rows: int
@@ -87,8 +91,29 @@ def carried_out(run: Run, source: Source) -> LargeOutcome:
     if plan.steps:
         journal.forget(f"step-{len(plan.steps) - 1}")
     return LargeOutcome(
-        run=run, before=before, finished=end, rows=rows, missing=missing, accounts=tuple(accounts), private=private
+        run=run,
+        schema=_in_order(plan.schema, schema, end),
+        before=before,
+        finished=end,
+        rows=rows,
+        missing=missing,
+        accounts=tuple(accounts),
+        private=private,
     )
+
+
+def _in_order(plan: Schema, after: Schema, stage: Stage) -> Schema:
+    """The plan's columns, with the order of ordinal ones whose released categories are text that it does not order."""
+    types = stage.schema
+    ordered: dict[str, Column] = {}
+    for name in plan.columns.keys() & set(stage.columns):
+        column, order = plan.columns[name], after.columns[name].order
+        if column.level == "ordinal" and types[name] == pl.String and order:
+            present = set(counted(stage, name).cells.to_list())  # of others a release knows nothing
+            if not present <= set(map(str, column.order or ())):
+                labels = tuple(label for label in dict.fromkeys(map(str, order)) if label in present)
+                ordered[name] = column.model_copy(update={"order": labels})
+    return Schema.model_construct(root=dict(plan.columns) | ordered)
 
 
 def _unrounded(schema: Schema) -> Schema:

@@ -132,10 +132,11 @@ class SampleOfClasses:
 
 
 def _places(chunk: pl.DataFrame, keys: Sequence[str], shares: int) -> Longs:
-    """Shape (n,); by a hash of the class: modulo `shares` whether it is drawn, divided by it in which part."""
-    if keys:
-        return class_hash(chunk, keys, shares * PARTS)
-    return chunk[ROW].to_numpy() % (shares * PARTS)
+    """Shape (n,); by a hash of the class: modulo `shares` whether it is drawn, divided by it in which part.
+
+    Where no column makes classes each record is one: by a hash as well, for every so-many-th may be of one kind.
+    """
+    return class_hash(chunk, keys or (ROW,), shares * PARTS)
 
 
 def _records(frame: pl.DataFrame, schema: Schema, folder: Path, *, treat: bool) -> Records:

@@ -76,8 +76,10 @@ def read_part(path: Path, columns: Sequence[str] | None = None) -> pl.DataFrame:
 
 
 def write_part(frame: pl.DataFrame, path: Path) -> None:
-    """A file that is there whole or not at all, whenever the machine stops."""
+    """A file for its owner only that is there whole or not at all, whenever the machine stops."""
     temporary = path.with_name(f".{path.name}")
+    temporary.unlink(missing_ok=True)
+    temporary.touch(mode=0o600)
     try:
         frame.write_parquet(temporary, compression="lz4", statistics=False)
     except pl.exceptions.PolarsError as error:
@@ -111,6 +113,7 @@ def scatter(
             for number in np.flatnonzero(np.diff(ends)).tolist():
                 if writers[number] is None:
                     options = pa.ipc.IpcWriteOptions(compression="lz4")
+                    paths[number].touch(mode=0o600)
                     writers[number] = pa.ipc.new_file(str(paths[number]), table.schema, options=options)
                 writers[number].write_table(table.slice(ends[number], ends[number + 1] - ends[number]))
     finally:

@@ -9,16 +9,17 @@ import numpy as np
 
 from shoal.data.schema import Column, Schema
 from shoal.errors import Refused
-from shoal.facts import Count, Fact, Facts, Figure
+from shoal.facts import Count, Facts, Figure
 from shoal.plan import Plan
 from shoal.processes import as_finished
 from shoal.scale.dealing import Dealing
+from shoal.scale.joining import joined_facts, merged_order
 from shoal.scale.journal import Journal
-from shoal.scale.moments import WholeTable
+from shoal.scale.moments import WholeTable, with_categories
 from shoal.scale.part_work import PartDone, PartJob, Spread, StepWork, treated
 from shoal.scale.stage import ROW, Stage, gathered, scatter
 from shoal.step_result import StepAccount
-from shoal.steps import LOSS, PartitionStep, Step, settings_of
+from shoal.steps import LOSS, MaskStep, PartitionStep, Step, settings_of
 
 CUTTING = 1 << 23
 """Key of the random numbers by which blocks are found, beyond the number of any block."""
@@ -107,7 +108,7 @@ def after_step(run: Run, number: int, step: Step, stage: Stage, schema: Schema) 
     run.tell(step.name, 1.0)
     return After(
         stage=following,
-        schema=_joined_schema(schema, done),
+        schema=_joined_schema(step, done),
         account=StepAccount(step=step.name, columns=columns, facts=_joined_facts(step, done)),
         averaged=frozenset(name for part in done for name in part.averaged),
         private=parts.private,
@@ -119,6 +120,8 @@ def _as_they_lie(run: Run, number: int, step: Step, stage: Stage, schema: Schema
     place = run.journal.place(f"step-{number}")
     jobs = [PartJob(number=i, paths=(path,), out=place / path.name) for i, path in enumerate(stage.parts)]
     whole = WholeTable(schema=schema)
+    if isinstance(step, MaskStep) and step.method.sees_categories:
+        whole = run.journal.once(f"whole-{number}", lambda: with_categories(stage, whole, columns, run.folder))
     return Parts(
         jobs=jobs,
         work=StepWork(step=step, columns=columns, whole=whole, folder=run.folder, entropy=run.entropy, key=number),
@@ -224,46 +227,22 @@ def _treated(run: Run, step: Step, work: StepWork, jobs: list[PartJob], count: i
         run.tell(step.name, 1 - (len(waiting) - left) / count)
 
 
-def _joined_schema(schema: Schema, done: Sequence[PartDone]) -> Schema:
-    """Columns as all parts describe them; the order of categories is that which suits the order of every part."""
+def _joined_schema(step: Step, done: Sequence[PartDone]) -> Schema:
+    """Columns as all parts describe them; the order of categories is the step's own, or suits that of every part."""
+    known = step.method.labels_in_order if isinstance(step, MaskStep) else ()
     described: dict[str, Column] = {}
     for name in done[0].described:
         columns = [part.described[name] for part in done if part.records]
         column = columns[0]
         if column.level == "ordinal":
-            order = merged_order([c.order or () for c in columns])
-            column = column.model_copy(update={"order": order})
+            orders = [c.order or () for c in columns]
+            present = {label for order in orders for label in order}
+            order = tuple(label for label in known if label in present)
+            column = column.model_copy(
+                update={"order": order if present and present <= set(known) else merged_order(orders)}
+            )
         described[name] = column
     return Schema.model_construct(root=described)
-
-
-def merged_order(orders: Sequence[tuple[Any, ...]]) -> tuple[Any, ...]:
-    """The order of all categories in which those of every part stand as the part has them.
-
-    Raises
-    ------
-    Refused
-        If parts contradict each other.
-    """
-    after: dict[Any, dict[Any, None]] = {category: {} for order in orders for category in order}
-    before = dict.fromkeys(after, 0)
-    for order in dict.fromkeys(orders):
-        for one, other in zip(order, order[1:]):
-            if other not in after[one]:
-                after[one][other] = None
-                before[other] += 1
-    out: list[Any] = []
-    ready = [category for category, count in before.items() if not count]
-    while ready:
-        category = ready.pop(0)
-        out.append(category)
-        for following in after[category]:
-            before[following] -= 1
-            if not before[following]:
-                ready.append(following)
-    if len(out) < len(after):
-        raise Refused("The parts of the table order the categories of a column differently. Give the column an order.")
-    return tuple(out)
 
 
 def _joined_facts(step: Step, done: Sequence[PartDone]) -> Facts:
@@ -282,13 +261,4 @@ def _joined_facts(step: Step, done: Sequence[PartDone]) -> Facts:
             **{label: fact for label, fact in done[0].facts.items() if label == "unit"},
             "blocks": Count(n=len(done), unit="blocks"),
         }
-    facts: dict[str, Fact] = {}
-    for label, value in done[0].facts.items():
-        values = [part.facts[label] for part in done if label in part.facts]
-        counts = [count for count in values if isinstance(count, Count)]
-        if isinstance(value, Count):
-            whole = None if value.of is None else sum(count.of or 0 for count in counts)
-            facts[label] = Count(n=sum(c.n for c in counts), of=whole, unit=value.unit, influence=value.influence)
-        elif all(other == value for other in values):
-            facts[label] = value
-    return facts
+    return joined_facts([part.facts for part in done])
