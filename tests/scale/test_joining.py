@@ -76,9 +76,9 @@ def test_a_matrix_is_for_the_categories_of_the_whole_table(folder_of, tmp_path):
     after = dict(released(tmp_path / "out").group_by("area").len().rows())
     assert after["south"] > 600 > 400 > after["west"] > 200  # in the matrix the order is east, north, south, west
     assert after["north"] > 500
-    told = made.record["steps"][0]["by column"]["area"]
-    assert told["changed"] == after["south"] - 500 + after["north"] - 500
-    assert told["expected to change"] == pytest.approx(0.1 * 500 + 0.5 * 500)
+    account = made.record["steps"][0]["by column"]["area"]
+    assert account["changed"] == after["south"] - 500 + after["north"] - 500
+    assert account["expected to change"] == pytest.approx(0.1 * 500 + 0.5 * 500)
 
 
 def test_labels_of_intervals_keep_their_order_though_parts_have_one_each(folder_of, tmp_path, monkeypatch):
