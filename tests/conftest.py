@@ -32,6 +32,7 @@ def pytest_configure(config: pytest.Config) -> None:
 SEED = pytest.StashKey[int]()
 
 
+@pytest.hookimpl(optionalhook=True)
 def pytest_configure_node(node: object) -> None:
     """Hand the seed to a process of pytest-xdist."""
     if RANDOM_SEED:

@@ -90,10 +90,25 @@ SURROUNDINGS: dict[str, Mapping[str, str]] = {
 }
 """What an environment variable makes of a machine."""
 
+KERNELS_NEED = {"Haswell": "avx2", "Zen": "avx2", "SkylakeX": "avx512f"}
+"""What a processor must have to run the kernels for another; without it they end the process."""
+
+
+def can_be(name: str) -> bool:
+    """Whether this machine can take on some surroundings, where Linux says what its processor has."""
+    said = Path("/proc/cpuinfo")
+    return not said.exists() or KERNELS_NEED.get(name, "") in said.read_text()
+
+
+def surrounded(name: str) -> str:
+    """The suite in some surroundings."""
+    return suite("newest", environment=SURROUNDINGS[name]) if can_be(name) else f"{NOT_HERE}: a processor like {name}"
+
+
 PARTS: dict[str, Callable[[], str]] = {
     "oldest": partial(suite, "oldest", oldest=True),
     **{f"python3.{minor}": partial(suite, f"python3.{minor}", python=f"python3.{minor}") for minor in (11, 12, 13, 14)},
-    **{name: partial(suite, "newest", environment=variables) for name, variables in SURROUNDINGS.items()},
+    **{name: partial(surrounded, name) for name in SURROUNDINGS},
     "random-order": partial(suite, "order", "--dist", "load", packages=("pytest-randomly",)),
     "elsewhere": elsewhere,
     "nobody": as_nobody,
@@ -124,7 +139,7 @@ def seed_of_the_tree() -> str:
 
 def new_examples() -> int:
     """Examples that no other commit tries, in the surroundings of today; the seed they come from is printed."""
-    name = of_today(SURROUNDINGS)
+    name = of_today(filter(can_be, SURROUNDINGS))
     print(f"new examples, {name}", flush=True)
     environment = {**os.environ, **ONE_THREAD, **SURROUNDINGS[name], "SHOAL_TEST_SEED": seed_of_the_tree()}
     return subprocess.run(

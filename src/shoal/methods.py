@@ -226,11 +226,8 @@ def load() -> None:
 def registered(kind: str | None = None) -> list[Entry]:
     """All methods, or those of one kind, by kind and name."""
     load()
-    return [
-        _entries[key]
-        for key in sorted(_entries, key=lambda key: (KINDS.index(key[0]), key[1]))
-        if kind is None or key[0] == kind
-    ]
+    wanted = [key for key in _entries if kind is None or key[0] == kind]
+    return [_entries[key] for key in sorted(wanted, key=lambda key: (KINDS.index(key[0]), key[1]))]
 
 
 def entry(kind: str, name: str) -> Entry:

@@ -45,7 +45,7 @@ def test_no_text_ends_more_than_the_renderer(label: str) -> None:
     """The texts as they are, some of which end the renderer; the next picture is drawn all the same."""
     spec = {"data": {"values": [{"x": "a" + label, "y": 1}]}, "mark": "bar", "encoding": {"x": {"field": "x"}}}
     assert "<svg" in svg(spec)
-    assert drawn(bars(["a"]), {}) != UNDRAWN
+    assert drawn(bars([f"after {label!a}"]), {}) != UNDRAWN
 
 
 DIES = """
@@ -58,7 +58,23 @@ for line in sys.stdin:
 def test_a_picture_that_ends_the_renderer_is_missing_and_the_next_one_is_drawn(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(renderer, "CHILD", DIES)
     drawing = renderer.Renderer()
-    assert [drawing.svg({"label": label}) for label in ("good", "bad", "good")] == ["<svg>", None, "<svg>"]
+    assert [drawing.svg({"label": label}) for label in ("good", "bad", "better")] == ["<svg>", None, "<svg>"]
+    drawing.close()
+
+
+COUNTS = """
+import sys
+for number, line in enumerate(sys.stdin):
+    print(f'"<svg>{number}"', flush=True)
+"""
+
+
+def test_a_picture_is_drawn_once_and_the_latest_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(renderer, "CHILD", COUNTS)
+    monkeypatch.setattr(renderer, "KEPT", 2)
+    drawing = renderer.Renderer()
+    asked = ["a", "b", "a", "b", "c", "b", "a"]
+    assert [drawing.svg({"label": label}) for label in asked] == [f"<svg>{n}" for n in (0, 1, 0, 1, 2, 1, 3)]
     drawing.close()
 
 

@@ -19,6 +19,8 @@ from studio.running import LONGEST, Running, running
 PLANTED = "Zaphod-Beeblebrox-4711"
 """A cell that must never stand in a log."""
 
+NEEDS_PROC = pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="no /proc on this system")
+
 
 @pytest.fixture(scope="module")
 def studio(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
@@ -142,9 +144,10 @@ def test_a_slow_client_holds_nobody_up(studio: Running) -> None:
         slow.sendall(
             f"POST /api/enter HTTP/1.1\r\nHost: 127.0.0.1:{studio.port}\r\nContent-Length: 50\r\n\r\n{{".encode()
         )
-        began = time.monotonic()
         assert studio.ask("state")[0] == 200
-        assert time.monotonic() - began < 5
+        slow.setblocking(False)
+        with pytest.raises(BlockingIOError):  # it is still waited for: neither answered nor sent away
+            slow.recv(1)
 
 
 def test_two_hundred_questions_at_once(studio: Running) -> None:
@@ -168,6 +171,7 @@ def test_it_listens_on_this_machine_alone(studio: Running) -> None:
     assert f"00000000:{studio.port:04X}" not in of_port
 
 
+@NEEDS_PROC
 def test_no_cell_stands_in_the_log(tmp_path: Path) -> None:
     """After opening, running, refusing, mistakes and a killed process."""
     (tmp_path / "people.csv").write_text(
@@ -209,6 +213,15 @@ def children(parent: int) -> list[int]:
     return processes
 
 
+def at_work(process: int) -> bool:
+    """Whether a process is there; one that has ended may wait to be counted by its parent, if that ever does so."""
+    try:
+        return Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[0] not in "ZX"
+    except OSError:
+        return False
+
+
+@NEEDS_PROC
 def test_the_page_says_when_the_table_is_lost_and_goes_on(tmp_path: Path) -> None:
     with running(tmp_path) as studio:
         studio.enter()
@@ -223,6 +236,7 @@ def test_the_page_says_when_the_table_is_lost_and_goes_on(tmp_path: Path) -> Non
         assert studio.idle()["rows"] == 1000
 
 
+@NEEDS_PROC
 def test_its_processes_end_with_it(tmp_path: Path) -> None:
     with running(tmp_path) as studio:
         there = children(studio.process.pid)
@@ -230,7 +244,7 @@ def test_its_processes_end_with_it(tmp_path: Path) -> None:
         studio.process.kill()
         studio.process.wait()
         end = time.monotonic() + LONGEST
-        while any(Path(f"/proc/{child}").exists() for child in there):
+        while any(map(at_work, there)):
             assert time.monotonic() < end
             time.sleep(0.05)
 

@@ -115,8 +115,8 @@ class Plan:
     def __post_init__(self) -> None:
         if not self.schema.root:
             raise PlanError(NO_COLUMNS, [(("columns",), NO_COLUMNS)])
-        measures = [e.name for kind in ("risk", "utility") for e in registered(kind)]
         for number, name in enumerate(self.publish if isinstance(self.publish, tuple) else ()):
+            measures = [e.name for kind in ("risk", "utility") for e in registered(kind)]
             if name not in measures:
                 sentence = f"publish: {unknown('measure', name, measures)}"
                 raise PlanError(sentence, [(("publish", number), sentence)])

@@ -23,6 +23,9 @@ for line in sys.stdin:
 """
 VEGA_LITE = "5.20"
 
+KEPT = 256
+"""Pictures, a few kilobytes each, that need not be drawn again: pages about one table repeat many."""
+
 
 class Renderer:
     """A process that draws; it is started with the first picture, and anew after one that ended it."""
@@ -30,23 +33,36 @@ class Renderer:
     def __init__(self) -> None:
         self._process: subprocess.Popen[str] | None = None
         self._owner = 0
+        self._pictures: dict[str, str] = {}
         self._lock = Lock()
         atexit.register(self.close)
 
     def svg(self, spec: dict[str, Any]) -> str | None:
         """The picture as an SVG text; None where it ended the process."""
+        asked = json.dumps(spec)
         with self._lock:
-            line = ""
-            try:
-                with suppress(OSError):  # it ended before it had read all
-                    into, out = self._pipes()
-                    into.write(json.dumps(spec) + "\n")
-                    into.flush()
-                    line = out.readline()
-            finally:
-                if not line:  # also where we are interrupted: the answer would be taken for that to the next question
-                    self.close()
-            return str(json.loads(line)) if line else None
+            if asked not in self._pictures:
+                line = self._answer(asked)
+                if not line:
+                    return None
+                if len(self._pictures) == KEPT:
+                    del self._pictures[next(iter(self._pictures))]
+                self._pictures[asked] = json.loads(line)
+            return self._pictures[asked]
+
+    def _answer(self, asked: str) -> str:
+        """What the process writes to a line that it is given; nothing where that ended it."""
+        line = ""
+        try:
+            with suppress(OSError):  # it ended before it had read all
+                into, out = self._pipes()
+                into.write(asked + "\n")
+                into.flush()
+                line = out.readline()
+        finally:
+            if not line:  # also where we are interrupted: the answer would be taken for that to the next question
+                self.close()
+        return line
 
     def close(self) -> None:
         """End the process, if this one started it."""

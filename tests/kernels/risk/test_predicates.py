@@ -74,6 +74,6 @@ def test_interrupt(monkeypatch):
 
     cells = np.zeros((3, 2_000_000))
     asked = predicates(*[[(0, 1, 1, 0), (1, 0, 0, 0), (2, 0, 0, 0)]] * 5_000)
-    threading.Timer(0.3, lambda: signal.raise_signal(signal.SIGINT)).start()
     with pytest.raises(KeyboardInterrupt):
+        threading.Timer(0.3, lambda: signal.raise_signal(signal.SIGINT)).start()
         predicate_counts(cells, asked)
