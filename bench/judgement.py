@@ -12,8 +12,10 @@ integer one.
 """
 
 import argparse
+import gc
 import time
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -169,14 +171,36 @@ def numbers() -> tuple[pl.DataFrame, dict[str, Any]]:
     }
 
 
+def status(key: str) -> float:
+    """MB of this process (Linux)."""
+    lines = Path("/proc/self/status").read_text().splitlines()
+    return next(int(line.split()[1]) for line in lines if line.startswith(key)) / 1024
+
+
+def standing() -> float:
+    """Memory now; from here on `peak` counts anew."""
+    gc.collect()
+    Path("/proc/self/clear_refs").write_text("5")
+    return status("VmRSS:")
+
+
+def peak() -> float:
+    """The most memory since `standing`."""
+    return status("VmHWM:")
+
+
 def default() -> None:
+    """What a step needs is its peak beyond what stood before it: the tables, and for judging the release too."""
     from shoal.run import carry_out
 
-    print(f"default judgement {'masking s':>10} {'judging s':>10} {'ratio':>6}")
+    print(f"default judgement {'masking s':>15} {'judging s':>10} {'ratio':>6} {'masking MB':>11} {'judging MB':>11}")
     for name, (frame, plan) in {"100,000 x 6, suppress": categories(), "1,000,000 x 5, mdav": numbers()}.items():
+        start = standing()
         masking, done = timed(lambda frame=frame, plan=plan: carry_out(frame, plan, 1, None))
+        masked, middle = peak() - start, standing()
         judging, _ = timed(lambda done=done: (done.verdicts(), done.risk_before(), done.findings()))
-        print(f"  {name:<22} {masking:5.2f} {judging:10.2f} {judging / masking:6.2f}", flush=True)
+        judged = peak() - middle
+        print(f"  {name:<22} {masking:8.2f} {judging:10.2f} {judging / masking:6.2f} {masked:11.0f} {judged:11.0f}")
 
 
 PARTS = {"large": large, "pycanon": beside_pycanon, "suda": suda, "linkage": linkage, "default": default}

@@ -34,6 +34,9 @@ template <class Place, class Walk>
 auto answer(const Task& task, Progress& progress, Place place, Walk walk) {
   std::vector<double> distance;
   std::vector<std::int64_t> tied, lowest;
+  distance.reserve(task.count);
+  tied.reserve(task.count);
+  lowest.reserve(task.count);
   std::vector<std::pair<std::size_t, std::size_t>> round;
   std::uint64_t looked = 0;
   Nearest nearby(task.tie);

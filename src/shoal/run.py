@@ -101,12 +101,13 @@ class Outcome:
         return models + self.constraints.as_written(self.plan.schema.decimals).check(self.released)
 
     def risk_before(self) -> tuple[Finding, ...]:
-        """The cheap measures of risk, taken on the original as if it were released."""
+        """The cheap measures of risk, taken on the original as if it were released; figures of the table only."""
         self.tell("measuring the original", 0.0)
         rng = _generator(self.entropy, MEASURES_BEFORE)
         pair = TablePair.of(self.before, self.before, missing=reading_of(self.plan.requirements))
         cheap = [measure for measure in taken_by(self.plan) if measure.method_kind == "risk" and measure.cheap]
-        return tuple(with_files(measure, self.plan.folder).finding_on(pair, rng) for measure in cheap)
+        findings = (with_files(measure, self.plan.folder).finding_on(pair, rng) for measure in cheap)
+        return tuple(replace(finding, record_risk=None, by_record={}) for finding in findings)
 
     def findings(self) -> tuple[Finding, ...]:
         return measured(self.plan, self.pair, self.entropy, self.tell)

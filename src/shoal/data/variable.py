@@ -163,13 +163,13 @@ class Variable:
 
     def embedded(self) -> Floats:
         """Shape (n, m); points whose squared distances are the column's part of a record's distance."""
-        return self._embedder()(self)
+        return self.embedding()(self)
 
     def embedded_like(self, other: "Variable") -> Floats:
         """Shape (n', m); a released version of this column in the embedding that this one fixes."""
-        return self._embedder()(other)
+        return self.embedding()(other)
 
-    def _embedder(self) -> Callable[["Variable"], Floats]:
+    def embedding(self) -> Callable[["Variable"], Floats]:
         """The embedding fixed by this column, to be applied to it or to a released version of it."""
         check_memory(self, max(len(self), len(self.categories)), self.width)
         if self.continuous:

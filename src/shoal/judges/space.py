@@ -22,7 +22,7 @@ from shoal.data.variable import MOST_COORDINATES, Variable, check_memory
 from shoal.errors import DataError, WidthError
 from shoal.kernels.arrays import Floats, Ints, Longs, ints
 from shoal.kernels.classes import distinct as distinct_numbers
-from shoal.kernels.search.nearest import NO_LIMIT, Mixed, distinct, link, link_mixed
+from shoal.kernels.search.nearest import NO_LIMIT, Mixed, distinct, link_columns, link_mixed
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -146,14 +146,17 @@ class Space:
 
         Returns
         -------
-        Shape (m,) or less; as from `shoal.kernels.search.nearest.link`.
+        Shape (m,) or less; as from `shoal.kernels.search.nearest.link_columns`.
         """
         points = [c for c in self.columns if isinstance(c, Points)]
         most = NO_LIMIT if work is None else int(work // (len(self.columns) + OVERHEAD))
         x_ids, y_ids = reversed(self.ids) if backwards else self.ids
         if not points:
-            x, y = reversed(self.coordinates()) if backwards else self.coordinates()
-            return link(x, y[rows], truth, most, x_ids=x_ids, y_ids=y_ids[rows])
+            lines = [c for c in self.columns if isinstance(c, Line)]
+            x, y = [line.before for line in lines], [line.after for line in lines]
+            if backwards:
+                x, y = y, x
+            return link_columns(x, y, rows, truth, most, x_ids=x_ids, y_ids=y_ids[rows])
         before, after = self._mixed("before"), self._mixed("after")
         tables = tuple(c.squares() for c in points)
         if backwards:
@@ -213,15 +216,22 @@ def column_of(before: Variable, after: Variable, place: Longs | None) -> Line | 
 
 
 def _line(before: Variable, after: Variable, place: Longs | None) -> Line:
-    x = before.embedded()[:, 0]
+    place_of = before.embedding()
+    x = place_of(before)[:, 0]
     known = ~np.isnan(x)
     centre = float(np.where(known, x, 0.0).sum()) / max(int(known.sum()), 1)
-    x = np.where(known, x, centre)
-    if place is None:
-        y = before.embedded_like(after)[:, 0]
+    x = _filled(x, centre)
+    if place is not None:
+        y = _filled(_label_means(after, np.arange(len(x)), place, x[:, None])[after.values, 0], centre)
     else:
-        y = _label_means(after, np.arange(len(x)), place, x[:, None])[after.values, 0]
-    return Line(column=before, before=x, after=np.where(np.isnan(y), centre, y))
+        y = x if after is before else _filled(place_of(after)[:, 0], centre)
+    return Line(column=before, before=x, after=y)
+
+
+def _filled(x: Floats, centre: float) -> Floats:
+    """Shape (n,); the places of a line's cells, those of missing ones at the centre; by itself where none is."""
+    lacking = np.isnan(x)
+    return np.where(lacking, centre, x) if lacking.any() else np.ascontiguousarray(x)
 
 
 def _points(before: Variable, after: Variable, place: Longs | None) -> Points:

@@ -29,10 +29,11 @@ def times(a: Floats, small: Floats) -> Floats:
 def triangular(a: Floats) -> Floats:
     """R of A = Q R, shape (B, min(s, m), m), by QR of blocks, of their stacked factors, and so on."""
     while a.shape[1] > max(HEIGHT, 2 * a.shape[2]):
-        blocks = _blocks(a, max(HEIGHT, 2 * a.shape[2]))
-        stack, count = blocks.shape[:2]
-        factors = linear.triangular(blocks.reshape(stack * count, *blocks.shape[2:]))
-        a = factors.reshape(stack, -1, a.shape[2])
+        height = max(HEIGHT, 2 * a.shape[2])
+        whole = a.shape[1] // height * height  # these rows need no copy, as those of a last, shorter block do
+        parts = [_blocks(part, height) for part in (a[:, :whole], a[:, whole:]) if part.shape[1]]
+        factors = [linear.triangular(blocks.reshape(-1, *blocks.shape[2:])) for blocks in parts]
+        a = np.concatenate([factor.reshape(len(a), -1, a.shape[2]) for factor in factors], axis=1)
     return linear.triangular(a)
 
 
@@ -73,10 +74,11 @@ def independent(a: Floats, negligible: float) -> Bools:
     """
     if not len(a):
         return np.zeros(a.shape[1], dtype=bool)
-    about = a - a.mean(axis=0)
+    largest = np.maximum(a.max(axis=0), -a.min(axis=0))
+    about = triangular((a - a.mean(axis=0))[None])[0]  # whose columns have the lengths and the angles of these
     norms = np.sqrt((about**2).sum(axis=0))
-    kept: Bools = np.asarray(norms > CONSTANT * np.sqrt(len(a)) * np.abs(a).max(axis=0))
-    basis = np.empty((len(a), 0))
+    kept: Bools = np.asarray(norms > CONSTANT * np.sqrt(len(a)) * largest)
+    basis = np.empty((len(about), 0))
     for j in np.flatnonzero(kept):
         column = about[:, j] / norms[j]
         for _ in range(2):  # once more, against rounding

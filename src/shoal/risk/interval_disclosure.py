@@ -60,12 +60,15 @@ class IntervalDisclosure(RiskMeasure):
         original, released = pair.before, pair.released
         names, place = self.compared(pair), pair.pairing
         reached = _by_sd if self.scale == "sd" else _by_rank
-        x, y = original.raw(names)[place], released.raw(names)
-        known = ~np.isnan(x)
+        widths = np.unique(self.widths)
+        known = np.empty((len(released), len(names)), dtype=bool)
+        first = np.empty(known.shape, dtype=np.int32)
+        for j, name in enumerate(names):
+            before = original[name].values[place]
+            known[:, j] = ~np.isnan(before)
+            first[:, j] = reached(before, released[name].values, widths)
         if not known.any():
             raise NoFigure("The original has no values in these columns.")
-        widths = np.unique(self.widths)
-        first = np.column_stack([reached(x[:, j], y[:, j], widths) for j in range(len(names))])
         of_units = first[known]
         if self.unit == "record":
             of_units = np.where(known, first, 0).max(axis=1)[known.any(axis=1)]

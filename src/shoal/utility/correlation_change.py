@@ -109,10 +109,10 @@ def complete(x: Floats) -> Floats:
 
 def correlations(x: Floats) -> Floats:
     """Shape (d, d); Pearson correlations, 0 where a column is constant."""
-    moved = x - np.median(x, axis=0)
-    moved = moved / np.maximum(np.abs(moved).max(axis=0), np.finfo(float).tiny)
-    centred = moved - moved.mean(axis=0)
+    centred = x - np.median(x, axis=0)  # and all that follows in place: a table may be large
+    centred /= np.maximum(np.maximum(centred.max(axis=0), -centred.min(axis=0)), np.finfo(float).tiny)
+    centred -= centred.mean(axis=0)
     norms = np.sqrt((centred**2).sum(axis=0))
-    centred = centred / np.where(norms > 0, norms, 1.0)
+    centred /= np.where(norms > 0, norms, 1.0)
     centred[:, np.ptp(x, axis=0) == 0] = 0.0
     return np.asarray(np.clip(linear.cross_product(centred, centred), -1.0, 1.0))

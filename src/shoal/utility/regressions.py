@@ -66,7 +66,7 @@ class Regressions(UtilityMeasure):
         width = int(chosen.sum())
         if width < 2:
             raise NoFigure("Fewer than two columns are left that vary and are not combinations of the others.")
-        x, y = x[:, chosen], y[:, chosen]
+        x, y = (table if chosen.all() else table[:, chosen] for table in (x, y))
         single = independent(y, COLLINEAR)
         if not single.all():
             dependent = [n for n, keep in zip(np.array(names)[chosen], single) if not keep]
@@ -75,7 +75,9 @@ class Regressions(UtilityMeasure):
                 f"its regressions have no single solution."
             )
         spread = x.std(axis=0)
-        before, after = all_regressions(x / spread), all_regressions(y / spread)
+        x /= spread
+        y /= spread
+        before, after = all_regressions(x), all_regressions(y)
         real = np.abs(before.slopes) > 1e-12
         change = np.abs(after.slopes - before.slopes)[real] / np.abs(before.slopes[real])
         errors = np.abs(after.errors - before.errors) / before.errors
@@ -121,8 +123,7 @@ def all_regressions(x: Floats) -> Fits:
     Omega_jk - Omega_ji Omega_ik / Omega_ii.
     """
     n, d = x.shape
-    about = x - x.mean(axis=0)
-    r = triangular(about[None])[0]
+    r = triangular((x - x.mean(axis=0))[None])[0]
     root = linear.inverse(r)
     omega = linear.product(root, root.T)
     diagonal = np.diag(omega)

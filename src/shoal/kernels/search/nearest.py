@@ -14,7 +14,7 @@ begins with the reach of the known distance and ends where that is beaten.
 """
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -100,9 +100,7 @@ def nearest_point(points: Floats, y: Floats) -> Longs:
     return _nearest(each, queries.points)[2][queries.of_row]
 
 
-def link(
-    x: Floats, y: Floats, truth: Longs, most: int = NO_LIMIT, *, x_ids: Longs | None = None, y_ids: Longs | None = None
-) -> Floats:
+def link(x: Floats, y: Floats, truth: Longs, most: int = NO_LIMIT) -> Floats:
     """Probability that the nearest row of `x` is the true one, for each row of `y`.
 
     Parameters
@@ -115,23 +113,53 @@ def link(
         Shape (m,); row of `x` that each row of `y` belongs to.
     most
         Points to look at, about; what the first rows of `y` need is looked at in any case.
-    x_ids, y_ids
-        Shapes (n,) and (m,); numbers that only equal rows share, where they are known already. Those of `x` are all
-        from 0 to the highest.
 
     Returns
     -------
     Shape (m,), or less where `most` was spent on the first rows: 1/t where the true row is among the t nearest ones
     (rows within rounding of the smallest distance tie), else 0.
     """
-    if x_ids is None:
-        points = distinct(x)
-    else:
-        sizes = np.bincount(x_ids)
-        points = Distinct(points=floats(x[classes.first_rows(x_ids, len(sizes))]), of_row=x_ids, sizes=sizes)
-    own = np.sqrt(((y - x[truth]) ** 2).sum(axis=1))
-    ids = distinct(y).of_row if y_ids is None else y_ids
-    return _chances(ids, own, lambda rows, known: _nearest(points, y[rows], most, known))
+    columns = [column + 0.0 for column in x.T], [column + 0.0 for column in y.T]
+    ids = [classes.classes(side, len(rows))[0] for side, rows in zip(columns, (x, y))]
+    return link_columns(*columns, np.arange(len(y)), truth, most, x_ids=ids[0], y_ids=ids[1])
+
+
+def link_columns(
+    x: Sequence[Floats],
+    y: Sequence[Floats],
+    rows: Longs,
+    truth: Longs,
+    most: int = NO_LIMIT,
+    *,
+    x_ids: Longs,
+    y_ids: Longs,
+) -> Floats:
+    """As `link`, for tables that lie column by column: no matrix is made of more than their different rows.
+
+    Parameters
+    ----------
+    x, y
+        Columns of shapes (n,) and (m',).
+    rows, truth
+        Shape (m,); the rows of `y` that are looked up, and the row of `x` that each belongs to.
+    x_ids, y_ids
+        Shapes (n,) and (m,); numbers that only equal rows share, of `y` those looked up. Those of `x` are all from 0
+        to the highest.
+    """
+    sizes = np.bincount(x_ids)
+    points = Distinct(points=_matrix(x, classes.first_rows(x_ids, len(sizes))), of_row=x_ids, sizes=sizes)
+    own = np.zeros(len(rows))
+    for before, after in zip(x, y):
+        own += (after[rows] - before[truth]) ** 2
+    return _chances(y_ids, np.sqrt(own, out=own), lambda asked, known: _nearest(points, _matrix(y, rows[asked]), most, known))
+
+
+def _matrix(columns: Sequence[Floats], rows: Longs) -> Floats:
+    """Shape (m, d); some rows of a table."""
+    out = np.empty((len(rows), len(columns)))
+    for j, column in enumerate(columns):
+        out[:, j] = column[rows]
+    return out
 
 
 def link_mixed(
@@ -183,14 +211,15 @@ def _chances(ids: Longs, own: Floats, search: Callable[[Longs, Floats], Neighbou
         Neighbours of some rows, or of the first of them, where one is known at a distance; if that is beaten, whoever
         beats it will do.
     """
-    _, of_row, sizes = classes.distinct(ids)
+    of_row, sizes = classes.distinct(ids)[1:]
     first = classes.first_rows(of_row.astype(np.int64), len(sizes))
-    order = np.argsort(first)
+    order = ints(np.argsort(first))
+    first = first[order]
     known = np.full(len(sizes), np.inf)
     np.minimum.at(known, of_row, own)
-    near, tied, _ = search(first[order], known[order])
-    answered = len(of_row) if len(near) == len(sizes) else int(first[order[len(near)]])
-    place = np.empty(len(sizes), dtype=np.int64)
+    near, tied = search(first, known[order])[:2]
+    answered = len(of_row) if len(near) == len(sizes) else int(first[len(near)])
+    place = np.empty(len(sizes), dtype=np.int32)
     place[order] = np.arange(len(sizes))
     asked = place[of_row[:answered]]
     hit = own[:answered] <= _reach(near[asked])
