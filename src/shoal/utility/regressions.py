@@ -75,9 +75,7 @@ class Regressions(UtilityMeasure):
                 f"its regressions have no single solution."
             )
         spread = x.std(axis=0)
-        x /= spread
-        y /= spread
-        before, after = all_regressions(x), all_regressions(y)
+        before, after = (all_regressions(np.divide(table, spread, out=table)) for table in (x, y))
         real = np.abs(before.slopes) > 1e-12
         change = np.abs(after.slopes - before.slopes)[real] / np.abs(before.slopes[real])
         errors = np.abs(after.errors - before.errors) / before.errors

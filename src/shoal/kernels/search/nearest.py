@@ -151,7 +151,9 @@ def link_columns(
     own = np.zeros(len(rows))
     for before, after in zip(x, y):
         own += (after[rows] - before[truth]) ** 2
-    return _chances(y_ids, np.sqrt(own, out=own), lambda asked, known: _nearest(points, _matrix(y, rows[asked]), most, known))
+    return _chances(
+        y_ids, np.sqrt(own, out=own), lambda asked, known: _nearest(points, _matrix(y, rows[asked]), most, known)
+    )
 
 
 def _matrix(columns: Sequence[Floats], rows: Longs) -> Floats:
