@@ -4,7 +4,6 @@ from typing import Annotated, ClassVar
 
 import numpy as np
 from annotated_types import Gt
-from scipy.special import gammainc, gammaincinv
 
 from shoal.errors import NoFigure, plural
 from shoal.facts import OfOriginal, OfPlan
@@ -121,6 +120,8 @@ def robust_distances(x: Floats, rng: np.random.Generator) -> Floats:
     NoFigure
         If half of the records lie in a space of fewer dimensions.
     """
+    from scipy.special import gammaincinv
+
     n, d = x.shape
     sample = x if n <= MOST_RECORDS else x[np.sort(rng.choice(n, MOST_RECORDS, replace=False))]
     half = (len(sample) + d + 1) // 2
@@ -165,5 +166,7 @@ def _square(x: Floats, centre: Floats, covariance: Floats) -> Floats:
 
 def _consistency(share: float, d: int) -> float:
     """By which the covariance of the innermost share of normal records falls short (Croux & Haesbroeck 1999)."""
+    from scipy.special import gammainc, gammaincinv
+
     cut = 2 * gammaincinv(d / 2, share)
     return float(share / gammainc(d / 2 + 1, cut / 2))
