@@ -78,6 +78,10 @@ from shoal.replace.class_conditional import ClassConditional as ClassConditional
 from shoal.replace.forest import Forest as Forest
 from shoal.replace.fuzzy_centre import FuzzyCentre as FuzzyCentre
 from shoal.replace.ipso import IPSO as IPSO
+from shoal.replace.latin_hypercube import LatinHypercube as LatinHypercube
+from shoal.replace.local_microaggregation import LocalMicroaggregation as LocalMicroaggregation
+from shoal.replace.local_noise import LocalNoise as LocalNoise
+from shoal.replace.local_rank_swap import LocalRankSwap as LocalRankSwap
 from shoal.replace.multivariate_t import MultivariateT as MultivariateT
 from shoal.replace.muralidhar_sarathy import MuralidharSarathy as MuralidharSarathy
 from shoal.replace.normal import Normal as Normal

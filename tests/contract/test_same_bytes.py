@@ -64,6 +64,10 @@ PARTITIONS: dict[str, dict[str, Any]] = {
 BY_PARAMETER: dict[str, Any] = {"k": 3, "t": 0.3, "p": 2, "l": 2, "start": {"method": "mdav", "k": 3}, "n": 60}
 
 REPLACEMENTS: dict[str, list[dict[str, Any]]] = {
+    "latin-hypercube": [{"exact": True}, {"exact": False, "marginals": "quantile"}],
+    "local-microaggregation": [{"k": 3}],
+    "local-noise": [{"variance": 0.2}, {"variance": 0.2, "kind": "sullivan", "exact": True}],
+    "local-rank-swap": [{"p": 0.2}],
     "muralidhar-sarathy": [{"alpha": 0.5}],
     "multivariate-t": [{"degrees_of_freedom": 5.0}],
     "normal": [{"exact": True}, {"exact": False}],

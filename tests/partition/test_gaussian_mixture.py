@@ -245,3 +245,31 @@ def test_more_starts_never_make_the_fit_worse():
     assert reached == sorted(reached)
     assert reached[0] >= alone.details["log-likelihood"]
     assert reached[-1] > alone.details["log-likelihood"]
+
+
+def test_principal_components_find_groups_that_lie_along_them():
+    """Two groups apart in one direction of ten; the model of three components is theirs, with 6 parameters, not 55."""
+    rng = np.random.default_rng(5)
+    group = np.arange(400) % 2
+    along = rng.normal(size=10)
+    x = np.outer(6 * group, along / np.abs(along).max()) + rng.normal(size=(400, 10))
+    method = GaussianMixture(k=20, groups=2, models=("VVV",), components=3)
+    part = method.partition(x, seed=1)
+    assert {frozenset(group[part.labels == g]) for g in range(2)} == {frozenset({0}), frozenset({1})}
+    assert part.details["parameters"] == 2 * (3 + 6) + 1
+    assert part.details["principal components"] == 3
+    z = (x - x.mean(axis=0)) / x.std(axis=0, ddof=1)
+    values = np.linalg.eigvalsh(z.T @ z)[::-1]
+    assert part.details["share of the variance in them"] == pytest.approx(values[:3].sum() / values.sum())
+    axes = part.model.components
+    np.testing.assert_allclose(axes.T @ axes, np.eye(3), atol=1e-12)
+    assert (axes[np.abs(axes).argmax(axis=0), range(3)] > 0).all()
+
+
+def test_as_many_components_as_columns_change_nothing():
+    x = np.random.default_rng(6).normal(size=(120, 2))
+    plain, turned = (
+        GaussianMixture(k=20, groups=2, models=("EII",), components=c).partition(x, seed=1) for c in (None, 2)
+    )
+    assert plain.labels.tolist() == turned.labels.tolist()
+    assert "principal components" not in turned.details

@@ -30,6 +30,7 @@ from shoal.kernels.mixture.mixture import (
     mixture_scores,
     parameter_count,
 )
+from shoal.kernels.tall import cross, times
 from shoal.methods import Scales, method
 from shoal.parameters import Setting
 from shoal.partition._em.group_counts import Groups, group_counts
@@ -48,12 +49,21 @@ RESCUE_RIDGE = 1e-6
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class FittedMixture:
-    """The mixture behind a partition, in the units of `Records.matrix`; group numbers are those of the labels."""
+    """The mixture behind a partition; group numbers are those of the labels.
+
+    Parameters
+    ----------
+    columns
+        What it was fitted on, in the units of `Records.matrix`.
+    components
+        Shape (columns, q); the principal components on which it was fitted; None for the columns themselves.
+    """
 
     columns: tuple[str, ...]
     covariance_model: str
     tails: Tails
     fit: MixtureFit
+    components: Floats | None = None
 
     @property
     def degrees_of_freedom(self) -> Floats:
@@ -95,6 +105,9 @@ class GaussianMixture(Partitioner):
     models
         Covariance models to compare, by Celeux & Govaert's (1995) letters for volume, shape and orientation, or
         "all" fourteen.
+    components
+        Fit the mixture on so many principal components of the standardised columns, for tables of many columns: a
+        covariance of ten columns has 55 parameters a group, one of three components 6. All columns by default.
     tails
         Kinds of components to compare: "normal", "t" (multivariate t, degrees of freedom estimated for each
         group), or "both".
@@ -131,6 +144,7 @@ class GaussianMixture(Partitioner):
     k: Annotated[int, Ge(1)]
     groups: Groups = "2..10"
     models: Literal["all"] | Annotated[tuple[CovarianceModel, ...], MinLen(1)] = "all"
+    components: Annotated[int, Ge(1)] | None = None
     tails: Literal["normal", "t", "both"] = "normal"
     kmeans_starts: Annotated[int, Ge(0)] = 2
     hierarchy_records: Annotated[int, Ge(10)] = 2000
@@ -153,12 +167,20 @@ class GaussianMixture(Partitioner):
                 facts=of_original({"columns left out": left_out, "groups": 1}),
             )
         x = np.ascontiguousarray(whole[:, kept])
+        axes, share = None, 1.0
+        if self.components is not None and self.components < len(kept):
+            axes, share = principal_axes(x, self.components)
+            x = np.ascontiguousarray(times((x - x.mean(axis=0))[None], axes[None])[0])
         best, facts = self._select(x, counts, rng, progress)
         scores = mixture_scores(x, best.fit)
         labels, repair = hold_sizes(scores, self.k)
         names = tuple(columns[j] for j in kept)
-        model = FittedMixture(columns=names, covariance_model=best.model, tails=best.tails, fit=best.fit)
+        model = FittedMixture(
+            columns=names, covariance_model=best.model, tails=best.tails, fit=best.fit, components=axes
+        )
         facts |= of_original({"columns left out": left_out, "assignment": repair})
+        if axes is not None:
+            facts |= of_original({"principal components": axes.shape[1], "share of the variance in them": share})
         return refuse_unless_k(Partition(labels=labels, facts=facts, model=model), self.k, self.method_name)
 
     def _select(
@@ -210,6 +232,19 @@ class GaussianMixture(Partitioner):
                 }
             )
         }
+
+
+def principal_axes(x: Floats, count: int) -> tuple[Floats, float]:
+    """The directions (d, count) in which records (n, d) vary most, and the share of the variance in them.
+
+    Signs are such that the largest weight of a direction is positive.
+    """
+    centred = (x - x.mean(axis=0))[None]
+    values, axes = linear.eigen(cross(centred, centred)[0])
+    order = np.argsort(-values, kind="stable")[:count]
+    axes = axes[:, order]
+    axes = axes * np.sign(axes[np.abs(axes).argmax(axis=0), np.arange(len(order))])
+    return np.asarray(axes), float(values[order].sum() / values.sum())
 
 
 class Search:

@@ -39,7 +39,7 @@ class LocalSynthesis(Partitioner):
     ----------
     k
         Smallest size of a group; the mean prevalences of the latent classes are held at k/n, too.
-    groups, models, tails
+    groups, models, components, tails
         As for `gaussian-mixture`.
     classes
         Number of latent classes, or a range of which BIC chooses; by default as many as there are groups, as in
@@ -59,6 +59,7 @@ class LocalSynthesis(Partitioner):
     k: Annotated[int, Ge(1)]
     groups: Groups = "2..10"
     models: Literal["all"] | Annotated[tuple[CovarianceModel, ...], MinLen(1)] = "all"
+    components: Annotated[int, Ge(1)] | None = None
     tails: Literal["normal", "t", "both"] = "normal"
     classes: Groups | None = None
     starts: Annotated[int, Ge(1)] = 10
@@ -91,7 +92,12 @@ class LocalSynthesis(Partitioner):
 
     def _mixture(self) -> GaussianMixture:
         return GaussianMixture(
-            groups=self.groups, models=self.models, tails=self.tails, kmeans_starts=self.kmeans_starts, **self._common()
+            groups=self.groups,
+            models=self.models,
+            components=self.components,
+            tails=self.tails,
+            kmeans_starts=self.kmeans_starts,
+            **self._common(),
         )
 
     def _latent_class(self) -> LatentClass:

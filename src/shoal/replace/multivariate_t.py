@@ -60,6 +60,10 @@ class MultivariateT(Synthesiser):
     degrees_of_freedom: Annotated[float, Gt(0), Setting()] | None = None
     small: Literal["refuse", "merge"] = "refuse"
 
+    @property
+    def exchangeable(self) -> bool:
+        return True
+
     def apply(
         self,
         records: Records,

@@ -1,0 +1,1 @@
+"""Laws of noise, for whole tables and for groups."""
