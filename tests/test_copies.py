@@ -86,3 +86,24 @@ def test_an_estimate_from_copies() -> None:
     combined = shoal.combine_tables((copy.data for copy in release.copies), mean_pay)
     assert combined.copies == 5
     assert combined.low < people()["pay"].mean() < combined.high
+
+
+def test_the_private_evidence_has_every_copy(tmp_path: Path) -> None:
+    required = [{"privacy": "k-anonymity", "k": 5}]
+    groups = [
+        {"partition": "mdav", "k": 5, "replace": "centroid", "columns": ["age", "pay"]},
+        {"partition": "whole", "replace": "cart", "columns": ["ill"]},
+    ]
+    measures = [{"risk": "attribute-inference"}]
+    release = shoal.protect(people(), plan(3, steps=groups, requirements=required, measures=measures), seed=1)
+    release.write(tmp_path / "out")
+    recorded = json.loads((tmp_path / "out" / "private" / "evidence.json").read_text())["private"]["copies"]
+    assert [copy["seed"] for copy in recorded] == [str(copy.account.seed) for copy in release.copies]
+    for copy, made in zip(recorded, release.copies):
+        assert [one["achieved"] for one in copy["requirements"]] == [v.achieved for v in made.evidence.verdicts]
+        assert [one["value"] for one in copy["measures"]] == pytest.approx([f.value for f in made.evidence.findings])
+    assert len({one["value"] for copy in recorded for one in copy["measures"]}) > 1
+    page = (tmp_path / "out" / "private" / "report.html").read_text()
+    assert "All copies" in page
+    assert "All copies" not in (tmp_path / "out" / "release" / "report.html").read_text()
+    assert json.loads((tmp_path / "out" / "release" / "evidence.json").read_text())["private"] is None

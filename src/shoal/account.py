@@ -15,6 +15,7 @@ from shoal.data.variable import Variable
 from shoal.facts import losses
 from shoal.judges.class_profile import ClassProfile
 from shoal.judges.evidence import Evidence
+from shoal.judges.odd_values import odd_values
 from shoal.judges.recoded import in_terms_of_release
 from shoal.judges.table_pair import TablePair
 from shoal.kernels.arrays import Bools
@@ -75,6 +76,11 @@ def account_of(done: Outcome, evidence: Evidence, withheld: set[str], exact: tup
         about=public_about(plan, withheld),
         exact=exact,
         singled_out={name: count for name in released.names("other") if (count := singled_out(released, name))},
+        odd_values={
+            variable.name: odd
+            for variable in released.variables
+            if variable.name in done.before and (odd := odd_values(done.before[variable.name], variable))
+        },
         proved=any(model.protects for model in plan.requirements) or _bought_everywhere(done),
     )
 

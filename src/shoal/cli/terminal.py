@@ -184,6 +184,12 @@ class Terminal:
                 f"Whoever knows '{name}' beside the quasi-identifiers finds {plural(count, 'record')} alone; "
                 f"if somebody may, give it the role quasi-identifier."
             )
+        for name, odd in release.account.odd_values.items():
+            counts = " and ".join(f"{plural(count, 'value')} {why}" for why, count in odd.items())
+            self.note(
+                f"'{name}' has {counts}; if they cannot be, name support in the step that made them, or a rule under "
+                f"constraints."
+            )
         for step in release.account.steps:
             if LOSS_OF_RECORDS in step.facts:
                 self.note(

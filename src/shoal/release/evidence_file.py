@@ -112,6 +112,8 @@ def private_evidence(
             "seed is small": account.seed < LEAST_SEED,
             "released unchanged": account.unchanged,
             "singled out": dict(account.singled_out),
+            "values that cannot be": {name: dict(odd) for name, odd in account.odd_values.items()},
+            "copies": [_copy(copy) for copy in release.copies] if len(release.copies) > 1 else [],
             "missing values": in_words(account.missing),
             "riskiest": _riskiest_of(release) if isinstance(release, Release) else [],
             "exploration": None if frontier is None else _explored(frontier),
@@ -223,6 +225,16 @@ def _step(step: StepAccount, facts: Mapping[str, Any], planned: Sequence[Mapping
             if key not in NAMED and key.replace("_", " ") not in said and value not in (None, [], {})
         },
         "facts": in_words(facts),
+    }
+
+
+def _copy(copy: Release | LargeRelease) -> dict[str, Any]:
+    """What was proved and measured on one of several copies."""
+    return {
+        "seed": str(copy.account.seed),
+        "requirements": [{"requirement": v.requirement, "achieved": v.achieved} for v in copy.evidence.verdicts],
+        "measures": [{"title": f.title, "value": f.value} for f in copy.evidence.findings],
+        "values that cannot be": sum(sum(odd.values()) for odd in copy.account.odd_values.values()),
     }
 
 

@@ -207,6 +207,30 @@ class Riskiest(TypedDict):
     risk: list[float]
 
 
+@with_config(CLOSED)
+class CopyRequirement(TypedDict):
+    """What a copy reaches of a requirement; rules have no figure."""
+
+    requirement: str
+    achieved: float | None
+
+
+@with_config(CLOSED)
+class CopyMeasure(TypedDict):
+    """A figure of a copy."""
+
+    title: str
+    value: float | None
+
+
+Copy = TypedDict(
+    "Copy",
+    {"seed": str, "requirements": list[CopyRequirement], "measures": list[CopyMeasure], "values that cannot be": int},
+)
+"""What was proved and measured on one of several copies."""
+with_config(CLOSED)(Copy)
+
+
 Private = TypedDict(
     "Private",
     {
@@ -214,6 +238,8 @@ Private = TypedDict(
         "seed is small": bool,
         "released unchanged": list[str],
         "singled out": dict[str, int],
+        "values that cannot be": NotRequired[dict[str, dict[str, int]]],
+        "copies": NotRequired[list[Copy]],
         "missing values": dict[str, str],
         "riskiest": list[Riskiest],
         "exploration": Exploration | None,

@@ -97,6 +97,8 @@ class Account:
     singled_out
         For each released column with the role other, the records that are unique by it together with the
         quasi-identifiers and not by these alone; private.
+    odd_values
+        For each released column how many numbers no original record could have, by why; private.
     before
         Measures of risk taken on the original as if it were released; private.
     planned
@@ -127,6 +129,7 @@ class Account:
     exact: tuple[str, ...] = ()
     proved: bool = True
     singled_out: Mapping[str, int] = field(default_factory=dict)
+    odd_values: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
     planned: tuple[Mapping[str, Any], ...] = ()
     classes: tuple[ClassProfile, ...] = ()
     classes_before: ClassProfile | None = None

@@ -23,6 +23,7 @@ from typing import Any, Literal
 
 import numpy as np
 
+from shoal.data.ranges import coarse_range
 from shoal.kernels.arrays import Bools, Floats, Longs
 from shoal.replace.decimals import Decimals
 
@@ -30,9 +31,6 @@ Rule = Literal["range", "coarse-range", "group-range", "non-negative", "zeros", 
 
 
 RANGES = {"range", "coarse-range", "group-range"}
-
-FEW = 5
-"""So many values at either end say how far it is coarsened."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -97,7 +95,7 @@ class Support:
         return cls(
             low=x.min(axis=0),
             high=x.max(axis=0),
-            coarse=_coarse(np.sort(x, axis=0)),
+            coarse=coarse_range(np.sort(x, axis=0)),
             zeros=np.asarray((x == 0).mean(axis=0)),
             least=np.where(np.isfinite(least), least, 1.0),
             whole=np.asarray((x == np.rint(x)).all(axis=0)),
@@ -160,14 +158,3 @@ class Support:
                 np.abs((x == 0).mean(axis=0) - self.zeros).max()
             ),
         }
-
-
-def _coarse(ordered: Floats) -> tuple[Floats, Floats]:
-    """Ends of the range beyond the smallest and largest of sorted columns (n, L), on the same side of 0."""
-    inward = min(FEW, len(ordered))
-    low, high = ordered[0], ordered[-1]
-    wider_low = low - (ordered[inward - 1] - low) / FEW
-    wider_high = high + (high - ordered[-inward]) / FEW
-    return np.where(low >= 0, np.maximum(wider_low, 0), wider_low), np.where(
-        high <= 0, np.minimum(wider_high, 0), wider_high
-    )

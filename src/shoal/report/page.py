@@ -91,6 +91,24 @@ def evidence_shown(content: Mapping[str, Any]) -> str:
     )
 
 
+def over_copies(copies: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """The least and the largest of every figure of several copies, requirements first."""
+    named = [
+        {
+            **{one["requirement"]: one["achieved"] for one in copy["requirements"]},
+            **{one["title"]: one["value"] for one in copy["measures"]},
+            "values that cannot be": copy["values that cannot be"],
+        }
+        for copy in copies
+    ]
+    figures = {title: [copy[title] for copy in named] for title in named[0]}
+    return [
+        {"title": title, "least": min(values), "largest": max(values)}
+        for title, values in figures.items()
+        if all(isinstance(value, (int, float)) for value in values)
+    ]
+
+
 def render(template: str, **content: Any) -> str:
     """Fill one of the templates; every value is escaped."""
     return _templates().get_template(template).render(**content)
@@ -108,6 +126,7 @@ def _templates() -> Environment:
     )
     pages.filters |= {
         "described": _described,
+        "over_copies": over_copies,
         "drawn": drawn,
         "figure": figure,
         "in_unit": in_unit,
