@@ -8,6 +8,8 @@
 //   or pulls the like part of the other class over to it;
 // - two classes are united;
 // - where records may be suppressed, a class, the part of one or a record is, and a suppressed record joins a class;
+// - a new class is gathered of records that share labels at some node, those first that lose most where they are, as many
+//   of each class as it can spare;
 // - a class is dissolved, every record going to the class of some near record that it costs least to join.
 //
 // Near records are those that share a class with a record at one of some nodes of the lattice: all columns but one or two
@@ -32,6 +34,7 @@ constexpr double kCold = 0.002;    // last temperature, same unit
 constexpr double kQuench = 0.9;    // from this share of the proposals on only improvements count
 constexpr double kPart = 0.9;      // share of proposals that move a part of a class
 constexpr double kDissolve = 0.01;
+constexpr double kGather = 0.01;
 constexpr double kUnite = 0.05;
 constexpr double kSuppress = 0.02;  // where records may be suppressed
 constexpr std::size_t kLargest = 4096;  // records of classes that are taken apart or united
@@ -83,11 +86,12 @@ class Annealing {
     if (dropped_ < most_suppressed_ && random_.uniform() < kSuppress) return suppress(i, of_[static_cast<std::size_t>(i)]);
     const double kind = random_.uniform();
     if (kind < kDissolve) return dissolve(of_[static_cast<std::size_t>(i)]);
+    if (kind < kDissolve + kGather) return gather(i);
     const std::int32_t other = near(i);
     const std::int32_t a = of_[static_cast<std::size_t>(i)], b = other < 0 ? -1 : of_[static_cast<std::size_t>(other)];
-    if (kind < kDissolve + kPart) return move_part(i, a);
+    if (kind < kDissolve + kGather + kPart) return move_part(i, a);
     if (b < 0 || a == b) return;
-    if (kind < kDissolve + kPart + kUnite) return unite(a, b);
+    if (kind < kDissolve + kGather + kPart + kUnite) return unite(a, b);
     if (random_.uniform() < 0.5) return move_record(i, a, b);
     const Members& list = at(b).members;
     exchange(i, list[random_.below(list.size())], a, b);
@@ -130,6 +134,8 @@ class Annealing {
     return of_[static_cast<std::size_t>(other)] < 0 ? -1 : other;
   }
 
+  double loss_with(const Covered& c, std::int32_t record) const { return c.loss_with(record, covering_); }
+  Covered with(Covered c, std::int32_t record) const { return std::move(c).with(record, covering_); }
   Covered& at(std::int32_t g) { return classes_[static_cast<std::size_t>(g)]; }
 
   bool accept(double change) {
@@ -149,21 +155,6 @@ class Annealing {
       if (i != record) less.members.push_back(i);
     less = Covered::of(std::move(less.members), covering_, &c.levels);
     return less;
-  }
-
-  // What a class would lose a record after another one joined it.
-  double loss_with(const Covered& c, std::int32_t record) const {
-    Levels levels = c.levels;
-    covering_.widen(levels, covering_.leaves(c.members.front()), covering_.leaves(record));
-    return covering_.loss(levels, covering_.leaves(record));
-  }
-
-  Covered with(Covered c, std::int32_t record) const {
-    if (c.members.empty()) return Covered::of({record}, covering_);
-    covering_.widen(c.levels, covering_.leaves(c.members.front()), covering_.leaves(record));
-    c.members.push_back(record);
-    c.loss = covering_.loss(c.levels, covering_.leaves(record));
-    return c;
   }
 
   void move_record(std::int32_t i, std::int32_t a, std::int32_t b) {
@@ -245,6 +236,60 @@ class Annealing {
     const std::int32_t fresh = open();
     put(a, std::move(one));
     put(fresh, std::move(two));
+  }
+
+  // A new class of the records that share labels with `i` at some node and that their own classes can spare, those first
+  // that lose most in theirs.
+  void gather(std::int32_t i) {
+    const NearRows::Cell cell = near_.cell(covering_.row(i), random_);
+    const double loss = covering_.loss(cell.levels, covering_.leaves(i));
+    std::vector<std::pair<double, std::int32_t>> order;
+    std::size_t seen = 0;
+    for (const std::int32_t* row = cell.begin; row != cell.end; ++row) {
+      if ((seen += records_[static_cast<std::size_t>(*row)].size()) > kLargest) return;
+      for (const std::int32_t m : records_[static_cast<std::size_t>(*row)]) {
+        const std::int32_t g = of_[static_cast<std::size_t>(m)];
+        if (g >= 0 && at(g).size() > k_) order.emplace_back(loss - at(g).loss, m);
+      }
+    }
+    std::map<std::int32_t, std::size_t> taken;
+    Members chosen = spared(order, taken);
+    if (chosen.size() < k_) return;
+    std::vector<std::int32_t> sorted = chosen;
+    std::sort(sorted.begin(), sorted.end());
+    std::map<std::int32_t, Covered> changed;
+    Covered made = Covered::of(std::move(chosen), covering_);
+    double change = made.total();
+    for (const auto& [g, count] : taken) {
+      Members rest;
+      for (const std::int32_t m : at(g).members)
+        if (!std::binary_search(sorted.begin(), sorted.end(), m)) rest.push_back(m);
+      Covered less = Covered::of(std::move(rest), covering_, &at(g).levels);
+      change += less.total() - at(g).total();
+      changed.emplace(g, std::move(less));
+    }
+    if (!accept(change) || !allowed(made.members)) return;
+    for (const auto& [g, c] : changed)
+      if (!allowed(c.members)) return;
+    put(open(), std::move(made));
+    for (auto& [g, c] : changed) put(g, std::move(c));
+  }
+
+  // Of records in the order of what a new class adds to their loss those that gain, and others up to k in all, as many of
+  // each class as it can spare; how many of each are `taken`.
+  Members spared(std::vector<std::pair<double, std::int32_t>>& order, std::map<std::int32_t, std::size_t>& taken) {
+    if (order.size() < k_) return {};
+    std::sort(order.begin(), order.end());
+    Members chosen;
+    for (const auto& [added, m] : order) {
+      if (added >= 0 && chosen.size() >= k_) break;
+      const std::int32_t g = of_[static_cast<std::size_t>(m)];
+      const auto place = taken.find(g);
+      if (at(g).size() <= k_ + (place == taken.end() ? 0 : place->second)) continue;
+      ++taken[g];
+      chosen.push_back(m);
+    }
+    return chosen;
   }
 
   void unite(std::int32_t a, std::int32_t b) {

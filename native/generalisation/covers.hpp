@@ -69,6 +69,20 @@ struct Covered {
     return made;
   }
   std::size_t size() const { return members.size(); }
+  // What a record would lose after another one joined the class.
+  double loss_with(std::int32_t record, const Covering& covering) const {
+    Levels wider = levels;
+    covering.widen(wider, covering.leaves(members.front()), covering.leaves(record));
+    return covering.loss(wider, covering.leaves(record));
+  }
+  // The class with one more record.
+  Covered with(std::int32_t record, const Covering& covering) && {
+    if (members.empty()) return of({record}, covering);
+    covering.widen(levels, covering.leaves(members.front()), covering.leaves(record));
+    members.push_back(record);
+    loss = covering.loss(levels, covering.leaves(record));
+    return std::move(*this);
+  }
   double total() const { return members.empty() ? 0 : loss * static_cast<double>(members.size()); }
 };
 

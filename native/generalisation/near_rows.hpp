@@ -23,6 +23,7 @@ class NearRows {
     std::vector<std::int64_t> sizes;
     for (const Levels& node : nodes) {
       Node made;
+      made.levels = node;
       classing.classes(node, all, made.class_of, sizes);
       made.start.assign(sizes.size() + 1, 0);
       for (const std::int32_t c : made.class_of) ++made.start[static_cast<std::size_t>(c) + 1];
@@ -41,8 +42,20 @@ class NearRows {
     return node.rows[from + random.below(to - from)];
   }
 
+  // The rows that share a class with a row at one of the nodes.
+  struct Cell {
+    const Levels& levels;
+    const std::int32_t *begin, *end;
+  };
+  Cell cell(std::int32_t row, Random& random) const {
+    const Node& node = nodes_[random.below(nodes_.size())];
+    const auto c = static_cast<std::size_t>(node.class_of[static_cast<std::size_t>(row)]);
+    return {node.levels, node.rows.data() + node.start[c], node.rows.data() + node.start[c + 1]};
+  }
+
  private:
   struct Node {
+    Levels levels;
     std::vector<std::int32_t> class_of, start, rows;
   };
   std::vector<Node> nodes_;

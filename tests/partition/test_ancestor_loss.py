@@ -129,3 +129,26 @@ def test_other_columns_have_squares():
         records = shoal.Microdata.of(frame, spec).records
         assert AncestorLoss.of(records, ["c0"]) is None
         assert AncestorLoss.of(records, ["x"]) is None
+
+
+def test_on_large_tables_the_walk_is_the_only_start(monkeypatch):
+    """Algorithm 3 deals a nominal secret into strata, which takes long there and loses nearly all."""
+    g = np.random.default_rng(0)
+    drawn = [("abcdef"[g.integers(6)], "uvwx"[g.integers(4)], "pq"[g.integers(2)]) for _ in range(120)]
+    records = table(drawn, g.choice(list("stuv"), 120).tolist())
+    both = shoal.TClosenessRefined(k=2, t=0.2, moves=0).partition(records, columns=COLUMNS, seed=1)
+    monkeypatch.setattr("shoal.partition.tcloseness_refined.MOST_BOTH", 100)
+    monkeypatch.setattr("shoal.partition.tcloseness_refined.first_groups", None)  # is not called
+    walked = shoal.TClosenessRefined(k=2, t=0.2, moves=0).partition(records, columns=COLUMNS, seed=1)
+    assert walked.k >= 2 and walked.details["t"] <= 0.2
+    assert walked.details["refined loss"] == pytest.approx(loss(records, walked.labels))
+    assert walked.details["loss of the start"] == walked.details["refined loss"]
+    assert both.details["refined loss"] == walked.details["refined loss"] < both.details["loss of the start"]
+
+
+def test_large_groups_cost_a_proposal_more_and_so_have_fewer():
+    records = table([("abcdef"[i % 6], "uvwx"[i % 4], "pq"[i % 2]) for i in range(200)])
+    small = shoal.Refined(k=5, start="mdav").partition(records, seed=1)
+    large = shoal.Refined(k=100, start="mdav").partition(records, seed=1)
+    assert small.details["moves"] == 200_000
+    assert large.n_groups == 2 and large.details["moves"] == 40_000  # 20 over 100 of as many

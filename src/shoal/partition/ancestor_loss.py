@@ -24,6 +24,10 @@ from shoal.kernels.requirement.requirement_partition import RequirementCheck
 PROPOSALS_PER_RECORD, MOST_PROPOSALS = 1_000, 10_000_000
 """Default budget: half a minute for 30 000 records of eight columns, of which the last half gains under 1 %."""
 
+LARGE = 20
+"""Mean size of the groups above which the default budget falls in proportion, since a proposal costs what its groups
+hold."""
+
 ROUND = 20
 """Proposals a record of one round, where the time is given and not their number."""
 
@@ -73,6 +77,14 @@ class AncestorLoss:
             total += float(ladder.loss[ancestor_levels(ladder.labels, leaves, labels), leaves].mean())
         return total / self.most if self.most else 0.0
 
+    def walked(self, k: int, check: RequirementCheck | None = None) -> list[Ints]:
+        """The groups of a walk up the lattice, as the one item of a list; none where some record finds no group."""
+        labels = walk(self.table, k, self._checked(check), suppressed=self.most, most=0).labels
+        return [labels] if (labels >= 0).all() else []
+
+    def _checked(self, check: RequirementCheck | None) -> RequirementCheck:
+        return check or RequirementCheck(np.empty((0, len(self.codes)), dtype=np.int32), [])
+
     def refined(
         self,
         starts: Sequence[Ints],
@@ -88,16 +100,13 @@ class AncestorLoss:
         Parameters
         ----------
         starts
-            Groups of `k` or more without excess.
+            Groups of `k` or more without excess; the first of them is what the outcome is compared with.
         check
             What every group must satisfy beside k.
         moves, seconds
             Budget; the default one without either.
         """
-        check = check or RequirementCheck(np.empty((0, len(self.codes)), dtype=np.int32), [])
-        walked = walk(self.table, k, check, suppressed=self.most, most=0).labels
-        if (walked >= 0).all():
-            starts = [*starts, walked]
+        check = self._checked(check)
         losses = [self.mean(start) for start in starts]
         start = starts[int(np.argmin(losses))]
         labels, proposed = self._annealed(start, k, check, seed_of(rng), moves, seconds, progress)
@@ -121,7 +130,7 @@ class AncestorLoss:
         """Refined groups, and the changes proposed; by time in rounds, each from where the last one ended."""
         n, most = len(labels), self.most
         if moves is None and seconds is None:
-            moves = min(PROPOSALS_PER_RECORD * n, MOST_PROPOSALS)
+            moves = int(min(PROPOSALS_PER_RECORD * n, MOST_PROPOSALS) * min(1.0, LARGE * len(np.unique(labels)) / n))
         began, done, whole = time.monotonic(), 0, seconds is None
         while (moves is None or done < moves) and (seconds is None or time.monotonic() < began + seconds):
             left = None if moves is None else moves - done

@@ -158,7 +158,8 @@ class Refined(Partitioner):
         ancestors = AncestorLoss.of(records, columns) if self.finish == "none" and not self.weighted else None
         if ancestors is not None:
             rest = part_of(progress, 0.1, 0.9)
-            labels, facts = ancestors.refined([start.labels], k, None, rng, self.moves, left_until(end), rest)
+            starts = [start.labels, *ancestors.walked(k)]
+            labels, facts = ancestors.refined(starts, k, None, rng, self.moves, left_until(end), rest)
             part = Partition.of(labels)
             return refuse_unless_k(replace(part, facts={"start": Nested(start.facts), **facts}), k, "refined")
         labels, facts, met = self._search(x, weights, start.labels, end, rng, progress)

@@ -29,6 +29,10 @@ START = 0.1
 MOST_ASSIGNED = 1_000
 """Strata of more records are not reassigned: the assignment's cost grows with the cube."""
 
+MOST_BOTH = 5_000
+"""Records up to which Algorithm 3 is a start where a walk over hierarchies is: on Adult its groups, made t-close,
+lose .94 and the walk's .45."""
+
 
 @method(
     "tcloseness-refined",
@@ -48,7 +52,9 @@ class TClosenessRefined(TClose):
     stratum in each group and is all that can be gained where t leaves no room.
 
     The result is never worse than Algorithm 3. Where all columns have hierarchies, what is annealed is what cells lose
-    that become the nearest common ancestors of their groups (see refined).
+    that become the nearest common ancestors of their groups (see refined), from the t-close classes that generalise
+    finds first. Algorithm 3, whose strata need an order, is then a start only where there are none, or on tables of up
+    to 5 000 records.
 
     Parameters
     ----------
@@ -73,12 +79,16 @@ class TClosenessRefined(TClose):
         progress: Progress,
     ) -> tuple[Ints, Facts]:
         end = None if self.seconds is None else time.monotonic() + self.seconds
+        rest = part_of(progress, START, 1 - START)
+        ancestors = AncestorLoss.of(records, columns)
+        walked = [] if ancestors is None else ancestors.walked(self.k, required.check)
+        if ancestors is not None and walked and len(records) > MOST_BOTH:
+            return ancestors.refined(walked, self.k, required.check, rng, self.moves, left_until(end), rest)
         x, near = records.matrix(columns), near_lists(records.matrix(columns))
         first, count = first_groups(records, columns, required, self.k, self.t, part_of(progress, 0.0, START))
-        rest = part_of(progress, START, 1 - START)
-        if (ancestors := AncestorLoss.of(records, columns)) is not None:
-            feasible = [satisfying_groups(x, required, first, near, self.k)]
-            return ancestors.refined(feasible, self.k, required.check, rng, self.moves, left_until(end), rest)
+        if ancestors is not None:
+            starts = [satisfying_groups(x, required, first, near, self.k), *walked]
+            return ancestors.refined(starts, self.k, required.check, rng, self.moves, left_until(end), rest)
         starts = [first, assigned(x, first, strata_of(required.ranks(), count), left_until(end, 0.5))]
         feasible = [satisfying_groups(x, required, start, near, self.k) for start in starts]
         losses = [Partition.of(labels).sse(x) for labels in feasible]

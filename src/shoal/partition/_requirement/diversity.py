@@ -90,7 +90,8 @@ class Diversified(RequirementPartitioner):
         made = Nested({"groups": Count(n=start.n_groups, unit="groups"), **start.facts})
         if (ancestors := AncestorLoss.of(records, columns)) is not None:
             left = left_until(end)
-            labels, facts = ancestors.refined([feasible], self.k, required.check, rng, self.moves, left, rest)
+            starts = [feasible, *ancestors.walked(self.k, required.check)]
+            labels, facts = ancestors.refined(starts, self.k, required.check, rng, self.moves, left, rest)
             return labels, {"start": made, **facts}
         best = annealed(x, required.check, feasible, near, self.k, rng, self.moves, left_until(end), rest)
         return best.labels, {
