@@ -92,6 +92,7 @@ from shoal.review import review as review
 from shoal.risk.attribute_inference import AttributeInference as AttributeInference
 from shoal.risk.closest_record import ClosestRecord as ClosestRecord
 from shoal.risk.distance_linkage import DistanceLinkage as DistanceLinkage
+from shoal.risk.downcoding import Downcoding as Downcoding
 from shoal.risk.household import HouseholdRisk as HouseholdRisk
 from shoal.risk.household_uniques import HouseholdUniques as HouseholdUniques
 from shoal.risk.individual import IndividualRisk as IndividualRisk
