@@ -97,12 +97,17 @@ def synthetic_hospital() -> Made:
 def public_use_file() -> Made:
     """A file for everybody: recoded, generalised, and sampled."""
     frame = shoal.example("hospital", n=4_000, seed=5).select("age", "sex", "area", "diagnosis", "payer", "los")
-    columns = {name: PLAN["columns"][name] for name in ("age", "sex", "area", "diagnosis")}
+    columns = {name: PLAN["columns"][name] for name in ("area", "diagnosis")}
+    known = {
+        "age": {"role": "quasi-identifier", "hierarchy": {"intervals": [5, 10, 20, 40]}},
+        "sex": {"role": "quasi-identifier", "hierarchy": {"nested": {"any": ["female", "male"]}}},
+        "payer": {"role": "quasi-identifier", "hierarchy": {"nested": {"any": ["statutory", "private", "self"]}}},
+    }
     plan = {
-        "columns": {**columns, "payer": "quasi-identifier", "los": "confidential"},
+        "columns": {**columns, **known, "los": "confidential"},
         "steps": [
             {"mask": "sample", "fraction": 0.5},
-            {"mask": "recode", "columns": ["age"], "cuts": [18, 30, 45, 60, 75]},
+            {"mask": "recode", "columns": ["los"], "cuts": [2, 5, 10, 20]},
             {"mask": "generalise", "columns": ["age", "sex", "area", "payer"], "k": 10, "suppression": 0.02},
         ],
         "requirements": [{"privacy": "k-anonymity", "k": 10}, {"privacy": "l-diversity", "l": 2}],

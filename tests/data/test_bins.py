@@ -87,3 +87,16 @@ def test_the_picture_of_the_release_knows_nothing_of_the_original() -> None:
 
 def test_a_column_without_any_cell_has_no_picture() -> None:
     assert distribution({"released": continuous([np.nan, np.nan])}) is None
+
+
+@pytest.mark.parametrize(
+    ("cells", "order"),
+    [
+        (["[5, 10)"] * 3 + ["< 5"] + [">= 10"] * 2, ["< 5", "[5, 10)", ">= 10"]),
+        (["at least 60"] * 3 + ["7", "7", "12"], ["7", "12", "at least 60"]),
+        (["[5, 10)"] + ["< 5"] * 2 + ["old"] * 3, ["old", "< 5", "[5, 10)"]),  # "old" lies nowhere: by frequency
+        (["2"] + ["1"] * 2 + ["3"] * 3, ["3", "1", "2"]),  # codes may be names
+    ],
+)
+def test_ranges_of_numbers_stand_in_their_order(cells: list[str], order: list[str]) -> None:
+    assert list(shares(distribution({"released": nominal(cells)}), "released")) == order

@@ -10,6 +10,7 @@ from typing import Any, Literal
 import numpy as np
 
 from shoal.data.hierarchy_builders import number_label
+from shoal.data.number_range import NumberRange
 from shoal.data.variable import Variable
 from shoal.kernels.arrays import Floats
 from shoal.kernels.elementary import decade, power_of_ten
@@ -86,6 +87,8 @@ def distribution(tables: Mapping[str, Variable]) -> Distribution | None:
     shown = shown[:MOST_CATEGORIES]
     if any(column.level == "ordinal" for column in columns):
         shown.sort(key=occurring.index)
+    elif (places := _places_on_a_line(shown)) is not None:
+        shown.sort(key=places.__getitem__)
     bars = _bars(counts, shown)
     return Distribution(scale="nominal", bins=bars, further=len(occurring) - len(shown)) if bars else None
 
@@ -122,6 +125,18 @@ def _occurring(tables: Mapping[str, Mapping[str, int]]) -> list[str]:
     """The categories that occur, in the order of the column."""
     occurring = (category for counts in tables.values() for category, count in counts.items() if count)
     return list(dict.fromkeys(occurring))  # an order without hashes
+
+
+def _places_on_a_line(labels: Sequence[str]) -> dict[str, tuple[float, float]] | None:
+    """Where numbers and ranges of numbers lie, by label; None where there is no range or another label."""
+    ranges = {label: NumberRange.read(label) for label in labels}
+    places: dict[str, tuple[float, float]] = {}
+    for label, span in ranges.items():
+        try:
+            places[label] = (float(label), float(label)) if span is None else (span.low, span.high)
+        except ValueError:
+            return None
+    return places if any(span is not None for span in ranges.values()) else None
 
 
 def _bars(tables: Mapping[str, Mapping[str, int]], shown: Sequence[str]) -> tuple[Bin, ...]:

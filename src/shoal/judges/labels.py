@@ -1,40 +1,23 @@
 """What released labels stand for: the values that a cell may have had.
 
 A label of the column's hierarchy stands for the leaves under it, a value for itself, an interval for the leaves in it,
-a set for its values. Intervals are written as this package writes them: `[20, 40]`, `[20, 40)`, `< 20`, `>= 40`, and
-`at most 20`, `at least 40`. A missing cell, or a label that nothing explains, may have been anything, and which labels
-are so is told. Without a hierarchy the leaves are the values of the original. Missing cells of the original are a leaf
-of their own.
+a set for its values. Intervals are ranges of numbers (`shoal.data.number_range`). A missing cell, or a label that
+nothing explains, may have been anything, and which labels are so is told. Without a hierarchy the leaves are the values
+of the original. Missing cells of the original are a leaf of their own.
 """
 
-import operator
-import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Self
 
 import numpy as np
 
 from shoal.data.hierarchy import SEPARATOR
+from shoal.data.number_range import NumberRange
 from shoal.data.variable import Variable
 from shoal.errors import NoFigure, plural
 from shoal.judges.table_pair import TablePair
 from shoal.kernels.arrays import Bools, Floats, Ints, floats, ints
-
-INTERVAL = re.compile(r"([\[(])(\S+), (\S+)([\])])")
-OPEN_ENDED = re.compile(r"(\S+|at most|at least) (\S+)")
-
-Compared = Callable[[Floats, float], Bools]
-ENDS: Mapping[str, Compared] = {"[": operator.ge, "(": operator.gt, "]": operator.le, ")": operator.lt}
-SIDES: Mapping[str, Compared] = {
-    "<": operator.lt,
-    "<=": operator.le,
-    ">": operator.gt,
-    ">=": operator.ge,
-    "at most": operator.le,
-    "at least": operator.ge,
-}
-"""What a number must be to lie within an end of an interval, or on a side of a bound."""
 
 MOST_CELLS = 50_000_000
 """Labels times leaves of a column up to which there are figures: bytes of memory."""
@@ -121,26 +104,11 @@ def _stands_for(
     if label in nodes:
         leaves, level = nodes[label]
         return sorted(leaves), level
-    if (inside := None if numbers is None else _inside(label, numbers)) is not None:
-        return np.flatnonzero(inside).tolist(), 0.0
+    if numbers is not None and (span := NumberRange.read(label)) is not None:
+        return np.flatnonzero(span.holds(numbers)).tolist(), 0.0
     if SEPARATOR in label and all(part in nodes for part in label.split(SEPARATOR)):
         return sorted(set().union(*(nodes[part][0] for part in label.split(SEPARATOR)))), 0.0
     return None
-
-
-def _inside(label: str, numbers: Floats) -> Bools | None:
-    """The numbers that lie in an interval; None where the label is none, or none of numbers."""
-    if between := INTERVAL.fullmatch(label):
-        left, low, high, right = between.groups()
-        ends = [(ENDS[left], low), (ENDS[right], high)]
-    elif (side := OPEN_ENDED.fullmatch(label)) and side[1] in SIDES:
-        ends = [(SIDES[side[1]], side[2])]
-    else:
-        return None
-    try:
-        return np.asarray(np.logical_and.reduce([inside(numbers, float(end)) for inside, end in ends]))
-    except ValueError:
-        return None
 
 
 def _numbers(leaves: list[str]) -> Floats | None:

@@ -58,7 +58,9 @@ class UnivariateChange(UtilityMeasure):
         return self.finding(
             max(abs(mean), abs(variance)),
             f"The column that changes most is '{worst}': its mean moves by {mean:+.3g} standard deviations, "
-            f"its variance by {100 * variance:+.3g} %.",
+            f"its variance by {100 * variance:+.3g} %."
+            if mean or variance
+            else "No column's mean or variance changes.",
             by_column=ByColumn(of_original(changes)),
         )
 
