@@ -2,6 +2,9 @@
 
 import datetime as dt
 import gzip
+import os
+import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -230,3 +233,31 @@ def test_a_column_without_values_is_read_in_silence(tmp_path: Path, capfd: pytes
     write_table(Table(frame=pl.DataFrame({"a": [1, 2], "b": [None, None]})), tmp_path / "t.xlsx")
     assert read_table(tmp_path / "t.xlsx").frame["b"].null_count() == 2
     assert capfd.readouterr().err == ""
+
+
+@pytest.mark.skipif(os.name == "nt", reason="Windows limits no sizes of files")
+def test_a_full_disk_is_called_that_wherever_the_file_is_cut(tmp_path: Path) -> None:
+    """A Parquet file ends with a table of its own parts, which a library may fail to write in words of its own."""
+    program = """
+import resource, sys
+from pathlib import Path
+import polars as pl
+from shoal.errors import FileError
+from shoal.files.table import Table
+from shoal.files.tables import write_table
+path = Path(sys.argv[1]) / "t.parquet"
+table = Table(frame=pl.DataFrame({f"c{j}": [float(i * j) for i in range(300)] for j in range(20)}))
+write_table(table, path)
+size = path.stat().st_size
+for limit in range(size - 1, size - 6000, -199):
+    resource.setrlimit(resource.RLIMIT_FSIZE, (limit, resource.RLIM_INFINITY))
+    try:
+        write_table(table, path)
+    except FileError as error:
+        assert "make room" in str(error), error
+    else:
+        raise AssertionError(limit)
+assert [p.name for p in path.parent.iterdir()] == ["t.parquet"] and path.stat().st_size == size
+"""
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+    subprocess.run([sys.executable, "-c", program, str(tmp_path)], check=True, env=environment)

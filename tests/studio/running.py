@@ -77,14 +77,31 @@ class Running:
 
 
 @contextmanager
-def running(folder: Path, *more: str) -> Iterator[Running]:
-    """A studio in a folder, ended afterwards."""
+def running(folder: Path, *more: str, largest: int | None = None, temporary: Path | None = None) -> Iterator[Running]:
+    """A studio in a folder, ended afterwards.
+
+    Parameters
+    ----------
+    largest
+        Bytes that a file may have, as on a disk that is nearly full.
+    temporary
+        The folder for temporary files.
+    """
     log = folder / "studio.log"
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path), "PYTHONUNBUFFERED": "1"}
+    if temporary is not None:
+        environment["TMPDIR"] = str(temporary)
+
+    def limit() -> None:
+        import resource
+
+        resource.setrlimit(resource.RLIMIT_FSIZE, (largest, largest))
+
     with log.open("w") as out:
         process = subprocess.Popen(
             [sys.executable, "-m", "shoal", "studio", "--no-browser", *more],
             stdout=out, stderr=subprocess.STDOUT, stdin=subprocess.DEVNULL, text=True, env=environment, cwd=folder,
+            preexec_fn=None if largest is None else limit,
         )  # fmt: skip
         try:
             end = time.monotonic() + LONGEST
@@ -96,3 +113,17 @@ def running(folder: Path, *more: str) -> Iterator[Running]:
         finally:
             process.terminate()
             process.wait(LONGEST)
+
+
+def children(parent: int) -> list[int]:
+    """Processes of the studio that hold the table: below the one that was started, which may only watch."""
+    above: dict[int, int] = {}
+    spawned = []
+    for status in Path("/proc").glob("[0-9]*/stat"):
+        try:
+            above[int(status.parent.name)] = int(status.read_text().rpartition(")")[2].split()[1])
+            if "spawn_main" in (status.parent / "cmdline").read_text():
+                spawned.append(int(status.parent.name))
+        except OSError:
+            continue
+    return [process for process in spawned if parent in (above[process], above.get(above[process]))]

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from shoal.studio.guard import HEADERS
-from studio.running import LONGEST, Running, running
+from studio.running import LONGEST, Running, children, running
 
 PLANTED = "Zaphod-Beeblebrox-4711"
 """A cell that must never stand in a log."""
@@ -197,20 +197,6 @@ def test_no_cell_stands_in_the_log(tmp_path: Path) -> None:
     assert PLANTED not in log
     assert "Traceback" not in log
     assert not list(tmp_path.glob("shoal-*"))
-
-
-def children(parent: int) -> list[int]:
-    """Processes of the studio that hold the table."""
-    processes = []
-    for status in Path("/proc").glob("[0-9]*/stat"):
-        try:
-            parts = status.read_text().rpartition(")")[2].split()
-            arguments = (status.parent / "cmdline").read_text()
-        except OSError:
-            continue
-        if int(parts[1]) == parent and "spawn_main" in arguments:
-            processes.append(int(status.parent.name))
-    return processes
 
 
 def at_work(process: int) -> bool:

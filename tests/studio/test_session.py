@@ -3,7 +3,7 @@
 import pytest
 
 from shoal.errors import InputError
-from shoal.studio.session import MOST_POINTS, MOST_RUNS, Session
+from shoal.studio.session import MOST_POINTS, MOST_RUNS, Session, as_text, of_text
 
 
 def opened() -> Session:
@@ -77,3 +77,29 @@ def test_the_edition_counts_texts_and_the_version_everything() -> None:
     moved = one.began("run", "x").moved("y", 0.5)
     assert (moved.edition, moved.version) == (one.edition, one.version + 2)
     assert one.edited("x", "a").edition == one.edition + 1
+
+
+def test_kept_work_comes_back_with_its_history() -> None:
+    one = opened().edited("first", "a").named("noon").edited("second", "b").went_to(1)
+    assert of_text(as_text(one.history)) == one.history
+    again = opened().edited("other", "c").resumed(of_text(as_text(one.history)))
+    assert (again.history.text, again.history.points[again.history.at].name) == ("first", "noon")
+    assert again.went_to(again.history.at + 1).history.text == "second"
+    assert again.went_to(0).history.text == "other"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "[]",
+        "{}",
+        '{"shoal work": 2, "at": 0, "points": [{"text": "", "note": "", "name": ""}]}',
+        '{"shoal work": 1, "at": 1, "points": [{"text": "", "note": "", "name": ""}]}',
+        '{"shoal work": 1, "at": "0", "points": [{"text": "", "note": "", "name": ""}]}',
+        '{"shoal work": 1, "at": 0, "points": [{"text": ""}]}',
+    ],
+)
+def test_what_is_no_kept_work_is_refused(text: str) -> None:
+    with pytest.raises(InputError, match="no work that was kept"):
+        of_text(text)

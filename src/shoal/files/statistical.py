@@ -34,6 +34,9 @@ READERS = {
 TELLS_REASONS = ("sav", "zsav", "dta", "sas7bdat")
 """Formats of which the library gives the reasons; those of transport files are read by `shoal.files.transport`."""
 
+TOO_FULL = "the disk is full, or takes no more of the file"
+"""What is said where a library does not say it."""
+
 MOST_CODES = 3
 """Codes that SPSS can declare as missing for a column, one by one."""
 
@@ -147,7 +150,7 @@ def write_statistical(table: Table, path: Path, guard: bool) -> None:
         getattr(pyreadstat, WRITERS[ending])(pd.DataFrame(columns), str(path), **how)
     except (pyreadstat.PyreadstatError, pyreadstat.ReadstatError) as error:
         if "write" in str(error).lower():
-            raise OSError("the disk is full, or takes no more of the file") from None
+            raise OSError(TOO_FULL) from None
         raise FileError(
             f"The format {ending} cannot hold the table ({type(error).__name__}); it takes short names "
             f"of letters, digits and underscores. Rename the columns, or choose csv or parquet."

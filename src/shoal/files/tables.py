@@ -16,8 +16,8 @@ from shoal.files.csv_text import read_csv, write_csv
 from shoal.files.excel import read_excel, write_excel
 from shoal.files.residue import refuse_residue
 from shoal.files.statistical import READERS as STATISTICAL
+from shoal.files.statistical import TOO_FULL, read_statistical, write_statistical
 from shoal.files.statistical import WRITERS as WRITTEN
-from shoal.files.statistical import read_statistical, write_statistical
 from shoal.files.table import Reading, Table, unreadable
 
 
@@ -175,6 +175,8 @@ def write_table(table: Table, path: str | Path, *, guard_formulas: bool = False)
         except (pl.exceptions.PolarsError, TypeError, ValueError) as error:
             if "(os error " in str(error):  # polars wraps what the system says
                 raise OSError(str(error)) from None
+            if "transport error" in str(error):  # what it says where the end of a file, its own table, does not fit
+                raise OSError(TOO_FULL) from None
             raise _unheld(table.frame, ending) from None
         finally:
             named.unlink(missing_ok=True)

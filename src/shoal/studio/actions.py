@@ -9,6 +9,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import asdict
 from inspect import signature
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 from shoal.errors import InputError, ShoalError
@@ -16,8 +17,8 @@ from shoal.plan.lines import parse_yaml, plain
 from shoal.review import Review
 from shoal.studio.holders import Keeper, Runner
 from shoal.studio.plans import Reading, names_in, put, reading, swapped
-from shoal.studio.session import Session
-from shoal.studio.worker import Worker, WorkerGone, place_of_error
+from shoal.studio.session import Session, of_text
+from shoal.studio.worker import REPORT, Worker, WorkerGone, no_space, place_of_error
 
 EXAMPLE_ROWS = 1000
 
@@ -36,6 +37,7 @@ class Studio:
         self.runner = Worker(Runner)
         self.task: asyncio.Task[None] | None = None
         self.handing_over: asyncio.Task[None] | None = None
+        self.previews = 0
         self._read: tuple[str, Reading] = ("", Reading(tree={}, plan=None))
 
     def stop(self) -> None:
@@ -91,6 +93,18 @@ class Studio:
     async def do_swap(self, place: list[str | int], first: int, second: int, note: str) -> None:
         self.session = self.session.edited(swapped(self.session.history.text, place, first, second), note)
 
+    async def do_edit_hierarchy(self, column: str, edit: Mapping[str, Any], note: str) -> None:
+        """Change a cell of a column's hierarchy as it stands in the plan; from then on it is written out there."""
+        text = self.session.history.text
+        said = self.plan.tree.get("columns", {}).get(column)
+        if not isinstance(said, Mapping) or said.get("hierarchy") is None:
+            raise InputError("This column has no hierarchy. Build one first.")
+        given = {"column": column, "spec": said["hierarchy"], "edit": edit, "folder": str(self.folder)}
+        paths = await self.question("edit_hierarchy", **given)
+        if self.session.history.text != text:
+            raise OldEdition("The plan was changed meanwhile; look at it, and do this again.")
+        self.session = self.session.edited(put(text, ["columns", column, "hierarchy"], paths), note)
+
     async def do_undo(self) -> None:
         self.session = self.session.went_to(self.session.history.at - 1)
 
@@ -99,6 +113,10 @@ class Studio:
 
     async def do_go(self, at: int) -> None:
         self.session = self.session.went_to(at)
+
+    async def do_resume(self, text: str) -> None:
+        """Go on with work that was kept: the plan with its history."""
+        self.session = self.session.resumed(of_text(text))
 
     async def do_name(self, name: str) -> None:
         self.session = self.session.named(name)
@@ -164,7 +182,9 @@ class Studio:
 
     async def _explore(self, text: str) -> None:
         await self._ready()
-        explored = await self.runner.ask("explore", report=self._report(), text=text, folder=str(self.folder))
+        with TemporaryDirectory(prefix="shoal-") as scratch:  # ours, for the process may be ended at any time
+            given = {"text": text, "folder": str(self.folder), "scratch": scratch}
+            explored = await self.runner.ask("explore", report=self._report(), **given)
         self.session = self.session.explored(explored)
 
     async def do_export(self, run: int, directory: str, overwrite: bool = False, review: str = "") -> None:
@@ -214,8 +234,28 @@ class Studio:
         self.session = self.session.ended("done", "Cancelled. The table and all earlier results are still here.")
         self.handing_over = asyncio.create_task(self._hand_over())
 
+    async def preview(self, step: int) -> dict[str, Any]:
+        """What a step would do, while nothing else is done; a run that is begun meanwhile takes its place."""
+        self._need_plan()
+        if self.session.job is not None:
+            raise InputError("Something is under way. The preview comes when it has ended.")
+        await self._ready()
+        self.previews += 1
+        try:
+            answer: dict[str, Any] = await self.runner.ask(
+                "preview", text=self.session.history.text, folder=str(self.folder), step=step
+            )
+        except WorkerGone:
+            raise InputError("The preview was ended for a run.") from None
+        finally:
+            self.previews -= 1
+        return answer
+
     async def _ready(self) -> None:
-        """Wait until the process that carries plans out has the table."""
+        """Wait until the process that carries plans out has the table and nothing else to do."""
+        if self.previews and self.session.job is not None:
+            await asyncio.to_thread(self.runner.restart)
+            self.handing_over = asyncio.create_task(self._hand_over())
         if self.handing_over is not None:
             await self.handing_over
             self.handing_over = None
@@ -242,8 +282,9 @@ class Studio:
             await self._revive()
         except ShoalError as error:
             self.session = self.session.ended("error", str(error))
-        except Exception:  # noqa: BLE001 - its message could show cells, and work must be seen to end
-            self.session = self.session.ended("error", f"{place_of_error()}. This is a mistake of shoal; report it.")
+        except Exception as error:  # noqa: BLE001 - its message could show cells, and work must be seen to end
+            full = no_space(error) if isinstance(error, OSError) else ""
+            self.session = self.session.ended("error", full or f"{place_of_error()}. {REPORT}")
 
     async def _revive(self) -> None:
         """Have both processes again; what a process held is held again only if the keeper still lives."""
@@ -330,7 +371,7 @@ def _reading(how: Mapping[str, Any] | None) -> dict[str, str]:
     return {key: str(how[key]) for key in ("delimiter", "decimal", "encoding", "sheet") if how and how.get(key)}
 
 
-CHANGING = ("edit", "put", "swap", "undo", "redo", "go")
+CHANGING = ("edit", "put", "swap", "edit_hierarchy", "undo", "redo", "go", "resume", "name")
 """Actions that change the text."""
 
 OF_REVIEWS = ("comment", "approve", "leave", "dismiss")

@@ -24,6 +24,7 @@ from shoal.studio.actions import OldEdition, Studio
 from shoal.studio.comparing import side_by_side
 from shoal.studio.forms import catalogue
 from shoal.studio.guard import Keys
+from shoal.studio.session import as_text
 from shoal.studio.worker import place_of_error
 
 HERE = Path(__file__).parent
@@ -138,6 +139,9 @@ class Questions:
             descending=bool(given.get("descending")),
         )
 
+    async def preview(self, request: Request) -> Any:
+        return await self.studio.preview(int((await asked(request)).get("step", 0)))
+
     async def levels(self, request: Request) -> Any:
         given = await asked(request)
         return await self.studio.question(
@@ -168,6 +172,8 @@ class Questions:
             return {"name": "plan.yaml", "text": self.studio.session.run(run).text}
         if what == "script":
             return {"name": "protect.py", "text": self.studio.script(run)}
+        if what == "work":
+            return {"name": "work.json", "text": as_text(self.studio.session.history)}
         if what == "reviewed":
             return {"name": "review.json", "text": self.studio.reviewed_text()}
         if what == "review":
@@ -207,6 +213,7 @@ def application(studio: Studio, keys: Keys) -> Starlette:
         "exposure": questions.exposure,
         "rows": questions.rows,
         "levels": questions.levels,
+        "preview": questions.preview,
         "build-hierarchy": questions.build_hierarchy,
         "result": questions.result,
         "compare": questions.compare,

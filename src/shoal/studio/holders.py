@@ -8,7 +8,7 @@ import os
 import pickle
 from collections.abc import Mapping
 from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from secrets import randbits
 from tempfile import TemporaryDirectory
@@ -25,12 +25,13 @@ from shoal.methods import KINDS, entry, registered
 from shoal.plan import Plan
 from shoal.plan.lines import plain
 from shoal.publish import check_free, check_writable
-from shoal.release import Release
+from shoal.release import NotProved, Release
 from shoal.release.evidence_file import private_evidence, private_figure, public_evidence
 from shoal.report.page import page
 from shoal.review import Review, approval_of
-from shoal.studio import profile
+from shoal.studio import profile, trees
 from shoal.studio.plans import reading
+from shoal.studio.preview import preview
 from shoal.studio.worker import Report
 
 
@@ -96,6 +97,10 @@ class Keeper:
         """See `profile.built`."""
         return profile.built(self.table.frame, column, how, sizes)
 
+    def edit_hierarchy(self, column: str, spec: Any, folder: str, edit: Mapping[str, Any]) -> dict[str, Any]:
+        """See `trees.edited`."""
+        return trees.edited(profile.values_of(self.table.frame, column), spec, Path(folder), edit)
+
     def keep(self, number: int, release: bytes, also: list[int]) -> None:
         """Keep a release, and of the earlier ones those that are still to be had."""
         self._releases = {n: r for n, r in self._releases.items() if n in also}
@@ -158,21 +163,25 @@ class Runner:
         except Refused as refusal:
             report("measuring what was refused", 0.9)
             evidence = shoal.assess(self.table, plan, seed=seed)
-            return {"result": _refused(evidence, str(refusal), text), "release": None}
+            helps = [asdict(one) for one in refusal.advice] if isinstance(refusal, NotProved) else []
+            return {"result": {**_refused(evidence, str(refusal), text), "advice": helps}, "release": None}
         content = private_evidence(release)
         shown = {key: content[key] for key in ("requirements", "measures", "reached", "columns", "steps", "private")}
         result = {**shown, "records": len(release.table), "refusal": "", "seed": str(seed)}
         return {"result": result, "release": pickle.dumps(release)}
 
-    def explore(self, text: str, folder: str, report: Report) -> dict[str, Any]:
-        """Try many plans; nothing of it stays on the disk."""
+    def preview(self, text: str, folder: str, step: int) -> dict[str, Any]:
+        """See `preview.preview`."""
+        return preview(self.table, _plan(text, folder), step)
+
+    def explore(self, text: str, folder: str, scratch: str, report: Report) -> dict[str, Any]:
+        """Try many plans; the figures of each lie in `scratch` meanwhile."""
         plan = _plan(text, folder)
 
         def progress(done: int, total: int, name: str) -> None:
             report(f"{done} of {total} candidates {name}".strip(), done / max(total, 1))
 
-        with TemporaryDirectory(prefix="shoal-") as scratch:
-            frontier = shoal.explore(self.table, plan, scratch, progress=progress)
+        frontier = shoal.explore(self.table, plan, scratch, progress=progress)
         return {
             **frontier.as_mapping(),
             "steps": {

@@ -231,12 +231,17 @@ PLAIN = re.compile(r"[A-Za-z_][\w./-]*( [\w./-]+)*")
 WORDS = {"null", "true", "false", "yes", "no", "on", "off", "y", "n"}
 
 
+DEEP = " " * 12
+"""Before each further row of a list of lists: deeper than anything that it may stand in."""
+
+
 def _flow(value: Any) -> str:
-    """A value on one line, as JSON but without quotes that nobody needs."""
+    """A value on one line, as JSON but without quotes that nobody needs; of a list of lists each row on its own."""
     if isinstance(value, Mapping):
         return "{" + ", ".join(f"{_flow(str(key))}: {_flow(below)}" for key, below in value.items()) + "}"
     if isinstance(value, (list, tuple)):
-        return "[" + ", ".join(map(_flow, value)) + "]"
+        rows = len(value) > 1 and all(isinstance(entry, (list, tuple)) for entry in value)
+        return "[" + (f",\n{DEEP}" if rows else ", ").join(map(_flow, value)) + "]"
     if isinstance(value, str) and PLAIN.fullmatch(value) and value.isascii() and value.lower() not in WORDS:
         return value
     return json.dumps(value, ensure_ascii=isinstance(value, str) and not value.isprintable())

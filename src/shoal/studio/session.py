@@ -5,6 +5,7 @@ out, so that what is handed over is what ran. `version` counts every change, for
 counts those of the text alone, so that an edit of a text that is no longer there is refused while a job reports.
 """
 
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -38,6 +39,33 @@ class History:
     @property
     def text(self) -> str:
         return self.points[self.at].text
+
+
+def as_text(history: History) -> str:
+    """A plan with its history, as a file."""
+    points = [{"text": p.text, "note": p.note, "name": p.name} for p in history.points]
+    return json.dumps({"shoal work": 1, "at": history.at, "points": points}, indent=2, ensure_ascii=False) + "\n"
+
+
+def of_text(text: str) -> History:
+    """A plan with its history, from a file.
+
+    Raises
+    ------
+    InputError
+        If it is none.
+    """
+    try:
+        content = json.loads(text)
+        points = tuple(Point(**{key: str(one[key]) for key in ("text", "note", "name")}) for one in content["points"])
+        at = content["at"]
+    except (ValueError, KeyError, TypeError, RecursionError):
+        raise InputError("The file is no work that was kept in the studio.") from None
+    if content.get("shoal work") != 1 or len(points) > 2 * MOST_POINTS or type(at) is not int:
+        raise InputError("The file is no work that was kept in the studio.")
+    if not 0 <= at < len(points):
+        raise InputError("The file is no work that was kept in the studio.")
+    return History(points=points, at=at)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -151,6 +179,11 @@ class Session:
         if not 0 <= at < len(self.history.points):
             raise InputError("There is nothing to undo or redo.")
         return self._at(replace(self.history, at=at))
+
+    def resumed(self, history: History) -> "Session":
+        """Another history, as it was kept; that there was none before it can be undone."""
+        points = (Point(text=self.history.text, note="before the kept work was opened"), *history.points)
+        return self._at(History(points=points, at=history.at + 1))
 
     def named(self, name: str) -> "Session":
         """The present text under a name."""

@@ -5,6 +5,7 @@ ends; it writes nothing to the terminal, and of an error that nobody expected it
 """
 
 import asyncio
+import errno
 import os
 import signal
 import sys
@@ -129,10 +130,23 @@ def _answer(holding: Any, what: str, given: dict[str, Any], pipe: Connection) ->
         return "answer", method(**given)
     except ShoalError as error:
         return "refused", InputError(str(error))
+    except OSError as error:
+        return "refused", InputError(no_space(error) or f"{place_of_error()}. {REPORT}")
     except MemoryError:
         return "refused", InputError("There is not enough memory for this. Try fewer columns or a simpler method.")
     except Exception:  # noqa: BLE001 - a message nobody wrote could show cells: only the type and place are told
-        return "refused", InputError(f"{place_of_error()}. This is a mistake of shoal; please report this line.")
+        return "refused", InputError(f"{place_of_error()}. {REPORT}")
+
+
+REPORT = "This is a mistake of shoal; please report this line."
+
+FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+"""What systems say where no more can be written."""
+
+
+def no_space(error: OSError) -> str:
+    """A sentence where a disk is full; empty for any other error, whose message could name a file."""
+    return f"The disk is full ({os.strerror(error.errno)}). Make room, and do it again." if error.errno in FULL else ""
 
 
 def place_of_error() -> str:

@@ -8,6 +8,7 @@ import { EditorView, drawSelection, keymap, lineNumbers } from './vendor/codemir
 import { classHighlighter } from './vendor/lezer-highlight.js';
 import { useEffect, useRef } from './vendor/preact-hooks.js';
 import { html } from './parts.js';
+import { History } from './history.js';
 import { act, isSending, save, useStore } from './state.js';
 
 const PAUSE = 450; // milliseconds without a key, after which what was typed is sent
@@ -68,7 +69,8 @@ export function Editor() {
   });
   const opened = async (event) => {
     const [file] = event.target.files;
-    if (file) await act('edit', { text: await file.text(), note: `open ${file.name}` });
+    if (file?.name.endsWith('.json')) await act('resume', { text: await file.text() });
+    else if (file) await act('edit', { text: await file.text(), note: `open ${file.name}` });
     event.target.value = '';
   };
   const go = (line) => {
@@ -80,9 +82,10 @@ export function Editor() {
     <h2>The plan <span class="hint">${state.mistakes.length ? '' : 'no mistakes'}</span></h2>
     <p class="hint">Forms change this text, and this text changes forms. It is what runs.</p>
     <p class="buttons"><button onClick=${() => save('plan.yaml', state.text)}>Save this plan</button>
-      <label class="file">Open a plan <input type="file" accept=".yaml,.yml" onChange=${opened} /></label></p>
+      <label class="file">Open a plan <input type="file" accept=".yaml,.yml,.json" onChange=${opened} /></label></p>
     <div class="editor" ref=${place}></div>
     ${state.mistakes.length > 0 && html`<div role="status"><h3>What is wrong</h3><ul class="mistakes">
       ${state.mistakes.map((m) => html`<li>${m.line && html`<button class="plain" onClick=${() => go(m.line)}>line ${m.line}</button> `}${m.sentence}</li>`)}</ul></div>`}
+    <${History} />
   </section>`;
 }

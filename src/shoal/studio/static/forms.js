@@ -1,6 +1,6 @@
 // Forms of any method: what the server says of its fields is all they know.
 import { useState } from './vendor/preact-hooks.js';
-import { Help, Mistakes, html, useId } from './parts.js';
+import { Help, Mistakes, Typed, html, useId } from './parts.js';
 import { act, mistakesAt, put, store } from './state.js';
 
 const shown = (value) => (value === undefined || value === null ? '' : typeof value === 'object' ? JSON.stringify(value) : String(value));
@@ -35,7 +35,7 @@ function Control({ field, value, set, more, id, here, note, standard }) {
     case 'number': {
       const text = (e) => e.target.value.trim();
       const read = (e) => (text(e) === '' ? null : Number.isNaN(Number(text(e))) ? text(e) : Number(text(e)));
-      return html`<input ...${more} inputmode="decimal" value=${shown(value)} placeholder=${empty} onChange=${(e) => set(read(e))} />`;
+      return html`<${Typed} ...${more} inputmode="decimal" value=${shown(value)} placeholder=${empty} onChange=${(e) => set(read(e))} />`;
     }
     case 'truth':
       return html`<select ...${more} value=${shown(value)} onChange=${(e) => set(e.target.value === '' ? null : e.target.value === 'true')}>
@@ -52,11 +52,11 @@ function Control({ field, value, set, more, id, here, note, standard }) {
       return html`<${Nested} ...${{ field, value, set, more, here, note }} />`;
     case 'text':
     case 'file':
-      return html`<input ...${more} value=${shown(value)} placeholder=${field.control === 'file' ? 'path of a file, from the table’s folder' : empty} onChange=${(e) => set(e.target.value || null)} />`;
+      return html`<${Typed} ...${more} value=${shown(value)} placeholder=${field.control === 'file' ? 'path of a file, from the table’s folder' : empty} onChange=${(e) => set(e.target.value || null)} />`;
     case 'secret':
-      return html`<input ...${more} type="password" autocomplete="off" value=${shown(value)} onChange=${(e) => set(e.target.value || null)} />`;
+      return html`<${Typed} ...${more} type="password" autocomplete="off" value=${shown(value)} onChange=${(e) => set(e.target.value || null)} />`;
     default:
-      return html`<input ...${more} class="code" value=${shown(value)} placeholder=${empty || 'as in a plan: [1, 2] or {a: 1}'}
+      return html`<${Typed} ...${more} class="code" value=${shown(value)} placeholder=${empty || 'as in a plan: [1, 2] or {a: 1}'}
         onChange=${(e) => act('put', { changes: [{ place: here, yaml: e.target.value }], note: `${note}: ${field.label}` })} />`;
   }
 }

@@ -1,7 +1,7 @@
 // Hierarchies: how values become coarser, level by level, with the records under each label.
 import { useState } from './vendor/preact-hooks.js';
-import { html, number, plural, useAnswer, useId } from './parts.js';
-import { ask, putAll, say, useStore } from './state.js';
+import { Typed, html, number, plural, useAnswer, useId } from './parts.js';
+import { act, ask, putAll, say, useStore } from './state.js';
 
 const WAYS = [
   ['intervals', 'numbers in intervals', 'widths, each a multiple of the one before', '5, 10, 50'],
@@ -21,17 +21,32 @@ export function Hierarchies() {
   const spec = roles[column]?.hierarchy ?? null;
   return html`<h1>Hierarchies</h1><p class="lead">A hierarchy says what a value may become: a village a district, a district a county. Generalisation and recoding climb it only as far as they must.</p>
     <div class="field inline"><label for=${id}>Column</label><select id=${id} value=${column} onChange=${(e) => choose(e.target.value)}>${offered.map((c) => html`<option value=${c.name}>${c.name}${roles[c.name]?.hierarchy ? ' (has one)' : ''}</option>`)}</select></div>
-    ${spec ? html`<${Levels} column=${column} spec=${spec} />` : html`<p class="empty">This column has no hierarchy yet.</p>`}
+    ${spec ? html`<${Levels} key=${column} column=${column} spec=${spec} />` : html`<p class="empty">This column has no hierarchy yet.</p>`}
     <${Building} key=${column} column=${column} has=${spec !== null} own=${roles[column]} />`;
 }
 
 function Levels({ column, spec }) {
   const counted = useAnswer('levels', { column, spec }, [column, JSON.stringify(spec)]);
+  const [editing, edit] = useState(false);
   if (!counted) return html`<p class="hint">Counting …</p>`;
   if (counted.refused) return html`<p class="mistakes">${counted.refused}</p>`;
-  return html`${counted.lacking > 0 && html`<p class="mistakes">${plural(counted.lacking, 'value')} of the table are not in the hierarchy: add them, or the plan is refused.</p>`}
-    <div class="levels" tabindex="0" role="region" aria-label="Levels">${counted.levels.map((level, i) => html`<section key=${i}><h3>Level ${i}</h3><p class="hint">${plural(level.of, 'label')}, the smallest of ${plural(level.smallest, 'record')}</p>
-      <ol>${level.labels.map((l) => html`<li title=${i + 1 < counted.levels.length ? `becomes ${l.parent}` : ''}><span>${l.label}</span><span class="hint">${number(l.records)}</span></li>`)}</ol></section>`)}</div>`;
+  const change = (what, note) => act('edit_hierarchy', { column, edit: what, note: `${column}: ${note}` });
+  const top = counted.levels.length - 1;
+  return html`${counted.lacking > 0 && html`<p class="mistakes">${plural(counted.lacking, 'value')} of the table are not in the hierarchy: add them, or the plan is refused. <button onClick=${() => change({ missing: true }, 'take in missing values')}>Add them</button></p>`}
+    <p class="buttons"><button aria-pressed=${editing} onClick=${() => edit(!editing)}>Edit its labels</button>${editing && html`<span class="hint">Rename a label, or put it under another one of the next level. From the first change on the hierarchy is written out in the plan.</span>`}</p>
+    <div class="levels" tabindex="0" role="region" aria-label="Levels">${counted.levels.map((level, i) => html`<section key=${i} class=${editing ? 'wider' : ''}><h2>Level ${i}</h2><p class="hint">${plural(level.of, 'label')}, the smallest of ${plural(level.smallest, 'record')}</p>
+      <ol>${level.labels.map((l) => html`<li key=${l.label} title=${i < top ? `becomes ${l.parent}` : ''}>
+        ${editing ? html`<${Label} ...${{ label: l, level: i, top, change }} />` : html`<span>${l.label}</span>`}<span class="hint">${number(l.records)}</span></li>`)}</ol>
+      ${editing && i > 0 && html`<datalist id=${`labels-${i}`}>${level.labels.map((l) => html`<option value=${l.label} />`)}</datalist>`}
+      ${level.of > level.labels.length && html`<p class="hint">and ${plural(level.of - level.labels.length, 'label')} more</p>`}</section>`)}</div>`;
+}
+
+// One label: its name, and the label of the next level that it is under.
+function Label({ label, level, top, change }) {
+  const name = (e) => e.target.value.trim() && e.target.value !== label.label && change({ level, label: label.label, name: e.target.value }, `${label.label} becomes ${e.target.value.trim()}`);
+  const under = (e) => e.target.value.trim() && e.target.value !== label.parent && change({ level, label: label.label, under: e.target.value }, `${label.label} under ${e.target.value.trim()}`);
+  return html`<span class="cell">${level === 0 ? html`<span>${label.label}</span>` : html`<${Typed} aria-label=${`Name of ${label.label}`} value=${label.label} onChange=${name} />`}
+    ${level < top && html`<${Typed} aria-label=${`${label.label} is under`} list=${`labels-${level + 1}`} value=${label.parent} onChange=${under} />`}</span>`;
 }
 
 function Building({ column, has, own }) {

@@ -19,6 +19,16 @@ export function useId(prefix) {
   return id;
 }
 
+// A field whose value changes when it is left; news of a run that arrive meanwhile do not take away what is typed.
+export function Typed({ value, onChange, ...more }) {
+  const [draft, type] = useState(null);
+  const done = (e) => {
+    onChange(e);
+    type(null);
+  };
+  return html`<input ...${more} value=${draft ?? value} onInput=${(e) => type(e.target.value)} onChange=${done} onBlur=${() => type(null)} />`;
+}
+
 // What a question is answered with; asked again when one of `on` changes. No question without a name.
 export function useAnswer(name, given, on, wait = 0) {
   const [answer, set] = useState(null);

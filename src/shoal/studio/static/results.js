@@ -46,6 +46,7 @@ function Verdict({ result }) {
   }
   const failed = result.requirements.filter((v) => !v.holds);
   return html`<div class="verdict fails" role="status"><strong>Refused: nothing is released</strong><p>${failed.map((v) => `${v.requirement} does not hold: ${v.sentence}`).join(' ')}</p>
+    ${result.advice?.length > 0 && html`<p><strong>What would help</strong></p><ul>${result.advice.map((a) => html`<li>${a.requirement}: ${a.remedy} ${a.effect}</li>`)}</ul>`}
     <p>Strengthen a step, or ask for less: change the plan under Steps and run it again.</p></div>`;
 }
 

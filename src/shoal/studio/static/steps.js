@@ -2,6 +2,7 @@
 import { useState } from './vendor/preact-hooks.js';
 import { Field, MethodForm, first } from './forms.js';
 import { Mistakes, html } from './parts.js';
+import { Preview } from './preview.js';
 import { act, mistakesAt, put, store, useStore } from './state.js';
 
 const SECTIONS = [
@@ -41,7 +42,8 @@ function Card({ item, i, place, kinds, last }) {
       <button aria-disabled=${last} onClick=${() => !last && act('swap', { place: [place], first: i, second: i + 1, note: `${title}: later` })} aria-label=${`Move ${title} later`}>↓</button>
       <button onClick=${() => put([place, i], null, `${title}: take out`)} aria-label=${`Take out ${title}`}>Take out</button></div></header>
     <${Mistakes} of=${wrong} />
-    ${full ? html`<p>With its defaults. <button onClick=${full}>Change settings</button></p>` : html`<${MethodForm} kind=${kind} place=${[place, i]} value=${item} />`}</li>`;
+    ${full ? html`<p>With its defaults. <button onClick=${full}>Change settings</button></p>` : html`<${MethodForm} kind=${kind} place=${[place, i]} value=${item} />`}
+    ${place === 'steps' && html`<${Preview} step=${i} />`}</li>`;
 }
 
 // By what the person wants, or by the name of a method.

@@ -1,0 +1,78 @@
+"""What a step would do: the columns that it changes, before and after, while its settings are still being chosen."""
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+from shoal.data.bins import distribution
+from shoal.data.cells import value_counts
+from shoal.data.microdata import Microdata
+from shoal.data.records import Records
+from shoal.errors import InputError
+from shoal.files.table import Table
+from shoal.judges.class_profile import SMALLEST
+from shoal.judges.standing import class_sizes
+from shoal.plan import Plan
+from shoal.plan.sections import EditRules
+from shoal.run import carry_out
+
+MOST_RECORDS = 20_000
+"""Of a larger table so many are drawn, that the answer comes while one still looks at the field."""
+
+MOST_VALUES = 24
+"""Values of a column that are listed, the most frequent first."""
+
+SEED = 1
+
+
+def preview(table: Table, plan: Plan, step: int) -> dict[str, Any]:
+    """Counts before and after one step of a plan, the earlier ones carried out first.
+
+    Raises
+    ------
+    InputError
+        If the plan has no such step, or the steps cannot be carried out.
+    """
+    if not 0 <= step < len(plan.steps):
+        raise InputError("The plan has no such step.")
+    frame = table.frame
+    if len(frame) > MOST_RECORDS:
+        frame = frame.sample(MOST_RECORDS, seed=SEED)
+    only = replace(plan, steps=plan.steps[: step + 1], requirements=(), edit_rules=EditRules(), publish=())
+    done = carry_out(replace(table, frame=frame), only, SEED, None)
+    results = done.course.results
+    before, after = results[step - 1].records if step else done.before, results[step].records
+    keys = [name for name in before.quasi_identifiers if name in after]
+    return {
+        "records": len(before),
+        "of": len(table.frame),
+        "left": len(after),
+        "below": {str(k): [_below(records, keys, k) for records in (before, after)] for k in SMALLEST} if keys else {},
+        "columns": [_column(name, before, after, done.original) for name in results[step].changed if name in before],
+    }
+
+
+def _below(records: Records, keys: list[str], k: int) -> int:
+    return int((class_sizes(records, keys) < k).sum())
+
+
+def _column(name: str, before: Records, after: Records, original: Microdata) -> dict[str, Any]:
+    written = [original.rebuild(records).frame[name] for records in (before, after)]
+    counts = [value_counts(series) for series in written]
+    values = sorted(counts[0].keys() | counts[1].keys(), key=lambda v: (-max(one.get(v, 0) for one in counts), v))
+    alike = before[name].continuous == after[name].continuous
+    drawn = distribution({"original": before[name], "released": after[name]}) if alike else None
+    return {
+        "name": name,
+        "changed": _changed(*(dict(zip(r.rows.tolist(), w.to_list())) for r, w in zip((before, after), written))),
+        "distinct": [len(one) for one in counts],
+        "missing": [int(records[name].missing.sum()) for records in (before, after)],
+        "values": [[value, *(one.get(value, 0) for one in counts)] for value in values[:MOST_VALUES]],
+        "further": max(0, len(values) - MOST_VALUES),
+        "picture": None if drawn is None else drawn.as_mapping(),
+    }
+
+
+def _changed(before: Mapping[int, Any], after: Mapping[int, Any]) -> int:
+    """Cells of records that are still there and are not what they were."""
+    return sum(str(cell) != str(before[row]) for row, cell in after.items())

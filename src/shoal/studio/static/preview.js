@@ -1,0 +1,38 @@
+// What a step would do, counted before and after while its settings are being chosen.
+import { useState } from './vendor/preact-hooks.js';
+import { Distribution } from './chart.js';
+import { html, number, plural, useAnswer } from './parts.js';
+import { useStore } from './state.js';
+
+const PAUSE = 400; // milliseconds without a change, after which it is counted again
+
+export function Preview({ step }) {
+  const [open, show] = useState(false);
+  return html`<details class="preview" onToggle=${(e) => show(e.target.open)}><summary>What it would change</summary>${open && html`<${Counts} step=${step} />`}</details>`;
+}
+
+function Counts({ step }) {
+  const { state } = useStore();
+  const waits = state.mistakes.length > 0 || state.job !== null;
+  const seen = useAnswer(waits ? null : 'preview', { step }, [step, state.text, waits], PAUSE);
+  if (state.mistakes.length) return html`<p class="hint">Mend the mistakes of the plan first.</p>`;
+  if (state.job) return html`<p class="hint">Something is under way; the preview comes when it has ended.</p>`;
+  if (!seen) return html`<p class="hint" role="status">Counting …</p>`;
+  if (seen.refused) return html`<p class="mistakes">${seen.refused}</p>`;
+  return html`<div aria-live="polite">
+    ${seen.records < seen.of && html`<p class="hint">Counted on ${number(seen.records)} of ${number(seen.of)} records, drawn at random; Run takes all.</p>`}
+    ${seen.left < seen.records && html`<p class="note">${plural(seen.records - seen.left, 'record')} would be left out.</p>`}
+    ${seen.below[2] && html`<p>Alone by what others may know: <strong>${number(seen.below[2][0])}</strong> before, <strong>${number(seen.below[2][1])}</strong> after; with fewer than 4 others ${number(seen.below[5][0])} before, ${number(seen.below[5][1])} after.</p>`}
+    ${seen.columns.length === 0 && html`<p>It changes no column.</p>`}
+    ${seen.columns.map((c) => html`<${Column} key=${c.name} of=${c} />`)}</div>`;
+}
+
+function Column({ of }) {
+  const few = of.distinct[1] <= 60;
+  return html`<section class="changed"><h4>${of.name}</h4>
+    <p class="hint">${plural(of.changed, 'cell')} changed · values ${number(of.distinct[0])} → ${number(of.distinct[1])} · missing ${number(of.missing[0])} → ${number(of.missing[1])}</p>
+    ${of.picture && html`<div class="spreads"><${Distribution} of=${of.picture} name=${of.name} /></div>`}
+    ${few && html`<div class="wide" tabindex="0" role="region" aria-label=${`Values of ${of.name}`}><table><thead><tr><th scope="col">value</th><th scope="col">records before</th><th scope="col">after</th></tr></thead>
+      <tbody>${of.values.map(([value, before, after]) => html`<tr key=${value}><th scope="row">${value}</th><td>${number(before)}</td><td>${number(after)}</td></tr>`)}</tbody></table></div>`}
+    ${few && of.further > 0 && html`<p class="hint">and ${plural(of.further, 'value')} more</p>`}</section>`;
+}

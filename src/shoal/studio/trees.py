@@ -1,0 +1,66 @@
+"""Cells of a hierarchy changed one by one: a label renamed, put under another, or a value that it lacks taken in."""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from shoal.data.hierarchy import Hierarchy
+from shoal.data.hierarchy_forms import hierarchy_of
+from shoal.errors import InputError
+
+MOST_LEAVES = 2000
+"""Values beyond which a hierarchy is a file rather than a part of the plan."""
+
+Rows = tuple[tuple[str, ...], ...]
+
+
+def edited(counts: Mapping[str, int], spec: Any, folder: Path, edit: Mapping[str, Any]) -> dict[str, Any]:
+    """A hierarchy after an edit, written out as a plan has it.
+
+    Parameters
+    ----------
+    counts
+        Records by value of the column.
+    edit
+        `{"level", "label", "name"}` renames a label, `{"level", "label", "under"}` puts it under one of the next
+        level, `{"missing": True}` takes in the values that the hierarchy lacks, each by itself below the top.
+
+    Raises
+    ------
+    InputError
+        If the label is not there, or what comes of it is no hierarchy.
+    """
+    tree = hierarchy_of(spec, counts, folder)
+    if len(tree.paths) > MOST_LEAVES:
+        raise InputError(
+            f"This hierarchy has more than {MOST_LEAVES:,} values. Keep it as a file (shoal hierarchy build), "
+            f"and name the file in the plan."
+        )
+    if edit.get("missing"):
+        rows = (*tree.paths, *_by_themselves(tree, counts))
+    else:
+        level, label = edit.get("level"), edit.get("label")
+        to, moves = str(edit.get("under") or edit.get("name") or "").strip(), "under" in edit
+        if not to:
+            raise InputError("A label is a word or more. Write one.")
+        if type(level) is not int or not (0 if moves else 1) <= level <= tree.height - moves:
+            raise InputError("The hierarchy has no such level.")
+        if all(row[level] != label for row in tree.paths):
+            raise InputError("The hierarchy has no such label any more. Look at it again.")
+        rows = _with(tree.paths, [row[level] == label for row in tree.paths], level + moves, to)
+    return {"paths": [list(row) for row in Hierarchy(rows).paths]}
+
+
+def _by_themselves(tree: Hierarchy, counts: Mapping[str, int]) -> Rows:
+    tops = {row[-1] for row in tree.paths}
+    above = tops if len(tops) == 1 else set()
+    return tuple((value,) * (tree.height + 1 - len(above)) + tuple(above) for value in tree.missing(counts))
+
+
+def _with(rows: Rows, which: Sequence[bool], level: int, to: str) -> Rows:
+    """Some rows with another label at a level; where it is there already, what is above it goes with it."""
+    above = next((row[level + 1 :] for row in rows if row[level] == to), None)
+    return tuple(
+        (*row[:level], to, *(row[level + 1 :] if above is None else above)) if chosen else row
+        for row, chosen in zip(rows, which)
+    )

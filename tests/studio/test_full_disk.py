@@ -1,0 +1,99 @@
+"""A disk that is full, and processes that are killed in the midst: the page says so, and nothing is half written."""
+
+import os
+import time
+from pathlib import Path
+
+import pytest
+
+import shoal
+from studio.running import LONGEST, Running, children, running
+
+pytestmark = pytest.mark.skipif(os.name == "nt", reason="Windows limits no sizes of files")
+
+
+def made(studio: Running) -> None:
+    studio.enter()
+    studio.act("example")
+    studio.idle()
+    studio.act("run")
+    assert studio.idle()["runs"][-1]["released"]
+
+
+@pytest.mark.parametrize("output", ["csv", "parquet"])
+def test_nothing_is_half_written(output: str, tmp_path: Path) -> None:
+    """The release needs more than a file may have here."""
+    (tmp_path / "temporary").mkdir()
+    with running(tmp_path, largest=24_000, temporary=tmp_path / "temporary") as studio:
+        studio.enter()
+        studio.act("example")
+        studio.idle()
+        studio.act("put", changes=[{"place": ["output"], "value": {"format": output}}], note="output")
+        studio.act("run")
+        assert studio.idle()["runs"][-1]["released"]
+        studio.act("export", run=1, directory="out")
+        kind, sentence = studio.idle()["notice"]
+        assert kind == "error"
+        assert "cannot be written" in sentence
+        assert "make room" in sentence
+        assert sorted(path.name for path in tmp_path.iterdir()) == ["studio.log", "temporary"]
+        assert not list((tmp_path / "temporary").rglob("*.*"))
+        assert studio.ask("rows", {"run": 1})[0] == 200  # and all is still there
+        assert studio.log.read_text().count("\n") <= 3
+
+
+def test_what_was_there_stays_when_it_cannot_be_replaced(tmp_path: Path) -> None:
+    shoal.protect(
+        shoal.example(n=40, seed=1).select("age", "sex"),
+        {
+            "columns": {"age": "quasi-identifier", "sex": "quasi-identifier"},
+            "steps": [{"partition": "mdav", "k": 3}],
+            "requirements": [{"privacy": "k-anonymity", "k": 3}],
+        },
+        seed=1,
+    ).write(tmp_path / "out")
+    before = {path: path.read_bytes() for path in (tmp_path / "out").rglob("*") if path.is_file()}
+    with running(tmp_path, largest=24_000) as studio:
+        made(studio)
+        studio.act("export", run=1, directory="out", overwrite=True)
+        assert studio.idle()["notice"][0] == "error"
+    assert {path: path.read_bytes() for path in (tmp_path / "out").rglob("*") if path.is_file()} == before
+
+
+def test_a_file_that_does_not_fit_is_said(tmp_path: Path) -> None:
+    """A file that is dropped lies in memory while it is read; where even that is full, a sentence says so."""
+    text = "age,town\n" + "".join(f"{20 + i % 50},{i % 9}\n" for i in range(9000))
+    with running(tmp_path, largest=24_000) as studio:
+        studio.enter()
+        headers = {"Authorization": f"Bearer {studio.key}", "X-File-Name": "people.csv"}
+        assert studio.request("POST", "/api/upload", text.encode(), headers)[0] == 200
+        assert studio.idle()["notice"] == ["error", "The disk is full (File too large). Make room, and do it again."]
+        studio.act("example")
+        assert studio.idle()["rows"] == 1000
+
+
+@pytest.mark.skipif(not Path("/proc").exists(), reason="no /proc on this system")
+def test_work_that_is_ended_leaves_nothing_in_the_temporary_folder(tmp_path: Path) -> None:
+    """Cancelled, its process killed, and the studio told to end."""
+    (tmp_path / "temporary").mkdir()
+    with running(tmp_path, temporary=tmp_path / "temporary") as studio:
+        studio.enter()
+        studio.act("example")
+        studio.idle()
+        there = set((tmp_path / "temporary").iterdir())
+        section = {"method": ["mdav", "gaussian-mixture", "latent-class"], "k": [3, 5, 10, 20]}
+        studio.act("put", changes=[{"place": ["explore"], "value": section}], note="explore")
+        for end in ("cancel", "kill"):
+            studio.act("explore")
+            until = time.monotonic() + LONGEST
+            while not list((tmp_path / "temporary").rglob("*.json")):
+                assert time.monotonic() < until
+                time.sleep(0.05)
+            if end == "cancel":
+                studio.act("cancel")
+            else:
+                os.kill(max(children(studio.process.pid)), 9)
+            notice = studio.idle()["notice"]
+            assert notice is None or "ancelled" in notice[1] or "ended" in notice[1]
+            assert set((tmp_path / "temporary").iterdir()) == there
+    assert not list((tmp_path / "temporary").iterdir())

@@ -1,0 +1,92 @@
+"""Cells of a hierarchy changed one by one, by hand."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from shoal.data.hierarchy_forms import hierarchy_of
+from shoal.errors import InputError
+from shoal.studio import trees
+from shoal.studio.plans import put, reading
+from shoal.studio.trees import edited
+
+COUNTS = {"Arles": 3, "Evora": 1, "Bonn": 2}
+SPEC = {"nested": {"south": ["Arles", "Evora"], "north": ["Bonn"]}}
+
+
+def after(edit: dict[str, Any], spec: Any = SPEC, counts: dict[str, int] = COUNTS) -> dict[str, list[str]]:
+    """Labels above each value."""
+    return {row[0]: row[1:] for row in edited(counts, spec, Path(), edit)["paths"]}
+
+
+def test_a_label_is_renamed_wherever_it_stands() -> None:
+    assert after({"level": 1, "label": "south", "name": "warm"}) == {
+        "Arles": ["warm", "*"],
+        "Evora": ["warm", "*"],
+        "Bonn": ["north", "*"],
+    }
+
+
+def test_a_value_goes_under_another_label_and_what_is_above_it() -> None:
+    deep = {"paths": [["a", "1", "x", "*"], ["b", "1", "x", "*"], ["c", "2", "y", "*"]]}
+    moved = after({"level": 0, "label": "b", "under": "2"}, deep, {"a": 1, "b": 1, "c": 1})
+    assert moved == {"a": ["1", "x", "*"], "b": ["2", "y", "*"], "c": ["2", "y", "*"]}
+
+
+def test_a_new_label_keeps_what_is_above() -> None:
+    assert after({"level": 0, "label": "Evora", "under": "west"})["Evora"] == ["west", "*"]
+
+
+def test_a_label_that_is_renamed_to_another_joins_it() -> None:
+    assert {row[0] for row in after({"level": 1, "label": "north", "name": "south"}).values()} == {"south"}
+
+
+def test_missing_values_are_taken_in_by_themselves() -> None:
+    rows = after({"missing": True}, counts={**COUNTS, "Ghent": 4, "Turin": 1})
+    assert (rows["Ghent"], rows["Turin"]) == (["Ghent", "*"], ["Turin", "*"])
+    assert hierarchy_of({"paths": [[k, *v] for k, v in rows.items()]}, COUNTS, Path()).missing(["Ghent"]) == ()
+
+
+def test_a_built_hierarchy_is_written_out() -> None:
+    rows = after(
+        {"level": 1, "label": "[30, 40)", "name": "thirties"}, {"intervals": [10]}, {"31": 1, "35": 2, "44": 1}
+    )
+    assert [rows["31"][0], rows["35"][0], rows["44"][0]] == ["thirties", "thirties", "[40, 50)"]
+
+
+@pytest.mark.parametrize(
+    ("edit", "words"),
+    [
+        ({"level": 0, "label": "Arles", "name": "x"}, "no such level"),
+        ({"level": 2, "label": "*", "under": "x"}, "no such level"),
+        ({"level": "1", "label": "south", "name": "x"}, "no such level"),
+        ({"level": 1, "label": "west", "name": "x"}, "no such label any more"),
+        ({"level": 1, "label": "south", "name": " "}, "Write one"),
+        ({}, "Write one"),
+    ],
+)
+def test_what_cannot_be_is_refused(edit: dict[str, Any], words: str) -> None:
+    with pytest.raises(InputError, match=words):
+        after(edit)
+
+
+def test_a_large_hierarchy_stays_a_file(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(trees, "MOST_LEAVES", 2)
+    with pytest.raises(InputError, match="Keep it as a file"):
+        after({"missing": True})
+
+
+def test_it_stands_in_the_plan_row_by_row() -> None:
+    paths = edited(COUNTS, SPEC, Path(), {"level": 1, "label": "south", "name": "the warm: south"})
+    text = put(
+        "columns:\n  town: quasi-identifier\n  age: other\nsteps: []\n",
+        ["columns", "town"],
+        {"role": "quasi-identifier", "level": "nominal", "hierarchy": paths},
+    )
+    assert len(text.splitlines()) == 6
+    read = reading(text, Path())
+    assert read.mistakes == ()
+    assert read.tree["columns"]["town"]["hierarchy"] == paths
+    again = put(put(text, ["columns", "town", "hierarchy", "paths", 0, 1], "cold"), ["columns", "age"], "confidential")
+    assert reading(again, Path()).tree["columns"]["town"]["hierarchy"]["paths"][0][1] == "cold"
