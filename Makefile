@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV   ?= .venv
 BIN    := $(VENV)/bin
 
-.PHONY: demo studio test examples check format test-matrix native sanitize clean docs
+.PHONY: demo studio test examples check format test-matrix native sanitize clean docs image
 
 demo: $(VENV)/runs
 	$(BIN)/shoal demo --out demo
@@ -27,6 +27,17 @@ check: $(VENV)/checks
 	$(BIN)/python -m pytest -q tests/test_layers.py
 	$(BIN)/sphinx-build -W --keep-going -q -b html docs docs/_build
 	PATH="$(abspath $(BIN)):$$PATH" $(MAKE) sanitize PYTHON=$(abspath $(BIN))/python
+	$(MAKE) image
+
+# The container, built and tried without a network where docker or podman can run one.
+image:
+	@for runtime in docker podman; do \
+	  if $$runtime info >/dev/null 2>&1; then \
+	    $$runtime build --build-arg EPOCH=$$(git log -1 --format=%ct) -t shoal . && \
+	    $$runtime run --rm --network none --read-only --tmpfs /tmp --tmpfs /data shoal demo --out /data/demo; \
+	    exit $$?; \
+	  fi; \
+	done; echo "No container runtime answers here: the image was not built."
 
 format: $(VENV)/tests
 	$(BIN)/ruff check --fix .
