@@ -183,8 +183,14 @@ class PartitionStep(Step):
 
 
 def _loss(part: Partition, records: Records, by: Sequence[str]) -> float:
-    """The information loss of a partition, in percent."""
-    return float(part.information_loss(records.matrix(by)) if part.loss is None else part.loss)
+    """The information loss of a partition, in percent, in the columns without missing cells.
+
+    Only a group of everybody (`whole`) is formed with missing cells; where all columns have some it keeps nothing.
+    """
+    if part.loss is not None:
+        return float(part.loss)
+    complete = [name for name in by if not records[name].missing.any()]
+    return float(part.information_loss(records.matrix(complete))) if complete or not by else 100.0
 
 
 @dataclass(frozen=True, kw_only=True)

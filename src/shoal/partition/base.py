@@ -97,7 +97,8 @@ class Partitioner(ABC):
         """
         records = _of_unit(as_records(x, confidential, standardise), unit)
         columns = records.quasi_identifiers if columns is None else tuple(columns)
-        records.complete(columns, self.method_name)
+        if not self.one_group:
+            records.complete(columns, self.method_name)
         rng = np.random.default_rng(seed)
         strata = records.strata
         if strata is None:
