@@ -1,6 +1,7 @@
 """What all tests share."""
 
 import os
+from collections.abc import Iterator
 from secrets import randbelow
 
 import pytest
@@ -55,6 +56,14 @@ def pytest_terminal_summary(terminalreporter: "pytest.TerminalReporter") -> None
     skipped = [str(report.longrepr) for report in terminalreporter.stats.get("skipped", [])]
     if count := sum(NOT_RUN in reason for reason in skipped):
         terminalreporter.write_line(f"{count} reference comparisons not run")
+
+
+@pytest.fixture(autouse=True, scope="session")
+def no_wait_for_the_disk() -> Iterator[None]:
+    """No test asks what a loss of power leaves, so that none waits for it; programs that tests start do wait."""
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(os, "fsync", lambda handle: None)
+        yield
 
 
 @pytest.fixture

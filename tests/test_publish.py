@@ -109,3 +109,13 @@ def test_a_path_of_links_in_a_circle_is_one_sentence(tmp_path: Path) -> None:
     (tmp_path / "other").symlink_to(tmp_path / "one")
     with pytest.raises(FileError, match="Output"):
         shoal.protect(FRAME, PLAN, seed=1).write(tmp_path / "one")
+
+
+@pytest.mark.skipif(os.name == "nt", reason="Windows does not open folders")
+def test_all_of_a_release_is_on_the_disk_before_it_is_put_in_place(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    written = set()
+    monkeypatch.setattr(os, "fsync", lambda handle: written.add(os.fstat(handle).st_ino))
+    out = shoal.protect(FRAME, PLAN, seed=1).write(tmp_path / "out")
+    assert {path.stat().st_ino for path in [*out.rglob("*"), tmp_path]} <= written
