@@ -16,6 +16,17 @@ def test_by_hand():
     assert not shoal.AverageRisk(average=1, highest=0.3, above=1 / 8).check(TABLE).holds
 
 
+def test_it_fails_on_the_smallest_classes():
+    """Without the single record it is 2/7, without the class of three too 1/4; above 0.3 lie four records."""
+    failing = {
+        average: shoal.AverageRisk(average=average).check(TABLE).failing for average in (0.375, 0.3, 2 / 7, 0.25, 0.2)
+    }
+    assert failing.pop(0.375) is None
+    assert {average: int(rows.sum()) for average, rows in failing.items()} == {0.3: 1, 2 / 7: 1, 0.25: 4, 0.2: 8}
+    assert failing[0.3].tolist() == [False] * 7 + [True]
+    assert shoal.AverageRisk(average=1, highest=0.3).check(TABLE).failing.tolist() == [False] * 4 + [True] * 4
+
+
 def test_generalisation_keeps_it_on_the_whole_table():
     rng = np.random.default_rng(0)
     frame = pd.DataFrame({name: rng.integers(0, 16, 200).astype(str) for name in ("x", "y", "z")})

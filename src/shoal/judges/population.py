@@ -43,11 +43,17 @@ class InPopulation:
     presence
         Shape (P,); for each kind of person the probability of being in the table, for someone who knows the population:
         of each class that the person may be in, its records over its people, summed.
+    exposure
+        Shape (C,); the largest such probability among the people whom its records may be of.
+    of_record
+        Shape (n,); which class each released record is in.
     """
 
     sizes: Longs
     people: Floats
     presence: Floats
+    exposure: Floats
+    of_record: Longs
 
 
 def in_population(
@@ -85,8 +91,11 @@ def in_population(
     for part, inside in _compared(columns, person, record):
         matching += np.where(inside, weights[part, None], 0.0).sum(axis=0)
     share = sizes / np.where(matching > 0, matching, np.inf)
-    presence = [np.where(inside, share, 0.0).sum(axis=1) for _, inside in _compared(columns, person, record)]
-    return InPopulation(sizes=sizes, people=matching, presence=np.concatenate([*presence, np.empty(0)]))
+    presence, exposure = np.zeros(len(person)), np.zeros(len(record))
+    for part, inside in _compared(columns, person, record):
+        presence[part] = np.where(inside, share, 0.0).sum(axis=1)
+        exposure = np.maximum(exposure, np.where(inside, presence[part, None], 0.0).max(axis=0, initial=0.0))
+    return InPopulation(sizes=sizes, people=matching, presence=presence, exposure=exposure, of_record=records)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)

@@ -10,9 +10,13 @@ from shoal.data.partition import Progress
 from shoal.data.records import MissingCells, Records
 from shoal.errors import Refused
 from shoal.facts import Count, Share
+from shoal.judges.table_pair import TablePair
+from shoal.kernels.arrays import Bools
+from shoal.mask._generalisation.requirements import as_quasi_identifiers
 from shoal.mask.base import Mask
-from shoal.methods import Scales, method
+from shoal.methods import Scales, method, nested
 from shoal.parameters import Setting
+from shoal.privacy.base import PrivacyModel
 from shoal.step_result import StepResult
 
 
@@ -26,8 +30,8 @@ from shoal.step_result import StepResult
 class SuppressRecords(Mask):
     """Drops the records that share the step's columns with fewer than k records, up to a limit.
 
-    Under `wildcard` a record dropped may leave others with too few matches; they are dropped in turn until
-    all that are left reach k.
+    A record dropped may leave others with too few matches, or a requirement that they fail; they are dropped in turn
+    until what is left satisfies all.
 
     Parameters
     ----------
@@ -37,6 +41,10 @@ class SuppressRecords(Mask):
         Largest share of the records that may be dropped; if more would have to be, nothing is released.
     missing
         What a missing cell matches: another missing cell, everything, or nothing.
+    requirements
+        Privacy models that what is left must satisfy on the step's columns beside k, as in
+        `[{method: k-map, k: 5, population: people.csv}]`: the records that one fails on are dropped, of `average-risk`
+        those of the smallest classes. A model that fails and says of no record that it fails on it refuses the step.
     """
 
     scales: ClassVar[Scales] = "memory"
@@ -44,26 +52,43 @@ class SuppressRecords(Mask):
     k: Annotated[int, Ge(1)]
     limit: Annotated[float, Ge(0), Le(1), Setting()]
     missing: MissingCells = "equal"
+    requirements: tuple[Annotated[PrivacyModel, nested("privacy")], ...] = ()
 
     def apply(
         self, records: Records, columns: Sequence[str], rng: np.random.Generator, progress: Progress = None
     ) -> StepResult:
         left = records
-        while len(left):
-            kept = left.matching(columns, self.missing) >= self.k
-            if kept.all():
-                break
-            left = left.take(kept)
+        while len(left) and (failing := self._failing(records, left, columns)) is not None:
+            left = left.take(~failing)
         dropped = len(records) - len(left)
         if dropped > self.limit * len(records) * (1 + 1e-12):
+            reached = f"k = {self.k}" + (" and what else is required" if self.requirements else "")
             raise Refused(
-                f"suppress-records would have to drop {dropped:,} of {len(records):,} records to reach k = {self.k}, "
+                f"suppress-records would have to drop {dropped:,} of {len(records):,} records to reach {reached}, "
                 f"more than the limit of {self.limit:g}. Raise the limit, or recode first."
             )
-        influence = None if self.missing == "wildcard" else float(self.k)
+        bounded = self.missing != "wildcard" and not self.requirements
+        influence = float(self.k) if bounded else None
         of_share = None if influence is None or len(records) < 2 else influence / (len(records) - 1)
         facts = {
             "records dropped": Count(n=dropped, influence=influence),
             "share": Share(value=dropped / max(len(records), 1), influence=of_share),
         }
         return StepResult(records=left, facts=facts)
+
+    def _failing(self, records: Records, left: Records, columns: Sequence[str]) -> Bools | None:
+        """Shape (n',); which of the records left are to be dropped next; None where all is satisfied."""
+        few = left.matching(columns, self.missing) < self.k
+        if few.any() or not self.requirements:
+            return np.asarray(few) if few.any() else None
+        pair = TablePair.of(as_quasi_identifiers(records, columns), as_quasi_identifiers(left, columns), traced=True)
+        for model in self.requirements:
+            verdict = model.verdict_on(pair)
+            if not verdict.holds and (verdict.failing is None or not verdict.failing.any()):
+                raise Refused(
+                    f"suppress-records: {verdict.requirement} does not hold, and does not say on which records it "
+                    f"fails. Recode first, or require it of the table, under requirements."
+                )
+            if not verdict.holds:
+                return verdict.failing
+        return None

@@ -9,6 +9,7 @@ from shoal.facts import of_release
 from shoal.judges.class_figures import ClassFigures
 from shoal.judges.evidence import Verdict
 from shoal.judges.table_pair import TablePair
+from shoal.kernels.arrays import Bools, Longs
 from shoal.methods import Scales, method
 from shoal.parameters import Setting
 from shoal.privacy.base import ClassModel
@@ -50,8 +51,10 @@ class AverageRisk(ClassModel):
         sizes = seen.sizes
         records = int(sizes.sum())
         average = len(sizes) / records if records else 0.0
-        risky = int(sizes[self.highest * sizes * (1 + 1e-12) < 1].sum())
-        holds = average <= self.average * (1 + 1e-12) and risky <= self.above * records * (1 + 1e-12)
+        alone = self.highest * sizes * (1 + 1e-12) < 1
+        risky = int(sizes[alone].sum())
+        few_risky = risky <= self.above * records * (1 + 1e-12)
+        holds = average <= self.average * (1 + 1e-12) and few_risky
         return Verdict(
             requirement=f"average risk {self.average:g}"
             + (f", at most {100 * self.above:g} % above {self.highest:g}" if self.highest < 1 else ""),
@@ -62,4 +65,13 @@ class AverageRisk(ClassModel):
             f"{risky:,} of {records:,} records have a risk above {self.highest:g}.",
             facts=of_release({"highest risk": float(1 / np.min(sizes)) if records else 0.0, "records above": risky}),
             influence=0,
+            failing=None if holds else self._smallest(sizes) | (alone & (not few_risky)),
         )
+
+    def _smallest(self, sizes: Longs) -> Bools:
+        """Shape (C,); the smallest classes, without which the average is kept; equal ones together."""
+        ascending = np.sort(sizes)
+        classes = np.arange(len(sizes), -1, -1)  # that are left without the smallest one, two, ...
+        records = sizes.sum() - np.concatenate([[0], np.cumsum(ascending)])
+        without = int(np.argmax(classes <= self.average * records * (1 + 1e-12)))
+        return np.asarray(sizes <= (ascending[without - 1] if without else 0))

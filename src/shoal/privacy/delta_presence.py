@@ -65,6 +65,7 @@ class DeltaPresence(PrivacyModel):
             )
         low, high = (float(end) for end in (among.presence.min(initial=1.0), among.presence.max(initial=0.0)))
         slack = 1e-12
+        sure = among.exposure > self.largest + slack
         return Verdict(
             requirement=name,
             holds=high <= self.largest + slack and low >= self.least - slack,
@@ -74,4 +75,5 @@ class DeltaPresence(PrivacyModel):
             f"{self.least:g} to {self.largest:g} is allowed.",
             facts=of_release({"least probability": low, "largest probability": high}),
             influence=0,
+            failing=sure[among.of_record] if sure.any() else None,
         )

@@ -11,6 +11,7 @@ from shoal.facts import of_release
 from shoal.judges.evidence import Verdict
 from shoal.judges.population import in_population
 from shoal.judges.table_pair import TablePair
+from shoal.kernels.arrays import Floats
 from shoal.methods import Scales, method
 from shoal.parameters import ColumnName, TablePath
 from shoal.privacy.base import PrivacyModel, unproved
@@ -52,12 +53,12 @@ class KMap(PrivacyModel):
         estimated = self.population is None
         name = f"{self.k}-map" + (", estimated by sampling weights" if estimated else "")
         try:
-            people, sizes = self._estimated(pair) if estimated else self._counted(pair)
+            people = self._estimated(pair) if estimated else self._counted(pair)
         except NoFigure as reason:
             return unproved(name, self.k, str(reason))
         few = people < self.k
         reached = float(people.min()) if len(people) else None
-        records = int(sizes[few].sum())
+        records = int(few.sum())
         whom = "estimated" if estimated else "counted in the population"
         sentence = (
             f"{plural(records, 'record')} may be of fewer than {self.k} people, {whom}."
@@ -72,20 +73,20 @@ class KMap(PrivacyModel):
             sentence=sentence,
             facts=of_release({"records of fewer people": records, "estimated": estimated}),
             influence=0,
+            failing=few if records else None,
         )
 
-    def _estimated(self, pair: TablePair) -> tuple[np.ndarray, np.ndarray]:
-        """People of each record, and one record each."""
+    def _estimated(self, pair: TablePair) -> Floats:
+        """People of each record."""
         released = pair.released
         weights = released.weights
         if weights is None or not (np.isfinite(weights) & (weights > 0)).all():
             raise NoFigure(
                 "Neither a table of the population nor sampling weights above 0 are known, so nobody can be counted."
             )
-        people = released.matching_weight(released.quasi_identifiers, weights, self.missing)
-        return people, np.ones(len(people), dtype=np.int64)
+        return released.matching_weight(released.quasi_identifiers, weights, self.missing)
 
-    def _counted(self, pair: TablePair) -> tuple[np.ndarray, np.ndarray]:
-        """People of each class, and its records."""
+    def _counted(self, pair: TablePair) -> Floats:
+        """People of each record."""
         among = in_population(pair, self.population, self.count, self.missing)
-        return among.people, among.sizes
+        return among.people[among.of_record]

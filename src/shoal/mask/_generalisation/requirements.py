@@ -45,7 +45,7 @@ class Requirements:
 
     @classmethod
     def of(cls, k: int, models: Sequence[PrivacyModel], records: Records, columns: Sequence[str]) -> Self:
-        seen = _as_quasi_identifiers(records, columns)
+        seen = as_quasi_identifiers(records, columns)
         bins: list[Ints] = []
         requirements: list[emd.Requirement] = []
         of_table: list[PrivacyModel] = []
@@ -90,8 +90,8 @@ class Requirements:
 
     def broken(self, original: Records, released: Records, models: Sequence[PrivacyModel]) -> str | None:
         """The sentence of the first of some models that a recoding does not satisfy; None where all hold."""
-        seen = _as_quasi_identifiers(released, self.columns)
-        pair = TablePair.of(_as_quasi_identifiers(original, self.columns), seen)
+        seen = as_quasi_identifiers(released, self.columns)
+        pair = TablePair.of(as_quasi_identifiers(original, self.columns), seen)
         for model in models:
             verdict = model.verdict_on(pair)
             if not verdict.holds:
@@ -99,7 +99,7 @@ class Requirements:
         return None
 
 
-def _as_quasi_identifiers(records: Records, columns: Sequence[str]) -> Records:
+def as_quasi_identifiers(records: Records, columns: Sequence[str]) -> Records:
     """The records with some columns as their only quasi-identifiers."""
     return records.with_variables(
         *(replace(v, role="quasi-identifier") for v in records.variables if v.name in columns),
