@@ -12,8 +12,9 @@ demo: $(VENV)/runs
 studio: $(VENV)/runs
 	$(BIN)/shoal studio $(FILE)
 
+# Files in their own order: by their number of tests, the longest ones, which have few, would come last.
 test: $(VENV)/tests
-	OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist loadfile
+	OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder
 
 # New examples of a few properties, under a minute; prints the seed by which they come again.
 examples: $(VENV)/tests

@@ -91,7 +91,7 @@ SURROUNDINGS: dict[str, Mapping[str, str]] = {
 """What an environment variable makes of a machine."""
 
 KERNELS_NEED = {"Haswell": "avx2", "Zen": "avx2", "SkylakeX": "avx512f"}
-"""What a processor must have to run the kernels for another; without it they end the process."""
+"""What a processor must have for OpenBLAS to take it for another; without it, it is taken for one that it can be."""
 
 
 def can_be(name: str) -> bool:
