@@ -14,10 +14,22 @@ def test_ncp_by_hand():
     assert measured("label-loss", after=AFTER.iloc[:2]).value is not None
 
 
-def test_suppressed_records_lose_everything():
-    """Two of four records are left, whose towns lose 1/3 and whose sexes nothing: (2/3 + 2)/4 and 2/4."""
+def test_records_that_are_left_out_stand_beside_the_loss():
+    """Two of four records are left, whose towns lose 1/3 and whose sexes nothing; or (2/3 + 2)/4 and 2/4."""
     finding = measured("label-loss", after=AFTER.iloc[:2])
-    assert finding.by_column.private() == pytest.approx({"town": (2 / 3 + 2) / 4, "sex": 1 / 2})
+    assert finding.by_column.private() == pytest.approx({"town": 1 / 3, "sex": 0})
+    assert finding.details["share of records left out"] == 1 / 2
+    assert finding.sentence.endswith("in 'town'; 50 % of the records were left out.")
+    lost = measured("label-loss", after=AFTER.iloc[:2], left_out="lost")
+    assert lost.by_column.private() == pytest.approx({"town": (2 / 3 + 2) / 4, "sex": 1 / 2})
+
+
+def test_a_sample_of_untouched_records_loses_no_label():
+    frame = pd.DataFrame({"town": list("aabbccdd")})
+    plan = {"columns": {"town": "quasi-identifier"}, "steps": [{"mask": "sample", "fraction": 0.5}]}
+    release = shoal.protect(frame, plan, seed=1)
+    loss = next(finding for finding in release.evidence.findings if finding.measure == "label-loss")
+    assert loss.value == 0 and loss.details["share of records left out"] == 1 / 2
 
 
 def test_precision_by_hand():

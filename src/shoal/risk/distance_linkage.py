@@ -64,7 +64,7 @@ class DistanceLinkage(RiskMeasure):
         interval = proportion_interval(hits, trials)
         return self.finding(
             hits / trials,
-            f"Someone who knows {quoted(names)} of everybody finds {100 * hits / trials:.1f} % of the records "
+            f"Someone who knows {quoted(names)} of everybody finds {100 * hits / trials:.3g} % of the records "
             f"again by distance; guessing finds {100 / candidates:.3g} %.",
             interval=interval,
             facts={

@@ -1,6 +1,7 @@
 """Loss of generalised labels: normalised certainty penalty, non-uniform entropy, precision."""
 
-from typing import Annotated, ClassVar, Literal
+from collections.abc import Mapping
+from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
 
@@ -26,7 +27,9 @@ class LabelLoss(UtilityMeasure):
       records with the cell's own value. Needs the original record of each released one.
     - `precision`: a label at level l of a hierarchy of height h loses l / h; columns without a hierarchy are left out.
 
-    Every cell of a record that the release does not have loses 1.
+    Leaving records out is no coarser label: the share left out stands beside the loss of the records that are there; or
+    every cell of such a record loses 1, by which releases of different records compare, and by which `generalise`
+    weighs dropping records against coarser labels.
 
     Parameters
     ----------
@@ -34,6 +37,8 @@ class LabelLoss(UtilityMeasure):
         Which of the three.
     columns
         By default the quasi-identifiers that are categorical.
+    left_out
+        What a record counts that the release does not have: nothing (`apart`), or as one that lost all (`lost`).
     """
 
     scales: ClassVar[Scales] = "sample"
@@ -42,9 +47,11 @@ class LabelLoss(UtilityMeasure):
     roles: ClassVar[tuple[str, ...]] = ("quasi-identifier",)
     continuous: ClassVar[bool | None] = False
     needs: ClassVar[tuple[Need, ...]] = ("columns",)
+    among_releases: ClassVar[Mapping[str, Any]] = {"left_out": "lost"}
 
     loss: Literal["ncp", "entropy", "precision"] = "ncp"
     columns: Annotated[tuple[str, ...] | None, Columns()] = None
+    left_out: Literal["apart", "lost"] = "apart"
 
     def judge(self, pair: TablePair, rng: np.random.Generator) -> Finding:
         names = self.compared(pair)
@@ -52,8 +59,13 @@ class LabelLoss(UtilityMeasure):
             names = tuple(name for name in names if pair.before[name].hierarchy is not None)
         if not names or not len(pair.before):
             raise NoFigure("There is no categorical column (for precision: with a hierarchy), or no record.")
-        dropped = suppressed(pair)
+        missing = suppressed(pair)
+        dropped = missing if self.left_out == "lost" else 0
         total = len(pair.released) + dropped
+        if not total:
+            raise NoFigure("Every record was left out.")
+        share = missing / (len(pair.released) + missing)
+        beside = f"; {100 * share:.3g} % of the records were left out" if missing else ""
         by_column = {
             name: (float(self._cells(labels, pair).sum()) + dropped) / total
             for name, labels in zip(names, labels_of(pair, names))
@@ -62,8 +74,9 @@ class LabelLoss(UtilityMeasure):
         return self.finding(
             value,
             f"Labels lose {100 * value:.3g} % of what the cells said; most, "
-            f"{100 * max(by_column.values()):.3g} %, in '{max(by_column, key=lambda name: by_column[name])}'.",
+            f"{100 * max(by_column.values()):.3g} %, in '{max(by_column, key=lambda name: by_column[name])}'{beside}.",
             by_column=ByColumn(of_original(by_column)),
+            facts=of_original({"share of records left out": share}),
         )
 
     def _cells(self, labels: Labels, pair: TablePair) -> Floats:
