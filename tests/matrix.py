@@ -1,5 +1,7 @@
 """The suite in other surroundings: `python tests/matrix.py all | today | NAME ...` (or `make test-matrix PART=NAME`).
 
+What follows `--` goes to pytest: `python tests/matrix.py oldest -- tests/files` runs some tests only.
+
 Each part makes an environment below `.venv-matrix/` and runs the suite in it; `today` is one part, another each day.
 A part whose Python or user is not on this machine is not run, and said so. `examples` tries new examples of a few
 properties with the interpreter at hand, in the surroundings of today.
@@ -19,6 +21,9 @@ from pathlib import Path
 ROOT = Path(__file__).parents[1]
 PLACE = ROOT / ".venv-matrix"
 ONE_THREAD = {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}
+
+INSTALLED = ("files", "models", "duckdb", "scale", "sql", "studio", "documents", "test")
+"""Extras that the suite is run with."""
 
 NOT_HERE = "not on this machine"
 
@@ -51,16 +56,26 @@ def suite(
 
 def lower_bounds(folder: Path) -> Path:
     """A file of constraints that holds every direct dependency at the oldest version allowed."""
-    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
-    extras = project["optional-dependencies"]
-    wanted = [*project["dependencies"], *(w for name in ("files", "models", "duckdb", "test") for w in extras[name])]
-    pins = [re.sub(r"([\w-]+)>=([\w.]+)", r"\1==\2", w) for w in wanted if ">=" in w]
     path = folder / "oldest.txt"
-    path.write_text("\n".join(pins))
+    path.write_text("\n".join(f"{name}=={version}" for name, version in oldest_allowed().items()))
     return path
 
 
-def elsewhere() -> str:
+def oldest_allowed() -> dict[str, str]:
+    """For each direct dependency the oldest version that all who ask for it allow."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    extras = project["optional-dependencies"]
+    wanted = [*project["dependencies"], *(w for name in INSTALLED for w in extras[name])]
+    bounds = [match.groups() for w in wanted if (match := re.match(r"([\w.-]+)(?:\[.*\])?>=([\w.]+)$", w))]
+    return {name: max((v for other, v in bounds if other == name), key=in_order) for name, _ in bounds}
+
+
+def in_order(version: str) -> list[int]:
+    """Versions as they ascend."""
+    return [int(part) for part in version.split(".")]
+
+
+def elsewhere(*options: str) -> str:
     """In a folder with blanks and umlauts in its name."""
     place = PLACE / "Größe und Maß"
     shutil.rmtree(place, ignore_errors=True)
@@ -68,10 +83,10 @@ def elsewhere() -> str:
     for name in filter(None, files.split("\0")):
         (place / name).parent.mkdir(parents=True, exist_ok=True)
         shutil.copy2(ROOT / name, place / name)
-    return suite("elsewhere", place=place)
+    return suite("elsewhere", *options, place=place)
 
 
-def as_nobody() -> str:
+def as_nobody(*options: str) -> str:
     """As a user who may write nothing but temporary files."""
     if os.getuid() or shutil.which("runuser") is None:
         return f"{NOT_HERE}: a superuser who could become nobody"
@@ -79,7 +94,7 @@ def as_nobody() -> str:
     if problem:
         return problem
     inside = str(PLACE / "nobody" / "bin" / "python")
-    run = ["runuser", "-u", "nobody", "--", "env", "HOME=/tmp", inside, "-m", "pytest", "-q", "-n", "2"]
+    run = ["runuser", "-u", "nobody", "--", "env", "HOME=/tmp", inside, "-m", "pytest", "-q", "-n", "2", *options]
     return "" if subprocess.run(run, cwd=ROOT, check=False).returncode == 0 else "pytest failed"
 
 
@@ -100,12 +115,16 @@ def can_be(name: str) -> bool:
     return not said.exists() or KERNELS_NEED.get(name, "") in said.read_text()
 
 
-def surrounded(name: str) -> str:
+def surrounded(name: str, *options: str) -> str:
     """The suite in some surroundings."""
-    return suite("newest", environment=SURROUNDINGS[name]) if can_be(name) else f"{NOT_HERE}: a processor like {name}"
+    return (
+        suite("newest", *options, environment=SURROUNDINGS[name])
+        if can_be(name)
+        else f"{NOT_HERE}: a processor like {name}"
+    )
 
 
-PARTS: dict[str, Callable[[], str]] = {
+PARTS: dict[str, Callable[..., str]] = {
     "oldest": partial(suite, "oldest", oldest=True),
     **{f"python3.{minor}": partial(suite, f"python3.{minor}", python=f"python3.{minor}") for minor in (11, 12, 13, 14)},
     **{name: partial(surrounded, name) for name in SURROUNDINGS},
@@ -150,6 +169,7 @@ def new_examples() -> int:
 def main(asked: list[str]) -> int:
     if asked == ["examples"]:
         return new_examples()
+    asked, options = (asked[: asked.index("--")], asked[asked.index("--") + 1 :]) if "--" in asked else (asked, [])
     today = of_today(PARTS)
     names = [name for word in asked for name in {"all": list(PARTS), "today": [today]}.get(word, [word])]
     if unknown := [name for name in names if name not in PARTS]:
@@ -158,7 +178,7 @@ def main(asked: list[str]) -> int:
     problems = {}
     for name in names:
         print(f"matrix: {name}", flush=True)
-        problems[name] = PARTS[name]()
+        problems[name] = PARTS[name](*options)
         print(f"matrix: {name}: {problems[name] or 'passed'}", flush=True)
     return int(any(problem and not problem.startswith(NOT_HERE) for problem in problems.values()))
 

@@ -1,0 +1,31 @@
+"""The suite in other surroundings installs what pyproject.toml allows, each package once."""
+
+import tomllib
+from pathlib import Path
+
+import pytest
+
+import matrix
+
+
+def test_the_oldest_version_is_one_that_all_allow() -> None:
+    oldest = matrix.oldest_allowed()
+    assert oldest["duckdb"] == "2.0"  # in memory 1.1 would do, but tables larger than memory need 2.0
+    assert oldest["polars"] == "1.35.1"
+    assert matrix.in_order("1.10") > matrix.in_order("1.9.3")
+
+
+def test_no_dependency_is_left_out(project: Path) -> None:
+    described = tomllib.loads((project / "pyproject.toml").read_text())["project"]
+    wanted = list(described["dependencies"])
+    for name in matrix.INSTALLED:
+        wanted += described["optional-dependencies"][name]
+    named = {word.split(">=")[0].split("[")[0] for word in wanted}
+    assert named - set(matrix.oldest_allowed()) == {"shoal"}
+
+
+def test_what_follows_two_dashes_goes_to_pytest(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = []
+    monkeypatch.setattr(matrix, "PARTS", {"oldest": lambda *options: asked.append(options) or ""})
+    assert matrix.main(["oldest", "--", "tests/files", "-x"]) == 0
+    assert asked == [("tests/files", "-x")]
