@@ -50,6 +50,16 @@ def test_missing_marks_among_numbers_and_numbers_too_long(tmp_path: Path) -> Non
     assert frame["b"].dtype == pl.String
 
 
+def test_a_number_among_texts_changes_none_of_them(tmp_path: Path) -> None:
+    """Blanks and marks for missing cells are what they are, unless all that is left are numbers."""
+    texts = {"blanks": ["1 ", "a", "a ", " 2"], "marks": ["1", "NA", "x", "NA"]}
+    path = tmp_path / "t.csv"
+    pl.DataFrame(texts).write_csv(path)
+    assert read(path).to_dict(as_series=False) == texts
+    pl.DataFrame({"blanks": ["1 ", "NA", " 2"], "marks": ["1", "NA", "2"]}).write_csv(path)
+    assert read(path).to_dict(as_series=False) == {"blanks": [1, None, 2], "marks": [1, None, 2]}
+
+
 @given(st.lists(st.floats(allow_nan=False, allow_infinity=False), min_size=1, max_size=20))
 def test_numbers_survive_a_round_trip_exactly(tmp_path_factory: pytest.TempPathFactory, values: list[float]) -> None:
     path = tmp_path_factory.mktemp("round") / "t.csv"

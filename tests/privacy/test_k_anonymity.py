@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from shoal.data.microdata import Microdata
 from shoal.errors import DataError
 from shoal.judges.table_pair import TablePair
+from shoal.privacy.base import reading_of
 from shoal.privacy.k_anonymity import KAnonymity
 
 
@@ -147,3 +148,11 @@ def test_the_readings_by_hand() -> None:
     assert achieved == {"equal": 1, "wildcard": 3, "nothing": 2}
     blank = Microdata.of(pl.DataFrame({"v": ["a", None]}), table.schema)
     assert KAnonymity(k=2, missing="nothing").check(blank).achieved == 1  # a blank counts for no other
+
+
+def test_of_several_readings_the_one_that_is_hardest_to_satisfy_counts() -> None:
+    wildcard, nothing = (KAnonymity(k=2, missing=reading) for reading in ("wildcard", "nothing"))
+    assert reading_of([wildcard]) == "wildcard"
+    assert reading_of([wildcard, KAnonymity(k=2)]) == "equal"
+    assert reading_of([KAnonymity(k=2), nothing, wildcard]) == "nothing"
+    assert reading_of([]) == "equal"

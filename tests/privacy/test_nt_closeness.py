@@ -6,8 +6,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import shoal
+from shoal.data.confidential_bins import confidential_bins
 from shoal.data.microdata import Microdata
-from shoal.judges.natural_sets import class_points, nested_boxes
+from shoal.judges.natural_sets import class_points, nearest_set_distances, nested_boxes
 
 
 def test_large_set_may_differ_from_the_table():
@@ -68,6 +69,17 @@ def test_a_class_may_appeal_to_any_box_that_holds_it_the_smallest_first() -> Non
     verdict = shoal.NTCloseness(n=4, t=0.2).check(table)
     assert (verdict.holds, verdict.achieved) == (True, 0.0)
     assert shoal.NTCloseness(n=5, t=0.2).check(table).achieved == 0.25  # no half has five, so the table is the only box
+
+
+def test_the_figure_is_that_of_the_first_box_that_is_near_enough() -> None:
+    """Half of the young of 1 are ill, of their half of the table three quarters, of the table a half: .25 counts."""
+    frame = pd.DataFrame({"age": [1, 1, 2, 2, 8, 8, 9, 9], "ill": ["y", "n", "y", "y", "n", "n", "y", "n"]})
+    records = Microdata.of(frame, {"age": "quasi-identifier", "ill": "confidential"}).encoded
+    classes = records.classes(("age",))
+    boxes = nested_boxes(class_points(records, ("age",), classes), classes.sizes, 4)
+    columns = confidential_bins(records, "distinct")
+    assert nearest_set_distances(columns, classes.ids, boxes, 0.3).tolist() == [[0.25] * 4]
+    assert nearest_set_distances(columns, classes.ids, boxes, 0.2).tolist() == [[0.0, 0.25, 0.25, 0.0]]
 
 
 def test_missing_quasi_identifiers_stand_below_all_others_in_a_box() -> None:
