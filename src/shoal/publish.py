@@ -20,7 +20,6 @@ import polars as pl
 from shoal.constraints import Constraints
 from shoal.data.microdata import Microdata
 from shoal.data.records import Records
-from shoal.data.schema import Schema
 from shoal.errors import DataError, FileError, Refused, plural, quoted
 from shoal.files.atomic import atomic_directory, atomic_file, resolved
 from shoal.files.csv_text import escape_formulas
@@ -34,6 +33,7 @@ from shoal.judges.closure import closure
 from shoal.judges.evidence import RECORD_VERSION
 from shoal.judges.table_pair import TablePair
 from shoal.plan import Plan
+from shoal.plan.codebook import codebook
 from shoal.plan.lines import dump_yaml
 from shoal.plan.publication import moved
 from shoal.privacy.base import reading_of
@@ -226,7 +226,7 @@ def _write_public(release: Release, folder: Path, labels: Table | None, approved
         write_table(in_codes(labelled, coded), path, guard_formulas=release.output.guard_formulas)
         _prove_file(copy, labelled.frame, path, coded)
         written[path.name] = hashlib.sha256(path.read_bytes()).hexdigest()
-    write_json(folder / "codebook.json", codebook(release.table.schema, table, len(table.frame)))
+    write_json(folder / "codebook.json", codebook(release.table.schema, table, len(table.frame), RECORD_VERSION))
     content = public_evidence(release, files=written, labels=table.value_labels)
     if approved is not None:
         content["approval"] = {key: approved[key] for key in Approval.__annotations__}
@@ -327,34 +327,6 @@ def _read_back(path: Path, n: int) -> Table:
             f"Make room, or choose another place or format."
         )
     return back
-
-
-def codebook(schema: Schema, table: Table, records: int) -> dict[str, Any]:
-    """The content of codebook.json.
-
-    Parameters
-    ----------
-    table
-        With the released columns; all of their records, or none.
-    records
-        Of the released table.
-    """
-    columns = schema.columns
-    return {
-        "version": RECORD_VERSION,
-        "records": records,
-        "columns": [
-            {
-                "name": name,
-                "role": columns[name].role,
-                "type": str(table.frame[name].dtype),
-                "label": table.labels.get(name),
-                "values": {str(code): text for code, text in table.value_labels.get(name, {}).items()} or None,
-                "decimals": columns[name].decimals,
-            }
-            for name in table.frame.columns
-        ],
-    }
 
 
 def _write_private(

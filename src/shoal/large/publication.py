@@ -18,6 +18,7 @@ from shoal.files.json_text import write_json
 from shoal.files.table import Table
 from shoal.judges.evidence import RECORD_VERSION, Evidence, Finding
 from shoal.plan import Plan
+from shoal.plan.codebook import codebook
 from shoal.plan.publication import (
     hidden_in_parts,
     public_about,
@@ -27,7 +28,7 @@ from shoal.plan.publication import (
     public_yaml,
     recorded,
 )
-from shoal.publish import codebook, write_record
+from shoal.publish import write_record
 from shoal.release import Account, ColumnAccount, LargeRelease, require
 from shoal.release.evidence_file import private_evidence, public_evidence
 from shoal.report.page import page
@@ -100,7 +101,7 @@ def write_release(
     )
     empty = Table(frame=pl.DataFrame(schema=written.schema), labels=_labels(plan, written, withheld))
     schema = public_schema(Schema.model_construct(root={n: plan.schema.columns[n] for n in written.columns}), withheld)
-    write_json(public / "codebook.json", codebook(schema, empty, written.records))
+    write_json(public / "codebook.json", codebook(schema, empty, written.records, RECORD_VERSION))
     _write_reports(release, public, private, files)
     _write_groups(done.finished, private / GROUPS)
     write_record(release.record, folder)

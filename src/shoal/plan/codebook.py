@@ -1,0 +1,52 @@
+"""codebook.json: what the released columns are, in the words of the plan that described them."""
+
+from typing import Any
+
+from shoal.data.schema import Column, Schema
+from shoal.files.table import Table
+from shoal.methods import docstring_sections
+
+OF_PLAN = ("role", "level", "label", "decimals")
+"""What the plan says of a column that its readers need."""
+
+OF_FILE = {
+    "name": "The column's name in the file.",
+    "type": "The type of its cells.",
+    "values": "Codes that stand in the file, and what they mean.",
+}
+"""What the file itself says."""
+
+
+def codebook(schema: Schema, table: Table, records: int, version: int) -> dict[str, Any]:
+    """The content of codebook.json.
+
+    Parameters
+    ----------
+    table
+        With the released columns; all of their records, or none.
+    records
+        Of the released table.
+    version
+        Of the layout of a release.
+    """
+    return {
+        "version": version,
+        "records": records,
+        "keys": {**OF_FILE, **of_the_model()},
+        "columns": [
+            {
+                "name": name,
+                "type": str(table.frame[name].dtype),
+                "values": {str(code): text for code, text in table.value_labels.get(name, {}).items()} or None,
+                **schema.columns[name].model_dump(include=set(OF_PLAN)),
+                "label": table.labels.get(name),
+            }
+            for name in table.frame.columns
+        ],
+    }
+
+
+def of_the_model() -> dict[str, str]:
+    """What the plan's own model says of each key."""
+    said = docstring_sections(Column.__doc__)[1]
+    return {key: " ".join(said[key].split()) for key in OF_PLAN}
