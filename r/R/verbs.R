@@ -54,7 +54,7 @@ shoal_write <- function(release, directory, overwrite = FALSE, unproved = FALSE)
 
 shoal_read <- function(file) to_data_frame(ask("read", file)$frame)
 
-shoal_example <- function(name = "survey", n = 1000L, seed = 0L) {
+shoal_example <- function(name = "hospital", n = 1000L, seed = 0L) {
   to_data_frame(ask("example", name, n = plain(n), seed = plain(seed)))
 }
 

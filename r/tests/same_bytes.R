@@ -32,7 +32,7 @@ stopifnot(grepl("quasi-identifier", mistake))
 
 exposed <- as.data.frame(shoal_exposure(people, list(columns = plan$columns)))
 stopifnot(setequal(exposed$column, names(people)), is.numeric(exposed$unique))
-stopifnot("mdav" %in% shoal_methods("partition")$name, nrow(shoal_example("hospital", 20, 1)) == 20)
+stopifnot("mdav" %in% shoal_methods("partition")$name, nrow(shoal_example(n = 20)) == 20)
 plan$requirements[[1]]$k <- 3
 plan$steps <- list()
 plan$explore <- list(method = list("mdav"), k = list(3, 4))
