@@ -1,6 +1,6 @@
-"""Make the pictures of docs/howto/studio.md: `python scripts/film_strip.py`; needs Playwright and Chromium.
+"""Make the pictures of docs/howto/studio.md: `python scripts/film_strip.py [STORY ...]`; needs Playwright and Chromium.
 
-Three stories, each on a studio of its own, as a person would click through it.
+Stories, each on a studio of its own, as a person would click through it.
 """
 
 import os
@@ -102,14 +102,13 @@ def survey(browser: Any, folder: Path) -> None:
         screen.page.fill("text=Folder to write >> xpath=following-sibling::input", "public-use-file")
         screen.page.click("text=Write the release")
         screen.page.wait_for_selector("text=Written and proved again")
+        screen.page.evaluate("scrollTo(0, 0)")
         screen.picture()
 
 
-def hospital(browser: Any, folder: Path) -> None:
-    """A hospital's discharges to the least loss for the risk that is left."""
-    with story(browser, "hospital", folder=folder) as screen:
-        screen.page.wait_for_selector("text=Open a table")
-        screen.picture()
+def frontier(browser: Any, folder: Path) -> None:
+    """Several methods and strengths at once, and one of them taken."""
+    with story(browser, "frontier", folder=folder) as screen:
         screen.page.click("text=Use the example")
         screen.page.wait_for_selector(".exposure .big")
         screen.role("other", "discharge", "payer", "los")
@@ -120,10 +119,86 @@ def hospital(browser: Any, folder: Path) -> None:
         screen.page.wait_for_selector("svg.frontier")
         screen.page.evaluate("document.querySelector('svg.frontier').scrollIntoView({block: 'center'})")
         screen.picture()
-        screen.page.click("tr:has-text('recommended') >> button")
+
+
+def hospital(browser: Any, folder: Path) -> None:
+    """A hospital's discharges to a synthetic file."""
+    with story(browser, "hospital", folder=folder) as screen:
+        page = screen.page
+        page.wait_for_selector("text=Open a table")
+        screen.picture()
+        page.click("text=Use the example")
+        page.wait_for_selector(".exposure .big")
+        screen.go("Steps")
+        page.click("[aria-label^='Take out MDAV']")
+        page.wait_for_selector("text=No step yet")
+        page.click("text=Add a step")
+        page.click("text=Make a synthetic table")
+        screen.picture()
+        page.click("[aria-label='Add The whole table as one group']")
+        card = page.locator("section:has(> h2:text-is('Steps')) .card").first
+        card.locator("label:text-is('replace') >> xpath=..//select").first.select_option("cart")
+        page.wait_for_selector(".top >> text=replace")
+        card.locator("details.columns summary").first.click()
+        for name in EVERY:
+            card.locator(f".checks label:has-text('{name}') input").first.check()
+            page.wait_for_timeout(150)
+        card.locator("details.columns summary").first.click()
+        page.click("[aria-label='Take out k-anonymity']")
+        page.click("text=Add a requirement")
+        page.fill("section:has(> h2:text-is('Requirements')) input[type=search]", "found again by distance")
+        page.click("section:has(> h2:text-is('Requirements')) .offers button >> nth=0")
+        page.wait_for_selector("section:has(> h2:text-is('Requirements')) .card h3:has-text('distance')")
+        field = page.locator(
+            "section:has(> h2:text-is('Requirements')) .card label:text-is('at most') >> xpath=..//input"
+        )
+        field.fill("0.05")
+        field.press("Tab")
+        page.wait_for_timeout(500)
+        card.locator("text=What it would change").click()
+        card.locator(".changed").first.wait_for()
+        page.evaluate("scrollTo(0, 0)")
+        screen.picture()
         screen.run()
         screen.picture()
-        screen.page.evaluate("document.querySelector('.spreads').scrollIntoView()")
+        page.evaluate("document.querySelector('.spreads').scrollIntoView()")
+        screen.picture()
+        screen.go("Export")
+        page.fill("text=Folder to write >> xpath=following-sibling::input", "synthetic-file")
+        page.click("text=Write the release")
+        page.wait_for_selector("text=Written and proved again")
+        page.evaluate("scrollTo(0, 0)")
+        screen.picture()
+
+
+EVERY = (
+    *("age", "sex", "area", "diagnosis", "admission", "discharge", "los", "room", "drugs", "procedures"),
+    *("charge", "payer", "haemoglobin", "creatinine", "glucose", "crp"),
+)
+"""Columns of the hospital that are made anew."""
+
+
+def review(browser: Any, folder: Path) -> None:
+    """A release in the hands of a second person."""
+    release = shoal.protect(
+        shoal.example("hospital", n=1000, seed=1).select("age", "sex", "area", "charge"),
+        {
+            "columns": {
+                "age": "quasi-identifier", "sex": "quasi-identifier", "area": "quasi-identifier",
+                "charge": "confidential",
+            },
+            "steps": [{"partition": "mdav", "k": 5}],
+            "requirements": [{"privacy": "k-anonymity", "k": 5}],
+            "release": {"title": "Discharges of a year"},
+        },
+        seed=1,
+    )  # fmt: skip
+    shoal.review(release, by="Ada").commented("Bo", "Does the charge include tax?").write(folder / "review.json")
+    with story(browser, "review", "review.json", folder=folder) as screen:
+        screen.page.wait_for_selector("h1:has-text('under review')")
+        screen.page.fill("text=Your name >> xpath=following-sibling::input", "Bo")
+        screen.page.click("text=Approve this release")
+        screen.page.wait_for_selector("text=Approved by Bo")
         screen.picture()
 
 
@@ -150,12 +225,14 @@ def refused(browser: Any, folder: Path) -> None:
 
 
 def main() -> None:
+    stories = {one.__name__: one for one in (survey, frontier, hospital, refused, review)}
+    chosen = [stories[name] for name in sys.argv[1:]] or list(stories.values())
     from playwright.sync_api import sync_playwright
 
     PICTURES.mkdir(parents=True, exist_ok=True)
     with sync_playwright() as driver:
         browser = driver.chromium.launch(executable_path=shutil.which("chromium"), args=ARGUMENTS)
-        for tell in (survey, hospital, refused):
+        for tell in chosen:
             with TemporaryDirectory() as folder:
                 tell(browser, Path(folder))
         browser.close()

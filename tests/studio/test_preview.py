@@ -56,6 +56,11 @@ def test_records_that_are_left_out_are_counted() -> None:
     assert seen["below"]["2"] == [4, 0]
 
 
+def test_records_made_anew_stand_for_nobody() -> None:
+    frame = pl.concat([FRAME.drop_nulls()] * 8)
+    assert of([{"partition": "whole", "replace": "cart", "columns": ["town", "age"]}], 0, frame)["below"] == {}
+
+
 def test_a_large_table_is_counted_on_some_of_it(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "MOST_RECORDS", 40)
     frame = pl.concat([FRAME] * 20)

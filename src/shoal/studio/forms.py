@@ -21,6 +21,7 @@ GOALS = (
     ("Make values coarser", ("mask",), r"\b(recod|generalis|coarse|interval|categor\w+ (of|into)|cut)"),
     ("Hide extreme values", ("mask",), r"\b(top|bottom|extreme|above|below)\b"),
     ("Take out rare combinations", ("mask",), r"\b(suppress|rare|left out|taken out)"),
+    ("Make a synthetic table", ("partition",), r"\bsynthe"),
     ("Add noise to numbers", ("mask",), r"\bnoise\b"),
     ("Exchange values between people", ("mask",), r"\b(swap|permut|shuffl|exchang)"),
     ("Change categories by chance", ("mask",), r"\b(post-randomis|transition|random)"),

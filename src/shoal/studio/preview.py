@@ -43,6 +43,8 @@ def preview(table: Table, plan: Plan, step: int) -> dict[str, Any]:
     results = done.course.results
     before, after = results[step - 1].records if step else done.before, results[step].records
     keys = [name for name in before.quasi_identifiers if name in after]
+    if any(one.as_a_whole for one in only.steps):
+        keys = []  # records made anew stand for nobody
     return {
         "records": len(before),
         "of": len(table.frame),

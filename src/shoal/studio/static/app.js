@@ -94,7 +94,7 @@ function Studio() {
     show(name);
   };
   if (!state) return html`<main class="opening"><h1>shoal studio</h1><p role="status">${unreachable || 'The studio is loading.'}</p></main>`;
-  if (state.review) return html`<a class="skip" href="#screen">Go to the screen</a><${Bar} /><${Notices} /><div class="work"><${Review} /></div>`;
+  if (state.review) return html`<a class="skip" href="#screen">Go to the screen</a><${Bar} /><${Notices} /><div class="work alone"><${Review} /></div>`;
   const Screen = SCREENS.find(([name]) => name === screen)?.[2] ?? Columns;
   return html`<a class="skip" href="#screen">Go to the screen</a><${Bar} /><${Notices} />
     ${state.source === null ? html`<${Open} />` : html`<nav aria-label="Screens">${SCREENS.map(([name, title]) => html`<button aria-current=${screen === name ? 'page' : null} onClick=${() => open(name)}>${title}</button>`)}</nav>

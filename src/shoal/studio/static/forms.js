@@ -99,17 +99,23 @@ function Whole({ field, keep, set }) {
     <p class="hint">${field.help}</p></div>`;
 }
 
+const BOUNDS = [
+  { name: 'at most', label: 'at most', control: 'number', help: 'The upper end of the figure’s interval must not be above this.' },
+  { name: 'at least', label: 'at least', control: 'number', help: 'The lower end of the figure’s interval must not be below this.' },
+];
+
 // A whole method: its name, its help, what it needs first, the rest on demand.
 export function MethodForm({ kind, place, value }) {
   const name = typeof value === 'string' ? value : value?.[kind];
   const method = store.methods.methods.find((m) => m.kind === kind && m.name === name);
   if (!method) return html`<p>This method is not known; see the plan’s text.</p>`;
   const own = typeof value === 'object' ? value : {};
+  const bounds = place[0] === 'requirements' && kind !== 'privacy' ? BOUNDS : [];
   const first = method.fields.filter((f) => f.required || f.name in own || ['columns', 'replace', 'k'].includes(f.name));
   const others = method.fields.filter((f) => !first.includes(f));
   const field = (f) => html`<${Field} key=${f.name} field=${f} place=${place} value=${own[f.name]} note=${method.title} />`;
   return html`<${Help} first=${method.summary} rest=${method.help} source=${method.source} />
-    <div class="fields">${first.map(field)}</div>
+    <div class="fields">${bounds.map(field)}${first.map(field)}</div>
     ${others.length > 0 && html`<details><summary>${others.length === 1 ? 'One more setting' : `${others.length} more settings`}</summary><div class="fields">${others.map(field)}</div></details>`}`;
 }
 

@@ -7,7 +7,7 @@ import { act, mistakesAt, put, store, useStore } from './state.js';
 
 const SECTIONS = [
   { place: 'steps', title: 'Steps', kinds: ['partition', 'mask'], verb: 'Add a step', lead: 'What is done to the table, from the first step to the last.' },
-  { place: 'requirements', title: 'Requirements', kinds: ['privacy'], verb: 'Add a requirement', lead: 'What must be proved on the finished table. If one does not hold, nothing is released.' },
+  { place: 'requirements', title: 'Requirements', kinds: ['privacy', 'risk', 'utility'], verb: 'Add a requirement', lead: 'What must be proved on the finished table: a privacy model, or a bound on the figure of any measure. If one does not hold, nothing is released.' },
   { place: 'measures', title: 'More measures', kinds: ['risk', 'utility'], verb: 'Add a measure', lead: 'Measured besides those that every result has.' },
 ];
 
@@ -56,7 +56,8 @@ function Adding({ verb, kinds, place, count }) {
   const wanted = goals.find((g) => g.goal === goal)?.methods;
   const match = (m) => `${m.name} ${m.title} ${m.summary}`.toLowerCase().includes(words.toLowerCase());
   const listed = methods.methods.filter((m) => kinds.includes(m.kind) && (!wanted || wanted.includes(m.name)) && match(m));
-  const add = async (m) => (await put([place, count], first(m), `add ${m.title}`)) && setOpen(false);
+  const bound = (m) => (place === 'requirements' && m.kind !== 'privacy' ? { 'at most': 0.1 } : {});
+  const add = async (m) => (await put([place, count], { ...first(m), ...bound(m) }, `add ${m.title}`)) && setOpen(false);
   return html`<details class="adding" open=${open} onToggle=${(e) => setOpen(e.target.open)}><summary>${verb}</summary>
     ${place === 'steps' && html`<div class="chips" role="group" aria-label="What do you want?">${goals.map((g) => html`<button aria-pressed=${goal === g.goal} onClick=${() => choose(goal === g.goal ? '' : g.goal)}>${g.goal}</button>`)}</div>`}
     <label class="field">Find a method <input type="search" value=${words} onInput=${(e) => look(e.target.value)} /></label>
