@@ -266,7 +266,9 @@ def build(kind: str, spec: Any) -> Any:
 
 
 def spec_of(instance: Any) -> dict[str, Any]:
-    """The mapping from which `build` makes the same method again."""
+    """The mapping from which `build` makes the same method again, or what an object that is no method says is one."""
+    if hasattr(instance, "as_spec"):
+        return dict(instance.as_spec())
     parameters = {f.name: getattr(instance, f.name) for f in fields(instance)}
     return {"method": instance.method_name, **{key: _spelled(value) for key, value in parameters.items()}}
 

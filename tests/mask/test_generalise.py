@@ -8,6 +8,7 @@ import shoal
 from naive.generalise import adult_like, best_local_loss, best_loss, nested
 from shoal.data.hierarchy import Hierarchy
 from shoal.errors import InputError, Refused
+from shoal.privacy.gate import requirement
 
 PATHS = [nested(list("abcdef"), [2]), nested(list("uvwx"), [2]), nested(list("pq"), [])]
 
@@ -162,6 +163,40 @@ def test_requirements_hold_on_the_table_and_cost_no_less_than_k_alone(model, rec
     assert shoal.KAnonymity(k=2).check(change.records).holds
     if recoding == "full-domain":
         assert change.details["loss"] >= free.details["loss"] - 1e-12
+
+
+BOUNDS = [
+    {"risk": "sample-uniques", "at most": 0.0},
+    {"risk": "population-uniques", "at most": 0.001},
+    {"risk": "individual-risk", "at most": 0.02},
+    {"risk": "prosecutor", "at most": 0.2},
+]
+
+
+@pytest.mark.parametrize("recoding", ["full-domain", "local"])
+@pytest.mark.parametrize("bound", BOUNDS, ids=lambda bound: bound["risk"])
+def test_bounds_on_measures_are_kept_by_the_search_and_cost_something(bound, recoding):
+    """The population's uniques are estimated from what the search makes, weights at hand; k alone would leave all."""
+    drawn = with_illness()
+    frame = drawn.native.assign(w=20.0)
+    table = shoal.Microdata.of(frame, {**drawn.schema.columns, "w": "weight"})
+    kept = run(table, k=1, recoding=recoding, requirements=[bound])
+    verdict = requirement(bound).check(kept.records, original=table.records)
+    assert verdict.holds, verdict.sentence
+    free = run(table, k=1, recoding=recoding)
+    assert free.details["loss"] == 0.0 < kept.details["loss"] < 1.0
+    assert not requirement(bound).check(free.records, original=table.records).holds
+
+
+def test_a_bound_on_a_measure_is_spelled_as_it_was_given():
+    step = shoal.Generalise(
+        k=1, requirements=[{"risk": "individual-risk", "at most": 0.02}, {"method": "k-anonymity", "k": 2}]
+    )
+    spec = shoal.methods.spec_of(step)
+    assert spec["requirements"][0]["risk"] == "individual-risk" and spec["requirements"][0]["at most"] == 0.02
+    assert shoal.methods.build("mask", spec) == step
+    with pytest.raises(InputError, match="a requirement needs a finite number"):
+        shoal.Generalise(k=1, requirements=[{"risk": "individual-risk"}])
 
 
 def test_two_requirements_at_once_on_two_confidential_columns():

@@ -81,6 +81,18 @@ def test_a_bound_at_the_extreme_cell_is_withheld() -> None:
     assert "value: 9876543.25" in public_yaml(plan, hidden_cells(plan, original, original))  # the release shows it
 
 
+def test_a_cell_in_a_bound_inside_a_step_is_withheld() -> None:
+    bound = {"utility": "inconsistencies", "rules": ["income <= 9876543.25"], "at most": 0.5}
+    plan = shoal.Plan.of(
+        {**PLAN, "steps": [{"mask": "generalise", "k": 3, "columns": ["zip"], "requirements": [bound]}]}
+    )
+    original = Microdata.of(FRAME, plan.schema).records
+    kept = original["income"].values
+    released = original.with_variables(original["income"].with_values(kept.clip(max=52310)))
+    text = public_yaml(plan, hidden_cells(plan, original, released))
+    assert "9876543" not in text and "utility: inconsistencies" in text and "at most: 0.5" in text
+
+
 def test_a_rule_with_a_cell_is_proved_without_telling_it(tmp_path: Path) -> None:
     rules = ["income <= 9876543.250", "age >= 0"]
     top = {"mask": "top-code", "columns": ["income"], "value": 52310}

@@ -17,9 +17,9 @@ from shoal.mask._generalisation.requirements import Requirements
 from shoal.mask._generalisation.search import dropped, full_domain, local, lower_bound, numbered
 from shoal.mask._generalisation.task import Loss, Range, Recoding, Task
 from shoal.mask.base import Mask
-from shoal.methods import Scales, method, nested
+from shoal.methods import Scales, method
 from shoal.parameters import Columns, Setting
-from shoal.privacy.base import PrivacyModel
+from shoal.privacy.gate import Required
 from shoal.step_result import StepResult
 
 BOUND = 0.1
@@ -48,7 +48,8 @@ class Generalise(Mask):
     requirements
         Privacy models that the classes of the step's columns must satisfy beside k, as in
         `[{method: l-diversity, l: 3}]`: l-diversity, t-closeness, p-sensitivity, beta-likeness and delta-disclosure are
-        kept by every class that the search forms; any other model is asked of the whole table that results.
+        kept by every class that the search forms; any other model, and any measure with a bound, as in
+        `{risk: population-uniques, at most: 0.001}`, is asked of the whole table that results.
     suppression
         Largest share of the records that may be dropped instead of generalised further.
     recoding
@@ -81,7 +82,7 @@ class Generalise(Mask):
     scales: ClassVar[Scales] = "combinations"
 
     k: Annotated[int, Ge(1)]
-    requirements: tuple[Annotated[PrivacyModel, nested("privacy")], ...] = ()
+    requirements: tuple[Required, ...] = ()
     suppression: Annotated[float, Ge(0), Le(1), Setting()] = 0.0
     recoding: Literal["full-domain", "local"] = "full-domain"
     loss: Loss = "ncp"

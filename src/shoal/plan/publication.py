@@ -181,7 +181,7 @@ def _places(plan: Plan, sections: dict[str, Any]) -> Iterator[Place]:
             yield from _parameters(method, spec[key])
     for methods, said in ((plan.requirements, "requirements"), (plan.measures, "measures")):
         for method, spec in zip(methods, sections.get(said, ())):
-            yield from _parameters(method.measure if isinstance(method, Gate) else method, spec)
+            yield from _parameters(method, spec)
     yield from _keys(About, sections.get("release", {}))
     yield from _keys(EditRules, sections.get("constraints", {}))
     yield from _explored(sections.get("explore", {}))
@@ -192,7 +192,9 @@ def _keys(cls: type[Any], spec: dict[str, Any]) -> Iterator[Place]:
 
 
 def _parameters(method: Any, spec: dict[str, Any]) -> Iterator[Place]:
-    """Those of a method, and of methods that are its parameters."""
+    """Those of a method, and of methods that are its parameters; of a bound on a measure those of the measure."""
+    if isinstance(method, Gate):
+        method = method.measure
     for name, marker in holds(type(method)).items():
         value = getattr(method, name)
         if hasattr(value, "method_kind"):

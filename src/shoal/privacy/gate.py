@@ -1,16 +1,19 @@
 """Any figure of any measure as a requirement: a bound on it, refused like a privacy model where it does not hold."""
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Annotated, Any
+from typing import Annotated, Any, cast
 
 import numpy as np
+from pydantic import BeforeValidator
 
 from shoal.errors import ParameterError
 from shoal.judges.base import Measure
 from shoal.judges.closure import Closure
 from shoal.judges.evidence import Finding, Verdict
 from shoal.judges.table_pair import TablePair
+from shoal.methods import build, spec_of
 from shoal.parameters import Method, Setting
 from shoal.privacy.base import PrivacyModel
 
@@ -72,6 +75,11 @@ class Gate(PrivacyModel):
         """The bound, as a plan names it."""
         return {word: getattr(self, name) for word, name in BOUNDS.items() if getattr(self, name) is not None}
 
+    def as_spec(self) -> dict[str, Any]:
+        """The mapping of which `requirement` makes it again."""
+        spec = spec_of(self.measure)
+        return {self.measure.method_kind: spec.pop("method"), **spec, **self.as_mapping()}
+
     def verdict_on(self, pair: TablePair) -> Verdict:
         """The verdict on a released table, on its cells as they stand or once they are filled in, whichever is worse.
 
@@ -114,3 +122,21 @@ class Gate(PrivacyModel):
             return f"There is no figure, which proves nothing. {finding.reason}"
         of_interval = "" if finding.interval is None else f", by the end of its interval{finding.interval}"
         return f"The figure is {end:.4g}{of_interval}, where {bound} is required. {finding.sentence}"
+
+
+def requirement(item: Any) -> PrivacyModel:
+    """A privacy model, by its name or a mapping; or a measure with a bound, as in `{risk: NAME, at most: 0.05}`."""
+    spec = dict(item) if isinstance(item, Mapping) else {}
+    kind = next((kind for kind in ("risk", "utility") if kind in spec), None)
+    if isinstance(item, Gate):
+        return item
+    if kind is None:
+        return cast(PrivacyModel, build("privacy", item))
+    bounds = {name: spec.pop(word) for word, name in BOUNDS.items() if word in spec}
+    return Gate(measure=build(kind, spec), **bounds)
+
+
+Required = Annotated[
+    PrivacyModel, BeforeValidator(requirement, json_schema_input_type=str | dict[str, Any]), Method("privacy")
+]
+"""A requirement among the parameters of a method."""
