@@ -17,6 +17,8 @@ from shoal.judges.table_pair import TablePair
 from shoal.risk.attribute_inference import AttributeInference
 from shoal.risk.closest_record import ClosestRecord
 from shoal.risk.distance_linkage import DistanceLinkage
+from shoal.risk.inference import Inference
+from shoal.risk.linkability import Linkability
 from shoal.risk.membership_inference import MembershipInference
 from shoal.risk.probabilistic_linkage import ProbabilisticLinkage
 
@@ -142,6 +144,38 @@ def test_the_interval_of_attribute_inference_covers_what_the_release_gives_away(
         assert finding.interval is not None
         covered += finding.interval.low <= truth <= finding.interval.high
     assert covered / DRAWS >= COVERED
+
+
+@pytest.mark.parametrize("share", [0.0, 0.4])
+def test_the_interval_of_inference_covers_what_the_release_gives_away(share: float) -> None:
+    """As above by the nearest record, beside a holdout of another size: who is right by luck is among strangers too."""
+    covered = 0
+    for draw in range(DRAWS):
+        rng = np.random.default_rng(draw)
+        people, others = numbers(rng, 150), numbers(rng, 220)
+        of_people, of_others = rng.integers(0, 4, 150), rng.integers(0, 4, 220)
+        released = np.where(rng.random(150) < share, of_people, rng.integers(0, 4, 150))
+        attack = Inference(holdout=with_secret(others, of_others), attacks=100)
+        finding = attack.measure(with_secret(people, of_people), with_secret(people, released), seed=draw)
+        assert finding.interval is not None
+        covered += finding.interval.low <= share <= finding.interval.high
+    assert covered / DRAWS >= 0.95
+
+
+@pytest.mark.parametrize("share", [0.0, 0.4])
+def test_the_interval_of_linkability_covers_the_links_that_are_left(share: float) -> None:
+    """The second column of all but a share of the people is dealt in a circle, so that their two files part."""
+    covered = 0
+    for draw in range(DRAWS):
+        rng = np.random.default_rng(draw)
+        people, others = numbers(rng, 150), numbers(rng, 220)
+        moved = np.flatnonzero(rng.random(150) >= share)
+        released = people.copy()
+        released[moved, 1] = people[np.roll(moved, 1), 1]
+        finding = Linkability(holdout=others, attacks=100).measure(people, released, seed=draw)
+        assert finding.interval is not None
+        covered += finding.interval.low <= 1 - len(moved) / 150 <= finding.interval.high
+    assert covered / DRAWS >= 0.95
 
 
 def with_secret(x: np.ndarray, secret: np.ndarray) -> Records:
