@@ -1,6 +1,6 @@
 """The studio at 1 000 000 x 20: start, profile, answers while a run is under way, memory, first paint, vendored files.
 
-`python bench/studio.py [RECORDS]`; first paint needs Playwright and Chromium.
+`python bench/browser.py [RECORDS]`; first paint needs Playwright and Chromium.
 """
 
 import json
