@@ -72,14 +72,17 @@ def test_a_class_may_appeal_to_any_box_that_holds_it_the_smallest_first() -> Non
 
 
 def test_the_figure_is_that_of_the_first_box_that_is_near_enough() -> None:
-    """Half of the young of 1 are ill, of their half of the table three quarters, of the table a half: .25 counts."""
-    frame = pd.DataFrame({"age": [1, 1, 2, 2, 8, 8, 9, 9], "ill": ["y", "n", "y", "y", "n", "n", "y", "n"]})
+    """Of the class of 1 half are ill, of its half of the table three quarters, of the table five eighths: .25 counts.
+
+    The two old classes are .5 from their half, so that the whole table is looked at, too.
+    """
+    frame = pd.DataFrame({"age": [1, 1, 2, 2, 8, 8, 9, 9], "ill": ["y", "n", "y", "y", "n", "n", "y", "y"]})
     records = Microdata.of(frame, {"age": "quasi-identifier", "ill": "confidential"}).encoded
     classes = records.classes(("age",))
     boxes = nested_boxes(class_points(records, ("age",), classes), classes.sizes, 4)
     columns = confidential_bins(records, "distinct")
-    assert nearest_set_distances(columns, classes.ids, boxes, 0.3).tolist() == [[0.25] * 4]
-    assert nearest_set_distances(columns, classes.ids, boxes, 0.2).tolist() == [[0.0, 0.25, 0.25, 0.0]]
+    assert nearest_set_distances(columns, classes.ids, boxes, 0.3).tolist() == [[0.25, 0.25, 0.5, 0.375]]
+    assert nearest_set_distances(columns, classes.ids, boxes, 0.2).tolist() == [[0.125, 0.25, 0.5, 0.375]]
 
 
 def test_missing_quasi_identifiers_stand_below_all_others_in_a_box() -> None:
