@@ -20,15 +20,22 @@ test: $(VENV)/tests
 examples: $(VENV)/tests
 	$(BIN)/python tests/matrix.py examples
 
-# All that is not a test of behaviour: format, lint, types, layers, documentation, sanitizers.
+# All that is not a test of behaviour: format, lint, types, layers, documentation, sanitizers; two at a time.
 check: $(VENV)/checks
+	$(MAKE) --jobs=2 --keep-going --output-sync=target sanitized types pages layers style image
+
+.PHONY: sanitized types pages layers style image
+sanitized:
+	PATH="$(abspath $(BIN)):$$PATH" $(MAKE) sanitize PYTHON=$(abspath $(BIN))/python
+types:
+	$(BIN)/mypy
+pages:
+	$(BIN)/sphinx-build -W --keep-going -q -b html docs docs/_build
+layers:
+	$(BIN)/python -m pytest -q tests/test_layers.py
+style:
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
-	$(BIN)/mypy
-	$(BIN)/python -m pytest -q tests/test_layers.py
-	$(BIN)/sphinx-build -W --keep-going -q -b html docs docs/_build
-	PATH="$(abspath $(BIN)):$$PATH" $(MAKE) sanitize PYTHON=$(abspath $(BIN))/python
-	$(MAKE) image
 
 # The container, built and tried without a network where docker or podman can run one.
 image:
