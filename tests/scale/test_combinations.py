@@ -71,3 +71,42 @@ def test_no_recoding_is_a_refusal(folder_of, tmp_path):
     plan = plan_with(levels={"colour": [0, 0], "age": [0, 0]})
     with pytest.raises(Refused, match="no combination of levels"):
         protect_large(folder_of(categories(300)), plan, tmp_path / "out", workers=1)
+
+
+@pytest.mark.usefixtures("small_blocks")
+@pytest.mark.parametrize("missing", ["equal", "wildcard", "nothing"])
+@pytest.mark.parametrize("strata", [False, True], ids=["one table", "strata"])
+def test_records_are_dropped_as_in_the_whole_table(folder_of, tmp_path, missing, strata):
+    gaps = pl.Series(np.random.default_rng(4).random(2000) < 0.02)
+    frame = categories(2000).with_columns(
+        pl.when(gaps).then(None).otherwise("age").alias("age"),
+        pay=pl.Series(np.random.default_rng(5).integers(0, 4, 2000) / 2),
+    )
+    grade = {"role": "quasi-identifier", "level": "ordinal", "order": ["red", "orange", "blue", "green"]}
+    plan = plan_with() | {"steps": [{"mask": "suppress-records", "k": 6, "limit": 0.5, "missing": missing}]}
+    plan["columns"] = {
+        "colour": grade,
+        "age": {"role": "quasi-identifier", "missing": "keep"},
+        "region": "stratum" if strata else "other",
+        "illness": "confidential",
+        "pay": "quasi-identifier",
+    }
+    plan["requirements"] = [{"privacy": "k-anonymity", "k": 1}]
+    made = protect_large(folder_of(frame), plan, tmp_path / "out", seed=SEED, workers=1)
+    whole = shoal.protect(frame, plan, seed=SEED)
+    keys = ["colour", "age", "region", "illness", "pay"]
+    assert released(tmp_path / "out").sort(keys).equals(whole.table.frame.to_native().sort(keys))
+    assert 0 < made.record["steps"][0]["records dropped"] < 1000
+    assert made.record["steps"] == whole.record["steps"]
+
+
+def test_records_that_requirements_fail_on_are_for_memory(tmp_path):
+    step = {"mask": "suppress-records", "k": 2, "limit": 0.1, "requirements": [{"method": "l-diversity", "l": 2}]}
+    with pytest.raises(PlanError, match="the records that its requirements fail on"):
+        protect_large(tmp_path, plan_with() | {"steps": [step]}, tmp_path / "out")
+
+
+def test_dropping_too_many_is_a_refusal(folder_of, tmp_path):
+    plan = plan_with() | {"steps": [{"mask": "suppress-records", "k": 200, "limit": 0.1}]}
+    with pytest.raises(Refused, match=r"more than the limit of 0\.1"):
+        protect_large(folder_of(categories(600)), plan, tmp_path / "out", workers=1)

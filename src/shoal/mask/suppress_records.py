@@ -11,7 +11,7 @@ from shoal.data.records import MissingCells, Records
 from shoal.errors import Refused
 from shoal.facts import Count, Share
 from shoal.judges.table_pair import TablePair
-from shoal.kernels.arrays import Bools
+from shoal.kernels.arrays import Bools, Floats, Longs
 from shoal.mask._generalisation.requirements import as_quasi_identifiers
 from shoal.mask.base import Mask
 from shoal.methods import Scales, method, nested
@@ -47,7 +47,7 @@ class SuppressRecords(Mask):
         those of the smallest classes. A model that fails and says of no record that it fails on it refuses the step.
     """
 
-    scales: ClassVar[Scales] = "memory"
+    scales: ClassVar[Scales] = "combinations"
 
     k: Annotated[int, Ge(1)]
     limit: Annotated[float, Ge(0), Le(1), Setting()]
@@ -60,19 +60,54 @@ class SuppressRecords(Mask):
         left = records
         while len(left) and (failing := self._failing(records, left, columns)) is not None:
             left = left.take(~failing)
-        dropped = len(records) - len(left)
-        if dropped > self.limit * len(records) * (1 + 1e-12):
+        return self._result(left, len(records) - len(left), len(records))
+
+    @property
+    def whole_needed(self) -> str:
+        return "the records that its requirements fail on; require them of the table" if self.requirements else ""
+
+    def on_combinations(
+        self, records: Records, times: Longs, columns: Sequence[str], progress: Progress = None
+    ) -> StepResult:
+        """The same for the distinct combinations of a table; the facts are those of the table.
+
+        Parameters
+        ----------
+        records
+            One for each combination of the columns, and of the strata.
+        times
+            Shape (n,); how many records of the table have it.
+        """
+        left, count, total = records, times, int(times.sum())
+        while len(left):
+            kept = self._matching(left, count, columns) >= self.k
+            if kept.all():
+                break
+            left, count = left.take(kept), count[kept]
+        return self._result(left, total - int(count.sum()), total)
+
+    def _matching(self, records: Records, times: Longs, columns: Sequence[str]) -> Floats:
+        """Shape (n,); records that one of each combination may stand for."""
+        matching = records.matching_weight(columns, times.astype(np.float64), self.missing)
+        if self.missing != "nothing":
+            return matching
+        lacking = np.logical_or.reduce([records[name].missing for name in columns])
+        return np.where(lacking, matching - times + 1, matching)  # such a record counts for itself alone
+
+    def _result(self, left: Records, dropped: int, total: int) -> StepResult:
+        """What is left of a table, refused where too much was dropped."""
+        if dropped > self.limit * total * (1 + 1e-12):
             reached = f"k = {self.k}" + (" and what else is required" if self.requirements else "")
             raise Refused(
-                f"suppress-records would have to drop {dropped:,} of {len(records):,} records to reach {reached}, "
+                f"suppress-records would have to drop {dropped:,} of {total:,} records to reach {reached}, "
                 f"more than the limit of {self.limit:g}. Raise the limit, or recode first."
             )
         bounded = self.missing != "wildcard" and not self.requirements
         influence = float(self.k) if bounded else None
-        of_share = None if influence is None or len(records) < 2 else influence / (len(records) - 1)
+        of_share = None if influence is None or total < 2 else influence / (total - 1)
         facts = {
             "records dropped": Count(n=dropped, influence=influence),
-            "share": Share(value=dropped / max(len(records), 1), influence=of_share),
+            "share": Share(value=dropped / max(total, 1), influence=of_share),
         }
         return StepResult(records=left, facts=facts)
 

@@ -10,13 +10,14 @@ from pathlib import Path
 import polars as pl
 
 from shoal.data.microdata import Microdata
-from shoal.data.schema import Column, Schema
+from shoal.data.schema import Schema
 from shoal.errors import Refused
 from shoal.scale.moments import COUNT
+from shoal.scale.part_work import described_after
 from shoal.scale.stage import Stage, write_part
 from shoal.scale.steps import After, Run
 from shoal.step_result import StepAccount
-from shoal.steps import Step
+from shoal.steps import Step, settings_of
 
 KEPT = "shoal: kept"
 """Whether a combination stays in the table."""
@@ -46,17 +47,11 @@ def after_combinations(run: Run, number: int, step: Step, stage: Stage, schema: 
     kept = counts.drop(COUNT)[result.records.rows.tolist()]
     mapping = kept.hstack([labels[name].alias(f"{KEPT} {name}") for name in columns])
     parts = _recoded(stage, mapping.with_columns(pl.lit(True).alias(KEPT)), columns, strata, run, number)
-    new = {
-        name: Column.model_copy(
-            schema.columns[name],
-            update={"level": result.records[name].level, "order": None, "hierarchy": result.records[name].hierarchy},
-        )
-        for name in columns
-    }
+    new = {name: described_after(result.records[name], schema) for name in columns}
     return After(
         stage=Stage.of(parts),
         schema=Schema.model_construct(root=dict(schema.columns) | new),
-        account=StepAccount(step=step.name, columns=columns, facts=result.facts),
+        account=StepAccount(step=step.name, columns=columns, facts={**settings_of(step.method), **result.facts}),
     )
 
 

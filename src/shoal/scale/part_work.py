@@ -189,7 +189,7 @@ def treated(job: PartJob) -> PartDone:
     elif GROUP in frame.columns:
         out = out.with_columns(frame[GROUP][kept].alias(GROUP))
     write_part(out, job.out)
-    described = {v.name: _described(v, work.whole.schema) for v in result.records.variables}
+    described = {v.name: described_after(v, work.whole.schema) for v in result.records.variables}
     return PartDone(
         number=job.number,
         out=job.out,
@@ -211,7 +211,7 @@ def _figures(
     return sizes, part.sse(records.matrix(by)), {name: Spread.of(records[name]) for name in by}
 
 
-def _described(variable: Variable, schema: Schema) -> Column:
+def described_after(variable: Variable, schema: Schema) -> Column:
     """A column's description after a step: its level, its order and what is left of its hierarchy."""
     column = schema.columns.get(variable.name) or Column(role=variable.role)
     changed = {

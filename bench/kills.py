@@ -1,0 +1,128 @@
+"""A run on a large table, killed at random moments: afterwards there is no release, or a proved one.
+
+    python bench/kills.py                        # 20 kills of a run on 400 000 records; minutes
+    python bench/kills.py --kills 50 --records 2e6 --workers 2
+
+First one run is left alone: its bytes, and how long it takes. Then the same plan, table and seed are run to another
+place again and again, and all of its processes are killed (SIGKILL) at a moment drawn from that time; each run goes on
+from what the one before had finished. After every kill the place is looked at, and at the end one more run is left
+alone: it must give the bytes of the first. Any release that is there must be whole, with the same bytes, and its
+requirements hold when it is audited. The program ends with an error where one of this is not so.
+"""
+
+import argparse
+import hashlib
+import json
+import os
+import random
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+
+SEED = 1 << 70
+K = 5
+
+PLAN = {
+    "columns": {"x0": "quasi-identifier", "x1": "quasi-identifier", "x2": "quasi-identifier", "secret": "confidential"},
+    "steps": [
+        {"mask": "top-code", "value": 2.5, "columns": ["x2"]},
+        {"partition": "mdav", "k": K, "replace": "centroid"},
+    ],
+    "requirements": [{"privacy": "k-anonymity", "k": K}],
+    "output": {"format": "parquet"},
+}
+
+
+def table(n: int, place: Path) -> Path:
+    place.mkdir()
+    for number, start in enumerate(range(0, n, 100_000)):
+        rng = np.random.default_rng([2, number])
+        m = min(100_000, n - start)
+        frame = pl.DataFrame({f"x{j}": rng.standard_normal(m) for j in range(3)})
+        frame.with_columns(secret=rng.integers(0, 100, m)).write_parquet(place / f"part-{number:03d}.parquet")
+    return place
+
+
+def digest(out: Path) -> str:
+    """Of all released cells."""
+    whole = hashlib.sha256()
+    for path in sorted((out / "release" / "data").iterdir()):
+        whole.update(path.read_bytes())
+    return whole.hexdigest()
+
+
+def started(source: Path, out: Path, workers: int) -> "subprocess.Popen[bytes]":
+    command = [sys.executable, __file__, "--child", str(source), str(out), str(workers)]
+    return subprocess.Popen(command, start_new_session=True)
+
+
+def child(source: str, out: str, workers: str) -> None:
+    from shoal.large import protect_large
+    from shoal.scale import dealing
+    from shoal.scale import source as sources
+
+    dealing.BLOCK_CELLS, sources.CHUNK = 100_000, 50_000  # many pieces of work, so that many moments differ
+    protect_large(source, PLAN, out, seed=SEED, workers=int(workers), memory="4GB")
+
+
+def check(out: Path, expected: str) -> str:
+    """What is there after a kill."""
+    from shoal.large import audit_large
+
+    if not out.exists():
+        left = out.with_name(f".{out.name}.unfinished")
+        return f"no release; {len(list(left.glob('*.done')))} pieces of work finished"
+    record = json.loads((out / "private" / "record.json").read_text(encoding="utf-8"))
+    missing = [name for name in record["files"] if not (out / name).exists()]
+    if missing or digest(out) != expected or not audit_large(out / "release" / "data", PLAN, workers=1).holds:
+        sys.exit(f"A release is there that is not whole and proved ({len(missing)} files are missing).")
+    shutil.rmtree(out)
+    return "a whole release, proved again"
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--kills", type=int, default=20)
+    parser.add_argument("--records", type=float, default=4e5)
+    parser.add_argument("--workers", type=int, default=2)
+    parser.add_argument("--seed", type=int, default=1, help="of the moments")
+    parser.add_argument("--child", nargs=3, help=argparse.SUPPRESS)
+    given = parser.parse_args()
+    if given.child:
+        child(*given.child)
+        return
+    draw = random.Random(given.seed)
+    with tempfile.TemporaryDirectory() as folder:
+        source, out = table(int(given.records), Path(folder, "in")), Path(folder, "out")
+        began = time.monotonic()
+        if started(source, Path(folder, "whole"), given.workers).wait():
+            sys.exit("The run that was left alone failed.")
+        usual = time.monotonic() - began
+        expected = digest(Path(folder, "whole"))
+        print(f"left alone: {usual:.1f} s", flush=True)
+        for number in range(1, given.kills + 1):
+            process = started(source, out, given.workers)
+            moment = draw.uniform(0.0, usual)
+            time.sleep(moment)
+            if process.poll() is None:
+                os.killpg(process.pid, signal.SIGKILL)
+            process.wait()
+            print(f"kill {number:>3} after {moment:6.1f} s: {check(out, expected)}", flush=True)
+        if started(source, out, given.workers).wait() or digest(out) != expected:
+            sys.exit("The last run did not end with the bytes of the first.")
+        left = sorted(path.name for path in Path(folder).iterdir())
+        if left != ["in", "out", "whole"]:
+            sys.exit(f"Something was left behind: {left}")
+        print("the last run ended with the same bytes, and nothing was left behind")
+
+
+if __name__ == "__main__":
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+    main()
