@@ -8,10 +8,12 @@ from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
 
+from shoal.data.joint_moments import JointMoments
 from shoal.data.partition import Partition, Progress
 from shoal.data.records import Records
 from shoal.data.variable import Variable
 from shoal.facts import Count, Fact, Figure, Nested, OfPlan
+from shoal.kernels.arrays import Longs
 from shoal.methods import nested, spec_of
 from shoal.parameters import ColumnName, Columns, Setting, holds
 from shoal.step_result import Grouping, StepResult
@@ -225,7 +227,20 @@ class MaskStep(Step):
         self, records: Records, columns: Sequence[str], rng: np.random.Generator, progress: Progress = None
     ) -> StepResult:
         """Mask the columns."""
-        change: StepResult = self.method.apply(records, columns, rng, progress)
+        return self._masked(self.method.apply(records, columns, rng, progress), columns)
+
+    def carry_out_on_part(
+        self,
+        records: Records,
+        columns: Sequence[str],
+        rng: np.random.Generator,
+        stratum: Longs,
+        moments: Sequence[JointMoments],
+    ) -> StepResult:
+        """Mask the columns of a part of a table larger than memory, as `Mask.apply_to_part`."""
+        return self._masked(self.method.apply_to_part(records, columns, rng, stratum, moments), columns)
+
+    def _masked(self, change: StepResult, columns: Sequence[str]) -> StepResult:
         return replace(change, masked=tuple(columns), facts={**settings_of(self.method), **change.facts})
 
     def as_mapping(self) -> dict[str, Any]:

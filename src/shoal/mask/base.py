@@ -6,6 +6,7 @@ from typing import ClassVar
 
 import numpy as np
 
+from shoal.data.joint_moments import JointMoments
 from shoal.data.partition import Progress
 from shoal.data.records import Records
 from shoal.data.variable import Variable
@@ -27,6 +28,9 @@ class Mask(ABC):
     sees_categories: ClassVar[bool] = False
     """Whether what becomes of a record depends on which categories its column has: a part must know them all."""
 
+    wants_moments: ClassVar[bool] = False
+    """Whether it works row by row once it knows means and covariances of its columns in the whole of each stratum."""
+
     @property
     def whole_needed(self) -> str:
         """Why these parameters need the whole table at once although the method works row by row; empty if not."""
@@ -42,6 +46,25 @@ class Mask(ABC):
         self, records: Records, columns: Sequence[str], rng: np.random.Generator, progress: Progress = None
     ) -> StepResult:
         """Mask some columns; all others stay as they are."""
+
+    def apply_to_part(
+        self,
+        records: Records,
+        columns: Sequence[str],
+        rng: np.random.Generator,
+        stratum: Longs,
+        moments: Sequence[JointMoments],
+    ) -> StepResult:
+        """Mask a part of a table larger than memory.
+
+        Parameters
+        ----------
+        stratum
+            Shape (n,); of each record, numbered in the whole table.
+        moments
+            Of the columns in the whole of each stratum, for a method that wants them.
+        """
+        return self.apply(records, columns, rng)
 
     def coded(self, identifier: Variable) -> bool:
         """Whether an identifier of a released table can be what this method leaves of one."""

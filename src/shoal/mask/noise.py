@@ -22,10 +22,11 @@ from typing import Annotated, ClassVar, Literal
 import numpy as np
 from annotated_types import Gt
 
+from shoal.data.joint_moments import JointMoments
 from shoal.data.partition import Progress
 from shoal.data.records import Records
 from shoal.errors import DataError, ParameterError, plural
-from shoal.kernels.arrays import Floats
+from shoal.kernels.arrays import Floats, Longs
 from shoal.kernels.elementary import normal_cdf, normal_quantile
 from shoal.mask.base import Mask, strata
 from shoal.methods import Scales, method
@@ -79,7 +80,8 @@ class Noise(Mask):
     `restricted` draws from the truncated normal distribution, which moves values near a bound inwards.
     """
 
-    scales: ClassVar[Scales] = "memory"
+    scales: ClassVar[Scales] = "rows"
+    wants_moments: ClassVar[bool] = True
 
     kind: Kind | Literal["restricted"] = "correlated"
     variance: Annotated[float, Gt(0), Setting()]
@@ -102,28 +104,53 @@ class Noise(Mask):
         records.complete(columns, "noise")
         x = records.raw(columns)
         masked = np.empty_like(x)
-        limits = self._limits(columns, x)
+        limits = self._limits(columns, x, x.min(axis=0, initial=np.inf), x.max(axis=0, initial=-np.inf))
         for rows in strata(records):
             masked[rows] = self._mask(x[rows], limits, rng) if len(rows) else x[rows]
         return StepResult(records=records.with_raw(columns, masked))
 
-    def _mask(self, x: Floats, limits: Floats, rng: np.random.Generator) -> Floats:
-        if self.kind == "restricted":
-            return _truncated(x, np.sqrt(self.variance) * x.std(axis=0, ddof=1), limits, rng)
-        return Law(kind=self.kind, variance=self.variance, exact=self.exact).masked(x, rng)
+    @property
+    def whole_needed(self) -> str:
+        if self.kind == "sullivan":
+            return "the ranks of all values; take the kind kim"
+        if self.exact or self.kind == "orthogonal":
+            return "all records, for noise with exact moments; take the kind kim, with exact: false"
+        return ""
 
-    def _limits(self, columns: Sequence[str], x: Floats) -> Floats:
-        """Shape (d, 2)."""
+    def apply_to_part(
+        self,
+        records: Records,
+        columns: Sequence[str],
+        rng: np.random.Generator,
+        stratum: Longs,
+        moments: Sequence[JointMoments],
+    ) -> StepResult:
+        self.continuous(records, columns)
+        records.complete(columns, "noise")
+        x = records.raw(columns)
+        masked = np.empty_like(x)
+        low, high = (np.min([m.low for m in moments], axis=0), np.max([m.high for m in moments], axis=0))
+        limits = self._limits(columns, x, low, high)
+        for number in np.unique(stratum).tolist():
+            rows = stratum == number
+            masked[rows] = self._mask(x[rows], limits, rng, moments[number])
+        return StepResult(records=records.with_raw(columns, masked))
+
+    def _mask(self, x: Floats, limits: Floats, rng: np.random.Generator, whole: JointMoments | None = None) -> Floats:
+        """The records of a stratum, or some of them where the moments of the whole stratum are given."""
+        if self.kind == "restricted":
+            spread = x.std(axis=0, ddof=1) if whole is None else np.sqrt(np.diag(whole.covariance))
+            return _truncated(x, np.sqrt(self.variance) * spread, limits, rng)
+        return Law(kind=self.kind, variance=self.variance, exact=self.exact).masked(x, rng, whole)
+
+    def _limits(self, columns: Sequence[str], x: Floats, low: Floats, high: Floats) -> Floats:
+        """Shape (d, 2); the bounds given, or the ends of a column's values."""
         given = self.bounds or {}
         if stray := [name for name in given if name not in columns]:
             raise ParameterError(f"noise: bounds name '{stray[0]}', which is not one of the step's columns.")
-        limits = np.array(
-            [
-                given.get(name, (x[:, j].min(initial=np.inf), x[:, j].max(initial=-np.inf)))
-                for j, name in enumerate(columns)
-            ],
-            dtype=np.float64,
-        ).reshape(-1, 2)
+        ends = zip(low.tolist(), high.tolist())
+        limits = np.array([given.get(name, of_values) for name, of_values in zip(columns, ends)], dtype=np.float64)
+        limits = limits.reshape(-1, 2)
         outside = ((x < limits[:, 0]) | (x > limits[:, 1])).sum(axis=0)
         for name, count in zip(columns, outside.tolist()):
             if count:

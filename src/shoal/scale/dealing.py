@@ -3,16 +3,17 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 import polars as pl
 
 from shoal.kernels.arrays import Longs
 from shoal.scale.cuts import SAMPLE, Coordinates, Cuts
-from shoal.scale.moments import COUNT, WholeTable, with_categories
+from shoal.scale.moments import WholeTable, with_categories
 from shoal.scale.part_work import encoded
 from shoal.scale.stage import Stage
+from shoal.scale.strata import Strata
 
 BLOCK_CELLS, SMALLEST_BLOCK = 6_000_000, 50_000
 """Cells of a block, about, and records that it has at least: what one process holds at once. A choice of ours, the same
@@ -25,44 +26,6 @@ MOST_BLOCKS = 512
 def block_size(stage: Stage) -> int:
     """Records of a block of a table."""
     return max(BLOCK_CELLS // max(len(stage.columns), 1), SMALLEST_BLOCK, -(-stage.records // MOST_BLOCKS))
-
-
-@dataclass(frozen=True, kw_only=True)
-class Strata:
-    """The strata of a table, in the order of their cells; one of all records where it has no stratum column.
-
-    Parameters
-    ----------
-    cells
-        One row a stratum.
-    counts
-        Shape (s,); records of each.
-    """
-
-    names: tuple[str, ...]
-    cells: pl.DataFrame
-    counts: Longs
-
-    @classmethod
-    def of(cls, stage: Stage, names: tuple[str, ...]) -> Self:
-        if not names:
-            return cls(names=(), cells=pl.DataFrame(), counts=np.array([stage.records]))
-        merged = pl.DataFrame(schema={**{name: stage.schema[name] for name in names}, COUNT: pl.Int64})
-        for chunk in stage.chunks(names):
-            part = chunk.group_by(names).agg(pl.len().cast(pl.Int64).alias(COUNT))
-            merged = pl.concat([merged, part]).group_by(names).agg(pl.col(COUNT).sum())
-        merged = merged.sort(names)
-        return cls(names=names, cells=merged.drop(COUNT), counts=merged[COUNT].to_numpy().astype(np.int64))
-
-    def of_records(self, frame: pl.DataFrame) -> Longs:
-        """Shape (n,); the stratum of each record."""
-        if not self.names:
-            return np.zeros(len(frame), dtype=np.int64)
-        numbered = self.cells.with_row_index(COUNT)
-        joined = frame.select(self.names).join(
-            numbered, on=self.names, how="left", nulls_equal=True, maintain_order="left"
-        )
-        return joined[COUNT].to_numpy().astype(np.int64)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -19,7 +19,8 @@ from shoal.kernels.arrays import Floats
 from shoal.processes import remembered
 from shoal.scale.moments import WholeTable
 from shoal.scale.stage import GROUP, OWN, ROW, gathered, read_part, write_part
-from shoal.steps import PartitionStep, Step
+from shoal.scale.strata import StrataMoments
+from shoal.steps import MaskStep, PartitionStep, Step
 
 GROUPS_A_PART = 1 << 32
 """Numbers of the groups of one part: the groups of part p are p times this and up."""
@@ -54,6 +55,8 @@ class StepWork:
         That it changes.
     key
         Of its random numbers.
+    known
+        What a method that wants moments must know of the whole table.
     """
 
     step: Step
@@ -62,6 +65,7 @@ class StepWork:
     folder: Path
     entropy: int
     key: int
+    known: StrataMoments | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -174,7 +178,11 @@ def treated(job: PartJob) -> PartDone:
     table, records = encoded(frame, work.whole, work.folder)
     rng = np.random.default_rng(np.random.SeedSequence(work.entropy, spawn_key=(work.key, job.number)))
     try:
-        result = work.step.carry_out(records, work.columns, rng)
+        if work.known is not None and isinstance(work.step, MaskStep):
+            stratum = work.known.strata.of_records(frame)
+            result = work.step.carry_out_on_part(records, work.columns, rng, stratum, work.known.moments)
+        else:
+            result = work.step.carry_out(records, work.columns, rng)
     except Refused as reason:
         return PartDone(number=job.number, out=job.out, refused=str(reason))
     out: pl.DataFrame = table.rebuild(result.records).frame.to_native()

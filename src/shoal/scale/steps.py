@@ -18,6 +18,7 @@ from shoal.scale.journal import Journal
 from shoal.scale.moments import WholeTable, with_categories
 from shoal.scale.part_work import PartDone, PartJob, Spread, StepWork, treated
 from shoal.scale.stage import ROW, Stage, gathered, scatter
+from shoal.scale.strata import StrataMoments
 from shoal.step_result import StepAccount
 from shoal.steps import LOSS, MaskStep, PartitionStep, Step, settings_of
 
@@ -122,10 +123,13 @@ def _as_they_lie(run: Run, number: int, step: Step, stage: Stage, schema: Schema
     whole = WholeTable(schema=schema)
     if isinstance(step, MaskStep) and step.method.sees_categories:
         whole = run.journal.once(f"whole-{number}", lambda: with_categories(stage, whole, columns, run.folder))
-    return Parts(
-        jobs=jobs,
-        work=StepWork(step=step, columns=columns, whole=whole, folder=run.folder, entropy=run.entropy, key=number),
+    known = None
+    if isinstance(step, MaskStep) and step.method.wants_moments:
+        known = run.journal.once(f"known-{number}", lambda: StrataMoments.of(stage, schema, columns, step.name))
+    work = StepWork(
+        step=step, columns=columns, whole=whole, folder=run.folder, entropy=run.entropy, key=number, known=known
     )
+    return Parts(jobs=jobs, work=work)
 
 
 def _blocks(

@@ -20,6 +20,7 @@ from typing import Literal
 
 import numpy as np
 
+from shoal.data.joint_moments import JointMoments
 from shoal.errors import DataError, ParameterError
 from shoal.kernels import linear, tall
 from shoal.kernels.arrays import Floats
@@ -54,16 +55,24 @@ class Law:
     exact: bool = False
     where: str = "stratum"
 
-    def masked(self, x: Floats, rng: np.random.Generator) -> Floats:
-        """Records of shape (n, d), masked together."""
+    def masked(self, x: Floats, rng: np.random.Generator, whole: JointMoments | None = None) -> Floats:
+        """Records of shape (n, d), masked together.
+
+        Parameters
+        ----------
+        whole
+            Moments that count in place of the records' own, where these are a part of more; not for `exact` laws,
+            `sullivan` and `orthogonal`, which need all records.
+        """
         c = self.variance
         match self.kind:
             case "uncorrelated":
-                return x + self._noise(x, c * np.diag(x.var(axis=0, ddof=1)), rng)
+                return x + self._noise(x, c * np.diag(_variance(x, whole)), rng)
             case "correlated":
-                return x + self._noise(x, c * self._covariance(x), rng)
+                return x + self._noise(x, c * self._covariance(x, whole), rng)
             case "kim":
-                return _kim(x, self._noise(x, c * self._covariance(x), rng), c)
+                centre = x.mean(axis=0) if whole is None else whole.mean
+                return _kim(x, self._noise(x, c * self._covariance(x, whole), rng), c, centre)
             case "sullivan":
                 return self._sullivan(x, rng)
             case "multiplicative":
@@ -85,14 +94,16 @@ class Law:
         np.put_along_axis(ranks, order, np.arange(n)[:, None], axis=0)
         scores = normal_quantile((ranks + 0.5) / n)
         noise = _times(standard_normal(rng, x.shape), _root(self.variance * self._covariance(scores)))
-        moved = _kim(scores, noise, self.variance)
+        moved = _kim(scores, noise, self.variance, scores.mean(axis=0))
         ordered = np.sort(x, axis=0)
         if self.exact:
             place = np.argsort(np.argsort(moved, axis=0, kind="stable"), axis=0, kind="stable")
             return np.take_along_axis(ordered, place, axis=0)
         return np.column_stack([_quantiles(ordered[:, j], normal_cdf(moved[:, j])) for j in range(x.shape[1])])
 
-    def _covariance(self, x: Floats) -> Floats:
+    def _covariance(self, x: Floats, whole: JointMoments | None = None) -> Floats:
+        if whole is not None:
+            return whole.covariance
         if len(x) < 2:
             raise DataError(f"noise needs at least 2 records in every {self.where}, to have a variance.")
         centred = (x - x.mean(axis=0))[None]
@@ -136,8 +147,11 @@ def _root(covariance: Floats) -> Floats:
     return linear.product(vectors * np.sqrt(np.maximum(values, 0.0)), vectors.T)
 
 
-def _kim(x: Floats, noise: Floats, c: float) -> Floats:
-    centre = x.mean(axis=0)
+def _variance(x: Floats, whole: JointMoments | None) -> Floats:
+    return np.asarray(x.var(axis=0, ddof=1) if whole is None else np.diag(whole.covariance))
+
+
+def _kim(x: Floats, noise: Floats, c: float, centre: Floats) -> Floats:
     return np.asarray(centre + (x - centre + noise) / np.sqrt(1 + c))
 
 

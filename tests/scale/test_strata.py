@@ -1,0 +1,130 @@
+"""Noise part by part: the moments of the whole of each stratum, whatever a part happens to hold."""
+
+import numpy as np
+import polars as pl
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import shoal
+from scale.conftest import released
+from shoal.data.joint_moments import JointMoments
+from shoal.data.microdata import Microdata
+from shoal.errors import DataError, PlanError
+from shoal.large import protect_large
+from shoal.mask.noise import Noise
+
+SEED = 1 << 70
+COLUMNS = {"x": "quasi-identifier", "y": "quasi-identifier", "region": "stratum", "row": "other"}
+
+
+@given(st.lists(st.integers(0, 30), min_size=1, max_size=5), st.integers(1, 4), st.sampled_from([0.0, 1e7]))
+def test_moments_of_parts_are_those_of_the_whole(sizes, d, offset):
+    parts = [np.random.default_rng([n, d]).standard_normal((n, d)) + offset for n in sizes]
+    moments, whole = JointMoments.of_columns(d), np.vstack(parts)
+    for part in parts:
+        moments.add(part)
+    assert moments.count == len(whole)
+    if len(whole) < 2:
+        with pytest.raises(DataError, match="at least 2 records"):
+            _ = moments.covariance
+        return
+    np.testing.assert_allclose(moments.mean, whole.mean(axis=0), rtol=1e-12, atol=1e-12)
+    np.testing.assert_allclose(moments.covariance, np.cov(whole.T).reshape(d, d), rtol=1e-6, atol=1e-7)
+    assert (moments.low == whole.min(axis=0)).all()
+    assert (moments.high == whole.max(axis=0)).all()
+
+
+def table(n: int) -> pl.DataFrame:
+    """Sorted, so that each part spreads much less than the whole; the south spreads ten times as much."""
+    rng = np.random.default_rng(1)
+    x = np.sort(rng.standard_normal(n))
+    y = 0.8 * x + 0.6 * rng.standard_normal(n)
+    region = rng.choice(["north", "south"], n)
+    factor = np.where(region == "south", 10.0, 1.0)
+    return pl.DataFrame({"x": x * factor, "y": y * factor, "region": region, "row": np.arange(n)})
+
+
+KINDS = ["uncorrelated", "correlated", "kim", "restricted", "multiplicative"]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_with_the_moments_of_the_whole_a_part_is_masked_as_the_whole(kind):
+    frame = table(400)
+    records = Microdata.of(frame, COLUMNS).records
+    stratum = (frame["region"] == "south").to_numpy().astype(np.int64)
+    moments = []
+    for number in (0, 1):
+        moments.append(JointMoments.of_columns(2))
+        moments[-1].add(frame.select("x", "y").to_numpy()[stratum == number])
+    method = Noise(kind=kind, variance=0.2)
+    whole = method.apply(records, ("x", "y"), np.random.default_rng(3)).records
+    part = method.apply_to_part(records, ("x", "y"), np.random.default_rng(3), stratum, moments).records
+    np.testing.assert_allclose(part.raw(["x", "y"]), whole.raw(["x", "y"]), rtol=1e-9, atol=1e-9)
+
+
+def plan_of(**noise: object) -> dict:
+    return {
+        "columns": COLUMNS,
+        "steps": [{"mask": "noise", "variance": 0.25, **noise}],
+        "requirements": [{"privacy": "k-anonymity", "k": 1}],
+        "output": {"format": "parquet"},
+    }
+
+
+@pytest.mark.usefixtures("small_blocks")
+@pytest.mark.parametrize("kind", ["uncorrelated", "correlated", "kim"])
+def test_noise_is_as_large_as_the_whole_stratum_asks(folder_of, tmp_path, kind):
+    frame = table(6000)
+    protect_large(folder_of(frame), plan_of(kind=kind), tmp_path / "out", seed=SEED, workers=1)
+    out = released(tmp_path / "out").sort("row")
+    for region in ("north", "south"):
+        before, after = (f.filter(pl.col("region") == region).select("x", "y").to_numpy() for f in (frame, out))
+        own = np.cov(before.T)
+        noise = {"uncorrelated": own + np.diag(0.25 * np.diag(own)), "correlated": 1.25 * own, "kim": own}[kind]
+        np.testing.assert_allclose(np.cov(after.T) / own, noise / own, atol=0.06)
+        if kind != "kim":  # kim draws towards the mean; the others move no more than they say
+            assert (after - before).std(axis=0) == pytest.approx(0.5 * before.std(axis=0), rel=0.05)
+
+
+@pytest.mark.usefixtures("small_blocks")
+def test_values_keep_inside_the_range_of_the_whole(folder_of, tmp_path):
+    frame = table(3000)
+    protect_large(folder_of(frame), plan_of(kind="restricted"), tmp_path / "out", seed=SEED, workers=1)
+    out = released(tmp_path / "out")
+    for name in ("x", "y"):
+        assert frame[name].min() <= out[name].min()
+        assert out[name].max() <= frame[name].max()
+    assert out["x"].n_unique() == 3000
+
+
+@pytest.mark.parametrize(
+    ("how", "says"),
+    [
+        ({"kind": "sullivan"}, "ranks of all values"),
+        ({"exact": True}, "exact moments"),
+        ({"kind": "orthogonal"}, "kim"),
+    ],
+)
+def test_what_needs_all_records_is_refused(tmp_path, how, says):
+    with pytest.raises(PlanError, match=says):
+        protect_large(tmp_path, plan_of(**how), tmp_path / "out")
+
+
+@pytest.mark.usefixtures("small_blocks")
+def test_missing_cells_are_counted_in_the_whole(folder_of, tmp_path):
+    frame = table(2000).with_columns(pl.when(pl.col("row") % 500 == 0).then(None).otherwise("x").alias("x"))
+    plan = plan_of()
+    plan["columns"] = COLUMNS | {"x": {"role": "quasi-identifier", "missing": "keep"}}
+    with pytest.raises(DataError, match="Column 'x' has 4 missing values; noise needs complete columns") as ours:
+        protect_large(folder_of(frame), plan, tmp_path / "out", workers=1)
+    with pytest.raises(DataError) as theirs:
+        shoal.protect(frame, plan)
+    assert str(ours.value) == str(theirs.value)
+
+
+def test_columns_that_are_no_numbers_are_refused_as_in_memory(folder_of, tmp_path):
+    frame = table(600).with_columns(y=pl.col("region"))
+    plan = plan_of()
+    with pytest.raises(DataError, match="'y' is nominal; noise needs columns that are continuous"):
+        protect_large(folder_of(frame), plan, tmp_path / "out", workers=1)
