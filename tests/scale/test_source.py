@@ -166,3 +166,49 @@ def test_equal_records_are_one_block_and_one_group_can_hold_them(tmp_path):
     }
     made = protect_large(tmp_path / "in", plan, tmp_path / "out", workers=1)
     assert made.evidence.verdicts[0].achieved == 2000
+
+
+@pytest.mark.usefixtures("small_blocks")
+def test_a_block_without_a_number_is_counted_or_dropped(tmp_path):
+    (tmp_path / "in").mkdir()
+    numbers = pl.DataFrame({"a": [float(i % 90) for i in range(1400)], "b": [1.0] * 1400})
+    numbers.write_parquet(tmp_path / "in" / "1.parquet")
+    strange = numbers[:700].with_columns(a=pl.lit(float("nan")))  # a whole chunk
+    strange.write_parquet(tmp_path / "in" / "2.parquet")
+    plan = PLAN | {
+        "steps": [{"partition": "mdav", "k": 5, "replace": "centroid"}],
+        "requirements": [{"privacy": "k-anonymity", "k": 5}],
+    }
+    with pytest.raises(DataError, match="Column 'a' has 700 missing values"):
+        protect_large(tmp_path / "in", plan, tmp_path / "out", workers=1)
+    assert [path.name for path in tmp_path.iterdir()] == ["in"]
+    plan["columns"] = {"a": {"role": "quasi-identifier", "missing": "drop"}, "b": "confidential"}
+    made = protect_large(tmp_path / "in", plan, tmp_path / "out", workers=1)
+    assert made.account.missing["records dropped"] == 700
+    assert made.records == 1400
+
+
+@pytest.mark.usefixtures("small_blocks")
+@pytest.mark.parametrize("stage", ["intake", "part_work", "finishing"])
+def test_a_disk_that_is_full_at_any_stage_leaves_what_can_go_on(tmp_path, monkeypatch, stage):
+    (tmp_path / "in").mkdir()
+    pl.DataFrame({"a": [float(i % 90) for i in range(1600)], "b": [1.0] * 1600}).write_parquet(
+        tmp_path / "in/1.parquet"
+    )
+    plan = PLAN | {
+        "steps": [{"partition": "mdav", "k": 5, "replace": "centroid"}],
+        "requirements": [{"privacy": "k-anonymity", "k": 5}],
+    }
+
+    def full(frame: pl.DataFrame, path: Path) -> None:
+        raise OSError(28, "No space left on device")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(f"shoal.scale.{stage}.write_part", full)
+        with pytest.raises(FileError, match=r"No space left on device\). Make room, and start again") as raised:
+            protect_large(tmp_path / "in", plan, tmp_path / "out", workers=1, seed=7)
+    assert "\n" not in str(raised.value)
+    assert not (tmp_path / "out").exists()
+    made = protect_large(tmp_path / "in", plan, tmp_path / "out", workers=1)
+    assert made.account.seed == 7
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["in", "out"]

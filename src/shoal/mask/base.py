@@ -31,6 +31,9 @@ class Mask(ABC):
     wants_moments: ClassVar[bool] = False
     """Whether it works row by row once it knows means and covariances of its columns in the whole of each stratum."""
 
+    draws_units: ClassVar[bool] = False
+    """Whether it keeps some records or households, which it draws once from the whole table."""
+
     @property
     def whole_needed(self) -> str:
         """Why these parameters need the whole table at once although the method works row by row; empty if not."""

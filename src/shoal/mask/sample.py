@@ -1,6 +1,7 @@
 """Release of a random sample instead of the whole file."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Annotated, ClassVar
 
 import numpy as np
@@ -10,12 +11,28 @@ from numpy.typing import NDArray
 from shoal.data.partition import Progress
 from shoal.data.records import Records
 from shoal.errors import ParameterError
-from shoal.facts import Count, OfPlan
-from shoal.kernels.arrays import Floats, Longs
+from shoal.facts import Count, Facts, OfPlan
+from shoal.kernels.arrays import Bools, Floats, Longs
 from shoal.mask.base import Mask
 from shoal.methods import Scales, method
 from shoal.parameters import Setting
 from shoal.step_result import StepResult
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Drawn:
+    """Units that were drawn.
+
+    Parameters
+    ----------
+    chosen
+        Shape (m,); which units.
+    factors
+        Shape (s,); what a weight is multiplied by, in each stratum.
+    """
+
+    chosen: Bools
+    factors: Floats
 
 
 @method("sample", title="Sampling", source="Hundepool et al. (2012), section 3.3.1", example={"fraction": 0.5})
@@ -39,7 +56,8 @@ class Sample(Mask):
     allows it.
     """
 
-    scales: ClassVar[Scales] = "memory"
+    scales: ClassVar[Scales] = "rows"
+    draws_units: ClassVar[bool] = True
 
     fraction: Annotated[Annotated[float, Gt(0), Le(1)] | None, Setting()] = None
     size: Annotated[int, Ge(1)] | None = None
@@ -52,6 +70,19 @@ class Sample(Mask):
         self, records: Records, columns: Sequence[str], rng: np.random.Generator, progress: Progress = None
     ) -> StepResult:
         units, stratum = self._units(records)
+        drawn = self.draw(stratum, rng)
+        sampled = self.kept_of(records, drawn.chosen[units], drawn.factors[stratum][units])
+        facts = self.facts_of(drawn, len(sampled), households=records.households is not None)
+        return StepResult(records=sampled, facts=facts)
+
+    def draw(self, stratum: Longs, rng: np.random.Generator) -> "Drawn":
+        """Draw units.
+
+        Parameters
+        ----------
+        stratum
+            Shape (m,); of each unit of the table.
+        """
         total = len(stratum)
         wanted = self.size if self.size is not None else max(min(1, total), round((self.fraction or 0.0) * total))
         if wanted > total:
@@ -61,18 +92,22 @@ class Sample(Mask):
         chosen = np.zeros(total, dtype=bool)
         for number, share in enumerate(shares):
             chosen[rng.choice(np.flatnonzero(stratum == number), int(share), replace=False)] = True
-        kept = np.flatnonzero(chosen[units])
-        factors = (sizes / np.maximum(shares, 1))[stratum][units]
-        sampled = _reweighted(records, factors).take(kept)
-        unit = "record" if records.households is None else "household"
+        return Drawn(chosen=chosen, factors=sizes / np.maximum(shares, 1))
+
+    def kept_of(self, records: Records, kept: Bools, factors: Floats) -> Records:
+        """Those of some records that are kept, each standing for so many times as many."""
+        return _reweighted(records, factors).take(np.flatnonzero(kept))
+
+    def facts_of(self, drawn: "Drawn", kept: int, *, households: bool) -> Facts:
+        """What there is to tell of a sample of so many records."""
+        unit = "household" if households else "record"
         of_units = 1 if self.size is None else 0  # of the number kept: given, or a share of all
-        facts = {
+        return {
             "unit": OfPlan(unit),
-            "units": Count(n=total, unit=f"{unit}s", influence=1),
-            "units kept": Count(n=wanted, unit=f"{unit}s", influence=of_units),
-            "records kept": Count(n=len(kept), influence=of_units if records.households is None else None),
+            "units": Count(n=len(drawn.chosen), unit=f"{unit}s", influence=1),
+            "units kept": Count(n=int(drawn.chosen.sum()), unit=f"{unit}s", influence=of_units),
+            "records kept": Count(n=kept, influence=None if households else of_units),
         }
-        return StepResult(records=sampled, facts=facts)
 
     def _units(self, records: Records) -> tuple[Longs, Longs]:
         """Unit of each record, and stratum of each unit (that of its first record)."""

@@ -1,6 +1,6 @@
 """A plan carried out on a table larger than memory: stage after stage, each finished before the next begins."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -11,13 +11,15 @@ from shoal.data.schema import Column, Schema
 from shoal.plan import Plan
 from shoal.replace.decimals import MOST, decimal_counts, decimals_among
 from shoal.scale.combinations import after_combinations
+from shoal.scale.drawing import after_drawing
 from shoal.scale.finishing import Rounding, finished
 from shoal.scale.intake import taken_in
 from shoal.scale.moments import counted, counts_as_number, numbers
 from shoal.scale.source import Source
 from shoal.scale.stage import Stage
-from shoal.scale.steps import Run, after_step
+from shoal.scale.steps import After, Run, after_step
 from shoal.step_result import StepAccount
+from shoal.steps import MaskStep, Step
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -75,7 +77,7 @@ def carried_out(run: Run, source: Source) -> LargeOutcome:
     accounts: list[StepAccount] = []
     private: dict[str, Any] = {}
     for number, step in enumerate(plan.steps):
-        carry = after_combinations if step.method.scales == "combinations" else after_step
+        carry = _way_of(step)
         after = journal.once(f"step-{number}", lambda: carry(run, number, step, stage, schema))  # noqa: B023
         stage, schema = after.stage, after.schema
         accounts.append(after.account)
@@ -100,6 +102,13 @@ def carried_out(run: Run, source: Source) -> LargeOutcome:
         accounts=tuple(accounts),
         private=private,
     )
+
+
+def _way_of(step: Step) -> Callable[[Run, int, Step, Stage, Schema], After]:
+    """How a step is carried out on a large table."""
+    if step.method.scales == "combinations":
+        return after_combinations
+    return after_drawing if isinstance(step, MaskStep) and step.method.draws_units else after_step
 
 
 def _in_order(plan: Schema, after: Schema, stage: Stage) -> Schema:
