@@ -37,15 +37,16 @@ style:
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 
-# The container, built and tried without a network where docker or podman can run one.
+# The container, built and tried without a network where docker or podman can run one and has, or gets, its base.
+BASE ?= python:3.12-slim-bookworm
 image:
 	@for runtime in docker podman; do \
-	  if $$runtime info >/dev/null 2>&1; then \
-	    $$runtime build --build-arg EPOCH=$$(git log -1 --format=%ct) -t shoal . && \
+	  if { $$runtime info && { $$runtime image inspect $(BASE) || $$runtime pull $(BASE); }; } >/dev/null 2>&1; then \
+	    $$runtime build --build-arg BASE=$(BASE) --build-arg EPOCH=$$(git log -1 --format=%ct) -t shoal . && \
 	    $$runtime run --rm --network none --read-only --tmpfs /tmp --tmpfs /data shoal demo --out /data/demo; \
 	    exit $$?; \
 	  fi; \
-	done; echo "No container runtime answers here: the image was not built."
+	done; echo "No container runtime with the image $(BASE) is here: ours was not built."
 
 format: $(VENV)/tests
 	$(BIN)/ruff check --fix .
