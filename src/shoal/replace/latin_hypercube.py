@@ -14,7 +14,7 @@ from shoal.replace._residuals.rotation import Split, restored, rotate
 from shoal.replace.synthesis import Synthesiser
 from shoal.step_result import StepResult
 
-OPEN = 2.0**-53
+OPEN = float(np.finfo(np.float64).epsneg)
 """Shares this near to 0 and 1 have a quantile."""
 
 
