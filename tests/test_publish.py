@@ -119,3 +119,18 @@ def test_all_of_a_release_is_on_the_disk_before_it_is_put_in_place(
     monkeypatch.setattr(os, "fsync", lambda handle: written.add(os.fstat(handle).st_ino))
     out = shoal.protect(FRAME, PLAN, seed=1).write(tmp_path / "out")
     assert {path.stat().st_ino for path in [*out.rglob("*"), tmp_path]} <= written
+
+
+@pytest.mark.parametrize("ending", ["csv", "sav", "dta", "xpt"])
+def test_suppressed_text_is_proved_on_files_that_write_it_empty(tmp_path: Path, ending: str) -> None:
+    table = pl.DataFrame({"town": ["ash", *["bow"] * 6], "sex": ["f", *["f", "m"] * 3], "pay": range(7)})
+    plan = {
+        "columns": {"town": "quasi-identifier", "sex": "quasi-identifier", "pay": "confidential"},
+        "steps": [{"mask": "suppress", "k": 3}],
+        "requirements": [{"privacy": "k-anonymity", "k": 3, "missing": "wildcard"}],
+        "output": {"format": ending},
+    }
+    release = shoal.protect(table, plan, seed=1)
+    assert release.data["town"].null_count() == 1
+    out = release.write(tmp_path / "out")
+    assert shoal.audit(out / "release" / f"data.{ending}", plan).holds

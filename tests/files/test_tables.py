@@ -271,3 +271,11 @@ assert [p.name for p in path.parent.iterdir()] == ["t.parquet"] and path.stat().
 """
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
     subprocess.run([sys.executable, "-c", program, str(tmp_path)], check=True, env=environment)
+
+
+@pytest.mark.parametrize("ending", ["sav", "dta", "xpt"])
+def test_missing_text_comes_back_as_missing_from_formats_that_write_it_empty(ending, tmp_path):
+    path = tmp_path / f"t.{ending}"
+    write_table(Table(frame=pl.DataFrame({"a": ["x", None, "y"], "b": [1, 2, None]})), path)
+    for judged in (False, True):
+        assert read_table(path, judged=judged).frame.rows() == [("x", 1), (None, 2), ("y", None)]

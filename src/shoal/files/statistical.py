@@ -111,7 +111,9 @@ def _bits(name: str, cells: NDArray[np.uint8]) -> pl.Series:
 
 
 def _whole(column: pl.Series) -> pl.Series:
-    """Statistical formats store integers as doubles and dates as times; whole columns come back as they were."""
+    """Statistical formats store integers as doubles, dates as times and missing text as empty text; all come back."""
+    if column.dtype == pl.String:
+        return column.set(column == "", None)
     if column.dtype == pl.Datetime and (column.drop_nulls().dt.time() == time(0)).all():
         return column.cast(pl.Date)
     if column.dtype == pl.Float64:
