@@ -76,13 +76,16 @@ def account_of(done: Outcome, evidence: Evidence, withheld: set[str], exact: tup
         about=public_about(plan, withheld),
         exact=exact,
         singled_out={name: count for name in released.names("other") if (count := singled_out(released, name))},
-        odd_values={
-            variable.name: odd
-            for variable in released.variables
-            if variable.name in done.before and (odd := odd_values(done.before[variable.name], variable))
-        },
+        odd_values=_odd_values(done),
         proved=any(model.protects for model in plan.requirements) or _bought_everywhere(done),
     )
+
+
+def _odd_values(done: Outcome) -> dict[str, dict[str, int]]:
+    averaged = done.course.averaged
+    pairs = {v.name: (done.before[v.name], v) for v in done.released.variables if v.name in done.before}
+    odd = {name: odd_values(before, after, averages=name in averaged) for name, (before, after) in pairs.items()}
+    return {name: counts for name, counts in odd.items() if counts}
 
 
 def versions_of(packages: Iterable[str]) -> dict[str, str]:

@@ -39,20 +39,20 @@ class Course:
     results: tuple[StepResult, ...] = ()
     accounts: tuple[StepAccount, ...] = ()
 
+    @property
+    def averaged(self) -> set[str]:
+        """Columns whose cells are averages since they were last changed."""
+        averaged: set[str] = set()
+        for result in self.results:
+            averaged = (averaged - set(result.changed)) | set(result.averaged)
+        return averaged
+
     def with_account(
         self, step: str, facts: Facts, columns: tuple[str, ...] = (), place: int | None = None
     ) -> "Course":
         """The same with one account more."""
         account = StepAccount(step=step, columns=columns, facts=facts, place=place)
         return replace(self, accounts=(*self.accounts, account))
-
-
-def _averaged(course: Course) -> set[str]:
-    """Columns whose cells are averages since they were last changed."""
-    averaged: set[str] = set()
-    for result in course.results:
-        averaged = (averaged - set(result.changed)) | set(result.averaged)
-    return averaged
 
 
 def _own_decimals(finer: set[str], records: Records, before: Records, plan: Plan) -> dict[str, int]:
@@ -72,7 +72,7 @@ def _obeying(course: Course, before: Records, plan: Plan, constraints: Constrain
     records = course.records
     change = constraints.repair(records)
     moved = any((change.records[name].identity() != records[name].identity()).any() for name in constraints.columns)
-    own = _own_decimals(_averaged(course) | (set(constraints.columns) if moved else set()), records, before, plan)
+    own = _own_decimals(course.averaged | (set(constraints.columns) if moved else set()), records, before, plan)
     try:
         rounded = constraints.round(change.records, {**own, **plan.schema.decimals})
     except Refused:
@@ -94,7 +94,7 @@ def concluded(
         course = _obeying(course, before, plan, constraints)
         records = course.records
     else:
-        own = _own_decimals(_averaged(course), course.records, before, plan)
+        own = _own_decimals(course.averaged, course.records, before, plan)
         records = course.records.with_variables(*(to_decimals(course.records[name], own[name]) for name in own))
     records = records.without(set(plan.schema.names("identifier")) - plan.pseudonyms)
     for name in records.names("household"):

@@ -22,6 +22,7 @@ def test_by_hand() -> None:
     before = column(*range(1, 11))
     assert odd_values(before, column(1, 10, 5, np.nan)) == {}
     assert odd_values(before, column(-1, 0, 11, 10.5, 3)) == {NEGATIVE: 1, BEYOND: 2, FRACTIONS: 1}
+    assert odd_values(before, column(-1, 10.5), averages=True) == {NEGATIVE: 1}
     assert odd_values(column(-4, -2, 0, 2, 4), column(-5, -6, 5, 7)) == {BEYOND: 2}
 
 
@@ -68,3 +69,10 @@ def test_a_warning_with_the_count_and_nothing_public(
 @pytest.mark.parametrize("method", ["cart", "forest", "sequential-regression"])
 def test_default_synthesis_has_none(method: str) -> None:
     assert shoal.protect(table(), plan(method=method), seed=1).account.odd_values == {}
+
+
+def test_averages_of_whole_numbers_are_no_surprise() -> None:
+    aggregated = {**plan(method="centroid"), "steps": [{"partition": "mdav", "k": 7, "columns": ["age"]}]}
+    assert shoal.protect(table(), aggregated, seed=1).account.odd_values == {}
+    noisy = {**aggregated, "steps": [*aggregated["steps"], {"mask": "noise", "variance": 0.1, "columns": ["age"]}]}
+    assert FRACTIONS in shoal.protect(table(), noisy, seed=1).account.odd_values["age"]

@@ -41,6 +41,7 @@ CRITERIA: dict[str, tuple[str, ...]] = {
         "attribute-inference",
         "interval-disclosure",
         "robust-intervals",
+        "downcoding",
         "membership-inference",
     ),
 }
