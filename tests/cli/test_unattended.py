@@ -86,7 +86,7 @@ def test_an_unexpected_error_in_json_shows_no_cell(run: Run, monkeypatch: pytest
     monkeypatch.setattr(shoal, "protect", broken, raising=False)
     status, out, err = run(*PROTECT, "--json", "--log", "log")
     assert (status, json.loads(out)["exit status"]) == (1, 1)
-    assert "777" not in out + err + Path("log").read_text()
+    assert "777.25" not in out + err + Path("log").read_text()
 
 
 EVENT = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z (INFO|WARNING|ERROR) [^\n]+")
@@ -97,7 +97,7 @@ def test_the_log_has_times_and_no_cell(run: Run) -> None:
     assert run(*REFUSED[:-1], "out-2", "--log", "log")[0] == 3
     lines = Path("log").read_text().splitlines()
     assert all(EVENT.fullmatch(line) for line in lines)
-    events = [line.partition("Z ")[2] for line in lines]
+    events = [line.partition("Z ")[2] for line in lines]  # without times, whose digits may be any
     assert f"INFO protect: shoal {shoal.__version__} begins" in events
     assert "INFO mdav + centroid" in events
     assert "INFO proved 3-anonymity" in events
@@ -107,7 +107,7 @@ def test_the_log_has_times_and_no_cell(run: Run) -> None:
         "INFO ended with status 0",
         "INFO ended with status 3",
     ]
-    assert "777" not in Path("log").read_text()
+    assert not any("777" in event for event in events)
     assert stat.S_IMODE(Path("log").stat().st_mode) == 0o600
 
 
