@@ -10,6 +10,8 @@ import pytest
 
 import shoal
 from shoal.errors import ParameterError, PlanError, Refused
+from shoal.files.table import Table
+from shoal.files.tables import read_table, write_table
 
 COLUMNS = {"age": "quasi-identifier", "pay": "quasi-identifier", "ill": "confidential"}
 STEPS = [{"partition": "whole", "replace": "cart", "columns": ["age", "pay", "ill"]}]
@@ -107,3 +109,15 @@ def test_the_private_evidence_has_every_copy(tmp_path: Path) -> None:
     assert "All copies" in page
     assert "All copies" not in (tmp_path / "out" / "release" / "report.html").read_text()
     assert json.loads((tmp_path / "out" / "release" / "evidence.json").read_text())["private"] is None
+
+
+def test_copies_of_a_text_file_have_one_type_each_column(tmp_path: Path) -> None:
+    """Types follow from released cells, which are whole in one copy of these and in another are not."""
+    table = pl.DataFrame({"age": [20, 30] * 20, "pay": [1.5, *[2.0] * 39]})
+    write_table(Table(frame=table), tmp_path / "t.csv")
+    columns = {"age": "quasi-identifier", "pay": "confidential"}
+    described = {"columns": columns, "steps": [{"mask": "sample", "fraction": 0.5}], "output": {"copies": 4}}
+    release = shoal.protect(read_table(tmp_path / "t.csv"), described, seed=7)
+    whole = [(copy.table.frame["pay"] == 2).all() for copy in release.copies]
+    assert any(whole) and not all(whole)
+    assert {str(copy.table.frame["pay"].dtype) for copy in release.copies} == {"Float64"}

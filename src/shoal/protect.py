@@ -1,6 +1,6 @@
 """Protect: a plan carried out, judged, and released only if everything that it requires was proved."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -82,12 +82,22 @@ def _copies(table: Any, described: Plan, seed: int | None, stage: Stage, source:
             "output: copies must be 1 where a step spends differential privacy, as every copy spends it anew. Release "
             "one table, or take the private noise out of the plan."
         )
-    further = tuple(
-        _made(table, described, _seed_of_copy(first.account.seed, number), stage, source)
-        for number in range(1, described.output.copies)
-    )
-    seeds = [copy.account.seed for copy in further]
+    seeds = [_seed_of_copy(first.account.seed, number) for number in range(1, described.output.copies)]
+    further = tuple(_made(table, described, seed, stage, source) for seed in seeds)
+    if fractional := _of_two_types((first, *further)):  # one codebook is for all copies
+        first, *others = (
+            _made(table, described, seed, stage, source, fractional) for seed in (first.account.seed, *seeds)
+        )
+        further = tuple(others)
     return replace(first, further=further, record={**first.record, "seeds of further copies": seeds})
+
+
+def _of_two_types(copies: Sequence[Release]) -> set[str]:
+    """The columns that are integers in one copy and floats in another, as types follow from the released cells."""
+    frame = copies[0].table.frame
+    return {
+        name for name in frame.columns if any(copy.table.frame[name].dtype != frame[name].dtype for copy in copies[1:])
+    }
 
 
 def _seed_of_copy(entropy: int, number: int) -> int:
@@ -96,9 +106,16 @@ def _seed_of_copy(entropy: int, number: int) -> int:
     return sum(int(word) << (32 * place) for place, word in enumerate(words))
 
 
-def _made(table: Any, plan: Plan, seed: int | None, stage: Stage, source: Mapping[str, Any] | None) -> Release:
+def _made(
+    table: Any,
+    plan: Plan,
+    seed: int | None,
+    stage: Stage,
+    source: Mapping[str, Any] | None,
+    fractional: Collection[str] = (),
+) -> Release:
     """One release, proved."""
-    done = carry_out(table, plan, seed, stage)
+    done = carry_out(table, plan, seed, stage, fractional)
     verdicts = tuple(done.verdicts())
     if not all(verdict.holds for verdict in verdicts):
         refused = _release(done, Evidence(verdicts=verdicts, findings=()), (), source)

@@ -6,7 +6,7 @@ out; the records become a table again. Only that table is judged, as it would be
 """
 
 import secrets
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -114,9 +114,18 @@ class Outcome:
 
 
 def carry_out(
-    table: Any, plan: Plan | Mapping[str, Any] | str | Path, seed: int | None, stage: Stage | None
+    table: Any,
+    plan: Plan | Mapping[str, Any] | str | Path,
+    seed: int | None,
+    stage: Stage | None,
+    fractional: Collection[str] = (),
 ) -> Outcome:
     """Carry a plan out on a table; parameters as in `shoal.protect`.
+
+    Parameters
+    ----------
+    fractional
+        Columns that stay floats though all their released cells are whole, as in another copy they are not.
 
     Raises
     ------
@@ -151,7 +160,7 @@ def carry_out(
     course = concluded(course, before, ready, constraints, _generator(entropy, len(ready.steps)))
     rebuilt = original.rebuild(course.records).without_metadata()
     if isinstance(table, Table) and table.types_from_cells:
-        rebuilt = rebuilt.with_whole_numbers()
+        rebuilt = rebuilt.with_whole_numbers(fractional)
     schema = _in_order(plan.schema, course.records, rebuilt)
     finished = Microdata.finished(rebuilt.native, schema)
     return Outcome(

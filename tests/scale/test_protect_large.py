@@ -259,3 +259,32 @@ def test_no_more_processes_than_blocks_that_fit_into_memory():
     assert workers_for(512 << 20, 8) == 1
     assert workers_for(4 << 30, 8) == 5
     assert workers_for(64 << 30, 2) == 2
+
+
+@pytest.mark.parametrize("level", ["continuous", "ordinal", "nominal"])
+@pytest.mark.parametrize("ending", ["csv", "parquet"])
+def test_decimals_of_a_dropped_record_do_not_show_in_the_type_of_a_column(tmp_path, ending, level):
+    """Text has no types: one dropped 3.5 must not make the others 4.0, the codebook say Float64, a page differ."""
+    plan = {
+        "columns": {"region": "quasi-identifier", "visits": {"role": "confidential", "level": level}},
+        "steps": [{"mask": "suppress-records", "k": 3, "columns": ["region"], "limit": 0.5}],
+        "requirements": [{"privacy": "k-anonymity", "k": 3}],
+        "output": {"format": ending},
+    }
+    folders = []
+    for number, dropped in enumerate((3, 3.5)):
+        table = pl.DataFrame({"region": ["alone", *["north"] * 10], "visits": [dropped, *range(10)]}, strict=False)
+        table.write_csv(tmp_path / f"{number}.csv")
+        protect_large(tmp_path / f"{number}.csv", plan, tmp_path / str(number), seed=SEED, workers=1)
+        public = tmp_path / str(number) / "release"
+        folders.append({p.relative_to(public): p.read_bytes() for p in public.rglob("*") if p.is_file()})
+    assert folders[0] == folders[1]
+
+
+def test_decimals_in_one_part_keep_a_column_of_floats(small_blocks, tmp_path, plan, table):
+    """What is whole in all blocks but one has the type of that one in all of them."""
+    frame = table(900).with_columns(note=pl.Series([0.5, *[2.0] * 899]))
+    frame.write_csv(tmp_path / "t.csv")
+    protect_large(tmp_path / "t.csv", plan, tmp_path / "out", seed=SEED, workers=1)
+    parts = [pl.read_parquet_schema(path) for path in (tmp_path / "out" / "release" / "data").iterdir()]
+    assert len(parts) > 1 and {part["note"] for part in parts} == {pl.Float64}

@@ -173,13 +173,19 @@ class Microdata:
         """The same table without what its frame carries beside the cells (see `shoal.data.frames`)."""
         return replace(self, frame=strip_metadata(self.frame))
 
-    def with_whole_numbers(self) -> "Microdata":
+    def with_whole_numbers(self, fractional: Collection[str] = ()) -> "Microdata":
         """The same table, with columns of floats that are all whole numbers as integers.
 
         Where types were found out from the cells of an input, a column of floats would tell of a record that is not
         released that it has decimals.
+
+        Parameters
+        ----------
+        fractional
+            Columns that stay as they are.
         """
-        whole = [name for name in self.frame.columns if only_whole_numbers(self.frame[name])]
+        columns = [name for name in self.frame.columns if name not in fractional]
+        whole = [name for name in columns if only_whole_numbers(self.frame[name])]
         return replace(self, frame=self.frame.with_columns(*(self.frame[name].cast(nw.Int64()) for name in whole)))
 
     def _decode(self, variable: Variable, base: nw.DataFrame[Any]) -> nw.Series[Any]:

@@ -1,7 +1,7 @@
 """The last pass: identifiers out, households renumbered, records in random order or their own, parts as released."""
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import narwhals.stable.v2 as nw
@@ -10,6 +10,7 @@ import polars as pl
 
 from shoal.constraints.rounding import to_decimals
 from shoal.data.columns import decode
+from shoal.data.frames import only_whole_numbers
 from shoal.data.schema import Schema
 from shoal.kernels.arrays import Longs
 from shoal.scale.dealing import block_size
@@ -55,13 +56,35 @@ class Rounding:
         return chunk.with_columns(columns)
 
 
-def finished(run: Run, stage: Stage, schema: Schema, rows: int, rounding: Rounding) -> Stage:
+@dataclass(slots=True)
+class WholeNumbers:
+    """Which columns of floats hold whole numbers only, found out chunk by chunk."""
+
+    known: set[str] = field(default_factory=set)
+    fractional: set[str] = field(default_factory=set)
+
+    def see(self, chunk: pl.DataFrame) -> None:
+        for cells in (column.drop_nulls() for column in chunk if column.dtype.is_float()):
+            if len(cells):
+                self.known.add(cells.name)
+                if not only_whole_numbers(nw.from_native(cells, series_only=True)):
+                    self.fractional.add(cells.name)
+
+    @property
+    def whole(self) -> list[str]:
+        return sorted(self.known - self.fractional)
+
+
+def finished(run: Run, stage: Stage, schema: Schema, rows: int, rounding: Rounding, *, whole_numbers: bool) -> Stage:
     """The stage that is released; its parts still hold the rows of the table that came in.
 
     Parameters
     ----------
     rows
         Records of the table that came in.
+    whole_numbers
+        Whether columns of floats that are all whole numbers become integers: where types were found out from the
+        cells of an input, they would tell of a record that is not released that it has decimals.
     """
     out = set(schema.names("identifier")) - run.plan.pseudonyms
     kept = [name for name in stage.columns if name not in out]
@@ -70,10 +93,13 @@ def finished(run: Run, stage: Stage, schema: Schema, rows: int, rounding: Roundi
     parts = -(-stage.records // block_size(stage))
     shuffled = run.plan.output.shuffle
 
+    seen = WholeNumbers()
+
     def chunks() -> Iterator[pl.DataFrame]:
         own = [name for name in OWN if name in stage.schema]
         for chunk in stage.chunks((*own, *kept)):
             rounded = rounding.rounded(chunk, schema)
+            seen.see(rounded.select(kept))
             yield rounded if homes is None else _renumbered(rounded, households[0], homes)
 
     rng = run.generator(ORDER)
@@ -84,13 +110,15 @@ def finished(run: Run, stage: Stage, schema: Schema, rows: int, rounding: Roundi
         return chunk[ROW].to_numpy() * parts // rows
 
     files = scatter(chunks(), keys, parts, run.journal.place("shuffled", anew=True))
+    whole = seen.whole if whole_numbers else []
     place = run.journal.place("finished", anew=True)
     paths = []
     for number, file in enumerate(files):
         frame = gathered(file)
         order = run.generator(ORDER, number).permutation(len(frame)) if shuffled else np.argsort(frame[ROW].to_numpy())
         paths.append(place / f"part-{number + 1:05d}.parquet")
-        write_part(no_negative_zeros(frame[order.tolist()]), paths[-1])
+        frame = no_negative_zeros(frame[order.tolist()])
+        write_part(frame.cast(dict.fromkeys(whole, pl.Int64)), paths[-1])
         file.unlink()
     return Stage.of(paths)
 

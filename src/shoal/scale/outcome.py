@@ -89,7 +89,8 @@ def carried_out(run: Run, source: Source) -> LargeOutcome:
             journal.forget(f"step-{number - 1}")
     run.tell("finishing", 0.0)
     rounding = journal.once("rounding", lambda: _rounding(run, before, averaged, changed))
-    end = journal.once("finishing", lambda: finished(run, stage, schema, rows, rounding))
+    whole = source.types_from_cells
+    end = journal.once("finishing", lambda: finished(run, stage, schema, rows, rounding, whole_numbers=whole))
     if plan.steps:
         journal.forget(f"step-{len(plan.steps) - 1}")
     return LargeOutcome(

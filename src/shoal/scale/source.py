@@ -50,6 +50,8 @@ class Source:
         What gives those of each file, in the order of the files: DuckDB reads several files side by side.
     files
         Those it lies in; none for a relation.
+    types_from_cells
+        Whether the types of its columns were found out from their cells, as of text.
     """
 
     name: str
@@ -57,6 +59,7 @@ class Source:
     query: Any
     parts: tuple[Any, ...]
     files: tuple[SourceFile, ...] = ()
+    types_from_cells: bool = False
 
     @classmethod
     def of(
@@ -80,12 +83,15 @@ class Source:
             return cls(name="the relation", connection=connection, query=data, parts=(data,))
         files = files_of(data)
         state = tuple(SourceFile.of(path) for path in files)
-        if kind_of(files[0]) == "parquet":
+        text = kind_of(files[0]) != "parquet"
+        if text:
+            query, *parts = csv_queries(connection, files, reading or {}, hive=_hive(data), judged=judged)
+        else:
             _check_parquet(files, judged=judged)
             query, parts = _parquet_queries(connection, files, hive=_hive(data))
-        else:
-            query, *parts = csv_queries(connection, files, reading or {}, hive=_hive(data), judged=judged)
-        return cls(name=str(data), connection=connection, query=query, parts=tuple(parts), files=state)
+        return cls(
+            name=str(data), connection=connection, query=query, parts=tuple(parts), files=state, types_from_cells=text
+        )
 
     @property
     def columns(self) -> tuple[str, ...]:
