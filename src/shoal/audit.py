@@ -1,6 +1,5 @@
 """Audit: a plan's requirements proved or refuted on any released table, whoever made it."""
 
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -17,6 +16,7 @@ from shoal.data.records import Records
 from shoal.errors import DataError, FileError, plural, quoted
 from shoal.files.table import Table
 from shoal.files.tables import read_table
+from shoal.files.value_labels import once_named, ranges_in_words
 from shoal.judges.closure import closure
 from shoal.judges.evidence import Evidence, Finding, Verdict
 from shoal.judges.refinement import trees
@@ -107,22 +107,22 @@ def identifiers_left(names: Sequence[str]) -> Verdict:
 def _in_nodes(table: Table, plan: Plan) -> pl.DataFrame:
     """The cells of a file; labels in place of codes where the plan's hierarchy of the column does not know the codes.
 
-    So a generalised column of codes is judged as the nodes that it stands for. Codes that a file writes differently
-    stay different: one whose label another cell has, too, is left as it is.
+    So a generalised column of codes is judged as the nodes that it stands for, and a column of numbers that became
+    ranges as these. Codes that a file writes differently stay different: one whose label another cell has, too, is left
+    as it is.
     """
-    frame = table.frame
-    for name in table.value_labels.keys() & {n for n, column in plan.schema.columns.items() if column.codes}:
-        tree = plan.schema.columns[name].load_hierarchy({}, plan.folder)
+    frame, columns = table.frame, plan.schema.columns
+    for name in table.value_labels.keys() & {n for n, column in columns.items() if column.codes}:
+        tree = columns[name].load_hierarchy({}, plan.folder)
         if tree is None:
             continue
         nodes = tree.nodes()
         cells = frame[name].cast(pl.String)
         labels = {str(code): label for code, label in table.value_labels[name].items() if str(code) not in nodes}
-        meaning = {cell: labels.get(cell, cell) for cell in cells.drop_nulls().unique().to_list()}
-        times = Counter(meaning.values())
-        if meant := {cell: label for cell, label in meaning.items() if label != cell and times[label] == 1}:
+        if meant := once_named({cell: labels.get(cell, cell) for cell in cells.drop_nulls().unique().to_list()}):
             frame = frame.with_columns(cells.replace(meant))
-    return frame
+    words = ranges_in_words(table, [n for n, column in columns.items() if column.ranges and n in frame.columns])
+    return frame.with_columns(frame[name].cast(pl.String).replace(meant) for name, meant in words.items())
 
 
 def _as_recorded(released: Records, private: Path) -> tuple[Records, Partition | None, dict[str, Partition]]:

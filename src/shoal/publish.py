@@ -257,7 +257,8 @@ def _codings(release: Release, labels: Table | None) -> dict[str, Coding]:
     if labels is None or release.output.format not in WITH_LABELS:
         return {}
     orders = {n: c.order if c.level == "ordinal" else None for n, c in release.schema.columns.items() if c.codes}
-    return codings([copy.table.frame.to_polars() for copy in release.copies], labels, orders)
+    numbers = {n for n, c in release.schema.columns.items() if c.ranges}
+    return codings([copy.table.frame.to_polars() for copy in release.copies], labels, orders, numbers)
 
 
 def _reasons(release: Release, frame: pl.DataFrame, labels: Table) -> dict[str, pl.Series]:

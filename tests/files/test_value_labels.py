@@ -24,6 +24,7 @@ FRAME = pl.DataFrame(
         "gap": [None if i % 5 == 0 else i % 4 for i in range(N)],
         "word": RNG.choice(["a", "b"], N),
         "pay": np.round(RNG.lognormal(7, 1, N), 2),
+        "age": RNG.permutation(np.arange(N) % 60 + 20),
     }
 )
 LABELS: dict[str, dict[Any, str]] = {
@@ -44,6 +45,7 @@ COLUMNS: dict[str, Any] = {
     "gap": "other",
     "word": "other",
     "pay": "confidential",
+    "age": "other",
 }
 
 OTHER = {"SPSS": "dta", "Stata": "sav"}
@@ -145,6 +147,62 @@ def test_generalised_codes_are_judged_as_their_nodes(table: Table, labels: str, 
     assert list(new) == list(range(10, 10 + len(new)))
     known = r"coast|inland|\*" if labels == "nodes" else r"\[\d, \d\]"
     assert all(re.fullmatch(known, label) for label in new.values())
+
+
+RANGES: dict[str, tuple[Any, dict[str, Any], dict[int, str], int]] = {
+    "cuts": ("quasi-identifier", {"mask": "recode", "cuts": [30, 60]}, {1: "< 30", 2: "[30, 60)", 3: ">= 60"}, 0),
+    "hierarchy": (
+        {"role": "quasi-identifier", "level": "nominal", "hierarchy": {"intervals": [20, 40]}},
+        {"mask": "generalise", "k": 10},
+        {1: "[20, 40)", 2: "[40, 60)", 3: "[60, 80)"},
+        0,
+    ),
+    "upper tail": ("confidential", {"mask": "top-code", "value": 70, "replace": "label"}, {100: "at least 70"}, 50),
+    "lower tail": ("confidential", {"mask": "bottom-code", "value": 29, "replace": "label"}, {100: "at most 29"}, 50),
+}
+"""For each step: the column, the step, the labels that it leaves, and how many numbers stay as they are."""
+
+
+@pytest.mark.parametrize("kind", RANGES)
+def test_ranges_of_numbers_are_codes_with_labels(table: Table, kind: str, tmp_path: Path) -> None:
+    """Numbers that are left keep their code; new codes come in the order of what they mean, beyond all of these."""
+    ending = OTHER[table.described]
+    column, step, labels, left = RANGES[kind]
+    columns = {"age": column, "urban": "other", "region": "other"}
+    proved = {} if left else {"requirements": [{"privacy": "k-anonymity", "k": 10}]}
+    back = released(table, ending, tmp_path / "out", columns, steps=[{"columns": ["age"], **step}], **proved)
+    assert back.frame["age"].dtype == pl.Int64
+    assert back.value_labels["age"] == labels
+    came, now = sorted(table.frame["age"]), set(back.frame["age"]) - set(labels)
+    assert now == set(came) & now
+    assert len(now) == left
+
+
+def test_numbers_with_fractions_beside_a_range_stay_text(table: Table, tmp_path: Path) -> None:
+    step = {"mask": "top-code", "columns": ["pay"], "k": 5, "replace": "label"}
+    back = released(table, "sav", tmp_path / "out", {}, steps=[step])
+    assert back.frame["pay"].dtype == pl.String
+    assert "pay" not in back.value_labels
+
+
+def test_codes_of_ranges_are_judged_as_ranges(tmp_path: Path) -> None:
+    """Codes 1 to 3 of ages under 20, to 40 and beyond: a population knows ages, and no code."""
+    (tmp_path / "people.csv").write_text("age\n" + "\n".join(["15"] * 4 + ["30"] * 4 + ["50"] * 4))
+    plan = {
+        "columns": {"age": "quasi-identifier"},
+        "requirements": [{"privacy": "k-map", "k": 4, "population": "people.csv"}],
+    }
+    labels = {1: "< 20", 2: "[20, 40)", 3: ">= 40"}
+    frame = pl.DataFrame({"age": [1, 2, 3]})
+    for ending in ("sav", "dta"):
+        path = tmp_path / f"t.{ending}"
+        write_table(Table(frame=frame, value_labels={"age": labels}), path)
+        assert shoal.audit(path, plan, folder=tmp_path).holds
+        write_table(Table(frame=frame, value_labels={"age": {**labels, 1: "young", 2: "[20, 40]"}}), path)
+        assert not shoal.audit(path, plan, folder=tmp_path).holds
+        write_table(Table(frame=frame, value_labels={"age": {**labels, 2: "< 20"}}), path)
+        verdict = shoal.audit(path, plan, folder=tmp_path).verdicts[0]
+        assert not verdict.holds  # one label of two codes says of neither what it is
 
 
 def test_formats_without_labels_have_the_text(table: Table, tmp_path: Path) -> None:

@@ -136,6 +136,11 @@ def of_values(said: Any) -> bool:
     return not isinstance(said, Hierarchy) and form_of(said)[0] not in (*ITSELF, "file")
 
 
+def of_numbers(said: Any) -> bool:
+    """Whether a form is for numbers, and its labels are ranges or multiples."""
+    return not isinstance(said, Hierarchy) and form_of(said)[0] in IN_NUMBERS
+
+
 def leaves_in(said: Form, labels: Iterable[str]) -> list[str]:
     """What of the labels of a released column stands for itself in the hierarchy that a form means for it.
 

@@ -14,7 +14,7 @@ from annotated_types import Ge, Gt, Le
 from pydantic import BaseModel, ConfigDict, RootModel, ValidationError, field_validator, model_validator
 
 from shoal.data.hierarchy import Hierarchy
-from shoal.data.hierarchy_forms import check_in_plan, hierarchy_of, of_values
+from shoal.data.hierarchy_forms import check_in_plan, hierarchy_of, of_numbers, of_values
 from shoal.errors import Mistake, SchemaError, quoted, unknown
 from shoal.parameters import ForReaders, HoldsCells, Setting, TablePath, broken_rules
 
@@ -109,6 +109,15 @@ class Column(BaseModel):
         if self.hierarchy is not None and of_values(self.hierarchy):
             return False
         return self.level is not None or self.order is not None or self.hierarchy is not None
+
+    @property
+    def ranges(self) -> bool:
+        """Whether the column has numbers, of which steps make ranges."""
+        if self.role in ("identifier", "household", "stratum"):
+            return False
+        if self.hierarchy is not None:
+            return of_numbers(self.hierarchy)
+        return self.level in (None, "continuous") and self.order is None
 
     @property
     def missing_policy(self) -> Missing:

@@ -3,9 +3,13 @@
 A step that puts the codes 1, 2 and 3 together as `coast` leaves a column of text, `coast` beside `4` and `5`. In SPSS
 and Stata such a column stays what it was, one of codes with labels: those that are left keep code and label, and a new
 category gets a new code, from the next power of ten on, so that no code comes to mean something else than before.
+So does a column of numbers of which a step made ranges: ages as `[20, 40)` and `>= 40` become 1 and 2 with these
+labels, and a tail that is `at least 85` gets the code 100 beside the ages that are left.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+import math
+from collections import Counter
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import count
 from types import MappingProxyType
@@ -13,6 +17,7 @@ from typing import Any
 
 import polars as pl
 
+from shoal.data.number_range import NumberRange
 from shoal.files.table import Table
 
 WITH_LABELS = ("sav", "dta")
@@ -123,9 +128,12 @@ class Coding:
 
 
 def codings(
-    frames: Sequence[pl.DataFrame], came: Table, orders: Mapping[str, Sequence[Any] | None]
+    frames: Sequence[pl.DataFrame],
+    came: Table,
+    orders: Mapping[str, Sequence[Any] | None],
+    numbers: Collection[str] = (),
 ) -> dict[str, Coding]:
-    """Codes for the columns of text that came as labelled codes.
+    """Codes for the columns of text that came as codes or as numbers.
 
     Parameters
     ----------
@@ -134,25 +142,52 @@ def codings(
     came
         The table as it came.
     orders
-        The columns that may get codes, and the order of their categories where they have one.
+        The columns of codes, and the order of their categories where they have one.
+    numbers
+        The columns of numbers, whose categories are ranges; one that still has fractions stays text.
     """
     codings = {}
-    for name in (name for name in came.value_labels if name in orders and name in frames[0].columns):
-        kind, columns = came.frame[name].dtype, [frame[name] for frame in frames]
-        if not kind.is_numeric() or all(column.dtype != pl.String for column in columns):
+    for name in (name for name in frames[0].columns if name in orders or name in numbers):
+        columns = [frame[name] for frame in frames]
+        if name not in came.frame.columns or all(column.dtype != pl.String for column in columns):
             continue
+        kind = came.frame[name].dtype
         texts = pl.concat(
             [column.cast(pl.String) for column in columns]
         )  # in one copy nothing may have been put together
-        present, order = texts.drop_nulls().unique().sort().to_list(), orders[name]
+        present, order = texts.drop_nulls().unique().sort().to_list(), orders.get(name)
+        if name in numbers:
+            present = sorted(present, key=_from_low_to_high)
+        if not kind.is_numeric() or (name in numbers and any(map(_fraction, present))):
+            continue
         codings[name] = Coding.of(
             present if order is None else [text for text in map(str, order) if text in present],
             kind,
-            came.value_labels[name],
+            came.value_labels.get(name, {}),
             came.missing_codes.get(name, ()),
             ordered=order is not None,
         )
     return codings
+
+
+def ranges_in_words(table: Table, names: Iterable[str]) -> dict[str, dict[str, str]]:
+    """For columns of numbers with codes for ranges, as `codings` makes them, the labels of codes as text.
+
+    Left out are columns of whose labels none is a range, and labels that another cell has, too.
+    """
+    words = {}
+    for name in (name for name in names if name in table.value_labels):
+        labels = {code_text(code): label for code, label in table.value_labels[name].items()}
+        meaning = {cell: labels.get(cell, cell) for cell in table.frame[name].cast(pl.String).drop_nulls().unique()}
+        if any(NumberRange.read(label) for label in meaning.values()):
+            words[name] = once_named(meaning)
+    return words
+
+
+def once_named(meaning: Mapping[str, str]) -> dict[str, str]:
+    """Of what cells mean, that which no other cell means, and which is not the cell itself."""
+    times = Counter(meaning.values())
+    return {cell: label for cell, label in meaning.items() if label != cell and times[label] == 1}
 
 
 def in_codes(table: Table, coded: Mapping[str, Coding]) -> Table:
@@ -176,6 +211,21 @@ def _number(text: str, kind: type[int] | type[float]) -> int | float | None:
     except ValueError:
         return None
     return number if str(number) == text and abs(number) <= LARGEST and number == int(number) else None
+
+
+def _from_low_to_high(text: str) -> tuple[float, float, str]:
+    """The place of a label among ranges and numbers; any other comes after them."""
+    span = NumberRange.read(text) or NumberRange.read(f"[{text}, {text}]")
+    return (span.low, span.high, text) if span is not None else (math.inf, math.inf, text)
+
+
+def _fraction(text: str) -> bool:
+    """Whether a text is a number that no code can be."""
+    try:
+        number = float(text)
+    except ValueError:
+        return False
+    return not (number.is_integer() and abs(number) <= LARGEST)
 
 
 def _whole_numbers(codes: Iterable[Any]) -> list[int]:
