@@ -36,9 +36,14 @@ def test_facts_of_a_column() -> None:
 
 def test_rows_are_paged_and_sorted_with_their_numbers() -> None:
     frame = pl.DataFrame({"x": list(range(120))})
-    page = profile.rows(frame, 50, "x", descending=True)
+    page = profile.rows(frame, profile.Order().of(None, frame, "x", descending=True), 50)
     assert (page["rows"][0], page["numbers"][0], len(page["rows"])) == (["69"], 70, profile.PAGE)
-    assert profile.rows(TABLE, 0, "town", descending=False)["rows"][-1] == ["52", None, "6.5"]
+    order = profile.Order()
+    by_town = order.of(None, TABLE, "town", descending=False)
+    assert profile.rows(TABLE, by_town, 0)["rows"][-1] == ["52", None, "6.5"]
+    assert order.of(None, TABLE, "town", descending=False) is by_town  # the next page sorts nothing
+    assert order.of(1, TABLE.reverse(), "town", descending=False) is not by_town
+    assert profile.rows(TABLE, order.of(1, TABLE, None, descending=False), 0)["numbers"][:2] == [1, 2]
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,7 @@ the text say on which edition of it they were decided, so that two tabs never ov
 """
 
 import asyncio
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from dataclasses import asdict
 from inspect import signature
 from pathlib import Path
@@ -16,6 +16,7 @@ from shoal.errors import InputError, ShoalError
 from shoal.plan.lines import parse_yaml, plain
 from shoal.review import Review
 from shoal.studio.holders import Keeper, Runner
+from shoal.studio.parcels import bring, carry
 from shoal.studio.plans import Reading, names_in, put, reading, swapped
 from shoal.studio.session import Session, of_text
 from shoal.studio.worker import REPORT, Worker, WorkerGone, no_space, place_of_error
@@ -136,9 +137,12 @@ class Studio:
     async def do_example(self) -> None:
         self._begin("open", "making the example", self._opened("open_example", Path(), n=EXAMPLE_ROWS))
 
-    async def take_file(self, name: str, content: bytes, how: Mapping[str, Any]) -> None:
-        """A file that was dropped on the page."""
-        opened = self._opened("take_file", Path(), content=content, name=name, how=_reading(how))
+    async def take_file(self, name: str, content: AsyncIterator[bytes], how: Mapping[str, Any]) -> None:
+        """A file that was dropped on the page; its pieces go to the keeper as they come."""
+        if not self.keeper.alive:
+            self.keeper.restart()
+        parcel = await bring(self.keeper, content)
+        opened = self._opened("take_file", Path(), parcel=parcel, name=name, how=_reading(how))
         self._begin("open", "reading the file", opened)
 
     async def _opened(self, what: str, folder: Path, **given: Any) -> None:
@@ -153,7 +157,8 @@ class Studio:
         """Give the table to the process that carries plans out."""
         if not self.runner.alive:
             self.runner.restart()
-        await self.runner.ask("take", table=await self.keeper.ask("table_bytes"))
+        await self.keeper.ask("pack_table")
+        await carry(self.keeper, self.runner, "take")
 
     # Work
 
@@ -168,12 +173,10 @@ class Studio:
         done = await self.runner.ask(
             "protect", report=self._report(), text=text, folder=str(self.folder), seed=seed, source=source
         )
-        number, released = self.session.runs_begun + 1, done["release"] is not None
-        if released:
-            await self.keeper.ask(
-                "keep", number=number, release=done["release"], also=[r.number for r in self.session.runs]
-            )
-        self.session = self.session.ran(text, done["result"], released=released)
+        number = self.session.runs_begun + 1
+        if done["released"]:
+            await carry(self.runner, self.keeper, "keep", number=number, also=[r.number for r in self.session.runs])
+        self.session = self.session.ran(text, done["result"], released=done["released"])
 
     async def do_explore(self) -> None:
         """Try what the plan's section `explore` asks for, each candidate in place of the plan's steps."""

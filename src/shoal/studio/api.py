@@ -7,7 +7,7 @@ something unexpected happened, its type and its place.
 import asyncio
 import json
 import logging
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
 from pathlib import Path
 from typing import Any
 from urllib.parse import unquote
@@ -24,6 +24,7 @@ from shoal.studio.actions import OldEdition, Studio
 from shoal.studio.comparing import side_by_side
 from shoal.studio.forms import catalogue
 from shoal.studio.guard import Keys
+from shoal.studio.parcels import PIECE
 from shoal.studio.session import as_text
 from shoal.studio.worker import place_of_error
 
@@ -40,22 +41,31 @@ PATIENCE = 30.0
 Answering = Callable[[Request], Awaitable[Any]]
 
 
-async def body_of(request: Request, most: int) -> bytes:
-    """The body, if it is not too large and does not take for ever."""
+async def pieces_of(request: Request, most: int) -> AsyncIterator[bytes]:
+    """The body as it comes, if it is not too large and does not take for ever."""
     parts: list[bytes] = []
-    size = 0
-    pieces = request.stream().__aiter__()
+    size = waiting = 0
+    stream = request.stream().__aiter__()
     while True:
         try:
-            piece = await asyncio.wait_for(anext(pieces), PATIENCE)
+            part = await asyncio.wait_for(anext(stream), PATIENCE)
         except StopAsyncIteration:
-            return b"".join(parts)
+            break
         except TimeoutError:
             raise HTTPException(408, "The rest of the question never came.") from None
-        size += len(piece)
+        size, waiting = size + len(part), waiting + len(part)
         if size > most:
             raise HTTPException(413, "That is more than the studio takes.")
-        parts.append(piece)
+        parts.append(part)
+        if waiting >= PIECE:
+            yield b"".join(parts)
+            parts, waiting = [], 0
+    yield b"".join(parts)
+
+
+async def body_of(request: Request, most: int) -> bytes:
+    """The whole body."""
+    return b"".join([piece async for piece in pieces_of(request, most)])
 
 
 async def asked(request: Request) -> dict[str, Any]:
@@ -196,7 +206,8 @@ class Questions:
             how = json.loads(unquote(request.headers.get("x-reading", "{}")))
         except ValueError:
             raise HTTPException(400, "How the file is written is no JSON.") from None
-        await self.studio.take_file(name, await body_of(request, LARGEST_FILE), how if isinstance(how, dict) else {})
+        pieces = pieces_of(request, LARGEST_FILE)
+        await self.studio.take_file(name, pieces, how if isinstance(how, dict) else {})
         return self.studio.state()
 
 

@@ -5,8 +5,8 @@ answers every question of the screens meanwhile.
 """
 
 import os
-import pickle
 from collections.abc import Mapping
+from concurrent.futures import Future
 from contextlib import contextmanager
 from dataclasses import asdict, replace
 from pathlib import Path
@@ -30,18 +30,21 @@ from shoal.release.evidence_file import private_evidence, private_figure, public
 from shoal.report.page import page
 from shoal.review import Review, approval_of
 from shoal.studio import profile, trees
+from shoal.studio.parcels import Desk
 from shoal.studio.plans import reading
 from shoal.studio.preview import preview
 from shoal.studio.worker import Report
 
 
-class Keeper:
+class Keeper(Desk):
     """Keeps the table and the releases, and answers what screens ask about them."""
 
     def __init__(self) -> None:
+        super().__init__()
         self._table: Table | None = None
         self._exposure: profile.Exposure | None = None
-        self._releases: dict[int, Release] = {}
+        self._releases: dict[int, Future[Release]] = {}
+        self._order = profile.Order()
 
     @property
     def table(self) -> Table:
@@ -54,10 +57,10 @@ class Keeper:
         report("reading the file", 0.0)
         return self._hold(read_table(Path(path).expanduser(), **how), Path(path).name, report)
 
-    def take_file(self, content: bytes, name: str, how: Mapping[str, Any], report: Report) -> dict[str, Any]:
-        """Read a file that was dropped on the page; its cells never lie on the disk."""
+    def take_file(self, parcel: int, name: str, how: Mapping[str, Any], report: Report) -> dict[str, Any]:
+        """Read a file that was dropped on the page and came in pieces; its cells never lie on the disk."""
         report("reading the file", 0.0)
-        with as_file(content, Path(name).name) as path:
+        with as_file(self._all_of(parcel), Path(name).name) as path:
             try:
                 table = read_table(path, **how)
             except FileError as error:  # the place is of no use to anyone
@@ -72,11 +75,12 @@ class Keeper:
         report("looking at the columns", 0.5)
         facts, text = profile.facts(table, source), profile.draft(table, source)
         self._table, self._exposure, self._releases = table, profile.Exposure(table.frame), {}
+        self._order = profile.Order()
         return {"facts": facts, "text": text}
 
-    def table_bytes(self) -> bytes:
-        """The table, for the other process."""
-        return pickle.dumps(self.table)
+    def pack_table(self) -> None:
+        """Make the table ready for the other process."""
+        self._pack(self.table)
 
     def exposure(self, known: Mapping[str, str | None]) -> dict[str, Any]:
         """See `profile.Exposure.of`."""
@@ -87,7 +91,8 @@ class Keeper:
     def rows(self, run: int | None, offset: int, by: str | None, descending: bool) -> dict[str, Any]:
         """Rows of the table, or of what a run made of it."""
         frame = self.table.frame if run is None else self.release(run).table.frame.to_polars()
-        return profile.rows(frame, offset, by, descending=descending)
+        order = self._order.of(run, frame, by, descending=descending)
+        return profile.rows(frame, order, offset)
 
     def levels(self, column: str, spec: Any, folder: str) -> dict[str, Any]:
         """See `profile.levels`."""
@@ -101,16 +106,16 @@ class Keeper:
         """See `trees.edited`."""
         return trees.edited(profile.values_of(self.table.frame, column), spec, Path(folder), edit)
 
-    def keep(self, number: int, release: bytes, also: list[int]) -> None:
-        """Keep a release, and of the earlier ones those that are still to be had."""
+    def keep(self, parcel: int, number: int, also: list[int]) -> None:
+        """Keep a release that came in pieces, and of the earlier ones those that are still to be had."""
         self._releases = {n: r for n, r in self._releases.items() if n in also}
-        self._releases[number] = pickle.loads(release)  # noqa: S301 - from our own process
+        self._releases[number] = self._unpack(parcel)
 
     def release(self, number: int) -> Release:
         """What a run released."""
         if number not in self._releases:
             raise InputError(f"Run {number} released nothing, so there is nothing to hand over.")
-        return self._releases[number]
+        return self._releases[number].result()
 
     def review_text(self, run: int, by: str, private: bool) -> str:
         """A release as one file for a second person."""
@@ -136,21 +141,22 @@ class Keeper:
         return page(private_evidence(release) if private else public_evidence(release, files={}))
 
 
-class Runner:
+class Runner(Desk):
     """Carries plans out on the table."""
 
     def __init__(self) -> None:
-        self._table: Table | None = None
+        super().__init__()
+        self._table: Future[Table] | None = None
 
-    def take(self, table: bytes) -> None:
-        """The table to work on."""
-        self._table = pickle.loads(table)  # noqa: S301 - from our own process
+    def take(self, parcel: int) -> None:
+        """The table to work on, which came in pieces."""
+        self._table = self._unpack(parcel)
 
     @property
     def table(self) -> Table:
         if self._table is None:
             raise InputError("No table is open. Open one first.")
-        return self._table
+        return self._table.result()
 
     def protect(self, text: str, folder: str, seed: int | None, source: str, report: Report) -> dict[str, Any]:
         """Carry a plan out: what there is to show, and the release itself if everything was proved."""
@@ -164,11 +170,12 @@ class Runner:
             report("measuring what was refused", 0.9)
             evidence = shoal.assess(self.table, plan, seed=seed)
             helps = [asdict(one) for one in refusal.advice] if isinstance(refusal, NotProved) else []
-            return {"result": {**_refused(evidence, str(refusal), text), "advice": helps}, "release": None}
+            return {"result": {**_refused(evidence, str(refusal), text), "advice": helps}, "released": False}
         content = private_evidence(release)
         shown = {key: content[key] for key in ("requirements", "measures", "reached", "columns", "steps", "private")}
         result = {**shown, "records": len(release.table), "refusal": "", "seed": str(seed)}
-        return {"result": result, "release": pickle.dumps(release)}
+        self._pack(release)
+        return {"result": result, "released": True}
 
     def preview(self, text: str, folder: str, step: int) -> dict[str, Any]:
         """See `preview.preview`."""
@@ -231,17 +238,19 @@ def _named(value: Any) -> Any:
 
 
 @contextmanager
-def as_file(content: bytes, name: str) -> Any:
+def as_file(pieces: list[bytes], name: str) -> Any:
     """A path by which readers find some bytes: in memory where the system can, else in a folder of its owner only."""
     with TemporaryDirectory(prefix="shoal-") as folder:
         path = Path(folder) / name
         if not hasattr(os, "memfd_create"):
-            path.write_bytes(content)
+            with path.open("wb") as file:
+                file.writelines(pieces)
             yield path
             return
         memory = os.memfd_create("table")
         with os.fdopen(memory, "wb") as file:
-            file.write(content)
+            file.writelines(pieces)
             file.flush()
+            pieces.clear()
             path.symlink_to(f"/proc/{os.getpid()}/fd/{memory}")
             yield path

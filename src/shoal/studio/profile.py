@@ -110,12 +110,32 @@ class Exposure:
         return self._made[name, level]
 
 
-def rows(frame: pl.DataFrame, offset: int, by: str | None, *, descending: bool) -> dict[str, Any]:
-    """A page of rows as texts, sorted by a column."""
-    order = np.arange(len(frame))
-    if by is not None and by in frame.columns:
-        order = frame[by].arg_sort(descending=descending, nulls_last=True).to_numpy()
-    part = order[max(0, offset) : max(0, offset) + PAGE]
+class Order:
+    """The order of rows by a column, kept from one page to the next."""
+
+    def __init__(self) -> None:
+        self._last: tuple[Any, np.ndarray] | None = None
+
+    def of(self, table: int | None, frame: pl.DataFrame, by: str | None, *, descending: bool) -> np.ndarray | None:
+        """Row numbers in the order of a column; None where it is the table's own.
+
+        Parameters
+        ----------
+        table
+            Which one `frame` is: None for the original, else the number of a run.
+        """
+        if by is None or by not in frame.columns:
+            return None
+        asked = (table, by, descending)
+        if self._last is None or self._last[0] != asked:
+            self._last = (asked, frame[by].arg_sort(descending=descending, nulls_last=True).to_numpy())
+        return self._last[1]
+
+
+def rows(frame: pl.DataFrame, order: np.ndarray | None, offset: int) -> dict[str, Any]:
+    """A page of rows as texts, in an order as `Order` gives it."""
+    begin = max(0, offset)
+    part = np.arange(begin, min(begin + PAGE, len(frame))) if order is None else order[begin : begin + PAGE]
     cells = frame[part.tolist()]
     return {
         "columns": frame.columns,

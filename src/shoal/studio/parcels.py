@@ -1,0 +1,130 @@
+"""Tables and releases on their way from one process to another: in pieces, so that the studio between never holds one.
+
+Between two pieces a process answers other questions, and it packs and unpacks in a thread of its own; so nobody who
+looks around waits until a large table has been handed over.
+"""
+
+import asyncio
+import pickle
+from collections.abc import AsyncIterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from itertools import count
+from typing import Any
+
+from shoal.errors import InputError
+from shoal.studio.worker import Worker
+
+PIECE = 4 << 20
+"""Bytes of a piece."""
+
+PAUSE = 0.02
+"""Seconds between two questions whether something is packed."""
+
+NUMBERS = count(1)
+"""Parcels are numbered, so that a piece of one that was given up never gets into another."""
+
+
+class Desk:
+    """What a process that holds something sends and takes."""
+
+    def __init__(self) -> None:
+        self._hands = ThreadPoolExecutor(1)
+        self._packed: Future[bytes] | None = None
+        self._unpacked: Future[Any] | None = None
+        self._taken: tuple[int, list[bytes]] = (0, [])
+
+    def _pack(self, something: Any) -> None:
+        self._packed = self._hands.submit(pickle.dumps, something)
+
+    def _unpack(self, parcel: int) -> Future[Any]:
+        self._unpacked = self._hands.submit(_loaded, self._all_of(parcel))
+        return self._unpacked
+
+    def size(self) -> int | None:
+        """Bytes of what is to be sent; None while it is still being packed."""
+        if self._packed is None:
+            raise InputError("Nothing is to be handed over.")
+        return len(self._packed.result()) if self._packed.done() else None
+
+    def piece(self, at: int) -> bytes:
+        """A piece of what is to be sent."""
+        return b"" if self._packed is None else self._packed.result()[at : at + PIECE]
+
+    def sent(self) -> None:
+        """All of it has arrived."""
+        self._packed = None
+
+    def take_piece(self, parcel: int, first: bool, piece: bytes) -> None:
+        """A piece of what comes in; the first one of a parcel takes the place of whatever came before."""
+        if first:
+            self._taken = (parcel, [])
+        if self._taken[0] != parcel:
+            raise InputError("Something else was handed over meanwhile. Do this again.")
+        self._taken[1].append(piece)
+
+    def give_up(self, parcel: int) -> None:
+        """Forget what came of a parcel."""
+        if self._taken[0] == parcel:
+            self._taken = (0, [])
+
+    def unpacked(self) -> bool:
+        """Whether what came in is there."""
+        if self._unpacked is None:
+            return True
+        if not self._unpacked.done():
+            return False
+        failed, self._unpacked = self._unpacked.exception(), None
+        if failed is not None:
+            raise failed
+        return True
+
+    def _all_of(self, parcel: int) -> list[bytes]:
+        number, pieces = self._taken
+        self._taken = (0, [])
+        if number != parcel:
+            raise InputError("Something else was handed over meanwhile. Do this again.")
+        return pieces
+
+
+def _loaded(pieces: list[bytes]) -> Any:
+    whole = b"".join(pieces)
+    pieces.clear()
+    return pickle.loads(whole)  # noqa: S301 - from our own process
+
+
+async def carry(giver: Worker, taker: Worker, unpack: str, **more: Any) -> None:
+    """Bring what one process has packed to another.
+
+    Parameters
+    ----------
+    unpack
+        The question by which the other unpacks it, with the number of the parcel and `more`.
+    """
+    while (size := await giver.ask("size")) is None:
+        await asyncio.sleep(PAUSE)
+
+    async def pieces() -> AsyncIterator[bytes]:
+        for at in range(0, size, PIECE):
+            yield await giver.ask("piece", at=at)
+
+    parcel = await bring(taker, pieces())
+    await giver.ask("sent")
+    await taker.ask(unpack, parcel=parcel, **more)
+    while not await taker.ask("unpacked"):
+        await asyncio.sleep(PAUSE)
+
+
+async def bring(taker: Worker, pieces: AsyncIterator[bytes]) -> int:
+    """Give pieces to a process as they come; the number of the parcel that they make."""
+    parcel, first = next(NUMBERS), True
+    try:
+        async for piece in pieces:
+            await taker.ask("take_piece", parcel=parcel, first=first, piece=piece)
+            first = False
+        if first:
+            await taker.ask("take_piece", parcel=parcel, first=True, piece=b"")
+    except Exception:
+        if taker.alive:
+            await taker.ask("give_up", parcel=parcel)
+        raise
+    return parcel
