@@ -125,6 +125,21 @@ def test_without_altair_pictures_are_svg(monkeypatch: pytest.MonkeyPatch) -> Non
         assert picture.to_dict()["$schema"].endswith("v5.json")
 
 
+def test_a_limit_on_any_measure_leaves_a_map(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is limited stands on the axes, if it is known of the table as it came; else what readers know best."""
+    monkeypatch.setattr(display, "find_spec", lambda name: None)
+    for limits, risk, loss in (
+        ([{"utility": "il1s", "at most": 100}], "Prosecutor", "Absolute change"),
+        ([{"utility": "class-size", "at most": 100}], "Prosecutor", "squared error"),
+        ([{"risk": "marketer", "at most": 1}], "Marketer", "squared error"),
+    ):
+        requirements = [*PLAN["requirements"], *limits]
+        chart = shoal.protect(FRAME, {**PLAN, "requirements": requirements}, seed=1).plot().to_dict()
+        axes = chart["layer"][0]["encoding"]
+        assert risk in axes["x"]["axis"]["title"]
+        assert loss in axes["y"]["axis"]["title"]
+
+
 def test_frames_have_every_figure(tmp_path: Path) -> None:
     release = shoal.protect(FRAME, PLAN, seed=1)
     evidence = release.evidence.to_frame()

@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from shoal.report.decision import MAIN_LOSSES, MAIN_RISKS
+from shoal.report.decision import MAIN_LOSSES, MAIN_RISKS, UNCHANGED
 from shoal.report.forms import number_of
 from shoal.report.frontier_marks import UNPROTECTED, axis_of
 from shoal.report.page import map_of, render
@@ -138,8 +138,8 @@ def comparison_map(contents: Sequence[Mapping[str, Any]]) -> dict[str, Any] | No
         for number, (x, y) in enumerate(zip(risk, loss), 1)
     ]
     unprotected = risk[0].get("original")
-    if unprotected is not None and loss[0]["measure"] in MAIN_LOSSES:
-        nothing = MAIN_LOSSES[loss[0]["measure"]]
+    if unprotected is not None and loss[0]["measure"] in UNCHANGED:
+        nothing = UNCHANGED[loss[0]["measure"]]
         marks.append(Mark(label=UNPROTECTED, kind="unprotected", risk=unprotected, loss=nothing))
     return map_of(marks, axis_of(risk[0]), axis_of(loss[0]))
 

@@ -30,6 +30,20 @@ MAIN_LOSSES = {
 }
 """Likewise the loss, with the figure of a table that was not changed at all."""
 
+UNCHANGED = MAIN_LOSSES | {
+    "associations": 0.0,
+    "divergence": 0.0,
+    "il1s": 0.0,
+    "correlation-change": 0.0,
+    "eigenvalues": 0.0,
+    "gini": 0.0,
+    "mean-variation": 0.0,
+    "moments": 0.0,
+    "regressions": 0.0,
+    "subgroup-means": 0.0,
+}
+"""Further losses of which this figure is known."""
+
 NO_LIMIT = "no limit stated"
 
 
@@ -180,12 +194,17 @@ def _of_verdict(label: str, asked: Sequence[Mapping[str, Any]], keys: bool) -> H
 
 
 def main_measure(content: Mapping[str, Any], kind: str) -> Mapping[str, Any] | None:
-    """The measure of a kind that stands at the head: one that the plan limits, else one that readers know best."""
+    """The measure of a kind that stands at the head; None where none has a figure."""
+    return next(iter(by_rank(content, kind)), None)
+
+
+def by_rank(content: Mapping[str, Any], kind: str) -> list[Mapping[str, Any]]:
+    """The measures of a kind: those that the plan limits, those that readers know best, and all others."""
     limited = [verdict["model"] for verdict in limits_on(content, kind)]
     order = [*limited, *(MAIN_RISKS if kind == "risk" else MAIN_LOSSES)]
     known = measured(content, kind)
     ranked = [one for name in order for one in known if one["measure"] == name]
-    return next(iter([*ranked, *known]), None)
+    return [*ranked, *(one for one in known if one["measure"] not in order)]
 
 
 def _limit_of(content: Mapping[str, Any], one: Mapping[str, Any]) -> tuple[str, bool | None]:

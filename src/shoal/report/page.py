@@ -10,7 +10,7 @@ from typing import Any
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from shoal.report.charts import class_sizes_chart, drawn, size_range, svg
-from shoal.report.decision import MAIN_LOSSES, decision, main_measure, measured
+from shoal.report.decision import UNCHANGED, by_rank, decision, measured
 from shoal.report.forms import READINGS, figure, in_unit, in_words, is_bound, is_share, share
 from shoal.report.frontier_marks import UNPROTECTED, along_frontier, axes, axis_of, marks
 from shoal.report.risk_map import SHAPES, Axis, Mark, risk_map
@@ -165,12 +165,13 @@ def release_map(content: Mapping[str, Any]) -> dict[str, Any] | None:
                 Mark(label="this release", kind="release", risk=figures[titles[0]], loss=figures[titles[1]])
             )
         return map_of(landmarks, *axes(frontier), because=frontier["because"], along=along_frontier(frontier))
-    risk, loss = (main_measure(content, kind) for kind in ("risk", "utility"))
-    if risk is None or loss is None or loss["measure"] not in MAIN_LOSSES or risk["original"] is None:
+    risk = next((one for one in by_rank(content, "risk") if one["original"] is not None), None)
+    loss = next((one for one in by_rank(content, "utility") if one["measure"] in UNCHANGED), None)
+    if risk is None or loss is None:
         return None
     return map_of(
         [
-            Mark(label=UNPROTECTED, kind="unprotected", risk=risk["original"], loss=MAIN_LOSSES[loss["measure"]]),
+            Mark(label=UNPROTECTED, kind="unprotected", risk=risk["original"], loss=UNCHANGED[loss["measure"]]),
             Mark(label="this release", kind="release", risk=risk["value"], loss=loss["value"]),
         ],
         axis_of(risk),
