@@ -19,6 +19,7 @@ _HOMES = {
     "publish": "publish",
     "review": "review",
     "Review": "review",
+    "approve": "review",
     "assess": "assess",
     "audit": "audit",
     "protect_large": "large",

@@ -88,6 +88,7 @@ from shoal.replace.normal import Normal as Normal
 from shoal.replace.permutation import Permutation as Permutation
 from shoal.replace.sequential_regression import SequentialRegression as SequentialRegression
 from shoal.review import Review as Review
+from shoal.review import approve as approve
 from shoal.review import review as review
 from shoal.risk.attribute_inference import AttributeInference as AttributeInference
 from shoal.risk.closest_record import ClosestRecord as ClosestRecord

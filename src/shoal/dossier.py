@@ -5,14 +5,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from pydantic import TypeAdapter, ValidationError
-
 from shoal.errors import FileError
 from shoal.files.atomic import atomic_file
-from shoal.files.json_text import read_record
 from shoal.release import Release
-from shoal.release.evidence_file import private_evidence, public_evidence
-from shoal.release.evidence_schema import EvidenceFile
+from shoal.release.evidence_file import private_evidence, public_evidence, read_evidence
 from shoal.report.display import displayed
 from shoal.report.dossier_document import dossier_document
 from shoal.report.dossier_page import dossier_filled, dossier_page
@@ -83,9 +79,4 @@ def dossier(release: Release | str | Path, *, private: bool = False) -> Dossier:
         content = private_evidence(release) if private else public_evidence(release, files={})
         return Dossier(content=content, source="evidence.json")
     path = Path(release) / ("private" if private else "release") / "evidence.json"
-    content = read_record(path, "an assessed release")
-    try:
-        TypeAdapter(EvidenceFile).validate_python(content)
-    except ValidationError:
-        raise FileError(f"'{path}' is damaged, or of another version of shoal. Make the release again.") from None
-    return Dossier(content=content, source=f"{path.parent.name}/evidence.json")
+    return Dossier(content=read_evidence(path), source=f"{path.parent.name}/evidence.json")

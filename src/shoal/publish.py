@@ -39,10 +39,9 @@ from shoal.plan.publication import moved
 from shoal.privacy.base import reading_of
 from shoal.release import OF, Release, require
 from shoal.release.evidence_file import private_evidence, public_evidence
-from shoal.release.evidence_schema import Approval
 from shoal.report.frontier_page import frontier_page
 from shoal.report.page import page
-from shoal.review import Review, approval_of
+from shoal.review import Review, approval_of, published
 
 RECORD = Path("private") / "record.json"
 """By which a release is recognised."""
@@ -229,7 +228,7 @@ def _write_public(release: Release, folder: Path, labels: Table | None, approved
     write_json(folder / "codebook.json", codebook(release.table.schema, table, len(table.frame), RECORD_VERSION))
     content = public_evidence(release, files=written, labels=table.value_labels)
     if approved is not None:
-        content["approval"] = {key: approved[key] for key in Approval.__annotations__}
+        content["approval"] = published(approved)
     write_json(folder / "evidence.json", content)
     (folder / "report.html").write_text(page(content), encoding="utf-8")
 

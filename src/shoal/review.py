@@ -3,13 +3,16 @@
 The file holds the plan and the public evidence, and apart from them the private figures: what was proved and measured
 of the original. It holds no record, no cell of the original, no row number and no seed. Who reviews it comments and
 approves under a name; `shoal.publish` then writes who approved what, and refuses an approval of anything else. What is
-approved is named by a hash of the released cells and the public evidence, so that it tells no more than these.
+approved is named by a hash of the released cells and the public evidence, so that it tells no more than these. A
+release that was written already is handed over from its folder, where the evidence names its tables by the hashes of
+their files; `shoal.approve` then writes into the folder who approved it.
 
 An approval is a note between people who trust each other's files; it is no signature.
 """
 
 import hashlib
 import json
+import shutil
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, datetime
@@ -22,11 +25,13 @@ from typing_extensions import TypedDict
 
 from shoal.data.text_files import read_text
 from shoal.errors import FileError, InputError
-from shoal.files.atomic import atomic_file
-from shoal.files.json_text import LARGEST_RECORD, as_json
+from shoal.files.atomic import atomic_directory, atomic_file
+from shoal.files.checksums import sha256_of
+from shoal.files.json_text import LARGEST_RECORD, as_json, read_record, write_json
 from shoal.release import Release
-from shoal.release.evidence_file import private_evidence, public_evidence
+from shoal.release.evidence_file import private_evidence, public_evidence, read_evidence
 from shoal.release.evidence_schema import CLOSED, LONGEST_NAME, Approval, EvidenceFile
+from shoal.report.page import page
 
 FIGURES = (
     "measure",
@@ -90,7 +95,8 @@ class Review:
     by
         Who hands it over.
     cells
-        SHA-256 of the cells of each released table.
+        SHA-256 of the cells of each released table; none of a release that was written already, whose evidence has
+        the SHA-256 of the files.
     evidence
         The public evidence.
     private
@@ -193,11 +199,13 @@ class Review:
         return one
 
 
-def review(release: Release, by: str, *, private: bool = True) -> Review:
+def review(release: Release | str | Path, by: str, *, private: bool = True) -> Review:
     """A release for a second person: plan and evidence, without data.
 
     Parameters
     ----------
+    release
+        A release, or its directory.
     by
         Who hands it over; somebody else approves it.
     private
@@ -206,17 +214,25 @@ def review(release: Release, by: str, *, private: bool = True) -> Review:
     Raises
     ------
     InputError
-        If nobody hands it over.
+        If nobody hands it over, or it was approved before.
+    FileError
+        If there is no release in the directory, or its files are not those that its evidence names.
     """
-    return Review(
-        by=_name(by),
-        cells=tuple(copy.fingerprint for copy in release.copies),
-        evidence=public_evidence(release, files={}),
-        private=_figures(release) if private else None,
-    )
+    name = _name(by)
+    if isinstance(release, Release):
+        cells = tuple(copy.fingerprint for copy in release.copies)
+        known = private_evidence(release) if private else None
+        return Review(by=name, cells=cells, evidence=public_evidence(release, files={}), private=_figures(known))
+    folder = Path(release)
+    evidence = read_evidence(folder / "release" / "evidence.json")
+    if "approval" in evidence:
+        raise InputError("The release was approved before. Protect the table anew if something is to change.")
+    _check_files(folder / "release", evidence["sha256"])
+    known = read_evidence(folder / "private" / "evidence.json") if private else None
+    return Review(by=name, cells=(), evidence=evidence, private=_figures(known))
 
 
-def approval_of(release: Release, given: Review | str | Path) -> dict[str, Any]:
+def approval_of(release: Release | str | Path, given: Review | str | Path) -> dict[str, Any]:
     """Who approved a release, with all comments; private.
 
     Raises
@@ -235,8 +251,54 @@ def approval_of(release: Release, given: Review | str | Path) -> dict[str, Any]:
     return {**one.approval, "handed over by": one.by, "comments": [dict(comment) for comment in one.comments]}
 
 
-def _figures(release: Release) -> dict[str, Any]:
-    content = private_evidence(release)
+def published(approved: Mapping[str, Any]) -> dict[str, Any]:
+    """What the public is told of an approval: not what was said on the way."""
+    return {key: approved[key] for key in Approval.__annotations__}
+
+
+def approve(directory: str | Path, given: Review | str | Path) -> dict[str, Any]:
+    """Write into both folders of a release who approved it and when, into the private one with all comments.
+
+    Parameters
+    ----------
+    directory
+        The release as it was written, and handed over (`shoal.review(directory, by=...)`).
+    given
+        The review that a second person approved, or its file.
+
+    Returns
+    -------
+    Who approved what, and what was said.
+
+    Raises
+    ------
+    InputError
+        If nobody approved it, another release was approved, or this one was approved before.
+    FileError
+        If there is no release in the directory, or its files are not those that its evidence names.
+    """
+    target = Path(directory)
+    approved = approval_of(target, given)
+    with atomic_directory(target, overwrite=True) as temporary:
+        shutil.copytree(target, temporary, symlinks=True, dirs_exist_ok=True)
+        evidence = {**read_evidence(temporary / "release" / "evidence.json"), "approval": published(approved)}
+        write_json(temporary / "release" / "evidence.json", evidence)
+        (temporary / "release" / "report.html").write_text(page(evidence), encoding="utf-8")
+        record = temporary / "private" / "record.json"
+        write_json(record, {**read_record(record, "a release", ("version", "plan", "seed")), "approval": approved})
+    return approved
+
+
+def _check_files(folder: Path, hashes: Mapping[str, str]) -> None:
+    """The released tables are those that the evidence speaks of."""
+    for name, sha256 in hashes.items():
+        if sha256_of(folder / name) != sha256:
+            raise FileError(f"'{folder / name}' is not the table that was proved. Protect the table anew.")
+
+
+def _figures(content: Mapping[str, Any] | None) -> dict[str, Any] | None:
+    if content is None:
+        return None
     return {
         "plan": content["plan"],
         "requirements": [{key: one[key] for key in VERDICTS} for one in content["requirements"]],

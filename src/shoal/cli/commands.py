@@ -1,6 +1,20 @@
 """All commands; each loads, calls one public function, prints."""
 
-from shoal.cli import audit, compare, demo, dossier, explore, hierarchy, init, methods, protect, risk, schema, studio
+from shoal.cli import (
+    audit,
+    compare,
+    demo,
+    dossier,
+    explore,
+    hierarchy,
+    init,
+    methods,
+    protect,
+    review,
+    risk,
+    schema,
+    studio,
+)
 from shoal.cli.group import cli, name_variables
 
 __all__ = [
@@ -14,6 +28,7 @@ __all__ = [
     "init",
     "methods",
     "protect",
+    "review",
     "risk",
     "schema",
     "studio",

@@ -1,4 +1,4 @@
-"""Reading a file that must not change meanwhile."""
+"""Files by the SHA-256 of their bytes: reading one that must not change meanwhile."""
 
 import hashlib
 from collections.abc import Callable
@@ -12,14 +12,15 @@ Content = TypeVar("Content")
 
 def unchanging(path: Path, read: Callable[[], Content]) -> tuple[Content, str]:
     """What `read` makes of a file, and the SHA-256 of the very bytes it read."""
-    before = _digest(path)
+    before = sha256_of(path)
     content = read()
-    if _digest(path) != before:
+    if sha256_of(path) != before:
         raise FileError(f"File '{path}' was changed while it was read. Try again when it is complete.")
     return content, before
 
 
-def _digest(path: Path) -> str:
+def sha256_of(path: Path) -> str:
+    """The SHA-256 of a file's bytes; of what is no file an empty text."""
     if not path.is_file():
         return ""  # reading it says what is wrong
     with path.open("rb") as file:

@@ -10,17 +10,20 @@ A page is drawn from one of them and from nothing else, so a page tells no more 
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
+from pathlib import Path
 from typing import Any, cast
 
 import numpy as np
+from pydantic import TypeAdapter, ValidationError
 
+from shoal.errors import FileError
 from shoal.facts import losses, private_form, public_form
-from shoal.files.json_text import as_json
+from shoal.files.json_text import as_json, read_record
 from shoal.judges.class_profile import ClassProfile
 from shoal.judges.evidence import RECORD_VERSION, Finding, rounded
 from shoal.methods import entry
 from shoal.plan.lines import dump_yaml
-from shoal.release.evidence_schema import Candidate, Exploration
+from shoal.release.evidence_schema import Candidate, EvidenceFile, Exploration
 from shoal.release.forms import jsonable, without_bands
 from shoal.release.value import LEAST_SEED, Account, ColumnAccount, LargeRelease, Release
 from shoal.report.forms import in_words
@@ -120,6 +123,22 @@ def private_evidence(
         },
     }
     return cast(dict[str, Any], as_json(content))
+
+
+def read_evidence(path: Path) -> dict[str, Any]:
+    """What an evidence.json holds.
+
+    Raises
+    ------
+    FileError
+        If it is none, or one of another version.
+    """
+    content = read_record(path, "an assessed release")
+    try:
+        TypeAdapter(EvidenceFile).validate_python(content)
+    except ValidationError:
+        raise FileError(f"'{path}' is damaged, or of another version of shoal. Make the release again.") from None
+    return content
 
 
 def _chosen(account: Account) -> list[str]:

@@ -1,0 +1,155 @@
+"""Two people for a release: one hands it over, another looks at it, comments and approves."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+import shoal
+from shoal.cli.group import cli, pass_terminal
+from shoal.cli.reading import FILE, OUTPUT
+from shoal.cli.terminal import Terminal
+from shoal.report.forms import figure, in_unit
+
+if TYPE_CHECKING:
+    from shoal.review import Review
+
+WHO = "Name under which it is done."
+
+
+@cli.group()
+def review() -> None:
+    """Have a release approved by a second person, who gets a file without data.
+
+    \b
+    Examples:
+      shoal review make release-1 --by Ada --out review.json    Ada hands it over
+      shoal review show review.json                             Bo looks at it,
+      shoal review comment review.json "Why k = 5?" --by Bo     asks
+      shoal review approve review.json --by Bo                  and approves
+      shoal review record release-1 review.json                 Ada writes it into the release
+    """
+
+
+@review.command()
+@click.argument("release", type=FILE)
+@click.option("--by", required=True, help=WHO)
+@click.option("--out", type=OUTPUT, required=True, help="File to write.")
+@click.option("--public", is_flag=True, help="Leave out the figures of the original; who reviews it sees bands only.")
+@pass_terminal
+def make(terminal: Terminal, release: Path, by: str, out: Path, public: bool) -> None:
+    """Write RELEASE, a directory, as one file for a second person: plan and evidence, and no record of the table.
+
+    \b
+    Examples:
+      shoal review make release-1 --by Ada --out review.json
+      shoal review make release-1 --by Ada --out review.json --public
+    """
+    made = shoal.review(release, by, private=not public)
+    made.write(out)
+    terminal.result({"review": str(out), "sha256": made.sha256, "private": made.private is not None})
+    terminal.say(f"Review    {out}   ({'no figure of the original' if public else 'has figures of the original'})")
+
+
+@review.command()
+@click.argument("file", type=FILE)
+@pass_terminal
+def show(terminal: Terminal, file: Path) -> None:
+    """Show what FILE says of a release: plan, what was proved and measured, comments, and who approved it.
+
+    \b
+    Example:
+      shoal review show review.json
+    """
+    one = shoal.Review.read(file)
+    terminal.result({**_state(one), "evidence": one.evidence, "private": one.private})
+    for line in _lines(one):
+        terminal.say(line)
+
+
+@review.command()
+@click.argument("file", type=FILE)
+@click.argument("text")
+@click.option("--by", required=True, help=WHO)
+@pass_terminal
+def comment(terminal: Terminal, file: Path, text: str, by: str) -> None:
+    """Add TEXT to the comments of FILE.
+
+    \b
+    Example:
+      shoal review comment review.json "Why k = 5?" --by Bo
+    """
+    _written(terminal, shoal.Review.read(file).commented(by, text), file)
+
+
+@review.command()
+@click.argument("file", type=FILE)
+@click.option("--by", required=True, help=WHO + " Not the one who handed it over.")
+@pass_terminal
+def approve(terminal: Terminal, file: Path, by: str) -> None:
+    """Approve the release that FILE speaks of; look at it first with `shoal review show`.
+
+    \b
+    Example:
+      shoal review approve review.json --by Bo
+    """
+    _written(terminal, shoal.Review.read(file).approved(by), file)
+
+
+@review.command()
+@click.argument("release", type=FILE)
+@click.argument("file", type=FILE)
+@pass_terminal
+def record(terminal: Terminal, release: Path, file: Path) -> None:
+    """Write into both folders of RELEASE who approved it by FILE; an approval of any other release is refused.
+
+    \b
+    Example:
+      shoal review record release-1 review.json
+    """
+    approved = shoal.approve(release, file)
+    terminal.result({"directory": str(release), "approval": approved})
+    terminal.say(f"Approved  {release} by {approved['by']} on {approved['when']}")
+
+
+def _written(terminal: Terminal, one: "Review", file: Path) -> None:
+    """Put a review in the place of what it was, and tell its state."""
+    one.write(file)
+    terminal.result(_state(one))
+    for line in _said(one):
+        terminal.say(line)
+
+
+def _state(one: "Review") -> dict[str, Any]:
+    return {"by": one.by, "sha256": one.sha256, "comments": list(one.comments), "approval": one.approval}
+
+
+def _lines(one: "Review") -> Iterator[str]:
+    """A review for a person: figures of the original where they were handed over, else what is public."""
+    shown = one.private or one.evidence
+    yield f"Release of {one.evidence['records']:,} records, handed over by {one.by}"
+    yield f"SHA-256   {one.sha256}"
+    yield "\nPlan\n" + "\n".join(f"  {line}" for line in shown["plan"].splitlines()) + "\n"
+    for verdict in shown["requirements"]:
+        yield f"{'proved' if verdict['holds'] else 'REFUTED':<9} {verdict['requirement']}: {verdict['sentence']}"
+    if not shown["requirements"]:
+        yield "UNPROVED  the plan requires nothing."
+    for measure in shown["measures"]:
+        if measure["value"] is not None:
+            before = measure.get("original")
+            beside = "" if before is None else f" (of the table as it came {in_unit(before, measure)})"
+            yield f"measured  {measure['title']}: {in_unit(measure['value'], measure)}{beside}"
+    for profile in one.evidence["classes"][:1]:
+        fewer = ", ".join(f"{figure(n)} among fewer than {k}" for k, n in profile["fewer than"].items())
+        yield f"classes   the smallest has {figure(profile['smallest'])}; records: {fewer}"
+    yield from _said(one)
+
+
+def _said(one: "Review") -> Iterator[str]:
+    for said in one.comments:
+        yield f"comment   {said['by']}, {said['when']}: {said['text']}"
+    if one.approval is None:
+        yield "approval  none yet"
+    else:
+        yield f"approved  by {one.approval['by']} on {one.approval['when']}, SHA-256 {one.approval['sha256']}"
