@@ -1,9 +1,11 @@
 """Forms of hierarchies in a plan: built of the values of a column, and of the labels of a released one."""
 
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import polars as pl
 import pytest
 from hypothesis import given
@@ -125,3 +127,27 @@ def test_faults_and_cautions_by_hand() -> None:
         ("One", (1, 2), ("b",)),
         ("No", (2,), ("b",)),
     ]
+
+
+@pytest.mark.parametrize("hierarchy", [{"intervals": [5, 10]}, {"rounding": [10]}, {"nested": {"all": [10, 12.5, 31]}}])
+@pytest.mark.parametrize(
+    "column",
+    [
+        pd.Series([10.0, 12.5, 31.0, None] * 3),  # as pandas holds whole numbers of which some are missing
+        pl.Series([Decimal("10.0"), Decimal("12.5"), Decimal("31.0"), None] * 3, dtype=pl.Decimal(10, 1)),
+    ],
+    ids=["float", "decimal"],
+)
+def test_whole_numbers_of_a_column_with_fractions_are_leaves(column: Any, hierarchy: Any) -> None:
+    """And as they came they are released, where no step made them coarser."""
+    frame = (pd if isinstance(column, pd.Series) else pl).DataFrame({"dose": column})
+    dose = {"role": "quasi-identifier", "hierarchy": hierarchy, "missing": "keep"}
+    plan = {"columns": {"dose": dose}, "requirements": [{"privacy": "k-anonymity", "k": 3}]}
+    released = shoal.protect(frame, plan, seed=1).data["dose"]
+    assert released.dtype == column.dtype
+    assert sorted(cell for cell in released.to_list() if cell == cell and cell is not None) == sorted(
+        [10, 12.5, 31] * 3
+    )
+    step = {"mask": "generalise", "k": 6, "columns": ["dose"]}
+    coarser = shoal.protect(frame, {**plan, "steps": [step]}, seed=1).data["dose"]
+    assert set(coarser) == {"*"}

@@ -279,3 +279,14 @@ def test_missing_text_comes_back_as_missing_from_formats_that_write_it_empty(end
     write_table(Table(frame=pl.DataFrame({"a": ["x", None, "y"], "b": [1, 2, None]})), path)
     for judged in (False, True):
         assert read_table(path, judged=judged).frame.rows() == [("x", 1), (None, 2), ("y", None)]
+
+
+@pytest.mark.parametrize("ending", ["csv", "parquet", "xlsx", "sav", "dta", "xpt"])
+def test_signs_of_patterns_in_a_name_are_signs(tmp_path: Path, ending: str) -> None:
+    """`people[1]` is no pattern that `people1` fits; both are read, and written, as they are called."""
+    place = tmp_path / "of [a-c]*"
+    place.mkdir()
+    for name, cells in {"people1": ["wrong"] * 2, "people[1]": ["right"] * 2, "peopl?*": ["last"] * 2}.items():
+        write_table(Table(frame=pl.DataFrame({"q": cells})), place / f"{name}.{ending}")
+    assert read_table(place / f"people[1].{ending}").frame["q"].to_list() == ["right"] * 2
+    assert read_table(place / f"peopl?*.{ending}").frame["q"].to_list() == ["last"] * 2

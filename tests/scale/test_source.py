@@ -8,6 +8,7 @@ import pytest
 
 import shoal
 from shoal.errors import DataError, FileError, SchemaError
+from shoal.files.tables import read_table
 from shoal.large import protect_large
 from shoal.scale.session import session
 from shoal.scale.source import Source
@@ -212,3 +213,24 @@ def test_a_disk_that_is_full_at_any_stage_leaves_what_can_go_on(tmp_path, monkey
     made = protect_large(tmp_path / "in", plan, tmp_path / "out", workers=1)
     assert made.account.seed == 7
     assert sorted(path.name for path in tmp_path.iterdir()) == ["in", "out"]
+
+
+@pytest.mark.parametrize("ending", ["csv", "parquet"])
+def test_signs_of_patterns_in_names_of_files_are_signs(tmp_path, ending):
+    """To DuckDB and polars `people[1]` is a pattern that `people1` fits, and the table of others would be released."""
+    place = tmp_path / "in[1]"
+    for folder, cell in (("in1", "wrong"), ("in[1]", "right")):
+        (tmp_path / folder).mkdir()
+        for name in ("people1", "people[1]"):
+            frame = pl.DataFrame({"q": [cell if "[" in name else "wrong"] * 4})
+            getattr(frame, f"write_{ending}")(tmp_path / folder / f"{name}.{ending}")
+    plan = {
+        "columns": {"q": "quasi-identifier"},
+        "requirements": [{"privacy": "k-anonymity", "k": 4}],
+        "output": {"format": ending},
+    }
+    out = tmp_path / "out[1]*"
+    made = protect_large(place / f"people[1].{ending}", plan, out, seed=1, workers=1)
+    assert made.records == 4
+    written = out / "release" / ("data.csv" if ending == "csv" else "data/part-00001.parquet")
+    assert read_table(written).frame["q"].to_list() == ["right"] * 4

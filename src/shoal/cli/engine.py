@@ -87,10 +87,8 @@ def in_parts(terminal: Terminal, data: Path, working: Mapping[str, Any], plan: A
 def _needed(path: Path) -> int:
     """Bytes that a table takes at the peak of a run in memory: by its cells, or by the size of its text."""
     from shoal.scale.source import kind_of
-    from shoal.scale.stage import rows_in
+    from shoal.scale.stage import rows_in, schema_in
 
     if kind_of(path) != "parquet":
         return path.stat().st_size // CHARACTERS_A_CELL * BYTES_A_CELL
-    import polars as pl
-
-    return rows_in(path) * len(pl.read_parquet_schema(path)) * BYTES_A_CELL
+    return rows_in(path) * len(schema_in(path)) * BYTES_A_CELL

@@ -6,6 +6,7 @@ column cells become codes into its categories. The way back is in `shoal.data.co
 
 from datetime import date, datetime, time, timedelta
 from decimal import Decimal
+from math import isfinite
 from pathlib import Path
 from typing import Any
 
@@ -60,11 +61,19 @@ def encode(series: nw.Series[Any], column: Column, folder: Path) -> Variable:
             )
         return Variable(values=values, unit=_unit(dtype), **common)
     codes, categories = _categories(series, dtype, column)
+    if column.hierarchy is not None:
+        categories = tuple(map(_as_leaf, categories))
     try:
         hierarchy = column.load_hierarchy(_counts(codes, categories), folder)
     except SchemaError as error:
         raise SchemaError(f"Column '{series.name}': {error}") from None
     return Variable(values=codes, categories=categories, hierarchy=hierarchy, **common)
+
+
+def _as_leaf(category: Any) -> Any:
+    """A whole number as hierarchies write it: 10 for 10.0, which columns of pandas hold that lack cells."""
+    whole = isinstance(category, (float, Decimal)) and isfinite(category) and category == int(category)
+    return int(category) if whole and not str(category).startswith("-0") else category
 
 
 def value_counts(series: nw.Series[Any]) -> dict[str, int]:

@@ -7,6 +7,7 @@ pandas that knows no missing cell (bool, int64) becomes the one of pandas that d
 
 from collections.abc import Sequence
 from datetime import timedelta
+from decimal import Decimal
 from typing import Any
 
 import narwhals.stable.v2 as nw
@@ -107,7 +108,8 @@ def _categories(
     if like is None or not (numbers or set(variable.categories) <= {*known, None}):
         texts = [*map(_as_text, variable.categories), None]
         return _series(variable.name, [texts[code] for code in variable.values.tolist()], nw.String, backend)
-    cells = [*variable.categories, None]
+    number = float if like.dtype.is_float() else Decimal if like.dtype == nw.Decimal else None
+    cells = [*(number(c) if number and c is not None else c for c in variable.categories), None]
     values = [cells[code] for code in variable.values.tolist()]
     if None in values and (like.dtype == nw.Boolean or like.dtype.is_integer()):
         return _with_missing(variable.name, values, like, like.dtype, backend)

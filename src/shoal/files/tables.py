@@ -112,7 +112,7 @@ def _check_text(path: Path) -> None:
 
 
 def _read_parquet(path: Path, how: Reading) -> Table:
-    return Table(frame=pl.read_parquet(path), described="Parquet")
+    return Table(frame=pl.read_parquet(path, glob=False), described="Parquet")
 
 
 READERS: dict[str, Callable[[Path, Reading], Table]] = {

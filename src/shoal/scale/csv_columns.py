@@ -6,6 +6,7 @@ and stay text.
 
 import csv
 import gzip
+import re
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
@@ -55,7 +56,7 @@ def csv_queries(
     try:
         cells, *parts = (
             connection.read_csv(
-                [str(path) for path in some],
+                [literal(path) for path in some],
                 all_varchar=True,
                 header=True,
                 names=names,
@@ -180,6 +181,11 @@ def _typed(name: str, counts: Sequence[int], marks: str) -> str:
     if cells and dates == cells:
         return f"CAST({column} AS DATE) AS {column}"
     return column
+
+
+def literal(path: Path) -> str:
+    """The path of a file as DuckDB takes it, to which the signs * ? [ are a pattern of names."""
+    return re.sub(r"([*?\[])", r"[\1]", str(path))
 
 
 def name_in_sql(name: str) -> str:

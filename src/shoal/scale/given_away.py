@@ -15,7 +15,7 @@ import polars as pl
 from shoal.data.dependencies import LOG_CHANCE, UNITS, log_chance_of
 from shoal.data.schema import Schema
 from shoal.errors import Refused
-from shoal.scale.csv_columns import name_in_sql
+from shoal.scale.csv_columns import literal, name_in_sql
 from shoal.scale.proof import class_hash
 from shoal.scale.session import session
 from shoal.scale.stage import OWN, Stage
@@ -45,7 +45,7 @@ def refuse_given_away(stage: Stage, schema: Schema, memory: int, spill: Path) ->
     if not open_pairs:
         return
     with session(memory, spill) as connection:
-        relation = connection.read_parquet([str(path) for path in stage.parts], union_by_name=True)
+        relation = connection.read_parquet([literal(path) for path in stage.parts], union_by_name=True)
         for by, on in open_pairs:
             if _determines(relation, by, on, unit=schema.columns[by].role in UNITS):
                 raise Refused(

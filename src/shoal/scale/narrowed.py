@@ -17,7 +17,7 @@ from shoal.data.microdata import Microdata
 from shoal.data.schema import Schema
 from shoal.errors import Refused
 from shoal.judges.refinement import Cells, Leaves, trees, under_one
-from shoal.scale.csv_columns import name_in_sql
+from shoal.scale.csv_columns import literal, name_in_sql
 from shoal.scale.given_away import log_chance_of_groups, samples
 from shoal.scale.moments import counted
 from shoal.scale.session import session
@@ -119,7 +119,7 @@ def refuse_narrowed(stage: Stage, schema: Schema, folder: Path, memory: int, spi
     if not pairs:
         return
     with session(memory, spill) as connection:
-        files = connection.read_parquet([str(path) for path in stage.parts], union_by_name=True)
+        files = connection.read_parquet([literal(path) for path in stage.parts], union_by_name=True)
         for by, on in pairs:
             if _narrows(connection, files, by, on, labels[on], unit=schema.columns[by].role in UNITS):
                 raise Refused(

@@ -10,7 +10,7 @@ import polars as pl
 
 from shoal.data.frames import plain_types
 from shoal.errors import DataError, FileError, plural, quoted
-from shoal.scale.csv_columns import check_names, csv_queries, name_in_sql, text_in_sql
+from shoal.scale.csv_columns import check_names, csv_queries, literal, name_in_sql, text_in_sql
 from shoal.scale.csv_quotes import IN_MEMORY
 
 CHUNK = 500_000
@@ -177,16 +177,16 @@ def kind_of(path: Path) -> str:
 
 def _hive(data: str | Path) -> bool:
     """Whether folders may be named as in year=2024, which then is a column."""
-    return Path(data).is_dir() or glob.has_magic(str(data))
+    return not Path(data).is_file()
 
 
 def _parquet_queries(connection: Any, files: list[Path], *, hive: bool) -> tuple[Any, list[Any]]:
     """A relation of all files, and one of each: names of folders are text there until all have the same type."""
-    query = connection.read_parquet([str(path) for path in files], hive_partitioning=hive)
+    query = connection.read_parquet([literal(path) for path in files], hive_partitioning=hive)
     check_names(query.columns)
     cells = ", ".join(f"CAST({name_in_sql(n)} AS {t}) AS {name_in_sql(n)}" for n, t in zip(query.columns, query.types))
     options = f"hive_partitioning = {hive}, hive_types_autocast = FALSE"
-    sources = [f"read_parquet({text_in_sql(str(path))}, {options})" for path in files]
+    sources = [f"read_parquet({text_in_sql(literal(path))}, {options})" for path in files]
     return query, [connection.sql(f"FROM {source} SELECT {cells}") for source in sources]
 
 

@@ -46,14 +46,14 @@ class Stage:
     @property
     def schema(self) -> dict[str, Any]:
         """The columns with the types that hold the cells of all parts."""
-        schemas = {tuple(pl.read_parquet_schema(path).items()): path for path in self.parts}
+        schemas = {tuple(schema_in(path).items()): path for path in self.parts}
         frames = [pl.DataFrame(schema=dict(items)) for items in schemas]
         return dict(pl.concat(frames, how="vertical_relaxed").schema)
 
     @property
     def columns(self) -> tuple[str, ...]:
         """The table's own columns."""
-        return tuple(name for name in pl.read_parquet_schema(self.parts[0]) if name not in OWN)
+        return tuple(name for name in schema_in(self.parts[0]) if name not in OWN)
 
     def chunks(self, columns: Sequence[str] | None = None) -> Iterator[pl.DataFrame]:
         """The parts one by one, of one schema."""
@@ -70,9 +70,16 @@ def rows_in(path: Path) -> int:
     return int(pq.read_metadata(path).num_rows)
 
 
+def schema_in(path: Path) -> dict[str, Any]:
+    """Columns and types of a Parquet file, from its footer."""
+    with path.open("rb") as file:  # of a path the signs * ? [ are a pattern
+        return dict(pl.read_parquet_schema(file))
+
+
 def read_part(path: Path, columns: Sequence[str] | None = None) -> pl.DataFrame:
     """The records of one file, wholly in memory."""
-    return pl.read_parquet(path, columns=None if columns is None else list(columns), memory_map=False)
+    names = None if columns is None else list(columns)
+    return pl.read_parquet(path, columns=names, memory_map=False, glob=False)
 
 
 def write_part(frame: pl.DataFrame, path: Path) -> None:
@@ -124,4 +131,5 @@ def scatter(
 
 def gathered(path: Path, *columns: str) -> pl.DataFrame:
     """The records of one file that `scatter` wrote; all columns if none are named."""
-    return pl.read_ipc(path, columns=list(columns) or None)
+    with path.open("rb") as file:
+        return pl.read_ipc(file, columns=list(columns) or None)
