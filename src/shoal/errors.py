@@ -5,7 +5,6 @@ numbers; it never holds a value of a cell.
 """
 
 from collections.abc import Iterable
-from difflib import get_close_matches
 from typing import Any
 
 INTERRUPTED = 130
@@ -174,6 +173,8 @@ SYNONYMS = {
 
 def unknown(kind: str, name: object, known: Iterable[str]) -> str:
     """The sentence for a name that does not exist, with the nearest one that does."""
+    from difflib import get_close_matches
+
     names = sorted(known)
     word = "".join(sign for sign in str(name).lower() if sign.isalnum())
     meant = [one for one in SYNONYMS.get(word, ()) if one in names]

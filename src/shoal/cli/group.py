@@ -36,6 +36,18 @@ def _of_every_command() -> list[click.Parameter]:
     ]
 
 
+def _version() -> click.Option:
+    """The option `--version`; the version is looked up only when it is asked for."""
+
+    def show(context: click.Context, option: click.Parameter, value: bool) -> None:
+        if value:
+            click.echo(f"shoal, version {shoal.__version__}")
+            context.exit()
+
+    described: dict[str, Any] = {"expose_value": False, "is_eager": True, "callback": show}
+    return click.Option(["--version"], is_flag=True, help="Show the version and exit.", **described)
+
+
 class _Command(click.Command):
     """A command that imports what work needs before the work, so that Ctrl-C meets one of them and not both."""
 
@@ -90,10 +102,9 @@ class _Group(click.Group):
 
 @click.group(
     cls=_Group,
-    params=_of_every_command(),
+    params=[*_of_every_command(), _version()],
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
 )
-@click.version_option(shoal.__version__, prog_name="shoal")
 def cli() -> None:
     """Release tables of personal records that are provably protected and still useful.
 

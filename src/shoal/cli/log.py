@@ -1,37 +1,58 @@
-"""The log of a run: a line an event, with its time; counts and names of columns, never a cell."""
+"""The log of a run: a line an event, with its time; counts and names of columns, never a cell.
 
-import logging
+Python's own logging is loaded only where there is a log.
+"""
+
 import os
 import sys
 import time
+from typing import TYPE_CHECKING
 
 from shoal.errors import FileError, printable
 
-
-class _Line(logging.Formatter):
-    """Time of the event in UTC, level, and what happened, in one line."""
-
-    converter = staticmethod(time.gmtime)
-
-    def format(self, record: logging.LogRecord) -> str:
-        return printable(super().format(record))
+if TYPE_CHECKING:
+    import logging
 
 
-def new_log() -> logging.Logger:
-    """A log that goes nowhere yet."""
-    log = logging.Logger("shoal", logging.INFO)
-    log.addHandler(logging.NullHandler())  # without any, errors would go to standard error
-    return log
+class Log:
+    """A log that goes nowhere until it is sent somewhere."""
+
+    def __init__(self) -> None:
+        self._logger: logging.Logger | None = None
+
+    def info(self, text: str, *values: object) -> None:
+        if self._logger is not None:
+            self._logger.info(text, *values)
+
+    def warning(self, text: str, *values: object) -> None:
+        if self._logger is not None:
+            self._logger.warning(text, *values)
+
+    def error(self, text: str, *values: object) -> None:
+        if self._logger is not None:
+            self._logger.error(text, *values)
+
+    def send(self, place: str) -> None:
+        """Append what is logged to a file that only its owner may read, or to standard error for '-'.
+
+        Raises
+        ------
+        FileError
+            If the file cannot be written.
+        """
+        self.close()
+        self._logger = _logger(place)
+
+    def close(self) -> None:
+        """Log no more."""
+        for handler in () if self._logger is None else self._logger.handlers:
+            handler.close()
+        self._logger = None
 
 
-def send(log: logging.Logger, place: str) -> None:
-    """Append what is logged to a file that only its owner may read, or to standard error for '-'.
+def _logger(place: str) -> "logging.Logger":
+    import logging
 
-    Raises
-    ------
-    FileError
-        If the file cannot be written.
-    """
     if place == "-":
         handler: logging.Handler = logging.StreamHandler(sys.stderr)
     else:
@@ -40,13 +61,20 @@ def send(log: logging.Logger, place: str) -> None:
             handler = logging.FileHandler(place, encoding="utf-8")
         except OSError as error:
             raise FileError(f"The log '{place}' cannot be written ({error.strerror}). Choose another place.") from None
-    handler.setFormatter(_Line("%(asctime)s.%(msecs)03dZ %(levelname)s %(message)s", "%Y-%m-%dT%H:%M:%S"))
-    close(log)
-    log.handlers = [handler]
+    handler.setFormatter(_lines())
+    logger = logging.Logger("shoal", logging.INFO)
+    logger.addHandler(handler)
+    return logger
 
 
-def close(log: logging.Logger) -> None:
-    """Log no more."""
-    for handler in log.handlers:
-        handler.close()
-    log.handlers = [logging.NullHandler()]
+def _lines() -> "logging.Formatter":
+    """Time of the event in UTC, level, and what happened, in one line."""
+    import logging
+
+    class Line(logging.Formatter):
+        converter = staticmethod(time.gmtime)
+
+        def format(self, record: logging.LogRecord) -> str:
+            return printable(super().format(record))
+
+    return Line("%(asctime)s.%(msecs)03dZ %(levelname)s %(message)s", "%Y-%m-%dT%H:%M:%S")

@@ -7,7 +7,6 @@ from pathlib import Path
 import click
 
 from shoal.cli.commands import cli
-from shoal.cli.log import close
 from shoal.cli.terminal import Terminal
 from shoal.errors import INTERRUPTED, MEMORY_EXHAUSTED, Interrupted, Refused, ShoalError
 
@@ -20,7 +19,7 @@ def main() -> None:
     except BaseException as error:  # noqa: BLE001 - the last line of defence: a traceback could show cells
         status = _failed(terminal, error)
     terminal.log.info("ended with status %d after %.1f s", status, time.monotonic() - began)
-    close(terminal.log)
+    terminal.log.close()
     sys.exit(status)
 
 

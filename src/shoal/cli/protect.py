@@ -13,8 +13,6 @@ from shoal.cli.group import cli, pass_terminal
 from shoal.cli.reading import DATA, FILE, OUTPUT, query_option, read, reading_options
 from shoal.cli.terminal import Terminal
 from shoal.errors import FileError, plural, quoted
-from shoal.files.atomic import atomic_file
-from shoal.files.checksums import unchanging
 from shoal.files.database import Database
 
 if TYPE_CHECKING:
@@ -112,6 +110,7 @@ def _check_in_memory(working: dict[str, Any]) -> None:
 @contextmanager
 def _explained(path: Path | None) -> Iterator[None]:
     """The page of a refusal, written before the refusal goes on its way."""
+    from shoal.files.atomic import atomic_file
     from shoal.release import NotProved
 
     try:
@@ -127,6 +126,8 @@ def _protected(
     terminal: Terminal, data: Path | Database, plan: "shoal.Plan", seed: int | None, reading: dict[str, Any]
 ) -> tuple["Table", "shoal.Release"]:
     """The table of a file, and the release made of it in memory."""
+    from shoal.files.checksums import unchanging
+
     source: dict[str, Any] = {"file": data.name}
     if isinstance(data, Database):
         table = read(terminal, data, reading, plan)

@@ -11,7 +11,7 @@ from typing import Any
 
 import click
 
-from shoal.cli.log import new_log, send
+from shoal.cli.log import Log
 from shoal.errors import Refused, plural, printable
 
 QUIET_SECONDS = 1.0
@@ -29,12 +29,12 @@ class Terminal:
     def __init__(self) -> None:
         self.quiet = False
         self.as_json = False
-        self.log = new_log()
+        self.log = Log()
 
     def set(self, option: str, value: Any) -> None:
         """Take one of the options `quiet`, `as_json` and `log` (the place to log to)."""
         if option == "log":
-            send(self.log, value)
+            self.log.send(value)
         else:
             setattr(self, option, value)
 

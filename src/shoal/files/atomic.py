@@ -4,7 +4,6 @@ What is being written stands beside its place under a hidden name, locked by the
 killed leaves it there unlocked; the next run to the same place takes it away.
 """
 
-import ctypes
 import glob
 import os
 import shutil
@@ -161,6 +160,8 @@ def _put_in_place(temporary: Path, path: Path, *, overwrite: bool) -> None:
 
 def _exchange(one: Path, other: Path) -> bool:
     """Swap two directories in one step where the system can (Linux)."""
+    import ctypes
+
     with suppress(OSError, AttributeError):
         libc = ctypes.CDLL(None, use_errno=True)
         return bool(libc.renameat2(AT_FDCWD, os.fsencode(one), AT_FDCWD, os.fsencode(other), RENAME_EXCHANGE) == 0)
