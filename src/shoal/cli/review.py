@@ -10,7 +10,6 @@ import shoal
 from shoal.cli.group import cli, pass_terminal
 from shoal.cli.reading import FILE, OUTPUT
 from shoal.cli.terminal import Terminal
-from shoal.report.forms import figure, in_unit
 
 if TYPE_CHECKING:
     from shoal.review import Review
@@ -127,6 +126,8 @@ def _state(one: "Review") -> dict[str, Any]:
 
 def _lines(one: "Review") -> Iterator[str]:
     """A review for a person: figures of the original where they were handed over, else what is public."""
+    from shoal.report.forms import figure, in_unit
+
     shown = one.private or one.evidence
     yield f"Release of {one.evidence['records']:,} records, handed over by {one.by}"
     yield f"SHA-256   {one.sha256}"
