@@ -65,6 +65,7 @@ def account_of(done: Outcome, evidence: Evidence, withheld: set[str], exact: tup
         not_released=tuple(name for name in plan.schema.columns if name not in released),
         untouched=tuple(name for name in released.names() if name not in touched(plan, done.accounts)),
         unchanged=tuple(unchanged(done.before, released)),
+        made_anew=tuple(name for name in done.pair.made_anew if name in released),
         missing=done.original.missing_facts,
         before=done.risk_before() if evidence.findings else (),  # nothing to compare with
         classes=_profiles(done),
@@ -142,6 +143,8 @@ def _tables(done: Outcome) -> tuple[tuple[str, Records], ...]:
 
 def _profiles(done: Outcome) -> tuple[ClassProfile, ...]:
     """How many records share their quasi-identifiers, by the plan's reading of missing cells and by the strict one."""
+    if _stands_for_nobody(done):
+        return ()
     records = done.closure.records
     readings: dict[MissingCells, None] = {reading_of(done.plan.requirements): None}
     if not all(records[name].complete for name in records.quasi_identifiers):
@@ -150,9 +153,15 @@ def _profiles(done: Outcome) -> tuple[ClassProfile, ...]:
     return tuple(profile for profile in profiles if profile is not None)
 
 
+def _stands_for_nobody(done: Outcome) -> bool:
+    """Whether all quasi-identifiers were made anew, so that no class of released records hides anyone."""
+    names = done.released.quasi_identifiers
+    return bool(names) and set(names) <= set(done.pair.made_anew)
+
+
 def _reached(done: Outcome) -> Iterator[ReachedLevel]:
     """The levels that the release has of the models that everybody asks for, as written and filled in: the worse."""
-    if not done.released.quasi_identifiers:
+    if not done.released.quasi_identifiers or _stands_for_nobody(done):
         return
     pair = TablePair.of(None, done.released, known=done.closure)
     for name, limit in LEVELS.items():

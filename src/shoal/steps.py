@@ -124,7 +124,7 @@ class PartitionStep(Step):
 
     @property
     def as_a_whole(self) -> bool:
-        return bool(self.method.one_group)
+        return bool(self.method.one_group) and self.replace.anew
 
     @property
     def further_methods(self) -> Mapping[str, Any]:

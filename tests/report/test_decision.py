@@ -51,12 +51,12 @@ def limit(measure: dict[str, Any], at_most: float, *, holds: bool = True) -> dic
 
 
 def content(*requirements: dict[str, Any], measures: tuple[dict[str, Any], ...] = (PROSECUTOR, LOSS)) -> dict[str, Any]:
-    column = {"role": "other", "missing": 2, "original": {"missing": 0, "changed": 0.5}}
+    column = {"name": "a", "role": "other", "missing": 2, "original": {"missing": 0, "changed": 0.5}}
     return {
         "requirements": list(requirements),
         "measures": list(measures),
         "classes": [{"missing": "equal", "records": 10, "smallest": 6, "fewer than": {}, "sizes": []}],
-        "columns": [column, {"role": "other", "missing": 0, "original": None}],
+        "columns": [column, {**column, "name": "b", "missing": 0, "original": None}],
         "records": 10,
         "left as they came": [],
         "proved": True,
@@ -76,7 +76,10 @@ def test_proved_beside_values_that_can_be_guessed_does_not_look_safe() -> None:
     limits = (K5, limit(PROSECUTOR, 0.2), limit(LOSS, 5.0))
     head = decision(content(*limits, measures=(PROSECUTOR, INTERVAL, LOSS)))
     assert head.status == "open"
-    assert "Highest without a limit: Interval disclosure, 83.6 %." in " ".join(head.sentences)
+    assert head.sentences == (
+        "Proved on the table as it is written: 5-anonymity; Prosecutor risk at most 0.2; Loss by SSE at most 5.0; but "
+        "the highest measured risk without a limit is 83.6 % (Interval disclosure).",
+    )
     judged = decision(content(*limits, limit(INTERVAL, 0.9), measures=(PROSECUTOR, INTERVAL, LOSS)))
     assert judged.status == "good"
 
@@ -94,7 +97,7 @@ def test_what_is_not_public_is_not_judged() -> None:
     hidden = {**INTERVAL, "value": None}
     head = decision(content(*limits, measures=(PROSECUTOR, hidden, LOSS)))
     assert head.status == "open"
-    assert "1 measured risk without a limit is not public." in head.sentences
+    assert head.sentences[0].endswith("; but 1 measured risk without a limit is not public.")
     lacking = {**hidden, "reason": "There is no column with numbers."}
     assert decision(content(*limits, measures=(PROSECUTOR, lacking, LOSS))).status == "good"
 
@@ -104,6 +107,38 @@ def test_whatever_does_not_hold_refuses(broken: dict[str, Any]) -> None:
     head = decision(content(limit(PROSECUTOR, 0.2), broken))
     assert (head.status, head.heading) == ("bad", "Refused: 1 requirement of 2 not met")
     assert head.sentences == (f"{broken['requirement']}: {broken['sentence']}",)
+
+
+def test_what_is_open_stands_in_one_sentence() -> None:
+    head = decision(content(K5, measures=(PROSECUTOR, INTERVAL, {**PROSECUTOR, "measure": "a", "value": None}, LOSS)))
+    assert head.sentences == (
+        "Proved on the table as it is written: 5-anonymity; but the plan states no limit on measured risk and none on "
+        "loss, the highest measured risk is 83.6 % (Interval disclosure), and 1 measured risk without a limit is "
+        "not public.",
+    )
+    assert decision(content(measures=(PROSECUTOR, LOSS))).sentences == (
+        "The plan names no privacy requirement, so no protection was proved; what differential privacy was spent on "
+        "stands under what was done; the highest measured risk is 20 % (Prosecutor risk).",
+    )
+
+
+def test_the_highest_of_the_usual_risks_stands_at_the_head() -> None:
+    linked = {**PROSECUTOR, "measure": "distance-linkage", "title": "Records found again", "value": 0.56}
+    for measures in ((PROSECUTOR, linked, LOSS), (linked, PROSECUTOR, LOSS)):
+        assert decision(content(K5, measures=measures)).headlines[1].value == "56 %"
+    equal = {**linked, "value": PROSECUTOR["value"]}
+    assert decision(content(K5, measures=(equal, PROSECUTOR, LOSS))).headlines[1].note == "Prosecutor risk"
+    limited = decision(content(K5, limit(PROSECUTOR, 0.2), measures=(linked, PROSECUTOR, LOSS)))
+    assert limited.headlines[1].note == "Prosecutor risk"
+
+
+def test_a_table_that_was_made_anew_has_no_smallest_class_and_no_cell_that_was_changed() -> None:
+    column = {"name": "a", "role": "quasi-identifier", "missing": 0, "original": {"missing": 0, "changed": 0.9}}
+    anew = {**content(), "classes": [], "columns": [column], "made anew": ["a"]}
+    smallest, _, changed, _ = decision(anew).headlines
+    assert smallest.value == "none"
+    assert smallest.note == "every quasi-identifier was made anew, so that no record stands for a person"
+    assert (changed.label, changed.value) == ("Columns made anew", "1 of 1")
 
 
 def test_rules_alone_promise_nothing() -> None:
@@ -124,7 +159,11 @@ def test_the_four_figures_stand_against_their_limits() -> None:
 
 
 def test_where_nothing_is_known_nothing_is_made_up() -> None:
-    nothing = {**content(measures=()), "classes": [], "columns": [{"role": "other", "missing": 0, "original": None}]}
+    nothing = {
+        **content(measures=()),
+        "classes": [],
+        "columns": [{"name": "a", "role": "other", "missing": 0, "original": None}],
+    }
     assert [one.value for one in decision(nothing).headlines] == ["none", "none", "0 %", "none"]
     hidden = content(measures=({**LOSS, "value": None},))
     assert decision(hidden).headlines[3].value == "not shown"
@@ -150,7 +189,8 @@ def test_the_measures_at_the_head_exist_and_lose_nothing_on_a_table_that_was_not
 
 
 def test_a_table_that_was_carried_through_in_parts_has_the_class_of_its_proof() -> None:
-    parts = {**content(K5), "classes": [], "columns": [{"role": "quasi-identifier", "missing": None, "original": None}]}
+    column = {"name": "a", "role": "quasi-identifier", "missing": None, "original": None}
+    parts = {**content(K5), "classes": [], "columns": [column]}
     figures = decision(parts).headlines
     assert (figures[0].value, figures[0].limit, figures[0].kept) == ("6", "at least 5", True)
     assert (figures[2].value, figures[2].note) == ("not counted", "the table was carried through part by part")

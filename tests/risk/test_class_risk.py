@@ -7,7 +7,7 @@ import pytest
 import shoal
 from shoal.data.microdata import Microdata
 from shoal.data.records import MissingCells, Records
-from shoal.judges.table_pair import NO_PEOPLE, TablePair
+from shoal.judges.table_pair import NO_PEOPLE, NO_VERSIONS, TablePair
 from shoal.methods import registered
 from shoal.risk.class_risk import ClassRisk
 from shoal.risk.individual import IndividualRisk
@@ -126,7 +126,45 @@ def test_a_fully_synthetic_release_has_no_risk_by_classes() -> None:
     findings = {f.measure: f for f in shoal.protect(frame, plan, seed=1).evidence.findings}
     assert {findings[e.name].reason for e in CLASS_RISKS if e.name in findings} == {NO_PEOPLE}
     assert findings["distance-linkage"].value is not None
+    assert findings["interval-disclosure"].value is not None, "of the column that stays"
+    assert findings["sse"].value is not None
     kept = {**plan, "steps": [{**plan["steps"][0], "columns": ["a"], "by": ["a"]}]}
     assert IndividualRisk.method_name in {
         f.measure for f in shoal.protect(frame, kept, seed=1).evidence.findings if f.value is not None
     }
+
+
+@pytest.mark.parametrize(
+    "replacement",
+    [
+        {"method": "local-noise", "variance": 0.01},
+        {"method": "local-microaggregation", "k": 3},
+        {"method": "local-rank-swap", "p": 0.1},
+        {"method": "muralidhar-sarathy", "alpha": 0.9},
+    ],
+    ids=lambda one: one["method"],
+)
+def test_what_keeps_a_share_of_each_value_still_stands_for_persons(replacement) -> None:
+    frame = pl.DataFrame(np.random.default_rng(2).normal(size=(60, 2)), schema=["a", "b"])
+    plan = {
+        "columns": dict.fromkeys("ab", "quasi-identifier"),
+        "steps": [{"partition": "whole", "replace": replacement}],
+    }
+    release = shoal.protect(frame, plan, seed=1)
+    assert next(f for f in release.evidence.findings if f.measure == "prosecutor").value is not None
+    assert release.account.classes
+
+
+def test_a_table_made_anew_has_no_figure_that_compares_records() -> None:
+    frame = pl.DataFrame(np.random.default_rng(2).normal(size=(60, 2)), schema=["a", "b"]).with_columns(
+        c=pl.Series(list("xy") * 30)
+    )
+    plan = {"columns": dict.fromkeys("abc", "quasi-identifier"), "steps": [{"partition": "whole", "replace": "cart"}]}
+    release = shoal.protect(frame, plan, seed=1)
+    findings = {f.measure: f for f in release.evidence.findings}
+    for name in ("interval-disclosure", "sse", "il1s", "label-loss"):
+        assert (findings[name].reason, findings[name].clipped) == (NO_VERSIONS, None), name
+    assert findings["publisher-payout"].reason == NO_PEOPLE
+    assert findings["univariate-change"].value is not None
+    assert (release.account.classes, release.account.reached) == ((), ())
+    assert release.account.made_anew == ("a", "b", "c")

@@ -107,7 +107,7 @@ def test_the_interval_of_a_linkage_covers_the_true_rate(
     attack: type[Measure], release: Release, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("shoal.risk.probabilistic_linkage.STEPS", 10)  # of EM, by which these patterns are told apart
-    assert coverage(attack(sample=ATTACKED), release) >= COVERED  # type: ignore[call-arg]
+    assert coverage(attack(sample=ATTACKED), release) >= 0.95  # type: ignore[call-arg]
 
 
 def numbers(rng: np.random.Generator, n: int) -> np.ndarray:

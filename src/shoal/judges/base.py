@@ -23,6 +23,7 @@ from shoal.judges.evidence import Finding
 from shoal.judges.table_pair import (
     NO_HOLDOUT,
     NO_PEOPLE,
+    NO_VERSIONS,
     NOBODY,
     NOTHING_COMMON,
     NOTHING_CONTINUOUS,
@@ -32,7 +33,7 @@ from shoal.judges.table_pair import (
 from shoal.kernels.arrays import Floats, Longs
 from shoal.parameters import HoldsCells, Method, TablePath, holds
 
-Need = Literal["columns", "pairing", "records", "quasi-identifiers", "people", "holdout"]
+Need = Literal["columns", "pairing", "records", "quasi-identifiers", "people", "versions", "holdout"]
 
 
 class Measure(ABC):
@@ -211,6 +212,12 @@ def _need_people(measure: Measure, pair: TablePair) -> None:
         raise NoFigure(NO_PEOPLE)
 
 
+def _need_versions(measure: Measure, pair: TablePair) -> None:
+    compared = measure.compared(pair)
+    if compared and set(compared) <= set(pair.made_anew):
+        raise NoFigure(NO_VERSIONS)
+
+
 def _need_holdout(measure: Measure, pair: TablePair) -> None:
     if getattr(measure, "holdout", None) is None:
         raise NoFigure(NO_HOLDOUT)
@@ -222,6 +229,7 @@ NEEDS: dict[Need, Callable[[Measure, TablePair], None]] = {
     "records": _need_records,
     "quasi-identifiers": _need_quasi_identifiers,
     "people": _need_people,
+    "versions": _need_versions,
     "holdout": _need_holdout,
 }
 """How it is found out whether the tables have what a measure needs."""

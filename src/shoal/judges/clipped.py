@@ -19,11 +19,11 @@ RANGES = "of the released range"
 def clipped_change(pair: TablePair, names: tuple[str, ...], *, power: int = 1) -> Figure | None:
     """Mean change of a released cell, to a power; a changed category counts 1, as does a cell missing in one table.
 
-    None where fewer than two records, or no columns, can be compared.
+    None where fewer than two records, or no columns, can be compared, or all columns were made anew as a whole.
     """
     kept = comparable(pair.before, pair.released, names)
     n = len(pair.released)
-    if not kept or n < 2:
+    if not kept or n < 2 or set(names) <= set(pair.made_anew):
         return None
     changes = [_changes(pair, name) ** power for name in kept]
     return Figure(value=float(np.mean(changes)), unit=RANGES + " squared" * (power == 2), influence=1 / (n - 1))

@@ -35,6 +35,10 @@ NO_PEOPLE = (
     "Every quasi-identifier was made anew for the table as a whole, so no released record stands for a person who "
     "could be matched to it."
 )
+NO_VERSIONS = (
+    "Every column that is compared was made anew for the table as a whole, so no released value is a version of one "
+    "original value; measures of distributions compare such tables."
+)
 NO_HOLDOUT = "There is no holdout: records of the same population that the release does not use."
 UNPAIRED = (
     "The released table does not say which original record each of its records came from "

@@ -189,6 +189,7 @@ def _of_both(release: Release | LargeRelease) -> dict[str, Any]:
         "classes": [_profile(profile) for profile in account.classes],
         "reached": [asdict(level) for level in account.reached],
         "left as they came": account.untouched,
+        "made anew": account.made_anew,
         "not released": account.not_released,
         "versions": account.versions,
     }

@@ -279,6 +279,7 @@ EvidenceFile = TypedDict(
         "reached": list[Reached],
         "columns": list[ReleasedColumn],
         "left as they came": list[str],
+        "made anew": NotRequired[list[str]],
         "not released": list[str],
         "steps": list[Step],
         "plan": str,

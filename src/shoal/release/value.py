@@ -112,6 +112,8 @@ class Account:
         Records of the original in classes that are too small, as facts that know how they may be shown.
     reached
         Levels of privacy models.
+    made_anew
+        Released columns whose cells were made for the table as a whole, so that a record's say nothing of one person.
     """
 
     steps: tuple[StepAccount, ...]
@@ -135,6 +137,7 @@ class Account:
     classes_before: ClassProfile | None = None
     violations_before: ByColumn | None = None
     reached: tuple[ReachedLevel, ...] = ()
+    made_anew: tuple[str, ...] = ()
 
 
 class Publisher(Protocol):

@@ -22,6 +22,11 @@ class Replacement(ABC):
         """Whether columns are dealt out anew inside groups (see `Grouping`): what probabilistic k-anonymity needs."""
         return False
 
+    @property
+    def anew(self) -> bool:
+        """Whether what a record gets depends on its own cells by its group, and by columns that stay, alone."""
+        return self.exchangeable
+
     @abstractmethod
     def apply(
         self,

@@ -70,6 +70,10 @@ class ClassConditional(Replacement):
     def exchangeable(self) -> bool:
         return self.continuous.exchangeable
 
+    @property
+    def anew(self) -> bool:
+        return self.continuous.anew
+
     def apply(
         self,
         records: Records,

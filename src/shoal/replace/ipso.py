@@ -59,6 +59,10 @@ class IPSO(Synthesiser):
 
     given: Annotated[tuple[str, ...] | None, Columns()] = None
 
+    @property
+    def anew(self) -> bool:
+        return self.small != "allow"  # which lets a group come out as it went in
+
     def apply(
         self,
         records: Records,

@@ -68,6 +68,10 @@ class SequentialRegression(Synthesiser):
     support: tuple[Rule, ...] = ("coarse-range", "zeros", "decimals")
     exclude: bool = True
 
+    @property
+    def anew(self) -> bool:
+        return True
+
     def apply(
         self,
         records: Records,

@@ -1,5 +1,7 @@
 """What the head of a report says: whether the limits that the plan states were kept, and what nobody has judged.
 
+It is one heading, one sentence and four figures, each against its limit: what stands between a reader and a decision.
+
 A release is not safe because something was proved of it. The head is green only where the plan states a limit on a
 measured risk and one on loss, these and all other requirements hold, and no measured risk that has no limit of its own
 exceeds the highest limit that was stated. Whatever a page does not show counts as not judged.
@@ -17,7 +19,7 @@ WORDS: dict[Status, str] = {"good": "Limits kept", "open": "For you to judge", "
 """What stands beside a status, so that no one needs its colour."""
 
 MAIN_RISKS = ("prosecutor", "individual-risk", "singling-out", "distance-linkage", "membership-inference")
-"""The risk at the head of a report where the plan limits none: the first of these that has a figure."""
+"""The risk at the head of a report where the plan limits none: the highest of these, the first among equals."""
 
 MAIN_LOSSES = {
     "k-marginal": 1000.0,
@@ -28,7 +30,7 @@ MAIN_LOSSES = {
     "quantiles": 0.0,
     "univariate-change": 0.0,
 }
-"""Likewise the loss, with the figure of a table that was not changed at all."""
+"""The loss: the first of these that has a figure; each with that of a table that was not changed at all."""
 
 UNCHANGED = MAIN_LOSSES | {
     "associations": 0.0,
@@ -109,43 +111,49 @@ def _judged(
         heading = f"Refused: {_counted(len(broken), 'requirement')} of {len(limits) + len(rules)} not met"
         return "bad", heading, tuple(f"{verdict['requirement']}: {verdict['sentence']}" for verdict in broken)
     if not any(verdict["protects"] for verdict in limits):
-        beyond = " Its rules hold in every record, which protects nobody." if rules else ""
-        bought = " What differential privacy was spent on stands under what was done." if content["proved"] else ""
-        return (
-            "open",
-            "Nothing was promised",
-            (f"The plan names no privacy requirement, so no protection was proved.{beyond}{bought}",),
-        )
-    sentence = f"Proved on the table as it is written: {'; '.join(verdict['requirement'] for verdict in limits)}."
+        clauses = ["The plan names no privacy requirement, so no protection was proved"]
+        clauses += ["its rules hold in every record, which protects nobody"] * bool(rules)
+        clauses += ["what differential privacy was spent on stands under what was done"] * content["proved"]
+        return "open", "Nothing was promised", (f"{'; '.join([*clauses, *_highest(content, [])])}.",)
+    proved = f"Proved on the table as it is written: {'; '.join(verdict['requirement'] for verdict in limits)}"
     gaps = _not_judged(content)
     if not gaps:
-        return "good", f"{_all(len(limits))} of the plan {'is' if len(limits) == 1 else 'are'} kept", (sentence,)
-    return "open", "Proved as far as the plan asks; the rest is for you to judge", (sentence, *gaps)
+        return "good", f"{_all(len(limits))} of the plan {'is' if len(limits) == 1 else 'are'} kept", (f"{proved}.",)
+    return (
+        "open",
+        "Proved as far as the plan asks; the rest is for you to judge",
+        (f"{proved}; but {_listed(gaps)}.",),
+    )
 
 
 def _not_judged(content: Mapping[str, Any]) -> list[str]:
-    """What stands between the proofs and a decision, in sentences; nothing where all was judged."""
+    """What stands between the proofs and a decision; nothing where all was judged."""
     on_risk, on_loss = limits_on(content, "risk"), limits_on(content, "utility")
-    gaps = []
     lacking = [what for what, stated in (("measured risk", on_risk), ("loss", on_loss)) if not stated]
-    if lacking:
-        gaps.append(f"The plan states no limit on {' and none on '.join(lacking)}.")
+    gaps = [f"the plan states no limit on {' and none on '.join(lacking)}"] if lacking else []
+    gaps += _highest(content, on_risk)
     limited = {verdict["model"] for verdict in on_risk}
-    free = [one for one in measured(content, "risk") if one["measure"] not in limited and is_share(one)]
-    tolerated = max((verdict["required"] for verdict in on_risk), default=0.0)
-    above = sorted((one for one in free if _worst(one) > tolerated), key=_worst, reverse=True)
-    if above:
-        worst = above[0]
-        means = f" {worst['sentence']}" if worst["sentence"] and not is_bound(worst["value"]) else ""
-        gaps.append(f"Highest without a limit: {worst['title']}, {in_unit(worst['value'], worst)}.{means}")
     hidden = [
         one
         for one in content["measures"]
         if one["kind"] == "risk" and one["value"] is None and not one["reason"] and one["measure"] not in limited
     ]
     if hidden:
-        gaps.append(f"{_counted(len(hidden), 'measured risk')} without a limit {_is(len(hidden))} not public.")
+        gaps.append(f"{_counted(len(hidden), 'measured risk')} without a limit {_is(len(hidden))} not public")
     return gaps
+
+
+def _highest(content: Mapping[str, Any], on_risk: Sequence[Mapping[str, Any]]) -> list[str]:
+    """The highest measured risk that has no limit of its own, if it exceeds the highest limit that was stated."""
+    limited = {verdict["model"] for verdict in on_risk}
+    tolerated = max((verdict["required"] for verdict in on_risk), default=0.0)
+    free = [one for one in measured(content, "risk") if one["measure"] not in limited and is_share(one)]
+    above = [one for one in free if _worst(one) > tolerated]
+    if not above:
+        return []
+    worst = max(above, key=_worst)
+    which = "the highest measured risk" + (" without a limit" if limited else "")
+    return [f"{which} is {in_unit(worst['value'], worst)} ({worst['title']})"]
 
 
 def _worst(one: Mapping[str, Any]) -> float:
@@ -163,7 +171,7 @@ def _smallest_class(content: Mapping[str, Any]) -> Headline:
     label = "Smallest class"
     asked = [verdict for verdict in content["requirements"] if verdict["model"] == "k-anonymity"]
     if not content["classes"]:
-        return _of_verdict(label, asked, any(c["role"] == "quasi-identifier" for c in content["columns"]))
+        return _of_verdict(label, asked, _why_no_classes(content))
     profile = content["classes"][0]
     note = "records that share all quasi-identifiers"
     if profile["missing"] == "wildcard":
@@ -182,10 +190,18 @@ def _smallest_class(content: Mapping[str, Any]) -> Headline:
     )
 
 
-def _of_verdict(label: str, asked: Sequence[Mapping[str, Any]], keys: bool) -> Headline:
+def _why_no_classes(content: Mapping[str, Any]) -> str:
+    keys = {column["name"] for column in content["columns"] if column["role"] == "quasi-identifier"}
+    if not keys:
+        return "no quasi-identifier by which someone could be looked up"
+    if keys <= set(content.get("made anew", ())):
+        return "every quasi-identifier was made anew, so that no record stands for a person"
+    return "the classes were not counted"
+
+
+def _of_verdict(label: str, asked: Sequence[Mapping[str, Any]], why: str) -> Headline:
     """The smallest class of a table whose classes were counted for its requirements alone, if at all."""
     if not asked:
-        why = "the classes were not counted" if keys else "no quasi-identifier by which someone could be looked up"
         return Headline(label=label, value="none", note=why)
     strictest = max(asked, key=lambda verdict: verdict["required"])
     limit = f"at least {figure(strictest['required'])}"
@@ -199,12 +215,18 @@ def main_measure(content: Mapping[str, Any], kind: str) -> Mapping[str, Any] | N
 
 
 def by_rank(content: Mapping[str, Any], kind: str) -> list[Mapping[str, Any]]:
-    """The measures of a kind: those that the plan limits, those that readers know best, and all others."""
-    limited = [verdict["model"] for verdict in limits_on(content, kind)]
-    order = [*limited, *(MAIN_RISKS if kind == "risk" else MAIN_LOSSES)]
+    """The measures of a kind: those that the plan limits, those that readers know best, and all others.
+
+    Of risks that readers know the highest comes first.
+    """
     known = measured(content, kind)
-    ranked = [one for name in order for one in known if one["measure"] == name]
-    return [*ranked, *(one for one in known if one["measure"] not in order)]
+    limited = [verdict["model"] for verdict in limits_on(content, kind)]
+    usual = [name for name in (MAIN_RISKS if kind == "risk" else MAIN_LOSSES) if name not in limited]
+    stated = [one for name in limited for one in known if one["measure"] == name]
+    ranked = [one for name in usual for one in known if one["measure"] == name]
+    if kind == "risk":
+        ranked.sort(key=lambda one: -(number_of(one["value"]) or 0.0))
+    return [*stated, *ranked, *(one for one in known if one["measure"] not in (*limited, *usual))]
 
 
 def _limit_of(content: Mapping[str, Any], one: Mapping[str, Any]) -> tuple[str, bool | None]:
@@ -228,6 +250,9 @@ def _main_risk(content: Mapping[str, Any]) -> Headline:
 def _cells(content: Mapping[str, Any]) -> Headline:
     columns = content["columns"]
     cells = content["records"] * len(columns)
+    if anew := content.get("made anew"):
+        note = "made for the table as a whole, so that a cell is no version of one person's"
+        return Headline(label="Columns made anew", value=f"{len(anew)} of {len(columns)}", note=note)
     if any(column["missing"] is None for column in columns):
         return Headline(label="Cells changed", value="not counted", note="the table was carried through part by part")
     blank = sum(column["missing"] for column in columns)
@@ -254,6 +279,11 @@ def _main_loss(content: Mapping[str, Any]) -> Headline:
     if is_bound(value) and "unit" in value:
         value, note = {**value, "unit": ""}, f"{note}, {value['unit']}"
     return Headline(label="Loss", value=in_unit(value, {**one, "unit": ""}), note=note, limit=limit, kept=kept)
+
+
+def _listed(clauses: Sequence[str]) -> str:
+    """At least one clause as a part of a sentence."""
+    return ", and ".join([*([", ".join(clauses[:-1])] if len(clauses) > 1 else []), clauses[-1]])
 
 
 def _counted(count: int, noun: str) -> str:

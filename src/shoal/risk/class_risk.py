@@ -25,6 +25,11 @@ READINGS: dict[MissingCells, str] = {
 """What a missing cell matches, in words."""
 
 
+def beyond(share: float, threshold: float) -> str:
+    """The end of a sentence: how many risks exceed a threshold; nothing where none does."""
+    return f"; {100 * share:.3g} % of the records exceed {threshold:g}" if share else ""
+
+
 @family
 class ClassRisk(RiskMeasure):
     """A risk read off how many records match each one, which depends on what a missing cell matches.
@@ -57,12 +62,12 @@ class ClassRisk(RiskMeasure):
         values = {
             reading: finding.value if reading == chosen else self.under(released, reading).value for reading in READINGS
         }
-        others = [
-            f"{value:.3g} with {READINGS[reading]}"
-            for reading, value in values.items()
-            if value is not None and f"{value:.3g}" != f"{finding.value:.3g}"
-        ]
-        differs = f"; the figure is {', '.join(others)}" if others else ""
+        others: dict[str, list[str]] = {}
+        for reading, value in values.items():
+            if value is not None and f"{value:.3g}" != f"{finding.value:.3g}":
+                others.setdefault(f"{value:.3g}", []).append(READINGS[reading])
+        said = ", ".join(f"{value} with {' or '.join(readings)}" for value, readings in others.items())
+        differs = f"; the figure is {said}" if said else ""
         return replace(
             finding,
             sentence=f"{finding.sentence} Counted with {READINGS[chosen]}{differs}.",

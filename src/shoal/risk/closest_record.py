@@ -9,7 +9,7 @@ from shoal.facts import Count, Figure, OfPlan, Share
 from shoal.judges.base import Need
 from shoal.judges.evidence import Finding
 from shoal.judges.further_tables import like
-from shoal.judges.intervals import proportion_interval
+from shoal.judges.intervals import cautious_interval
 from shoal.judges.space import embedded
 from shoal.judges.table_pair import TablePair, common, comparable
 from shoal.kernels.search.nearest import TIE, nearest_distance
@@ -66,7 +66,7 @@ class ClosestRecord(RiskMeasure):
             share,
             f"{100 * share:.1f} % of the released records are nearer to an original record than to the holdout; "
             f"50 % would be so if the release knew nothing about its own people.",
-            interval=proportion_interval(nearer, len(y)),
+            interval=cautious_interval(nearer, len(y)),
             facts={
                 "records of each side": Count(n=size),
                 "without risk": OfPlan(0.5),

@@ -9,7 +9,7 @@ from shoal.errors import quoted
 from shoal.facts import Count, OfPlan, Share
 from shoal.judges.base import Need, by_record
 from shoal.judges.evidence import Finding
-from shoal.judges.intervals import proportion_interval
+from shoal.judges.intervals import cautious_interval
 from shoal.judges.linkage import Direction, Metric, link_by_distance
 from shoal.judges.table_pair import TablePair
 from shoal.methods import Scales, method
@@ -61,7 +61,7 @@ class DistanceLinkage(RiskMeasure):
         rows, chances = link_by_distance(pair, names, self.metric, self.direction, self.sample, rng)
         candidates = len(pair.released if self.direction == "original to released" else pair.before)
         hits, trials = float(chances.sum()), len(rows)
-        interval = proportion_interval(hits, trials)
+        interval = cautious_interval(hits, trials)
         return self.finding(
             hits / trials,
             f"Someone who knows {quoted(names)} of everybody finds {100 * hits / trials:.3g} % of the records "

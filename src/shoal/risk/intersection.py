@@ -10,7 +10,7 @@ from shoal.errors import NoFigure, quoted
 from shoal.facts import of_original
 from shoal.judges.evidence import Finding
 from shoal.judges.further_tables import like
-from shoal.judges.intervals import proportion_interval
+from shoal.judges.intervals import cautious_interval
 from shoal.judges.table_pair import TablePair, common, counterparts
 from shoal.kernels.arrays import Bools, Longs
 from shoal.methods import Scales, method
@@ -73,7 +73,7 @@ class Intersection(RiskMeasure):
             hits / n,
             f"Side by side the {len(tables)} releases leave one single value of '{worst}' for {100 * hits / n:.1f} % "
             f"of the people; this release alone does so for {100 * float((alone[worst] == 1).mean()):.1f} %.",
-            interval=proportion_interval(hits, n),
+            interval=cautious_interval(hits, n),
             facts=of_original(
                 {
                     "releases": len(tables),

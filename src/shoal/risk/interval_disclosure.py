@@ -30,7 +30,8 @@ class IntervalDisclosure(RiskMeasure):
     """Share of original values that lie in a narrow interval around their released version, averaged over widths.
 
     The whole curve over the widths stands in the details. A cell that is missing in the release discloses nothing;
-    one that is missing in the original has nothing to disclose and is not counted.
+    one that is missing in the original has nothing to disclose and is not counted. Columns that were made anew for the
+    table as a whole hold no version of anybody's value and are left out.
 
     Parameters
     ----------
@@ -47,7 +48,7 @@ class IntervalDisclosure(RiskMeasure):
 
     scales: ClassVar[Scales] = "sample"
     limits: ClassVar[tuple[float, float]] = (0.0, 1.0)
-    needs: ClassVar[tuple[Need, ...]] = ("columns", "pairing", "records")
+    needs: ClassVar[tuple[Need, ...]] = ("columns", "pairing", "records", "versions")
     continuous: ClassVar[bool | None] = True
     cheap: ClassVar[bool] = True
 
@@ -55,6 +56,10 @@ class IntervalDisclosure(RiskMeasure):
     scale: Literal["sd", "rank"] = "sd"
     unit: Literal["value", "record"] = "value"
     widths: Annotated[tuple[Width, ...], MinLen(1), Setting()] = ONE_TO_TEN_PERCENT
+
+    def compared(self, pair: TablePair) -> tuple[str, ...]:
+        names = super().compared(pair)
+        return tuple(name for name in names if name not in pair.made_anew) or names
 
     def judge(self, pair: TablePair, rng: np.random.Generator) -> Finding:
         original, released = pair.before, pair.released

@@ -8,7 +8,7 @@ from shoal.facts import of_release
 from shoal.judges.evidence import Finding
 from shoal.methods import Scales, method
 from shoal.parameters import Setting
-from shoal.risk.class_risk import LookalikeRisk
+from shoal.risk.class_risk import LookalikeRisk, beyond
 from shoal.risk.population import Lookalikes
 
 
@@ -38,7 +38,7 @@ class Journalist(LookalikeRisk):
         return self.finding(
             float(risk.max()),
             f"Someone in the population is matched to the right record with probability {risk.max():.3g} at "
-            f"worst; {100 * above:.1f} % of the records exceed {self.threshold:g}.",
+            f"worst{beyond(above, self.threshold)}.",
             facts=of_release({"mean": alike.mean(risk), "threshold": self.threshold, "share above threshold": above}),
             record_risk=risk,
         )

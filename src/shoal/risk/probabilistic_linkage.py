@@ -12,7 +12,7 @@ from shoal.errors import NoFigure, quoted
 from shoal.facts import Count, OfOriginal, OfPlan, Share
 from shoal.judges.base import Need, by_record
 from shoal.judges.evidence import Finding
-from shoal.judges.intervals import proportion_interval
+from shoal.judges.intervals import cautious_interval
 from shoal.judges.table_pair import TablePair
 from shoal.kernels import linear
 from shoal.kernels.arrays import Bools, Floats, Longs
@@ -109,7 +109,7 @@ class ProbabilisticLinkage(RiskMeasure):
             hits / trials,
             f"Someone who knows {quoted(names)} of everybody finds {100 * hits / trials:.1f} % of the records again "
             f"by probabilistic linkage; guessing finds {100 / len(original):.3g} %.",
-            interval=proportion_interval(hits, trials),
+            interval=cautious_interval(hits, trials),
             facts={
                 "records attacked": Count(n=trials),
                 "candidates": Count(n=len(original), influence=1),

@@ -8,7 +8,7 @@ from shoal.facts import of_release
 from shoal.judges.evidence import Finding
 from shoal.methods import Scales, method
 from shoal.parameters import Setting
-from shoal.risk.class_risk import LookalikeRisk
+from shoal.risk.class_risk import LookalikeRisk, beyond
 from shoal.risk.population import Lookalikes
 
 
@@ -36,8 +36,7 @@ class Prosecutor(LookalikeRisk):
         return self.finding(
             float(risk.max()),
             f"Someone known to be in the table is matched to the right record with probability "
-            f"{risk.max():.3g} at worst and {mean:.3g} on average; {100 * above:.1f} % of the records "
-            f"exceed {self.threshold:g}.",
+            f"{risk.max():.3g} at worst and {mean:.3g} on average{beyond(above, self.threshold)}.",
             facts=of_release(
                 {
                     "mean": mean,

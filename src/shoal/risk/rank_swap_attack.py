@@ -9,7 +9,7 @@ from shoal.errors import NoFigure, quoted
 from shoal.facts import Count, OfPlan, Share
 from shoal.judges.base import Need, by_record
 from shoal.judges.evidence import Finding
-from shoal.judges.intervals import proportion_interval
+from shoal.judges.intervals import cautious_interval
 from shoal.judges.table_pair import TablePair
 from shoal.kernels.arrays import Longs
 from shoal.kernels.swap.rank_swap import window_of
@@ -86,7 +86,7 @@ class RankSwapAttack(RiskMeasure):
             hits / len(rows),
             f"Someone who knows {quoted(names)} and that ranks moved by at most {100 * self.p:g} % finds "
             f"{100 * hits / len(rows):.1f} % of the records again, {100 * sure:.1f} % with certainty.{missed}",
-            interval=proportion_interval(hits, len(rows)),
+            interval=cautious_interval(hits, len(rows)),
             facts={
                 "p": OfPlan(self.p),
                 "share found with certainty": Share(value=sure),

@@ -10,7 +10,7 @@ from shoal.errors import quoted
 from shoal.facts import OfOriginal, OfPlan, OfRelease
 from shoal.judges.base import Need
 from shoal.judges.evidence import Finding
-from shoal.judges.intervals import proportion_interval
+from shoal.judges.intervals import cautious_interval
 from shoal.judges.space import embedded
 from shoal.judges.table_pair import TablePair
 from shoal.kernels.arrays import Floats, Longs
@@ -78,7 +78,7 @@ class TransparencyAttack(RiskMeasure):
             value,
             f"Someone who knows {quoted(names)} of everybody and how the table was made finds {100 * value:.1f} % of "
             f"the records again ({best}); classes of {smallest} allow {100 / smallest:.1f} %.",
-            interval=proportion_interval(float(linked[best].sum()), n),
+            interval=cautious_interval(float(linked[best].sum()), n),
             facts={
                 "best attack": OfOriginal(best),
                 "records found, by attack": OfOriginal({how: float(chance.mean()) for how, chance in linked.items()}),

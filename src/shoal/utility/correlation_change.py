@@ -55,7 +55,9 @@ class CorrelationChange(UtilityMeasure):
         return self.finding(
             float(change.mean()),
             f"Correlations change by {change.mean():.3g} on average; most for '{a}' and '{b}', "
-            f"from {before[worst]:.3f} to {after[worst]:.3f}.",
+            f"from {before[worst]:.3f} to {after[worst]:.3f}."
+            if change[worst]
+            else "No correlation changes.",
             facts=of_original(
                 {
                     "largest": float(change[worst]),

@@ -78,7 +78,9 @@ class Gini(UtilityMeasure):
         before, after = pairs[worst]
         return self.finding(
             abs(after - before),
-            f"Inequality changes most in '{worst}': its Gini coefficient goes from {before:.3f} to {after:.3f}.",
+            f"Inequality changes most in '{worst}': its Gini coefficient goes from {before:.3f} to {after:.3f}."
+            if before != after
+            else "No column's Gini coefficient changes.",
             facts=of_original(details),
         )
 

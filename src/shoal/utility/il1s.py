@@ -33,7 +33,7 @@ class IL1s(UtilityMeasure):
 
     scales: ClassVar[Scales] = "sample"
     cheap: ClassVar[bool] = True
-    needs: ClassVar[tuple[Need, ...]] = ("columns", "pairing")
+    needs: ClassVar[tuple[Need, ...]] = ("columns", "pairing", "versions")
     continuous: ClassVar[bool | None] = True
 
     columns: Annotated[tuple[str, ...] | None, Columns()] = None

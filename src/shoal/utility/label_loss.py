@@ -46,7 +46,7 @@ class LabelLoss(UtilityMeasure):
     cheap: ClassVar[bool] = True
     roles: ClassVar[tuple[str, ...]] = ("quasi-identifier",)
     continuous: ClassVar[bool | None] = False
-    needs: ClassVar[tuple[Need, ...]] = ("columns",)
+    needs: ClassVar[tuple[Need, ...]] = ("columns", "versions")
     among_releases: ClassVar[Mapping[str, Any]] = {"left_out": "lost"}
 
     loss: Literal["ncp", "entropy", "precision"] = "ncp"

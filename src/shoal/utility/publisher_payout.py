@@ -49,7 +49,7 @@ class PublisherPayout(UtilityMeasure):
     cheap: ClassVar[bool] = True
     roles: ClassVar[tuple[str, ...]] = ("quasi-identifier",)
     continuous: ClassVar[bool | None] = False
-    needs: ClassVar[tuple[Need, ...]] = ("columns", "records")
+    needs: ClassVar[tuple[Need, ...]] = ("columns", "records", "people")
 
     benefit: Annotated[float, Gt(0), Setting()] = 1200.0
     loss: Annotated[float, Ge(0), Setting()] = 300.0

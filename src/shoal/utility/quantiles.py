@@ -74,7 +74,9 @@ class Quantiles(UtilityMeasure):
         return self.finding(
             value,
             f"Quantiles move by {value:.3g} standard deviations on average; most, by {means[worst]:.3g}, those of "
-            f"'{worst}'.",
+            f"'{worst}'."
+            if value
+            else "No quantile moves.",
             by_column=ByColumn(
                 {
                     name: OfOriginal(

@@ -8,6 +8,7 @@ import numpy as np
 
 from shoal.errors import NoFigure, quoted
 from shoal.facts import ByColumn, Figure, of_original
+from shoal.judges.base import Need
 from shoal.judges.clipped import clipped_change
 from shoal.judges.evidence import Finding
 from shoal.judges.space import Line, Points, column_of
@@ -49,6 +50,7 @@ class SSE(UtilityMeasure):
 
     scales: ClassVar[Scales] = "sample"
     cheap: ClassVar[bool] = True
+    needs: ClassVar[tuple[Need, ...]] = ("versions",)
     among_releases: ClassVar[Mapping[str, Any]] = {"left_out": "mean"}
 
     columns: Annotated[tuple[str, ...] | None, Columns()] = None

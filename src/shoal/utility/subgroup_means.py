@@ -68,7 +68,9 @@ class SubgroupMeans(UtilityMeasure):
         return self.finding(
             value,
             f"Means of subgroups move by {value:.3g} standard deviations on average; most, by {worst[0]:.3g}, that of "
-            f"'{worst[3]}' in a subgroup of '{worst[2]}'.",
+            f"'{worst[3]}' in a subgroup of '{worst[2]}'."
+            if value
+            else "No mean of a subgroup moves.",
             facts=of_original({"means compared": len(pairs), "largest": worst[0], "subgroups lost": lost}),
         )
 

@@ -65,6 +65,10 @@ class TreeSynthesiser(Replacement):
     exclude: bool = True
 
     @property
+    def anew(self) -> bool:
+        return True
+
+    @property
     @abstractmethod
     def growing(self) -> Growing:
         """How trees are grown."""
