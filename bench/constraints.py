@@ -21,7 +21,7 @@ from shoal.methods import MISSING, Entry, registered
 
 RULES = [
     "room + drugs + procedures == charge",
-    "kind >= 0",
+    "room >= 0",
     "drugs >= 0",
     "procedures >= 0",
     "discharge >= admission",
@@ -37,9 +37,15 @@ REQUIRED: dict[str, Any] = {
     "epsilon": 1.0,
     "variance": 0.1,
     "share": 0.1,
+    "start": {"method": "mdav", "k": 12},
+    "limit": 0.9,
+    "alpha": 0.5,
+    "degrees_of_freedom": 5,
     "bounds": {c: [0, 30000] for c in MONEY},
 }
 """Parameters without a default; groups are large enough for every synthesiser to draw from."""
+OF_METHOD: dict[str, dict[str, Any]] = {"p-sensitive": {"p": 2}, "refined": {"start": REQUIRED["start"]}}
+"""Where a parameter of the same name means something else."""
 
 
 def table(n: int) -> Microdata:
@@ -61,15 +67,14 @@ def columns(names: list[str]) -> dict[str, Any]:
 
 
 def steps(entry: Entry) -> list[dict[str, Any]]:
-    given = {
-        p: REQUIRED[p] for p, default in entry.parameters.items() if p in REQUIRED and (default is MISSING or p == "k")
-    }
+    wanted = {p for p, default in entry.parameters.items() if default is MISSING or p in ("k", "degrees_of_freedom")}
+    given = {p: value for p, value in (REQUIRED | OF_METHOD.get(entry.name, {})).items() if p in wanted}
     if entry.kind == "partition":
         replace = "fuzzy-centre" if "fuzzy" in entry.name else "centroid"
         chosen = ["charge"] if entry.name == "univariate" else ["age", "charge", "admission"]
         return [{"partition": entry.name, **given, "replace": replace, "columns": chosen}]
     if entry.kind == "replace":
-        replacement = {"method": entry.name, **({"alpha": 0.5} if "alpha" in entry.parameters else {})}
+        replacement = {"method": entry.name, **given}
         return [{"partition": "mdav", "k": 12, "replace": replacement, "columns": MONEY[1:], "by": ["age", "charge"]}]
     return [{"mask": entry.name, **given, "columns": MONEY}]
 
