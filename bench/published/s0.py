@@ -155,10 +155,11 @@ def main() -> None:
     rows = [*HYBRIDS, "HybridMicro", "Noise", "Synthetic", "Micro"]
     table: dict[str, dict[str, float]] = {}
     errors: dict[str, dict[str, float]] = {}
+    runs: dict[str, list[dict[str, float]]] = {}
     for name in rows:
         once = 1 if name == "Micro" else arguments.repeats
-        runs = [figures(records, methods.released(name, seed)) for seed in range(once)]
-        table[name], errors[name] = summary(runs)
+        runs[name] = [figures(records, methods.released(name, seed)) for seed in range(once)]
+        table[name], errors[name] = summary(runs[name])
     models = [*MODELS, LEAVES]
     print("Table 1: 2N U_p, mean over realisations and its standard error")
     print(f"{'':16}{'printed':>9}" + "".join(f"{model:>20}" for model in models))
@@ -202,6 +203,11 @@ def main() -> None:
                 for name in HYBRIDS
             )
         )
+    print("\nThe same in single realisations: pairs of one of Hybrid and one of the other in which Hybrid is lower")
+    for name in HYBRIDS:
+        for model in models:
+            below = [(other, *lower(runs[name], runs[other], model)) for other in others]
+            print(f"  {name:18}{model:18}" + "; ".join(f"{other} {count} of {of}" for other, count, of in below))
     if arguments.mixed_repeats:
         mixed(columns, arguments.mixed_repeats)
 
@@ -213,6 +219,12 @@ def summary(runs: list[dict[str, float]]) -> tuple[dict[str, float], dict[str, f
         {key: float(v.mean()) for key, v in values.items()},
         {key: float(v.std(ddof=1) / np.sqrt(len(v))) if len(v) > 1 else 0.0 for key, v in values.items()},
     )
+
+
+def lower(these: list[dict[str, float]], those: list[dict[str, float]], model: str) -> tuple[int, int]:
+    """Pairs of realisations in which the first is lower, and all pairs; a method without chance has one."""
+    pairs = [(this[model], that[model]) for this in these for that in those]
+    return sum(this < that for this, that in pairs), len(pairs)
 
 
 def printed_of(name: str, place: int) -> str:

@@ -141,3 +141,21 @@ def test_same_seed_same_draw_for_every_frame():
 def records_of(frame):
     names = frame.columns if isinstance(frame, pl.DataFrame) else frame.column_names
     return Microdata.of(frame, dict.fromkeys(names, QI)).records
+
+
+def test_missing_cells_are_drawn_as_a_category_is():
+    # A group of 8 with two missing, one of 12 with none: with one more record that is missing by 2/20, as often as
+    # expected up to one: 8 * 2.1/9 = 1.87 and 12 * .1/13 = .09.
+    frame = pl.DataFrame({"a": [None] * 2 + ["x"] * 6 + ["y"] * 12, "x": np.arange(20.0)})
+    frame = frame.with_columns(pl.when(pl.col("x") == 3).then(None).otherwise(pl.col("x")).alias("x"))
+    data = Microdata.of(frame, {name: {"role": QI, "missing": "keep"} for name in frame.columns}).records
+    part = Partition(labels=np.repeat([0, 1], [8, 12]))
+    seen = set()
+    for seed in range(10):
+        new = ClassConditional().apply(data, ("a", "x"), part, np.random.default_rng(seed)).records
+        counts = [int(new["a"].missing[part.labels == g].sum()) for g in range(2)]
+        assert counts[0] in (1, 2)
+        assert counts[1] in (0, 1)
+        assert new["x"].missing.sum() == 1
+        seen.add(tuple(np.flatnonzero(new["a"].missing)))
+    assert len(seen) > 3

@@ -182,3 +182,78 @@ def test_no_man_is_pregnant():
         after = synthesise(records, exclude=exclude).records
         counts.append(int(((after["pregnant"].values == 1) & (after["sex"].values == 1)).sum()))
     assert counts[0] == 0
+
+
+def with_gaps(n=1500, seed=0):
+    """Income is missing for the young more often, town for those without; children have neither income nor job."""
+    rng = np.random.default_rng(seed)
+    age = rng.integers(1, 90, n).astype(float)
+    child = age < 15
+    income = np.where(child | (rng.random(n) < 0.4 * (age < 45)), np.nan, np.round(100 + age + rng.normal(0, 5, n)))
+    job = np.where(child, None, np.where(rng.random(n) < age / 90, "old", "new"))
+    town = np.where(rng.random(n) < np.where(np.isnan(income), 0.3, 0.02), None, rng.choice(["a", "b"], n))
+    grade = pl.Series(np.digitize(age, [30, 60]).astype(float)).cast(pl.Int64)
+    frame = pl.DataFrame({"age": age, "income": pl.Series(income, nan_to_null=True), "job": job, "town": town})
+    frame = frame.with_columns(grade=pl.when(pl.Series(rng.random(n) < 0.1)).then(None).otherwise(grade))
+    kept = {"role": "quasi-identifier", "missing": "keep"}
+    return {name: {**kept, **({"level": "ordinal"} if name == "grade" else {})} for name in frame.columns}, frame
+
+
+def test_missing_values_are_synthesised_as_such():
+    schema, frame = with_gaps()
+    table = Microdata.of(frame, schema)
+    change = synthesise(table.records, seed=3, columns=tuple(frame.columns[1:]), given=("age",))
+    new = pl.DataFrame(table.rebuild(change.records).native)
+    assert new.schema == frame.schema
+
+    def shares(t):
+        young, poor = t.filter(pl.col("age").is_between(15, 45)), t.filter(pl.col("income").is_null())
+        known = t.filter(pl.col("income").is_not_null())
+        return {
+            "gaps": [t[name].null_count() / len(t) for name in ("income", "job", "town", "grade")],
+            "income missing among the young": young["income"].null_count() / len(young),
+            "town missing without income": poor["town"].null_count() / len(poor),
+            "slope": np.cov(known["age"], known["income"])[0, 1] / known["age"].var(),
+        }
+
+    before, after = shares(frame), shares(new)
+    for name, value in before.items():
+        assert after[name] == pytest.approx(value, abs=0.06), name
+    children = new.filter(pl.col("age") < 15)
+    assert len(children) > 100
+    assert children["income"].null_count() == len(children)  # a rule: no child has an income or a job
+    assert children["job"].null_count() == len(children)
+
+
+def test_few_missing_cells_stay_few_in_small_groups():
+    """Two of 40 in each of 50 groups: coefficients that are drawn would make three times as many missing."""
+    x = np.random.default_rng(2).normal(size=(2000, 3))
+    x[np.arange(2000) // 40 * 40 + np.arange(2000) % 2 == np.arange(2000), 1] = np.nan
+    schema = {f"x{j}": {"role": "quasi-identifier", "missing": "keep"} for j in range(3)}
+    frame = pl.DataFrame({f"x{j}": pl.Series(x[:, j], nan_to_null=True) for j in range(3)})
+    records = Microdata.of(frame, schema).records
+    lacking = np.isnan(synthesise(records, np.arange(2000) // 40).records["x1"].values).sum()
+    assert lacking == pytest.approx(np.isnan(x).sum(), rel=0.3)
+
+
+def test_columns_without_cells_and_groups_without_some():
+    schema, frame = with_gaps(n=90)
+    frame = frame.with_columns(income=pl.lit(None, dtype=pl.Float64), town=pl.lit(None, dtype=pl.String))
+    schema["income"]["level"] = "continuous"
+    records = Microdata.of(frame, schema).records
+    new = synthesise(records, np.arange(90) // 45).records
+    assert new["income"].missing.all()
+    assert new["town"].missing.all()
+    given = synthesise(records, np.arange(90) // 45, columns=("age",), given=("income", "job", "grade")).records
+    assert np.isfinite(given["age"].values).all()
+
+
+def test_a_number_that_two_records_of_a_group_have_is_not_regressed():
+    x = np.random.default_rng(0).normal(size=(60, 2))
+    x[2:30, 1] = np.nan
+    frame = pl.DataFrame({f"x{j}": pl.Series(x[:, j], nan_to_null=True) for j in range(2)})
+    schema = {name: {"role": "quasi-identifier", "missing": "keep"} for name in frame.columns}
+    records = Microdata.of(frame, schema).records
+    with pytest.raises(shoal.errors.ParameterError, match="1 group of 2 is smaller, counting records that have the"):
+        synthesise(records, np.arange(60) // 30)
+    assert synthesise(records, np.arange(60) // 30, small="merge").details["groups merged because too small"] == 1

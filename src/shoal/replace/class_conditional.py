@@ -35,7 +35,7 @@ class ClassConditional(Replacement):
 
     After `latent-class` the class is the record's group. After `local-synthesis` it is drawn from the latent class
     regression at the record's new continuous values. After any other partition each group's own shares are used,
-    with one more record that answers like the whole table.
+    with one more record that answers like the whole table; a missing cell is drawn there as a category is.
 
     Parameters
     ----------
@@ -82,7 +82,6 @@ class ClassConditional(Replacement):
         rng: np.random.Generator,
         progress: Progress = None,
     ) -> StepResult:
-        records.complete(columns, self.method_name)
         numeric = [name for name in columns if records[name].continuous]
         categorical = [name for name in columns if not records[name].continuous]
         facts: dict[str, Fact] = {"groups": Count(n=partition.n_groups, unit="groups")}
@@ -99,7 +98,8 @@ class ClassConditional(Replacement):
             drawn = model.classes(released.take(rows), records.take(rows), labels, rng)
             for name, values in new.items():
                 table = _without(model.tables[model.columns.index(name)], rare[name], self.rare, name)
-                values[rows] = _draw(table, drawn, self.balanced, rng)
+                codes = _draw(table, drawn, self.balanced, rng)
+                values[rows] = np.where(codes == len(records[name].categories), -1, codes)
         changed = [records[name].with_values(new[name]) for name in categorical]
         few = {name: Count(n=int(codes.size), unit="categories") for name, codes in rare.items() if codes.size}
         fate = {"report": "drawn all the same", "suppress": "never drawn"}[self.rare]
@@ -176,11 +176,15 @@ def _models(records: Records, names: list[str], partition: Partition) -> Iterato
 
 
 def _own_shares(records: Records, names: list[str], partition: Partition) -> ClassModel:
-    """A model whose classes are the groups, with one more record that answers like the whole table."""
+    """A model whose classes are the groups, with one more record that answers like the whole table.
+
+    Where cells are missing, that they are is the last category.
+    """
     tables = []
     for name in names:
-        counts = np.zeros((len(records[name].categories), partition.n_groups))
-        np.add.at(counts, (records[name].values, partition.labels), 1.0)
+        missing, size = records[name].missing, len(records[name].categories)
+        counts = np.zeros((size + bool(missing.any()), partition.n_groups))
+        np.add.at(counts, (np.where(missing, size, records[name].values), partition.labels), 1.0)
         counts += (counts.sum(axis=1) / len(records))[:, None]
         tables.append(counts / counts.sum(axis=0))
     return ClassModel(
@@ -194,7 +198,7 @@ def _own_shares(records: Records, names: list[str], partition: Partition) -> Cla
 
 
 def _counts(variable: Variable) -> Longs:
-    return np.bincount(variable.values, minlength=len(variable.categories))
+    return np.bincount(variable.values[~variable.missing], minlength=len(variable.categories))
 
 
 def _largest_change(records: Records, changed: list[Variable]) -> float:

@@ -72,6 +72,7 @@ class MuralidharSarathy(Synthesiser):
         rng: np.random.Generator,
         progress: Progress = None,
     ) -> StepResult:
+        records.complete(columns, self.method_name)
         width = len(columns)
         share = _Share(matrix=_matrix(self.alpha, width), clip=self.clip, dropped=[])
         given = kept(records, columns, self.given, self.method_name)

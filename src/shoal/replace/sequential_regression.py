@@ -1,7 +1,7 @@
 """Sequential regression: each column drawn from a regression on the columns before it."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import Annotated, Any, ClassVar
 
 import numpy as np
@@ -10,7 +10,7 @@ from shoal.data.partition import Partition, Progress
 from shoal.data.records import Records
 from shoal.data.variable import Variable
 from shoal.facts import Count, Fact, OfOriginal
-from shoal.kernels.arrays import Bools, Floats, Ints, ints
+from shoal.kernels.arrays import Bools, Floats, Ints, Longs, ints
 from shoal.kernels.draws import chi_squared, standard_normal
 from shoal.kernels.logit import INTERCEPT_PRECISION, SLOPE_PRECISION, multinomial_logit
 from shoal.kernels.tall import cross, singular, times
@@ -35,8 +35,9 @@ class SequentialRegression(Synthesiser):
     The models are fitted to the original columns: linear with normal errors for continuous columns, logistic or
     multinomial logistic for ordinal and nominal ones. The first column is drawn from its own distribution (normal,
     or its shares). Predictors are the drawn columns before and the `given` ones; continuous columns and ordinal
-    scores enter standardised, nominal ones as indicators, all without interactions. With one group (`whole`) the
-    table is fully synthetic.
+    scores enter standardised, nominal ones as indicators, all without interactions. Whether a cell is missing is drawn
+    first, by a logistic regression of its own, and predicts what follows. With one group (`whole`) the table is fully
+    synthetic.
 
     Parameters
     ----------
@@ -81,14 +82,13 @@ class SequentialRegression(Synthesiser):
         progress: Progress = None,
     ) -> StepResult:
         given = kept(records, columns, self.given, self.method_name)
-        records.complete((*columns, *given), self.method_name)
         if not columns or not len(records):
             return StepResult(records=records, facts={"groups": Count(n=partition.n_groups, unit="groups")})
         models = [_Column.of(records[name], self) for name in columns]
         beside = [_Column.of(records[name], self) for name in given]
         needs = _largest_linear(beside, models) + 1
         groups = large_enough(
-            partition, records.matrix(columns), np.empty((len(records), 0)), needs, self.small, self.method_name
+            partition, records.matrix(columns), lambda p: _dimensions(p, models), needs, 0, self.small, self.method_name
         )
         new = [column.variable.values.copy() for column in models]
         drawn = [column.variable.values.copy() for column in models]
@@ -101,41 +101,103 @@ class SequentialRegression(Synthesiser):
 
     def _group(
         self,
-        rows: Any,
+        rows: Longs,
         beside: "list[_Column]",
         columns: "list[_Column]",
         drawn: list[Any],
         new: list[Any],
         rng: np.random.Generator,
     ) -> None:
-        fitted = [np.ones((len(rows), 1))]
-        applied = [np.ones((len(rows), 1))]
+        group = _Group(rows=rows, exclude=self.exclude, draw=self.draw_parameters)
         for column in beside:
-            place = column.predictor(rows)
-            fitted.append(place(column.variable.values[rows]))
-            applied.append(fitted[-1])
-        before = [column.feature(column.variable.values[rows]) for column in beside]
-        after = [feature.values for feature in before]
+            group.add(column, column.variable.values[rows])
         for j, column in enumerate(columns):
-            x, at = np.hstack(fitted), np.hstack(applied)
-            values = column.variable.values[rows]
-            own = column.feature(values)
-            rules = Exclusions.of(own, before) if self.exclude else Exclusions(pairs={}, ranges={}, levels=own.levels)
-            if column.variable.continuous:
-                draws = column.margin.back(_linear(x, column.margin.there(values), at, self.draw_parameters, rng))
-                drawn[j][rows] = draws
-                inside = column.support.project(
-                    draws[None, :, None], column.support.limits(values[None, :, None]), last=True
-                )[0, :, 0]
-                new[j][rows] = np.clip(inside, *rules.bounds(after, np.arange(len(rows))))
-            else:
-                free = rules.allowed(after, np.arange(len(rows)))
-                new[j][rows] = drawn[j][rows] = _logistic(x, values, at, self.draw_parameters, free, rng)
-            before.append(own)
-            after.append(new[j][rows].astype(np.float64))
-            place = column.predictor(rows)
-            fitted.append(place(values))
-            applied.append(place(new[j][rows]))
+            missing = column.variable.missing[rows]
+            lacks = group.lacking(missing, rng) if column.gaps else missing
+            known, here = np.flatnonzero(~missing), np.flatnonzero(~lacks)
+            new[j][rows] = drawn[j][rows] = np.nan if column.variable.continuous else -1
+            if here.size:
+                draws, released = group.values(column, known, here, rng)
+                drawn[j][rows[here]], new[j][rows[here]] = draws, released
+            group.add(column, new[j][rows])
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class _Group:
+    """What the regressions of a group see: the columns so far, of the original records and of the new ones.
+
+    Parameters
+    ----------
+    rows
+        Shape (s,); the group's records.
+    exclude, draw
+        As of the method: whether rules are kept, and whether coefficients are drawn.
+    fitted, applied
+        The predictors that the columns so far make, of the original records and of the new ones.
+    before, after
+        The same columns as rules see them.
+    """
+
+    rows: Longs
+    exclude: bool
+    draw: bool
+    fitted: list[Floats] = field(default_factory=list)
+    applied: list[Floats] = field(default_factory=list)
+    before: list[Feature] = field(default_factory=list)
+    after: list[Floats] = field(default_factory=list)
+
+    def add(self, column: "_Column", new: Floats | Ints) -> None:
+        """A column is there: the original's cells in the group, and the new ones."""
+        values = column.variable.values[self.rows]
+        place = column.predictor(values)
+        self.fitted.append(place(values))
+        self.applied.append(place(new))
+        if column.gaps and column.variable.continuous:
+            self._add_kind(np.isnan(values), np.isnan(new))
+        self.before.append(column.feature(values))
+        self.after.append(column.feature(new).values)
+
+    def _add_kind(self, missing: Bools, lacks: Bools) -> None:
+        self.before.append(Feature(values=missing.astype(np.float64), levels=2))
+        self.after.append(lacks.astype(np.float64))
+
+    def lacking(self, missing: Bools, rng: np.random.Generator) -> Bools:
+        """Shape (s,); which new records lack a cell that these original ones lack.
+
+        By the estimated coefficients: drawn ones would, where few cells are missing, make many more so.
+        """
+        everyone = np.arange(len(self.rows))
+        free = self._rules(Feature(values=missing.astype(np.float64), levels=2)).allowed(self.after, everyone)
+        x, at = self._designs(everyone, everyone)
+        return np.asarray(_logistic(x, ints(missing), at, False, free, rng) == 1)
+
+    def values(
+        self, column: "_Column", known: Longs, here: Longs, rng: np.random.Generator
+    ) -> tuple[Floats | Ints, Floats | Ints]:
+        """Shape (h,) each; values of the new records `here` from a regression on those with a `known` cell, as drawn
+        and as released."""
+        values = column.variable.values[self.rows]
+        rules = self._rules(column.feature(values))
+        x, at = self._designs(known, here)
+        own = values[known]
+        if not column.variable.continuous:
+            codes = _logistic(x, own, at, self.draw, rules.allowed(self.after, here), rng)
+            return codes, codes
+        draws = column.margin.back(_linear(x, column.margin.there(own), at, self.draw, rng))
+        limits = column.support.limits(own[None, :, None])
+        zeros = np.rint(limits.zeros * (len(here) / len(known))).astype(np.int64)
+        inside = column.support.project(draws[None, :, None], replace(limits, zeros=zeros), last=True)[0, :, 0]
+        return draws, np.clip(inside, *rules.bounds(self.after, here))
+
+    def _rules(self, own: Feature) -> Exclusions:
+        return Exclusions.of(own, self.before) if self.exclude else Exclusions(pairs={}, ranges={}, levels=own.levels)
+
+    def _designs(self, known: Longs, here: Longs) -> tuple[Floats, Floats]:
+        """The predictors of some original and of some new records, with a column of ones."""
+        ones = np.ones((len(self.rows), 1))
+        return np.hstack([ones[known], *(x[known] for x in self.fitted)]), np.hstack(
+            [ones[here], *(x[here] for x in self.applied)]
+        )
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -150,33 +212,67 @@ class _Column:
     def of(cls, variable: Variable, method: SequentialRegression) -> "_Column":
         kind = method.marginals if variable.continuous else "raw"
         rules = method.support if variable.continuous else ()
+        known = variable.values[~variable.missing]
         return cls(
             variable=variable,
-            margin=margin(variable.values, kind, variable.name),
-            support=Support.of(variable.values[:, None].astype(np.float64), rules),
+            margin=margin(known, kind, variable.name),
+            support=Support.of(known[:, None].astype(np.float64) if len(known) else np.zeros((1, 1)), rules),
         )
 
+    @property
+    def gaps(self) -> bool:
+        """Whether a cell of it is missing, in whichever group."""
+        return bool(self.variable.missing.any())
+
     def feature(self, values: Floats | Ints) -> Feature:
-        """Its values (n,), as structural zeros are looked for."""
-        levels = 0 if self.variable.continuous else len(self.variable.categories)
-        return Feature(values=values.astype(np.float64), levels=levels)
+        """Its values (n,), as structural zeros are looked for; a missing one among categories is a category."""
+        if self.variable.continuous:
+            return Feature(values=values.astype(np.float64), levels=0)
+        count = len(self.variable.categories)
+        return Feature(values=np.where(values < 0, count, values).astype(np.float64), levels=count + self.gaps)
 
     @property
     def width(self) -> int:
         """Number of columns as a predictor."""
-        return len(self.variable.categories) - 1 if self.variable.level == "nominal" else 1
+        return (len(self.variable.categories) - 1 if self.variable.level == "nominal" else 1) + self.gaps
 
-    def predictor(self, rows: Any) -> Any:
-        """The map of values to predictor columns, standardised in the group: shape (n,) to (n, width)."""
-        values = self.variable.values[rows]
+    def predictor(self, values: Floats | Ints) -> Any:
+        """The map of values to predictor columns, standardised by those of the group: (n,) to (n, width).
+
+        Missing values are at the mean, and an indicator says that they are missing.
+        """
+        missing = np.isnan if self.variable.continuous else (lambda codes: codes < 0)
+        known = values[~missing(values)]
         if self.variable.level == "nominal":
-            present = np.unique(values)[1:]
-            return lambda codes: (codes[:, None] == present).astype(np.float64)
-        there = self.margin.there if self.variable.continuous else (lambda x: x.astype(np.float64))
-        known = there(values)
-        centre, spread = float(known.mean()), float(known.std())
-        spread = spread if spread > NEGLIGIBLE * np.abs(known).max() else 0.0
-        return lambda x: ((there(x) - centre) / spread if spread else np.zeros(len(x)))[:, None]
+            present = np.unique(known)[1:]
+            return self._with_gaps(missing, lambda codes: (codes[:, None] == present).astype(np.float64))
+        there: Any = self.margin.there if self.variable.continuous else (lambda x: x.astype(np.float64))
+        placed = there(known)
+        centre, spread = (float(placed.mean()), float(placed.std())) if len(placed) else (0.0, 0.0)
+        spread = spread if len(placed) and spread > NEGLIGIBLE * np.abs(placed).max() else 0.0
+
+        def scores(x: Floats | Ints) -> Floats:
+            gaps, out = missing(x), np.zeros(len(x))
+            if spread:
+                out[~gaps] = (there(x[~gaps]) - centre) / spread
+            return out[:, None]
+
+        return self._with_gaps(missing, scores)
+
+    def _with_gaps(self, missing: Any, scores: Any) -> Any:
+        if not self.gaps:
+            return scores
+        return lambda x: np.column_stack([scores(x), missing(x).astype(np.float64)])
+
+
+def _dimensions(partition: Partition, columns: list[_Column]) -> Longs:
+    """Shape (G,); one less than the records of each group, or than the known cells of a number that has some there."""
+    least = partition.sizes
+    for column in columns:
+        if column.variable.continuous and column.gaps:
+            known = np.bincount(partition.labels, weights=~column.variable.missing).astype(np.int64)
+            least = np.where(known > 0, np.minimum(least, known), least)
+    return np.asarray(least - 1)
 
 
 def _largest_linear(beside: list[_Column], columns: list[_Column]) -> int:
@@ -241,10 +337,12 @@ def _logistic(x: Floats, codes: Ints, at: Floats, draw: bool, free: Bools, rng: 
 def _facts(
     columns: list[_Column], drawn: list[Any], new: list[Any], partition: Partition, groups: Partition
 ) -> dict[str, Fact]:
-    numeric = [j for j, column in enumerate(columns) if column.variable.continuous]
+    numeric = [
+        j for j, column in enumerate(columns) if column.variable.continuous and not column.variable.missing.all()
+    ]
     same = np.ones(len(partition), dtype=bool)
     for column, values in zip(columns, new):
-        same &= values == column.variable.values
+        same &= column.variable.with_values(values).identity() == column.variable.identity()
     facts: dict[str, Fact] = {
         "groups": Count(n=groups.n_groups, unit="groups"),
         "groups merged because too small": Count(n=partition.n_groups - groups.n_groups, unit="groups"),

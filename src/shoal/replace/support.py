@@ -89,19 +89,35 @@ class Support:
 
     @classmethod
     def of(cls, x: Floats, rules: tuple[Rule, ...]) -> "Support":
-        """The support of a table (n, L) with at least one record."""
-        decimals = tuple(Decimals.of(column) for column in x.T) if "decimals" in rules else ()
-        least = np.where(x == 0, np.inf, np.abs(x)).min(axis=0)
+        """The support of a table (n, L) with at least one known value in each column."""
+        columns = [column[~np.isnan(column)] for column in x.T]
+        decimals = tuple(Decimals.of(column) for column in columns) if "decimals" in rules else ()
+        ends = [coarse_range(np.sort(column)[:, None]) for column in columns]
+        least = np.array([np.where(column == 0, np.inf, np.abs(column)).min() for column in columns])
         return cls(
-            low=x.min(axis=0),
-            high=x.max(axis=0),
-            coarse=coarse_range(np.sort(x, axis=0)),
-            zeros=np.asarray((x == 0).mean(axis=0)),
+            low=np.array([column.min() for column in columns]),
+            high=np.array([column.max() for column in columns]),
+            coarse=(np.concatenate([low for low, _ in ends]), np.concatenate([high for _, high in ends])),
+            zeros=np.array([float((column == 0).mean()) for column in columns]),
             least=np.where(np.isfinite(least), least, 1.0),
-            whole=np.asarray((x == np.rint(x)).all(axis=0)),
-            signless=np.asarray((x >= 0).all(axis=0)),
+            whole=np.array([bool((column == np.rint(column)).all()) for column in columns]),
+            signless=np.array([bool((column >= 0).all()) for column in columns]),
             decimals=decimals,
             rules=rules,
+        )
+
+    def take(self, columns: Longs) -> "Support":
+        """The support of some of the columns."""
+        return Support(
+            low=self.low[columns],
+            high=self.high[columns],
+            coarse=(self.coarse[0][columns], self.coarse[1][columns]),
+            zeros=self.zeros[columns],
+            least=self.least[columns],
+            whole=self.whole[columns],
+            signless=self.signless[columns],
+            decimals=tuple(self.decimals[j] for j in columns) if self.decimals else (),
+            rules=self.rules,
         )
 
     def limits(self, x: Floats) -> Limits:
@@ -144,17 +160,17 @@ class Support:
         return np.stack(written, axis=2)
 
     def violations(self, x: Floats) -> dict[str, Any]:
-        """Share of the values (n, L) that lie outside each part of the support, and the zeros it lacks."""
-        below = x < 0
+        """Share of the known values (n, L) that lie outside each part of the support, and the zeros it lacks."""
+        known = ~np.isnan(x)
+        fractions = known & (x != np.rint(x))
+        zeros = (x == 0).sum(axis=0) / np.maximum(known.sum(axis=0), 1)
         return {
-            "outside the observed range": float(((x < self.low) | (x > self.high)).mean()),
-            "negative in a column without negative values": float(below[:, self.signless].mean())
-            if self.signless.any()
-            else 0.0,
-            "fractions in a column of whole numbers": float((x != np.rint(x))[:, self.whole].mean())
-            if self.whole.any()
-            else 0.0,
-            "largest change of a column's share of exact zeros": float(
-                np.abs((x == 0).mean(axis=0) - self.zeros).max()
-            ),
+            "outside the observed range": _share((x < self.low) | (x > self.high), known),
+            "negative in a column without negative values": _share((x < 0)[:, self.signless], known[:, self.signless]),
+            "fractions in a column of whole numbers": _share(fractions[:, self.whole], known[:, self.whole]),
+            "largest change of a column's share of exact zeros": float(np.abs(zeros - self.zeros).max()),
         }
+
+
+def _share(some: Bools, known: Bools) -> float:
+    return float(some.sum() / max(int(known.sum()), 1))

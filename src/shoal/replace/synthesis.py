@@ -17,32 +17,15 @@ from shoal.facts import ByColumn, Count, Fact, OfOriginal
 from shoal.kernels.arrays import Bools, Floats, Longs
 from shoal.kernels.tall import cross
 from shoal.methods import family
-from shoal.replace._residuals.rotation import (
-    LAST_DIGIT,
-    NEGLIGIBLE,
-    Split,
-    dimensions,
-    leverage,
-    power_of_two,
-    restored,
-    split,
-    stacks,
-)
+from shoal.replace._residuals.gaps import Gaps
+from shoal.replace._residuals.rotation import LAST_DIGIT, NEGLIGIBLE, leverage, power_of_two, stacks
 from shoal.replace.base import Replacement
+from shoal.replace.drawing import Draw, Drawing, known_means
 from shoal.replace.marginals import Marginals, margin
 from shoal.replace.support import Rule, Support
 from shoal.step_result import StepResult
 
 Small = Literal["refuse", "merge", "allow"]
-
-Draw = Callable[[Split, Longs, np.random.Generator], Floats]
-"""New residuals of a stack of groups, in the units of the split, for the groups' rows (B, s)."""
-
-ROUNDS = 2000
-"""Most alternations between the support and the moments."""
-
-PATIENCE = 100
-"""After so many rounds a group must be a tenth nearer to both than before, or it is left as it is."""
 
 UNCHANGED = 1e-9
 """A value that moved by less than this part of its column's standard deviation in the group counts as unchanged."""
@@ -53,9 +36,6 @@ ROUNDING = 1e-14
 SINGLED_OUT = 0.99
 """Leverage of a record from which on the kept columns leave it less than a tenth, the root of 1 - .99, of the residual
 that it might have."""
-
-SETTLED = 1e-12
-"""Relative error of the moments below which the alternation ends."""
 
 
 @family
@@ -81,34 +61,39 @@ class Synthesiser(Replacement):
     ) -> StepResult:
         """Replace columns by draws; `needs` is the least dimension of a group's residuals."""
         name = self.method_name
-        records.complete((*names, *given), name)
+        records.complete(given, name)
+        names = [column for column in names if not records[column].missing.all()]
         x, y = records.raw(names), records.raw(given)
         if not len(x) or not names:
             return StepResult(records=records, facts={"groups": Count(n=partition.n_groups, unit="groups")})
-        groups = large_enough(partition, records.matrix(names), y, needs, self.small, name)
-        margins = [margin(x[:, j], self.marginals, column) for j, column in enumerate(names)]
-        scaled = np.column_stack([m.there(x[:, j]) for j, m in enumerate(margins)])
-        support = Support.of(x, self.support)
-        new, drawn = np.empty_like(x), np.empty_like(x)
-        done = 0
-        for rows in stacks(groups, x.shape[1] + y.shape[1]):
-            parts = split(scaled[rows], y[rows])
-            values = parts.join(draw(parts, rows, rng))
-            values = np.stack([m.back(values[:, :, j]) for j, m in enumerate(margins)], axis=2)
-            drawn[rows] = values
-            if self.support or self.marginals != "raw":
-                values = settle(values, x[rows], y[rows], support, restore=exact)
-            new[rows] = values
-            done += rows.size
-            if progress is not None:
-                progress(done / len(x))
+        least = 0 if self.small == "allow" else partition.k
+
+        def divided(groups: Partition) -> Gaps:
+            return Gaps.of(groups, ~np.isnan(x), least, y.shape[1])
+
+        groups = large_enough(
+            partition, records.matrix(names), lambda p: divided(p).dimensions(y), needs, y.shape[1], self.small, name
+        )
+        work = Drawing(
+            x=x,
+            y=y,
+            marginals=self.marginals,
+            margins=[margin(column[~np.isnan(column)], self.marginals, own) for column, own in zip(x.T, names)],
+            support=Support.of(x, self.support),
+            draw=draw,
+            exact=exact,
+        )
+        gaps = divided(groups)
+        new, drawn = work.values(gaps, rng, progress, shuffled=self.exchangeable)
         facts = {
             "groups": Count(n=groups.n_groups, unit="groups"),
             "groups merged because too small": Count(n=partition.n_groups - groups.n_groups, unit="groups"),
             **account(x, new, y, groups, names),
-            "values as drawn": OfOriginal(support.violations(drawn)),
-            "values as released": OfOriginal(support.violations(new)),
+            "values as drawn": OfOriginal(work.support.violations(drawn)),
+            "values as released": OfOriginal(work.support.violations(new)),
         }
+        if np.isnan(x).any():
+            facts["records drawn with others, as few have the same cells"] = Count(n=int(gaps.joined.sum()))
         return StepResult(records=records.with_raw(names, new), facts=facts)
 
 
@@ -128,29 +113,41 @@ def kept(records: Records, columns: Sequence[str], given: tuple[str, ...] | None
     )
 
 
-def large_enough(partition: Partition, z: Floats, y: Floats, needs: int, small: Small, name: str) -> Partition:
-    """The partition, its groups with fewer than `needs` dimensions left by [1, Y] treated as `small` says.
+def large_enough(
+    partition: Partition,
+    z: Floats,
+    dimensions: Callable[[Partition], Longs],
+    needs: int,
+    given: int,
+    small: Small,
+    name: str,
+) -> Partition:
+    """The partition, its groups with fewer than `needs` dimensions treated as `small` says; `given` columns are kept.
 
     Merging joins such a group with the one whose mean over `z`, the standardised columns, is nearest.
     """
     if small == "allow":
         return partition
-    while (short := np.flatnonzero(dimensions(partition, y) < needs)).size:
-        size = needs + 1 + y.shape[1]
+    while (short := np.flatnonzero(dimensions(partition) < needs)).size:
+        size = needs + 1 + given
         if small == "refuse" or partition.n_groups == 1:
             merge = ", or set small: merge" if small == "refuse" and partition.n_groups > 1 else ""
             raise ParameterError(
-                f"{name} needs groups of {size} records{_condition(y)}, so that {needs} dimensions are left to draw "
-                f"from; {plural(len(short), 'group')} of {partition.n_groups:,} "
-                f"{'is' if len(short) == 1 else 'are'} smaller. Raise k to {size}, or replace fewer columns at "
-                f"once{', or name fewer in given' if y.shape[1] else ''}{merge}."
+                f"{name} needs groups of {size} records{_condition(given)}, so that {needs} dimensions are left to "
+                f"draw from; {plural(len(short), 'group')} of {partition.n_groups:,} "
+                f"{'is' if len(short) == 1 else 'are'} smaller{_counted(z)}. Raise k to {size}, or replace fewer "
+                f"columns at once{', or name fewer in given' if given else ''}{merge}."
             )
-        partition = _merged(partition, z, short)
+        partition = _merged(partition, np.nan_to_num(z), short)
     return partition
 
 
-def _condition(y: Floats) -> str:
-    return f", with {plural(y.shape[1], 'column')} kept" if y.shape[1] else ""
+def _counted(z: Floats) -> str:
+    return ", counting records that have the same cells" if np.isnan(z).any() else ""
+
+
+def _condition(given: int) -> str:
+    return f", with {plural(given, 'column')} kept" if given else ""
 
 
 def _merged(partition: Partition, z: Floats, short: Longs) -> Partition:
@@ -167,40 +164,13 @@ def _merged(partition: Partition, z: Floats, short: Longs) -> Partition:
     return Partition.of(together[partition.labels])
 
 
-def settle(values: Floats, x: Floats, y: Floats, support: Support, *, restore: bool) -> Floats:
-    """Values (B, s, L) inside the support and, as far as that allows, with the moments of X.
-
-    Alternates between the nearest table with the moments and the nearest one in the support; the support has the
-    last word.
-    """
-    limits = support.limits(x)
-    if not restore:
-        return support.project(values, limits, last=True)
-    parts = split(x, y)
-    root = parts.root
-    inside = values.copy()
-    apart = np.arange(len(x))  # groups that have not settled
-    gap, least = np.full(len(x), np.inf), np.full(len(x), np.inf)
-    for number in range(1, ROUNDS + 1):
-        some = parts.take(apart)
-        exact = restored(inside[apart], some, root[apart])
-        inside[apart] = support.project(exact, limits.take(apart), last=False)
-        gap[apart] = np.abs((inside[apart] - exact) / some.unit).max(axis=(1, 2))
-        apart = apart[gap[apart] > SETTLED]
-        if number % PATIENCE == 0:
-            apart = apart[gap[apart] < 0.9 * least[apart]]
-            least = gap.copy()
-        if not len(apart):
-            break
-    return support.project(inside, limits, last=True)
-
-
 def account(x: Floats, new: Floats, y: Floats, groups: Partition, names: Sequence[str]) -> dict[str, Any]:
     """How far the moments inside the groups and overall are from the original's, and what came out as it went in.
 
     Means are compared relative to the larger of the mean and the standard deviation, covariances relative to the
-    product of the standard deviations.
+    product of the standard deviations. Missing cells stand at the mean of the group's known ones.
     """
+    x, new = filled_in(x, new, groups)
     worst = np.zeros(3)
     kept_columns = np.zeros(len(names), dtype=np.int64)
     kept_records = singled_out = 0
@@ -226,6 +196,14 @@ def account(x: Floats, new: Floats, y: Floats, groups: Partition, names: Sequenc
     if singled_out:
         facts["records that the kept columns single out, released all but as they are"] = Count(n=singled_out)
     return facts
+
+
+def filled_in(x: Floats, new: Floats, groups: Partition) -> tuple[Floats, Floats]:
+    """Both tables with the mean that the group's known cells of X have in place of missing ones."""
+    if not (np.isnan(x).any() or np.isnan(new).any()):
+        return x, new
+    means = known_means(x, groups)[groups.labels]
+    return np.where(np.isnan(x), means, x), np.where(np.isnan(new), means, new)
 
 
 def as_it_was(x: Floats, new: Floats) -> Bools:

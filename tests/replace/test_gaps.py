@@ -1,0 +1,207 @@
+"""Missing cells in columns that are drawn from moments (`_residuals/gaps.py`, `drawing.py`)."""
+
+import numpy as np
+import polars as pl
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import shoal
+from shoal.data.microdata import Microdata
+from shoal.data.partition import Partition
+from shoal.data.records import Records
+from shoal.data.variable import Variable
+from shoal.replace._residuals.gaps import NONE, Gaps
+
+EXACT = (shoal.Normal(), shoal.MultivariateT(degrees_of_freedom=5.0), shoal.LatinHypercube())
+
+
+def table(x, y=None):
+    both = x if y is None else np.column_stack([x, y])
+    names = [f"x{j}" for j in range(x.shape[1])] + [f"y{j}" for j in range(both.shape[1] - x.shape[1])]
+    columns = zip(names, both.T)
+    return Records.of(
+        Variable(name=name, role="quasi-identifier", level="continuous", values=values.copy())
+        for name, values in columns
+    )
+
+
+def synthesised(method, x, labels, y=None, seed=0):
+    records = table(x, y)
+    names = [name for name in records.names() if name.startswith("x")]
+    change = method.apply(records, names, Partition.of(labels), np.random.default_rng(seed))
+    return change.records.raw(names), change.details
+
+
+def with_gaps(seed, n=240, groups=4, share=0.08, width=3):
+    """Skewed columns that depend on each other, the last of them complete; and one more that depends on it."""
+    rng = np.random.default_rng(seed)
+    x = rng.lognormal(size=(n, width)) @ rng.normal(size=(width, width)) + 5
+    x[:, :-1] = np.where(rng.random((n, width - 1)) < share, np.nan, x[:, :-1])
+    return x, 3 * rng.normal(size=(n, 1)) + x[:, -1:], rng.permutation(np.arange(n) % groups)
+
+
+def moments(x, y, middle):
+    """Products, about the means of the original's known cells, of what is known of both columns; and with Y."""
+    about = np.where(np.isnan(x), 0.0, x - middle)
+    return np.nanmean(x, axis=0), np.nanvar(x, axis=0), about.T @ about, about.T @ (y - y.mean(axis=0))
+
+
+def assert_moments_kept(x, new, y):
+    middle, spread = np.nanmean(x, axis=0), np.nanstd(x, axis=0)
+    for one, other, scale in zip(
+        moments(x, y, middle),
+        moments(new, y, middle),
+        (spread, spread**2, len(x) * np.outer(spread, spread), len(x) * np.outer(spread, y.std(axis=0))),
+    ):
+        assert (np.abs(other - one) <= 1e-9 * np.maximum(scale, np.abs(middle).max() * 1e-6)).all()
+
+
+@given(st.integers(0, 2**32), st.sampled_from([0.02, 0.1, 0.3]), st.sampled_from([1, 4]))
+def test_moments_of_the_known_cells_are_exact_in_every_group(seed, share, groups):
+    x, y, labels = with_gaps(seed, share=share, groups=groups)
+    new, facts = synthesised(EXACT[seed % 3], x, labels, seed=1)
+    assert facts["largest relative error inside a group"]["covariances"] < 1e-9
+    for g in range(groups):
+        assert_moments_kept(x[labels == g], new[labels == g], np.zeros((int((labels == g).sum()), 0)))
+
+
+def test_a_regression_on_kept_columns_stays_exact_too():
+    x, y, labels = with_gaps(3)
+    new, facts = synthesised(shoal.IPSO(given=("y0",)), x, labels, y)
+    assert facts["records drawn with others, as few have the same cells"] > 10
+    for g in range(4):
+        assert_moments_kept(x[labels == g], new[labels == g], y[labels == g])
+    np.testing.assert_array_equal(np.isnan(new), np.isnan(x))  # who stays recognisable by Y keeps the missing cells
+
+
+def test_without_missing_cells_nothing_is_dealt_out_anew():
+    x = np.random.default_rng(5).normal(size=(60, 2))
+    assert "records drawn with others, as few have the same cells" not in synthesised(EXACT[0], x, np.zeros(60))[1]
+
+
+def test_missing_cells_are_dealt_out_anew_in_the_group():
+    x, _, labels = with_gaps(7)
+    new, facts = synthesised(shoal.Normal(), x, labels)
+    assert facts["records unchanged"] == 0
+    for g in range(4):
+        np.testing.assert_array_equal(np.isnan(new[labels == g]).sum(axis=0), np.isnan(x[labels == g]).sum(axis=0))
+    assert (np.isnan(new) & np.isnan(x)).sum() < 0.4 * np.isnan(x).sum()
+
+
+def test_what_records_without_a_cell_are_like_is_kept():
+    """Those 80 of 300 without x0 have an x1 of 3 instead of 0, and keep it: their moments are their own."""
+    rng = np.random.default_rng(8)
+    x = rng.normal(size=(300, 2))
+    x[:80] = np.column_stack([np.full(80, np.nan), rng.normal(size=80) + 3])
+    new, _ = synthesised(shoal.Normal(), x, np.zeros(300))
+    gap = np.isnan(new[:, 0])
+    assert new[gap, 1].mean() == pytest.approx(x[:80, 1].mean(), abs=1e-9)
+    assert new[gap, 1].var() == pytest.approx(x[:80, 1].var(), rel=1e-9)
+
+
+def test_a_cell_that_one_record_has_alone_is_not_given_away():
+    """One of 40 lacks x1; kept sums over the 39 others would give its x0 away. It is drawn with them."""
+    rng = np.random.default_rng(9)
+    x = rng.normal(size=(40, 2))
+    x[0] = (2.5, np.nan)
+    released = []
+    for seed in range(20):
+        new, _ = synthesised(shoal.Normal(), x, np.zeros(40), seed=seed)
+        (row,) = np.flatnonzero(np.isnan(new[:, 1]))
+        released.append(new[row, 0])
+        assert new[:, 0].mean() == pytest.approx(x[:, 0].mean())
+    assert np.std(released) > 0.5
+    assert np.abs(np.array(released) - 2.5).min() > 1e-3
+
+
+def test_who_is_joined_to_whom_by_hand():
+    # 8 complete records, 3 lack b, 1 lacks a, 1 has nothing. With 5 enough only the complete stand alone; with 3 those
+    # without b do, too, and the one without a joins the complete.
+    known = np.array([[1, 1]] * 8 + [[1, 0]] * 3 + [[0, 1]] + [[0, 0]], dtype=bool)
+    one = Partition(labels=np.zeros(13, dtype=np.int32))
+    joined = Gaps.of(one, known, 5, 0)
+    assert joined.patterns.tolist() == [[False, False], [False, True], [True, False], [True, True]]
+    assert joined.base.tolist() == [NONE] * 8 + [3] * 5
+    assert Gaps.of(one, known, 3, 0).base.tolist() == [NONE] * 11 + [3] * 2
+    assert not Gaps.of(one, known, 0, 0).joined.any()
+    three = Partition(labels=np.zeros(3, dtype=np.int32))
+    assert Gaps.of(three, known[8:11], 3, 0).dimensions(np.empty((3, 0))).tolist() == [np.iinfo(np.int64).max]
+
+
+def test_groups_in_which_nobody_can_be_a_base():
+    """Half of ten lack x0, the others x1: no five may have moments of their own where groups are of ten."""
+    x = np.random.default_rng(1).normal(size=(20, 2))
+    x[:5, 0] = x[5:10, 1] = np.nan
+    labels = np.arange(20) // 10
+    message = "normal needs groups of 4 records.*1 group of 2 is smaller, counting records that have the same cells"
+    with pytest.raises(shoal.errors.ParameterError, match=message):
+        synthesised(shoal.Normal(), x, labels)
+    new, facts = synthesised(shoal.Normal(small="merge"), x, labels)
+    assert facts["groups merged because too small"] == 1
+    assert_moments_kept(x, new, np.zeros((20, 0)))
+    new, _ = synthesised(shoal.Normal(small="allow"), x, labels)
+    assert np.isnan(new[:10]).sum(axis=0).tolist() == [5, 5]
+
+
+def test_a_column_without_cells_stays_without():
+    x = np.random.default_rng(1).normal(size=(30, 2))
+    x[:, 1] = np.nan
+    new, _ = synthesised(shoal.Normal(), x, np.zeros(30))
+    assert np.isnan(new[:, 1]).all()
+    assert new[:, 0].mean() == pytest.approx(x[:, 0].mean())
+
+
+def test_the_support_binds_all_records():
+    rng = np.random.default_rng(2)
+    x = np.round(rng.exponential(size=(300, 2)), 1)
+    x[:60, 0] = 0
+    x[rng.random(300) < 0.1, 0] = np.nan
+    x[rng.random(300) < 0.1, 1] = np.nan
+    rules = ("range", "zeros", "decimals")
+    new, facts = synthesised(shoal.Normal(support=rules), x, np.arange(300) % 3)
+    assert facts["values as released"]["outside the observed range"] == 0
+    np.testing.assert_array_equal((new == 0).sum(axis=0), (x == 0).sum(axis=0))
+    known = new[~np.isnan(new)]
+    np.testing.assert_allclose(known, np.round(known, 1), atol=1e-12)
+    shaped, _ = synthesised(shoal.Normal(marginals="quantile"), x, np.arange(300) % 3)
+    assert np.nanmean(shaped, axis=0) == pytest.approx(np.nanmean(x, axis=0), rel=1e-9)
+
+
+def test_muralidhar_sarathy_wants_complete_columns():
+    x, _, labels = with_gaps(1)
+    with pytest.raises(shoal.errors.DataError, match="muralidhar-sarathy needs complete columns"):
+        synthesised(shoal.MuralidharSarathy(alpha=0.5), x, labels)
+
+
+def test_a_released_file_has_the_types_that_it_had(tmp_path):
+    rng = np.random.default_rng(4)
+    age = pl.Series("age", rng.integers(20, 80, 200)).to_frame().with_columns(income=pl.Series(rng.normal(size=200)))
+    frame = age.with_columns(pl.when(pl.Series(rng.random(200) < 0.2)).then(None).otherwise(pl.col("age")).alias("age"))
+    plan = {
+        "columns": {name: {"role": "quasi-identifier", "missing": "keep"} for name in frame.columns},
+        "steps": [{"partition": "whole", "replace": {"method": "normal", "support": ["coarse-range", "decimals"]}}],
+        "requirements": [{"privacy": "probabilistic-k-anonymity", "k": 200}],
+    }
+    release = shoal.protect(frame, plan, seed=1)
+    assert release.data["age"].dtype == pl.Int64
+    assert release.data["age"].null_count() == frame["age"].null_count()
+
+
+def test_the_same_table_in_any_frame():
+    x, _, _ = with_gaps(6, n=80)
+    frame = pl.DataFrame({f"x{j}": pl.Series(column, nan_to_null=True) for j, column in enumerate(x.T)})
+    schema = {name: {"role": "quasi-identifier", "missing": "keep"} for name in frame.columns}
+    raw = [
+        shoal.Normal()
+        .apply(
+            (records := Microdata.of(form, schema).records),
+            records.names(),
+            Partition(labels=np.zeros(80, dtype=np.int32)),
+            np.random.default_rng(1),
+        )
+        .records.raw()
+        for form in (frame, frame.to_pandas(), frame.to_arrow())
+    ]
+    np.testing.assert_array_equal(raw[0], raw[1])
+    np.testing.assert_array_equal(raw[0], raw[2])
