@@ -8,8 +8,8 @@
 // The cheapest node of every record is found by depth-first search, column by column: rows that share their labels in
 // the columns so far are divided by their labels in the next one, at each of its levels. A part of fewer than k records
 // holds no such node below, nor does one whose labels already lose as much as each of its rows does at the best node found for
-// it; both are left. Where this takes more steps than allowed, the search is made again with fewer columns: what the others
-// lose is then taken to be nothing, which keeps the bound valid.
+// it; both are left. Where this takes more steps than allowed, the search is made of one column, of two and so on, until all
+// these together take as many: what the others lose is then taken to be nothing, which keeps the bound valid.
 #include "core/progress.hpp"
 #include "generalisation/recoding_table.hpp"
 
@@ -31,21 +31,27 @@ class CheapestNodes {
 
   // Shape (m,); the loss of a record of each row at its cheapest node.
   std::vector<double> search(std::int64_t most_steps) {
-    for (depth_ = columns_.size();; --depth_) {
-      best_ = start_;
-      steps_ = 0;
-      most_ = most_steps;
-      parts_.assign(depth_ + 1, {});
-      for (std::size_t r = 0; r < rows_.m; ++r) parts_[0].push_back(static_cast<std::int32_t>(r));
-      if (depth_ == 0) return std::vector<double>(rows_.m, 0.0);
-      if (divide(0, 0, parts_[0].size(), 0.0)) return best_;
-    }
+    steps_ = 0, most_ = most_steps;
+    if (search_columns(columns_.size())) return best_;
+    std::vector<double> last(rows_.m, 0.0);
+    steps_ = 0;
+    for (std::size_t columns = 1; columns < columns_.size() && search_columns(columns); ++columns) last = best_;
+    return last;
   }
 
  private:
   struct Part {
     std::size_t from, to;
   };
+
+  // Search the first so many columns; false if that took too long.
+  bool search_columns(std::size_t columns) {
+    depth_ = columns;
+    best_ = start_;
+    parts_.assign(depth_ + 1, {});
+    for (std::size_t r = 0; r < rows_.m; ++r) parts_[0].push_back(static_cast<std::int32_t>(r));
+    return divide(0, 0, parts_[0].size(), 0.0);
+  }
 
   // Divide rows parts_[depth][from .. to) by the next column; false if that took too long.
   bool divide(std::size_t depth, std::size_t from, std::size_t to, double loss) {

@@ -12,6 +12,8 @@
 // A node that is not yet ruled out starts a chain to the top, along which a binary search finds where nodes become feasible
 // (Kohlmayer et al. 2012, Flash): that rules out much at once and finds good nodes early, so that a search which is stopped
 // after a number of nodes has a result, and a bound on what it may have missed: the mean loss of the next node in the order.
+// A search that is stopped goes through a thinned lattice (thinned.hpp), with as much work again, and then as long as that
+// helps to a neighbour of the best node: one column a level lower, and at most one other a level higher.
 //
 // Of nodes that lose the same, that of the lowest levels is kept.
 //
@@ -22,6 +24,7 @@
 #include "core/progress.hpp"
 #include "generalisation/classing.hpp"
 #include "generalisation/recoding_table.hpp"
+#include "generalisation/thinned.hpp"
 #include "requirement/requirement_check.hpp"
 
 namespace shoal {
@@ -52,12 +55,15 @@ class FullDomain {
     }
   }
 
-  // Returns whether the search came to its end.
-  bool search(std::int64_t most_nodes, double nodes, Progress& progress) {
+  // Returns whether the search came to its end. `nodes`: all of the lattice; `most_cells`: looked at, as many as it takes.
+  bool search(std::int64_t most_nodes, std::int64_t most_cells, double nodes, Progress& progress) {
+    const Budget whole{most_nodes, most_cells};
     for (std::int64_t met = 0; !order_.done() && !reached(order_.loss()); ++met) {
-      if (looked_ >= most_nodes || met >= kMostMet) return false;
-      const Levels node = order_.next();
-      if (!ruled_out(node) && seen_.count(node) == 0) follow_chain(node);
+      if (spent(whole) || order_.waiting() >= kMostWaiting) {
+        search_thinned(most_nodes, most_cells, progress);
+        return false;
+      }
+      meet(order_.next());
       progress.look(static_cast<double>(met) / std::min(nodes, static_cast<double>(most_nodes)));
     }
     return true;
@@ -69,10 +75,52 @@ class FullDomain {
   double bound() const { return order_.done() ? best_.loss : std::min(best_.loss, order_.loss() * records_); }
 
  private:
-  static constexpr std::int64_t kMostMet = 3'000'000;  // nodes waiting in the order take some 100 bytes each
+  static constexpr std::size_t kMostWaiting = 3'000'000;  // nodes waiting in the order take some 100 bytes each
   static constexpr double kRounding = 1 - 1e-12;       // forgiven when a bound is compared with a loss
 
   bool reached(double mean) const { return mean * records_ * kRounding >= best_.loss; }
+
+  // How far a search may go: until so many nodes and cells have been looked at.
+  struct Budget {
+    std::int64_t looked, cells;
+  };
+
+  bool spent(const Budget& budget) const { return looked_ >= budget.looked || cells_ >= budget.cells; }
+
+  void meet(const Levels& node) {
+    if (!ruled_out(node) && seen_.count(node) == 0) follow_chain(node);
+  }
+
+  void search_thinned(std::int64_t most_nodes, std::int64_t most_cells, Progress& progress) {
+    const double cells = static_cast<double>(rows_.m * rows_.q);
+    const Thinned thin(means_, std::min(static_cast<double>(most_nodes), static_cast<double>(most_cells) / cells));
+    const Budget more{looked_ + most_nodes, cells_ + most_cells};
+    for (NodeOrder order(thin.means()); !order.done() && !reached(order.loss()) && !spent(more);) {
+      const bool met = order.loss() < order_.loss();
+      const Levels node = thin.levels(order.next());
+      if (!met) meet(node);
+      progress.look(1.0);
+    }
+    while (improve(progress)) {
+    }
+  }
+
+  // Look at the neighbours of the best node; whether one is better.
+  bool improve(Progress& progress) {
+    const Levels from = best_.levels;
+    for (std::size_t j = 0; j < from.size(); ++j) {
+      if (from[j] == 0) continue;
+      for (std::size_t i = 0; i < from.size(); ++i) {
+        Levels node = from;
+        --node[j];
+        if (i != j && node[i] == hierarchies_.height(i)) continue;
+        if (i != j) ++node[i];
+        if (!reached(order_.loss_of(node))) feasible(node);
+        progress.look(1.0);
+      }
+    }
+    return best_.levels != from;
+  }
 
   // Look at a node, and at enough nodes above it to know where its chain becomes feasible.
   void follow_chain(const Levels& node) {
@@ -107,7 +155,8 @@ class FullDomain {
     return true;
   }
 
-  bool ruled_out(const Levels& node) const {
+  bool ruled_out(const Levels& node) {
+    cells_ += static_cast<std::int64_t>(tops_.size());
     for (const Levels& top : tops_)
       if (below(node, top)) return true;
     return false;
@@ -132,6 +181,7 @@ class FullDomain {
     const auto place = seen_.find(node);
     if (place != seen_.end()) return place->second;
     ++looked_;
+    cells_ += static_cast<std::int64_t>(rows_.m * (rows_.q + check_.columns()));
     const bool holds = look(node);
     seen_[node] = holds;
     return holds;
@@ -212,13 +262,13 @@ class FullDomain {
   std::vector<Levels> tops_;      // nodes that rule out all below them, none below another
   std::map<Levels, bool> seen_;
   Outcome best_;
-  std::int64_t looked_ = 0;
+  std::int64_t looked_ = 0, cells_ = 0;
   std::vector<std::int32_t> ids_;
   std::vector<std::int64_t> sizes_;
 };
 
 auto best_node(const RecodingTable& table, std::int64_t k, IntMatrix bins, Requirements requirements, double suppressed, std::int64_t most,
-               nb::object ask, std::int64_t most_nodes, nb::object callback) {
+               nb::object ask, std::int64_t most_nodes, std::int64_t most_cells, nb::object callback) {
   Progress progress(callback);
   double nodes = 1;
   for (std::size_t j = 0; j < table.hierarchies.columns(); ++j) nodes *= table.hierarchies.height(j) + 1;
@@ -227,7 +277,7 @@ auto best_node(const RecodingTable& table, std::int64_t k, IntMatrix bins, Requi
   bool finished = false;
   {
     nb::gil_scoped_release unlocked;
-    finished = search.search(most_nodes, nodes, progress);
+    finished = search.search(most_nodes, most_cells, nodes, progress);
   }
   return std::make_tuple(search.best().levels, search.best().loss, search.bound(), finished, search.looked());
 }
@@ -236,7 +286,7 @@ auto best_node(const RecodingTable& table, std::int64_t k, IntMatrix bins, Requi
 
 static const Kernel kernel([](nb::module_& m) {
   using namespace nb::literals;
-  m.def("best_node", &best_node, "table"_a, "k"_a, "bins"_a, "requirements"_a, "suppressed"_a, "most"_a, "ask"_a.none(), "most_nodes"_a,
+  m.def("best_node", &best_node, "table"_a, "k"_a, "bins"_a, "requirements"_a, "suppressed"_a, "most"_a, "ask"_a.none(), "most_nodes"_a, "most_cells"_a,
         "progress"_a.none());
 });
 

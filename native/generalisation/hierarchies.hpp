@@ -69,6 +69,7 @@ class NodeOrder {
 
   bool done() const { return waiting_.empty(); }
   double loss() const { return waiting_.top().loss; }
+  std::size_t waiting() const { return waiting_.size(); }
 
   // The next node; its successors join those that wait.
   Levels next() {

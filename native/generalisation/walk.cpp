@@ -5,6 +5,9 @@
 // goes on with the rest. So every record is released at one of the cheapest nodes at which it finds company, and unlike
 // with one node for all no record has to wait for another one's company.
 //
+// A walk that has looked at as many nodes or cells as it may goes on through a thinned lattice (thinned.hpp) with as many
+// again, and then straight to the top: labels found at the end make up for the levels left out.
+//
 // What the topmost node leaves over joins the class that it makes the least loss in and that still satisfies the
 // requirement then. Records that find none are taken together and united with the class that it costs least to unite
 // them with, until the requirement holds (the union of two groups is no worse than the worse of the two). As long as
@@ -19,6 +22,7 @@
 #include "core/progress.hpp"
 #include "generalisation/classing.hpp"
 #include "generalisation/recoding_table.hpp"
+#include "generalisation/thinned.hpp"
 #include "requirement/requirement_check.hpp"
 
 namespace shoal {
@@ -45,17 +49,16 @@ class Walk {
   // `loss`: what a suppressed record loses; `allowance`: how many may be suppressed.
   Walk(const RecodingTable& whole, std::size_t k, const RequirementCheck& check, double loss, std::int64_t allowance)
       : covering_(whole.covering), table_(whole.combinations), k_(static_cast<std::int64_t>(k)), check_(check), suppressed_(loss), allowance_(allowance),
-        classing_(whole.hierarchies, table_), order_(table_.mean_losses(whole.hierarchies)), failures_(check.columns() > 0 ? table_.m : 0),
+        classing_(whole.hierarchies, table_), means_(table_.mean_losses(whole.hierarchies)), order_(means_), failures_(check.columns() > 0 ? table_.m : 0),
         records_(table_.m), n_(whole.records()) {
     for (std::size_t i = 0; i < n_; ++i) records_[static_cast<std::size_t>(whole.rows()[i])].push_back(static_cast<std::int32_t>(i));
     for (std::size_t r = 0; r < table_.m; ++r) rest_.push_back(static_cast<std::int32_t>(r));
   }
 
-  std::vector<std::int32_t> labels(std::int64_t most_nodes, Progress& progress) {
-    for (; !rest_.empty() && !order_.done() && nodes_ < most_nodes; ++nodes_) {
-      visit(order_.next());
-      progress.look(1.0 - static_cast<double>(rest_.size()) / static_cast<double>(table_.m));
-    }
+  std::vector<std::int32_t> labels(std::int64_t most_nodes, std::int64_t most_cells, Progress& progress) {
+    const Budget whole{most_nodes, most_cells};
+    while (!rest_.empty() && !order_.done() && order_.waiting() < kMostWaiting && !spent(whole)) visit(order_.next(), progress);
+    if (!rest_.empty() && !order_.done()) walk_thinned(most_nodes, most_cells, progress);
     join_rest();
     std::vector<std::int32_t> out(n_, -1);
     for (std::size_t g = 0; g < classes_.size(); ++g)
@@ -66,7 +69,48 @@ class Walk {
   std::int64_t nodes() const { return nodes_; }
 
  private:
-  void visit(const Levels& node) {
+  static constexpr std::size_t kMostWaiting = 3'000'000;  // nodes waiting in the order take some 100 bytes each
+
+  // How far a walk may go: until so many nodes and cells have been looked at.
+  struct Budget {
+    std::int64_t nodes, cells;
+  };
+
+  bool spent(const Budget& budget) const { return nodes_ >= budget.nodes || cells_ >= budget.cells; }
+
+  void walk_thinned(std::int64_t most_nodes, std::int64_t most_cells, Progress& progress) {
+    const double cells = static_cast<double>(rest_.size() * table_.q);
+    const Thinned thin(means_, std::min(static_cast<double>(most_nodes), static_cast<double>(most_cells) / cells));
+    const Budget more{nodes_ + most_nodes, cells_ + most_cells};
+    NodeOrder order(thin.means());
+    Levels node(table_.q, 0);
+    while (!rest_.empty() && !order.done() && !spent(more)) {
+      const bool visited = order.loss() < order_.loss();
+      node = thin.levels(order.next());
+      if (!visited) visit(node, progress);
+    }
+    while (!rest_.empty() && up(node)) visit(node, progress);
+  }
+
+  // Raise the level that costs least on the mean; false at the top.
+  bool up(Levels& node) const {
+    std::size_t best = node.size();
+    double least = 0;
+    for (std::size_t j = 0; j < node.size(); ++j) {
+      const auto level = static_cast<std::size_t>(node[j]);
+      if (level + 1 == means_[j].size()) continue;
+      const double more = means_[j][level + 1] - means_[j][level];
+      if (best == node.size() || more < least) best = j, least = more;
+    }
+    if (best == node.size()) return false;
+    ++node[best];
+    return true;
+  }
+
+  void visit(const Levels& node, Progress& progress) {
+    ++nodes_;
+    cells_ += static_cast<std::int64_t>(rest_.size() * table_.q);
+    progress.look(1.0 - static_cast<double>(rest_.size()) / static_cast<double>(table_.m));
     classing_.classes(node, rest_, ids_, sizes_);
     std::vector<std::int32_t> place(sizes_.size(), -1);  // of the classes that are large enough
     std::vector<Members> rows;
@@ -205,6 +249,7 @@ class Walk {
   double suppressed_;
   std::int64_t allowance_;
   Classing classing_;
+  std::vector<std::vector<double>> means_;
   NodeOrder order_;
   Failures failures_;
   std::vector<Members> records_;  // of each combination
@@ -213,12 +258,12 @@ class Walk {
   std::vector<Covered> classes_;
   std::vector<std::int32_t> ids_;
   std::vector<std::int64_t> sizes_;
-  std::int64_t nodes_ = 0;
+  std::int64_t nodes_ = 0, cells_ = 0;
 };
 
 // Returns the class of each record, -1 for those that none takes, and how many nodes were visited.
 auto walk_lattice(const RecodingTable& table, std::size_t k, IntMatrix bins, Requirements requirements, double suppressed, std::int64_t allowance,
-                  std::int64_t most_nodes, nb::object callback) {
+                  std::int64_t most_nodes, std::int64_t most_cells, nb::object callback) {
   Progress progress(callback);
   const RequirementCheck check(bins, std::move(requirements));
   std::vector<std::int32_t> labels;
@@ -226,7 +271,7 @@ auto walk_lattice(const RecodingTable& table, std::size_t k, IntMatrix bins, Req
   {
     nb::gil_scoped_release unlocked;
     Walk walk(table, k, check, suppressed, allowance);
-    labels = walk.labels(most_nodes, progress);
+    labels = walk.labels(most_nodes, most_cells, progress);
     nodes = walk.nodes();
   }
   return std::make_pair(to_numpy(std::move(labels)), nodes);
@@ -237,7 +282,7 @@ auto walk_lattice(const RecodingTable& table, std::size_t k, IntMatrix bins, Req
 static const Kernel kernel([](nb::module_& m) {
   using namespace nb::literals;
   m.def("walk_lattice", &walk_lattice, "table"_a, "k"_a, "bins"_a, "requirements"_a, "suppressed"_a, "allowance"_a,
-        "most_nodes"_a, "progress"_a.none());
+        "most_nodes"_a, "most_cells"_a, "progress"_a.none());
 });
 
 }  // namespace shoal

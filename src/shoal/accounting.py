@@ -4,16 +4,21 @@ The noise of one step is proved for the cells that it is added to. The promise f
 nothing else which is released has looked at those cells. A step that groups records by an income, imputes it or
 repairs it against other columns carries the income into cells that have no noise. So private noise comes first, on
 cells that are their record's own, and whatever follows works on what is released anyway, which costs no privacy. A
-plan in which this is not so is refused before any record is seen. The theorem and its proof stand in
-docs/explanation/differential-privacy.md.
+plan in which this is not so is refused before any record is seen. A method whose promise is for whole records must work
+on every column that is released, and nothing that it rests on may come from the table. The theorems and their proofs
+stand in docs/explanation/differential-privacy.md.
 """
 
 from collections.abc import Iterable, Sequence
 
+from shoal.data.hierarchy_forms import form_of, of_values
 from shoal.errors import PlanError
 from shoal.facts import Facts, Figure, losses
 from shoal.plan import Plan
 from shoal.steps import Step
+
+OF_FIXED_HEIGHT = ("intervals", "rounding", "dates", "priority")
+"""Forms of hierarchies, of a column's values, whose levels are as many whatever the values."""
 
 
 def private_steps(plan: Plan) -> tuple[Step, ...]:
@@ -45,6 +50,7 @@ def check_accounted(plan: Plan, in_rules: Iterable[str]) -> None:
     _check_order(plan.steps)
     _check_columns(plan, private)
     _check_persons(private)
+    _check_whole_records(plan, private)
     if plan.broken_rules == "repair" and (named := sorted(noisy_columns(plan) & set(in_rules))):
         raise PlanError(
             f"constraints: broken_rules: repair would let the cells of '{named[0]}' move others before "
@@ -99,7 +105,48 @@ def _check_persons(private: Sequence[Step]) -> None:
         )
 
 
+def _check_whole_records(plan: Plan, private: Sequence[Step]) -> None:
+    """A promise for whole records holds where all that is released of a record is the method's."""
+    for step in (one for one in private if one.method.whole_records):
+        if len(private) > 1:
+            raise PlanError(
+                f"{step.name} promises for whole records, which other private noise does not. Let it be the only one."
+            )
+        if plan.constraints:
+            raise PlanError(
+                f"{step.name}: whether the records keep the plan's rules is looked at before, and nobody accounts for "
+                f"what that tells. Take the constraints out."
+            )
+        released = set(plan.schema.columns) - (set(plan.schema.names("identifier")) - plan.pseudonyms)
+        columns = _columns(plan, step)
+        if bare := sorted(released - set(columns)):
+            raise PlanError(
+                f"{step.name}: '{bare[0]}' is released and not among its columns, and would tell what they hide. "
+                f"Name it in the step, or make it an identifier, which is taken out."
+            )
+        for name in columns:
+            _check_hierarchy(plan, step, name)
+
+
+def _check_hierarchy(plan: Plan, step: Step, name: str) -> None:
+    """What a label loses, and how many levels there are, must not come from the values that the table has."""
+    said = plan.schema.columns[name].hierarchy
+    if said is None or not of_values(said):
+        return
+    form, _ = form_of(said)
+    if form not in OF_FIXED_HEIGHT or step.method.loss != "precision":
+        raise PlanError(
+            f"{step.name}: the hierarchy of '{name}' is made of the values that the table has, and so tells of them. "
+            f"Name a file made of all values that there can be"
+            + (", or say loss: precision." if form in OF_FIXED_HEIGHT else ".")
+        )
+
+
 def spent(steps: Iterable[Facts]) -> Facts:
     """Differential privacy composes: the losses of steps add up. No facts where none was spent."""
-    epsilons = [loss.epsilon for facts in steps for loss in losses(facts)]
-    return {"epsilon of all steps": Figure(value=sum(epsilons), influence=0)} if epsilons else {}
+    spends = [loss for facts in steps for loss in losses(facts)]
+    epsilon = Figure(value=sum(loss.epsilon for loss in spends), influence=0)
+    delta = Figure(value=sum(loss.delta for loss in spends), influence=0)
+    if not spends:
+        return {}
+    return {"epsilon of all steps": epsilon, **({"delta of all steps": delta} if delta.value else {})}

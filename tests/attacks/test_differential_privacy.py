@@ -117,7 +117,7 @@ def made(cls: type[PrivateNoise], epsilon: float, columns: int = 1, records: int
     return cls(epsilon=epsilon, bounds=bounds, records_per_person=records)
 
 
-PRIVATE = [entry.cls for entry in registered("mask") if entry.cls.own_cells]
+PRIVATE = [entry.cls for entry in registered("mask") if issubclass(entry.cls, PrivateNoise)]
 SHAPES = [(0.5, 1, 1), (2.0, 1, 1), (2.0, 3, 1), (2.0, 1, 2), (5.0, 2, 2)]
 
 

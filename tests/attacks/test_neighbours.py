@@ -14,7 +14,7 @@ import polars as pl
 import pytest
 
 import shoal
-from contract.test_methods import columns_of, made
+from contract.test_methods import columns_of, made, roles_for
 from shoal.files.table import Table
 from shoal.files.tables import read_table, write_table
 from shoal.methods import Entry, registered
@@ -93,7 +93,7 @@ def plan_of(entry: Entry) -> Plan:
             grouping = {"partition": "fuzzy-c-means", "k": 6}
         step = {**grouping, "columns": ["income"], "replace": made(entry)}
     ending = FORMATS[METHODS.index(entry) % len(FORMATS)]
-    return Plan.of({"columns": ROLES, "steps": [step], "output": {"format": ending}})
+    return Plan.of({"columns": roles_for(entry, ROLES), "steps": [step], "output": {"format": ending}})
 
 
 def public_files(release: shoal.Release, out: Path) -> dict[str, bytes]:

@@ -20,7 +20,7 @@ import pytest
 
 import shoal
 from contract.test_marked_values import files as packed_files
-from contract.test_methods import ALL, columns_of
+from contract.test_methods import ALL, columns_of, roles_for
 from shoal.files.table import Table
 from shoal.files.tables import read_table
 from shoal.methods import Entry
@@ -139,6 +139,8 @@ def plan_of(entry: Entry, parameters: dict[str, Any], ending: str) -> dict[str, 
     elif entry.kind == "replace":
         grouped = WITH.get(entry.name, {"partition": "mdav", "k": 12, "columns": ["age", "size"]})
         steps = [{**grouped, "replace": {"method": entry.name, **parameters}}]
+    if getattr(entry.cls, "whole_records", False):
+        return {"columns": roles_for(entry, COLUMNS), "steps": steps, "output": {"format": ending}}
     coarse = [name for name in EVERYTHING if name not in MADE_COARSE.get(entry.name, ())]
     in_words = "label" in parameters or "cuts" in parameters or "width" in parameters
     required = {"privacy": "k-anonymity", "k": 5, "columns": ["day"]}

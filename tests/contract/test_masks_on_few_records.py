@@ -20,9 +20,12 @@ PARAMETERS = {
     "suppress-records": {"k": 1, "limit": 1},
     "microaggregate-columns": {"grouping": {"method": "mdav", "k": 1}, "size": 1},
     "rank-swap": {"p": 1},
+    "safepub": {"epsilon": 1, "delta": 0.1},
     **{name: {"epsilon": 1, "bounds": {"x": (0, 1), "y": (0, 1)}} for name in ("laplace", "geometric", "staircase")},
 }
-CATEGORICAL = ("pram", "pseudonymise", "targeted-swap", "suppress", "data-swap", "suppress-records", "generalise")
+CATEGORICAL = (
+    *("pram", "pseudonymise", "targeted-swap", "suppress", "data-swap", "suppress-records", "generalise", "safepub"),
+)
 
 
 @pytest.mark.parametrize("n", [0, 1, 2])

@@ -45,6 +45,12 @@ def columns_of(entry: Entry) -> list[str]:
     return list(entry.example_columns) or ["age", "size"]
 
 
+def roles_for(entry: Entry, roles: Mapping[str, Any]) -> dict[str, Any]:
+    """The roles of a plan's columns; all but a method's own are identifiers where its promise is for whole records."""
+    apart = getattr(entry.cls, "whole_records", False)
+    return {name: "identifier" if apart and name not in columns_of(entry) else said for name, said in roles.items()}
+
+
 def table(n: int = 60) -> Microdata:
     rng = np.random.default_rng(7)
     frame = pl.DataFrame(

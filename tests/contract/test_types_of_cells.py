@@ -187,7 +187,7 @@ def alike(one: Any, other: Any, *, coarse: bool) -> bool:
 def steps() -> dict[str, list[dict[str, Any]]]:
     by_method: dict[str, list[dict[str, Any]]] = {"left as it is": []}
     for entry in registered("mask"):
-        private = "epsilon" in entry.parameters
+        private = {"epsilon", "bounds"} <= entry.parameters.keys()
         method = entry.cls(epsilon=1.0, bounds={"x": (0, 100)}) if private else made(entry)
         by_method[entry.name] = [{"mask": method, "columns": ["x"]}]
     for entry in registered("replace"):

@@ -59,6 +59,8 @@ ALLOWED = {
     "constraints/rules.py: **": "whole numbers",
     "constraints/rounding.py: **": "whole numbers and fractions",
     "mask/private_noise.py: **": "whole numbers",
+    "mask/safepub.py: **": "Python's own decimals, the same everywhere",
+    "mask/sampled_classes.py: **": "Python's own decimals, the same everywhere",
     "risk/transparency.py: scipy.optimize": "linear_sum_assignment: sums and comparisons in one order",
     "partition/tcloseness_refined.py: scipy.optimize": "linear_sum_assignment: sums and comparisons in one order",
     "kernels/partition/bounds.py: scipy.optimize": "linprog: HiGHS brings its own sums",

@@ -14,6 +14,9 @@ from shoal.kernels.requirement.requirement_partition import RequirementCheck
 MOST_NODES = 2_000_000
 """Nodes of a lattice that one search looks at, however large the lattice."""
 
+MOST_CELLS = 2_000_000_000
+"""Cells that one search looks at, some ten seconds' worth; for a thinned lattice as many again."""
+
 MOST_STEPS = 2_000_000_000
 """Rows that one search for cheapest nodes looks at, some ten seconds' worth."""
 
@@ -107,6 +110,7 @@ def walk(
     suppressed: float,
     most: int,
     most_nodes: int = MOST_NODES,
+    most_cells: int = MOST_CELLS,
     progress: Progress = None,
 ) -> Walked:
     """Classes of `k` or more without excess, by visiting the lattice's nodes in the order of their mean loss.
@@ -120,8 +124,9 @@ def walk(
     most
         Records that may be suppressed where they would cost others more than that. Records that no class can take,
         since some column has no label in common with any, are suppressed beyond it.
-    most_nodes
-        Nodes after which what is left joins the classes there are.
+    most_nodes, most_cells
+        After so many the walk goes on through a thinned lattice, with as many again; what is left then is looked at on
+        the way to the top and joins the classes there are.
 
     Notes
     -----
@@ -129,7 +134,15 @@ def walk(
     """
     return Walked(
         *_native.walk_lattice(
-            table.native, k, ints(check.bins), list(check.requirements), suppressed, most, most_nodes, progress
+            table.native,
+            k,
+            ints(check.bins),
+            list(check.requirements),
+            suppressed,
+            most,
+            most_nodes,
+            most_cells,
+            progress,
         )
     )
 
@@ -184,7 +197,7 @@ def cheapest_nodes(
     start
         Shape (n,); what the records lose in some recoding with classes of `k` or more, or infinity.
     most_steps
-        Rows to look at; where that is too few, the last columns are taken to lose nothing.
+        Rows to look at; where that is too few, some columns are taken to lose nothing, after as many again.
     """
     best = np.full(len(table.leaves), np.inf)
     np.minimum.at(best, table.rows, start)
@@ -225,6 +238,7 @@ def best_node(
     most: int,
     ask: Callable[[list[int]], int] | None = None,
     most_nodes: int = MOST_NODES,
+    most_cells: int = MOST_CELLS,
     progress: Progress = None,
 ) -> BestNode:
     """The node of least loss; classes under `k` or with an excess are suppressed.
@@ -238,10 +252,22 @@ def best_node(
     ask
         Called with the levels of a node that would be the best so far: 1 allows it, 0 does not, -1 says that no node
         below is allowed either.
+    most_nodes, most_cells
+        After so many the search goes on in a thinned lattice, with as many again, and among the neighbours of the best
+        node; the bound is that of the first part.
     """
     return BestNode(
         *_native.best_node(
-            table.native, k, ints(check.bins), list(check.requirements), suppressed, most, ask, most_nodes, progress
+            table.native,
+            k,
+            ints(check.bins),
+            list(check.requirements),
+            suppressed,
+            most,
+            ask,
+            most_nodes,
+            most_cells,
+            progress,
         )
     )
 
@@ -266,3 +292,23 @@ def ancestor_levels(labels: Ints, leaves: Ints, classes: Ints | Longs, least: in
         differ = labels[higher][leaves] != labels[higher][first][numbers]
         level[numbers[differ]] = higher + 1
     return level[numbers]
+
+
+def node_scores(
+    table: RecodingTable, worth: Longs, slope: int, *, suppressed: float, unit: int, progress: Progress = None
+) -> Longs:
+    """What every node of the lattice is expected to leave, the levels of the last column running fastest.
+
+    Parameters
+    ----------
+    worth
+        Shape (c + 1,); what a class of so many records is worth.
+    slope
+        What each record beyond c adds.
+    suppressed
+        What a suppressed record loses.
+    unit
+        What a record without loss counts.
+    """
+    scores: Longs = _native.node_scores(table.native, longs(worth), slope, suppressed, unit, progress)
+    return scores

@@ -25,6 +25,9 @@ class Mask(ABC):
     own_cells: ClassVar[bool] = False
     """The method's guarantee is for cells that still are their record's own: nothing before may have mixed records."""
 
+    whole_records: ClassVar[bool] = False
+    """The method's guarantee is for whole records: it must work on all columns that are released."""
+
     sees_categories: ClassVar[bool] = False
     """Whether what becomes of a record depends on which categories its column has: a part must know them all."""
 
