@@ -4,7 +4,8 @@
 #   docker run --rm --network none --read-only --tmpfs /tmp -v "$PWD:/data" -u "$(id -u):$(id -g)" \
 #     shoal protect people.csv --plan plan.yaml --out release-1
 #
-# BASE may be named by its digest, and EPOCH by a commit's time, so that two builds give the same files. Exact versions
+# BASE may be named by its digest, and EPOCH by a commit's time, so that two builds give the same files; VERSION is the
+# release's, for there is no git inside. Exact versions
 # of what is installed can be had from a file: --build-arg CONSTRAINTS=constraints.txt, kept beside this one.
 ARG BASE=python:3.12-slim-bookworm
 
@@ -15,9 +16,11 @@ COPY pyproject.toml CMakeLists.txt README.md LICENSE* constraints*.txt ./
 COPY native native
 COPY src src
 ARG EPOCH=0
+ARG VERSION=
 ARG CONSTRAINTS=
 ENV SOURCE_DATE_EPOCH=${EPOCH} PIP_NO_CACHE_DIR=1 PIP_DISABLE_PIP_VERSION_CHECK=1
-RUN python -m venv /opt/shoal && \
+RUN if [ -n "$VERSION" ]; then export SETUPTOOLS_SCM_PRETEND_VERSION_FOR_SHOAL="$VERSION"; fi && \
+    python -m venv /opt/shoal && \
     /opt/shoal/bin/pip install ${CONSTRAINTS:+-c "$CONSTRAINTS"} '.[files,models,scale,sql,documents]' && \
     find /opt/shoal -name __pycache__ -prune -exec rm -rf {} +
 

@@ -19,7 +19,10 @@ def loaded(path: Path) -> Any:
 
 
 def test_one_version(project: Path, described: dict[str, Any]) -> None:
-    version = described["project"]["version"]
+    """Without a tag in sight; with one, the last tag is the version."""
+    assert described["project"]["dynamic"] == ["version"]
+    assert described["tool"]["scikit-build"]["metadata"]["version"]["provider"].endswith(".setuptools_scm")
+    version = described["tool"]["setuptools_scm"]["fallback_version"]
     assert loaded(project / "packaging" / "conda" / "recipe.yaml")["context"]["version"] == version
     assert re.findall(r"^Version: (.*)", (project / "r" / "DESCRIPTION").read_text(), re.M) == [version]
     assert str(loaded(project / "CITATION.cff")["version"]) == version
@@ -62,6 +65,6 @@ def test_a_release_is_refused_whose_tag_is_not_the_version(project: Path, descri
         pattern[1]
         .replace("\\\\", "")
         .replace('\\"', '"')
-        .replace("${GITHUB_REF_NAME#v}", described["project"]["version"])
+        .replace("${GITHUB_REF_NAME#v}", described["tool"]["setuptools_scm"]["fallback_version"])
     )
     assert line in (project / "pyproject.toml").read_text().splitlines()
