@@ -110,14 +110,14 @@ def cli() -> None:
 
     \b
     Examples:
-      shoal demo                                   see the whole way on example data
-      shoal init people.csv > plan.yaml            guess a plan, to be corrected by hand
+      shoal demo                            see the whole way on example data
+      shoal init people.csv > plan.yaml     guess a plan, to be corrected by hand
       shoal protect people.csv --plan plan.yaml --out release-1
       shoal audit release-1/release/data.csv --plan plan.yaml
 
     \b
     Options --quiet, --json and --log may stand before the command or after it.
-    Every option can come from the environment: SHOAL_JSON=1, SHOAL_PROTECT_SEED=...
+    Each may come from the environment: SHOAL_JSON=1, SHOAL_PROTECT_SEED=...
 
     \b
     Exit status: 0 done, 1 unexpected error, 2 wrong use or bad input,

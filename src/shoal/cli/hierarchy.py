@@ -139,7 +139,7 @@ def build(terminal: Terminal, data: Path, column: str, form: str, out: Path | No
     tree = _loaded(form, _counts(terminal, data, column, reading))
     terminal.result({"paths": [list(path) for path in tree.paths]})
     if out is None:
-        terminal.say(tree.as_csv().removesuffix("\n"))
+        terminal.say(tree.as_csv().removesuffix("\n"), whole=True)
         return
     with atomic_file(out, 0o600) as temporary:  # its leaves are cells
         tree.to_csv(temporary)

@@ -6,13 +6,14 @@ import click
 
 from shoal.cli.group import cli, pass_terminal
 from shoal.cli.terminal import Terminal
+from shoal.cli.wrapping import reflowed
 
 
 @cli.command()
 @click.argument("what", required=False)
 @pass_terminal
 def methods(terminal: Terminal, what: str | None) -> None:
-    """List every method with its parameters and its source; or those of a kind; or show one in full.
+    """List every method with its source; or those of a kind; or show one in full, with its parameters.
 
     WHAT is a kind (partition, replace, mask, privacy, risk, utility) or the name of a method.
 
@@ -42,14 +43,8 @@ def _list(terminal: Terminal, entries: list[Any]) -> None:
             for e in entries
         }
     )
-    rows = [[e.kind, e.name, ", ".join(_defaults(e)), e.title, e.source] for e in entries]
-    terminal.table(["kind", "method", "parameters", "what it is", "source"], rows)
-
-
-def _defaults(entry: Any) -> list[str]:
-    from dataclasses import MISSING
-
-    return [name if default is MISSING else f"{name}={default}" for name, default in entry.parameters.items()]
+    terminal.table(["kind", "method", "what it is", "source"], [[e.kind, e.name, e.title, e.source] for e in entries])
+    terminal.say("Parameters, an example and what it does: shoal methods NAME")
 
 
 def _described(entry: Any) -> dict[str, Any]:
@@ -79,7 +74,7 @@ def _in_full(entry: Any) -> str:
         *([f"Required  {required_of(entry)}"] if entry.kind in ("risk", "utility") else []),
         f"Source    {entry.source}",
         "",
-        getdoc(entry.cls) or "",
+        reflowed(getdoc(entry.cls) or ""),
         "",
     ]
     return "\n".join(parts)

@@ -63,12 +63,15 @@ def risk(terminal: Terminal, file: Path | Database, plan_file: Path | None, top:
 def _which_columns(terminal: Terminal, exposure: "Exposure") -> None:
     """Which columns and sets of columns tell people apart, beside the roles."""
     terminal.table(
-        ["column", "role", "distinction", "separation", "unique", "remark"],
+        ["column", "role", "distinction", "separation", "unique"],
         [
-            [c.name, c.role, *_percents(c.figures.distinction, c.figures.separation, c.figures.unique), c.remark]
+            [c.name, c.role, *_percents(c.figures.distinction, c.figures.separation, c.figures.unique)]
             for c in exposure.columns
         ],
     )
+    for column in exposure.columns:
+        if column.remark:
+            terminal.say(f"look at   '{column.name}': {column.remark}")
     searched = exposure.searched
     terminal.say(
         f"looked    for sets of up to 4 columns that single someone out while no part of them does, in "

@@ -7,11 +7,13 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from itertools import zip_longest
 from pathlib import Path
-from typing import Any
+from shutil import get_terminal_size
+from typing import Any, TextIO
 
 import click
 
 from shoal.cli.log import Log
+from shoal.cli.wrapping import wrapped
 from shoal.errors import Refused, plural, printable
 
 QUIET_SECONDS = 1.0
@@ -21,6 +23,24 @@ Stage = Callable[[str, float], None]
 
 WIDE = 160
 """Columns of a table that goes into a file or a pipe."""
+
+FEWEST = 12
+"""Columns that text of several words has at least."""
+
+
+def _fitted(text: str, stream: TextIO) -> str:
+    """Text in the width of a terminal; as it is where it goes elsewhere."""
+    return wrapped(text, get_terminal_size().columns) if stream.isatty() else text
+
+
+def _whole_columns(titles: Sequence[str], rows: Sequence[Sequence[str]], width: int) -> list[bool]:
+    """Which columns of a table are not wrapped: those of single words and figures, if the others have space then."""
+    cells = [list(column) for column in zip(*rows)] or [[] for _ in titles]
+    single = [bool(column) and all(" " not in cell or len(cell) < FEWEST for cell in column) for column in cells]
+    needed = [
+        max(len(title), *map(len, column)) if whole else FEWEST for title, column, whole in zip(titles, cells, single)
+    ]
+    return single if sum(needed) + 3 * len(needed) + 1 <= width else [False] * len(needed)
 
 
 class Terminal:
@@ -38,16 +58,16 @@ class Terminal:
         else:
             setattr(self, option, value)
 
-    def say(self, text: str) -> None:
-        """For a person: silent under --quiet and --json."""
+    def say(self, text: str, *, whole: bool = False) -> None:
+        """For a person: silent under --quiet and --json; on a terminal in its width, unless lines are to stay whole."""
         if not self.quiet and not self.as_json:
-            click.echo(printable(text, keep="\n"))
+            click.echo(printable(text if whole else _fitted(text, sys.stdout), keep="\n"))
 
     def note(self, text: str) -> None:
         """Something to look at, on standard error so that it never mixes with a result."""
         self.log.warning("%s", text)
         if not self.quiet:
-            click.echo(printable(f"shoal: note: {text}", keep="\n"), err=True)
+            click.echo(printable(_fitted(f"shoal: note: {text}", sys.stderr), keep="\n"), err=True)
 
     def result(self, content: dict[str, Any]) -> None:
         """For a program: printed under --json only."""
@@ -71,7 +91,7 @@ class Terminal:
         The exit status.
         """
         if not said:
-            click.echo(printable(text, keep="\n"), err=True)
+            click.echo(printable(_fitted(text, sys.stderr), keep="\n"), err=True)
         self.log.error("%s", text.removeprefix("shoal: "))
         verdicts = () if refused is None else refused.verdicts
         if self.as_json:
@@ -101,12 +121,14 @@ class Terminal:
         from rich.table import Table
         from rich.text import Text  # a plain string would be read for markup
 
+        console = Console(width=None if sys.stdout.isatty() else WIDE)
+        rows = [[printable(cell) for cell in row] for row in rows]
         table = Table()
-        for title in titles:
-            table.add_column(Text(printable(title)), overflow="fold")  # a name that is cut cannot be used
+        for title, whole in zip(titles, _whole_columns(titles, rows, console.width)):
+            table.add_column(Text(printable(title)), overflow="fold", no_wrap=whole)  # a name that is cut is of no use
         for row, best in zip_longest(rows, bold, fillvalue=()):
-            table.add_row(*(Text(printable(cell), style="bold" if i in best else "") for i, cell in enumerate(row)))
-        Console(width=None if sys.stdout.isatty() else WIDE).print(table)
+            table.add_row(*(Text(cell, style="bold" if i in best else "") for i, cell in enumerate(row)))
+        console.print(table)
 
     @contextmanager
     def progress(self) -> Iterator[Any]:
