@@ -8,6 +8,7 @@ properties with the interpreter at hand, in the surroundings of today.
 """
 
 import datetime as dt
+import locale
 import os
 import re
 import shutil
@@ -93,8 +94,10 @@ def as_nobody(*options: str) -> str:
     problem = suite("nobody", "--collect-only")
     if problem:
         return problem
-    inside = str(PLACE / "nobody" / "bin" / "python")
-    run = ["runuser", "-u", "nobody", "--", "env", "HOME=/tmp", inside, "-m", "pytest", "-q", "-n", "2", *options]
+    inside = ["runuser", "-u", "nobody", "--", "env", "HOME=/tmp", str(PLACE / "nobody" / "bin" / "python")]
+    if subprocess.run([*inside, "-c", ""], cwd=ROOT, capture_output=True, check=False).returncode:
+        return f"{NOT_HERE}: a Python that nobody may run"
+    run = [*inside, "-m", "pytest", "-q", "-n", "2", *options]
     return "" if subprocess.run(run, cwd=ROOT, check=False).returncode == 0 else "pytest failed"
 
 
@@ -111,17 +114,29 @@ KERNELS_NEED = {"Haswell": "avx2", "Zen": "avx2", "SkylakeX": "avx512f"}
 
 def can_be(name: str) -> bool:
     """Whether this machine can take on some surroundings, where Linux says what its processor has."""
+    if (tongue := SURROUNDINGS[name].get("LC_ALL")) and not has_locale(tongue):
+        return False
     said = Path("/proc/cpuinfo")
     return not said.exists() or KERNELS_NEED.get(name, "") in said.read_text()
 
 
+def has_locale(name: str) -> bool:
+    """Whether the C library knows a locale; one that it does not know it takes for its plainest, without a word."""
+    before = locale.setlocale(locale.LC_ALL)
+    try:
+        locale.setlocale(locale.LC_ALL, name)
+    except locale.Error:
+        return False
+    finally:
+        locale.setlocale(locale.LC_ALL, before)
+    return True
+
+
 def surrounded(name: str, *options: str) -> str:
     """The suite in some surroundings."""
-    return (
-        suite("newest", *options, environment=SURROUNDINGS[name])
-        if can_be(name)
-        else f"{NOT_HERE}: a processor like {name}"
-    )
+    if not can_be(name):
+        return f"{NOT_HERE}: a processor, or a locale, like {name}"
+    return suite("newest", *options, environment=SURROUNDINGS[name])
 
 
 PARTS: dict[str, Callable[..., str]] = {

@@ -29,3 +29,11 @@ def test_what_follows_two_dashes_goes_to_pytest(monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setattr(matrix, "PARTS", {"oldest": lambda *options: asked.append(options) or ""})
     assert matrix.main(["oldest", "--", "tests/files", "-x"]) == 0
     assert asked == [("tests/files", "-x")]
+
+
+def test_a_locale_that_is_not_here_is_no_surrounding(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The C library takes an unknown one for C, so that the suite would have passed in surroundings that were not."""
+    assert matrix.has_locale("C")
+    assert not matrix.has_locale("zz_ZZ.UTF-8")
+    monkeypatch.setitem(matrix.SURROUNDINGS, "turkish", {"LC_ALL": "zz_ZZ.UTF-8"})
+    assert matrix.surrounded("turkish").startswith(matrix.NOT_HERE)

@@ -27,8 +27,9 @@ def spelling(cells: pl.Series, written: pl.Series) -> pl.Series | None:
     both = pl.DataFrame({"value": values, "written": written})
     if both.n_unique() == both["value"].n_unique():
         return None
-    place = pl.col("written").rank("dense").fill_null(0).over("value").cast(pl.Int32)
-    return both.select((place - place.min().over("value")).alias(cells.name)).to_series()
+    ranks = pl.col("written").rank("dense").fill_null(0).over("value").cast(pl.Int32)
+    ranked = both.with_columns(place=ranks)  # a step of its own: old versions of polars have no window in a window
+    return ranked.select((pl.col("place") - pl.col("place").min().over("value")).alias(cells.name)).to_series()
 
 
 def spellings(frame: pl.DataFrame, written: pl.DataFrame) -> dict[str, pl.Series]:
