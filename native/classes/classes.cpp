@@ -13,6 +13,7 @@
 #include <algorithm>
 #include <cstring>
 #include <memory>
+#include <tuple>
 
 #include "core/hash_table.hpp"
 #include "core/kernels.hpp"

@@ -20,6 +20,7 @@
 // Requirements on the whole table are asked of the caller, for nodes that would be the best so far only.
 #include <map>
 #include <numeric>
+#include <tuple>
 
 #include "core/progress.hpp"
 #include "generalisation/classing.hpp"

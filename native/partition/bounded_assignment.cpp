@@ -14,6 +14,7 @@
 // that arrive later are pushed, those that have left are dropped when they reach the top. Ties: lowest row.
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <queue>
 
 #include "core/kernels.hpp"

@@ -9,6 +9,7 @@
 //
 // A try costs one update of the excess for each different member value (requirement_check.hpp). Ties go to the nearer
 // member, then to the lower row.
+#include <functional>
 #include <numeric>
 
 #include "core/exact_sum.hpp"

@@ -17,6 +17,7 @@
 // found by a scan of the live groups' centroids, kept side by side in memory.
 #include <limits>
 #include <queue>
+#include <tuple>
 
 #include "core/progress.hpp"
 #include "core/table.hpp"

@@ -17,6 +17,8 @@
 #include "core/elementary.hpp"
 #include "core/kernels.hpp"
 #include "core/progress.hpp"
+#include <algorithm>
+#include <tuple>
 #include <unordered_map>
 
 namespace shoal {

@@ -7,6 +7,8 @@
 // Work is counted in points looked at. The kernels stop where it exceeds what they were given, or where a query costs
 // more than another engine would: in many dimensions a tree may part nothing. Which queries are answered so depends
 // on the data only, not on the machine.
+#include <tuple>
+
 #include "core/kernels.hpp"
 #include "core/progress.hpp"
 #include "search/box_tree.hpp"

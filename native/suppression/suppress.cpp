@@ -28,6 +28,7 @@
 #include <limits>
 #include <numeric>
 #include <queue>
+#include <tuple>
 
 #include "core/elementary.hpp"
 #include "core/kernels.hpp"

@@ -131,5 +131,13 @@ def scatter(
 
 def gathered(path: Path, *columns: str) -> pl.DataFrame:
     """The records of one file that `scatter` wrote; all columns if none are named."""
-    with path.open("rb") as file:
-        return pl.read_ipc(file, columns=list(columns) or None)
+    import pyarrow as pa
+
+    with path.open("rb") as file:  # read by the library that wrote it: polars 1.35 does not take all of pyarrow 19
+        reader = pa.ipc.open_file(file)
+        if columns:
+            fields = [reader.schema.get_field_index(name) for name in columns]
+            reader = pa.ipc.open_file(file, options=pa.ipc.IpcReadOptions(included_fields=fields))
+        table = reader.read_all()
+    frame = pl.from_arrow(table.select(columns) if columns else table)
+    return frame if isinstance(frame, pl.DataFrame) else frame.to_frame()
