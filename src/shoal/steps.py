@@ -204,7 +204,7 @@ class MaskStep(Step):
     method
         A masking method.
     columns
-        Columns that are masked; those of the method's `default_roles` if none are named.
+        Columns that are masked; if none are named, those whose role the method is for, mostly quasi-identifiers.
     """
 
     @property

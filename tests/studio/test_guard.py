@@ -9,10 +9,14 @@ import sys
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from inspect import signature
 from pathlib import Path
+from urllib.parse import quote
 
 import pytest
 
+from shoal.studio.actions import Studio
+from shoal.studio.api import Questions
 from shoal.studio.guard import HEADERS
 from studio.running import LONGEST, Running, children, running
 
@@ -171,6 +175,61 @@ def test_it_listens_on_this_machine_alone(studio: Running) -> None:
     assert f"00000000:{studio.port:04X}" not in of_port
 
 
+BOMB = "a: &a [x, x, x, x, x, x, x, x, x]\n" + "".join(
+    f"{b}: &{b} [{', '.join([f'*{a}'] * 9)}]\n" for a, b in zip("abcdefgh", "bcdefghi")
+)
+"""Nine levels of nine references each: written out, hundreds of millions of entries."""
+
+HOSTILE_PLANS = {
+    "bomb": BOMB,
+    "circle": "steps: &s [*s]",
+    "deep": "steps: " + "[" * 20_000,
+    "code": "!!python/object/apply:os.system ['touch planted']",
+    "digits": "steps: [{partition: mdav, k: " + "9" * 6000 + "}]",
+    "keys": "columns: {__proto__: other, constructor: {role: other}, ? [a, b] : other}",
+    "not a mapping": "[[]]",
+    "control": 'columns: {a: "\\x00\\e]0;x\\a"}',
+    "elsewhere": "columns: {a: {role: quasi-identifier, hierarchy: ../../../../etc/passwd}}",
+}
+
+
+@pytest.mark.parametrize("plan", HOSTILE_PLANS)
+def test_a_hostile_plan_is_only_a_plan_with_mistakes(studio: Running, plan: str) -> None:
+    status, answer = studio.ask("do", {"do": "edit", "with": {"text": HOSTILE_PLANS[plan]}})
+    assert status in (200, 422)
+    assert len(json.dumps(answer)) < 10**6
+    assert not (studio.log.parent / "planted").exists()
+    assert "root:" not in json.dumps(answer)
+    assert studio.ask("do", {"do": "edit", "with": {"text": ""}})[0] == 200  # and it goes on
+    assert "Traceback" not in studio.log.read_text()
+
+
+@pytest.mark.parametrize("name", ["../../evil.csv", "/etc/evil.csv", "..", ".", "", "a\0b.csv", "x" * 5000 + ".csv"])
+def test_the_name_of_a_dropped_file_leads_nowhere(studio: Running, name: str) -> None:
+    headers = {"Authorization": f"Bearer {studio.key}", "X-File-Name": quote(name, safe="")}
+    assert studio.request("POST", "/api/upload", b"a,b\n1,2\n3,4\n", headers)[0] == 200
+    state = studio.idle()
+    opened = state["source"] == "evil.csv"
+    assert opened == name.endswith("evil.csv")
+    assert opened or state["notice"][0] == "error"
+    assert [path.name for path in studio.log.parent.iterdir()] == ["studio.log"]
+    assert not list(studio.log.parent.parent.glob("evil*"))
+    if opened:
+        studio.act("close")
+    assert studio.idle()["source"] is None
+
+
+def test_a_closed_table_is_forgotten(studio: Running) -> None:
+    studio.act("example")
+    assert studio.idle()["rows"] == 1000
+    state = studio.act("close")
+    assert (state["source"], state["text"], state["runs"]) == (None, "", [])
+    assert studio.ask("facts")[1] == {}
+    for question in ("rows", "exposure"):
+        assert "No table is open" in studio.ask(question)[1]["error"]
+    assert studio.ask("do", {"do": "run"})[0] == 422
+
+
 @NEEDS_PROC
 def test_no_cell_stands_in_the_log(tmp_path: Path) -> None:
     """After opening, running, refusing, mistakes and a killed process."""
@@ -189,6 +248,15 @@ def test_no_cell_stands_in_the_log(tmp_path: Path) -> None:
         studio.ask("levels", {"column": "town", "spec": {"nested": {PLANTED: 3}}})
         studio.ask("rows", {"run": 99})
         studio.act("edit", text=f"columns: [{PLANTED}")
+        for name, method in vars(Studio).items():  # every action, with what it cannot use
+            if name.startswith("do_") and name not in ("do_close", "do_example"):
+                given = dict.fromkeys([p for p in signature(method).parameters if p != "self"], PLANTED)
+                studio.ask("do", {"do": name.removeprefix("do_"), "with": given})
+                studio.idle()
+        for question in sorted(vars(Questions)):
+            if not question.startswith("_"):
+                given = dict.fromkeys(("run", "column", "spec", "how", "sizes", "step", "what", "by", "token"), PLANTED)
+                studio.ask(question.replace("_", "-"), given)
         for child in children(studio.process.pid):
             os.kill(child, 9)
         studio.ask("rows")

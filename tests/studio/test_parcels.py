@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncIterator, Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -10,6 +11,7 @@ from shoal.errors import ShoalError
 from shoal.studio import parcels
 from shoal.studio.parcels import Desk, bring, carry
 from shoal.studio.worker import Worker
+from studio.running import children, running
 
 
 class Holder(Desk):
@@ -55,6 +57,30 @@ def test_what_is_packed_here_is_unpacked_there(two: tuple[Worker, Worker], monke
 
     assert asyncio.run(whole()) == (3 * parcels.PIECE, b"\xfd\xfe\xff")
     assert asked.count("take_piece") == 4  # the frame of the pickle makes it a little more than three
+
+
+@pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="no /proc on this system")
+def test_the_server_never_holds_a_table(tmp_path: Path) -> None:
+    """A file of 48 MB goes through it, and then the table between its two processes."""
+    line = b"x" * 8000
+    content = b"n,text\n" + b"".join(b"%d,%b%d\n" % (i, line, i) for i in range(6_000))
+    with running(tmp_path) as studio:
+        studio.enter()
+        server = parent(children(studio.process.pid)[0])
+        before = most_memory(server)
+        headers = {"Authorization": f"Bearer {studio.key}", "X-File-Name": "people.csv"}
+        assert studio.request("POST", "/api/upload", content, headers)[0] == 200
+        assert studio.idle()["rows"] == 6_000
+        assert most_memory(server) - before < len(content) / 2
+
+
+def parent(process: int) -> int:
+    return int(Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[1])
+
+
+def most_memory(process: int) -> int:
+    """Bytes that a process has taken at most."""
+    return 1024 * int(Path(f"/proc/{process}/status").read_text().partition("VmHWM:")[2].split()[0])
 
 
 async def of(*pieces: bytes) -> AsyncIterator[bytes]:

@@ -1,5 +1,6 @@
 """Edits of the plan's text: the value changes, and nothing else does."""
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -9,7 +10,7 @@ from hypothesis import strategies as st
 
 from shoal.errors import PlanError
 from shoal.plan.lines import parse_yaml, plain
-from shoal.studio.plans import put, reading, swapped
+from shoal.studio.plans import names_in, put, reading, swapped
 
 TEXT = """\
 # roles were agreed on in May
@@ -142,3 +143,23 @@ def test_a_plan_without_mistakes_is_a_plan() -> None:
     assert read.mistakes == ()
     assert read.plan is not None
     assert read.plan.schema.names("confidential") == ("income",)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "a: 2020-01-01", "a: 2020-01-01 10:00:00", "a: .inf", "a: [-.inf, .nan]", "a: !!binary aGk=", "a: !!set {x, y}",
+        "a: !other b", "columns: {? [a, b] : other}", "? {a: b} : c", "2019: {1.5: other}",
+    ],
+)  # fmt: skip
+def test_whatever_yaml_knows_can_be_shown(text: str) -> None:
+    """Whoever types a day or an infinity must not lose the page."""
+    tree = reading(text, Path()).tree
+    assert json.loads(json.dumps(tree, allow_nan=False)) == tree
+    assert tree
+
+
+def test_a_column_whose_name_is_a_number_has_its_role() -> None:
+    tree = reading("columns: {2019: quasi-identifier}", Path()).tree
+    assert dict(names_in(tree)) == {"2019": "quasi-identifier"}
+    assert tree["columns"]["2019"] == "quasi-identifier"

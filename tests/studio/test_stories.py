@@ -109,18 +109,73 @@ def studio(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
         yield one
 
 
+@pytest.fixture(scope="module")
+def empty(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
+    with running(tmp_path_factory.mktemp("fresh")) as one:
+        one.enter()
+        yield one
+
+
+@pytest.fixture
+def fresh(empty: Running) -> Running:
+    """Without a table, as it was started; what it writes lies in `folder`."""
+    if empty.idle()["source"] is not None:
+        empty.act("close")
+    return empty
+
+
+OPEN_ALL = "() => document.querySelectorAll('main details, .plan details').forEach((e) => { e.open = true; })"
+
+MOVING = """() => document.getAnimations().length
+  + [...document.querySelectorAll('*')].filter((e) => getComputedStyle(e).transitionDuration !== '0s').length"""
+
+
+def barriers(page: Any) -> list[tuple[str, str]]:
+    """What axe finds on the page as it is."""
+    page.evaluate(AXE.read_text())
+    audit = page.evaluate("axe.run(document, {runOnly: ['wcag2a', 'wcag2aa', 'wcag21aa', 'best-practice']})")
+    return [(v["id"], v["nodes"][0]["html"][:200]) for v in audit["violations"]]
+
+
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_every_screen_is_without_barriers(browser: Any, studio: Running, scheme: str) -> None:
+    """With everything open that can be opened: help, settings, previews, what was done, and the second question."""
     with visit(browser, studio, another(studio), color_scheme=scheme, reduced_motion="reduce") as page:
         page.wait_for_selector("nav")
+        page.click("text=Another table")
         for screen in SCREENS:
             go(page, screen)
             page.wait_for_selector("main :not(h1)")
+            page.evaluate(OPEN_ALL)
             settled(page)
+            page.evaluate(OPEN_ALL)
+            assert barriers(page) == [], screen
+        assert page.evaluate(MOVING) == 0
 
-            page.evaluate(AXE.read_text())
-            audit = page.evaluate("axe.run(document, {runOnly: ['wcag2a', 'wcag2aa', 'wcag21aa', 'best-practice']})")
-            assert [(v["id"], v["nodes"][0]["html"][:200]) for v in audit["violations"]] == [], screen
+
+EVERYTHING = "() => [...document.querySelectorAll('main .card h3 code')].map((e) => e.textContent)"
+
+
+def test_every_method_has_its_form(browser: Any, studio: Running) -> None:
+    """All that are registered at once, as the page itself would add them; none needs code of its own."""
+    methods = studio.ask("methods")[1]["methods"]
+    kinds = {"steps": ("partition", "mask"), "requirements": ("privacy",), "measures": ("risk", "utility")}
+    at = studio.ask("state")[1]["at"]
+    lists = {place: [{m["kind"]: m["name"]} for m in methods if m["kind"] in kinds[place]] for place in kinds}
+    studio.act("put", changes=[{"place": [place], "value": specs} for place, specs in lists.items()], note="everything")
+    with visit(browser, studio, another(studio)) as page:
+        page.wait_for_selector("nav")
+        go(page, "Steps")
+        page.wait_for_selector(".top >> text=everything")
+        shown = page.evaluate(EVERYTHING)
+        assert shown == [name for specs in lists.values() for spec in specs for name in spec.values()]
+        assert page.locator("text=This method is not known").count() == 0
+        cards = page.locator("main .card")
+        wrong = [m["place"] for m in studio.ask("state")[1]["mistakes"] if m["place"][:1] == ["steps"]]
+        assert wrong
+        for place in wrong:  # each stands beside its step
+            assert cards.nth(place[1]).locator(".mistakes").count(), place
+    studio.act("go", at=at)
 
 
 @pytest.mark.parametrize("width", [320, 360, 800])
@@ -186,8 +241,8 @@ def test_what_is_exported_is_what_ran(browser: Any, studio: Running, tmp_path: P
     assert figures == pytest.approx({m["title"]: m["value"] for m in ran["measures"]}, nan_ok=True, abs=1e-9)
 
 
-def test_a_refused_plan_is_understood_and_mended(browser: Any, tmp_path: Path) -> None:
-    with running(tmp_path) as studio, visit(browser, studio) as page:
+def test_a_refused_plan_is_understood_and_mended(browser: Any, fresh: Running) -> None:
+    with visit(browser, fresh, another(fresh)) as page:
         page.click("text=Use the example")
         page.wait_for_selector(".exposure .big")
         go(page, "Steps")
@@ -207,9 +262,9 @@ def test_a_refused_plan_is_understood_and_mended(browser: Any, tmp_path: Path) -
         page.wait_for_selector("text=Everything required was proved")
 
 
-def test_forms_and_text_are_one(browser: Any, tmp_path: Path) -> None:
+def test_forms_and_text_are_one(browser: Any, fresh: Running) -> None:
     """Typing in the plan changes the forms; a mistake stands beside the field and at its line; undo is undo."""
-    with running(tmp_path) as studio, visit(browser, studio) as page:
+    with visit(browser, fresh, another(fresh)) as page:
         page.click("text=Use the example")
         page.wait_for_selector(".exposure .big")
         go(page, "Steps")
@@ -230,22 +285,22 @@ def test_forms_and_text_are_one(browser: Any, tmp_path: Path) -> None:
         page.wait_for_selector("h3:has-text('SUDA2')", state="detached")
 
 
-def test_a_file_is_dropped_with_how_it_is_written(browser: Any, tmp_path: Path) -> None:
+def test_a_file_is_dropped_with_how_it_is_written(browser: Any, fresh: Running) -> None:
     """Semicolons and decimal commas; the file is never written to the disk by the studio."""
     text = "alter;einkommen\n" + "".join(f"{20 + i % 40};{i},5\n" for i in range(60))
-    with running(tmp_path) as studio, visit(browser, studio) as page:
+    with visit(browser, fresh, another(fresh)) as page:
         page.click("text=If the file is read wrongly")
         page.fill("#how-delimiter", ";")
         page.fill("#how-decimal", ",")
         given = {"name": "leute.csv", "mimeType": "text/csv", "buffer": text.encode()}
         page.set_input_files(".drop input", given)
         page.wait_for_selector(".column >> text=einkommen")
-        assert "Float64" in page.inner_text(".columns-list")
+        assert "number · 60 values" in page.inner_text(".columns-list")
         page.wait_for_selector(".top >> text=leute.csv")
 
 
-def test_a_plan_is_saved_and_opened_again(browser: Any, tmp_path: Path) -> None:
-    with running(tmp_path) as studio, visit(browser, studio) as page:
+def test_a_plan_is_saved_and_opened_again(browser: Any, fresh: Running, tmp_path: Path) -> None:
+    with visit(browser, fresh, another(fresh)) as page:
         page.click("text=Use the example")
         page.wait_for_selector(".exposure .big")
         with page.expect_download() as saved:
@@ -259,9 +314,9 @@ def test_a_plan_is_saved_and_opened_again(browser: Any, tmp_path: Path) -> None:
         assert page.locator("section:has(> h2:text-is('Steps')) .card input").first.input_value() == "7"
 
 
-def test_many_columns_are_changed_at_once(browser: Any, tmp_path: Path) -> None:
+def test_many_columns_are_changed_at_once(browser: Any, fresh: Running) -> None:
     """Peers: columns are edited one by one. One undo takes all of it back."""
-    with running(tmp_path) as studio, visit(browser, studio) as page:
+    with visit(browser, fresh, another(fresh)) as page:
         page.click("text=Use the example")
         page.wait_for_selector(".exposure .big")
         page.check("label:has-text('all') >> input")
@@ -271,9 +326,9 @@ def test_many_columns_are_changed_at_once(browser: Any, tmp_path: Path) -> None:
         page.wait_for_selector(".exposure .big")
 
 
-def test_work_is_cancelled_and_nothing_is_lost(browser: Any, tmp_path: Path) -> None:
+def test_work_is_cancelled_and_nothing_is_lost(browser: Any, fresh: Running) -> None:
     """Peers: the window greys out. Here other screens answer while it works, and cancelling keeps the table."""
-    with running(tmp_path) as studio, visit(browser, studio) as page:
+    with visit(browser, fresh, another(fresh)) as page:
         page.click("text=Use the example")
         page.wait_for_selector(".exposure .big")
         go(page, "Frontier")
@@ -334,9 +389,7 @@ def test_a_second_person_approves(browser: Any, studio: Running, tmp_path: Path)
         page.set_input_files(".drop input", tmp_path / "review.json")
         page.wait_for_selector("h1:has-text('under review')")
         page.wait_for_selector("text=5-anonymity")
-        page.evaluate(AXE.read_text())
-        audit = page.evaluate("axe.run(document, {runOnly: ['wcag2a', 'wcag2aa', 'wcag21aa', 'best-practice']})")
-        assert [(v["id"], v["nodes"][0]["html"][:200]) for v in audit["violations"]] == []
+        assert barriers(page) == []
         assert page.get_attribute("text=Approve this release", "aria-disabled") == "true"
         page.fill("text=Your name >> xpath=following-sibling::input", "Bo")
         page.fill("text=Comment >> xpath=following-sibling::textarea", "The board agrees.")
@@ -380,9 +433,9 @@ def test_a_step_is_seen_before_it_is_run(browser: Any, studio: Running) -> None:
     studio.act("go", at=before)
 
 
-def test_everything_done_is_listed_and_can_be_gone_back_to(browser: Any, tmp_path: Path) -> None:
+def test_everything_done_is_listed_and_can_be_gone_back_to(browser: Any, fresh: Running, tmp_path: Path) -> None:
     """Peers: one undo, none for larger tables. The plan is kept with its history, too, where the person chooses."""
-    with running(tmp_path) as studio, visit(browser, studio) as page:
+    with visit(browser, fresh, another(fresh)) as page:
         page.click("text=Use the example")
         page.wait_for_selector(".exposure .big")
         for name in ("sex", "age", "area"):
@@ -427,9 +480,7 @@ def test_cells_of_a_hierarchy_are_edited(browser: Any, tmp_path: Path) -> None:
             field.press("Tab")
         page.wait_for_selector(".top >> text=Bonn and around")
         page.wait_for_selector("[aria-label='Name of south']")
-        page.evaluate(AXE.read_text())
-        audit = page.evaluate("axe.run(document, {runOnly: ['wcag2a', 'wcag2aa', 'wcag21aa', 'best-practice']})")
-        assert [(v["id"], v["nodes"][0]["html"][:200]) for v in audit["violations"]] == []
+        assert barriers(page) == []
         studio_text = page.inner_text(".cm-content")
         assert "[Arles, south" in studio_text
         assert "[Bonn, Bonn and around" in studio_text
@@ -444,9 +495,9 @@ VIEWPORTS = {
 
 
 @pytest.mark.parametrize("how", VIEWPORTS)
-def test_by_keyboard_alone(browser: Any, tmp_path: Path, how: str) -> None:
+def test_by_keyboard_alone(browser: Any, fresh: Running, how: str) -> None:
     """From the first screen to a release on the disk without a mouse, at every step with the focus in sight."""
-    with running(tmp_path) as studio, visit(browser, studio, **VIEWPORTS[how]) as page:
+    with visit(browser, fresh, another(fresh), **VIEWPORTS[how]) as page:
         page.wait_for_selector("text=Open a table")
         press(page, "Use the example")
         page.wait_for_selector(".exposure .big")
@@ -466,11 +517,11 @@ def test_by_keyboard_alone(browser: Any, tmp_path: Path, how: str) -> None:
         press(page, "Export")
         reach(page, "Folder to write")
         page.keyboard.press("Control+a")
-        page.keyboard.type("by-hand")
+        page.keyboard.type(f"by-hand-{how}")
         press(page, "Write the release")
         page.wait_for_selector("text=Written and proved again")
         assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth")
-        assert (tmp_path / "by-hand" / "release" / "report.html").is_file()
+        assert (fresh.log.parent / f"by-hand-{how}" / "release" / "report.html").is_file()
 
 
 FOCUS = """() => {

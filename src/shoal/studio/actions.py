@@ -145,13 +145,23 @@ class Studio:
         opened = self._opened("take_file", Path(), parcel=parcel, name=name, how=_reading(how))
         self._begin("open", "reading the file", opened)
 
+    async def do_close(self) -> None:
+        """Forget the table and all that was made of it."""
+        if self.session.job is not None:
+            raise InputError("Something is under way. Wait for it, or cancel it.")
+        for process in (self.keeper, self.runner):
+            if process.alive:
+                await process.ask("close")
+        self.session = self.session.closed()
+
     async def _opened(self, what: str, folder: Path, **given: Any) -> None:
         if not self.keeper.alive:
             self.keeper.restart()
         opened = await self.keeper.ask(what, report=self._report(), **given)
         await self._hand_over()
         self.folder = folder.expanduser()
-        self.session = self.session.opened(opened["facts"]["source"], opened["facts"], opened["text"])
+        facts = {**opened["facts"], "reading": given.get("how", {})}
+        self.session = self.session.opened(facts["source"], facts, opened["text"])
 
     async def _hand_over(self) -> None:
         """Give the table to the process that carries plans out."""
@@ -358,16 +368,6 @@ class Studio:
         answer: dict[str, Any] = await self.question("exposure", known=known)
         return answer
 
-    def script(self, run: int) -> str:
-        """A Python script that does what a run did."""
-        one = self.session.run(run)
-        seed = one.result.get("seed") or "None"
-        return SCRIPT.format(
-            file=repr(self.session.source or ""),
-            plan=one.text.replace("\\", "\\\\").replace('"""', '\\"\\"\\"'),
-            seed=seed,
-        )
-
 
 def _reading(how: Mapping[str, Any] | None) -> dict[str, str]:
     """How a file is written, as far as it was said."""
@@ -379,19 +379,3 @@ CHANGING = ("edit", "put", "swap", "edit_hierarchy", "undo", "redo", "go", "resu
 
 OF_REVIEWS = ("comment", "approve", "leave", "dismiss")
 """Actions that are done while a release of somebody else is looked at."""
-
-SCRIPT = '''"""Does again what was done in shoal studio. Private: who knows the seed can undo random masking."""
-
-from pathlib import Path
-
-import shoal
-
-PLAN = """\\
-{plan}"""
-
-Path("plan.yaml").write_text(PLAN, encoding="utf-8")
-table = shoal.example("hospital", n=1000, seed=1) if {file} == "example" else shoal.read({file})
-release = shoal.protect(table, "plan.yaml", seed={seed})
-print(release)
-release.write("release")
-'''

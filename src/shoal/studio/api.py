@@ -25,6 +25,7 @@ from shoal.studio.comparing import side_by_side
 from shoal.studio.forms import catalogue
 from shoal.studio.guard import Keys
 from shoal.studio.parcels import PIECE
+from shoal.studio.script import script
 from shoal.studio.session import as_text
 from shoal.studio.worker import place_of_error
 
@@ -178,12 +179,16 @@ class Questions:
         """A text to be saved: the plan or the script of a run, or one of its reports."""
         given = await asked(request)
         what, run = given.get("what"), given.get("run", 0)
+        session = self.studio.session
         if what == "plan":
-            return {"name": "plan.yaml", "text": self.studio.session.run(run).text}
+            return {"name": "plan.yaml", "text": session.run(run).text}
         if what == "script":
-            return {"name": "protect.py", "text": self.studio.script(run)}
+            return {
+                "name": "protect.py",
+                "text": script(session.run(run), session.source, session.facts.get("reading", {})),
+            }
         if what == "work":
-            return {"name": "work.json", "text": as_text(self.studio.session.history)}
+            return {"name": "work.json", "text": as_text(session.history)}
         if what == "reviewed":
             return {"name": "review.json", "text": self.studio.reviewed_text()}
         if what == "review":

@@ -33,6 +33,8 @@ is offered under a goal because its own description says so."""
 
 CONTROLS = {"integer": "integer", "number": "number", "boolean": "truth", "string": "text"}
 
+SCALARS = tuple(CONTROLS)
+
 MARKED: Mapping[type[Holds], str] = {
     ColumnName: "column",
     Columns: "columns",
@@ -131,12 +133,10 @@ def _field(name: str, schema: Mapping[str, Any], marker: Holds | None, meaning: 
     allowed = _alternatives(schema["properties"].get(name, {}), schema)
     one = allowed[0] if len(allowed) == 1 else {}
     control = "method" if isinstance(marker, Method) else ("" if marker is None else MARKED.get(type(marker), ""))
-    if not control:
-        control = "choice" if "enum" in one else CONTROLS.get(one.get("type", ""), "yaml")
-    elif control == "file" and any(part.get("type") == "object" for part in allowed):
+    whole = all(part.get("type") == "array" for part in allowed)
+    if control == "file" and any(part.get("type") == "object" for part in allowed):
         control = "yaml"
-    if control == "columns" and not all(part.get("type") == "array" for part in allowed):
-        control = "yaml"
+    shape = {"control": control} if control and (whole or control != "columns") else _shape(allowed, schema)
     limits: dict[str, Any] = {
         key: one[key] for key in ("minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum") if key in one
     }
@@ -144,13 +144,48 @@ def _field(name: str, schema: Mapping[str, Any], marker: Holds | None, meaning: 
         "name": name,
         "label": _label(name),
         "help": _words(meaning),
-        "control": control,
         "required": default is MISSING,
         "default": _plain(default),
         "choices": one.get("enum", []),
         "of": marker.kind if isinstance(marker, Method) else "",
         **limits,
+        **shape,
     }
+
+
+def _shape(allowed: list[dict[str, Any]], root: Mapping[str, Any]) -> dict[str, Any]:
+    """The control for values of a schema, with what it has to know."""
+    enums = [part for part in allowed if "enum" in part]
+    numbers = [part for part in allowed if part.get("type") in ("integer", "number")]
+    if len(enums) == len(allowed) > 0:
+        return {"control": "choice", "choices": [word for part in enums for word in part["enum"]]}
+    if len(allowed) == 1 and allowed[0].get("type") in CONTROLS:
+        return {"control": CONTROLS[allowed[0]["type"]]}
+    below = [part for part in allowed if isinstance(part.get("additionalProperties"), Mapping)]
+    if len(below) == 1 and len(below) + len(numbers) == len(allowed):
+        entry = _alternatives(below[0]["additionalProperties"], root)
+        if all(part.get("type") in SCALARS for part in entry):
+            return {"control": "entries", "lists": False, "alone": bool(numbers)}
+        if len(entry) == 1 and _is_list(entry[0], root):
+            return {"control": "entries", "lists": True, "alone": bool(numbers)}
+    items = [part for part in allowed if part.get("type") == "array"]
+    if len(items) == 1 and len(items) + len(enums) == len(allowed) and _is_list(items[0], root):
+        of_items = _alternatives(items[0].get("items", {}), root)
+        words = [word for part in of_items for word in part.get("enum", ())]
+        if words:
+            return {"control": "several", "choices": words}
+        if all(part.get("type") in ("integer", "number") for part in of_items):
+            return {"control": "list"}
+    return {"control": "yaml"}
+
+
+def _is_list(part: Mapping[str, Any], root: Mapping[str, Any]) -> bool:
+    """Whether it is a list of numbers, words or truth values."""
+    items = [part["items"]] if "items" in part else part.get("prefixItems", [])
+    entries = [one for item in items for one in _alternatives(item, root)]
+    return (
+        part.get("type") == "array" and bool(entries) and all(e.get("type") in SCALARS or "enum" in e for e in entries)
+    )
 
 
 def _alternatives(schema: Mapping[str, Any], root: Mapping[str, Any]) -> list[dict[str, Any]]:

@@ -78,6 +78,11 @@ class Keeper(Desk):
         self._order = profile.Order()
         return {"facts": facts, "text": text}
 
+    def close(self) -> None:
+        """Forget the table and the releases."""
+        self._table, self._exposure, self._releases = None, None, {}
+        self._order = profile.Order()
+
     def pack_table(self) -> None:
         """Make the table ready for the other process."""
         self._pack(self.table)
@@ -151,6 +156,10 @@ class Runner(Desk):
     def take(self, parcel: int) -> None:
         """The table to work on, which came in pieces."""
         self._table = self._unpack(parcel)
+
+    def close(self) -> None:
+        """Forget the table."""
+        self._table = None
 
     @property
     def table(self) -> Table:

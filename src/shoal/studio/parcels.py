@@ -14,7 +14,7 @@ from typing import Any
 from shoal.errors import InputError
 from shoal.studio.worker import Worker
 
-PIECE = 4 << 20
+PIECE = 1 << 20
 """Bytes of a piece."""
 
 PAUSE = 0.02

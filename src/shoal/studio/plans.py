@@ -10,12 +10,13 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from io import StringIO
+from math import isfinite
 from pathlib import Path
 from typing import Any
 
 from shoal.errors import InputError, PlanError
 from shoal.plan import Plan
-from shoal.plan.lines import parse_yaml, plain, position
+from shoal.plan.lines import parse_yaml, position
 
 Place = tuple[str | int, ...]
 """Keys and positions that lead to a value from outside."""
@@ -45,7 +46,7 @@ class Reading:
     Parameters
     ----------
     tree
-        Plain containers; empty where the text is no YAML mapping.
+        What JSON knows; empty where the text is no YAML mapping.
     plan
         None where there are mistakes.
     """
@@ -69,7 +70,7 @@ def reading(text: str, folder: Path) -> Reading:
         line = re.search(r"line (\d+)", str(error))
         mistake = Problem(sentence=str(error), line=int(line[1]) if line else None)
         return Reading(tree={}, plan=None, mistakes=(mistake,))
-    tree = plain(content) if isinstance(content, Mapping) else {}
+    tree = _shown(content) if isinstance(content, Mapping) else {}
     try:
         return Reading(tree=tree, plan=Plan.of(content if tree else {}, folder))
     except InputError as error:
@@ -79,6 +80,17 @@ def reading(text: str, folder: Path) -> Reading:
             for place, sentence in placed
         )
         return Reading(tree=tree, plan=None, mistakes=mistakes)
+
+
+def _shown(value: Any) -> Any:
+    """What JSON knows; all else that YAML knows (days, infinities, other tags, keys that are no words) as it reads."""
+    if isinstance(value, Mapping):
+        return {str(key): _shown(below) for key, below in value.items()}
+    if isinstance(value, (list, tuple, set, frozenset)):
+        return [_shown(below) for below in value]
+    if value is None or isinstance(value, (bool, int, str)) or (isinstance(value, float) and isfinite(value)):
+        return value
+    return str(value)
 
 
 def put(text: str, place: Sequence[str | int], value: Any) -> str:

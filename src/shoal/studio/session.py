@@ -144,6 +144,10 @@ class Session:
             edition=self.edition + 1,
         )
 
+    def closed(self) -> "Session":
+        """No table is open any more."""
+        return Session(version=self.version + 1, edition=self.edition + 1)
+
     def reviewed(self, review: Review | None) -> "Session":
         """A review as it is now; None to be done with it.
 

@@ -56,13 +56,25 @@ function Open() {
     ${busy && html`<p role="status">${state.job.stage} …</p>`}</main>`;
 }
 
+// Back to the first screen; asked twice, for what was not exported is lost.
+function Another() {
+  const { state } = useStore();
+  const [asking, ask] = useState(false);
+  if (!asking) return html`<button class="plain" onClick=${() => ask(true)}>Another table</button>`;
+  const close = () => {
+    ask(false);
+    return state.job === null && act('close');
+  };
+  return html`<span class="asking" role="group" aria-label="Another table">What was not exported is lost. <button onClick=${close} aria-disabled=${state.job !== null}>Close this table</button> <button onClick=${() => ask(false)}>Keep it</button></span>`;
+}
+
 function Bar() {
   const { state } = useStore();
   const { job } = state;
   const last = state.runs.at(-1);
   const can = !job && state.mistakes.length === 0;
   const cancels = job && ['run', 'explore'].includes(job.kind);
-  return html`<header class="top"><div class="what"><strong>shoal studio</strong>${state.source && html`<span>${state.source}</span><span class="hint">${number(state.rows)} rows</span>`}</div>
+  return html`<header class="top"><div class="what"><strong>shoal studio</strong>${state.source && html`<span>${state.source}</span><span class="hint">${number(state.rows)} rows</span><${Another} />`}</div>
     ${state.source && html`<div class="buttons">
       <button aria-disabled=${state.undo === null} title=${state.undo ?? 'nothing to undo'} onClick=${() => state.undo !== null && act('undo')}>Undo${state.undo && html`<span class="note-of">: ${state.undo}</span>`}</button>
       <button aria-disabled=${state.redo === null} title=${state.redo ?? 'nothing to redo'} onClick=${() => state.redo !== null && act('redo')}>Redo${state.redo && html`<span class="note-of">: ${state.redo}</span>`}</button>

@@ -1,11 +1,11 @@
 // Charts: shares in bins, and the frontier; drawn as SVG so that they need no style of their own and can be reached by keys.
-import { html, number, percent } from './parts.js';
+import { html, number, percent, ticks } from './parts.js';
 
 const day = (ms) => new Date(ms).toISOString().slice(0, 10);
 
 // How records spread over a column: the original as an outline, the released table filled.
 export function Distribution({ of, small = false, name }) {
-  if (!of) return html`<span class="hint">no picture</span>`;
+  if (!of) return html`<span class="hint">${small ? '' : 'no picture'}</span>`;
   const nominal = of.scale === 'nominal';
   const most = Math.max(...of.bins.map((b) => b.share));
   const names = nominal ? [...new Set(of.bins.map((b) => b.category))] : [];
@@ -13,7 +13,8 @@ export function Distribution({ of, small = false, name }) {
   const high = nominal ? names.length : Math.max(...of.bins.map((b) => b.high));
   const x = (value) => (100 * (value - low)) / (high - low || 1);
   const ends = (b) => (nominal ? [names.indexOf(b.category), names.indexOf(b.category) + 1] : [b.low, b.high]);
-  const bars = of.bins.map((b) => {
+  const last = (b) => (b.table === 'original' ? 1 : 0); // outlines lie above what is filled
+  const bars = [...of.bins].sort((a, b) => last(a) - last(b)).map((b) => {
     const [from, to] = ends(b).map(x);
     const height = (40 * b.share) / (most || 1);
     return html`<rect x=${from + 0.4} y=${40 - height} width=${Math.max(0.8, to - from - 0.8)} height=${height} class=${b.table === 'original' && !small ? 'before' : 'after'} />`;
@@ -40,14 +41,13 @@ export function FrontierChart({ frontier, titles, original, onTake }) {
   const x = (v) => LEFT + ((W - LEFT - 16) * (v - x0)) / (x1 - x0);
   const y = (v) => H - BOTTOM - ((H - BOTTOM - 16) * (v - y0)) / (y1 - y0);
   const on = frontier.pareto.map((name) => points.find((p) => p.name === name)).filter(Boolean);
-  const ticks = (a, b) => [0, 1, 2, 3, 4].map((i) => a + ((b - a) * (i + 0.5)) / 5);
   const kind = (p) => (p.name === frontier.recommended ? 'recommended' : frontier.pareto.includes(p.name) ? 'best' : p.holds ? 'beaten' : 'refused');
   const mark = (p) => (kind(p) === 'refused'
     ? html`<path d="M-5,-5L5,5M-5,5L5,-5" class="refused" />`
     : html`<circle r=${kind(p) === 'recommended' ? 9 : 6} class=${kind(p)} />`);
   return html`<svg class="frontier" viewBox=${`0 0 ${W} ${H}`} role="group" aria-label="Risk and loss of every candidate">
-    ${ticks(x0, x1).map((v) => html`<g><line x1=${x(v)} x2=${x(v)} y1="8" y2=${H - BOTTOM} class="grid" /><text x=${x(v)} y=${H - BOTTOM + 18} text-anchor="middle">${number(v, 2)}</text></g>`)}
-    ${ticks(y0, y1).map((v) => html`<g><line x1=${LEFT} x2=${W - 8} y1=${y(v)} y2=${y(v)} class="grid" /><text x=${LEFT - 8} y=${y(v) + 4} text-anchor="end">${number(v, 2)}</text></g>`)}
+    ${ticks(x0, x1).map((v) => html`<g><line x1=${x(v)} x2=${x(v)} y1="8" y2=${H - BOTTOM} class="grid" /><text x=${x(v)} y=${H - BOTTOM + 18} text-anchor="middle">${number(v)}</text></g>`)}
+    ${ticks(y0, y1).map((v) => html`<g><line x1=${LEFT} x2=${W - 8} y1=${y(v)} y2=${y(v)} class="grid" /><text x=${LEFT - 8} y=${y(v) + 4} text-anchor="end">${number(v)}</text></g>`)}
     <text x=${(W + LEFT) / 2} y=${H - 8} text-anchor="middle" class="axis">Risk: ${titles.risk}</text>
     <text transform=${`translate(14 ${(H - BOTTOM) / 2}) rotate(-90)`} text-anchor="middle" class="axis">Loss: ${titles.utility}</text>
     ${original !== null && html`<g><line x1=${x(original)} x2=${x(original)} y1="8" y2=${H - BOTTOM} class="landmark" /><text x=${x(original) - 6} y="20" text-anchor="end">the unprotected table</text></g>`}

@@ -15,6 +15,11 @@ const MEANINGS = {
   stratum: 'kept apart',
 };
 
+const TYPES = [[/^U?Int/, 'whole number'], [/^(Float|Decimal)/, 'number'], [/^(String|Categorical|Enum)/, 'text'], [/^Datetime/, 'date and time'], [/^Date/, 'date'], [/^Time/, 'time'], [/^Boolean/, 'yes or no']];
+
+// What a type is called by people who do not program.
+export const typeName = (type) => TYPES.find(([pattern]) => pattern.test(type))?.[1] ?? type;
+
 const said = (tree, name) => {
   const column = tree.columns?.[name];
   return typeof column === 'string' ? { role: column } : column ?? {};
@@ -42,13 +47,13 @@ export function Columns() {
     ${facts.notes.map((note) => html`<p class="note">${note}</p>`)}
     <${Exposure} />
     <div class="tools">
-      <label>Find <input type="search" value=${words} onInput=${(e) => look(e.target.value)} /></label>
-      <label><input type="checkbox" checked=${all} onChange=${(e) => choose(e.target.checked ? listed.map((c) => c.name) : [])} /> all</label>
-      <label>Role of the ${plural(chosen.length, 'chosen column')} <select value="" disabled=${!chosen.length} onChange=${(e) => e.target.value && set(chosen, 'role', e.target.value)}>
+      <label>Find a column <input type="search" value=${words} onInput=${(e) => look(e.target.value)} /></label>
+      <label>Role of the ${chosen.length ? plural(chosen.length, 'chosen column') : 'chosen columns'} <select value="" disabled=${!chosen.length} onChange=${(e) => e.target.value && set(chosen, 'role', e.target.value)}>
         <option value="">choose</option>${methods.roles.map((r) => html`<option value=${r}>${r}</option>`)}</select></label>
-      <label>Missing values <select value="" disabled=${!chosen.length} onChange=${(e) => e.target.value && set(chosen, 'missing', e.target.value)}>
+      <label>Their missing values <select value="" disabled=${!chosen.length} onChange=${(e) => e.target.value && set(chosen, 'missing', e.target.value)}>
         <option value="">choose</option>${methods.missing.map((r) => html`<option value=${r}>${r}</option>`)}</select></label>
     </div>
+    <div class="column heads"><label><input type="checkbox" checked=${all} onChange=${(e) => choose(e.target.checked ? listed.map((c) => c.name) : [])} /> <span>all</span></label><span>column</span><span>how its values spread</span><span>role</span><span>level</span></div>
     <ul class="columns-list">${listed.map((column) => html`<${Column} key=${column.name} ...${{ column, methods, set, tree: state.tree, chosen: chosen.includes(column.name) }}
       choose=${(on) => choose(on ? [...chosen, column.name] : chosen.filter((n) => n !== column.name))} />`)}</ul>
     <details onToggle=${(e) => showRows(e.target.open)}><summary>Look at the rows</summary>${rows && html`<${Rows} version=${state.source} />`}</details>`;
@@ -61,7 +66,7 @@ function Column({ column, methods, set, tree, chosen, choose }) {
   return html`<li class=${`column ${wrong.length ? 'wrong' : ''}`}>
     <input type="checkbox" checked=${chosen} aria-label=${`Choose ${column.name}`} onChange=${(e) => choose(e.target.checked)} />
     <div class="name"><strong>${column.name}</strong>${column.label && html`<span>${column.label}</span>`}
-      <span class="hint">${column.type} · ${plural(column.distinct, 'value')}${column.missing ? ` · ${number(column.missing)} missing` : ''}</span></div>
+      <span class="hint">${typeName(column.type)} · ${plural(column.distinct, 'value')}${column.missing ? ` · ${number(column.missing)} missing` : ''}</span></div>
     <${Distribution} of=${column.picture} small name=${column.name} />
     <label><span class="hint">role</span><select value=${own.role ?? ''} onChange=${(e) => set([column.name], 'role', e.target.value)} aria-label=${`Role of ${column.name}`}>
       ${methods.roles.map((r) => html`<option value=${r}>${r}</option>`)}</select><span class="hint">${MEANINGS[own.role] ?? ''}</span></label>

@@ -48,7 +48,7 @@ export function Editor() {
       doc: state.text,
       extensions: [
         EditorView.cspNonce.of(document.querySelector('meta[name=nonce]').content),
-        lineNumbers(), drawSelection(), lintGutter(), yaml(), syntaxHighlighting(classHighlighter),
+        lineNumbers(), matchMedia('(max-width: 68rem)').matches ? EditorView.lineWrapping : [], drawSelection(), lintGutter(), yaml(), syntaxHighlighting(classHighlighter),
         EditorView.contentAttributes.of({ 'aria-label': 'Text of the plan', tabindex: '0' }),
         keymap.of([{ key: 'Mod-z', run: history('undo') }, { key: 'Mod-y', run: history('redo') }, { key: 'Mod-Shift-z', run: history('redo') }, ...defaultKeymap]),
         typed,

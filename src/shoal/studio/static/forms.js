@@ -21,7 +21,7 @@ export function Field({ field, place, value, note }) {
   const more = { id, 'aria-describedby': `${id}-help`, 'aria-invalid': wrong.length > 0 };
   const standard = field.default === null || field.default === undefined ? '' : shown(field.default?.method ?? field.default);
   return html`<div class=${`field ${wrong.length ? 'wrong' : ''}`}>
-    ${field.control === 'columns' ? html`<span class="label" id=${`${id}-label`}>${field.label}</span>` : html`<label for=${id}>${field.label}${field.required && html`<span class="hint"> needed</span>`}</label>`}
+    ${['columns', 'several', 'entries'].includes(field.control) ? html`<span class="label" id=${`${id}-label`}>${field.label}</span>` : html`<label for=${id}>${field.label}${field.required && html`<span class="hint"> needed</span>`}</label>`}
     <${Control} ...${{ field, value, set, more, id, here, note, standard }} />
     <p class="hint" id=${`${id}-help`}>${field.help}${limits(field) && ` Allowed: ${limits(field)}.`}</p>
     <${Mistakes} of=${wrong} /></div>`;
@@ -54,21 +54,55 @@ function Control({ field, value, set, more, id, here, note, standard }) {
     case 'file':
       return html`<${Typed} ...${more} value=${shown(value)} placeholder=${field.control === 'file' ? 'path of a file, from the table’s folder' : empty} onChange=${(e) => set(e.target.value || null)} />`;
     case 'secret':
-      return html`<${Typed} ...${more} type="password" autocomplete="off" value=${shown(value)} onChange=${(e) => set(e.target.value || null)} />`;
+      return html`<form onSubmit=${(e) => e.preventDefault()}><${Typed} ...${more} type="password" autocomplete="off" value=${shown(value)} onChange=${(e) => set(e.target.value || null)} /></form>`;
+    case 'several':
+      return html`<${ColumnChoice} chosen=${[value ?? []].flat().map(String)} all=${field.choices} set=${set} label=${`${id}-label`} none=${standard && standard !== '[]' ? `by default ${standard}` : 'none'} />`;
+    case 'list':
+      return html`<${Typed} ...${more} value=${[value ?? []].flat().join(', ')} placeholder=${[field.default ?? []].flat().join(', ') || 'with commas between them'} onChange=${(e) => set(parts(e.target.value))} />`;
+    case 'entries':
+      return html`<${Entries} ...${{ field, value, set, label: `${id}-label`, columns: columnsOf(tree) }} />`;
     default:
       return html`<${Typed} ...${more} class="code" value=${shown(value)} placeholder=${empty || 'as in a plan: [1, 2] or {a: 1}'}
         onChange=${(e) => act('put', { changes: [{ place: here, yaml: e.target.value }], note: `${note}: ${field.label}` })} />`;
   }
 }
 
-function ColumnChoice({ chosen, all, set, label }) {
+const word = (text) => (text === '' || Number.isNaN(Number(text)) ? text : Number(text));
+
+const parts = (text) => {
+  const listed = text.split(',').map((part) => part.trim()).filter(Boolean).map(word);
+  return listed.length ? listed : null;
+};
+
+// Values by name, one row each; a name that is typed into the last row makes another. A number without a name is for all.
+function Entries({ field, value, set, label, columns }) {
+  const list = useId('names');
+  const rows = value !== null && typeof value === 'object' ? Object.entries(value) : value === undefined || value === null ? [] : [['', value]];
+  const [name, write] = useState('');
+  const written = (v) => (Array.isArray(v) ? v.join(', ') : shown(v));
+  const read = (text) => (text.trim() === '' ? null : field.lists ? parts(text) : word(text.trim()));
+  const change = (at, key, v) => {
+    const next = [...rows.slice(0, at), ...(v === null ? [] : [[key.trim(), v]]), ...rows.slice(at + 1)];
+    write('');
+    if (next.length === 0) return set(null);
+    return set(next.length === 1 && next[0][0] === '' ? next[0][1] : Object.fromEntries(next.filter(([k]) => k !== '')));
+  };
+  const what = field.lists ? 'values, with commas' : 'value';
+  return html`<div class="entries" role="group" aria-labelledby=${label}><datalist id=${list}>${columns.map((c) => html`<option value=${c} />`)}</datalist>
+    ${rows.map(([key, v], i) => html`<div class="row" key=${i}><${Typed} list=${list} value=${key} placeholder=${field.alone ? 'every column' : 'name'} aria-label=${`${field.label}: name ${i + 1}`} onChange=${(e) => change(i, e.target.value, v)} />
+      <${Typed} value=${written(v)} aria-label=${`${field.label} of ${key || 'every column'}`} onChange=${(e) => change(i, key, read(e.target.value))} /></div>`)}
+    <div class="row"><input list=${list} value=${name} placeholder=${field.alone ? 'every column' : 'name'} aria-label=${`${field.label}: another name`} onInput=${(e) => write(e.target.value)} />
+      <${Typed} value="" placeholder=${what} aria-label=${`${field.label} of the other name`} onChange=${(e) => (name.trim() || field.alone) && read(e.target.value) !== null && change(rows.length, name, read(e.target.value))} /></div></div>`;
+}
+
+function ColumnChoice({ chosen, all, set, label, none = 'the usual ones' }) {
   const [words, look] = useState('');
   const change = (name, on) => {
     const next = all.filter((c) => (c === name ? on : chosen.includes(c)));
     set(next.length ? next : null);
   };
   const listed = all.filter((c) => c.toLowerCase().includes(words.toLowerCase()));
-  return html`<details class="columns"><summary aria-labelledby=${label}>${chosen.length ? chosen.join(', ') : 'the usual ones'}</summary>
+  return html`<details class="columns"><summary aria-labelledby=${label}>${chosen.length ? chosen.join(', ') : none}</summary>
     ${all.length > 12 && html`<input aria-label="Find columns" placeholder="find" value=${words} onInput=${(e) => look(e.target.value)} />`}
     <div class="checks" role="group" aria-labelledby=${label}>${listed.map((name) => html`<label key=${name}><input type="checkbox" checked=${chosen.includes(name)} onChange=${(e) => change(name, e.target.checked)} /> ${name}</label>`)}</div></details>`;
 }

@@ -19,7 +19,7 @@ export function Frontier() {
     <${Ranges} methods=${methods} explore=${state.tree.explore} busy=${state.job !== null} />
     ${frontier && html`<section><h2>What came out</h2><p>${frontier.because}</p>
       <${FrontierChart} ...${{ frontier, original, onTake: take, titles: { risk: title('risk', frontier.risk), utility: title('utility', frontier.utility) } }} />
-      <p class="hint"><span class="key after"></span> on the frontier, the largest is recommended · <span class="key before"></span> beaten by another · × refused, a requirement does not hold</p>
+      <p class="hint"><span class="key front"></span> on the frontier, filled; the largest is recommended · <span class="key beaten"></span> beaten by another, hollow · × refused, a requirement does not hold</p>
       <div class="wide" tabindex="0" role="region" aria-label="Candidates"><table><thead><tr><th scope="col">candidate</th><th scope="col">risk</th><th scope="col">loss</th><th scope="col">verdict</th><th scope="col">plan</th></tr></thead>
       <tbody>${frontier.points.map((p) => html`<tr key=${p.name}><th scope="row">${p.name}</th><td>${number(p.risk)}</td><td>${number(p.utility)}</td>
         <td>${p.name === frontier.recommended ? html`<strong>recommended</strong>` : frontier.pareto.includes(p.name) ? 'on the frontier' : p.holds ? 'beaten' : html`refused <details class="why"><summary>why</summary><p>${p.reason}</p></details>`}</td>
@@ -41,7 +41,7 @@ function Ranges({ methods, explore, busy }) {
   const choice = (kind, id, value, set, label) => html`<div class="field"><label for=${id}>${label}</label><select id=${id} value=${value} onChange=${(e) => set(e.target.value)}>
     ${methods.methods.filter((m) => m.kind === kind).map((m) => html`<option value=${m.name}>${m.title}</option>`)}</select></div>`;
   return html`<section class="card"><h2>What to try</h2><p class="hint">Each is tried in place of the plan’s steps; the requirements stay.</p>
-    <div class="checks" role="group" aria-label="Methods">${able.map((m) => html`<label key=${m.name} title=${m.title}><input type="checkbox" checked=${chosen.includes(m.name)} onChange=${(e) => choose(e.target.checked ? [...chosen, m.name] : chosen.filter((n) => n !== m.name))} /> ${m.name}</label>`)}</div>
+    <div class="checks two" role="group" aria-label="Methods">${able.map((m) => html`<label key=${m.name}><input type="checkbox" checked=${chosen.includes(m.name)} onChange=${(e) => choose(e.target.checked ? [...chosen, m.name] : chosen.filter((n) => n !== m.name))} /> ${m.title} <code>${m.name}</code></label>`)}</div>
     <div class="fields">${withK && html`<div class="field"><label for=${ids.k}>group sizes k</label><input id=${ids.k} value=${k} onChange=${(e) => setK(e.target.value)} /><p class="hint">Numbers with commas between them.</p></div>`}
       ${choice('risk', ids.risk, risk, setRisk, 'risk is measured by')}${choice('utility', ids.utility, utility, setUtility, 'loss is measured by')}</div>
     <button class="strong" aria-disabled=${busy || !chosen.length} onClick=${() => !busy && chosen.length && begin()}>Try them</button></section>`;

@@ -8,7 +8,12 @@ const WAYS = [
   ['prefix', 'codes by their first signs', 'how many signs are kept', '3, 2, 1'],
   ['order', 'values in their order, some together', 'how many together', '3, 9'],
   ['dates', 'days in months, quarters and years', '', ''],
+  ['file', 'a file of mine (CSV, as ARX writes it)', 'its path, from the table’s folder', ''],
 ];
+
+// What a column is mostly built from.
+const usual = (type) => (/^Date/.test(type) ? 'dates' : /^(U?Int|Float|Decimal)/.test(type) ? 'intervals' : 'prefix');
+const proposed = (how) => WAYS.find((w) => w[0] === how)[3];
 
 export function Hierarchies() {
   const { state, facts } = useStore();
@@ -17,12 +22,13 @@ export function Hierarchies() {
   if (!facts) return html`<p class="hint">Looking at the columns …</p>`;
   const roles = state.tree.columns ?? {};
   const offered = facts.columns.filter((c) => (roles[c.name]?.role ?? roles[c.name]) !== 'identifier');
-  const column = name ?? offered.find((c) => roles[c.name]?.hierarchy)?.name ?? offered[0]?.name;
+  const known = (c) => (roles[c.name]?.role ?? roles[c.name]) === 'quasi-identifier';
+  const column = name ?? (offered.find((c) => roles[c.name]?.hierarchy) ?? offered.find(known) ?? offered[0])?.name;
   const spec = roles[column]?.hierarchy ?? null;
   return html`<h1>Hierarchies</h1><p class="lead">A hierarchy says what a value may become: a village a district, a district a county. Generalisation and recoding climb it only as far as they must.</p>
     <div class="field inline"><label for=${id}>Column</label><select id=${id} value=${column} onChange=${(e) => choose(e.target.value)}>${offered.map((c) => html`<option value=${c.name}>${c.name}${roles[c.name]?.hierarchy ? ' (has one)' : ''}</option>`)}</select></div>
     ${spec ? html`<${Levels} key=${column} column=${column} spec=${spec} />` : html`<p class="empty">This column has no hierarchy yet.</p>`}
-    <${Building} key=${column} column=${column} has=${spec !== null} own=${roles[column]} />`;
+    <${Building} key=${column} column=${column} has=${spec !== null} own=${roles[column]} type=${facts.columns.find((c) => c.name === column)?.type ?? ''} />`;
 }
 
 function Levels({ column, spec }) {
@@ -49,14 +55,15 @@ function Label({ label, level, top, change }) {
     ${level < top && html`<${Typed} aria-label=${`${label.label} is under`} list=${`labels-${level + 1}`} value=${label.parent} onChange=${under} />`}</span>`;
 }
 
-function Building({ column, has, own }) {
-  const [how, setHow] = useState('intervals');
-  const [sizes, setSizes] = useState('5, 10, 50');
+function Building({ column, has, own, type }) {
+  const [how, setHow] = useState(usual(type));
+  const [sizes, setSizes] = useState(proposed(usual(type)));
   const ids = { how: useId('how'), sizes: useId('sizes') };
   const way = WAYS.find((w) => w[0] === how);
   const apply = async () => {
     try {
-      const spec = await ask('build-hierarchy', { column, how, sizes: sizes.split(/[\s,;]+/).filter(Boolean).map(Number) });
+      const numbers = () => sizes.split(/[\s,;]+/).filter(Boolean).map(Number);
+      const spec = how === 'file' ? sizes.trim() : await ask('build-hierarchy', { column, how, sizes: numbers() });
       const whole = { ...(typeof own === 'string' ? { role: own } : own), level: 'nominal', hierarchy: spec };
       await putAll([{ place: ['columns', column], value: whole }], `${column}: hierarchy`);
     } catch (refusal) {
@@ -64,9 +71,8 @@ function Building({ column, has, own }) {
     }
   };
   return html`<section class="card"><h2>${has ? 'Build another' : 'Build one'}</h2><div class="fields">
-    <div class="field"><label for=${ids.how}>from</label><select id=${ids.how} value=${how} onChange=${(e) => { setHow(e.target.value); setSizes(WAYS.find((w) => w[0] === e.target.value)[3]); }}>${WAYS.map((w) => html`<option value=${w[0]}>${w[1]}</option>`)}</select></div>
+    <div class="field"><label for=${ids.how}>from</label><select id=${ids.how} value=${how} onChange=${(e) => { setHow(e.target.value); setSizes(proposed(e.target.value)); }}>${WAYS.map((w) => html`<option value=${w[0]}>${w[1]}</option>`)}</select></div>
     ${way[2] && html`<div class="field"><label for=${ids.sizes}>${way[2]}</label><input id=${ids.sizes} value=${sizes} onChange=${(e) => setSizes(e.target.value)} /></div>`}</div>
     <div class="buttons"><button class="strong" onClick=${apply}>Build</button>
-    ${has && html`<button onClick=${() => putAll([{ place: ['columns', column, 'hierarchy'], value: null }], `${column}: no hierarchy`)}>Take it out</button>`}</div>
-    <p class="hint">One that you have as a file (ARX’s format) goes into the plan by its name: hierarchy: NAME.csv, from the table’s folder.</p></section>`;
+    ${has && html`<button onClick=${() => putAll([{ place: ['columns', column, 'hierarchy'], value: null }], `${column}: no hierarchy`)}>Take it out</button>`}</div></section>`;
 }

@@ -11,6 +11,14 @@ export const number = (value, digits = 4) =>
 
 export const percent = (share) => `${Number((100 * share).toPrecision(3))} %`;
 
+// A step between ticks that is easily read: 1, 2 or 5 times a power of ten, and the ticks that lie within.
+export function ticks(low, high, most = 5) {
+  const rough = (high - low || 1) / most, power = 10 ** Math.floor(Math.log10(rough));
+  const step = [1, 2, 5, 10].find((n) => n * power >= rough) * power;
+  const first = Math.ceil(low / step), last = Math.floor(high / step);
+  return Array.from({ length: last - first + 1 }, (_, i) => Number(((first + i) * step).toPrecision(10)));
+}
+
 export const plural = (n, noun) => `${number(n)} ${noun}${n === 1 ? '' : 's'}`;
 
 let ids = 0;

@@ -70,8 +70,8 @@ export function Handing({ run, approval, take }) {
       say(refusal.message);
     }
   };
-  return html`<section class="card"><h2>A second person</h2>
-    <p>Give a colleague one file without data: the plan, the evidence, and apart from them the private figures. They open it in their own studio, comment, approve it under their name and give it back.</p>
+  return html`<section class="card"><h2>A second person, if you want one</h2>
+    <p>Before you write the release, give a colleague one file without data: the plan, the evidence, and apart from them the private figures. They open it in their own studio, comment, approve it under their name and give it back.</p>
     <div class="field"><label for=${id}>Your name</label><input id=${id} value=${by} autocomplete="name" onInput=${(e) => name(e.target.value)} /></div>
     <label class="check"><input type="checkbox" checked=${figures} onChange=${(e) => include(e.target.checked)} /> with the private figures</label>
     <div class="buttons"><button aria-disabled=${by.trim() === ''} onClick=${() => by.trim() && hand()}>Save the file for review</button><label class="file">Take the reviewed file <input type="file" accept=".json" onChange=${opened} /></label></div>
