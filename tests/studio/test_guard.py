@@ -254,7 +254,7 @@ def test_no_cell_stands_in_the_log(tmp_path: Path) -> None:
                 studio.ask("do", {"do": name.removeprefix("do_"), "with": given})
                 studio.idle()
         for question in sorted(vars(Questions)):
-            if not question.startswith("_"):
+            if not question.startswith("_") and question != "act":  # which is asked as "do", above
                 given = dict.fromkeys(("run", "column", "spec", "how", "sizes", "step", "what", "by", "token"), PLANTED)
                 studio.ask(question.replace("_", "-"), given)
         for child in children(studio.process.pid):
