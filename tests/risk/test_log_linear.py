@@ -9,6 +9,8 @@ import pytest
 import shoal
 from published.reference import reference
 from shoal.data.microdata import Microdata
+from shoal.data.records import Records
+from shoal.data.variable import Variable
 from shoal.errors import ParameterError
 from shoal.risk.log_linear import _by_pairs, _fitted
 
@@ -128,3 +130,27 @@ def test_what_cannot_be_estimated_says_why(monkeypatch):
     assert blanked.value is None
     with pytest.raises(ParameterError, match="log-linear-risk: effects must be"):
         shoal.LogLinearRisk(effects="triples")
+
+
+def test_the_interval_covers_the_right_matches_in_a_population_of_independent_columns():
+    covered = 0
+    for draw in range(200):
+        rng = np.random.default_rng(draw)
+        people = np.column_stack([rng.geometric(0.3, 3_000) for _ in range(3)])
+        _, cell, sizes = np.unique(people, axis=0, return_inverse=True, return_counts=True)
+        rows = rng.choice(3_000, 300, replace=False)
+        alone = np.bincount(cell.reshape(-1)[rows], minlength=len(sizes)) == 1
+        records = Records.of(
+            Variable(name=f"c{j}", role="quasi-identifier", level="nominal", values=codes, categories=tuple(range(60)))
+            for j, codes in enumerate(people[rows].T.astype(np.int32))
+        )
+        finding = shoal.LogLinearRisk(population=3_000).measure(records, records)
+        assert finding.interval.low <= finding.value <= finding.interval.high
+        covered += finding.interval.low <= (1 / sizes[alone]).sum() / 300 <= finding.interval.high
+    assert covered >= 190
+
+
+def test_where_nobody_is_unique_nothing_is_uncertain():
+    records = table({"a": ["x", "x", "y", "y"]}, weight=10)
+    finding = shoal.LogLinearRisk().measure(records, records)
+    assert (finding.value, finding.interval.low, finding.interval.high) == (0, 0, 0)

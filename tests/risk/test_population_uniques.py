@@ -6,7 +6,14 @@ import pytest
 
 from shoal.data.microdata import Microdata
 from shoal.errors import ParameterError
-from shoal.risk.population_uniques import MODELS, PopulationUniques, pitman, poisson_gamma, slide_negative_binomial
+from shoal.risk.population_uniques import (
+    MODELS,
+    Estimate,
+    PopulationUniques,
+    pitman,
+    poisson_gamma,
+    slide_negative_binomial,
+)
 from shoal.risk.suda2 import SUDA2
 
 POPULATION = 60_000
@@ -46,7 +53,7 @@ def test_each_model_recovers_its_own_population():
     for model, sizes in ((poisson_gamma, gamma), (slide_negative_binomial, slide), (pitman, restaurant)):
         truth = (sizes == 1).sum() / sizes.sum()
         counts = np.unique(thinned(sizes, 0.3, rng), return_counts=True)
-        assert model(*counts, float(sizes.sum())) == pytest.approx(truth, rel=0.1)
+        assert model(*counts, float(sizes.sum())).share == pytest.approx(truth, rel=0.1)
 
 
 def test_a_census_has_its_own_uniques():
@@ -59,7 +66,7 @@ def test_a_census_has_its_own_uniques():
 def test_nobody_is_unique_in_the_population_who_is_not_unique_in_the_sample():
     """Pitman's formula alone would say 0.37 % of these 200 classes of five."""
     sizes = np.full(200, 5)
-    assert pitman(*np.unique(sizes, return_counts=True), 20_000.0) == pytest.approx(0.0037, abs=1e-4)
+    assert pitman(*np.unique(sizes, return_counts=True), 20_000.0).share == pytest.approx(0.0037, abs=1e-4)
     records = table(np.repeat(np.arange(200), sizes).astype(str))
     assert PopulationUniques(population=20_000).measure(records, records).value == 0
 
@@ -75,7 +82,7 @@ def test_where_a_weight_is_missing_the_population_is_not_known():
 @pytest.mark.parametrize("model", MODELS.values())
 def test_estimates_are_shares(model):
     for sizes in ([1] * 50, [50], [1, 2, 3, 40], [2] * 30):
-        share = model(*np.unique(sizes, return_counts=True), 1000.0)
+        share = model(*np.unique(sizes, return_counts=True), 1000.0).share
         assert 0 <= share <= 1
 
 
@@ -97,3 +104,41 @@ def test_without_a_population_there_is_no_figure():
     assert "at least as many" in PopulationUniques(population=1).measure(records, records).reason
     with pytest.raises(ParameterError):
         PopulationUniques(population=0)
+
+
+@pytest.mark.slow
+def test_the_interval_covers_planted_populations():
+    covered = 0
+    for draw in range(12):
+        rng = np.random.default_rng(draw)
+        sizes = rng.poisson(rng.gamma(0.4, 1.5, 3_000)) if draw % 2 else 1 + rng.negative_binomial(0.5, 0.2, 700)
+        people = np.repeat(np.arange(len(sizes)), sizes)
+        rows = rng.choice(len(people), len(people) // 5, replace=False)
+        records = table(people[rows].astype(str))
+        interval = PopulationUniques(population=len(people)).measure(records, records).interval
+        covered += interval.low <= (sizes == 1).sum() / sizes.sum() <= interval.high
+    assert covered == 12
+
+
+def test_the_interval_reaches_over_all_models_and_not_beyond_the_sample():
+    rng = np.random.default_rng(3)
+    sizes = 1 + rng.negative_binomial(0.5, 1 / (1 + 4.0), 400)
+    ids = np.repeat(np.arange(len(sizes)), sizes)
+    records = table(ids[rng.random(len(ids)) < 0.2].astype(str))
+    finding = PopulationUniques(population=len(ids)).measure(records, records)
+    shares = finding.details["models"].values()
+    assert finding.interval.low < min(shares)
+    assert max(shares) < finding.interval.high <= finding.details["sample uniques"]
+
+
+def test_a_census_leaves_nothing_uncertain():
+    records = table(["a", "b", *"cc", *"dddd"])
+    interval = PopulationUniques(population=8).measure(records, records).interval
+    assert interval.low == interval.high == 2 / 8
+
+
+def test_a_flat_likelihood_says_nothing():
+    """One class: no curvature by which the spread of class sizes could be known."""
+    assert Estimate(share=0.2, error=np.inf).ends(50) == (0.0, 1.0)
+    low, high = Estimate(share=0.0, error=0.0).ends(50)
+    assert (low, high) == (0.0, 3 / 50)

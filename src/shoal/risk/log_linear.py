@@ -1,6 +1,7 @@
 """Risk of unique records by a log-linear model of the population's table."""
 
 from itertools import combinations
+from math import sqrt
 from typing import Annotated, ClassVar, Literal
 
 import numpy as np
@@ -8,18 +9,20 @@ from annotated_types import Ge
 
 from shoal.data.records import MissingCells, Records
 from shoal.errors import NoFigure, plural
-from shoal.facts import OfPlan, of_release
+from shoal.facts import Interval, OfPlan, of_release
 from shoal.judges.base import Need
 from shoal.judges.evidence import Finding
 from shoal.judges.table_pair import TablePair
 from shoal.kernels.arrays import Bools, Floats, Longs
-from shoal.kernels.elementary import exp, expm1
+from shoal.kernels.elementary import exp, expm1, normal_quantile
 from shoal.methods import Scales, method
 from shoal.risk.base import RiskMeasure
 from shoal.risk.population import sampling_weights
 
 MOST_CELLS = 1 << 20
 """Cells of the table of all combinations, where pairs of columns are fitted."""
+
+CONFIDENCE = 0.95
 
 ROUNDS, CLOSE = 500, 1e-9
 """Proportional fitting ends when no margin is off by more than this share of the records, or after so many rounds."""
@@ -37,7 +40,9 @@ class LogLinearRisk(RiskMeasure):
     probability p = 1 / weight; log L is a sum of effects of columns, fitted to the sample's counts. A cell with one
     sampled record then has 1 + Poisson(L (1 - p)) people: the record is unique in the population with probability
     exp(-L (1 - p)), and a match to it is right with probability (1 - exp(-L (1 - p))) / (L (1 - p)). Their sums over
-    the unique records are tau1 and tau2 of the literature and stand in the details; the figure is tau2 / n.
+    the unique records are tau1 and tau2 of the literature and stand in the details; the figure is tau2 / n. Its
+    interval is that of the share of right matches in one population, if the model is right: with F people in a cell,
+    1 / F has at most the variance of a share with the same mean.
 
     Parameters
     ----------
@@ -83,6 +88,8 @@ class LogLinearRisk(RiskMeasure):
         risk = np.zeros(n)
         risk[unique] = right
         tau1, tau2 = float(alone.sum()), float(right.sum())
+        half = float(normal_quantile(0.5 + CONFIDENCE / 2)) * sqrt(max(float((right * (1 - right)).sum()), 0.0))
+        low, high = max(tau2 - half, 0.0) / n, min(tau2 + half, float(unique.sum())) / n
         return self.finding(
             tau2 / n,
             f"Of {plural(n, 'record')} {int(unique.sum()):,} are unique in the table; {tau1:.3g} of them are expected "
@@ -100,6 +107,7 @@ class LogLinearRisk(RiskMeasure):
                 "missing": OfPlan(missing),
             },
             record_risk=risk,
+            interval=Interval(low=low, high=max(high, tau2 / n), confidence=CONFIDENCE),
         )
 
     def _fractions(self, released: Records) -> Floats:

@@ -13,6 +13,8 @@ fitted to the sample's counts of counts by maximum likelihood and evaluated at t
 """
 
 from collections.abc import Callable
+from dataclasses import dataclass
+from math import inf, sqrt
 from typing import Annotated, ClassVar
 
 import numpy as np
@@ -20,10 +22,10 @@ from annotated_types import Ge
 
 from shoal.data.records import MissingCells, Records
 from shoal.errors import NoFigure
-from shoal.facts import of_release
+from shoal.facts import Interval, of_release
 from shoal.judges.evidence import Finding
 from shoal.kernels.arrays import Floats
-from shoal.kernels.elementary import exp, expm1, log, log1p, log_gamma, log_of_sum, logistic, power
+from shoal.kernels.elementary import exp, expm1, log, log1p, log_gamma, log_of_sum, logistic, normal_quantile, power
 from shoal.methods import Scales, method
 from shoal.risk.class_risk import ClassRisk
 from shoal.risk.population import sampling_weights
@@ -40,7 +42,9 @@ class PopulationUniques(ClassRisk):
     Three super-population models are fitted to the class sizes; the highest of their estimates is the value and
     all of them stand in the details, since models can differ much where the sample is small. Whoever is unique in the
     population is unique in the sample, so no estimate exceeds the share of sample uniques; where the sample is the
-    whole population, it is that share.
+    whole population, it is that share. The interval reaches from the lowest to the highest end of the models' own, so
+    that it holds the truth if one of them is right: each has the error of its fit (by the curvature of its likelihood)
+    and that of the share among so many records.
 
     Parameters
     ----------
@@ -68,15 +72,20 @@ class PopulationUniques(ClassRisk):
         counts, records = np.unique(released.matching(released.quasi_identifiers, missing), return_counts=True)
         classes = records / counts  # where missing cells match more than each other: as if there were classes
         here = float(records[counts == 1].sum() / n)
-        fitted = {name: model(counts, classes, size) if size > n else here for name, model in MODELS.items()}
-        shares = {name: min(share, here) for name, share in fitted.items() if share is not None}
+        certain = Estimate(share=here, error=0.0)
+        fitted = {name: model(counts, classes, size) if size > n else certain for name, model in MODELS.items()}
+        known = {name: estimate for name, estimate in fitted.items() if estimate is not None}
+        shares = {name: min(estimate.share, here) for name, estimate in known.items()}
         if not shares:
             raise NoFigure("None of the super-population models could be fitted to the class sizes.")
         low, high = min(shares.values()), max(shares.values())
+        ends = [(here, here) if size == n else estimate.ends(n) for estimate in known.values()]
+        lowest, highest = min(min(end[0] for end in ends), low), max(max(end[1] for end in ends), high)
         return self.finding(
             high,
             f"Between {100 * low:.3g} and {100 * high:.3g} % of the records are estimated to be the only one of "
             f"their kind in the population, depending on the model.",
+            interval=Interval(low=lowest, high=min(highest, here), confidence=CONFIDENCE),
             facts=of_release(
                 {
                     "models": shares,
@@ -88,7 +97,31 @@ class PopulationUniques(ClassRisk):
         )
 
 
-def poisson_gamma(counts: np.ndarray, times: np.ndarray, population: float) -> float | None:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Estimate:
+    """An estimated share of uniques.
+
+    Parameters
+    ----------
+    share
+        In [0, 1].
+    error
+        Standard error of the share's logarithm by the fit alone; infinite where the likelihood is flat.
+    """
+
+    share: float
+    error: float
+
+    def ends(self, n: int) -> tuple[float, float]:
+        """Of the interval for the share of uniques among n records."""
+        if not self.share or self.error == inf:
+            return 0.0, 1.0 if self.error == inf else 3 / n  # of what is not seen among n, by the rule of three
+        z = float(normal_quantile(0.5 + CONFIDENCE / 2))
+        reach = z * sqrt(self.error**2 + (1 - self.share) / (n * self.share))
+        return float(self.share * exp(-reach)), min(1.0, float(self.share * exp(min(reach, 50.0))))
+
+
+def poisson_gamma(counts: np.ndarray, times: np.ndarray, population: float) -> Estimate | None:
     """Estimated share of uniques in a population larger than the sample; None where the likelihood has no maximum.
 
     Parameters
@@ -103,14 +136,14 @@ def poisson_gamma(counts: np.ndarray, times: np.ndarray, population: float) -> f
         at_least_one = -expm1(-shape * log1p(odds))
         return -float((times * (_negative_binomial(counts, shape, odds) - log(at_least_one))).sum())
 
-    fitted = _minimum(loss, [(a, b) for a in (-3.0, 0.0) for b in (-1.0, 1.0, 3.0)])
-    if fitted is None:
-        return None
-    shape, odds = exp(fitted)
-    return float(power(1 + odds / fraction, -(shape + 1)))
+    def share(v: Floats) -> float:
+        shape, odds = exp(v)
+        return float(power(1 + odds / fraction, -(shape + 1)))
+
+    return _fitted(loss, share, [(a, b) for a in (-3.0, 0.0) for b in (-1.0, 1.0, 3.0)])
 
 
-def slide_negative_binomial(counts: np.ndarray, times: np.ndarray, population: float) -> float | None:
+def slide_negative_binomial(counts: np.ndarray, times: np.ndarray, population: float) -> Estimate | None:
     """As `poisson_gamma`. A class of F people shows f of them: one of its first, the others thinned likewise."""
     fraction = (counts * times).sum() / population
 
@@ -121,15 +154,15 @@ def slide_negative_binomial(counts: np.ndarray, times: np.ndarray, population: f
         nobody = (1 - fraction) * exp(-shape * log1p(odds * fraction))
         return -float((times * (log_of_sum(first, without) - log1p(-nobody))).sum())
 
+    def share(v: Floats) -> float:
+        shape, odds = exp(v)
+        return float(power(1 + odds, -shape) / (1 + shape * odds))
+
     start = float(log(1 / fraction))
-    fitted = _minimum(loss, [(a, b) for a in (-3.0, 0.0) for b in (0.0, start, start + 2)])
-    if fitted is None:
-        return None
-    shape, odds = exp(fitted)
-    return float(power(1 + odds, -shape) / (1 + shape * odds))
+    return _fitted(loss, share, [(a, b) for a in (-3.0, 0.0) for b in (0.0, start, start + 2)])
 
 
-def pitman(counts: np.ndarray, times: np.ndarray, population: float) -> float | None:
+def pitman(counts: np.ndarray, times: np.ndarray, population: float) -> Estimate | None:
     """As `poisson_gamma`."""
     n, classes = round(float((counts * times).sum())), round(float(times.sum()))
     order = np.arange(1, classes)
@@ -144,24 +177,32 @@ def pitman(counts: np.ndarray, times: np.ndarray, population: float) -> float | 
         likelihood += (times * (log_gamma(counts - alpha) - log_gamma(1 - alpha))).sum()
         return -float(likelihood)
 
-    fitted = _minimum(loss, [(a, b) for a in (-3.0, 0.0, 2.0) for b in (0.0, float(log(classes)))])
-    if fitted is None:
-        return None
-    alpha, theta = parameters(fitted)
-    return float(
-        exp(
-            log_gamma(theta + alpha + population - 1)
-            + log_gamma(theta + 1)
-            - log_gamma(theta + alpha)
-            - log_gamma(theta + population)
+    def share(v: Floats) -> float:
+        alpha, theta = parameters(v)
+        return float(
+            exp(
+                log_gamma(theta + alpha + population - 1)
+                + log_gamma(theta + 1)
+                - log_gamma(theta + alpha)
+                - log_gamma(theta + population)
+            )
         )
-    )
 
+    return _fitted(loss, share, [(a, b) for a in (-3.0, 0.0, 2.0) for b in (0.0, float(log(classes)))])
+
+
+CONFIDENCE = 0.95
+
+STEP = 0.01
+"""Of the parameters, by which the likelihood's curvature and the share's slope are seen."""
+
+BOX = ((-12.0, 12.0), (-12.0, 30.0))
+"""Reasonable bounds of the parameters."""
 
 CLOSE = {"xatol": 1e-10, "fatol": 1e-10, "maxfev": 2000}
 """When a search ends. It compares losses and takes no library's linear algebra, so it ends at one place everywhere."""
 
-MODELS: dict[str, Callable[[np.ndarray, np.ndarray, float], float | None]] = {
+MODELS: dict[str, Callable[[np.ndarray, np.ndarray, float], Estimate | None]] = {
     "Poisson-gamma": poisson_gamma,
     "Pitman": pitman,
     "slide negative binomial": slide_negative_binomial,
@@ -182,12 +223,44 @@ def _negative_binomial(counts: np.ndarray, shape: float, odds: float) -> Floats:
     return np.asarray(np.where(ok, logs, -np.inf))
 
 
+def _fitted(
+    loss: Callable[[Floats], float], share: Callable[[Floats], float], starts: list[tuple[float, float]]
+) -> Estimate | None:
+    """The share at the likelihood's maximum with its error; None where there is no maximum."""
+    best = _minimum(loss, starts)
+    return None if best is None else Estimate(share=share(best), error=_error(loss, share, best))
+
+
+def _error(loss: Callable[[Floats], float], share: Callable[[Floats], float], best: Floats) -> float:
+    """Standard error of the share's logarithm, by the delta method; parameters at a bound count as known."""
+    steps = [step for step, end in zip(np.eye(2) * STEP, zip(best, BOX)) if _free(*end)]
+    with np.errstate(all="ignore"):
+        slopes = [float(log(share(best + h)) - log(share(best - h))) / (2 * STEP) for h in steps]
+        curves = [
+            [float(loss(best + g + h) - loss(best + g - h) - loss(best - g + h) + loss(best - g - h)) for h in steps]
+            for g in steps
+        ]
+    if not steps or not any(slopes):
+        return 0.0
+    curved = np.array(curves) / (4 * STEP**2)
+    determinant = float(curved[0, 0]) if len(steps) == 1 else float(curved[0, 0] * curved[1, 1] - curved[0, 1] ** 2)
+    if not (np.isfinite(curved).all() and np.isfinite(slopes).all() and curved[0, 0] > 0 and determinant > 0):
+        return inf
+    if len(steps) == 1:
+        return abs(slopes[0]) / sqrt(determinant)
+    (a, b), (c, d) = slopes, (curved[0, 0], curved[1, 1])
+    return sqrt(max(float(a * a * d + b * b * c - 2 * a * b * curved[0, 1]) / determinant, 0.0))
+
+
+def _free(at: float, bounds: tuple[float, float]) -> bool:
+    return bounds[0] + 2 * STEP < at < bounds[1] - 2 * STEP
+
+
 def _minimum(loss: Callable[[Floats], float], starts: list[tuple[float, float]]) -> Floats | None:
-    """The best of several local minima within reasonable bounds; None if none was reached."""
+    """The best of several local minima within the bounds; None if none was reached."""
     from scipy.optimize import minimize
 
-    box = [(-12.0, 12.0), (-12.0, 30.0)]
     with np.errstate(all="ignore"):
-        runs = [minimize(loss, np.array(start), method="Nelder-Mead", bounds=box, options=CLOSE) for start in starts]
+        runs = [minimize(loss, np.array(start), method="Nelder-Mead", bounds=BOX, options=CLOSE) for start in starts]
     good = [run for run in runs if np.isfinite(run.fun)]
     return np.asarray(min(good, key=lambda run: run.fun).x) if good else None
