@@ -72,10 +72,17 @@ def test_what_is_approved_is_named_by_public_things_alone(release: shoal.Release
     assert shoal.review(one, by="Ada").sha256 != shoal.review(release, by="Ada").sha256
 
 
-@pytest.mark.parametrize("name", ["", "  ", "Ada", " ada ", "x\ny\0", "x" * 300])
+@pytest.mark.parametrize("name", ["", "  ", "Adé", " adé ", "ade\u0301", "x\ny\0", "x" * 300])
 def test_only_somebody_else_approves(release: shoal.Release, name: str) -> None:
     with pytest.raises(InputError, match=r"somebody else|printable characters"):
-        shoal.review(release, by="Ada").approved(name)
+        shoal.review(release, by="Adé").approved(name)
+
+
+def test_nor_by_an_edited_file(release: shoal.Release) -> None:
+    edited = json.loads(shoal.review(release, by="Ada").approved("Bo").text)
+    edited["by"] = "bo"
+    with pytest.raises(FileError, match="approved by who handed it over"):
+        shoal.Review.of_text(json.dumps(edited))
 
 
 def test_a_comment_says_something(release: shoal.Release) -> None:

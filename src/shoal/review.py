@@ -18,6 +18,7 @@ from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
+from unicodedata import normalize
 
 from annotated_types import MaxLen
 from pydantic import TypeAdapter, ValidationError, with_config
@@ -145,7 +146,7 @@ class Review:
             If nobody approves it, or the one who handed it over.
         """
         name = _name(by)
-        if name.casefold() == self.by.casefold():
+        if _alike(name, self.by):
             raise InputError("A release is approved by somebody else than who made it. Give another name.")
         return replace(self, approval={"by": name, "when": _now(), "sha256": self.sha256})
 
@@ -196,6 +197,8 @@ class Review:
         )
         if one.approval is not None and one.approval["sha256"] != one.sha256:
             raise FileError(f"'{name}' was changed after it was approved. Have it approved again.")
+        if one.approval is not None and _alike(one.approval["by"], one.by):
+            raise FileError(f"'{name}' is approved by who handed it over. Have it approved by somebody else.")
         return one
 
 
@@ -312,6 +315,12 @@ def _name(by: str) -> str:
     if not name or len(name) > LONGEST_NAME or not name.isprintable():
         raise InputError(f"A name has from 1 to {LONGEST_NAME} printable characters. Give one.")
     return name
+
+
+def _alike(one: str, other: str) -> bool:
+    """Whether two names differ in nothing that a reader sees: not in capitals, blanks or how accents are written."""
+    first, second = (" ".join(normalize("NFKC", name).split()).casefold() for name in (one, other))
+    return first == second
 
 
 def _now() -> str:

@@ -11,6 +11,7 @@ import pytest
 
 from scale.conftest import released
 from shoal.errors import FileError, Refused
+from shoal.files.atomic import locked
 from shoal.large import protect_large
 from shoal.scale.journal import Journal
 from shoal.scale.sampled import SampleOfClasses
@@ -178,3 +179,30 @@ def test_a_sample_of_records_is_no_period_of_them(tmp_path, folder_of, monkeypat
     assert 800 < len(values) < 1200
     assert np.bincount(values, minlength=4).min() > 0.15 * len(values)
     assert np.bincount(drawn[0].part[0], minlength=10).min() > 0.05 * len(values)
+
+
+def test_no_lock_is_made_through_a_link(tmp_path):
+    """In a folder that others can write to, the file that a link names would be made in the user's name."""
+    pl.DataFrame({"q": [1] * 4}).write_parquet(tmp_path / "t.parquet")
+    (tmp_path / ".out.unfinished.lock").symlink_to(tmp_path / "theirs")
+    plan = {"columns": {"q": "quasi-identifier"}, "requirements": [{"privacy": "k-anonymity", "k": 4}]}
+    with pytest.raises(FileError, match="cannot be made"):
+        protect_large(tmp_path / "t.parquet", plan, tmp_path / "out", seed=1, workers=1)
+    assert not (tmp_path / "theirs").exists()
+
+
+def test_the_lock_on_a_file_that_another_took_away_is_none(tmp_path, monkeypatch):
+    """A run opens the file, the run before it ends and takes it away, a third makes it anew."""
+    lock = tmp_path / "lock"
+    lock.touch()
+    opened = os.open
+
+    def open_too_early(path, *how):
+        handle = opened(path, *how)
+        lock.unlink()
+        os.close(opened(lock, os.O_CREAT | os.O_RDWR))
+        return handle
+
+    monkeypatch.setattr(os, "open", open_too_early)
+    with pytest.raises(BlockingIOError), locked(lock, wait=False):
+        pass

@@ -134,9 +134,18 @@ def locked(path: Path, *, wait: bool = True) -> Iterator[None]:
     try:
         with suppress(OSError) if wait else nullcontext():  # a file system without locks
             fcntl.flock(handle, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
+        if not wait and not _is_at(path, handle):  # who had it took it away, and another may have one of its own
+            raise BlockingIOError
         yield
     finally:
         os.close(handle)
+
+
+def _is_at(path: Path, handle: int) -> bool:
+    """Whether an open file is the one that a path names."""
+    with suppress(FileNotFoundError):
+        return os.path.samestat(os.fstat(handle), path.lstat())
+    return False
 
 
 def _unwritten(path: Path, error: OSError) -> FileError:

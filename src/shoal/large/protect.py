@@ -1,5 +1,6 @@
 """A plan carried out on a table larger than memory and released, or taken up where an earlier run was killed."""
 
+import os
 import secrets
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
@@ -146,7 +147,10 @@ def _left_to_go_on(journal: Journal) -> Iterator[None]:
 def _alone(place: Path) -> Iterator[None]:
     """Nobody else works in a folder meanwhile."""
     lock = place.with_name(f"{place.name}.lock")
-    lock.touch(mode=0o600)
+    try:
+        os.close(os.open(lock, os.O_CREAT | os.O_RDONLY | os.O_NOFOLLOW, 0o600))
+    except OSError as error:  # such as a link that somebody put there
+        raise FileError(f"The lock '{lock}' cannot be made ({error.strerror}). Name another directory.") from None
     try:
         with locked(lock, wait=False):
             try:
