@@ -290,3 +290,15 @@ def test_signs_of_patterns_in_a_name_are_signs(tmp_path: Path, ending: str) -> N
         write_table(Table(frame=pl.DataFrame({"q": cells})), place / f"{name}.{ending}")
     assert read_table(place / f"people[1].{ending}").frame["q"].to_list() == ["right"] * 2
     assert read_table(place / f"peopl?*.{ending}").frame["q"].to_list() == ["last"] * 2
+
+
+def test_a_parquet_file_that_cannot_be_computed_with_says_why(tmp_path: Path) -> None:
+    arrow, parquet = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
+    long = arrow.array([10**40, 3], arrow.decimal256(45, 0))
+    parquet.write_table(arrow.table({"long": long, "b": [1, 2]}), tmp_path / "long.parquet")
+    with pytest.raises(FileError, match=r"long\.parquet' has numbers of more than 38 digits in 'long'"):
+        read_table(tmp_path / "long.parquet")
+    twice = arrow.Table.from_arrays([arrow.array([1]), arrow.array([2])], names=["a", "a"])
+    parquet.write_table(twice, tmp_path / "twice.parquet")
+    with pytest.raises(DataError, match=r"Column names must differ; .*twice\.parquet' has one more than once"):
+        read_table(tmp_path / "twice.parquet")

@@ -1,6 +1,6 @@
 """A table as it stands in a file, and what readers and writers of all formats share."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from importlib import import_module
 from pathlib import Path
@@ -8,7 +8,7 @@ from typing import Any
 
 import polars as pl
 
-from shoal.errors import FileError, MissingDependency
+from shoal.errors import FileError, MissingDependency, quoted
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -70,6 +70,18 @@ def library(package: str, what: str) -> Any:
         return import_module(package)
     except ImportError:
         raise MissingDependency(f"Reading or writing {what} files", package, "files") from None
+
+
+MOST_DIGITS = 38
+"""Of a number that can be computed with exactly."""
+
+
+def too_many_digits(path: Path, names: Iterable[str]) -> FileError:
+    """The error for a file with numbers that cannot be computed with exactly, in some columns."""
+    return FileError(
+        f"File '{path}' has numbers of more than {MOST_DIGITS} digits in {quoted(names)}, which cannot be computed "
+        f"with exactly. Make them text, or take fewer digits."
+    )
 
 
 def unreadable(path: Path, kind: str, error: Exception) -> FileError:

@@ -18,7 +18,7 @@ from shoal.files.residue import refuse_residue
 from shoal.files.statistical import READERS as STATISTICAL
 from shoal.files.statistical import TOO_FULL, read_statistical, write_statistical
 from shoal.files.statistical import WRITERS as WRITTEN
-from shoal.files.table import Reading, Table, unreadable
+from shoal.files.table import MOST_DIGITS, Reading, Table, too_many_digits, unreadable
 
 
 def read(
@@ -112,6 +112,13 @@ def _check_text(path: Path) -> None:
 
 
 def _read_parquet(path: Path, how: Reading) -> Table:
+    try:
+        types = pl.scan_parquet(path, glob=False).collect_schema()
+    except pl.exceptions.DuplicateError:
+        raise DataError(f"Column names must differ; file '{path}' has one more than once. Rename them.") from None
+    long = [name for name, dtype in types.items() if isinstance(dtype, pl.Decimal) and dtype.precision > MOST_DIGITS]
+    if long:
+        raise too_many_digits(path, long)
     return Table(frame=pl.read_parquet(path, glob=False), described="Parquet")
 
 
