@@ -15,7 +15,7 @@ from shoal.scale.cuts import Coordinates, Cuts
 from shoal.scale.joining import merged_order
 from shoal.scale.moments import Moments
 from shoal.scale.part_work import Spread
-from shoal.scale.stage import gathered, scatter
+from shoal.scale.pieces import gathered, scatter
 
 
 @given(st.lists(st.lists(st.floats(-1e6, 1e6), max_size=20), min_size=1, max_size=6), st.sampled_from([0.0, 1e9]))
@@ -23,7 +23,7 @@ def test_moments_of_parts_are_those_of_the_whole(parts, offset):
     whole = np.concatenate([np.array(part, dtype=float) for part in parts]) + offset
     moments = Moments()
     for part in parts:
-        moments.add(np.array(part, dtype=float) + offset)
+        moments.join(Moments.of(np.array(part, dtype=float) + offset))
     assert moments.count == len(whole)
     if len(whole) > 1:
         tolerance = 1e-6 * max(float(np.abs(whole).max()), 1.0) * 1e-6
@@ -37,14 +37,14 @@ def test_parts_are_standardised_as_the_whole(scale):
     x = np.random.default_rng(1).lognormal(3, 1, 200)
     whole = Records.from_array(x, scale)
     moments = Moments()
-    moments.add(x)
+    moments.join(Moments.of(x))
     known = moments.scaled(scale)
     np.testing.assert_allclose(known.standardised(x[50:60]), whole.matrix()[50:60, 0], rtol=1e-12, atol=1e-12)
 
 
 def test_a_constant_column_has_no_spread():
     moments = Moments()
-    moments.add(np.full(10, 7.5))
+    moments.join(Moments.of(np.full(10, 7.5)))
     assert moments.scaled("sd").standardised(np.full(3, 7.5)).tolist() == [0, 0, 0]
 
 
@@ -141,5 +141,5 @@ def test_many_categories_count_by_their_order(monkeypatch):
 
 def test_records_are_dealt_out_in_their_order(tmp_path):
     chunks = [pl.DataFrame({"a": [0, 1, 2, 3]}), pl.DataFrame({"a": [4, 5]})]
-    files = scatter(iter(chunks), lambda chunk: chunk["a"].to_numpy() % 2, 3, tmp_path / "out")
+    files = scatter(((chunk, chunk["a"].to_numpy() % 2) for chunk in chunks), 3, tmp_path / "out")
     assert [gathered(path)["a"].to_list() for path in files] == [[0, 2, 4], [1, 3, 5]]

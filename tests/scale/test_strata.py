@@ -23,7 +23,7 @@ def test_moments_of_parts_are_those_of_the_whole(sizes, d, offset):
     parts = [np.random.default_rng([n, d]).standard_normal((n, d)) + offset for n in sizes]
     moments, whole = JointMoments.of_columns(d), np.vstack(parts)
     for part in parts:
-        moments.add(part)
+        moments.join(JointMoments.of(part))
     assert moments.count == len(whole)
     if len(whole) < 2:
         with pytest.raises(DataError, match="at least 2 records"):
@@ -55,8 +55,7 @@ def test_with_the_moments_of_the_whole_a_part_is_masked_as_the_whole(kind):
     stratum = (frame["region"] == "south").to_numpy().astype(np.int64)
     moments = []
     for number in (0, 1):
-        moments.append(JointMoments.of_columns(2))
-        moments[-1].add(frame.select("x", "y").to_numpy()[stratum == number])
+        moments.append(JointMoments.of(frame.select("x", "y").to_numpy()[stratum == number]))
     method = Noise(kind=kind, variance=0.2)
     whole = method.apply(records, ("x", "y"), np.random.default_rng(3)).records
     part = method.apply_to_part(records, ("x", "y"), np.random.default_rng(3), stratum, moments).records

@@ -10,7 +10,10 @@ import click
 from shoal.cli.terminal import Terminal
 from shoal.errors import InputError
 
-ENGINES = ("auto", "memory", "duckdb")
+ENGINES = ("auto", "memory", "duckdb", "spark")
+
+PARTWISE = ("duckdb", "spark")
+"""Those that work part by part."""
 
 BYTES_A_CELL = 205
 """Of memory at the peak of a run: 3.7 GB for a million records of 18 columns, as measured."""
@@ -30,7 +33,8 @@ OPTIONS = (
         type=click.Choice(ENGINES),
         default="auto",
         show_default=True,
-        help="Hold the table in memory, or work on it part by part (duckdb); auto looks at its size.",
+        help="Hold the table in memory, or work on it part by part, here (duckdb) or on a cluster (spark); auto looks "
+        "at its size.",
     ),
     click.option("--memory", help="Memory that may be used, as in 6GB; half of the machine's by default."),
     click.option("--workers", type=click.IntRange(1), help="Processes that work on parts; one a processor by default."),
@@ -50,6 +54,11 @@ def engine_options(command: Any) -> Any:
     return with_engine
 
 
+def how_in_parts(working: Mapping[str, Any]) -> dict[str, Any]:
+    """The options of working part by part, as `shoal.protect_large` has them."""
+    return {**working, "engine": working["engine"] if working["engine"] in PARTWISE else None}
+
+
 def in_parts(terminal: Terminal, data: Path, working: Mapping[str, Any], plan: Any, *, steps: bool = True) -> bool:
     """Whether to work part by part: as told, or because the table may not fit into the memory that may be used.
 
@@ -61,7 +70,7 @@ def in_parts(terminal: Terminal, data: Path, working: Mapping[str, Any], plan: A
         Whether the plan's steps are to be carried out; only its requirements are asked otherwise.
     """
     if working["engine"] != "auto":
-        return bool(working["engine"] == "duckdb")
+        return working["engine"] in PARTWISE
     if not data.is_file():
         return data.is_dir() or any(sign in str(data) for sign in "*?[")
     if data.suffix.lower() not in PARTED or (working["memory"] is None and data.stat().st_size < SURELY_FITS):

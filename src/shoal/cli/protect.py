@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 import shoal
-from shoal.cli.engine import engine_options, in_parts
+from shoal.cli.engine import PARTWISE, engine_options, how_in_parts, in_parts
 from shoal.cli.group import cli, pass_terminal
 from shoal.cli.reading import DATA, FILE, OUTPUT, query_option, read, reading_options
 from shoal.cli.terminal import Terminal
@@ -66,6 +66,7 @@ def protect(
       shoal protect people.csv --plan plan.yaml --out release-1 --refusal why.html
       shoal protect postgresql://me@db/clinic --query discharges --plan plan.yaml --out release-1
       shoal protect census/ --plan plan.yaml --out release-3 --memory 6GB
+      shoal protect census/ --plan plan.yaml --out release-4 --engine spark
     """
     from shoal.large import protect_large
     from shoal.publish import check_free, check_proved, check_writable
@@ -83,7 +84,7 @@ def protect(
             raise FileError("The report of a release made part by part shows no exploration. Leave --exploration out.")
         if refusal:
             raise FileError("What would help is looked for in memory, not part by part. Leave --refusal out.")
-        how = {name: working[name] for name in ("memory", "workers")}
+        how = how_in_parts(working)
         with terminal.progress() as stage:
             large = protect_large(
                 data, plan, out, seed=seed, overwrite=overwrite, unproved=unproved, stage=stage, reading=reading, **how
@@ -103,7 +104,7 @@ def protect(
 
 def _check_in_memory(working: dict[str, Any]) -> None:
     """Refuse to work part by part on what is no file."""
-    if working["engine"] == "duckdb":
+    if working["engine"] in PARTWISE:
         raise FileError("Tables are worked on part by part from files. Write the query to Parquet first.")
 
 

@@ -36,17 +36,25 @@ class JointMoments:
         none = np.full(d, np.inf)
         return cls(mean=np.zeros(d), products=np.zeros((d, d)), low=none, high=-none)
 
-    def add(self, x: Floats) -> None:
-        """More records, shape (n, d); the order in which they come is a part of the figures."""
+    @classmethod
+    def of(cls, x: Floats) -> Self:
+        """Those of some records, shape (n, d)."""
         if not len(x):
-            return
+            return cls.of_columns(x.shape[1])
         mean = x.mean(axis=0)
         centred = (x - mean)[None]
-        gap, total = mean - self.mean, self.count + len(x)
-        self.products = self.products + tall.cross(centred, centred)[0]
-        self.products += np.multiply.outer(gap, gap) * (self.count * len(x) / total)
-        self.mean = self.mean + gap * (len(x) / total)
-        self.low, self.high = np.minimum(self.low, x.min(axis=0)), np.maximum(self.high, x.max(axis=0))
+        products = tall.cross(centred, centred)[0]
+        return cls(count=len(x), mean=mean, products=products, low=x.min(axis=0), high=x.max(axis=0))
+
+    def join(self, other: Self) -> None:
+        """More records; the order in which they come is a part of the figures."""
+        if not other.count:
+            return
+        gap, total = other.mean - self.mean, self.count + other.count
+        self.products = self.products + other.products
+        self.products += np.multiply.outer(gap, gap) * (self.count * other.count / total)
+        self.mean = self.mean + gap * (other.count / total)
+        self.low, self.high = np.minimum(self.low, other.low), np.maximum(self.high, other.high)
         self.count = total
 
     @property

@@ -3,12 +3,13 @@
 import tempfile
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from shoal.audit import identifiers_left
 from shoal.data.schema import Schema
 from shoal.errors import SchemaError, quoted
 from shoal.judges.evidence import Evidence
+from shoal.large.given import engine_for, table_given
 from shoal.plan import Plan
 from shoal.progress import Stage
 from shoal.scale.admission import check_requirements
@@ -18,8 +19,7 @@ from shoal.scale.moments import numbers
 from shoal.scale.narrowed import refuse_narrowed
 from shoal.scale.proof import Judged
 from shoal.scale.rules import rules_on
-from shoal.scale.session import bytes_of, half_of_memory, session, workers_for
-from shoal.scale.source import Source
+from shoal.scale.session import bytes_of, half_of_memory, session
 from shoal.scale.stage import Stage as Parts
 
 
@@ -29,6 +29,7 @@ def audit_large(
     *,
     memory: str | int | None = None,
     workers: int | None = None,
+    engine: Literal["duckdb", "spark"] | None = None,
     stage: Stage | None = None,
     reading: Mapping[str, Any] | None = None,
     folder: str | Path | None = None,
@@ -52,7 +53,8 @@ def audit_large(
     allowance = half_of_memory() if memory is None else bytes_of(memory)
     tell = stage or (lambda text, fraction: None)
     with tempfile.TemporaryDirectory(prefix="shoal-") as place, session(allowance, Path(place) / "spill") as connection:
-        source = Source.of(data, connection, reading, judged=True)
+        at_work = engine_for(data, engine, Path(place), allowance, workers)
+        source = table_given(data, connection, reading, judged=True).source(lambda: Path(place, "given"))
         described = described.covering(source.columns)
         schema = described.schema
         if unknown := [name for name in source.columns if name not in schema.columns]:
@@ -60,10 +62,10 @@ def audit_large(
         kept = {n: c.model_copy(update={"missing": "keep"}) for n, c in schema.columns.items() if n in source.columns}
         tell("reading", 0.0)
         Path(place, "parts").mkdir()
-        table, _, _ = taken_in(source, Schema.model_construct(root=kept), Path(place, "parts"), judged=True)
+        table, _, _ = taken_in(source, Schema.model_construct(root=kept), Path(place, "parts"), at_work, judged=True)
         refuse_given_away(table, schema, allowance, Path(place))
         refuse_narrowed(table, schema, described.folder, allowance, Path(place))
-        judged = Judged.of(table, schema, described.folder, Path(place), workers_for(allowance, workers), tell)
+        judged = Judged.of(table, schema, described.folder, Path(place), at_work, tell)
         rules = rules_on(table, judged.whole, schema, described.constraints)
         verdicts = judged.judged(required)[0] + rules
         if left := [name for name in table.columns if _identifies(described, table, name)]:

@@ -3,7 +3,7 @@
 import hashlib
 import json
 import secrets
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -11,18 +11,19 @@ import narwhals.stable.v2 as nw
 
 import shoal
 from shoal.plan import Plan
-from shoal.scale.source import Source
+from shoal.scale.source import SourceFile
 
 
-def identity(plan: Plan, source: Source, reading: Mapping[str, Any] | None) -> dict[str, Any]:
-    """A run as `Journal.open` wants it, without its seed; no two runs on relations are the same."""
+def identity(plan: Plan, files: Sequence[SourceFile], reading: Mapping[str, Any] | None, engine: str) -> dict[str, Any]:
+    """A run as `Journal.open` wants it, without its seed; no two runs on what lies in no file are the same."""
     said = json.dumps(plan.as_mapping(), sort_keys=True, default=_content)
     return {
         "shoal": shoal.__version__,
         "plan": hashlib.sha256(said.encode()).hexdigest(),
         "files of the plan": {name: _digest(plan.folder / name) for name in sorted(set(_files(plan)))},
         "reading": {name: value for name, value in (reading or {}).items() if value is not None},
-        "source": [[file.path, file.size, file.changed] for file in source.files] or secrets.token_hex(16),
+        "engine": engine,
+        "source": [[file.path, file.size, file.changed] for file in files] or secrets.token_hex(16),
     }
 
 

@@ -5,12 +5,13 @@ import secrets
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
 from shoal.errors import FileError, ParameterError, Refused, ShoalError
 from shoal.files.atomic import atomic_directory, locked, resolved
+from shoal.large.given import engine_for, table_given
 from shoal.large.identity import identity
 from shoal.large.publication import write_release
 from shoal.plan import Plan
@@ -21,8 +22,7 @@ from shoal.release import LargeRelease
 from shoal.scale.admission import check_requirements, check_scales
 from shoal.scale.journal import Journal
 from shoal.scale.outcome import carried_out
-from shoal.scale.session import bytes_of, half_of_memory, session, workers_for
-from shoal.scale.source import Source
+from shoal.scale.session import bytes_of, half_of_memory, session
 from shoal.scale.steps import Run
 
 UNFINISHED = "unfinished"
@@ -39,6 +39,7 @@ def protect_large(
     workers: int | None = None,
     overwrite: bool = False,
     unproved: bool = False,
+    engine: Literal["duckdb", "spark"] | None = None,
     stage: Stage | None = None,
     reading: Mapping[str, Any] | None = None,
     folder: str | Path | None = None,
@@ -52,8 +53,8 @@ def protect_large(
     Parameters
     ----------
     data
-        The path of a Parquet or CSV file, a folder of such files, a pattern as in `data/*.parquet`, or a DuckDB
-        relation.
+        The path of a Parquet or CSV file, a folder of such files, a pattern as in `data/*.parquet`, a DuckDB
+        relation, or a data frame of Spark.
     plan
         A Plan, its sections as a mapping, or the path of a YAML file.
     out
@@ -69,6 +70,9 @@ def protect_large(
         Replace an earlier release in the directory.
     unproved
         Write a release although the plan requires nothing.
+    engine
+        Who works on the parts: processes of this machine ("duckdb"), or the executors of a Spark cluster ("spark"; by
+        default for a data frame of Spark).
     stage
         Called with what is being done and the fraction of it that is done.
     reading
@@ -94,18 +98,20 @@ def protect_large(
     check_free(target, overwrite=overwrite)
     allowance = half_of_memory() if memory is None else bytes_of(memory)
     place = resolved(target).with_name(f".{target.name}.{UNFINISHED}")
+    at_work = engine_for(data, engine, place, allowance, workers)
     with _with_parents(place), _alone(place), session(allowance, place / "spill") as connection:
-        source = Source.of(data, connection, reading)
-        described = _described(described, source.columns)
-        journal, entropy = _journal(place, identity(described, source, reading), seed)
+        given = table_given(data, connection, reading)
+        described = _described(described, given.columns)
+        journal, entropy = _journal(place, identity(described, given.files, reading, at_work.name), seed)
         run = Run(
             plan=described.ready,
             entropy=entropy,
             journal=journal,
-            workers=workers_for(allowance, workers),
+            engine=at_work,
             tell=stage or (lambda text, fraction: None),
         )
         with _left_to_go_on(journal):
+            source = given.source(lambda: journal.place("given", anew=True))
             done = carried_out(run, source)
             exact = exact_measures(described, done.accounts)
             with atomic_directory(target, overwrite=overwrite) as temporary:

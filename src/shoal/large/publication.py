@@ -45,6 +45,7 @@ from shoal.scale.proof import Judged
 from shoal.scale.sampled import DROPPED, SampleOfClasses
 from shoal.scale.source import Source, plain
 from shoal.scale.stage import GROUP, OWN, ROW, Stage, write_part
+from shoal.scale.steps import Run
 
 GROUPS = "groups"
 """The folder of what original record each released one came from, and how records were grouped."""
@@ -81,7 +82,7 @@ def write_release(
         done.schema,
         done.run.folder,
         done.run.journal.place("proof", anew=True),
-        done.run.workers,
+        done.run.engine,
         done.run.tell,
     )
     by_class = [measure for measure in taken_by(done.plan) if isinstance(measure, LookalikeRisk)]
@@ -115,11 +116,11 @@ def _write_table(done: LargeOutcome, source: Source, public: Path) -> tuple[dict
         place = public / "data"
         place.mkdir()
         paths = list(released_files(done.finished, place))
-        written = Stage.of(paths)
+        written = Stage.of(paths, done.run.engine)
     else:
         paths = [public / "data.csv"]
         _write_csv(done.finished, paths[0], guard=output.guard_formulas)
-        written = _read_back(paths[0], source, done.run.journal.place("read-back", anew=True))
+        written = _read_back(paths[0], source, done.run)
     if written.records != done.finished.records:
         raise FileError(
             f"Output '{public}' was not written whole ({written.records:,} of "
@@ -141,13 +142,13 @@ def _write_csv(stage: Stage, path: Path, *, guard: bool) -> None:
             (escape_formulas(chunk) if guard else chunk).write_csv(file, include_header=number == 0)
 
 
-def _read_back(path: Path, source: Source, place: Path) -> Stage:
-    parts = []
+def _read_back(path: Path, source: Source, run: Run) -> Stage:
+    parts, place = [], run.journal.place("read-back", anew=True)
     back = Source.of(path, source.connection, {"delimiter": ","}, judged=True)
     for number, chunk in enumerate(back.chunks()):
         parts.append(place / f"part-{number:05d}.parquet")
         write_part(plain(chunk), parts[-1])
-    return Stage.of(parts)
+    return Stage.of(parts, run.engine)
 
 
 def _digest(path: Path) -> str:

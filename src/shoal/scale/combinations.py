@@ -5,6 +5,7 @@ gets what its combination got, or is dropped with it.
 """
 
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 
 import polars as pl
@@ -12,7 +13,7 @@ import polars as pl
 from shoal.data.microdata import Microdata
 from shoal.data.schema import Schema
 from shoal.errors import Refused
-from shoal.scale.moments import COUNT
+from shoal.scale.moments import COUNT, combinations_of
 from shoal.scale.part_work import described_after
 from shoal.scale.stage import Stage, write_part
 from shoal.scale.steps import After, Run
@@ -33,7 +34,7 @@ def after_combinations(run: Run, number: int, step: Step, stage: Stage, schema: 
     """
     columns = tuple(step.columns or schema.names(*step.default_roles))
     strata = tuple(name for name in schema.names("stratum") if name not in columns)
-    counts = run.journal.once(f"combinations-{number}", lambda: counted_combinations(stage, (*columns, *strata)))
+    counts = run.journal.once(f"combinations-{number}", lambda: combinations_of(stage, (*columns, *strata)))
     described = Schema.model_construct(root={name: schema.columns[name] for name in (*columns, *strata)})
     table = Microdata.of(counts.drop(COUNT), described, run.folder)
     result = step.method.on_combinations(
@@ -49,19 +50,10 @@ def after_combinations(run: Run, number: int, step: Step, stage: Stage, schema: 
     parts = _recoded(stage, mapping.with_columns(pl.lit(True).alias(KEPT)), columns, strata, run, number)
     new = {name: described_after(result.records[name], schema) for name in columns}
     return After(
-        stage=Stage.of(parts),
+        stage=Stage.of(parts, run.engine),
         schema=Schema.model_construct(root=dict(schema.columns) | new),
         account=StepAccount(step=step.name, columns=columns, facts={**settings_of(step.method), **result.facts}),
     )
-
-
-def counted_combinations(stage: Stage, names: Sequence[str]) -> pl.DataFrame:
-    """The distinct combinations of some columns and how many records have each, in ascending order."""
-    merged = pl.DataFrame(schema={**{name: stage.schema[name] for name in names}, COUNT: pl.Int64})
-    for chunk in stage.chunks(names):
-        part = chunk.group_by(names).agg(pl.len().cast(pl.Int64).alias(COUNT))
-        merged = pl.concat([merged, part]).group_by(names).agg(pl.col(COUNT).sum())
-    return merged.sort(names)
 
 
 def _recoded(
@@ -69,12 +61,17 @@ def _recoded(
 ) -> list[Path]:
     """The parts with the cells that their combinations got, without the records of dropped ones."""
     place = run.journal.place(f"step-{number}")
-    keys = [*columns, *strata]
-    paths = []
-    for path, chunk in zip(stage.parts, stage.chunks()):
-        joined = chunk.join(mapping, on=keys, how="left", nulls_equal=True, maintain_order="left")
-        kept = joined.filter(pl.col(KEPT).fill_null(False))
-        new = kept.with_columns(pl.col(f"{KEPT} {name}").alias(name) for name in columns)
-        paths.append(place / path.name)
-        write_part(new.select(chunk.columns), paths[-1])
+    paths = [place / path.name for path in stage.parts]
+    look = partial(_write_recoded, mapping=mapping, columns=columns, keys=(*columns, *strata))
+    for _ in stage.each(look, None, paths):
+        pass
     return paths
+
+
+def _write_recoded(
+    chunk: pl.DataFrame, path: Path, mapping: pl.DataFrame, columns: Sequence[str], keys: Sequence[str]
+) -> None:
+    joined = chunk.join(mapping, on=keys, how="left", nulls_equal=True, maintain_order="left")
+    kept = joined.filter(pl.col(KEPT).fill_null(False))
+    new = kept.with_columns(pl.col(f"{KEPT} {name}").alias(name) for name in columns)
+    write_part(new.select(chunk.columns), path)

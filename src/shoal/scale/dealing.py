@@ -1,15 +1,15 @@
 """Which block each record goes to: near ones together, households whole, strata apart."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import polars as pl
 
 from shoal.kernels.arrays import Longs
 from shoal.scale.cuts import SAMPLE, Coordinates, Cuts
+from shoal.scale.engine import Dealt
 from shoal.scale.moments import WholeTable, with_categories
 from shoal.scale.part_work import encoded
 from shoal.scale.stage import Stage
@@ -18,6 +18,9 @@ from shoal.scale.strata import Strata
 BLOCK_CELLS, SMALLEST_BLOCK = 6_000_000, 50_000
 """Cells of a block, about, and records that it has at least: what one process holds at once. A choice of ours, the same
 on every machine; smaller blocks have more edges that groups cannot cross."""
+
+HOME = "shoal: block"
+"""The block of a household, beside it."""
 
 MOST_BLOCKS = 512
 """Files that are written side by side; larger tables have larger blocks."""
@@ -41,7 +44,7 @@ class Dealing:
     blocks
         How many there are.
     homes
-        The block of each household that was met; those of a household follow its first record.
+        Each household with its block, that of its first record; None where there are no households.
     """
 
     whole: WholeTable
@@ -51,7 +54,7 @@ class Dealing:
     starts: tuple[int, ...]
     cuts: tuple[Cuts, ...]
     blocks: int
-    homes: dict[Any, int] = field(default_factory=dict)
+    homes: pl.DataFrame | None = None
 
     @classmethod
     def of(
@@ -75,7 +78,7 @@ class Dealing:
                     points = np.vstack(list(coordinates.slices(encoded(rows, known, folder)[1])))
                     cuts[stratum] = Cuts.through(points, leaves)
         starts, blocks = _starts(strata.counts, cuts, size)
-        return cls(
+        dealing = cls(
             whole=known,
             folder=folder,
             strata=strata,
@@ -84,9 +87,38 @@ class Dealing:
             cuts=tuple(cuts),
             blocks=blocks,
         )
+        return replace(dealing, homes=dealing._homes_in(stage)) if known.schema.names("household") else dealing
+
+    def dealt(self, chunk: pl.DataFrame, _: int) -> Dealt:
+        """The records of a part, each with its block."""
+        return chunk, self.block_of(chunk)
 
     def block_of(self, chunk: pl.DataFrame) -> Longs:
-        """Shape (n,); the block of each record of a chunk, chunks coming in order."""
+        """Shape (n,); the block of each record of a chunk."""
+        alone = self._alone(chunk)
+        if self.homes is None:
+            return alone
+        known = chunk.select(self._home).join(self.homes, on=self._home, how="left", maintain_order="left")[HOME]
+        return known.fill_null(pl.Series(alone)).to_numpy()
+
+    @property
+    def _home(self) -> str:
+        name: str = self.whole.schema.names("household")[0]
+        return name
+
+    def _homes_in(self, stage: Stage) -> pl.DataFrame:
+        homes = pl.DataFrame(schema={self._home: stage.schema[self._home], HOME: pl.Int64})
+        for seen in stage.each(self._first_blocks):
+            homes = pl.concat([homes, seen]).unique(self._home, keep="first", maintain_order=True)
+        return homes
+
+    def _first_blocks(self, chunk: pl.DataFrame) -> pl.DataFrame:
+        """Each household of a chunk with the block of its first record."""
+        met: pl.DataFrame = chunk.select(self._home).with_columns(pl.Series(HOME, self._alone(chunk)))
+        return met.drop_nulls(self._home).unique(self._home, keep="first", maintain_order=True)
+
+    def _alone(self, chunk: pl.DataFrame) -> Longs:
+        """Shape (n,); the block that each record would have without its household."""
         inside = self.strata.of_records(chunk)
         out = np.array(self.starts, dtype=np.int64)[inside]
         if any(cuts.nodes for cuts in self.cuts):
@@ -100,30 +132,22 @@ class Dealing:
                     leaves[start + rows] = self.cuts[stratum].leaf_of(points[rows])
                 start += len(points)
             out += leaves
-        return self._at_home(chunk, out)
-
-    def _at_home(self, chunk: pl.DataFrame, blocks: Longs) -> Longs:
-        """The block of each record's household: that of the first of its records."""
-        names = self.whole.schema.names("household")
-        if not names:
-            return blocks
-        out = blocks.copy()
-        for place, (home, block) in enumerate(zip(chunk[names[0]].to_list(), blocks.tolist())):
-            if home is not None:
-                out[place] = self.homes.setdefault(home, block)
         return out
 
 
 def sampled(stage: Stage, size: int, rng: np.random.Generator) -> pl.DataFrame:
     """A simple random sample of the records of a stage, in their order."""
     rows = np.sort(rng.choice(stage.records, min(size, stage.records), replace=False, shuffle=False))
-    frames, start = [], 0
-    for chunk in stage.chunks():
-        low, high = np.searchsorted(rows, (start, start + len(chunk)))
-        frames.append(chunk[(rows[low:high] - start).tolist()])
-        start += len(chunk)
-    drawn: pl.DataFrame = pl.concat(frames)
+    starts = np.cumsum((0, *stage.sizes))
+    ends = np.searchsorted(rows, starts)
+    chosen = [rows[low:high] - start for low, high, start in zip(ends, ends[1:], starts)]
+    drawn: pl.DataFrame = pl.concat(stage.each(_rows_of, None, chosen))
     return drawn
+
+
+def _rows_of(chunk: pl.DataFrame, rows: Longs) -> pl.DataFrame:
+    chosen: pl.DataFrame = chunk[rows.tolist()]
+    return chosen
 
 
 def _starts(counts: Longs, cuts: Sequence[Cuts], size: int) -> tuple[list[int], int]:

@@ -49,7 +49,7 @@ def after_drawing(run: Run, number: int, step: Step, stage: Stage, schema: Schem
         described |= {name: described_after(result[name], schema) for name in schema.names("weight")}
         start = rows.stop
         run.tell(step.name, start / stage.records)
-    following = Stage.of(paths)
+    following = Stage.of(paths, run.engine)
     if not following.parts:
         raise Refused(
             f"Nothing was released. The step {step.name} left no record. Let it ask for less, or leave it out."

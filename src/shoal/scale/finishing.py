@@ -1,7 +1,7 @@
 """The last pass: identifiers out, households renumbered, records in random order or their own, parts as released."""
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 
 import narwhals.stable.v2 as nw
@@ -12,14 +12,16 @@ from shoal.constraints.rounding import to_decimals
 from shoal.data.columns import decode
 from shoal.data.frames import only_whole_numbers
 from shoal.data.schema import Schema
-from shoal.kernels.arrays import Longs
 from shoal.scale.dealing import block_size
+from shoal.scale.engine import Dealt
 from shoal.scale.moments import numbers
-from shoal.scale.stage import OWN, ROW, Stage, gathered, scatter, write_part
-from shoal.scale.steps import Run
+from shoal.scale.pieces import gathered
+from shoal.scale.stage import OWN, ROW, Stage, write_part
+from shoal.scale.steps import Run, drawn_by
 
-ORDER, HOUSEHOLDS = 1 << 21, 1 << 22
-"""Keys of the random numbers of the records' order and the households' numbers, beyond the number of any step."""
+DEALING, ORDER, HOUSEHOLDS = 1 << 20, 1 << 21, 1 << 22
+"""Keys of the random numbers of the part that a record goes to, of its place there, and of the households' numbers,
+beyond the number of any step."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -56,25 +58,6 @@ class Rounding:
         return chunk.with_columns(columns)
 
 
-@dataclass(slots=True)
-class WholeNumbers:
-    """Which columns of floats hold whole numbers only, found out chunk by chunk."""
-
-    known: set[str] = field(default_factory=set)
-    fractional: set[str] = field(default_factory=set)
-
-    def see(self, chunk: pl.DataFrame) -> None:
-        for cells in (column.drop_nulls() for column in chunk if column.dtype.is_float()):
-            if len(cells):
-                self.known.add(cells.name)
-                if not only_whole_numbers(nw.from_native(cells, series_only=True)):
-                    self.fractional.add(cells.name)
-
-    @property
-    def whole(self) -> list[str]:
-        return sorted(self.known - self.fractional)
-
-
 def finished(run: Run, stage: Stage, schema: Schema, rows: int, rounding: Rounding, *, whole_numbers: bool) -> Stage:
     """The stage that is released; its parts still hold the rows of the table that came in.
 
@@ -89,38 +72,111 @@ def finished(run: Run, stage: Stage, schema: Schema, rows: int, rounding: Roundi
     out = set(schema.names("identifier")) - run.plan.pseudonyms
     kept = [name for name in stage.columns if name not in out]
     households = schema.names("household")
-    homes = _numbers(run, stage, households[0]) if households else None
     parts = -(-stage.records // block_size(stage))
-    shuffled = run.plan.output.shuffle
-
-    seen = WholeNumbers()
-
-    def chunks() -> Iterator[pl.DataFrame]:
-        own = [name for name in OWN if name in stage.schema]
-        for chunk in stage.chunks((*own, *kept)):
-            rounded = rounding.rounded(chunk, schema)
-            seen.see(rounded.select(kept))
-            yield rounded if homes is None else _renumbered(rounded, households[0], homes)
-
-    rng = run.generator(ORDER)
-
-    def keys(chunk: pl.DataFrame) -> Longs:
-        if shuffled:
-            return rng.integers(0, parts, len(chunk))
-        return chunk[ROW].to_numpy() * parts // rows
-
-    files = scatter(chunks(), keys, parts, run.journal.place("shuffled", anew=True))
-    whole = seen.whole if whole_numbers else []
+    last = LastLook(
+        schema=Schema.model_construct(root={name: schema.columns[name] for name in kept}),
+        rounding=rounding,
+        homes=_numbers(run, stage, households[0]) if households else None,
+        parts=parts,
+        rows=rows,
+        entropy=run.entropy if run.plan.output.shuffle else None,
+    )
+    own = [name for name in OWN if name in stage.schema]
+    files = stage.dealt(last.dealt, parts, run.journal.place("shuffled", anew=True), (*own, *kept))
+    whole = _whole_numbers(run, files) if whole_numbers else []
     place = run.journal.place("finished", anew=True)
+    ends = [
+        End(number=n, file=file, out=place / f"part-{n + 1:05d}.parquet", entropy=last.entropy, whole=tuple(whole))
+        for n, file in enumerate(files)
+    ]
     paths = []
-    for number, file in enumerate(files):
-        frame = gathered(file)
-        order = run.generator(ORDER, number).permutation(len(frame)) if shuffled else np.argsort(frame[ROW].to_numpy())
-        paths.append(place / f"part-{number + 1:05d}.parquet")
-        frame = no_negative_zeros(frame[order.tolist()])
-        write_part(frame.cast(dict.fromkeys(whole, pl.Int64)), paths[-1])
-        file.unlink()
-    return Stage.of(paths)
+    for end, path in zip(ends, run.engine.each(_in_released_order, ends), strict=True):
+        end.file.unlink()
+        paths.append(path)
+    return Stage.of(paths, run.engine)
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class LastLook:
+    """What becomes of the records of a part at last, and which part of the release they go to.
+
+    Parameters
+    ----------
+    homes
+        The number that each household gets.
+    parts
+        Of the release.
+    rows
+        Records of the table that came in.
+    entropy
+        Of the random order; None where records stay in their own.
+    """
+
+    schema: Schema
+    rounding: Rounding
+    homes: pl.DataFrame | None
+    parts: int
+    rows: int
+    entropy: int | None
+
+    def dealt(self, chunk: pl.DataFrame, number: int) -> Dealt:
+        """The records of a part, as they are released, each with the part that it goes to."""
+        if self.entropy is None:
+            places = chunk[ROW].to_numpy() * self.parts // self.rows
+        else:
+            places = drawn_by(self.entropy, DEALING, number).integers(0, self.parts, len(chunk))
+        rounded = self.rounding.rounded(chunk, self.schema)
+        if self.homes is not None:
+            rounded = _renumbered(rounded, self.schema.names("household")[0], self.homes)
+        return rounded, places
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class End:
+    """A part of the release.
+
+    Parameters
+    ----------
+    entropy
+        Of the random order; None where records stay in their own.
+    whole
+        Columns of floats that become integers.
+    """
+
+    number: int
+    file: Path
+    out: Path
+    entropy: int | None
+    whole: tuple[str, ...]
+
+
+def _in_released_order(end: End) -> Path:
+    """Write a part with its records in random order or their own."""
+    frame = gathered(end.file)
+    if end.entropy is None:
+        order = np.argsort(frame[ROW].to_numpy())
+    else:
+        order = drawn_by(end.entropy, ORDER, end.number).permutation(len(frame))
+    frame = no_negative_zeros(frame[order.tolist()])
+    write_part(frame.cast(dict.fromkeys(end.whole, pl.Int64)), end.out)
+    return end.out
+
+
+def _whole_numbers(run: Run, files: list[Path]) -> list[str]:
+    """Columns of floats that hold whole numbers only, and some."""
+    known: set[str] = set()
+    fractional: set[str] = set()
+    for some, others in run.engine.each(_kinds_of_numbers, files):
+        known |= some
+        fractional |= others
+    return sorted(known - fractional)
+
+
+def _kinds_of_numbers(file: Path) -> tuple[set[str], set[str]]:
+    """Columns of floats that hold a number, and those that hold one that is not whole."""
+    floats = [cells for column in gathered(file) if column.dtype.is_float() and len(cells := column.drop_nulls())]
+    fractional = {c.name for c in floats if not only_whole_numbers(nw.from_native(c, series_only=True))}
+    return {cells.name for cells in floats}, fractional
 
 
 def no_negative_zeros(frame: pl.DataFrame) -> pl.DataFrame:
@@ -134,10 +190,14 @@ def no_negative_zeros(frame: pl.DataFrame) -> pl.DataFrame:
 def _numbers(run: Run, stage: Stage, name: str) -> pl.DataFrame:
     """A random number from 1 for each household."""
     homes = pl.DataFrame(schema={name: stage.schema[name]})
-    for chunk in stage.chunks((name,)):
-        homes = pl.concat([homes, chunk]).drop_nulls().unique()
+    for seen in stage.each(_distinct, (name,)):
+        homes = pl.concat([homes, seen]).unique()
     homes = homes.sort(name)
     return homes.with_columns(pl.Series(ROW, run.generator(HOUSEHOLDS).permutation(len(homes)) + 1))
+
+
+def _distinct(chunk: pl.DataFrame) -> pl.DataFrame:
+    return chunk.drop_nulls().unique()
 
 
 def _renumbered(chunk: pl.DataFrame, name: str, numbers: pl.DataFrame) -> pl.DataFrame:
@@ -148,8 +208,9 @@ def _renumbered(chunk: pl.DataFrame, name: str, numbers: pl.DataFrame) -> pl.Dat
 def released_files(stage: Stage, folder: Path) -> Iterator[Path]:
     """The parts without what is the run's own, each written into a folder as it will be released."""
     schema = {name: dtype for name, dtype in stage.schema.items() if name not in OWN}
-    for number, chunk in enumerate(stage.chunks(tuple(schema)), 1):
-        path = folder / f"part-{number:05d}.parquet"
-        write_part(chunk, path)
+    paths = [folder / f"part-{number + 1:05d}.parquet" for number in range(len(stage.parts))]
+    for path, _ in zip(paths, stage.each(write_part, tuple(schema), paths), strict=True):
         path.chmod(0o644)
         yield path
+    for left in set(folder.iterdir()) - set(paths):  # by a machine of a cluster that stopped while it wrote
+        left.unlink()

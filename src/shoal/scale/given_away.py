@@ -6,6 +6,7 @@ is refused. Most columns contradict each other in a few records already, and are
 """
 
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -56,22 +57,31 @@ def refuse_given_away(stage: Stage, schema: Schema, memory: int, spill: Path) ->
 
 
 def _lacking(stage: Stage, names: list[str]) -> list[str]:
-    missing = dict.fromkeys(names, 0)
-    for chunk in stage.chunks(names):
-        for name, count in chunk.null_count().row(0, named=True).items():
-            missing[name] += count
-    return [name for name, count in missing.items() if count]
+    counts = pl.concat(stage.each(_null_counts, names)).sum().row(0, named=True)
+    return [name for name, count in counts.items() if count]
+
+
+def _null_counts(chunk: pl.DataFrame) -> pl.DataFrame:
+    return chunk.null_count()
 
 
 def samples(stage: Stage, names: Sequence[str], others: Sequence[str]) -> dict[str, pl.DataFrame]:
     """For each of some columns all records that have some of its values, with the cells of other columns."""
     shares = max(stage.records // LOOKED_AT, 1)
-    seen: dict[str, list[pl.DataFrame]] = {name: [] for name in names}
-    for chunk in stage.chunks(list(dict.fromkeys((*names, *others)))):
-        for name in names:
-            looked_at = chunk.filter(pl.Series(class_hash(chunk, (name,), shares) == 0))
-            seen[name].append(looked_at.select(list(dict.fromkeys((name, *others)))))
-    return {name: pl.concat(frames) for name, frames in seen.items()}
+    look = partial(_samples_in, names=tuple(names), others=tuple(others), shares=shares)
+    seen = list(stage.each(look, tuple(dict.fromkeys((*names, *others)))))
+    return {name: pl.concat(part[name] for part in seen) for name in names}
+
+
+def _samples_in(
+    chunk: pl.DataFrame, names: Sequence[str], others: Sequence[str], shares: int
+) -> dict[str, pl.DataFrame]:
+    return {
+        name: chunk.filter(pl.Series(class_hash(chunk, (name,), shares) == 0)).select(
+            list(dict.fromkeys((name, *others)))
+        )
+        for name in names
+    }
 
 
 def _contradicted(records: pl.DataFrame) -> bool:

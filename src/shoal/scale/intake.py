@@ -1,6 +1,8 @@
 """The first pass: a source becomes a stage, missing values treated as the plan says."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -9,13 +11,39 @@ import polars as pl
 
 from shoal.data.schema import Schema
 from shoal.errors import DataError
-from shoal.scale.moments import Counted, Tally, counts_as_number, missing_cells, refuse_missing
+from shoal.scale import source as sources
+from shoal.scale.engine import HERE, Engine
+from shoal.scale.moments import Counted, Tally, combinations_in, counts_as_number, missing_cells, refuse_missing
 from shoal.scale.source import Source, plain
-from shoal.scale.stage import OWN, ROW, Stage, read_part, write_part
+from shoal.scale.stage import OWN, ROW, Stage, write_part
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Taken:
+    """What was seen in a chunk while it became a part.
+
+    Parameters
+    ----------
+    records, kept
+        That came in, and that are in the part.
+    missing
+        Missing cells of columns that have some.
+    cells
+        Of each column whose missing cells are filled in, the distinct ones with their counts.
+    ways
+        Of each column, how missing numbers are written: null, or not-a-number of some bits.
+    """
+
+    path: Path
+    records: int
+    kept: int
+    missing: Mapping[str, int]
+    cells: Mapping[str, pl.DataFrame]
+    ways: Mapping[str, set[int | None]]
 
 
 def taken_in(
-    source: Source, schema: Schema, folder: Path, *, judged: bool = False
+    source: Source, schema: Schema, folder: Path, engine: Engine = HERE, *, judged: bool = False
 ) -> tuple[Stage, dict[str, Any], int]:
     """The stage of a source, what became of missing values, and how many records there were.
 
@@ -32,25 +60,20 @@ def taken_in(
     schema.check_covers(source.columns)
     if taken := [name for name in source.columns if name in OWN]:
         raise DataError(f"A column must not be called '{taken[0]}'. Rename it.")
-    dropping = [name for name, column in schema.columns.items() if column.missing_policy == "drop"]
-    imputed = [name for name, column in schema.columns.items() if column.missing_policy == "impute"]
     tallies: dict[str, Tally] = {}
     missing: dict[str, int] = {}
-    parts, rows, dropped = [], 0, 0
     ways: dict[str, set[int | None]] = {}
-    for number, chunk in enumerate(source.chunks()):
-        if judged:
-            _note_ways_of_missing(chunk, ways)
-        frame = plain(chunk).with_columns(pl.Series(ROW, np.arange(rows, rows + len(chunk))))
-        rows += len(frame)
-        for name, count in missing_cells(frame, schema).items():
+    seen = []
+    take = partial(_taken, schema=schema, folder=folder, size=sources.CHUNK, judged=judged)
+    for piece in source.each(take, engine):
+        seen.append(piece)
+        _note_ways_of_missing(piece.ways, ways)
+        for name, count in piece.missing.items():
             missing[name] = missing.get(name, 0) + count
-        for name in imputed:
-            tallies.setdefault(name, Tally(name, frame.schema[name])).add(frame)
-        kept = frame.drop_nulls(dropping) if dropping else frame
-        dropped += len(frame) - len(kept)
-        parts.append(folder / f"part-{number:05d}.parquet")
-        write_part(kept, parts[-1])
+        for name, cells in piece.cells.items():
+            tallies.setdefault(name, Tally(name, cells.schema[name])).add(cells)
+    rows = sum(piece.records for piece in seen)
+    dropped = rows - sum(piece.kept for piece in seen)
     if not rows:
         raise DataError(
             "The released table has no records, so nothing can be proved on it. Check the file."
@@ -60,7 +83,7 @@ def taken_in(
     for name, count in missing.items():
         if schema.columns[name].missing_policy == "refuse":
             refuse_missing(name, count, schema.columns[name].role)
-    stage = Stage.of(parts)
+    stage = Stage.of((piece.path for piece in seen), engine)
     if not stage.parts:
         raise DataError(
             "No record is left after those with missing values were dropped. "
@@ -73,18 +96,43 @@ def taken_in(
     return stage, {**facts, **({"records dropped": dropped} if dropped else {})}, rows
 
 
-def _note_ways_of_missing(chunk: pl.DataFrame, ways: dict[str, set[int | None]]) -> None:
-    """Note how missing numbers are written, null or not-a-number of some bits; several ways are an error."""
+def _taken(chunk: pl.DataFrame, number: int, *, schema: Schema, folder: Path, size: int, judged: bool) -> Taken:
+    """A chunk written as a part; each record with its row in the table."""
+    policies = {name: column.missing_policy for name, column in schema.columns.items()}
+    first = number * size  # all chunks before are full
+    frame = plain(chunk).with_columns(pl.Series(ROW, np.arange(first, first + len(chunk))))
+    dropping = [name for name, policy in policies.items() if policy == "drop"]
+    kept = frame.drop_nulls(dropping) if dropping else frame
+    path = folder / f"part-{number:05d}.parquet"
+    write_part(kept, path)
+    return Taken(
+        path=path,
+        records=len(frame),
+        kept=len(kept),
+        missing=missing_cells(frame, schema),
+        cells={name: combinations_in(frame, (name,)) for name, policy in policies.items() if policy == "impute"},
+        ways=_ways_of_missing(chunk) if judged else {},
+    )
+
+
+def _ways_of_missing(chunk: pl.DataFrame) -> dict[str, set[int | None]]:
+    """Of each column of a chunk, how missing numbers are written: null, or not-a-number of some bits."""
+    ways: dict[str, set[int | None]] = {}
     for column in chunk:
-        if not column.dtype.is_float():
-            continue
-        seen = ways.setdefault(column.name, set())
-        seen |= {None} if column.null_count() else set()
-        strange = column.filter(column.is_nan().fill_null(False)).cast(pl.Float64).to_numpy()
-        seen |= set(np.unique(strange.view(np.int64)).tolist())
-        if len(seen) > 1:
+        if column.dtype.is_float():
+            strange = column.filter(column.is_nan().fill_null(False)).cast(pl.Float64).to_numpy()
+            bits = np.unique(strange.view(np.int64)).tolist()
+            ways[column.name] = {*bits, None} if column.null_count() else set(bits)
+    return ways
+
+
+def _note_ways_of_missing(ways: Mapping[str, set[int | None]], known: dict[str, set[int | None]]) -> None:
+    """Put the ways of a chunk to those of the chunks before; several of one column are an error."""
+    for name, seen in ways.items():
+        known[name] = known.get(name, set()) | seen
+        if len(known[name]) > 1:
             raise DataError(
-                f"Column '{column.name}' has missing cells written in several ways (null, not-a-number of one kind or "
+                f"Column '{name}' has missing cells written in several ways (null, not-a-number of one kind or "
                 f"another), by which records can be told apart. That is judged only in memory (--engine memory)."
             )
 
@@ -95,9 +143,12 @@ def _impute(stage: Stage, schema: Schema, tallies: Sequence[Tally]) -> None:
     for tally in tallies:
         numeric = counts_as_number(stage.schema[tally.name], schema.columns[tally.name])
         values[tally.name] = _usual(tally.counted, numeric=numeric)
-    for path in stage.parts if values else ():
-        frame = read_part(path)
-        write_part(frame.with_columns(pl.col(name).fill_null(pl.lit(value)) for name, value in values.items()), path)
+    for _ in stage.each(partial(_filled_in, values=values), None, stage.parts) if values else ():
+        pass
+
+
+def _filled_in(chunk: pl.DataFrame, path: Path, values: Mapping[str, Any]) -> None:
+    write_part(chunk.with_columns(pl.col(name).fill_null(pl.lit(value)) for name, value in values.items()), path)
 
 
 def _usual(counted: Counted, *, numeric: bool) -> Any:

@@ -1,7 +1,8 @@
 """What parts of a table cannot know of themselves: moments, categories, counts, gathered chunk by chunk in order."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -33,16 +34,24 @@ class Moments:
     low: float = np.inf
     high: float = -np.inf
 
-    def add(self, values: Floats) -> None:
-        """More numbers; none is missing."""
+    @classmethod
+    def of(cls, values: Floats) -> "Moments":
+        """Those of some numbers; none is missing."""
         if not len(values):
+            return cls()
+        mean = float(values.mean())
+        squares = float(((values - mean) ** 2).sum())
+        return cls(count=len(values), mean=mean, squares=squares, low=float(values.min()), high=float(values.max()))
+
+    def join(self, other: "Moments") -> None:
+        """More numbers; the order in which they come is a part of the figures."""
+        if not other.count:
             return
-        n, mean = len(values), float(values.mean())
-        total, gap = self.count + n, mean - self.mean
-        self.squares += float(((values - mean) ** 2).sum()) + gap * gap * self.count * n / total
-        self.mean += gap * n / total
+        total, gap = self.count + other.count, other.mean - self.mean
+        self.squares += other.squares + gap * gap * self.count * other.count / total
+        self.mean += gap * other.count / total
         self.count = total
-        self.low, self.high = min(self.low, float(values.min())), max(self.high, float(values.max()))
+        self.low, self.high = min(self.low, other.low), max(self.high, other.high)
 
     @property
     def deviation(self) -> float:
@@ -59,11 +68,16 @@ class Moments:
 def moments_of(stage: Stage, schema: Schema, names: Iterable[str]) -> dict[str, Moments]:
     """Moments of the continuous ones of some columns, in the units in which records count them."""
     wanted = {name: Moments() for name in names}
-    for chunk in stage.chunks(tuple(wanted)) if wanted else ():
+    look = partial(_moments, columns={name: schema.columns[name] for name in wanted})
+    for seen in stage.each(look, tuple(wanted)) if wanted else ():
         for name, moments in wanted.items():
-            variable = numbers(chunk[name], schema.columns[name])
-            moments.add(variable.values[~variable.missing])
+            moments.join(seen[name])
     return wanted
+
+
+def _moments(chunk: pl.DataFrame, columns: Mapping[str, Column]) -> dict[str, Moments]:
+    variables = [numbers(chunk[name], column) for name, column in columns.items()]
+    return {variable.name: Moments.of(variable.values[~variable.missing]) for variable in variables}
 
 
 def numbers(series: pl.Series, column: Column) -> Variable:
@@ -94,10 +108,9 @@ class Tally:
         self.name = name
         self.cells = pl.DataFrame(schema={name: dtype, COUNT: pl.Int64})
 
-    def add(self, chunk: pl.DataFrame) -> None:
-        """The cells of a chunk."""
-        part = chunk.group_by(self.name).agg(pl.len().cast(pl.Int64).alias(COUNT))
-        self.cells = pl.concat([self.cells, part]).group_by(self.name).agg(pl.col(COUNT).sum())
+    def add(self, cells: pl.DataFrame) -> None:
+        """The cells of a chunk, as `combinations_in` counts them."""
+        self.cells = pl.concat([self.cells, cells]).group_by(self.name).agg(pl.col(COUNT).sum())
 
     @property
     def counted(self) -> Counted:
@@ -111,9 +124,22 @@ class Tally:
 def counted(stage: Stage, name: str) -> Counted:
     """The distinct cells of one column of a stage."""
     tally = Tally(name, stage.schema[name])
-    for chunk in stage.chunks((name,)):
-        tally.add(chunk)
+    for cells in stage.each(partial(combinations_in, names=(name,)), (name,)):
+        tally.add(cells)
     return tally.counted
+
+
+def combinations_in(chunk: pl.DataFrame, names: Sequence[str]) -> pl.DataFrame:
+    """The distinct combinations of some columns of a chunk, and how many records have each."""
+    return chunk.group_by(names).agg(pl.len().cast(pl.Int64).alias(COUNT))
+
+
+def combinations_of(stage: Stage, names: Sequence[str]) -> pl.DataFrame:
+    """The distinct combinations of some columns and how many records have each, in ascending order."""
+    merged = pl.DataFrame(schema={**{name: stage.schema[name] for name in names}, COUNT: pl.Int64})
+    for part in stage.each(partial(combinations_in, names=tuple(names)), names):
+        merged = pl.concat([merged, part]).group_by(names).agg(pl.col(COUNT).sum())
+    return merged.sort(names)
 
 
 def whole_of(counted: Counted, column: Column, folder: Path) -> tuple[Column, WholeColumn]:

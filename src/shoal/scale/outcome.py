@@ -2,12 +2,14 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 import numpy as np
 import polars as pl
 
 from shoal.data.schema import Column, Schema
+from shoal.kernels.arrays import Longs
 from shoal.plan import Plan
 from shoal.replace.decimals import MOST, decimal_counts, decimals_among
 from shoal.scale.combinations import after_combinations
@@ -69,7 +71,7 @@ def carried_out(run: Run, source: Source) -> LargeOutcome:
     plan, journal = run.plan, run.journal
     run.tell("reading", 0.0)
     before, missing, rows = journal.once(
-        "intake", lambda: taken_in(source, plan.schema, journal.place("intake", anew=True))
+        "intake", lambda: taken_in(source, plan.schema, journal.place("intake", anew=True), run.engine)
     )
     stage, schema = before, _unrounded(plan.schema)
     averaged: set[str] = set()
@@ -145,9 +147,14 @@ def _rounding(run: Run, before: Stage, averaged: set[str], changed: set[str]) ->
         for name in sorted(averaged & continuous)
         if name not in schema.decimals and not types[name].is_temporal()
     }
-    for chunk in before.chunks(tuple(own)) if own else ():
+    look = partial(_decimals, columns={name: schema.columns[name] for name in own})
+    for seen in before.each(look, tuple(own)) if own else ():
         for name in own:
-            own[name] += decimal_counts(numbers(chunk[name], schema.columns[name]).values)
+            own[name] += seen[name]
     decimals = {name: places for name, counts in own.items() if (places := decimals_among(counts))}
     said = {name: places for name, places in schema.decimals.items() if name in continuous}
     return Rounding(own=decimals, said=said, types={name: types[name] for name in said})
+
+
+def _decimals(chunk: pl.DataFrame, columns: Mapping[str, Column]) -> dict[str, Longs]:
+    return {name: decimal_counts(numbers(chunk[name], column).values) for name, column in columns.items()}

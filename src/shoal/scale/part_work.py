@@ -18,7 +18,8 @@ from shoal.facts import Facts
 from shoal.kernels.arrays import Floats
 from shoal.processes import remembered
 from shoal.scale.moments import WholeTable
-from shoal.scale.stage import GROUP, OWN, ROW, gathered, read_part, write_part
+from shoal.scale.pieces import gathered
+from shoal.scale.stage import GROUP, OWN, ROW, read_part, write_part
 from shoal.scale.strata import StrataMoments
 from shoal.steps import MaskStep, PartitionStep, Step
 

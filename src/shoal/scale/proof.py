@@ -24,13 +24,15 @@ from shoal.judges.evidence import Finding, Verdict
 from shoal.judges.table_pair import TablePair
 from shoal.kernels.arrays import Longs
 from shoal.privacy.base import ClassModel
-from shoal.processes import as_finished, remembered
+from shoal.processes import remembered
 from shoal.risk.class_risk import LookalikeRisk
 from shoal.risk.population import Lookalikes
 from shoal.scale.dealing import block_size
+from shoal.scale.engine import Dealt, Engine
 from shoal.scale.moments import WholeTable, counted, whole_of
 from shoal.scale.part_work import with_whole
-from shoal.scale.stage import OWN, Stage, gathered, scatter
+from shoal.scale.pieces import gathered
+from shoal.scale.stage import OWN, Stage
 
 HASH_SEED = 0
 """Of the hash that deals records out: any will do, for no figure depends on it."""
@@ -55,12 +57,12 @@ class Judged:
     stage: Stage
     whole: WholeTable
     place: Path
-    workers: int
+    engine: Engine
     tell: Tell
     _files: dict[tuple[str, ...], list[Path]] = field(default_factory=dict, init=False, repr=False)
 
     @classmethod
-    def of(cls, stage: Stage, schema: Schema, folder: Path, place: Path, workers: int, tell: Tell) -> "Judged":
+    def of(cls, stage: Stage, schema: Schema, folder: Path, place: Path, engine: Engine, tell: Tell) -> "Judged":
         """A released table; a column that the schema does not know is an error."""
         described = released_schema(stage, schema)
         columns = dict(described.columns)
@@ -68,7 +70,7 @@ class Judged:
         for name in described.names("confidential"):
             columns[name], known[name] = whole_of(counted(stage, name), columns[name], folder)
         whole = WholeTable(schema=Schema.model_construct(root=columns), columns=known)
-        return cls(stage=stage, whole=whole, place=place, workers=workers, tell=tell)
+        return cls(stage=stage, whole=whole, place=place, engine=engine, tell=tell)
 
     def judged(
         self, models: Sequence[ClassModel], measures: Sequence[LookalikeRisk] = ()
@@ -81,7 +83,7 @@ class Judged:
         seen: list[dict[int, Seen]] = [{} for _ in judges]
         answers: dict[int, Verdict | Finding] = {}
         given = {"judges": judges, "whole": self.whole}
-        for done, (look, figures) in enumerate(as_finished(_looked, looks, self.workers, given), 1):
+        for done, (look, figures) in enumerate(self.engine.as_finished(_looked, looks, given), 1):
             name = judges[look.judge].method_name
             self.tell(f"judging {name}", done / len(looks))
             seen[look.judge][look.part] = figures
@@ -106,7 +108,7 @@ class Judged:
     def complete(self) -> bool:
         """Whether no quasi-identifier lacks a cell."""
         keys = self.whole.schema.names("quasi-identifier")
-        return not any(any(chunk.null_count().row(0)) for chunk in self.stage.chunks(keys))
+        return not any(self.stage.each(_lacks_some, keys))
 
     def parts(self, names: Sequence[str]) -> list[Path]:
         """Files that hold the classes of some columns whole; made once for each set of columns."""
@@ -114,9 +116,16 @@ class Judged:
         if chosen not in self._files:
             count = -(-self.stage.records // block_size(self.stage))
             place = self.place / f"classes-{len(self._files)}"
-            keys = partial(class_hash, names=chosen, count=count)
-            self._files[chosen] = scatter(self.stage.chunks(), keys, count, place)
+            self._files[chosen] = self.stage.dealt(partial(_by_class, names=chosen, count=count), count, place)
         return self._files[chosen]
+
+
+def _lacks_some(chunk: pl.DataFrame) -> bool:
+    return any(chunk.null_count().row(0))
+
+
+def _by_class(chunk: pl.DataFrame, _: int, names: Sequence[str], count: int) -> Dealt:
+    return chunk, class_hash(chunk, names, count)
 
 
 def class_hash(chunk: pl.DataFrame, names: Sequence[str], count: int) -> Longs:

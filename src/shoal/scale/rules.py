@@ -2,6 +2,9 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
+
+import polars as pl
 
 from shoal.constraints import Constraints
 from shoal.constraints.blank_columns import with_blank_numbers
@@ -24,17 +27,19 @@ def rules_on(stage: Stage, whole: WholeTable, schema: Schema, rules: Sequence[st
     """
     if not rules:
         return []
-    parts: list[list[Verdict]] = []
-    for chunk in stage.chunks():
-        released = with_blank_numbers(released_records(chunk, whole), rules)
-        bound = Constraints.parse(rules, released, released=True).as_written(schema.decimals)
-        if bound.deduced(released) is not released:
-            raise Refused(
-                "Nothing was released. The rules of the plan determine missing cells, so that these are given away; a "
-                "table larger than memory is not judged with such cells filled in. Take --engine memory."
-            )
-        parts.append(bound.check(released))
+    parts = stage.each(partial(_checked, whole=whole, schema=schema, rules=tuple(rules)))
     return [_joined(verdicts) for verdicts in zip(*parts)]
+
+
+def _checked(chunk: pl.DataFrame, whole: WholeTable, schema: Schema, rules: Sequence[str]) -> list[Verdict]:
+    released = with_blank_numbers(released_records(chunk, whole), rules)
+    bound = Constraints.parse(rules, released, released=True).as_written(schema.decimals)
+    if bound.deduced(released) is not released:
+        raise Refused(
+            "Nothing was released. The rules of the plan determine missing cells, so that these are given away; a "
+            "table larger than memory is not judged with such cells filled in. Take --engine memory."
+        )
+    return bound.check(released)
 
 
 def _joined(verdicts: Sequence[Verdict]) -> Verdict:

@@ -8,6 +8,7 @@ groups; Wolter 2007, chapter 2).
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -80,12 +81,11 @@ class SampleOfClasses:
         shares = max(finished.records // SAMPLE, 1)
         kept = np.zeros(rows, dtype=bool)
         frames, parts = [], []
-        for chunk in finished.chunks():
-            kept[chunk[ROW].to_numpy()] = True
-            place = _places(chunk, keys, shares)
-            chosen = place % shares == 0
-            frames.append(chunk.filter(pl.Series(chosen)))
-            parts.append(place[chosen] // shares)
+        all_kept = finished.records == rows
+        for rows_of, frame, places in finished.each(partial(_drawn, keys=keys, shares=shares, all_kept=all_kept)):
+            kept[rows_of] = True
+            frames.append(frame)
+            parts.append(places)
         released, part = pl.concat(frames), np.concatenate(parts)
         wanted = np.full(rows, -1, dtype=np.int8)
         wanted[released[ROW].to_numpy()] = part
@@ -93,9 +93,7 @@ class SampleOfClasses:
             dropped = np.flatnonzero(~kept)
             drawn = dropped[rng.random(len(dropped)) < 1 / shares]
             wanted[drawn] = rng.integers(0, PARTS, len(drawn))
-        originals = pl.concat(
-            [chunk.filter(pl.Series(wanted[chunk[ROW].to_numpy()] >= 0)) for chunk in before.chunks()]
-        )
+        originals = pl.concat(before.each(partial(_with_rows, rows=np.flatnonzero(wanted >= 0))))
         return cls(
             original=_records(originals, schema, folder, treat=True),
             released=_records(released, whole.schema, folder, treat=False),
@@ -129,6 +127,20 @@ class SampleOfClasses:
         low, high = finding.limits
         middle = float(finding.value or 0.0)
         return Interval(low=max(middle - error, low), high=min(middle + error, high))
+
+
+def _drawn(
+    chunk: pl.DataFrame, keys: Sequence[str], shares: int, *, all_kept: bool
+) -> tuple[Longs | slice, pl.DataFrame, Longs]:
+    """The rows that are kept; the records of a part that are drawn, and the part of the sample each belongs to."""
+    place = _places(chunk, keys, shares)
+    chosen = place % shares == 0
+    rows = slice(None) if all_kept else chunk[ROW].to_numpy()
+    return rows, chunk.filter(pl.Series(chosen)), place[chosen] // shares
+
+
+def _with_rows(chunk: pl.DataFrame, rows: Longs) -> pl.DataFrame:
+    return chunk.filter(pl.Series(np.isin(chunk[ROW].to_numpy(), rows)))
 
 
 def _places(chunk: pl.DataFrame, keys: Sequence[str], shares: int) -> Longs:

@@ -1,17 +1,23 @@
 """Where a large table comes from: a file, a folder, a pattern of names, hive partitions, or a DuckDB relation."""
 
 import glob
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import polars as pl
 
 from shoal.data.frames import plain_types
 from shoal.errors import DataError, FileError, plural, quoted
+from shoal.files.table import too_many_digits
 from shoal.scale.csv_columns import check_names, csv_queries, literal, name_in_sql, text_in_sql
 from shoal.scale.csv_quotes import IN_MEMORY
+from shoal.scale.engine import Engine
+from shoal.scale.row_ranges import NUMBER, Chunk, chunks_of, looked_at
+
+Seen = TypeVar("Seen")
 
 CHUNK = 500_000
 """Records of a chunk. Sums are taken by chunks, so this is a part of what a result is, not a setting."""
@@ -52,6 +58,8 @@ class Source:
         Those it lies in; none for a relation.
     types_from_cells
         Whether the types of its columns were found out from their cells, as of text.
+    ranges
+        Its chunks as rows of Parquet files, so that each can be read elsewhere; none where they cannot.
     """
 
     name: str
@@ -60,6 +68,7 @@ class Source:
     parts: tuple[Any, ...]
     files: tuple[SourceFile, ...] = ()
     types_from_cells: bool = False
+    ranges: tuple[Chunk, ...] = ()
 
     @classmethod
     def of(
@@ -84,13 +93,20 @@ class Source:
         files = files_of(data)
         state = tuple(SourceFile.of(path) for path in files)
         text = kind_of(files[0]) != "parquet"
+        ranges: Iterable[Chunk] = ()
         if text:
             query, *parts = csv_queries(connection, files, reading or {}, hive=_hive(data), judged=judged)
         else:
             _check_parquet(files, judged=judged)
-            query, parts = _parquet_queries(connection, files, hive=_hive(data))
+            query, parts, ranges = _parquet_queries(connection, files, hive=_hive(data))
         return cls(
-            name=str(data), connection=connection, query=query, parts=tuple(parts), files=state, types_from_cells=text
+            name=str(data),
+            connection=connection,
+            query=query,
+            parts=tuple(parts),
+            files=state,
+            types_from_cells=text,
+            ranges=tuple(ranges),
         )
 
     @property
@@ -100,6 +116,20 @@ class Source:
     @property
     def records(self) -> int:
         return int(self.query.aggregate("count(*)").fetchall()[0][0])
+
+    def each(self, look: Callable[[pl.DataFrame, int], Seen], engine: Engine) -> Iterator[Seen]:
+        """What a function sees in each chunk, in order; it is called with the records and the chunk's number.
+
+        Raises
+        ------
+        FileError
+            As of `chunks`.
+        """
+        if engine.far and self.ranges:
+            yield from engine.each(partial(looked_at, look), self.ranges)
+            self.check_unchanged()
+        else:
+            yield from (look(chunk, number) for number, chunk in enumerate(self.chunks()))
 
     def chunks(self) -> Iterator[pl.DataFrame]:
         """Its records in order, `CHUNK` at a time.
@@ -180,14 +210,15 @@ def _hive(data: str | Path) -> bool:
     return not Path(data).is_file()
 
 
-def _parquet_queries(connection: Any, files: list[Path], *, hive: bool) -> tuple[Any, list[Any]]:
-    """A relation of all files, and one of each: names of folders are text there until all have the same type."""
+def _parquet_queries(connection: Any, files: list[Path], *, hive: bool) -> tuple[Any, list[Any], Iterable[Chunk]]:
+    """A relation of all files, one of each, and chunks: names of folders are text until all have the same type."""
     query = connection.read_parquet([literal(path) for path in files], hive_partitioning=hive)
     check_names(query.columns)
     cells = ", ".join(f"CAST({name_in_sql(n)} AS {t}) AS {name_in_sql(n)}" for n, t in zip(query.columns, query.types))
     options = f"hive_partitioning = {hive}, hive_types_autocast = FALSE"
     sources = [f"read_parquet({text_in_sql(literal(path))}, {options})" for path in files]
-    return query, [connection.sql(f"FROM {source} SELECT {cells}") for source in sources]
+    ranges = () if NUMBER in map(str.lower, query.columns) else chunks_of(files, options, cells, CHUNK)
+    return query, [connection.sql(f"FROM {source} SELECT {cells}") for source in sources], ranges
 
 
 def _check_parquet(files: list[Path], *, judged: bool) -> None:
@@ -220,10 +251,7 @@ def _check_parquet(files: list[Path], *, judged: bool) -> None:
                 f"All {plural(len(files), 'file')} of a table must have the same."
             )
         if long := [field.name for field in schema if pa.types.is_decimal256(field.type)]:
-            raise FileError(
-                f"File '{path}' has numbers of more than 38 digits in {quoted(long)}, which cannot be computed with "
-                f"exactly. Make them text, or take fewer digits."
-            )
+            raise too_many_digits(path, long)
         columns = [stored.column(place) for place in range(len(stored))]
         if judged and (fine := [column.name for column in columns if column.physical_type == "INT96"]):
             raise FileError(

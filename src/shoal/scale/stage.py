@@ -1,15 +1,18 @@
 """A table on its way: Parquet parts in a folder of the run, each record with its row in the table that came in."""
 
 import os
+import secrets
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
-import numpy as np
 import polars as pl
 
-from shoal.kernels.arrays import Longs
+from shoal.scale.engine import HERE, Dealt, Engine
+
+Seen = TypeVar("Seen")
 
 ROW = "shoal: row"
 GROUP = "shoal: group"
@@ -28,16 +31,20 @@ class Stage:
         Files, in order.
     sizes
         Records of each.
+    engine
+        Who looks at them.
     """
 
     parts: tuple[Path, ...]
     sizes: tuple[int, ...]
+    engine: Engine = HERE
 
     @classmethod
-    def of(cls, parts: Iterable[Path]) -> "Stage":
+    def of(cls, parts: Iterable[Path], engine: Engine = HERE) -> "Stage":
         """The stage of some files; those without records are left out."""
         counted = [(path, rows_in(path)) for path in parts]
-        return cls(parts=tuple(path for path, n in counted if n), sizes=tuple(n for _, n in counted if n))
+        kept = [(path, n) for path, n in counted if n]
+        return cls(parts=tuple(path for path, _ in kept), sizes=tuple(n for _, n in kept), engine=engine)
 
     @property
     def records(self) -> int:
@@ -57,10 +64,59 @@ class Stage:
 
     def chunks(self, columns: Sequence[str] | None = None) -> Iterator[pl.DataFrame]:
         """The parts one by one, of one schema."""
+        for part in self._parts(columns):
+            yield part.records
+
+    def each(
+        self, look: Callable[..., Seen], columns: Sequence[str] | None = None, *by_part: Sequence[Any]
+    ) -> Iterable[Seen]:
+        """What a function sees in each part, in their order.
+
+        Parameters
+        ----------
+        look
+            A function of a module, or a partial one, which is called with the records.
+        columns
+            That it looks at; all by default.
+        by_part
+            What else it is called with, each by part.
+        """
+        return self.engine.each(partial(_looked, look), self._parts(columns, *by_part))
+
+    def dealt(
+        self, deal: Callable[..., Dealt], count: int, folder: Path, columns: Sequence[str] | None = None
+    ) -> list[Path]:
+        """All records dealt out to files: `deal` is called with the records and the number of each part."""
+        numbered = self._parts(columns, range(len(self.parts)))
+        return self.engine.dealt(partial(_looked, deal), numbered, count, folder)
+
+    def _parts(self, columns: Sequence[str] | None, *by_part: Sequence[Any]) -> "list[Part]":
         schema = self.schema
-        chosen = list(schema) if columns is None else list(columns)
-        for path in self.parts:
-            yield read_part(path, chosen).cast({name: schema[name] for name in chosen})
+        types = schema if columns is None else {name: schema[name] for name in columns}
+        return [Part(path, types, tuple(given)) for path, *given in zip(self.parts, *by_part, strict=True)]
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """One part, and what a function is to be called with beside its records.
+
+    Parameters
+    ----------
+    types
+        Of its columns, as they are in all parts.
+    """
+
+    path: Path
+    types: dict[str, Any]
+    given: tuple[Any, ...] = ()
+
+    @property
+    def records(self) -> pl.DataFrame:
+        return read_part(self.path, list(self.types)).cast(pl.Schema(self.types))
+
+
+def _looked(look: Callable[..., Seen], part: Part) -> Seen:
+    return look(part.records, *part.given)
 
 
 def rows_in(path: Path) -> int:
@@ -84,60 +140,14 @@ def read_part(path: Path, columns: Sequence[str] | None = None) -> pl.DataFrame:
 
 def write_part(frame: pl.DataFrame, path: Path) -> None:
     """A file for its owner only that is there whole or not at all, whenever the machine stops."""
-    temporary = path.with_name(f".{path.name}")
-    temporary.unlink(missing_ok=True)
+    temporary = path.with_name(f".{path.name}.{secrets.token_hex(8)}")  # the same part may be written twice at once
     temporary.touch(mode=0o600)
     try:
         frame.write_parquet(temporary, compression="lz4", statistics=False)
+        with temporary.open("rb") as file:
+            os.fsync(file.fileno())
+        temporary.replace(path)
     except pl.exceptions.PolarsError as error:
         raise OSError(str(error)) from None  # it wraps what the system says
-    with temporary.open("rb") as file:
-        os.fsync(file.fileno())
-    temporary.replace(path)
-
-
-def scatter(
-    chunks: Iterable[pl.DataFrame], keys: Callable[[pl.DataFrame], Longs], count: int, folder: Path
-) -> list[Path]:
-    """Deal records out to files by a key from 0 to count - 1; inside a file they keep their order.
-
-    Parameters
-    ----------
-    keys
-        Shape (n,) for a chunk of n records.
-    """
-    import pyarrow as pa
-
-    folder.mkdir(mode=0o700, exist_ok=True)
-    paths = [folder / f"{number:06d}.arrow" for number in range(count)]
-    writers: list[Any] = [None] * count
-    try:
-        for chunk in chunks:
-            places = keys(chunk)
-            order = np.argsort(places, kind="stable")
-            table = chunk[order].to_arrow(compat_level=pl.CompatLevel.oldest())
-            ends = np.searchsorted(places[order], np.arange(count + 1))
-            for number in np.flatnonzero(np.diff(ends)).tolist():
-                if writers[number] is None:
-                    options = pa.ipc.IpcWriteOptions(compression="lz4")
-                    paths[number].touch(mode=0o600)
-                    writers[number] = pa.ipc.new_file(str(paths[number]), table.schema, options=options)
-                writers[number].write_table(table.slice(ends[number], ends[number + 1] - ends[number]))
     finally:
-        for writer in filter(None, writers):
-            writer.close()
-    return [path for path, writer in zip(paths, writers) if writer is not None]
-
-
-def gathered(path: Path, *columns: str) -> pl.DataFrame:
-    """The records of one file that `scatter` wrote; all columns if none are named."""
-    import pyarrow as pa
-
-    with path.open("rb") as file:  # read by the library that wrote it: polars 1.35 does not take all of pyarrow 19
-        reader = pa.ipc.open_file(file)
-        if columns:
-            fields = [reader.schema.get_field_index(name) for name in columns]
-            reader = pa.ipc.open_file(file, options=pa.ipc.IpcReadOptions(included_fields=fields))
-        table = reader.read_all()
-    frame = pl.from_arrow(table.select(columns) if columns else table)
-    return frame if isinstance(frame, pl.DataFrame) else frame.to_frame()
+        temporary.unlink(missing_ok=True)

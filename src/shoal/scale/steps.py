@@ -11,13 +11,14 @@ from shoal.data.schema import Column, Schema
 from shoal.errors import Refused
 from shoal.facts import Count, Facts, Figure
 from shoal.plan import Plan
-from shoal.processes import as_finished
 from shoal.scale.dealing import Dealing
+from shoal.scale.engine import Engine
 from shoal.scale.joining import joined_facts, merged_order
 from shoal.scale.journal import Journal
 from shoal.scale.moments import WholeTable, with_categories
 from shoal.scale.part_work import PartDone, PartJob, Spread, StepWork, treated
-from shoal.scale.stage import ROW, Stage, gathered, scatter
+from shoal.scale.pieces import gathered
+from shoal.scale.stage import ROW, Stage
 from shoal.scale.strata import StrataMoments
 from shoal.step_result import StepAccount
 from shoal.steps import LOSS, MaskStep, PartitionStep, Step, settings_of
@@ -36,8 +37,8 @@ class Run:
     ----------
     plan
         Ready to be carried out.
-    workers
-        Processes; nothing depends on how many.
+    engine
+        Who does the work on parts; nothing depends on it.
     tell
         Called with what is being done and the fraction of it that is done.
     """
@@ -45,7 +46,7 @@ class Run:
     plan: Plan
     entropy: int
     journal: Journal
-    workers: int
+    engine: Engine
     tell: Tell
 
     @property
@@ -55,7 +56,12 @@ class Run:
 
     def generator(self, *key: int) -> np.random.Generator:
         """The random numbers of one piece of work."""
-        return np.random.default_rng(np.random.SeedSequence(self.entropy, spawn_key=key))
+        return drawn_by(self.entropy, *key)
+
+
+def drawn_by(entropy: int, *key: int) -> np.random.Generator:
+    """The random numbers of one piece of work of a run."""
+    return np.random.default_rng(np.random.SeedSequence(entropy, spawn_key=key))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -101,7 +107,7 @@ def after_step(run: Run, number: int, step: Step, stage: Stage, schema: Schema) 
     parts = _blocks(run, number, step, stage, schema, columns) if isinstance(step, PartitionStep) else None
     parts = parts or _as_they_lie(run, number, step, stage, schema, columns)
     done = _all_treated(run, step, parts)
-    following = Stage.of(part.out for part in done)
+    following = Stage.of((part.out for part in done), run.engine)
     if not following.parts:
         raise Refused(
             f"Nothing was released. The step {step.name} left no record. Let it ask for less, or leave it out."
@@ -147,7 +153,7 @@ def _blocks(
     def deal() -> tuple[list[Path], list[Any]]:
         dealing = Dealing.of(stage, whole, by, run.folder, run.generator(number, CUTTING))
         place = run.journal.place(f"blocks-{number}", anew=True)
-        files = scatter(stage.chunks(), dealing.block_of, dealing.blocks, place)
+        files = stage.dealt(dealing.dealt, dealing.blocks, place)
         return files, [cuts.as_mapping() for cuts in dealing.cuts if cuts.nodes]
 
     files, cuts = run.journal.once(f"dealt-{number}", deal)
@@ -226,7 +232,7 @@ def _treated(run: Run, step: Step, work: StepWork, jobs: list[PartJob], count: i
             yield run.journal.once(name.format(job.number), lambda: treated(job))  # noqa: B023 - is not called
         else:
             waiting.append(job)
-    for left, (_, part) in enumerate(as_finished(treated, waiting, run.workers, {"work": work}), 1):
+    for left, (_, part) in enumerate(run.engine.as_finished(treated, waiting, {"work": work}), 1):
         yield run.journal.once(name.format(part.number), lambda: part)  # noqa: B023 - is called at once
         run.tell(step.name, 1 - (len(waiting) - left) / count)
 

@@ -1,17 +1,18 @@
 """The strata of a table larger than memory, numbered alike in every part, and the moments of each."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Self
 
 import numpy as np
 import polars as pl
 
 from shoal.data.joint_moments import JointMoments
-from shoal.data.schema import Schema
+from shoal.data.schema import Column, Schema
 from shoal.errors import DataError, plural
 from shoal.kernels.arrays import Longs
-from shoal.scale.moments import COUNT, counts_as_number, numbers
+from shoal.scale.moments import COUNT, combinations_of, counts_as_number, numbers
 from shoal.scale.stage import Stage
 
 
@@ -35,11 +36,7 @@ class Strata:
     def of(cls, stage: Stage, names: tuple[str, ...]) -> Self:
         if not names:
             return cls(names=(), cells=pl.DataFrame(), counts=np.array([stage.records]))
-        merged = pl.DataFrame(schema={**{name: stage.schema[name] for name in names}, COUNT: pl.Int64})
-        for chunk in stage.chunks(names):
-            part = chunk.group_by(names).agg(pl.len().cast(pl.Int64).alias(COUNT))
-            merged = pl.concat([merged, part]).group_by(names).agg(pl.col(COUNT).sum())
-        merged = merged.sort(names)
+        merged = combinations_of(stage, names)
         return cls(names=names, cells=merged.drop(COUNT), counts=merged[COUNT].to_numpy().astype(np.int64))
 
     def of_records(self, frame: pl.DataFrame) -> Longs:
@@ -81,19 +78,27 @@ class StrataMoments:
         names = schema.names("stratum")
         strata = Strata.of(stage, names)
         moments = tuple(JointMoments.of_columns(len(columns)) for _ in strata.counts)
-        missing = dict.fromkeys(columns, 0)
-        for chunk in stage.chunks(tuple(dict.fromkeys((*columns, *names)))):
-            variables = [numbers(chunk[name], schema.columns[name]) for name in columns]
-            for variable in variables:
-                missing[variable.name] += int(variable.missing.sum())
-            x = np.column_stack([variable.values for variable in variables])
-            stratum = strata.of_records(chunk)
-            for number in np.unique(stratum).tolist():
-                moments[number].add(x[stratum == number])
-        for name, count in missing.items():
+        missing = np.zeros(len(columns), dtype=np.int64)
+        look = partial(_seen, strata=strata, columns={name: schema.columns[name] for name in columns})
+        for lacking, seen in stage.each(look, tuple(dict.fromkeys((*columns, *names)))):
+            missing += lacking
+            for number, part in seen.items():
+                moments[number].join(part)
+        for name, count in zip(columns, missing.tolist()):
             if count:
                 raise DataError(
                     f"Column '{name}' has {plural(count, 'missing value')}; {method} needs complete columns. "
                     f"Set missing: drop or impute for it."
                 )
         return cls(strata=strata, moments=moments)
+
+
+def _seen(
+    chunk: pl.DataFrame, strata: Strata, columns: Mapping[str, Column]
+) -> tuple[list[int], dict[int, JointMoments]]:
+    """Missing cells of some columns in a part, and the moments of each stratum that occurs in it."""
+    variables = [numbers(chunk[name], column) for name, column in columns.items()]
+    x = np.column_stack([variable.values for variable in variables])
+    stratum = strata.of_records(chunk)
+    moments = {int(number): JointMoments.of(x[stratum == number]) for number in np.unique(stratum)}
+    return [int(variable.missing.sum()) for variable in variables], moments
