@@ -20,7 +20,16 @@ shoal_plan_from_sdcmicro <- function(object) {
   if (length(pram) > 0 && length(methods::slot(object, "pram")) > 0) {
     steps <- c(steps, list(list(mask = "pram", columns = as.list(pram))))
   }
-  changed <- changed_numbers(object, original)
+  recoded <- setdiff(changed_columns(object, "manipKeyVars", original), pram)
+  if (length(recoded) > 0) {
+    warning(
+      "sdcMicro does not say how it recoded ", paste(recoded, collapse = ", "), ". Add the step `recode`.", call. = FALSE
+    )
+  }
+  if (length(methods::slot(object, "ghostVars")) > 0) {
+    warning("Columns linked to keys (ghost variables) are not taken over. Give them roles of their own.", call. = FALSE)
+  }
+  changed <- changed_columns(object, "manipNumVars", original)
   if (length(changed) > 0) {
     warning(
       "sdcMicro does not say how it changed ", paste(changed, collapse = ", "), "; the plan takes mdav with k = 3. ",
@@ -41,9 +50,12 @@ shoal_plan_from_sdcmicro <- function(object) {
   list(columns = roles, steps = steps, requirements = requirements)
 }
 
-# Continuous key variables whose values are no longer those of the original.
-changed_numbers <- function(object, original) {
-  now <- methods::slot(object, "manipNumVars")
-  same <- vapply(names(now), function(column) identical(as.numeric(now[[column]]), as.numeric(original[[column]])), TRUE)
-  as.character(names(now)[!same])
+# Columns whose values, where they have one, are no longer those of the original.
+changed_columns <- function(object, slot, original) {
+  now <- methods::slot(object, slot)
+  other <- vapply(names(now), function(column) {
+    kept <- !is.na(now[[column]])
+    !identical(as.character(now[[column]])[kept], as.character(original[[column]])[kept])
+  }, TRUE)
+  as.character(names(now)[other])
 }

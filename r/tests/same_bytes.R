@@ -41,26 +41,48 @@ compared <- as.data.frame(shoal_compare(at("from-r"), at("from-r")))
 stopifnot(nrow(compared) > 0)
 shoal_dossier(at("from-r"), at("dossier.html"))
 
-# An object with the slots of sdcMicro 5.7, as its class is declared there.
-setClass("sdcMicroObj", representation(
-  origData = "ANY", keyVars = "ANY", pramVars = "ANY", numVars = "ANY", ghostVars = "ANY", weightVar = "ANY", hhId = "ANY",
-  strataVar = "ANY", sensibleVar = "ANY", manipNumVars = "ANY", pram = "ANY", localSuppression = "ANY", deletedVars = "ANY"
-))
+# An object of sdcMicro: its own where it is installed, else one of a class with the slots and types of 5.8.
 survey <- data.frame(
-  id = 1:60, sex = rep(1:2, 30), town = rep(1:3, 20), w = 1.5, pay = 100 + 1:60, sick = rep(0:1, each = 30)
+  id = 1:60, sex = rep(1:2, 30), town = rep(1:3, 20), job = rep(1:4, 15), w = 1.5, pay = 100 + 1:60,
+  sick = rep(0:1, each = 30), plan = factor(rep(c("a", "b"), 30))
 )
-noisy <- data.frame(pay = survey$pay + 0.5)
-object <- new("sdcMicroObj",
-  origData = survey, keyVars = 2:3, pramVars = NULL, numVars = 5, ghostVars = NULL, weightVar = 4, hhId = NULL,
-  strataVar = NULL, sensibleVar = 6, manipNumVars = noisy, pram = NULL, localSuppression = list(k = 3), deletedVars = "id"
-)
-said <- NULL
+if (requireNamespace("sdcMicro", quietly = TRUE)) {
+  object <- sdcMicro::createSdcObj(
+    survey, keyVars = c("sex", "town", "job"), numVars = "pay", weightVar = "w", sensibleVar = "sick", pramVars = "plan",
+    excludeVars = "id"
+  )
+  object <- sdcMicro::groupAndRename(object, var = "job", before = c("3", "4"), after = "3 or 4")
+  object <- sdcMicro::localSuppression(object, k = 3)
+  object <- sdcMicro::addNoise(sdcMicro::pram(object), variables = "pay", noise = 50)
+} else {
+  types <- list(
+    numeric = c("keyVars", "pramVars", "numVars", "weightVar", "hhId", "strataVar", "sensibleVar"),
+    data.frame = c("origData", "manipKeyVars", "manipPramVars", "manipNumVars", "manipGhostVars"),
+    list = c("ghostVars", "originalRisk", "risk", "utility", "pram", "localSuppression", "options", "additionalResults", "set"),
+    factor = "manipStrataVar", character = "deletedVars"
+  )
+  for (type in names(types)) setClassUnion(paste0(type, "OrNULL"), c(type, "NULL"))
+  slots <- unlist(lapply(names(types), function(type) setNames(rep(paste0(type, "OrNULL"), length(types[[type]])), types[[type]])))
+  setClass("sdcMicroObj", representation = as.list(slots))
+  object <- new("sdcMicroObj",
+    origData = survey[-1], keyVars = c(1, 2, 3), numVars = 5, weightVar = 4, sensibleVar = 6, pramVars = 7,
+    manipKeyVars = transform(survey[2:4], job = factor(ifelse(job > 2, "3 or 4", job)), sex = c(NA, NA, sex[-(1:2)])),
+    manipNumVars = data.frame(pay = survey$pay + 0.5), pram = list(params = list(pd = 0.8)),
+    localSuppression = list(totalSupps = 2, anonymity = TRUE, k = 3, combs = NULL), deletedVars = "id"
+  )
+}
+said <- character()
 drafted <- withCallingHandlers(shoal_plan_from_sdcmicro(object), warning = function(w) {
-  said <<- conditionMessage(w)
+  said <<- c(said, conditionMessage(w))
   invokeRestart("muffleWarning")
 })
-stopifnot(grepl("does not say how it changed pay", said), drafted$columns$w == "weight", drafted$columns$id == "identifier")
-stopifnot(drafted$columns$sick == "confidential", drafted$steps[[2]]$mask == "suppress", drafted$requirements[[1]]$k == 3)
+stopifnot(
+  length(said) == 2, grepl("does not say how it recoded job\\.", said[1]), grepl("does not say how it changed pay;", said[2]),
+  drafted$columns$w == "weight", drafted$columns$id == "identifier", drafted$columns$sick == "confidential"
+)
+stopifnot(identical(vapply(drafted$steps, function(s) if (is.null(s$mask)) s$partition else s$mask, ""), c("pram", "mdav", "suppress")))
+stopifnot(drafted$requirements[[1]]$k == 3, drafted$steps[[1]]$columns[[1]] == "plan", drafted$columns$sex$role == "quasi-identifier")
+drafted$columns$pay <- "confidential"
 taken <- shoal_protect(survey, drafted, seed = 1)
 stopifnot(identical(names(as.data.frame(taken))[1], "sex"))
 cat("R is of one mind with Python\n")
