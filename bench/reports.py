@@ -83,7 +83,7 @@ def synthetic_hospital() -> Made:
     columns = {name: role for name, role in PLAN["columns"].items() if name in ("age", "sex", "los", "charge", "crp")}
     plan = {
         "columns": {**columns, "los": "quasi-identifier"},
-        "steps": [{"partition": "whole", "replace": "cart"}],
+        "steps": [{"partition": "whole", "columns": list(columns), "replace": "cart"}],
         "release": {
             "title": "Discharges 2025, synthetic",
             "audience": "teaching",
@@ -95,7 +95,7 @@ def synthetic_hospital() -> Made:
 
 
 def public_use_file() -> Made:
-    """A file for everybody: recoded, generalised, and sampled."""
+    """A file for everybody: recoded, generalised, and sampled; with limits on risk and loss, all of which hold."""
     frame = shoal.example("hospital", n=4_000, seed=5).select("age", "sex", "area", "diagnosis", "payer", "los")
     columns = {name: PLAN["columns"][name] for name in ("area", "diagnosis")}
     known = {
@@ -110,7 +110,13 @@ def public_use_file() -> Made:
             {"mask": "recode", "columns": ["los"], "cuts": [2, 5, 10, 20]},
             {"mask": "generalise", "columns": ["age", "sex", "area", "payer"], "k": 10, "suppression": 0.02},
         ],
-        "requirements": [{"privacy": "k-anonymity", "k": 10}, {"privacy": "l-diversity", "l": 2}],
+        "requirements": [
+            {"privacy": "k-anonymity", "k": 10},
+            {"privacy": "l-diversity", "l": 2},
+            {"risk": "prosecutor", "at most": 0.1},
+            {"risk": "distance-linkage", "at most": 0.05},
+            {"utility": "label-loss", "at most": 0.5},
+        ],
         "release": {"title": "Public use file of discharges", "audience": "the public", **ABOUT},
     }
     return frame, plan, None
@@ -188,8 +194,10 @@ def photographed(pages: list[Path], folder: Path) -> None:
                 view.screenshot(path=folder / f"{stem}-{screen}.png", full_page=True)
                 if screen == "wide-light":
                     view.pdf(path=folder / f"{stem}.pdf", format="A4")
+                    view.emulate_media(media="print")
+                    view.set_viewport_size({"width": 794, "height": 1123})
                     view.add_style_tag(content="html { filter: grayscale(1) }")
-                    view.screenshot(path=folder / f"{stem}-grey.png")
+                    view.screenshot(path=folder / f"{stem}-grey.png", full_page=True)
                 view.close()
         browser.close()
 

@@ -107,7 +107,8 @@ def test_a_label_that_nothing_explains_is_of_nobody_in_particular(
     assert not verdict.holds and verdict.achieved is None
     assert verdict.sentence == (
         f"Not proved: Column '{column}' has 1 label that nothing explains: no value of the population, no node of the "
-        f"hierarchy, no interval of numbers, no set."
+        f"hierarchy, no interval of numbers, no set. Give the column a hierarchy that has them (nested, prefix or "
+        f"dates), and recode to one of its levels."
     )
 
 

@@ -132,6 +132,19 @@ def test_the_highest_of_the_usual_risks_stands_at_the_head() -> None:
     assert limited.headlines[1].note == "Prosecutor risk"
 
 
+def test_a_limit_stands_beside_what_it_was_proved_of_though_the_figure_is_private() -> None:
+    hidden = {**INTERVAL, "measure": "label-loss", "kind": "utility", "title": "Loss of labels", "value": None}
+    proved = limit(hidden, 0.5)
+    loss = decision(content(K5, proved, measures=(PROSECUTOR, hidden, LOSS))).headlines[3]
+    assert (loss.value, loss.limit, loss.kept) == ("at most 50 %", "at most 50 %", True)
+    assert loss.note == "Loss of labels; the figure itself is private"
+    broken = {**proved, "holds": False}
+    assert decision(content(K5, broken, measures=(PROSECUTOR, hidden, LOSS))).headlines[3].value == "2.4"
+    risk = limit({**PROSECUTOR, "value": None}, 0.2)
+    found = decision(content(K5, risk, measures=({**PROSECUTOR, "value": None}, LOSS))).headlines[1]
+    assert (found.value, found.kept) == ("at most 20 %", True)
+
+
 def test_a_table_that_was_made_anew_has_no_smallest_class_and_no_cell_that_was_changed() -> None:
     column = {"name": "a", "role": "quasi-identifier", "missing": 0, "original": {"missing": 0, "changed": 0.9}}
     anew = {**content(), "classes": [], "columns": [column], "made anew": ["a"]}

@@ -126,7 +126,8 @@ class _Column:
         if unread.any() and not record.continuous:
             raise NoFigure(
                 f"Column '{record.name}' has {plural(int(unread.sum()), 'label')} that nothing explains: no value of "
-                f"the population, no node of the hierarchy, no interval of numbers, no set."
+                f"the population, no node of the hierarchy, no interval of numbers, no set. Give the column a "
+                f"hierarchy that has them (nested, prefix or dates), and recode to one of its levels."
             )
         covers[labels.unexplained] = False
         if missing == "equal":

@@ -237,7 +237,20 @@ def _limit_of(content: Mapping[str, Any], one: Mapping[str, Any]) -> tuple[str, 
     return f"{word} {in_unit(stated[0]['required'], one)}", all(v["holds"] for v in stated)
 
 
+def _proved_only(content: Mapping[str, Any], kind: str) -> dict[str, Any]:
+    """What a headline says where the limits on measures of a kind are all known to hold, and their figures are not."""
+    limits = limits_on(content, kind)
+    by_name = {one["measure"]: one for one in content["measures"]}
+    if not limits or any(by_name[v["model"]]["value"] is not None or not v["holds"] for v in limits):
+        return {}
+    one = by_name[limits[0]["model"]]
+    limit, kept = _limit_of(content, one)
+    return {"value": limit, "note": f"{one['title']}; the figure itself is private", "limit": limit, "kept": kept}
+
+
 def _main_risk(content: Mapping[str, Any]) -> Headline:
+    if proved := _proved_only(content, "risk"):
+        return Headline(label="Measured risk", **proved)
     one = main_measure(content, "risk")
     if one is None:
         return Headline(label="Measured risk", value="none", note="no measure of risk has a figure to show here")
@@ -269,6 +282,8 @@ def _cells(content: Mapping[str, Any]) -> Headline:
 
 
 def _main_loss(content: Mapping[str, Any]) -> Headline:
+    if proved := _proved_only(content, "utility"):
+        return Headline(label="Loss", **proved)
     one = main_measure(content, "utility")
     if one is None:
         hidden = any(m["kind"] == "utility" and not m["reason"] for m in content["measures"])

@@ -3,6 +3,7 @@
 A page shows the content of an evidence.json, public or private, and nothing else.
 """
 
+import re
 from collections.abc import Mapping, Sequence
 from functools import cache
 from typing import Any
@@ -135,6 +136,7 @@ def _templates() -> Environment:
         "share": share,
         "size_range": size_range,
         "span": _span,
+        "together": _together,
     }
     return pages
 
@@ -193,6 +195,11 @@ def _classes(content: Mapping[str, Any]) -> dict[str, Any] | None:
         "readings": READINGS,
         "chart": class_sizes_chart(profiles[0]),
     }
+
+
+def _together(text: str) -> str:
+    """Figures and their per cent signs on one line."""
+    return re.sub(r"(\d) %", "\\1\N{NO-BREAK SPACE}%", text)
 
 
 def _span(measure: Mapping[str, Any]) -> str:

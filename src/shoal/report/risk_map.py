@@ -65,7 +65,7 @@ class Axis:
         return {"field": field, "type": "quantitative", "axis": axis, "scale": scale}
 
 
-def risk_map(marks: Sequence[Mark], risk: Axis, loss: Axis, *, width: int = 640) -> dict[str, Any]:
+def risk_map(marks: Sequence[Mark], risk: Axis, loss: Axis, *, width: int = 520) -> dict[str, Any]:
     """The specification of the map.
 
     Parameters
@@ -91,7 +91,7 @@ def risk_map(marks: Sequence[Mark], risk: Axis, loss: Axis, *, width: int = 640)
         if here := [asdict(mark) for mark in marks if mark.kind == kind]:
             look = {"type": "point", "shape": shape, "color": colour, "size": size, "filled": filled, "opacity": 1}
             layers.append({"data": {"values": here}, "mark": look, "encoding": {"x": x, "y": y}})
-    return {"width": width, "height": 340, "layer": [*layers, *_labels(marks, x, y)]}
+    return {"width": width, "height": 300, "layer": [*layers, *_labels(marks, x, y)]}
 
 
 def _labels(marks: Sequence[Mark], x: Mapping[str, Any], y: Mapping[str, Any]) -> list[dict[str, Any]]:
