@@ -141,8 +141,8 @@ def test_a_limit_stands_beside_what_it_was_proved_of_though_the_figure_is_privat
     broken = {**proved, "holds": False}
     assert decision(content(K5, broken, measures=(PROSECUTOR, hidden, LOSS))).headlines[3].value == "2.4"
     risk = limit({**PROSECUTOR, "value": None}, 0.2)
-    found = decision(content(K5, risk, measures=({**PROSECUTOR, "value": None}, LOSS))).headlines[1]
-    assert (found.value, found.kept) == ("at most 20 %", True)
+    headline = decision(content(K5, risk, measures=({**PROSECUTOR, "value": None}, LOSS))).headlines[1]
+    assert (headline.value, headline.kept) == ("at most 20 %", True)
 
 
 def test_a_table_that_was_made_anew_has_no_smallest_class_and_no_cell_that_was_changed() -> None:
