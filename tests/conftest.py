@@ -1,5 +1,6 @@
 """What all tests share."""
 
+import gc
 import os
 from collections.abc import Iterator
 from secrets import randbelow
@@ -38,6 +39,16 @@ def pytest_configure_node(node: object) -> None:
     """Hand the seed to a process of pytest-xdist."""
     if RANDOM_SEED:
         node.workerinput["shoal_seed"] = str(node.config.stash[SEED])  # type: ignore[attr-defined]
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection(session: pytest.Session) -> Iterator[None]:
+    """Collect without looking for what could be thrown away: nothing can, and looking takes a quarter of the time."""
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.enable()
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:

@@ -177,7 +177,7 @@ def new_examples() -> int:
     print(f"new examples, {name}", flush=True)
     environment = {**os.environ, **ONE_THREAD, **SURROUNDINGS[name], "SHOAL_TEST_SEED": seed_of_the_tree()}
     return subprocess.run(
-        [sys.executable, "-m", "pytest", *EXAMPLES], cwd=ROOT, env=environment, check=False
+        [sys.executable, "-m", "pytest", "-n", "2", *EXAMPLES], cwd=ROOT, env=environment, check=False
     ).returncode
 
 

@@ -86,7 +86,7 @@ whole = publish.write_json
 def write_json(*content):
     whole(*content)
     print("writing", flush=True)
-    time.sleep(60)
+    time.sleep(600)
 publish.write_json = write_json
 sys.argv = ["shoal", "-q", "demo", "--records", "30", "--out", {str(tmp_path / "demo")!r}]
 from shoal.__main__ import main
@@ -99,7 +99,7 @@ main()
     assert process.stdout.readline() == "writing\n"
     time.sleep(0.1)
     process.send_signal(signal.SIGTERM)
-    _, err = process.communicate(timeout=30)
+    _, err = process.communicate(timeout=300)
     assert (process.returncode, err.strip()) == (130, "Interrupted; nothing was changed.")
     assert not list(tmp_path.iterdir())
 

@@ -360,12 +360,12 @@ def test_an_interrupted_run_leaves_the_old_state_or_the_new(tmp_path: Path) -> N
     whole = time.monotonic() - began
     complete = {name for name in files_of(out) if "record.json" not in name}
     for moment in np.random.default_rng(0).uniform(0.2, 1.1, size=5) * whole:
-        process = subprocess.Popen(command, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        process = subprocess.Popen(command, env=environment, stderr=subprocess.PIPE)
         try:
             process.wait(timeout=moment)
         except subprocess.TimeoutExpired:
             process.send_signal(signal.SIGKILL if moment > whole / 2 else signal.SIGINT)
-            process.wait()
+        process.communicate(timeout=300)  # until the process that it watched has ended, too
         assert {name for name in files_of(out) if "record.json" not in name} == complete
         assert shoal.audit(shoal.read(out / "release" / "data.csv"), plan()).holds
 

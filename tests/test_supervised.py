@@ -75,7 +75,7 @@ def test_a_limit_under_which_libraries_cannot_be_loaded(tmp_path: Path) -> None:
     limited = f"import resource; resource.setrlimit(resource.RLIMIT_AS, 2 * ({supervised.LEAST_MEMORY - 1},))"
     run = f"import sys; sys.argv = ['shoal', 'demo', '--out', {str(tmp_path / 'out')!r}]; import shoal.__main__ as m"
     command = [sys.executable, "-c", f"{limited}; {run}; m.main()"]
-    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
+    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=300)
     assert (done.returncode, done.stdout, done.stderr) == (1, "", f"shoal: {MEMORY_EXHAUSTED}\n")
 
 
@@ -89,20 +89,20 @@ def test_what_is_said_in_the_end_counts_even_where_the_process_then_falls_apart(
 
 
 def test_the_work_ends_with_the_process_that_was_started(tmp_path: Path) -> None:
-    does = "print(os.getpid(), flush=True); time.sleep(60)"
+    does = "print(os.getpid(), flush=True); time.sleep(600)"
     process = subprocess.Popen(program(does, tmp_path), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     assert process.stdout is not None
     worker = int(process.stdout.readline())
     assert worker != process.pid
     process.kill()
-    _, said = process.communicate(timeout=30)  # until the worker, too, has let go of the pipe
+    _, said = process.communicate(timeout=300)  # until the worker, too, has let go of the pipe
     assert said.strip() == "Interrupted; nothing was changed."
     assert not list(tmp_path.iterdir())
 
 
 def test_a_request_to_end_that_comes_twice_is_one(tmp_path: Path) -> None:
     """To both processes, as from a shell that ends a job: the second one disturbs no cleaning up."""
-    does = "print('writing', flush=True); time.sleep(60)"
+    does = "print('writing', flush=True); time.sleep(600)"
     process = subprocess.Popen(
         program(does, tmp_path), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True
     )
@@ -110,6 +110,6 @@ def test_a_request_to_end_that_comes_twice_is_one(tmp_path: Path) -> None:
     assert process.stdout.readline() == "writing\n"
     time.sleep(0.1)
     os.killpg(process.pid, signal.SIGINT)
-    _, said = process.communicate(timeout=30)
+    _, said = process.communicate(timeout=300)
     assert (process.returncode, said.strip()) == (130, "Interrupted; nothing was changed.")
     assert not list(tmp_path.iterdir())

@@ -338,7 +338,8 @@ sys.argv = ["shoal", "protect", "in.csv", "--plan", "plan.yaml", "--out", "out"]
 from shoal.cli import main
 main()
 """
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+    whole = {"PYTHONDONTWRITEBYTECODE": "1"}  # half a file of bytecode would stay, for others to load
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path), **whole}
     done = subprocess.run(
         [sys.executable, "-c", program], capture_output=True, text=True, env=environment, cwd=files, check=False
     )

@@ -238,11 +238,11 @@ def test_killed_half_way_it_goes_on(tmp_path: Path) -> None:
     ranges.write_text(Plan.of(plan(method=["mdav"], k=list(range(2, 22)))).as_yaml())
     command = [sys.executable, "-m", "shoal", "-q", "explore", str(data), "--plan", str(ranges), "--out", str(out)]
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
-    process = subprocess.Popen(command, env=environment)
+    process = subprocess.Popen(command, env=environment, stderr=subprocess.PIPE)
     while process.poll() is None and len(list(out.glob("points/*.json"))) < 3:
         time.sleep(0.02)
     process.send_signal(signal.SIGKILL)
-    process.wait()
+    process.communicate(timeout=300)  # until the process that it watched has ended, too
     kept = {p: p.stat().st_mtime_ns for p in out.glob("points/*.json")}
     assert kept
     subprocess.run(command, env=environment, check=True)
@@ -284,7 +284,7 @@ def test_no_worker_outlives_an_exploration_that_was_stopped(tmp_path: Path, sent
     while process.poll() is None and not list(out.glob("points/*.json")):
         time.sleep(0.02)
     os.killpg(process.pid, sent) if sent == signal.SIGINT else process.kill()  # a terminal tells the workers too
-    _, written = process.communicate(timeout=60)  # until the last process that holds the pipe has left
+    _, written = process.communicate(timeout=300)  # until the last process that holds the pipe has left
     assert process.returncode == status
     if sent == signal.SIGINT:  # and nothing of semaphores that were left behind
         assert written.decode() == (

@@ -8,6 +8,7 @@ import re
 import time
 from collections.abc import Callable
 from io import BytesIO
+from math import inf
 from pathlib import Path
 from typing import Any
 
@@ -192,9 +193,12 @@ def test_of_one_record_or_none_nothing_is_released(
 
 @pytest.mark.slow
 def test_a_hundred_thousand_columns_take_a_bounded_time(run: Run, tmp_path: Path) -> None:
-    """Reading and drafting are linear in the columns: ten times as many take no more than thirty times as long."""
-    seconds = {}
-    for width in (10_000, 100_000):
+    """Reading and drafting are linear in the columns: ten times as many take no more than thirty times as long.
+
+    A machine that does other things may take longer once; what is not linear takes longer each time.
+    """
+    seconds = {10_000: inf, 100_000: inf}
+    for width in (10_000, 100_000) * 3:
         path = tmp_path / "t.csv"
         lines = [",".join(f"c{j}" for j in range(width))] + [
             ",".join(str((i * j) % 3) for j in range(width)) for i in range(6)
@@ -202,7 +206,9 @@ def test_a_hundred_thousand_columns_take_a_bounded_time(run: Run, tmp_path: Path
         path.write_text("\n".join(lines) + "\n", encoding="utf-8")
         began = time.process_time()
         status, plan, err = run("init", path)
-        seconds[width] = time.process_time() - began
+        seconds[width] = min(seconds[width], time.process_time() - began)
         assert (status, err) == (0, "")
         assert plan.count("role:") == width
-    assert seconds[100_000] < 30 * max(seconds[10_000], 0.1)
+        if seconds[100_000] < 30 * max(seconds[10_000], 0.1):
+            return
+    pytest.fail(f"seconds by columns: {seconds}")

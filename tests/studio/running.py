@@ -89,6 +89,8 @@ def running(folder: Path, *more: str, largest: int | None = None, temporary: Pat
     """
     log = folder / "studio.log"
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path), "PYTHONUNBUFFERED": "1"}
+    if largest is not None:
+        environment["PYTHONDONTWRITEBYTECODE"] = "1"  # half of it would stay, for others to load
     if temporary is not None:
         environment["TMPDIR"] = str(temporary)
 
@@ -116,14 +118,19 @@ def running(folder: Path, *more: str, largest: int | None = None, temporary: Pat
 
 
 def children(parent: int) -> list[int]:
-    """Processes of the studio that hold the table: below the one that was started, which may only watch."""
+    """Processes of the studio that hold the table: below the one that was started, which may only watch.
+
+    The one that was started last comes last.
+    """
     above: dict[int, int] = {}
-    spawned = []
+    spawned: dict[int, int] = {}
     for status in Path("/proc").glob("[0-9]*/stat"):
         try:
-            above[int(status.parent.name)] = int(status.read_text().rpartition(")")[2].split()[1])
+            facts = status.read_text().rpartition(")")[2].split()
+            above[int(status.parent.name)] = int(facts[1])
             if "spawn_main" in (status.parent / "cmdline").read_text():
-                spawned.append(int(status.parent.name))
+                spawned[int(status.parent.name)] = int(facts[19])  # when it was started
         except OSError:
             continue
-    return [process for process in spawned if parent in (above[process], above.get(above[process]))]
+    below = [process for process in spawned if parent in (above[process], above.get(above[process]))]
+    return sorted(below, key=lambda process: (spawned[process], process))

@@ -92,7 +92,7 @@ def test_work_that_is_ended_leaves_nothing_in_the_temporary_folder(tmp_path: Pat
             if end == "cancel":
                 studio.act("cancel")
             else:
-                os.kill(max(children(studio.process.pid)), 9)
+                os.kill(children(studio.process.pid)[-1], 9)
             notice = studio.idle()["notice"]
             assert notice is None or "ancelled" in notice[1] or "ended" in notice[1]
             assert set((tmp_path / "temporary").iterdir()) == there
