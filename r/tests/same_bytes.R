@@ -43,7 +43,7 @@ shoal_dossier(at("from-r"), at("dossier.html"))
 
 # An object of sdcMicro: its own where it is installed, else one of a class with the slots and types of 5.8.
 survey <- data.frame(
-  id = 1:60, sex = rep(1:2, 30), town = rep(1:3, 20), job = rep(1:4, 15), w = 1.5, pay = 100 + 1:60,
+  id = 1:60, sex = rep(1:2, 30), town = rep(1:3, 20), job = factor(rep(1:4, 15)), w = 1.5, pay = 100 + 1:60,
   sick = rep(0:1, each = 30), plan = factor(rep(c("a", "b"), 30))
 )
 if (requireNamespace("sdcMicro", quietly = TRUE)) {
@@ -66,7 +66,7 @@ if (requireNamespace("sdcMicro", quietly = TRUE)) {
   setClass("sdcMicroObj", representation = as.list(slots))
   object <- new("sdcMicroObj",
     origData = survey[-1], keyVars = c(1, 2, 3), numVars = 5, weightVar = 4, sensibleVar = 6, pramVars = 7,
-    manipKeyVars = transform(survey[2:4], job = factor(ifelse(job > 2, "3 or 4", job)), sex = c(NA, NA, sex[-(1:2)])),
+    manipKeyVars = transform(survey[2:4], job = factor(ifelse(job %in% 3:4, "3 or 4", job)), sex = c(NA, NA, sex[-(1:2)])),
     manipNumVars = data.frame(pay = survey$pay + 0.5), pram = list(params = list(pd = 0.8)),
     localSuppression = list(totalSupps = 2, anonymity = TRUE, k = 3, combs = NULL), deletedVars = "id"
   )
