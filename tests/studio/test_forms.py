@@ -88,6 +88,7 @@ def test_what_a_step_says_beside_its_method_is_offered(offered: dict[str, Any]) 
     assert (by_name["replace"]["control"], by_name["replace"]["of"]) == ("method", "replace")
     assert by_name["columns"]["control"] == by_name["by"]["control"] == "columns"
     assert by_name["small_strata"]["choices"] == ["refuse", "merge"]
+    assert (by_name["unit"]["control"], by_name["unit"]["choices"]) == ("choice", ["record", "household"])
 
 
 NEW = '''

@@ -568,14 +568,113 @@ def test_a_dead_server_is_said(browser: Any, tmp_path: Path) -> None:
 def test_hostile_names_are_shown_as_they_are(browser: Any, tmp_path: Path) -> None:
     """Names and cells that a page, a plan or a terminal could obey."""
     name = '"><img src=x onerror=alert(1)>'
-    rows = "\n".join(f'"<b>{i % 4}</b>",{i % 9},{i}' for i in range(90))
+    rows = "\n".join(f'"<b>{i % 4}</b>",{i % 9},{i},{i % 3},"{{{{x}}}}"' for i in range(90))
     quoted = name.replace('"', '""')
-    (tmp_path / "people.csv").write_text(f'"{quoted}",{{a: b}},"# x: [y"\n{rows}\n')
+    header = f'"{quoted}",{{a: b}},"# x: [y",__proto__,constructor'
+    (tmp_path / "people.csv").write_text(f"{header}\n{rows}\n")
     with running(tmp_path, "people.csv") as studio, visit(browser, studio) as page:
         page.wait_for_selector(".exposure")
         assert page.locator(".column .name strong").first.inner_text() == name
-        assert page.locator("main img").count() == 0
+        assert page.locator(".column .name strong").all_inner_texts()[3:] == ["__proto__", "constructor"]
+        for strange in ("__proto__", "constructor"):
+            page.select_option(f"[aria-label='Role of {strange}']", "confidential")
+            page.wait_for_selector(f".top [title='{strange}: role confidential']", state="attached")
+        page.click("text=Look at the rows")
+        page.wait_for_selector("table.rows >> text=<b>0</b>")
+        assert page.locator("main img, main table b").count() == 0
         page.wait_for_selector(".plan >> text=no mistakes")
         page.locator(".column select").first.select_option("other")
         page.wait_for_selector(".plan >> text=no mistakes")
         assert json.dumps(name)[1:5] in page.inner_text(".cm-content")
+
+
+def add(page: Any, section: str, title: str) -> Any:
+    """Add a method by its title; its card."""
+    part = page.locator(f"section:has(> h2:text-is('{section}'))")
+    part.locator(".adding > summary").click()
+    part.locator(".adding input[type=search]").fill(title)
+    part.locator(f"[aria-label='Add {title}']").click()
+    page.wait_for_selector(f".top [title='add {title}']", state="attached")
+    card = part.locator(f".card:has(h3:has-text('{title}'))").last
+    if card.locator("summary:has-text('more setting')").count():
+        card.locator("summary:has-text('more setting')").click()
+    return card
+
+
+def fill(page: Any, card: Any, label: str, value: str) -> None:
+    """Type a setting, and wait until the plan has it."""
+    before = page.locator(".cm-content").inner_text()
+    field = card.get_by_label(label, exact=True)
+    field.fill(value)
+    field.press("Tab")
+    changed(page, before)
+
+
+def tick(page: Any, card: Any, *columns: str) -> None:
+    """Choose the columns of a step."""
+    choice = card.locator(".field:has(> .label:text-is('columns'))")
+    choice.locator("summary").click()
+    for name in columns:
+        before = page.locator(".cm-content").inner_text()
+        choice.get_by_label(name, exact=True).check()
+        changed(page, before)
+
+
+def changed(page: Any, before: str) -> None:
+    end = time.monotonic() + LONGEST
+    while page.locator(".cm-content").inner_text() == before:
+        assert time.monotonic() < end, before
+        time.sleep(0.05)
+
+
+def test_what_sdcapp_does_is_done_here(browser: Any, fresh: Running, tmp_path: Path) -> None:
+    """From SPSS with labels, by forms alone: roles, recoding, suppression with importance, PRAM, noise, swapping,
+    microaggregation, SUDA2, k, l and t, undo, result, script."""
+    import shoal
+    from shoal.files.table import Table
+    from shoal.files.tables import write_table
+
+    table = shoal.example(n=300, seed=4).select("household", "age", "sex", "payer", "charge", "los", "drugs", "glucose")
+    write_table(Table(frame=table, labels={"payer": "who pays"}), tmp_path / "survey.sav")
+    with visit(browser, fresh, another(fresh), viewport={"width": 1600, "height": 2400}) as page:
+        page.set_input_files(".drop input", tmp_path / "survey.sav")
+        page.wait_for_selector(".column >> text=who pays")
+        roles = {"household": "other", "payer": "confidential", "drugs": "other", "glucose": "other", "los": "other"}
+        for name, role in roles.items():
+            page.select_option(f"[aria-label='Role of {name}']", role)
+        page.wait_for_selector(".top >> text=los: role other")
+        go(page, "Steps")
+        page.click("[aria-label='Take out MDAV']")
+        page.wait_for_selector("text=No step yet")
+        recode = add(page, "Steps", "Global recoding")
+        tick(page, recode, "age")
+        fill(page, recode, "width", "20")
+        recode.locator("text=What it would change").click()
+        recode.locator("h4:text-is('age')").wait_for()
+        recode.locator("text=What it would change").click()
+        suppress = add(page, "Steps", "Local suppression")
+        fill(page, suppress, "k", "3")
+        suppress.get_by_label("importance: another name", exact=True).fill("sex")
+        fill(page, suppress, "importance of the other name", "5")
+        tick(page, add(page, "Steps", "PRAM, post-randomisation"), "payer")
+        tick(page, add(page, "Steps", "Noise addition"), "drugs")
+        tick(page, add(page, "Steps", "Rank swapping"), "glucose")
+        tick(page, add(page, "Steps", "MDAV"), "los")
+        fill(page, page.locator(".card:has(h3 > code:text-is('k-anonymity'))"), "k needed", "3")
+        add(page, "Requirements", "l-diversity")
+        add(page, "Requirements", "t-closeness")
+        add(page, "More measures", "Special uniques (SUDA2)")
+        page.click(".top >> text=Undo")
+        page.wait_for_selector("h3:has-text('SUDA2')", state="detached")
+        page.click(".top >> text=Redo")
+        page.wait_for_selector("h3:has-text('SUDA2')")
+        page.wait_for_selector(".plan >> text=no mistakes")
+        run(page, 1, "")
+        page.wait_for_selector("main >> text=SUDA2")
+    state = fresh.ask("state")[1]
+    assert [next(iter(step.values())) for step in state["tree"]["steps"]] == [
+        "recode", "suppress", "pram", "noise", "rank-swap", "mdav"
+    ]  # fmt: skip
+    assert state["tree"]["steps"][1]["importance"] == {"sex": 5}
+    titles = {m["title"] for m in fresh.ask("result", {"run": 1})[1]["measures"]}
+    assert {"Individual risk of re-identification", "Special uniques (SUDA2)"} <= titles

@@ -16,7 +16,7 @@ from shoal.errors import InputError, ShoalError
 from shoal.plan.lines import parse_yaml, plain
 from shoal.review import Review
 from shoal.studio.holders import Keeper, Runner
-from shoal.studio.parcels import bring, carry
+from shoal.studio.parcels import PAUSE, bring, carry
 from shoal.studio.plans import Reading, names_in, put, reading, swapped
 from shoal.studio.session import Session, of_text
 from shoal.studio.worker import REPORT, Worker, WorkerGone, no_space, place_of_error
@@ -204,10 +204,12 @@ class Studio:
         """Write both folders; with the text of a review by which a second person approved this run, if there is one."""
         self.session.run(run)
         given = {"run": run, "directory": directory, "overwrite": overwrite, "review": review}
-        self._begin("export", "writing", self._export(given))
+        self._begin("export", "writing, and proving the file again", self._export(given))
 
     async def _export(self, given: Mapping[str, Any]) -> None:
-        where = await self.keeper.ask("export", report=self._report(), **given)
+        await self.keeper.ask("export", **given)
+        while (where := await self.keeper.ask("exported")) is None:
+            await asyncio.sleep(PAUSE)
         self.session = self.session.ended("done", f"Written and proved again on the file: {where}")
 
     # The release of somebody else
@@ -358,15 +360,26 @@ class Studio:
         }
 
     async def exposure(self) -> dict[str, Any]:
-        """How exposed the table is by the columns that the plan gives the role quasi-identifier."""
+        """How exposed the table is by the columns that the plan gives the role quasi-identifier.
+
+        Other questions are answered while a large table is counted; if roles change meanwhile, the new ones count.
+        """
+        answer: dict[str, Any] | None = None
+        while answer is None:
+            answer = await self.question("exposure", known=self._known())
+            if answer is None:
+                await asyncio.sleep(PAUSE)
+        return answer
+
+    def _known(self) -> dict[str, Any]:
+        """The columns that others may know, with their levels."""
         columns = self.plan.tree.get("columns", {})
         known = {}
         for name, role in names_in(self.plan.tree):
             if role == "quasi-identifier":
                 said = columns.get(name)
                 known[name] = said.get("level") if isinstance(said, Mapping) else None
-        answer: dict[str, Any] = await self.question("exposure", known=known)
-        return answer
+        return known
 
 
 def _reading(how: Mapping[str, Any] | None) -> dict[str, str]:

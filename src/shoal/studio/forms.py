@@ -97,7 +97,7 @@ def _of_step(kind: str) -> list[dict[str, Any]]:
     meanings = {name.strip(): meaning for names, meaning in said.items() for name in names.split(",")}
     made = []
     for f in (f for f in fields(step) if f.name != "method"):
-        choices = [c for c in get_args(hints[f.name]) if isinstance(c, str)]
+        choices = _literals(hints[f.name])
         nested = next((m for m in getattr(hints[f.name], "__metadata__", ()) if isinstance(m, Method)), None)
         control = "choice" if choices else "method" if nested else "columns"
         made.append(
@@ -113,6 +113,11 @@ def _of_step(kind: str) -> list[dict[str, Any]]:
             }
         )
     return made
+
+
+def _literals(hint: Any) -> list[str]:
+    """The words that an annotation allows, at whatever depth."""
+    return [word for part in get_args(hint) for word in ([part] if isinstance(part, str) else _literals(part))]
 
 
 def _of_model(model: Any) -> list[dict[str, Any]]:

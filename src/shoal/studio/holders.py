@@ -44,6 +44,7 @@ class Keeper(Desk):
         self._table: Table | None = None
         self._exposure: profile.Exposure | None = None
         self._releases: dict[int, Future[Release]] = {}
+        self._writing: Future[str] | None = None
         self._order = profile.Order()
 
     @property
@@ -80,18 +81,19 @@ class Keeper(Desk):
 
     def close(self) -> None:
         """Forget the table and the releases."""
-        self._table, self._exposure, self._releases = None, None, {}
+        self._table, self._exposure, self._releases, self._counting = None, None, {}, {}
         self._order = profile.Order()
 
     def pack_table(self) -> None:
         """Make the table ready for the other process."""
         self._pack(self.table)
 
-    def exposure(self, known: Mapping[str, str | None]) -> dict[str, Any]:
-        """See `profile.Exposure.of`."""
-        if self._exposure is None:
+    def exposure(self, known: Mapping[str, str | None]) -> dict[str, Any] | None:
+        """See `profile.Exposure.of`; None while it is still being counted."""
+        if (exposure := self._exposure) is None:
             raise InputError("No table is open. Open one first.")
-        return self._exposure.of(known)
+        answer: dict[str, Any] | None = self._later(f"{id(exposure)} {known}", lambda: exposure.of(known))
+        return answer
 
     def rows(self, run: int | None, offset: int, by: str | None, descending: bool) -> dict[str, Any]:
         """Rows of the table, or of what a run made of it."""
@@ -130,12 +132,18 @@ class Keeper(Desk):
         """Who approved a release, by the review that came back."""
         return approval_of(self.release(run), Review.of_text(review))
 
-    def export(self, run: int, directory: str, overwrite: bool, review: str, report: Report) -> str:
-        """Write both folders of a release, proved again on the file as written; the place as it was named."""
+    def export(self, run: int, directory: str, overwrite: bool, review: str) -> None:
+        """Write both folders of a release, proved again on the file as written; `exported` says when that is done."""
+        self._writing = self._hands.submit(self._write, run, directory, overwrite, review)
+
+    def exported(self) -> str | None:
+        """The place as it was named; None while it is being written."""
+        return None if self._writing is None or not self._writing.done() else self._writing.result()
+
+    def _write(self, run: int, directory: str, overwrite: bool, review: str) -> str:
         target = Path(directory).expanduser()
         check_writable(target)
         check_free(target, overwrite=overwrite)
-        report("writing, and proving the file again", 0.5)
         approval = Review.of_text(review) if review else None
         shoal.publish(self.release(run), target, overwrite=overwrite, labels=self.table, approval=approval)
         return directory

@@ -6,7 +6,7 @@ looks around waits until a large table has been handed over.
 
 import asyncio
 import pickle
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from itertools import count
 from typing import Any
@@ -32,6 +32,8 @@ class Desk:
         self._packed: Future[bytes] | None = None
         self._unpacked: Future[Any] | None = None
         self._taken: tuple[int, list[bytes]] = (0, [])
+        self._counting: dict[Any, Future[Any]] = {}
+        self._counters = ThreadPoolExecutor(1)
 
     def _pack(self, something: Any) -> None:
         self._packed = self._hands.submit(pickle.dumps, something)
@@ -39,6 +41,14 @@ class Desk:
     def _unpack(self, parcel: int) -> Future[Any]:
         self._unpacked = self._hands.submit(_loaded, self._all_of(parcel))
         return self._unpacked
+
+    def _later(self, asked: Any, count: Callable[[], Any]) -> Any:
+        """What takes its time, in a thread: None until it is there; another question takes its place."""
+        if asked not in self._counting:
+            for other in self._counting.values():
+                other.cancel()
+            self._counting = {asked: self._counters.submit(count)}
+        return self._counting[asked].result() if self._counting[asked].done() else None
 
     def size(self) -> int | None:
         """Bytes of what is to be sent; None while it is still being packed."""
