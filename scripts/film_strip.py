@@ -161,7 +161,7 @@ def hospital(browser: Any, folder: Path) -> None:
         screen.picture()
         screen.run()
         screen.picture()
-        page.evaluate("document.querySelector('.spreads').scrollIntoView()")
+        page.evaluate("document.querySelector('.spreads').parentElement.scrollIntoView()")
         screen.picture()
         screen.go("Export")
         page.fill("text=Folder to write >> xpath=following-sibling::input", "synthetic-file")

@@ -53,7 +53,7 @@ export function Columns() {
       <label>Their missing values <select value="" disabled=${!chosen.length} onChange=${(e) => e.target.value && set(chosen, 'missing', e.target.value)}>
         <option value="">choose</option>${methods.missing.map((r) => html`<option value=${r}>${r}</option>`)}</select></label>
     </div>
-    <div class="column heads"><label><input type="checkbox" checked=${all} onChange=${(e) => choose(e.target.checked ? listed.map((c) => c.name) : [])} /> <span>all</span></label><span>column</span><span>how its values spread</span><span>role</span><span>level</span></div>
+    <div class="column heads"><label><input type="checkbox" checked=${all} onChange=${(e) => choose(e.target.checked ? listed.map((c) => c.name) : [])} /> <span>all</span></label><span>column</span><span>its values</span><span>role</span><span>level</span></div>
     <ul class="columns-list">${listed.map((column) => html`<${Column} key=${column.name} ...${{ column, methods, set, tree: state.tree, chosen: chosen.includes(column.name) }}
       choose=${(on) => choose(on ? [...chosen, column.name] : chosen.filter((n) => n !== column.name))} />`)}</ul>
     <details onToggle=${(e) => showRows(e.target.open)}><summary>Look at the rows</summary>${rows && html`<${Rows} version=${state.source} />`}</details>`;
