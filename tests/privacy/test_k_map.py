@@ -107,9 +107,21 @@ def test_a_label_that_nothing_explains_is_of_nobody_in_particular(
     assert not verdict.holds and verdict.achieved is None
     assert verdict.sentence == (
         f"Not proved: Column '{column}' has 1 label that nothing explains: no value of the population, no node of the "
-        f"hierarchy, no interval of numbers, no set. Give the column a hierarchy that has them (nested, prefix or "
-        f"dates), and recode to one of its levels."
+        f"hierarchy, no interval of numbers, no set. Give the column a hierarchy over all values of the "
+        f"population (nested, or a file), and recode to one of its levels."
     )
+
+
+def test_groups_that_a_hierarchy_over_the_whole_population_names_are_counted() -> None:
+    """What the message above says to do, where the table lacks values that the population has."""
+    nested = {"a": ["aa", "ab"], "b": ["ba", "bb"]}
+    plan = {
+        "columns": {"town": {"role": "quasi-identifier", "hierarchy": {"nested": nested}}},
+        "steps": [{"mask": "recode", "columns": ["town"], "groups": nested}],
+        "requirements": [{"privacy": "k-map", "k": 3, "population": POPULATION}],
+    }
+    release = shoal.protect(pl.DataFrame({"town": ["aa", "bb"]}), plan, seed=1)
+    assert release.evidence.verdicts[0].achieved == 3
 
 
 def test_a_number_that_nobody_has_is_of_nobody() -> None:

@@ -127,7 +127,7 @@ class _Column:
             raise NoFigure(
                 f"Column '{record.name}' has {plural(int(unread.sum()), 'label')} that nothing explains: no value of "
                 f"the population, no node of the hierarchy, no interval of numbers, no set. Give the column a "
-                f"hierarchy that has them (nested, prefix or dates), and recode to one of its levels."
+                f"hierarchy over all values of the population (nested, or a file), and recode to one of its levels."
             )
         covers[labels.unexplained] = False
         if missing == "equal":
