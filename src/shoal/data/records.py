@@ -252,7 +252,7 @@ class Records:
         """Classes found so far: most judges ask for those of the quasi-identifiers."""
         return {}
 
-    def matching(self, names: Iterable[str], missing: MissingCells = "equal") -> Longs:
+    def matching(self, names: Iterable[str], missing: MissingCells = "equal", times: Longs | None = None) -> Longs:
         """Shape (n,); for each record the number of records it may stand for on some columns, itself included.
 
         Parameters
@@ -261,13 +261,18 @@ class Records:
             What a missing cell matches. `equal`: a missing cell only, so that the figure is the size of the
             equivalence class. `wildcard`: everything, on either side. `nothing`: a record with a missing cell
             counts for no other record; its own visible cells are compared with the complete records.
+        times
+            Shape (n,); how many records of a table each record stands for; 1 by default.
         """
         chosen = list(names)
         classes = self.classes(chosen)
+        sizes = classes.sizes
+        if times is not None:
+            sizes = np.bincount(classes.ids, weights=times, minlength=len(sizes)).astype(np.int64)
         if missing == "equal" or self.complete_in(chosen):
-            return classes.of_record
+            return np.asarray(sizes[classes.ids])
         codes, _ = self._different(chosen)
-        counts = wildcard_counts(codes, classes.sizes, missing_counts=missing == "wildcard")
+        counts = wildcard_counts(codes, sizes, missing_counts=missing == "wildcard")
         return np.asarray(counts[classes.ids])
 
     def matching_weight(self, names: Iterable[str], weights: Floats, missing: MissingCells = "equal") -> Floats:

@@ -19,6 +19,7 @@ from shoal.facts import OfRelease
 from shoal.judges.class_figures import ClassFigures
 from shoal.judges.evidence import Verdict
 from shoal.judges.table_pair import TablePair
+from shoal.kernels.arrays import Longs
 from shoal.kernels.requirement.emd import Requirement
 
 
@@ -115,6 +116,10 @@ class ClassModel(PrivacyModel):
     @abstractmethod
     def look(self, pair: TablePair) -> ClassFigures:
         """What there is to see of the classes of a table, or of a part of one that holds its classes whole."""
+
+    def look_across(self, one_of_each: Records, sizes: Longs) -> ClassFigures:
+        """What there is to see of classes that cannot be looked at apart, from one record of each and their sizes."""
+        raise NotImplementedError(f"{self.method_name} looks at classes apart.")
 
     @abstractmethod
     def conclude(self, seen: ClassFigures) -> Verdict:

@@ -78,7 +78,7 @@ class KAnonymity(ClassModel):
 
     @property
     def by_class(self) -> bool:
-        return self.missing == "equal"  # otherwise a record may stand for those of other classes
+        return self.missing == "equal" or self.unit == "household"  # or a record may stand for those of other classes
 
     def class_columns(self, quasi_identifiers: Sequence[str]) -> tuple[str, ...]:
         return tuple(quasi_identifiers) if self.columns is None else self.columns
@@ -94,6 +94,10 @@ class KAnonymity(ClassModel):
         matching = np.empty(len(classes.sizes), dtype=np.int64)
         matching[classes.ids] = released.matching(names, self.missing)
         return ClassFigures(sizes=classes.sizes, figures={MATCHING: matching})
+
+    def look_across(self, one_of_each: Records, sizes: Longs) -> ClassFigures:
+        names = self.class_columns(one_of_each.quasi_identifiers)
+        return ClassFigures(sizes=sizes, figures={MATCHING: one_of_each.matching(names, self.missing, sizes)})
 
     def conclude(self, seen: ClassFigures) -> Verdict:
         if self.unit == "household":

@@ -66,11 +66,10 @@ def _instead(kind: str, *scales: Scales) -> str:
 
 def _requirements(plan: Plan) -> Iterator[str]:
     for model in plan.requirements:
-        if not isinstance(model, ClassModel) or not model.by_class:
-            under = " under missing: wildcard or nothing" if isinstance(model, ClassModel) else ""
+        if not isinstance(model, ClassModel):
             known = ", ".join(entry.name for entry in registered("privacy") if entry.cls.scales == "classes")
             yield (
-                f"The requirement {model.method_name} is proved only on a table that fits into memory{under}; these "
+                f"The requirement {model.method_name} is proved only on a table that fits into memory; these "
                 f"are proved on any: {known}."
             )
 

@@ -2,7 +2,8 @@
 
 Records are dealt out by a hash of the columns that make a class. What a confidential column's values are in the whole
 table is counted first and comes with each part. Privacy models and class-based measures look at the parts one by one
-and conclude from what they saw in all.
+and conclude from what they saw in all. A model whose classes cannot be looked at apart, as where a missing cell matches
+everything, is shown one record of each class, with how many there are.
 """
 
 from collections.abc import Callable, Sequence
@@ -23,6 +24,7 @@ from shoal.judges.closure import Closure
 from shoal.judges.evidence import Finding, Verdict
 from shoal.judges.table_pair import TablePair
 from shoal.kernels.arrays import Longs
+from shoal.kernels.classes import first_rows
 from shoal.privacy.base import ClassModel
 from shoal.processes import remembered
 from shoal.risk.class_risk import LookalikeRisk
@@ -38,7 +40,17 @@ HASH_SEED = 0
 """Of the hash that deals records out: any will do, for no figure depends on it."""
 
 Looker = ClassModel | LookalikeRisk
-Seen = ClassFigures | Lookalikes | str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class OneOfEach:
+    """One record of each class of a part, with the records of each: shape (C,)."""
+
+    frame: pl.DataFrame
+    sizes: Longs
+
+
+Seen = ClassFigures | OneOfEach | Lookalikes | str
 Tell = Callable[[str, float], None]
 
 
@@ -98,11 +110,17 @@ class Judged:
         )
 
     def _concluded(self, judge: Looker, seen: Sequence[Seen]) -> Verdict | Finding:
-        if isinstance(judge, ClassModel):
+        if not isinstance(judge, ClassModel):
+            alike = [part for part in seen if not isinstance(part, (ClassFigures, OneOfEach))]
+            return judge.finding_of(alike, complete=self.complete)
+        if together := [part for part in seen if isinstance(part, OneOfEach)]:
+            frame = pl.concat(part.frame for part in together)
+            schema = Schema.model_construct(root={name: self.whole.schema.columns[name] for name in frame.columns})
+            records = released_records(frame, replace(self.whole, schema=schema))
+            classes = judge.look_across(records, np.concatenate([part.sizes for part in together]))
+        else:
             classes = ClassFigures.joined([part for part in seen if isinstance(part, ClassFigures)])
-            return replace(judge.conclude(classes), model=judge.method_name)
-        alike = [part for part in seen if not isinstance(part, ClassFigures)]
-        return judge.finding_of(alike, complete=self.complete)
+        return replace(judge.conclude(classes), model=judge.method_name)
 
     @cached_property
     def complete(self) -> bool:
@@ -148,11 +166,6 @@ def released_schema(stage: Stage, schema: Schema) -> Schema:
     return Schema.model_construct(root=described)
 
 
-def released_part(path: Path, whole: WholeTable) -> Records:
-    """A part of a released table in numbers, which knows the whole."""
-    return released_records(gathered(path), whole)
-
-
 def released_records(frame: pl.DataFrame, whole: WholeTable) -> Records:
     """Some records of a released table in numbers, which know the whole."""
     return with_whole(Microdata.of(frame.drop(OWN, strict=False), whole.schema).encoded, whole)
@@ -175,5 +188,11 @@ class Look:
 def _looked(look: Look) -> Seen:
     """What one of the remembered judges sees in a part."""
     judge: Looker = remembered["judges"][look.judge]
-    pair = pair_of(released_part(look.path, remembered["whole"]))
-    return judge.look(pair)
+    frame = gathered(look.path)
+    released = released_records(frame, remembered["whole"])
+    if isinstance(judge, ClassModel) and not judge.by_class:
+        names = judge.class_columns(released.quasi_identifiers)
+        classes = released.classes(names)
+        first = first_rows(classes.ids, len(classes.sizes))
+        return OneOfEach(frame=frame.select(names)[first.tolist()], sizes=classes.sizes)
+    return judge.look(pair_of(released))
