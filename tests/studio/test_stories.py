@@ -611,13 +611,12 @@ def fill(page: Any, card: Any, label: str, value: str) -> None:
 
 
 def tick(page: Any, card: Any, *columns: str) -> None:
-    """Choose the columns of a step."""
+    """Choose the columns of a step, as fast as one can click."""
     choice = card.locator(".field:has(> .label:text-is('columns'))")
     choice.locator("summary").click()
     for name in columns:
-        before = page.locator(".cm-content").inner_text()
         choice.get_by_label(name, exact=True).check()
-        changed(page, before)
+    choice.locator(f"summary:text-is('{', '.join(columns)}')").wait_for()
 
 
 def changed(page: Any, before: str) -> None:
@@ -657,7 +656,7 @@ def test_what_sdcapp_does_is_done_here(browser: Any, fresh: Running, tmp_path: P
         suppress.get_by_label("importance: another name", exact=True).fill("sex")
         fill(page, suppress, "importance of the other name", "5")
         tick(page, add(page, "Steps", "PRAM, post-randomisation"), "payer")
-        tick(page, add(page, "Steps", "Noise addition"), "drugs")
+        tick(page, add(page, "Steps", "Noise addition"), "los", "drugs", "glucose")
         tick(page, add(page, "Steps", "Rank swapping"), "glucose")
         tick(page, add(page, "Steps", "MDAV"), "los")
         fill(page, page.locator(".card:has(h3 > code:text-is('k-anonymity'))"), "k needed", "3")
@@ -676,5 +675,6 @@ def test_what_sdcapp_does_is_done_here(browser: Any, fresh: Running, tmp_path: P
         "recode", "suppress", "pram", "noise", "rank-swap", "mdav"
     ]  # fmt: skip
     assert state["tree"]["steps"][1]["importance"] == {"sex": 5}
+    assert state["tree"]["steps"][3]["columns"] == ["los", "drugs", "glucose"]
     titles = {m["title"] for m in fresh.ask("result", {"run": 1})[1]["measures"]}
     assert {"Individual risk of re-identification", "Special uniques (SUDA2)"} <= titles

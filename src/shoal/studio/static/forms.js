@@ -1,5 +1,5 @@
 // Forms of any method: what the server says of its fields is all they know.
-import { useState } from './vendor/preact-hooks.js';
+import { useRef, useState } from './vendor/preact-hooks.js';
 import { Help, Mistakes, Typed, html, useId } from './parts.js';
 import { act, mistakesAt, put, store } from './state.js';
 
@@ -97,14 +97,19 @@ function Entries({ field, value, set, label, columns }) {
 
 function ColumnChoice({ chosen, all, set, label, none = 'the usual ones' }) {
   const [words, look] = useState('');
-  const change = (name, on) => {
-    const next = all.filter((c) => (c === name ? on : chosen.includes(c)));
-    set(next.length ? next : null);
+  const sent = useRef(null); // what was ticked but is not answered yet: one may tick faster than the server answers
+  const present = sent.current ?? chosen;
+  const change = async (name, on) => {
+    const before = sent.current ?? chosen;
+    const next = all.filter((c) => (c === name ? on : before.includes(c)));
+    sent.current = next;
+    await set(next.length ? next : null);
+    if (sent.current === next) sent.current = null;
   };
   const listed = all.filter((c) => c.toLowerCase().includes(words.toLowerCase()));
   return html`<details class="columns"><summary aria-labelledby=${label}>${chosen.length ? chosen.join(', ') : none}</summary>
     ${all.length > 12 && html`<input aria-label="Find columns" placeholder="find" value=${words} onInput=${(e) => look(e.target.value)} />`}
-    <div class="checks" role="group" aria-labelledby=${label}>${listed.map((name) => html`<label key=${name}><input type="checkbox" checked=${chosen.includes(name)} onChange=${(e) => change(name, e.target.checked)} /> ${name}</label>`)}</div></details>`;
+    <div class="checks" role="group" aria-labelledby=${label}>${listed.map((name) => html`<label key=${name}><input type="checkbox" checked=${present.includes(name)} onChange=${(e) => change(name, e.target.checked)} /> ${name}</label>`)}</div></details>`;
 }
 
 // A parameter that is itself a method: its name, and its own fields below.
