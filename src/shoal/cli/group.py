@@ -12,8 +12,8 @@ import click
 import shoal
 from shoal.cli.terminal import Terminal
 
-ONCE = 1.0
-"""Seconds in which requests to end count as one."""
+ONCE = 3.0
+"""Seconds in which requests to end count as one: as long as a busy machine may need to hand one on."""
 
 pass_terminal = click.make_pass_decorator(Terminal)
 
