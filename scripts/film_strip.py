@@ -141,7 +141,7 @@ def hospital(browser: Any, folder: Path) -> None:
         page.wait_for_selector(".top >> text=replace")
         card.locator("details.columns summary").first.click()
         for name in EVERY:
-            card.locator(f".checks label:has-text('{name}') input").first.check()
+            card.locator(".checks").first.get_by_label(name, exact=True).check()
             page.wait_for_timeout(150)
         card.locator("details.columns summary").first.click()
         page.click("[aria-label='Take out k-anonymity']")
