@@ -95,6 +95,14 @@ def ours(adult: Adult, **parameters: object) -> tuple[float, int, float]:
 
 
 def arx(folder: Path, adult: Adult, recoding: str, k: int, limit: float, step: float) -> tuple[float, int, float]:
+    released, seconds = arx_table(folder, adult, recoding, k, limit, step)
+    return (*adult.loss(released), seconds)
+
+
+def arx_table(
+    folder: Path, adult: Adult, recoding: str, k: int, limit: float, step: float
+) -> tuple[pl.DataFrame, float]:
+    """What ARX releases, in the order of the table, and the seconds that it took."""
     with tempfile.TemporaryDirectory() as work:
         paths = [str(folder / "classes"), *map(str, (folder / "lib").rglob("*.jar"))]
         source = Path(__file__).with_name("ArxPeer.java")
@@ -114,8 +122,7 @@ def arx(folder: Path, adult: Adult, recoding: str, k: int, limit: float, step: f
         subprocess.run([*call, recoding, str(k), str(limit), str(step), *adult.columns], check=True)
         after = resource.getrusage(resource.RUSAGE_CHILDREN)
         released = pl.read_csv(f"{work}/out.csv", separator=";", infer_schema=False)
-    seconds = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
-    return (*adult.loss(released), seconds)
+    return released, after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
 
 
 def line(label: str, outcome: tuple[float, int, float]) -> None:

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import shoal
-from naive.generalise import adult_like, best_local_loss, best_loss, nested
+from naive.generalise import adult_like, best_local_loss, best_loss, nested, partitions
 from shoal.data.hierarchy import Hierarchy
 from shoal.errors import InputError, Refused
 from shoal.privacy.gate import requirement
@@ -265,6 +265,7 @@ def test_tight_labels_say_what_a_class_holds():
     assert released["age"].tolist() == ["[21, 24]", "[21, 24]", "[38, 39]", "[38, 39]"]
     assert released["town"].tolist() == ["a | b", "a | b", "c | d", "c | d"]
     assert change.details["loss"] == pytest.approx((1 / 5 + 1 / 5) / 2)  # two leaves of six in every label
+    assert change.details["no recoding with this k loses less than"] == pytest.approx((1 / 5 + 1 / 5) / 2)
 
 
 @given(rows=rows, k=st.integers(2, 4))
@@ -272,6 +273,25 @@ def test_tight_labels_lose_no_more_than_nodes_and_keep_k(rows, k):
     loose, close = (run(micro(rows), k=k, recoding="local", labels=labels) for labels in ("nodes", "tight"))
     assert close.details["loss"] <= loose.details["loss"] + 1e-12
     assert shoal.KAnonymity(k=k).check(close.records).holds
+
+
+@given(rows=few, k=st.integers(2, 3), least=st.sampled_from([0, 1]))
+def test_no_partition_with_tight_labels_goes_below_their_bound(rows, k, least):
+    """The best of all partitions, a label standing for the leaves, or the nodes of the least level, that occur."""
+
+    def stands_for(cells, paths):
+        units = {paths[cell][least] for cell in cells}
+        return sum(path[least] in units for path in paths.values())
+
+    def lost(group):
+        return len(group) * sum(
+            (stands_for({row[j] for row in group}, paths) - 1) / (len(paths) - 1) for j, paths in enumerate(PATHS)
+        )
+
+    best = min(sum(map(lost, division)) for division in partitions(list(rows), k)) / (3 * len(rows))
+    levels = {"c0": (least, 2), "c1": (least, 2)} | ({"c2": (1, 1)} if least else {})
+    facts = run(micro(rows), k=k, recoding="local", labels="tight", levels=levels).details
+    assert facts["no recoding with this k loses less than"] <= min(best, facts["loss"]) + 1e-12
 
 
 def test_entropy_counts_the_records_that_a_label_hides_among():

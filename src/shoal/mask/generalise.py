@@ -14,7 +14,7 @@ from shoal.kernels.arrays import Longs
 from shoal.kernels.generalisation import MOST_NODES
 from shoal.mask._generalisation.labels import Labels, Released, nodes, tight
 from shoal.mask._generalisation.requirements import Requirements
-from shoal.mask._generalisation.search import dropped, full_domain, local, lower_bound, numbered
+from shoal.mask._generalisation.search import dropped, full_domain, local, lower_bound, lower_bound_of_tight, numbered
 from shoal.mask._generalisation.task import Loss, Range, Recoding, Task
 from shoal.mask.base import Mask
 from shoal.methods import Scales, method
@@ -24,6 +24,8 @@ from shoal.step_result import StepResult
 
 BOUND = 0.1
 """Share of the progress that the lower bound takes."""
+
+BOUND_LABEL = "no recoding with this k loses less than"
 
 
 @method(
@@ -75,8 +77,9 @@ class Generalise(Mask):
     -----
     Every column must have a hierarchy. Missing cells are a category of their own beside all others. The loss is the
     mean over all cells, 0 for the table as it came and 1 for nothing left; beside it stands a bound that no recoding
-    with the same k goes below. With strata, no class reaches across them. Requirements on distributions are stated for
-    the table as it came; all are proved on the table that results, and if one fails there nothing is released.
+    with the same k, and labels of the same kind, goes below. With strata, no class reaches across them. Requirements
+    on distributions are stated for the table as it came; all are proved on the table that results, and if one fails
+    there nothing is released.
     """
 
     scales: ClassVar[Scales] = "combinations"
@@ -138,6 +141,7 @@ class Generalise(Mask):
             "measure of loss": OfPlan(self.loss),
             "records dropped": dropped(recoding, times),
             **recoding.facts,
+            BOUND_LABEL: Share(value=lower_bound(task, self.k, recoding)),
         }
         return StepResult(records=out, facts=facts)
 
@@ -174,8 +178,9 @@ class Generalise(Mask):
             **recoding.facts,
         }
         if self.labels == "nodes":
-            bound = lower_bound(task, required.k, recoding, progress)
-            facts["no recoding with this k loses less than"] = Share(value=bound)
+            facts[BOUND_LABEL] = Share(value=lower_bound(task, required.k, recoding, progress))
+        else:
+            facts[BOUND_LABEL] = Share(value=lower_bound_of_tight(task, required.k, progress))
         return StepResult(records=out, facts=facts)
 
 

@@ -51,10 +51,10 @@ class TClosenessRefined(TClose):
     Before, each stratum is dealt anew to the groups by optimal assignment, which keeps one record of each
     stratum in each group and is all that can be gained where t leaves no room.
 
-    The result is never worse than Algorithm 3. Where all columns have hierarchies, what is annealed is what cells lose
-    that become the nearest common ancestors of their groups (see refined), from the t-close classes that generalise
-    finds first. Algorithm 3, whose strata need an order, is then a start only where there are none, or on tables of up
-    to 5 000 records.
+    Where it starts from it, the result is never worse than Algorithm 3. Where all columns have hierarchies, what is
+    annealed is what cells lose that become the nearest common ancestors of their groups (see refined), from the t-close
+    classes that generalise finds first. Algorithm 3, whose strata need an order, is then a start only where there are
+    none, or on tables of up to 5 000 records.
 
     Parameters
     ----------

@@ -1,6 +1,7 @@
 """The search for a recoding: one node for the whole table, or classes that are recoded each on their own."""
 
 from collections.abc import Callable
+from dataclasses import replace
 
 import numpy as np
 
@@ -9,9 +10,9 @@ from shoal.errors import Refused, plural
 from shoal.facts import Count, Fact, Figure, OfOriginal, OfPlan
 from shoal.kernels.arrays import Ints, Longs, ints, seed_of
 from shoal.kernels.classes import classes
-from shoal.kernels.generalisation import anneal, best_node, cheapest_nodes, walk
+from shoal.kernels.generalisation import Ladder, anneal, best_node, cheapest_nodes, walk
 from shoal.mask._generalisation.requirements import Requirements
-from shoal.mask._generalisation.task import Recoding, Task
+from shoal.mask._generalisation.task import Column, Recoding, Task
 
 PROPOSALS, MOST_PROPOSALS = 20, 1_000_000
 """Changes that annealing proposes by default: so many a record, and so many in all at most, a few seconds' worth. On
@@ -205,7 +206,27 @@ def lower_bound(task: Task, k: int, recoding: Recoding, progress: Progress = Non
     known = task.losses(recoding.levels) * task.suppressed + task.constant
     costs = np.where(recoding.labels >= 0, known, np.inf)
     least = cheapest_nodes(task.table, k, costs, progress=progress) - task.constant
-    return float(np.clip(least, 0.0, task.suppressed).mean() / task.suppressed)
+    return task.mean(np.clip(least, 0.0, task.suppressed)) / task.suppressed
+
+
+def lower_bound_of_tight(task: Task, k: int, progress: Progress = None) -> float:
+    """The same for tight labels, of which all that is known is that they stand for every value of the class.
+
+    Beside `ncp` only: a label stands for one value, or for two at least.
+    """
+    ladders = [_one_or_two(column) for column in task.columns]
+    table = replace(task.table, ladders=[*ladders, *task.table.ladders[len(ladders) :]])
+    least = cheapest_nodes(table, k, np.full(len(task), np.inf), progress=progress)
+    return task.mean(np.clip(least, 0.0, task.suppressed)) / task.suppressed
+
+
+def _one_or_two(column: Column) -> Ladder:
+    """Two levels: what is released at the least level that is allowed, and all else; with the least that they lose."""
+    units = column.labels[column.levels[0]]
+    sizes = np.sort(np.bincount(units))
+    unit, two = sizes[0] - 1, sizes[:2].sum() - 1
+    losses = column.weight * np.array([unit, two]) / max(len(column.paths) - 1, 1)
+    return Ladder(labels=ints([units, np.zeros_like(units)]), loss=np.repeat(losses[:, None], len(units), axis=1))
 
 
 def dropped(recoding: Recoding, times: Longs | None = None) -> Count:
