@@ -4,6 +4,7 @@
 //
 // TABLE is a CSV file separated by semicolons; HIERARCHIES the folder and beginning of the hierarchy files' names; RECODING is
 // full-domain or local; LIMIT the share of records that may be suppressed; STEP the share recoded at each step of local recoding.
+// Where RECODING is safepub, K is epsilon, LIMIT delta, and STEP the epsilon of the search.
 import java.io.File;
 import java.nio.charset.StandardCharsets;
 import java.util.Arrays;
@@ -16,6 +17,7 @@ import org.deidentifier.arx.AttributeType;
 import org.deidentifier.arx.AttributeType.Hierarchy;
 import org.deidentifier.arx.Data;
 import org.deidentifier.arx.DataHandle;
+import org.deidentifier.arx.criteria.EDDifferentialPrivacy;
 import org.deidentifier.arx.criteria.KAnonymity;
 import org.deidentifier.arx.metric.Metric;
 import org.deidentifier.arx.metric.Metric.AggregateFunction;
@@ -36,8 +38,15 @@ public class ArxPeer {
     }
     boolean local = args[3].equals("local");
     ARXConfiguration configuration = ARXConfiguration.create();
-    configuration.addPrivacyModel(new KAnonymity(Integer.parseInt(args[4])));
-    configuration.setSuppressionLimit(local ? 1d : Double.parseDouble(args[5]));
+    boolean safepub = args[3].equals("safepub");
+    if (safepub) {
+      configuration.addPrivacyModel(new EDDifferentialPrivacy(Double.parseDouble(args[4]), Double.parseDouble(args[5])));
+      configuration.setDPSearchBudget(Double.parseDouble(args[6]));
+      configuration.setHeuristicSearchStepLimit(300);
+    } else {
+      configuration.addPrivacyModel(new KAnonymity(Integer.parseInt(args[4])));
+    }
+    configuration.setSuppressionLimit(local || safepub ? 1d : Double.parseDouble(args[5]));
     configuration.setQualityModel(Metric.createLossMetric(local ? 0d : 0.5d, AggregateFunction.ARITHMETIC_MEAN));
     ARXResult result = new ARXAnonymizer().anonymize(data, configuration);
     DataHandle out = result.getOutput(false);

@@ -28,7 +28,7 @@ import polars as pl
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 from alone import timed
-from shoal import Generalise, Hierarchy, Microdata
+from shoal import Generalise, Hierarchy, Microdata, SafePub
 
 COLUMNS = ["sex", "age", "race", "marital-status", "education", "native-country", "workclass", "occupation"]
 MORE = ["salary-class"]
@@ -88,19 +88,23 @@ def jittered(table: pl.DataFrame, records: int) -> pl.DataFrame:
 
 
 def ours(adult: Adult, **parameters: object) -> tuple[float, int, float]:
+    return carried_out(Generalise(**parameters), adult, 0)
+
+
+def carried_out(method: Generalise | SafePub, adult: Adult, seed: int) -> tuple[float, int, float]:
     micro = adult.microdata()
-    rng = np.random.default_rng(0)
-    seconds, change = timed(lambda: Generalise(**parameters).apply(micro.records, adult.columns, rng))
+    rng = np.random.default_rng(seed)
+    seconds, change = timed(lambda: method.apply(micro.records, adult.columns, rng))
     return (*adult.loss(micro.rebuild(change.records).native), seconds)
 
 
-def arx(folder: Path, adult: Adult, recoding: str, k: int, limit: float, step: float) -> tuple[float, int, float]:
+def arx(folder: Path, adult: Adult, recoding: str, k: float, limit: float, step: float) -> tuple[float, int, float]:
     released, seconds = arx_table(folder, adult, recoding, k, limit, step)
     return (*adult.loss(released), seconds)
 
 
 def arx_table(
-    folder: Path, adult: Adult, recoding: str, k: int, limit: float, step: float
+    folder: Path, adult: Adult, recoding: str, k: float, limit: float, step: float
 ) -> tuple[pl.DataFrame, float]:
     """What ARX releases, in the order of the table, and the seconds that it took."""
     with tempfile.TemporaryDirectory() as work:
@@ -145,6 +149,19 @@ def bench(adult: Adult, k: int, effort: int, peer: Path | None) -> None:
         line("ARX full-domain, all suppressible", arx(peer, adult, "full-domain", k, 1.0, 0.0))
 
 
+DELTA = 1e-6
+
+
+def bench_safepub(adult: Adult, epsilon: float, peer: Path | None) -> None:
+    """Records not drawn count as suppressed; three runs each."""
+    print(f"{adult.table.height:,} records, {len(adult.columns)} columns, epsilon = {epsilon:g}, delta = {DELTA:g}")
+    method = SafePub(epsilon=epsilon, delta=DELTA)
+    for seed in range(3):
+        line("shoal safepub", carried_out(method, adult, seed))
+    for _ in range(3 if peer is not None else 0):
+        line("ARX safepub", arx(peer, adult, "safepub", epsilon, DELTA, epsilon * method.choice))
+
+
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--data", type=Path, default=Path(__file__).parents[3] / "shared" / "data" / "adult")
@@ -153,6 +170,7 @@ if __name__ == "__main__":
     parser.add_argument("--effort", type=int, default=0, help="changes a record of a longer search; 0 for none")
     parser.add_argument("--jittered", type=int, nargs="*", default=[], help="sizes of larger tables like it")
     parser.add_argument("--wide", action="store_true", help="the confidential column as a ninth quasi-identifier")
+    parser.add_argument("--epsilon", type=float, nargs="*", default=[], help="differential privacy instead of k")
     given = parser.parse_args()
     if not (given.data / "adult.csv").is_file():
         sys.exit(f"There is no adult.csv in {given.data}: name the folder with --data.")
@@ -161,5 +179,7 @@ if __name__ == "__main__":
     elif not (given.arx / "classes").is_dir():
         sys.exit(f"{given.arx} holds no classes/: build ARX as the head of this file says.")
     for size in given.jittered or [None]:
-        for k in given.k:
+        for epsilon in given.epsilon:
+            bench_safepub(Adult(given.data, COLUMNS + MORE, size), epsilon, given.arx)
+        for k in [] if given.epsilon else given.k:
             bench(Adult(given.data, COLUMNS + MORE * given.wide, size), k, given.effort, given.arx)
