@@ -79,8 +79,8 @@ def generalised(adult: Adult, k: int, effort: int | None) -> pl.DataFrame:
     return released
 
 
-def show(title: str, found: list[float]) -> None:
-    print(f"{title:<28} logistic {found[0]:.4f}   boosting {found[1]:.4f}", flush=True)
+def show(title: str, curves: list[float]) -> None:
+    print(f"{title:<28} logistic {curves[0]:.4f}   boosting {curves[1]:.4f}", flush=True)
 
 
 if __name__ == "__main__":
