@@ -150,6 +150,9 @@ def test_a_column_without_cells_stays_without():
     new, _ = synthesised(shoal.Normal(), x, np.zeros(30))
     assert np.isnan(new[:, 1]).all()
     assert new[:, 0].mean() == pytest.approx(x[:, 0].mean())
+    assert np.isfinite(
+        synthesised(shoal.Normal(), x[:3], np.zeros(3))[0][:, 0]
+    ).all()  # L + 2 for one column with cells
 
 
 def test_the_support_binds_all_records():

@@ -62,7 +62,8 @@ class Synthesiser(Replacement):
         """Replace columns by draws; `needs` is the least dimension of a group's residuals."""
         name = self.method_name
         records.complete(given, name)
-        names = [column for column in names if not records[column].missing.all()]
+        empty = [column for column in names if records[column].missing.all()]
+        names, needs = [column for column in names if column not in empty], needs - len(empty)
         x, y = records.raw(names), records.raw(given)
         if not len(x) or not names:
             return StepResult(records=records, facts={"groups": Count(n=partition.n_groups, unit="groups")})
