@@ -9,7 +9,7 @@ from shoal.data.microdata import Microdata
 from shoal.data.records import MissingCells, Records
 from shoal.judges.table_pair import NO_PEOPLE, NO_VERSIONS, TablePair
 from shoal.methods import registered
-from shoal.risk.class_risk import ClassRisk
+from shoal.risk.class_risk import ClassRisk, in_full
 from shoal.risk.individual import IndividualRisk
 from shoal.risk.population import lookalikes
 from shoal.risk.prosecutor import Prosecutor
@@ -168,3 +168,8 @@ def test_a_table_made_anew_has_no_figure_that_compares_records() -> None:
     assert findings["univariate-change"].value is not None
     assert (release.account.classes, release.account.reached) == ((), ())
     assert release.account.made_anew == ("a", "b", "c")
+
+
+@pytest.mark.parametrize(("number", "text"), [(0.0, "0"), (4.214, "4.21"), (99.94, "99.9"), (20_000.4, "20,000")])
+def test_expected_records_are_written_without_powers_of_ten(number, text) -> None:
+    assert in_full(number) == text

@@ -25,6 +25,11 @@ READINGS: dict[MissingCells, str] = {
 """What a missing cell matches, in words."""
 
 
+def in_full(number: float) -> str:
+    """An expected number of records: three digits at most below a hundred, and no powers of ten above."""
+    return f"{number:,.0f}" if number >= 100 else f"{number:.3g}"
+
+
 def beyond(share: float, threshold: float) -> str:
     """The end of a sentence: how many risks exceed a threshold; nothing where none does."""
     return f"; {100 * share:.3g} % of the records exceed {threshold:g}" if share else ""

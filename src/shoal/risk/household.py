@@ -11,7 +11,7 @@ from shoal.judges.evidence import Finding
 from shoal.kernels.arrays import Floats, Longs
 from shoal.kernels.elementary import expm1, log1p
 from shoal.methods import Scales, method
-from shoal.risk.class_risk import ClassRisk
+from shoal.risk.class_risk import ClassRisk, in_full
 from shoal.risk.individual import individual_risk
 from shoal.risk.population import lookalikes
 
@@ -47,7 +47,7 @@ class HouseholdRisk(ClassRisk):
         risk = household_risk(own, households)
         return self.finding(
             float(risk.mean()),
-            f"{risk.sum():.3g} of {len(risk):,} records are expected to live in a household of which someone is "
+            f"{in_full(float(risk.sum()))} of {len(risk):,} records are expected to live in a household of which someone is "
             f"re-identified.",
             facts=of_release(
                 {

@@ -13,7 +13,7 @@ from shoal.kernels.classes import classes, first_rows
 from shoal.kernels.elementary import log
 from shoal.methods import Scales, method
 from shoal.parameters import Setting
-from shoal.risk.class_risk import LookalikeRisk
+from shoal.risk.class_risk import LookalikeRisk, in_full
 from shoal.risk.population import Lookalikes
 
 LONG = 30
@@ -98,7 +98,7 @@ class IndividualRisk(LookalikeRisk):
         above = alike.share(risk > self.threshold)
         return self.finding(
             alike.mean(risk),
-            f"{alike.total(risk):.3g} of {alike.count:,} records are expected to be re-identified through the "
+            f"{in_full(alike.total(risk))} of {alike.count:,} records are expected to be re-identified through the "
             f"population; the highest risk of a record is {risk.max():.3g}.",
             facts=of_release(
                 {

@@ -17,6 +17,7 @@ from shoal.kernels.arrays import Bools, Floats, Longs
 from shoal.kernels.elementary import exp, expm1, normal_quantile
 from shoal.methods import Scales, method
 from shoal.risk.base import RiskMeasure
+from shoal.risk.class_risk import in_full
 from shoal.risk.population import sampling_weights
 
 MOST_CELLS = 1 << 20
@@ -92,8 +93,8 @@ class LogLinearRisk(RiskMeasure):
         low, high = max(tau2 - half, 0.0) / n, min(tau2 + half, float(unique.sum())) / n
         return self.finding(
             tau2 / n,
-            f"Of {plural(n, 'record')} {int(unique.sum()):,} are unique in the table; {tau1:.3g} of them are expected "
-            f"to be unique in the population, and {tau2:.3g} to be matched rightly.",
+            f"Of {plural(n, 'record')} {int(unique.sum()):,} are unique in the table; {in_full(tau1)} of them are expected "
+            f"to be unique in the population, and {in_full(tau2)} to be matched rightly.",
             facts={
                 **of_release(
                     {
