@@ -47,8 +47,8 @@ class HouseholdRisk(ClassRisk):
         risk = household_risk(own, households)
         return self.finding(
             float(risk.mean()),
-            f"{in_full(float(risk.sum()))} of {len(risk):,} records are expected to live in a household of which someone is "
-            f"re-identified.",
+            f"{in_full(float(risk.sum()))} of {len(risk):,} records are expected to live in a household of which "
+            f"someone is re-identified.",
             facts=of_release(
                 {
                     "expected re-identifications": float(risk.sum()),

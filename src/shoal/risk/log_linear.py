@@ -93,8 +93,8 @@ class LogLinearRisk(RiskMeasure):
         low, high = max(tau2 - half, 0.0) / n, min(tau2 + half, float(unique.sum())) / n
         return self.finding(
             tau2 / n,
-            f"Of {plural(n, 'record')} {int(unique.sum()):,} are unique in the table; {in_full(tau1)} of them are expected "
-            f"to be unique in the population, and {in_full(tau2)} to be matched rightly.",
+            f"Of {plural(n, 'record')} {int(unique.sum()):,} are unique in the table; {in_full(tau1)} of them are "
+            f"expected to be unique in the population, and {in_full(tau2)} to be matched rightly.",
             facts={
                 **of_release(
                     {
