@@ -20,7 +20,7 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 
-sys.path.append(str(Path(__file__).parent.parent / "tests"))
+sys.path.insert(0, str(Path(__file__).parent.parent / "tests"))  # before this folder, which has a scale.py too
 
 from scale.spark_cluster import Cluster, session
 
