@@ -20,9 +20,9 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 
-sys.path.insert(0, str(Path(__file__).parent.parent / "tests"))  # before this folder, which has a scale.py too
+sys.path.append(str(Path(__file__).parent.parent / "tests" / "scale"))
 
-from scale.spark_cluster import Cluster, session
+from spark_cluster import Cluster, session
 
 SEED = 1 << 70
 K = 5
