@@ -124,6 +124,8 @@ def pandas(cells: list[Any], kind: Any) -> Any:
 def pyarrow(cells: list[Any], kind: Any) -> Any:
     if pa.types.is_dictionary(kind):
         return pa.table({"x": pa.array(cells, kind.value_type).dictionary_encode().cast(kind), "wage": WAGE})
+    if pa.types.is_float16(kind):  # of which some versions take no other numbers
+        cells = [None if cell is None else np.float16(cell) for cell in cells]
     return pa.table({"x": pa.array(cells, kind), "wage": WAGE})
 
 
