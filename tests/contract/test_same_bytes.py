@@ -49,6 +49,7 @@ MASKS: dict[str, list[dict[str, Any]]] = {
     "rank-swap": [{"p": 0.1}],
     "recode": [{"bins": 4}],
     "remove-identifiers": [{"columns": ["name"]}],
+    "safepub": [],  # wants to be the release's only columns; a plan of its own
     "sample": [{"fraction": 0.5, "columns": []}],
     "shuffle": [{"given": ["c"], "columns": ["a", "b"]}],
     "suppress": [{"k": 3, "columns": ["sex", "illness"]}],
@@ -148,6 +149,11 @@ def plans() -> Iterator[tuple[str, dict[str, Any]]]:
     """Plans without requirements and measures."""
     for name, listed in steps():
         yield name, {"columns": COLUMNS, "steps": listed}
+    sampled = {"mask": "safepub", "epsilon": 2, "delta": 0.01, "columns": ["illness"]}
+    yield (
+        "mask safepub",
+        {"columns": {**dict.fromkeys(COLUMNS, "identifier"), "illness": COLUMNS["illness"]}} | {"steps": [sampled]},
+    )
     decimals = {**COLUMNS, "c": {"role": "confidential", "decimals": 3}}
     for name, listed in CONSTRAINED.items():
         yield name, {"columns": decimals, "steps": listed, "constraints": RULES}

@@ -334,6 +334,7 @@ def test_work_is_cancelled_and_nothing_is_lost(browser: Any, fresh: Running) -> 
         go(page, "Frontier")
         for name in ("gaussian-mixture", "latent-class", "vmdav"):
             page.check(f"label:has-text('{name}') >> input")
+        page.get_by_label("group sizes k").fill(", ".join(map(str, range(3, 200))))  # more than is done before the end
         page.click("text=Try them")
         page.wait_for_selector(".status progress")
         go(page, "Columns")
