@@ -6,21 +6,25 @@ from shoal.data.microdata import Microdata
 from shoal.errors import ParameterError
 from shoal.risk.probabilistic_linkage import ProbabilisticLinkage, estimate, weights
 
-RNG = np.random.default_rng(21)
-
 
 def records(frame):
     return Microdata.of(frame, {name: {"role": "quasi-identifier", "missing": "keep"} for name in frame}).records
 
 
-def people(n=300):
+@pytest.fixture
+def rng():
+    """Of each test by itself, so that its data do not depend on the tests before."""
+    return np.random.default_rng(21)
+
+
+def people(rng, n=300):
     return pd.DataFrame(
         {
             "name": [
-                f"{a}{b}" for a, b in zip(RNG.choice(list("abcdefgh"), n), RNG.choice(["anna", "bert", "carl"], n))
+                f"{a}{b}" for a, b in zip(rng.choice(list("abcdefgh"), n), rng.choice(["anna", "bert", "carl"], n))
             ],
-            "town": RNG.integers(0, 30, n).astype(str),
-            "age": RNG.integers(18, 90, n).astype(float),
+            "town": rng.integers(0, 30, n).astype(str),
+            "age": rng.integers(18, 90, n).astype(float),
         }
     )
 
@@ -37,25 +41,25 @@ def test_em_recovers_planted_agreement():
     assert weights(estimated_m, estimated_u).argmax() == 7
 
 
-def test_planted_releases():
-    frame = people()
+def test_planted_releases(rng):
+    frame = people(rng)
     classes = records(frame).classes(("name", "town", "age"))
     same = ProbabilisticLinkage(tolerance=0).measure(records(frame), records(frame))
     assert same.value == pytest.approx(len(classes.sizes) / 300)  # ties in a class share
-    shuffled = frame.apply(lambda column: RNG.permutation(column))
+    shuffled = frame.apply(lambda column: rng.permutation(column))
     assert ProbabilisticLinkage().measure(records(frame), records(shuffled)).value < 0.05
     everyone_alike = frame.assign(name="x", town="1", age=50.0)
     alike = ProbabilisticLinkage().measure(records(frame), records(everyone_alike))
     assert alike.value < 0.02
 
 
-def test_em_finds_the_column_that_identifies():
+def test_em_finds_the_column_that_identifies(rng):
     # Names are unique and kept; towns are kept for six in ten, ages not at all. (If only names agreed, no pattern
     # would go with another, and nobody could learn from the counts which column tells.)
-    frame = people().assign(name=[f"person {i}" for i in range(300)])
-    moved = RNG.uniform(size=300) < 0.4
-    town = np.where(moved, RNG.permutation(frame["town"]), frame["town"])
-    noisy = frame.assign(town=town, age=RNG.permutation(frame["age"]))
+    frame = people(rng).assign(name=[f"person {i}" for i in range(300)])
+    moved = rng.uniform(size=300) < 0.4
+    town = np.where(moved, rng.permutation(frame["town"]), frame["town"])
+    noisy = frame.assign(town=town, age=rng.permutation(frame["age"]))
     finding = ProbabilisticLinkage().measure(records(frame), records(noisy))
     assert finding.value > 0.95
     assert finding.details["by EM"] > 0.95
@@ -66,15 +70,15 @@ def test_em_finds_the_column_that_identifies():
     assert learned["age"] < 0.2
 
 
-def test_typing_errors_need_similarity():
-    frame = people(120).assign(name=[f"{i:03d} surname" for i in range(120)])
+def test_typing_errors_need_similarity(rng):
+    frame = people(rng, 120).assign(name=[f"{i:03d} surname" for i in range(120)])
     wrong = frame.assign(name=[name[:5] + name[6:] for name in frame["name"]], town="0", age=0.0)
     assert ProbabilisticLinkage().measure(records(frame), records(wrong)).value < 0.05
     assert ProbabilisticLinkage(similarity=0.97).measure(records(frame), records(wrong)).value > 0.5
 
 
-def test_missing_agrees_with_nothing_and_a_sample_is_repeatable():
-    frame = people()
+def test_missing_agrees_with_nothing_and_a_sample_is_repeatable(rng):
+    frame = people(rng)
     holes = frame.assign(town=[None] * 300)
     finding = ProbabilisticLinkage(sample=50).measure(records(frame), records(holes), seed=3)
     assert finding.details["true agreement in matches"]["town"] < 0.01
@@ -82,10 +86,10 @@ def test_missing_agrees_with_nothing_and_a_sample_is_repeatable():
     assert finding.value == ProbabilisticLinkage(sample=50).measure(records(frame), records(holes), seed=3).value
 
 
-def test_refused_and_not_computable():
+def test_refused_and_not_computable(rng):
     with pytest.raises(ParameterError, match="probabilistic-linkage: similarity must be"):
         ProbabilisticLinkage(similarity=1.5)
-    x = RNG.normal(size=(20, 17))
+    x = rng.normal(size=(20, 17))
     assert "At most 16 columns" in ProbabilisticLinkage().measure(x, x).reason
     assert ProbabilisticLinkage().measure(x[:, :2], x[:9, :2]).value is None
 
