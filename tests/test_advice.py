@@ -32,7 +32,7 @@ def test_columns_that_single_out_come_with_what_is_left_without_them() -> None:
         "Without it 0 of the 60 records"
     )
     assert effects["Make 'town' coarser (recode, generalise), or leave it out."].startswith("Without it 0 of the 60")
-    assert any(effect == "60 of 60 records are concerned (100.0 %)." for effect in effects.values())
+    assert any(effect == "60 of 60 records are concerned (100 %)." for effect in effects.values())
     of_three = refused({"privacy": "k-anonymity", "k": 3})
     remedies = [one.remedy for one in of_three.advice]
     assert not any("'sex'" in remedy for remedy in remedies), "without the sex two share a town, which does not help"

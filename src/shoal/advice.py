@@ -70,7 +70,7 @@ def _for_classes(done: Outcome, model: Any, verdict: Verdict) -> Iterator[Advice
         requirement=verdict.requirement,
         remedy=f"Blank cells (mask: suppress, k: {model.k}), or leave out records (mask: suppress-records).",
         effect=f"{concerned:,} of {plural(len(records), 'record')} are concerned "
-        f"({100 * concerned / len(records):.1f} %).",
+        f"({100 * concerned / len(records):.3g} %).",
     )
 
 

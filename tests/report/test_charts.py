@@ -116,6 +116,19 @@ def test_codes_stand_beside_their_labels_and_long_ones_have_lines() -> None:
     assert lines_of("x" * 500)[-1].endswith("...")
 
 
+def test_lines_of_a_label_stand_around_the_middle_of_their_bars() -> None:
+    """The lines of two neighbours keep apart, however many each has."""
+    labels = {"1": "short", "2": "unemployed or looking for a first job", "3": "in education", "4": "owner " * 12}
+    chart = drawn(bars(list(labels)), labels)
+    ends = [
+        (float(y), float(y) + 12 * max(text.count("<tspan"), 1))
+        for y, text in re.findall(r"<text[^>]*translate\(-?[\d.]+,([\d.]+)\)[^>]*>(.*?)</text>", chart)
+        if re.search(r"(^|>)[1-4] ", text)
+    ]
+    assert len(ends) == 4
+    assert all(end <= start + 1 for (_, end), (start, _) in zip(ends, ends[1:]))
+
+
 def test_original_and_released_stand_beside_each_other_and_differ_in_grey() -> None:
     """Bars of one bin never overlap: the original has its left half, the release its right half."""
     bins = [{"table": table, "low": 0.0, "high": 2.0, "share": 1.0} for table in ("original", "released")]

@@ -4,7 +4,8 @@ from typing import Any
 
 import pytest
 
-from shoal.report.decision import MAIN_LOSSES, MAIN_RISKS, UNCHANGED, decision
+from shoal.methods import registered
+from shoal.report.decision import MADE_UP_ATTACKS, MAIN_LOSSES, MAIN_RISKS, UNCHANGED, decision
 
 K5 = {
     "requirement": "5-anonymity",
@@ -90,6 +91,33 @@ def test_the_upper_end_of_an_interval_counts() -> None:
     assert decision(content(*limits, measures=(PROSECUTOR, sampled, LOSS))).status == "open"
     certain = {**sampled, "interval": {"low": 0.17, "high": 0.2, "confidence": 0.95}}
     assert decision(content(*limits, measures=(PROSECUTOR, certain, LOSS))).status == "good"
+
+
+def test_the_upper_end_stands_beside_a_figure_that_looks_safe() -> None:
+    estimate = {**INTERVAL, "value": 0.0, "interval": {"low": 0.0, "high": 0.0032, "confidence": 0.95}}
+    head = decision(content(K5, measures=(estimate, LOSS)))
+    assert head.sentences[0].endswith("risk is 0 %, with 95 % confidence at most 0.32 % (Interval disclosure).")
+
+
+def test_made_up_records_are_not_judged_by_looking_for_the_records_that_they_replaced() -> None:
+    linked = {**PROSECUTOR, "measure": "distance-linkage", "title": "Records found again", "value": 0.0}
+    limits = (K5, limit(linked, 0.2), limit(LOSS, 5.0))
+    whole = content(*limits, measures=(linked, LOSS))
+    whole["columns"][0]["role"] = "quasi-identifier"
+    assert decision(whole).status == "good"
+    made_up = {**whole, "made anew": ["a"]}
+    assert decision(made_up).status == "open"
+    assert "no attack on made-up records was measured" in decision(made_up).sentences[0]
+    attack = {**linked, "measure": "singling-out", "value": 0.01}
+    for one, status in ((attack, "good"), ({**attack, "value": None, "reason": "No column."}, "open")):
+        measures = (linked, one, LOSS)
+        assert decision({**made_up, "measures": measures}).status == status
+    assert set(MADE_UP_ATTACKS) <= {entry.name for entry in registered("risk")}
+
+
+def test_a_refusal_says_that_nothing_was_measured() -> None:
+    figures = decision(content({**K5, "holds": False}, measures=())).headlines
+    assert [one.note for one in figures[1::2]] == ["what is refused is not measured"] * 2
 
 
 def test_what_is_not_public_is_not_judged() -> None:

@@ -66,6 +66,14 @@ def test_every_statement_points_into_the_evidence(folder: Path, part: str) -> No
             assert value is not None, f"{statement.text} rests on nothing ({pointer})"
 
 
+def test_the_dossier_says_with_what_each_step_was_made(folder: Path) -> None:
+    for part in ("release", "private"):
+        content = json.loads((folder / part / "evidence.json").read_text())
+        done = [statement.text for statement in dossier_parts(content)[0].questions[1].statements]
+        assert "cuts 30, 50" in done[0]
+        assert "suppress on age, area (k 2; " in done[1].removeprefix("Step 2: ")
+
+
 def test_every_question_has_a_statement_or_a_field(folder: Path) -> None:
     content = json.loads((folder / "release" / "evidence.json").read_text())
     for part in dossier_parts(content):

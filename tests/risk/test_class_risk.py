@@ -69,8 +69,8 @@ def test_both_readings_are_told_where_they_differ() -> None:
     assert finding.details["missing"] == "wildcard"
     assert finding.details["by what a missing cell matches"] == {"equal": 4 / 6, "wildcard": 0.0, "nothing": 2 / 6}
     assert finding.sentence.endswith(
-        "Counted with a missing cell matching every value; the figure is 0.667 with a missing cell matching a missing "
-        "cell alone, 0.333 with a record with a missing cell counting for no other."
+        "Counted with a missing cell matching every value; the figure is 66.7 % with a missing cell matching a missing "
+        "cell alone, 33.3 % with a record with a missing cell counting for no other."
     )
     complete = survey().take(np.array([0, 1, 4, 5]))
     assert "missing" not in SampleUniques(missing="wildcard").measure(complete, complete).details

@@ -1,5 +1,7 @@
+import pandas as pd
 import pytest
 
+import shoal
 from utility.test_generalised import AFTER, measured
 
 
@@ -9,3 +11,13 @@ def test_sizes_of_classes_by_hand():
     assert measured("class-size", k=2).value == pytest.approx(1)
     assert measured("class-size", kind="discernibility").value == pytest.approx(0.5)
     assert measured("class-size", after=AFTER.iloc[:2], kind="discernibility").value == pytest.approx((4 + 2 * 4) / 16)
+
+
+def test_the_size_says_how_missing_cells_were_read():
+    table = pd.DataFrame({"town": ["Arles", "Arles", "Arles", None]})
+    spec = {"town": {"role": "quasi-identifier", "missing": "keep"}}
+    blank, whole = (shoal.Microdata.of(frame, spec) for frame in (table, table.iloc[:3]))
+    assert shoal.ClassSize().measure(blank, blank).sentence == (
+        "2 records share their quasi-identifiers on average, a missing cell matching only a missing cell."
+    )
+    assert shoal.ClassSize().measure(whole, whole).sentence == "3 records share their quasi-identifiers on average."

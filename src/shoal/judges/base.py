@@ -25,6 +25,7 @@ from shoal.judges.table_pair import (
     NO_PEOPLE,
     NO_VERSIONS,
     NOBODY,
+    NOTHING_CATEGORICAL,
     NOTHING_COMMON,
     NOTHING_CONTINUOUS,
     NOTHING_KNOWN,
@@ -189,6 +190,8 @@ def _need_columns(measure: Measure, pair: TablePair) -> None:
     if not measure.compared(pair):
         if measure.continuous:
             raise NoFigure(NOTHING_CONTINUOUS)
+        if measure.continuous is False and pair.released.quasi_identifiers:
+            raise NoFigure(NOTHING_CATEGORICAL)
         raise NoFigure(NOTHING_KNOWN if measure.roles == ("quasi-identifier",) else NOTHING_COMMON)
 
 

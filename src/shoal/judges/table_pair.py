@@ -29,6 +29,7 @@ ROUNDING = 1e-9
 
 NOTHING_CONTINUOUS = "The two tables have no continuous quasi-identifier or confidential column in common."
 NOTHING_COMMON = "The two tables have no quasi-identifier or confidential column in common."
+NOTHING_CATEGORICAL = "The two tables have no categorical quasi-identifier in common."
 NOTHING_KNOWN = "The released table has no quasi-identifier, so there is nothing to link by."
 NOBODY = "The released table has no records, so there is no one to find."
 NO_PEOPLE = (

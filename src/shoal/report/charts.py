@@ -45,6 +45,8 @@ WIDTH = 290
 """Of a chart in a column's card, in pixels."""
 LINE, LINES = 22, 3
 """Characters of a line of a label, and lines; what is longer ends in three dots."""
+LINE_HEIGHT = 12
+"""Of a label, in pixels."""
 TABLES = ("original", "released")
 
 
@@ -81,17 +83,7 @@ def _bars(bins: Sequence[Mapping[str, Any]], tables: Sequence[str], labels: Mapp
         "height": {"step": max(24 if len(tables) > 1 else 18, 14 * max(map(len, shown))), "for": "position"},
         "mark": {"type": "bar", "strokeWidth": 1},
         "encoding": {
-            "y": {
-                "field": "place",
-                "type": "ordinal",
-                "scale": {"paddingInner": 0.25},
-                "axis": {
-                    "title": None,
-                    "labelExpr": f"{json.dumps(shown)}[datum.value]",
-                    "labelLimit": 0,
-                    "ticks": False,
-                },
-            },
+            "y": {"field": "place", "type": "ordinal", "scale": {"paddingInner": 0.25}, "axis": _labels(shown)},
             "yOffset": {"field": "table", "type": "nominal", "sort": list(tables)},
             "x": {
                 "field": "share",
@@ -154,13 +146,8 @@ def class_sizes_chart(classes: Mapping[str, Any]) -> dict[str, Any]:
         }
         for place, one in enumerate(classes["sizes"])
     ]
-    names = [size_range(one) for one in classes["sizes"]]
-    y = {
-        "field": "place",
-        "type": "ordinal",
-        "scale": {"paddingInner": 0.25},
-        "axis": {"title": None, "labelExpr": f"{json.dumps(names)}[datum.value]", "ticks": False},
-    }
+    names = [[size_range(one)] for one in classes["sizes"]]
+    y = {"field": "place", "type": "ordinal", "scale": {"paddingInner": 0.25}, "axis": _labels(names)}
     x = {
         "field": "share",
         "type": "quantitative",
@@ -193,8 +180,7 @@ def risks_chart(risks: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
         }
         for place, risk in enumerate(risks)
     ]
-    axis = {"title": None, "labelExpr": f"{json.dumps(names)}[datum.value]", "labelLimit": 0, "ticks": False}
-    y = {"field": "place", "type": "ordinal", "axis": axis, "scale": {"paddingInner": 0.3}}
+    y = {"field": "place", "type": "ordinal", "axis": _labels(names), "scale": {"paddingInner": 0.3}}
     x = {"field": "value", "type": "quantitative", "axis": {"title": None, "format": "%"}, "scale": {"domain": [0, 1]}}
     number = {"type": "text", "align": "left", "dx": 6, "dy": -9, "fontSize": 11, "color": COLOURS["ink"]}
     ends = {
@@ -218,6 +204,24 @@ def size_range(one: Mapping[str, Any]) -> str:
     if one["high"] is None:
         return f"{one['low']:,} or more"
     return f"{one['low']:,}" if one["low"] == one["high"] else f"{one['low']:,} to {one['high']:,}"
+
+
+def _labels(shown: Sequence[Sequence[str]]) -> dict[str, Any]:
+    """An axis of labels, each of one or several lines that stand around the middle of its bars."""
+    lines = [len(label) for label in shown]
+    above = [
+        {"test": f"{json.dumps(lines)}[datum.value] == {count}", "value": -LINE_HEIGHT * (count - 1) / 2}
+        for count in range(2, LINES + 1)
+    ]
+    return {
+        "title": None,
+        "labelExpr": f"{json.dumps(shown)}[datum.value]",
+        "labelLimit": 0,
+        "labelLineHeight": LINE_HEIGHT,
+        "labelOffset": {"condition": above, "value": 0},
+        "labelPadding": 5,
+        "ticks": False,
+    }
 
 
 def _looks() -> dict[str, Any]:

@@ -46,7 +46,21 @@ UNCHANGED = MAIN_LOSSES | {
 }
 """Further losses of which this figure is known."""
 
-NO_LIMIT = "no limit stated"
+NOT_JUDGED = "what is refused is not measured"
+
+NOT_ATTACKED = "no attack on made-up records was measured (such as singling-out, inference or membership-inference)"
+
+MADE_UP_ATTACKS = (
+    "singling-out",
+    "linkability",
+    "inference",
+    "attribute-inference",
+    "membership-inference",
+    "unique-exact-matches",
+    "replicated-uniques",
+    "closest-record",
+)
+"""Risks that say something of records which stand for nobody."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -114,6 +128,7 @@ def _judged(
         clauses = ["The plan names no privacy requirement, so no protection was proved"]
         clauses += ["its rules hold in every record, which protects nobody"] * bool(rules)
         clauses += ["what differential privacy was spent on stands under what was done"] * content["proved"]
+        clauses += [NOT_ATTACKED] * _not_attacked(content)
         return "open", "Nothing was promised", (f"{'; '.join([*clauses, *_highest(content, [])])}.",)
     proved = f"Proved on the table as it is written: {'; '.join(verdict['requirement'] for verdict in limits)}"
     gaps = _not_judged(content)
@@ -131,6 +146,7 @@ def _not_judged(content: Mapping[str, Any]) -> list[str]:
     on_risk, on_loss = limits_on(content, "risk"), limits_on(content, "utility")
     lacking = [what for what, stated in (("measured risk", on_risk), ("loss", on_loss)) if not stated]
     gaps = [f"the plan states no limit on {' and none on '.join(lacking)}"] if lacking else []
+    gaps += [NOT_ATTACKED] * _not_attacked(content)
     gaps += _highest(content, on_risk)
     limited = {verdict["model"] for verdict in on_risk}
     hidden = [
@@ -153,7 +169,21 @@ def _highest(content: Mapping[str, Any], on_risk: Sequence[Mapping[str, Any]]) -
         return []
     worst = max(above, key=_worst)
     which = "the highest measured risk" + (" without a limit" if limited else "")
-    return [f"{which} is {in_unit(worst['value'], worst)} ({worst['title']})"]
+    end = worst["interval"]
+    sure = f", with {share(end['confidence'])} confidence at most {in_unit(end['high'], worst)}" if end else ""
+    return [f"{which} is {in_unit(worst['value'], worst)}{sure} ({worst['title']})"]
+
+
+def _made_up(content: Mapping[str, Any]) -> bool:
+    """Whether no released record stands for a person."""
+    keys = {column["name"] for column in content["columns"] if column["role"] == "quasi-identifier"}
+    return bool(keys) and keys <= set(content.get("made anew", ()))
+
+
+def _not_attacked(content: Mapping[str, Any]) -> bool:
+    """Whether the records are made up, and no risk that says something of such was measured."""
+    taken = {one["measure"] for one in content["measures"] if one["value"] is not None or not one["reason"]}
+    return _made_up(content) and taken.isdisjoint(MADE_UP_ATTACKS)
 
 
 def _worst(one: Mapping[str, Any]) -> float:
@@ -194,7 +224,7 @@ def _why_no_classes(content: Mapping[str, Any]) -> str:
     keys = {column["name"] for column in content["columns"] if column["role"] == "quasi-identifier"}
     if not keys:
         return "no quasi-identifier by which someone could be looked up"
-    if keys <= set(content.get("made anew", ())):
+    if _made_up(content):
         return "every quasi-identifier was made anew, so that no record stands for a person"
     return "the classes were not counted"
 
@@ -253,7 +283,8 @@ def _main_risk(content: Mapping[str, Any]) -> Headline:
         return Headline(label="Measured risk", **proved)
     one = main_measure(content, "risk")
     if one is None:
-        return Headline(label="Measured risk", value="none", note="no measure of risk has a figure to show here")
+        why = "no measure of risk has a figure to show here" if content["measures"] else NOT_JUDGED
+        return Headline(label="Measured risk", value="none", note=why)
     limit, kept = _limit_of(content, one)
     value, mean = in_unit(one["value"], one), one["facts"].get("mean")
     note = f"{one['title']}: of the worst record; {share(mean)} on average" if mean is not None else one["title"]
@@ -288,9 +319,12 @@ def _main_loss(content: Mapping[str, Any]) -> Headline:
     if one is None:
         hidden = any(m["kind"] == "utility" and not m["reason"] for m in content["measures"])
         why = "for the private report only" if hidden else "no measure of loss has a figure"
+        why = why if content["measures"] else NOT_JUDGED
         return Headline(label="Loss", value="not shown" if hidden else "none", note=why)
     limit, kept = _limit_of(content, one)
     value, note = one["value"], one["title"]
+    if one["measure"] == "sse" and not is_bound(value):
+        note = f"{note}, in per cent of the spread"
     if is_bound(value) and "unit" in value:
         value, note = {**value, "unit": ""}, f"{note}, {value['unit']}"
     return Headline(label="Loss", value=in_unit(value, {**one, "unit": ""}), note=note, limit=limit, kept=kept)

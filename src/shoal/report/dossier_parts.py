@@ -160,7 +160,7 @@ def _said(content: Mapping[str, Any], key: str, word: str) -> Iterator[Statement
 def _what_was_done(content: Mapping[str, Any]) -> Question:
     statements = []
     for place, step in enumerate(content["steps"]):
-        settings = "; ".join(f"{key.replace('_', ' ')} {figure(value)}" for key, value in step["parameters"].items())
+        settings = "; ".join(f"{key.replace('_', ' ')} {value}" for key, value in _settings(step).items())
         columns = f" on {', '.join(step['columns'])}" if step["columns"] else ""
         text = f"Step {place + 1}: {step['step']}{columns}{f' ({settings})' if settings else ''}."
         statements.append(Statement(text=text, sources=(f"/steps/{place}",)))
@@ -172,6 +172,16 @@ def _what_was_done(content: Mapping[str, Any]) -> Question:
         text = f"Left as they came: {', '.join(content['left as they came'])}."
         statements.append(Statement(text=text, sources=("/left as they came",)))
     return Question(title="What was done to the data", statements=tuple(statements))
+
+
+def _settings(step: Mapping[str, Any]) -> dict[str, str]:
+    """What a step was given, and what it says of itself; a method's name before its settings is left out."""
+    names = [f"{name}: " for name in step["step"].split(" + ")]
+    stated = {key: figure(value) for key, value in step["parameters"].items()} | step["facts"]
+    return {
+        next((key.removeprefix(name) for name in names if key.startswith(name)), key): value
+        for key, value in stated.items()
+    }
 
 
 def _limits(content: Mapping[str, Any]) -> Question:

@@ -70,7 +70,7 @@ class ClassRisk(RiskMeasure):
         others: dict[str, list[str]] = {}
         for reading, value in values.items():
             if value is not None and f"{value:.3g}" != f"{finding.value:.3g}":
-                others.setdefault(f"{value:.3g}", []).append(READINGS[reading])
+                others.setdefault(f"{100 * value:.3g} %", []).append(READINGS[reading])
         said = ", ".join(f"{value} with {' or '.join(readings)}" for value, readings in others.items())
         differs = f"; the figure is {said}" if said else ""
         return replace(

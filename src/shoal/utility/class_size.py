@@ -32,7 +32,7 @@ class ClassSize(UtilityMeasure):
 
     scales: ClassVar[Scales] = "sample"
     cheap: ClassVar[bool] = True
-    needs: ClassVar[tuple[Need, ...]] = ("quasi-identifiers",)
+    needs: ClassVar[tuple[Need, ...]] = ("quasi-identifiers", "people")
 
     kind: Literal["average", "discernibility"] = "average"
     k: Annotated[int, Ge(1)] = 1
@@ -44,6 +44,8 @@ class ClassSize(UtilityMeasure):
         if self.kind == "average":
             value = float(sizes.mean()) / self.k
             whole = f"{sizes.mean():.4g} records share their quasi-identifiers on average"
+            if not pair.released.complete_in(pair.released.quasi_identifiers):
+                whole += ", a missing cell matching only a missing cell"
             return self.finding(
                 value, f"{whole}." if self.k == 1 else f"{whole}, {value:.4g} times {self.k}.", influence=0
             )
