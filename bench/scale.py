@@ -4,6 +4,8 @@
     python bench/scale.py 1e8 --workers 2       # an hour of two processors, 15 GB of disk
     python bench/scale.py 1e7 --audit           # judging alone: k, l and t
     python bench/scale.py 1e7 --generalise      # categorical columns, generalisation to k = 10
+    python bench/scale.py 1e7 --rank-swap       # six numeric columns, ranks swapped within 5 %
+    python bench/scale.py 3e7 --mixed           # 3 numeric and 5 categorical columns, one of 1000 values, k = 5
 
 Data: independent standard normal columns, written as Parquet in files of a million records. Memory is that of the
 process and all its children (their proportional shares of what they have in common), looked at twice a second; CPU is
@@ -50,6 +52,16 @@ def plan_of(kind: str) -> dict[str, object]:
             "requirements": [{"privacy": "k-anonymity", "k": 10}],
             "output": {"format": "parquet"},
         }
+    if kind == "rank-swap":
+        return {
+            "columns": keys,
+            "steps": [{"mask": "rank-swap", "p": 0.05}],
+            "requirements": [{"privacy": "k-anonymity", "k": 1}],
+            "output": {"format": "parquet"},
+        }
+    if kind == "mixed":
+        keys = {f"x{j}": "quasi-identifier" for j in range(3)}
+        keys |= {f"c{j}": "quasi-identifier" for j in range(len(SIZES))}
     return {
         "columns": keys,
         "steps": [{"partition": "mdav", "k": K, "replace": "centroid"}],
@@ -59,6 +71,9 @@ def plan_of(kind: str) -> dict[str, object]:
 
 
 CATEGORICAL = 25
+SIZES = (2, 5, 12, 50, 1000)
+"""Values of the categorical columns of the mixed table."""
+
 HIERARCHY = [[str(i), f"group {i // 2}", "*"] for i in range(8)]
 
 
@@ -74,10 +89,17 @@ def generated(n: int, kind: str, place: Path) -> Path:
             group = np.arange(start, start + m) // K  # classes of K, as microaggregation leaves them
             frame = pl.DataFrame({f"x{j}": _spread_out(group, j) for j in range(4)})
             frame = frame.with_columns(x4=rng.integers(0, 10_000, m), x5=rng.integers(0, 100, m))
+        elif kind == "mixed":
+            frame = pl.DataFrame({f"x{j}": rng.standard_normal(m) for j in range(3)})
+            frame = frame.with_columns(_labels(f"c{j}", rng.integers(0, size, m)) for j, size in enumerate(SIZES))
         else:
             frame = pl.DataFrame({f"x{j}": rng.standard_normal(m) for j in range(COLUMNS)})
         frame.write_parquet(place / f"part-{number:05d}.parquet", compression="lz4")
     return place
+
+
+def _labels(name: str, codes: np.ndarray) -> pl.Series:
+    return ("v" + pl.Series(name, codes).cast(pl.String)).alias(name)
 
 
 def _spread_out(group: np.ndarray, j: int) -> np.ndarray:
@@ -169,6 +191,8 @@ def main() -> None:
     parser.add_argument("sizes", nargs="*", type=float, default=[1e6])
     parser.add_argument("--audit", action="store_true")
     parser.add_argument("--generalise", action="store_true")
+    parser.add_argument("--rank-swap", action="store_true")
+    parser.add_argument("--mixed", action="store_true")
     parser.add_argument("--workers", type=int, default=2)
     parser.add_argument("--most-in-memory", type=float, default=1e6, help="largest table that is held in memory too")
     parser.add_argument("--place", type=Path, help="where tables and releases are written")
@@ -178,7 +202,8 @@ def main() -> None:
         side, kind, table, out, workers = given.child
         child(side, kind, table, out, int(workers))
         return
-    kind = "audit" if given.audit else "generalise" if given.generalise else "microaggregate"
+    kinds = ("audit", "generalise", "rank-swap", "mixed")
+    kind = next((kind for kind in kinds if getattr(given, kind.replace("-", "_"))), "microaggregate")
     print(f"{'records':>11} {'side':>7} | {'seconds':>8} {'CPU s':>8} {'us/record':>9} | {'GiB':>7} | {'loss %':>8} |")
     with tempfile.TemporaryDirectory(dir=given.place) as place:
         for size in map(int, given.sizes):

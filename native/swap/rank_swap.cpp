@@ -21,47 +21,55 @@ constexpr int kTries = 64;  // at the steady density of 0.72 this many misses in
 
 class Pairing {
  public:
-  Pairing(std::int64_t n, std::int64_t window, std::uint64_t seed)
-      : n_(n), window_(window), random_(seed), partner_(static_cast<std::size_t>(n), -1) {}
+  Pairing(std::int64_t n, std::int64_t window, std::uint64_t seed) : n_(n), window_(window), random_(seed) {}
 
-  std::vector<std::int64_t> run(Progress& progress) {
-    for (std::int64_t i = 0; i < n_; ++i) {
+  // The partners of the next `count` ranks. Of later ranks only those are held that a window has reached.
+  std::vector<std::int64_t> next(std::int64_t count, Progress& progress) {
+    const std::int64_t end = n_ - first_ < count ? n_ : first_ + count;
+    const std::int64_t reached = n_ - end < window_ ? n_ : end + window_;
+    partner_.resize(static_cast<std::size_t>(reached - first_), -1);
+    for (std::int64_t i = first_; i < end; ++i) {
       progress.tick(static_cast<double>(i) / static_cast<double>(n_));
-      if (partner_[i] >= 0) continue;
+      if (partner(i) >= 0) continue;
       const std::int64_t j = draw(i);
-      partner_[i] = j;
-      partner_[j] = i;
+      partner(i) = j;
+      partner(j) = i;
     }
-    return std::move(partner_);
+    std::vector<std::int64_t> later(partner_.begin() + (end - first_), partner_.end());
+    partner_.resize(static_cast<std::size_t>(end - first_));
+    first_ = end;
+    return std::exchange(partner_, std::move(later));
   }
 
  private:
+  std::int64_t& partner(std::int64_t rank) { return partner_[static_cast<std::size_t>(rank - first_)]; }
+
   // A free rank in (i, i + window], or i itself where there is none.
   std::int64_t draw(std::int64_t i) {
-    const std::int64_t last = i + window_ < n_ ? i + window_ : n_ - 1;
+    const std::int64_t last = n_ - 1 - i < window_ ? n_ - 1 : i + window_;
     const std::int64_t ahead = last - i;
     if (ahead == 0) return i;
     for (int t = 0; t < kTries; ++t) {
       const std::int64_t j = i + 1 + static_cast<std::int64_t>(random_.below(static_cast<std::uint64_t>(ahead)));
-      if (partner_[j] < 0) return j;
+      if (partner(j) < 0) return j;
     }
     free_.clear();
     for (std::int64_t j = i + 1; j <= last; ++j)
-      if (partner_[j] < 0) free_.push_back(j);
+      if (partner(j) < 0) free_.push_back(j);
     return free_.empty() ? i : free_[random_.below(free_.size())];
   }
 
-  std::int64_t n_, window_;
+  std::int64_t n_, window_, first_ = 0;
   Random random_;
-  std::vector<std::int64_t> partner_, free_;
+  std::vector<std::int64_t> partner_, free_;  // of the ranks from `first_` on
 };
 
-nb::ndarray<nb::numpy, std::int64_t> swap_partners(std::int64_t n, std::int64_t window, std::uint64_t seed) {
+nb::ndarray<nb::numpy, std::int64_t> next_partners(Pairing& pairing, std::int64_t count) {
   Progress progress;
   std::vector<std::int64_t> partner;
   {
     nb::gil_scoped_release release;
-    partner = Pairing(n, window, seed).run(progress);
+    partner = pairing.next(count, progress);
   }
   return to_numpy(std::move(partner));
 }
@@ -70,7 +78,9 @@ nb::ndarray<nb::numpy, std::int64_t> swap_partners(std::int64_t n, std::int64_t 
 
 static const Kernel kernel([](nb::module_& m) {
   using namespace nb::literals;
-  m.def("swap_partners", &swap_partners, "n"_a, "window"_a, "seed"_a);
+  nb::class_<Pairing>(m, "RankPairing")
+      .def(nb::init<std::int64_t, std::int64_t, std::uint64_t>(), "n"_a, "window"_a, "seed"_a)
+      .def("next", &next_partners, "count"_a);
 });
 
 }  // namespace shoal

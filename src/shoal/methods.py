@@ -40,12 +40,13 @@ KIND_NAMES = {
 }
 """What a kind is called where users read of it."""
 
-Scales = Literal["rows", "blocks", "combinations", "classes", "sample", "memory"]
+Scales = Literal["rows", "blocks", "combinations", "sorting", "classes", "sample", "memory"]
 
 SCALE_NAMES: Mapping[Scales, str] = {
     "rows": "row by row",
     "blocks": "in blocks of records that lie near one another",
     "combinations": "on the distinct combinations of cells, with how often each occurs",
+    "sorting": "by sorting, range of values by range, with the ranks of the whole table",
     "classes": "class by class, exactly",
     "sample": "on a random sample of whole classes, with an interval",
     "memory": "only on a table that fits into memory",

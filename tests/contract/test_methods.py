@@ -95,7 +95,7 @@ def test_it_declares_how_it_scales(entry: Entry) -> None:
     allowed = {
         "partition": {"blocks", "memory"},
         "replace": {"blocks", "memory"},
-        "mask": {"rows", "combinations", "memory"},
+        "mask": {"rows", "combinations", "sorting", "memory"},
         "privacy": {"classes", "memory"},
         "risk": {"classes", "sample", "memory"},
         "utility": {"sample", "memory"},

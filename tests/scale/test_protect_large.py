@@ -200,7 +200,7 @@ def test_a_requirement_that_fails_leaves_nothing(table, folder_of, plan, tmp_pat
 @pytest.mark.parametrize(
     ("change", "says"),
     [
-        ({"steps": [{"mask": "rank-swap", "p": 0.05}]}, r"steps 1 \(rank-swap\) needs the whole table at once"),
+        ({"steps": [{"mask": "shuffle"}]}, r"steps 1 \(shuffle\) needs the whole table at once"),
         ({"steps": [{"mask": "recode", "bins": 4, "columns": ["x"]}]}, "give cuts instead"),
         ({"steps": [{"partition": "whole", "replace": "centroid"}]}, "near one another: consensus"),
         ({"requirements": [{"privacy": "nt-closeness", "n": 20, "t": 0.2}]}, "nt-closeness is proved only"),

@@ -12,8 +12,8 @@ from shoal.data.records import Records
 from shoal.data.variable import Variable
 from shoal.errors import ParameterError
 from shoal.facts import ByColumn, Count, Fact, Nested
-from shoal.kernels.arrays import Longs
-from shoal.kernels.swap.rank_swap import swap_partners, window_of
+from shoal.kernels.arrays import Longs, seed_of
+from shoal.kernels.swap.rank_swap import RankPairing, window_of
 from shoal.mask.base import Mask, strata
 from shoal.methods import Scales, method
 from shoal.parameters import Setting
@@ -41,7 +41,7 @@ class RankSwap(Mask):
     windows (Nin, Herranz & Torra 2008), which the risk measures do.
     """
 
-    scales: ClassVar[Scales] = "memory"
+    scales: ClassVar[Scales] = "sorting"
 
     p: Annotated[float, Gt(0), Le(1), Setting()]
 
@@ -52,38 +52,53 @@ class RankSwap(Mask):
         facts: dict[str, Fact] = {}
         for number, name in enumerate(columns):
             variable = records[name]
-            self._check(variable)
+            self.check_ranked(variable)
             values = variable.values.copy()
             alone = 0
             for rows in strata(records):
                 known = rows[~variable.missing[rows]]
                 alone += self._swap(variable, known, values, rng)
             changed.append(variable.with_values(values))
-            unchanged = int((values == variable.values).sum())
-            facts[name] = Nested({"without a partner": Count(n=alone), "unchanged": Count(n=unchanged)})
+            facts[name] = self.facts_of(alone, int((values == variable.values).sum()))
             if progress is not None:
                 progress((number + 1) / len(columns))
         return StepResult(records=records.with_variables(*changed), facts={"by column": ByColumn(facts)})
 
-    def _check(self, variable: Variable) -> None:
+    @staticmethod
+    def facts_of(alone: int, unchanged: int) -> Fact:
+        """What there is to tell of a column: values without a partner, and those that are what they were."""
+        return Nested({"without a partner": Count(n=alone), "unchanged": Count(n=unchanged)})
+
+    def check_ranked(self, variable: Variable) -> None:
+        """Refuse a column whose values have no rank."""
         if variable.level == "nominal":
             raise ParameterError(
                 f"Column '{variable.name}' is nominal, so its values have no rank; rank-swap needs continuous or "
                 f"ordinal columns. Use data-swap or pram for it."
             )
 
+    def pairing(self, name: str, n: int, rng: np.random.Generator) -> RankPairing:
+        """Which ranks of so many values of a column change places.
+
+        Raises
+        ------
+        ParameterError
+            If none may.
+        """
+        if n < 2:
+            return RankPairing(n, 0, 0)
+        window = window_of(self.p, n)
+        if window < 1:
+            raise ParameterError(
+                f"rank-swap: p times the number of values must be at least 1; column '{name}' has {n:,} "
+                f"values to rank and p is {self.p}. Raise p."
+            )
+        return RankPairing(n, window, seed_of(rng))
+
     def _swap(self, variable: Variable, known: Longs, values: NDArray[Any], rng: np.random.Generator) -> int:
         """Swap the values of some rows in place; the number of rows left without a partner."""
         n = len(known)
-        window = window_of(self.p, n)
-        if n < 2:
-            return n
-        if window < 1:
-            raise ParameterError(
-                f"rank-swap: p times the number of values must be at least 1; column '{variable.name}' has {n:,} "
-                f"values to rank and p is {self.p}. Raise p."
-            )
+        (partner,) = self.pairing(variable.name, n, rng).in_turn([n])
         order = known[np.argsort(variable.values[known], kind="stable")]
-        partner = swap_partners(n, window, rng)
         values[order] = variable.values[order[partner]]
         return int((partner == np.arange(n)).sum())

@@ -52,7 +52,7 @@ def _whole_needed(step: Step) -> str:
     if isinstance(step, MaskStep):
         scales = step.method.scales
         if scales == "memory":
-            return f"needs the whole table at once. {_instead('mask', 'rows', 'combinations')}"
+            return f"needs the whole table at once. {_instead('mask', 'rows', 'combinations', 'sorting')}"
         needed = step.method.whole_needed
         return f"needs {needed}." if needed else ""
     return "is of a kind that is not known here."

@@ -137,12 +137,16 @@ class Dealing:
 
 def sampled(stage: Stage, size: int, rng: np.random.Generator) -> pl.DataFrame:
     """A simple random sample of the records of a stage, in their order."""
+    drawn: pl.DataFrame = pl.concat(stage.each(_rows_of, None, rows_by_part(stage, size, rng)))
+    return drawn
+
+
+def rows_by_part(stage: Stage, size: int, rng: np.random.Generator) -> list[Longs]:
+    """The rows of a simple random sample in each part of a stage, counted from the part's first, ascending."""
     rows = np.sort(rng.choice(stage.records, min(size, stage.records), replace=False, shuffle=False))
     starts = np.cumsum((0, *stage.sizes))
     ends = np.searchsorted(rows, starts)
-    chosen = [rows[low:high] - start for low, high, start in zip(ends, ends[1:], starts)]
-    drawn: pl.DataFrame = pl.concat(stage.each(_rows_of, None, chosen))
-    return drawn
+    return [rows[low:high] - start for low, high, start in zip(ends, ends[1:], starts)]
 
 
 def _rows_of(chunk: pl.DataFrame, rows: Longs) -> pl.DataFrame:

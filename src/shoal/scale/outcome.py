@@ -17,6 +17,7 @@ from shoal.scale.drawing import after_drawing
 from shoal.scale.finishing import Rounding, finished
 from shoal.scale.intake import taken_in
 from shoal.scale.moments import counted, counts_as_number, numbers
+from shoal.scale.sorting import after_sorting
 from shoal.scale.source import Source
 from shoal.scale.stage import Stage
 from shoal.scale.steps import After, Run, after_step
@@ -111,6 +112,8 @@ def _way_of(step: Step) -> Callable[[Run, int, Step, Stage, Schema], After]:
     """How a step is carried out on a large table."""
     if step.method.scales == "combinations":
         return after_combinations
+    if step.method.scales == "sorting":
+        return after_sorting
     return after_drawing if isinstance(step, MaskStep) and step.method.draws_units else after_step
 
 

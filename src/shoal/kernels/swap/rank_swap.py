@@ -1,5 +1,7 @@
 """Partners for rank swapping."""
 
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 from math import floor
 
 import numpy as np
@@ -11,6 +13,35 @@ from shoal.kernels.arrays import Longs, seed_of
 def window_of(p: float, n: int) -> int:
     """The largest difference of two partners' ranks: p n rounded down, but for rounding (0.07 * 100 is 7)."""
     return floor(p * n * (1 + 1e-12))
+
+
+@dataclass(frozen=True, slots=True)
+class RankPairing:
+    """Pairs of the ranks 0 to n - 1 at random whose partners lie at most `window` apart.
+
+    Parameters
+    ----------
+    n
+        Number of ranks.
+    window
+        Largest difference of two partners' ranks; with 0 every rank is its own partner.
+    seed
+        Of the draws.
+    """
+
+    n: int
+    window: int
+    seed: int
+
+    def in_turn(self, counts: Iterable[int]) -> Iterator[Longs]:
+        """The partners of the next so many ranks, for each of some counts; the same whatever the counts are.
+
+        Memory grows with the window and the largest count, not with n.
+        """
+        pairing = _native.RankPairing(self.n, self.window, self.seed)
+        for count in counts:
+            partners: Longs = pairing.next(count)
+            yield partners
 
 
 def swap_partners(n: int, window: int, rng: np.random.Generator) -> Longs:
@@ -31,5 +62,4 @@ def swap_partners(n: int, window: int, rng: np.random.Generator) -> Longs:
     -----
     Moore (1996). Expected time O(n).
     """
-    partners: Longs = _native.swap_partners(n, window, seed_of(rng))
-    return partners
+    return next(RankPairing(n, window, seed_of(rng)).in_turn([n]))
