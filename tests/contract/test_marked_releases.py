@@ -90,6 +90,7 @@ PLANTED: dict[str, list[dict[str, Any]]] = {
         {"groups": {"all": [1, 2, 3, REGION]}},
         {"groups": {"all": [1, 2, 3, REGION]}, "other": SEX},
     ],
+    "generalise": [{"k": 3}, {"k": 3, "target": "income"}],
     "closest-record": [{"holdout": f"{FOLDER}/holdout.csv"}],
     "membership-inference": [{"holdout": f"{FOLDER}/holdout.csv"}],
     "intersection": [{"others": [f"{FOLDER}/holdout.csv"]}],

@@ -39,7 +39,7 @@ MASKS: dict[str, list[dict[str, Any]]] = {
     "bottom-code": [{"k": 5}],
     "top-code": [{"k": 5}],
     "data-swap": [{"share": 0.5, "columns": ["sex", "illness"]}],
-    "generalise": [{"k": 3, "columns": ["illness"]}],
+    "generalise": [{"k": 3, "columns": ["illness"]}, {"k": 3, "columns": ["illness"], "target": "a"}],
     "geometric": [{"epsilon": 1, "bounds": BOUNDS}],
     "laplace": [{"epsilon": 1, "bounds": BOUNDS}],
     "staircase": [{"epsilon": 1, "bounds": BOUNDS}],

@@ -12,6 +12,9 @@ linear_model = pytest.importorskip("sklearn.linear_model")
 metrics = pytest.importorskip("sklearn.metrics")
 
 
+ROLE = {"target": "confidential"}
+
+
 def shares(column, paths):
     """Shape (cells, leaves); a cell is any of the leaves under its label."""
     covered = {label: [label in path for path in paths.values()] for path in paths.values() for label in path}
@@ -40,7 +43,7 @@ def area(halves, **parameters):
             name: {"role": "quasi-identifier", "level": "nominal", "hierarchy": Hierarchy(tuple(paths[name].values()))}
             for name in frame
         }
-        table = shoal.Microdata.of(train, spec)
+        table = shoal.Microdata.of(train.assign(target=np.where(target[:half], "yes", "no")), spec | ROLE)
         records = table.records
         change = shoal.Generalise(**parameters).apply(records, list(frame), np.random.default_rng(0))
         train = table.rebuild(change.records).native
@@ -57,3 +60,8 @@ def test_little_is_lost_where_classes_are_recoded_each_on_their_own(halves):
     assert untouched > 0.75
     assert local > untouched - 0.1
     assert full < local  # one level for all hides what tells the groups apart
+
+
+def test_more_is_learned_where_the_search_knows_what_is_to_be_told(halves):
+    plain, aimed = (area(halves, k=20, recoding="local", target=name) for name in (None, "target"))
+    assert aimed > plain + 0.04  # .80 and .72

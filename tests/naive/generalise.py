@@ -129,3 +129,61 @@ def adult_like(n, seed=0):
         frame[name] = np.array(leaves)[place]
         hierarchies[name] = nested(leaves, WIDTHS[name])
     return pd.DataFrame(frame), hierarchies
+
+
+def aimed(rows, paths, target):
+    """For each column the share of the target's variance that it explains, and what each label loses.
+
+    The target is a list of numbers. A label loses the mean of its NCP and of its share of the variance of the column's
+    means that lies within it.
+    """
+    centre = sum(target) / len(target)
+    weights, losses = [], []
+    for j, column in enumerate(paths):
+        groups = {}
+        for row, value in zip(rows, target):
+            groups.setdefault(row[j], []).append(value)
+        means = {leaf: sum(values) / len(values) for leaf, values in groups.items()}
+        explained = sum(len(groups[leaf]) * (mean - centre) ** 2 for leaf, mean in means.items()) / len(rows)
+        losses.append({})
+        for level in range(len(next(iter(column.values())))):
+            for label in {path[level] for path in column.values()}:
+                inside = [row[j] for row in rows if column[row[j]][level] == label]
+                middle = sum(means[leaf] for leaf in inside) / max(len(inside), 1)
+                within = sum((means[leaf] - middle) ** 2 for leaf in inside) / max(len(inside), 1)
+                ncp = (under(column, label, level) - 1) / max(len(column) - 1, 1)
+                losses[j][level, label] = (ncp + (min(within / explained, 1.0) if explained > 1e-15 else 0.0)) / 2
+        weights.append(explained)
+    mean = sum(weights) / len(weights)
+    return [w / mean if mean > 1e-15 else 1.0 for w in weights], losses
+
+
+def best_aimed_loss(rows, paths, target, k):
+    """Least mean loss of `aimed` over all nodes that keep k."""
+    weights, losses = aimed(rows, paths, target)
+    best = None
+    for levels in product(*(range(len(next(iter(p.values())))) for p in paths)):
+        labels = [tuple(paths[j][leaf][levels[j]] for j, leaf in enumerate(row)) for row in rows]
+        if min(map(labels.count, labels)) >= k:
+            each = [weights[j] * losses[j][levels[j], text] for label in labels for j, text in enumerate(label)]
+            loss = sum(each) / len(each)
+            best = loss if best is None else min(best, loss)
+    return best
+
+
+def best_aimed_local_loss(rows, paths, target, k):
+    """Least mean loss of `aimed` over all partitions into classes of k or more."""
+    weights, losses = aimed(rows, paths, target)
+
+    def lost(block):
+        total = 0.0
+        for j, column in enumerate(paths):
+            for level in range(len(column[rows[block[0]][j]])):
+                labels = {column[rows[i][j]][level] for i in block}
+                if len(labels) == 1:
+                    total += len(block) * weights[j] * losses[j][level, labels.pop()]
+                    break
+        return total
+
+    cells = len(rows) * len(paths)
+    return min(sum(map(lost, division)) for division in partitions(list(range(len(rows))), k)) / cells

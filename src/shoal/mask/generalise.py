@@ -18,7 +18,7 @@ from shoal.mask._generalisation.search import dropped, full_domain, local, lower
 from shoal.mask._generalisation.task import Loss, Range, Recoding, Task
 from shoal.mask.base import Mask
 from shoal.methods import Scales, method
-from shoal.parameters import Columns, Setting
+from shoal.parameters import ColumnName, Columns, Setting
 from shoal.privacy.gate import Required
 from shoal.step_result import StepResult
 
@@ -61,6 +61,10 @@ class Generalise(Mask):
         v leaves loses (u - 1) / (v - 1) (Xu et al. 2006). `precision`: a cell at level l of h loses l / h (Sweeney
         2002). `entropy`: a cell whose label N of the n records bear, and whose value f bear, loses log(N / f) / log n
         (Gionis & Tassa 2009). Every cell of a dropped record loses 1; columns count by their weight.
+    target
+        A column that the release is to tell of, as for a classifier that learns from it. Each of the step's columns
+        then counts by the share of the target's variance that it explains, too, and a cell loses the mean of its `ncp`,
+        or `precision`, and of the share of that variance that its label hides (after tau of Goodman & Kruskal 1954).
     levels
         Least and greatest level of some columns, as in `{age: [1, 3]}`; level 0 is the value itself.
     effort
@@ -89,10 +93,15 @@ class Generalise(Mask):
     suppression: Annotated[float, Ge(0), Le(1), Setting()] = 0.0
     recoding: Literal["full-domain", "local"] = "full-domain"
     loss: Loss = "ncp"
+    target: Annotated[str | None, ColumnName()] = None
     levels: Annotated[Mapping[str, Range] | None, Columns()] = None
     effort: Annotated[int, Ge(0)] | None = None
     labels: Labels = "nodes"
     most_nodes: Annotated[int, Ge(1)] = MOST_NODES
+
+    def __post_init__(self) -> None:
+        if self.target is not None and self.loss == "entropy":
+            raise ParameterError("generalise: a target goes with loss: ncp or precision; got entropy.")
 
     def apply(
         self, records: Records, columns: Sequence[str], rng: np.random.Generator, progress: Progress = None
@@ -105,7 +114,12 @@ class Generalise(Mask):
             )
         if not len(records):
             return StepResult(records=records)
-        task = Task.of(records, self.categorical(records, columns), self.levels or {}, self.loss)
+        if self.target in columns:
+            raise ParameterError(
+                f"generalise: the target must be none of the columns to generalise; got {self.target}."
+            )
+        target = None if self.target is None else records[self.target]
+        task = Task.of(records, self.categorical(records, columns), self.levels or {}, self.loss, target=target)
         required = Requirements.of(self.k, self.requirements, records, columns)
         recoding = self._search(task, required, records, rng, part_of(progress, 0.0, 1 - BOUND))
         return self._released(task, required, records, recoding, part_of(progress, 1 - BOUND, BOUND))
@@ -114,6 +128,8 @@ class Generalise(Mask):
     def whole_needed(self) -> str:
         if self.recoding != "full-domain" or self.labels != "nodes":
             return "every record by itself; give recoding: full-domain and labels: nodes"
+        if self.target is not None:
+            return "the target of every record"
         return "the records of every class; require it of the table, in requirements" if self.requirements else ""
 
     def on_combinations(
@@ -157,6 +173,11 @@ class Generalise(Mask):
             return full_domain(task, required, self.suppression, self.most_nodes, breaks, progress)
         return local(task, required, self.suppression, self.most_nodes, self.effort, breaks, rng, progress)
 
+    @property
+    def _measure(self) -> str:
+        measure = self.loss if self.labels == "nodes" else "ncp"
+        return measure if self.target is None else f"{measure}, for {self.target}"
+
     def _released(
         self, task: Task, required: Requirements, records: Records, recoding: Recoding, progress: Progress
     ) -> StepResult:
@@ -173,7 +194,7 @@ class Generalise(Mask):
         loss = task.mean_loss(recoding) if self.labels == "nodes" else _tight_loss(task, recoding, columns)
         facts: dict[str, Fact] = {
             "loss": Share(value=loss),
-            "measure of loss": OfPlan(self.loss if self.labels == "nodes" else "ncp"),
+            "measure of loss": OfPlan(self._measure),
             "records dropped": dropped(recoding),
             **recoding.facts,
         }

@@ -9,10 +9,13 @@ What a cell loses at a level is one of three measures:
 
 The losses of the columns are added, each times its weight over the mean weight; every cell of a suppressed record loses
 1. For the search the entropy is taken without its - log f, which no recoding changes, so that it belongs to the label.
+
+With a target, a column counts by the share of the target's variance that it explains as well, and a cell loses half by
+the measure and half by the share of that which its label hides (`shoal.mask._generalisation.target`).
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Literal, Self
 
@@ -25,6 +28,7 @@ from shoal.facts import Facts
 from shoal.kernels.arrays import Floats, Ints, Longs, ints
 from shoal.kernels.elementary import log
 from shoal.kernels.generalisation import Ladder, RecodingTable, ancestor_levels
+from shoal.mask._generalisation.target import hidden
 from shoal.mask._suppression.task import distinct_rows
 
 Loss = Literal["ncp", "precision", "entropy"]
@@ -48,6 +52,9 @@ class Column:
         What its loss is multiplied by.
     times
         As of the `Task`.
+    hidden
+        Shape (height + 1, leaves); share of what the column explains of the target that each leaf's label hides at each
+        level; None without a target.
     """
 
     variable: Variable
@@ -56,6 +63,7 @@ class Column:
     levels: Range
     weight: float
     times: Longs | None = None
+    hidden: Floats | None = None
 
     @classmethod
     def of(cls, variable: Variable, levels: Range | None, weight: float, times: Longs | None = None) -> Self:
@@ -87,6 +95,13 @@ class Column:
     def height(self) -> int:
         return len(self.paths[0]) - 1
 
+    def aimed_at(self, target: Variable) -> Self:
+        """The same column that counts by what it explains of a target."""
+        variance = hidden(target, self.labels, self.leaves)
+        explained = float(variance[-1, 0])
+        shares = variance / explained if explained > 0 else np.zeros_like(variance)
+        return replace(self, weight=self.weight * explained, hidden=shares)
+
     @cached_property
     def labels(self) -> Ints:
         """Shape (height + 1, leaves); number of each leaf's label at each level."""
@@ -98,6 +113,10 @@ class Column:
 
     def cell_loss(self, loss: Loss) -> Floats:
         """Shape (height + 1, leaves); what a cell of each leaf loses at each level, in [0, 1]."""
+        measured = self._measured(loss)
+        return measured if self.hidden is None else (measured + self.hidden) / 2
+
+    def _measured(self, loss: Loss) -> Floats:
         v = len(self.paths)
         if loss == "precision":
             return np.repeat(np.arange(self.height + 1)[:, None] / self.height, v, axis=1)
@@ -165,17 +184,22 @@ class Task:
         levels: Mapping[str, Range],
         loss: Loss,
         times: Longs | None = None,
+        target: Variable | None = None,
     ) -> Self:
         names = [v.name for v in variables]
         if unknown := [name for name in levels if name not in names]:
             raise ParameterError(
                 f"generalise: levels are given for {quoted(unknown)}, which the step does not work on."
             )
-        mean = sum(v.weight for v in variables) / len(variables)
-        columns = tuple(Column.of(v, levels.get(v.name), v.weight / mean, times) for v in variables)
+        columns = [Column.of(v, levels.get(v.name), v.weight, times) for v in variables]
+        if target is not None:
+            aimed = [column.aimed_at(target) for column in columns]
+            columns = aimed if any(column.weight > 0 for column in aimed) else columns
+        mean = sum(column.weight for column in columns) / len(columns)
+        columns = [replace(column, weight=column.weight / mean) for column in columns]
         strata = [records[name].codes() for name in records.names("stratum") if name not in names]
         apart = ints(np.unique(np.column_stack(strata), axis=0, return_inverse=True)[1].ravel()) if strata else None
-        return cls(columns=columns, loss=loss, apart=apart, times=times)
+        return cls(columns=tuple(columns), loss=loss, apart=apart, times=times)
 
     def __len__(self) -> int:
         return len(self.columns[0].leaves)
