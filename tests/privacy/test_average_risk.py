@@ -1,5 +1,6 @@
 import numpy as np
 import pandas as pd
+import pytest
 
 import shoal
 
@@ -50,3 +51,19 @@ def test_it_holds_on_the_table_as_released_and_once_filled_in():
     verdict = shoal.AverageRisk(average=0.3).check(released)
     assert not verdict.holds and verdict.achieved == 1 / 3
     assert shoal.AverageRisk(average=1 / 3).check(released).holds
+
+
+def test_a_missing_cell_may_match_every_value():
+    """The blank one may be of either town, so that it stands for all five, and each other record for three."""
+    town = {"role": "quasi-identifier", "missing": "keep"}
+    frame = shoal.Microdata.of(pd.DataFrame({"town": ["a", "a", "b", "b", None]}), {"town": town})
+    risks = {"equal": (2 + 1) / 5, "wildcard": (4 / 3 + 1 / 5) / 5, "nothing": (4 / 2 + 1 / 5) / 5}
+    for missing, risk in risks.items():
+        model = shoal.AverageRisk(average=risk, missing=missing)
+        verdict = model.check(frame)
+        assert verdict.holds and verdict.achieved == pytest.approx(risk)
+        less = shoal.AverageRisk(average=0.99 * risk, missing=missing).check(frame)
+        assert not less.holds and less.failing.any()
+    assert shoal.AverageRisk(average=1, missing="wildcard").check(frame).requirement == (
+        "average risk 1, a missing cell matching every value"
+    )

@@ -240,7 +240,7 @@ class Records:
                 raise DataError(variable.inexact)
         return [array for v in chosen for array in (v.given, v.spelling) if array is not None]
 
-    def _codes_as_written(self, name: str) -> Ints:
+    def codes_as_written(self, name: str) -> Ints:
         """Shape (n,); equal codes from 0 exactly where a file writes cells alike, -1 for missing ones."""
         variable = self[name]
         if variable.spelling is None:
@@ -294,7 +294,7 @@ class Records:
         """Shapes (C, d) and (C,); codes of each class over some columns, and whether it lacks one."""
         classes = self.classes(names)
         first = first_rows(classes.ids, len(classes.sizes))
-        codes = np.column_stack([self._codes_as_written(name)[first] for name in names])
+        codes = np.column_stack([self.codes_as_written(name)[first] for name in names])
         return codes, np.asarray((codes < 0).any(axis=1))
 
 

@@ -12,7 +12,17 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from shoal.data.records import MissingCells, Records
 from shoal.kernels.arrays import Longs
+
+MATCHING = "records that a record may stand for"
+"""What is counted in each class beside its records, where a missing cell is not only matched by a missing one."""
+
+MEANING = {
+    "wildcard": "a missing cell matching every value",
+    "nothing": "records with a missing cell counting for no other",
+}
+"""Such readings of a missing cell, in words."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -45,3 +55,13 @@ class ClassFigures:
     @property
     def records(self) -> int:
         return int(self.sizes.sum())
+
+
+def figures_of_matching(released: Records, names: Sequence[str], missing: MissingCells) -> ClassFigures:
+    """The classes on some columns, and how many records those of each may stand for, where these are not the class."""
+    if missing == "equal":
+        return ClassFigures(sizes=released.class_sizes(names))
+    classes = released.classes(names)
+    matching = np.empty(len(classes.sizes), dtype=np.int64)
+    matching[classes.ids] = released.matching(names, missing)
+    return ClassFigures(sizes=classes.sizes, figures={MATCHING: matching})

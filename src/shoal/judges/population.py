@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from shoal.data.records import MissingCells
+from shoal.data.records import MissingCells, Records
 from shoal.data.variable import Variable
 from shoal.errors import NoFigure, plural, quoted
 from shoal.judges.further_tables import like, numbers_of
@@ -20,7 +20,7 @@ from shoal.judges.joint_codes import joint_codes
 from shoal.judges.labels import Labels
 from shoal.judges.recoded import as_labels
 from shoal.judges.table_pair import TablePair
-from shoal.kernels.arrays import Bools, Floats, Longs
+from shoal.kernels.arrays import Bools, Floats, Ints, Longs
 from shoal.kernels.classes import classes, first_rows
 
 MOST_PAIRS = 400_000_000
@@ -47,6 +47,8 @@ class InPopulation:
         Shape (C,); the largest such probability among the people whom its records may be of.
     of_record
         Shape (n,); which class each released record is in.
+    candidates
+        Who may be of which class.
     """
 
     sizes: Longs
@@ -54,6 +56,93 @@ class InPopulation:
     presence: Floats
     exposure: Floats
     of_record: Longs
+    candidates: "Candidates"
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Candidates:
+    """Kinds of people beside classes of released records: who may be of which, and which columns rule it out.
+
+    Parameters
+    ----------
+    names
+        The columns, as numbered by `misses`.
+    weights
+        Shape (P,); people of each kind.
+    sizes
+        Shape (C,); released records of each class.
+    of_record
+        Shape (n,); which class each released record is in.
+    columns, person, record
+        The columns of both tables, and a row of each kind of people, shape (P,), and of each class, shape (C,).
+    """
+
+    names: tuple[str, ...]
+    weights: Floats
+    sizes: Longs
+    of_record: Longs
+    columns: "list[_Column]"
+    person: Longs
+    record: Longs
+
+    @classmethod
+    def of(cls, pair: TablePair, table: Any, count: str | None = None, missing: MissingCells = "equal") -> "Candidates":
+        """Those of a population; parameters and errors as of `in_population`."""
+        released, population = pair.released, like(pair.released, table)
+        names = released.quasi_identifiers
+        if lacking := [name for name in names if name not in population]:
+            raise NoFigure(f"The table of the population has no column {quoted(lacking)}.")
+        counts = None if count is None else numbers_of(table, count)
+        hierarchies = {n: pair.original[n] if pair.original is not None and n in pair.original else None for n in names}
+        columns = [_Column.of(hierarchies[n], population[n], released[n], missing) for n in names]
+        return cls._of(names, columns, len(population), len(released), counts)
+
+    @classmethod
+    def of_sample(cls, released: Records, weights: Floats) -> "Candidates":
+        """The records of a sample as kinds of people, with their weights; a missing cell matches every value."""
+        names = released.quasi_identifiers
+        columns = [_Column.of_sample(released.codes_as_written(name)) for name in names]
+        return cls._of(names, columns, len(released), len(released), weights)
+
+    @classmethod
+    def _of(
+        cls, names: tuple[str, ...], columns: "list[_Column]", people: int, records: int, counts: Floats | None
+    ) -> "Candidates":
+        persons, _ = classes([c.people for c in columns], people)
+        of_record, sizes = classes([c.records for c in columns], records)
+        person, record = (first_rows(ids, int(ids.max(initial=-1)) + 1) for ids in (persons, of_record))
+        weights = np.bincount(persons, weights=counts, minlength=len(person)).astype(np.float64)
+        return cls(
+            names=names,
+            weights=weights,
+            sizes=sizes,
+            of_record=of_record,
+            columns=columns,
+            person=person,
+            record=record,
+        )
+
+    def misses(self, chosen: Longs) -> Longs:
+        """Shape (c, P); for each of some classes and each kind of people the columns that rule it out, as bits."""
+        bits = np.zeros((len(chosen), len(self.person)), dtype=np.int64)
+        for number, column in enumerate(self.columns):
+            bits |= (~column.matches(self.person, self.record[chosen]).T).astype(np.int64) << number
+        return bits
+
+    def blocks(self) -> Iterator[tuple[slice, Bools]]:
+        """Blocks of kinds of people, and which of them may be of which class."""
+        if len(self.person) * len(self.record) > MOST_PAIRS:
+            raise NoFigure(
+                f"{len(self.person):,} kinds of people and {len(self.record):,} classes are too many to compare each "
+                f"with each."
+            )
+        step = max(BLOCK // max(len(self.record), 1), 1)
+        for start in range(0, len(self.person), step):
+            part = slice(start, start + step)
+            inside = np.ones((len(self.person[part]), len(self.record)), dtype=bool)
+            for column in self.columns:
+                inside &= column.matches(self.person[part], self.record)
+            yield part, inside
 
 
 def in_population(
@@ -76,26 +165,23 @@ def in_population(
         If the population lacks a column, nothing explains a released label, or there are too many kinds of people and
         classes to compare each with each.
     """
-    released, population = pair.released, like(pair.released, table)
-    names = released.quasi_identifiers
-    if lacking := [name for name in names if name not in population]:
-        raise NoFigure(f"The table of the population has no column {quoted(lacking)}.")
-    counts = None if count is None else numbers_of(table, count)
-    hierarchies = {n: pair.original[n] if pair.original is not None and n in pair.original else None for n in names}
-    columns = [_Column.of(hierarchies[n], population[n], released[n], missing) for n in names]
-    people, _ = classes([c.people for c in columns], len(population))
-    records, sizes = classes([c.records for c in columns], len(released))
-    person, record = (first_rows(ids, int(ids.max(initial=-1)) + 1) for ids in (people, records))
-    weights = np.bincount(people, weights=counts, minlength=len(person)).astype(np.float64)
-    matching = np.zeros(len(record))
-    for part, inside in _compared(columns, person, record):
-        matching += np.where(inside, weights[part, None], 0.0).sum(axis=0)
-    share = sizes / np.where(matching > 0, matching, np.inf)
-    presence, exposure = np.zeros(len(person)), np.zeros(len(record))
-    for part, inside in _compared(columns, person, record):
+    them = Candidates.of(pair, table, count, missing)
+    matching = np.zeros(len(them.record))
+    for part, inside in them.blocks():
+        matching += np.where(inside, them.weights[part, None], 0.0).sum(axis=0)
+    share = them.sizes / np.where(matching > 0, matching, np.inf)
+    presence, exposure = np.zeros(len(them.person)), np.zeros(len(them.record))
+    for part, inside in them.blocks():
         presence[part] = np.where(inside, share, 0.0).sum(axis=1)
         exposure = np.maximum(exposure, np.where(inside, presence[part, None], 0.0).max(axis=0, initial=0.0))
-    return InPopulation(sizes=sizes, people=matching, presence=presence, exposure=exposure, of_record=records)
+    return InPopulation(
+        sizes=them.sizes,
+        people=matching,
+        presence=presence,
+        exposure=exposure,
+        of_record=them.of_record,
+        candidates=them,
+    )
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -108,11 +194,14 @@ class _Column:
         Shapes (N,) and (n,); codes.
     covers
         Shape (labels, values); None where equal codes match, and no others.
+    wildcard
+        Where equal codes match: whether -1 matches every code.
     """
 
     people: Longs
     records: Longs
     covers: Bools | None
+    wildcard: bool = False
 
     @classmethod
     def of(cls, before: Variable | None, person: Variable, record: Variable, missing: MissingCells) -> "_Column":
@@ -137,23 +226,14 @@ class _Column:
             covers[-1] = False
         return cls(people=labels.before.astype(np.int64), records=labels.after.astype(np.int64), covers=covers)
 
+    @classmethod
+    def of_sample(cls, codes: Ints) -> "_Column":
+        """A column of a sample beside itself."""
+        return cls(people=codes.astype(np.int64), records=codes.astype(np.int64), covers=None, wildcard=True)
+
     def matches(self, person: Longs, record: Longs) -> Bools:
         """Shape (p, c); who may be of which."""
         if self.covers is None:
-            return np.asarray(self.people[person][:, None] == self.records[record])
+            one, other = self.people[person][:, None], self.records[record]
+            return np.asarray((one == other) | (self.wildcard & ((one < 0) | (other < 0))))
         return np.asarray(self.covers[self.records[record]][:, self.people[person]].T)
-
-
-def _compared(columns: list[_Column], person: Longs, record: Longs) -> Iterator[tuple[slice, Bools]]:
-    """Blocks of kinds of people, and which of them may be of which class."""
-    if len(person) * len(record) > MOST_PAIRS:
-        raise NoFigure(
-            f"{len(person):,} kinds of people and {len(record):,} classes are too many to compare each with each."
-        )
-    step = max(BLOCK // max(len(record), 1), 1)
-    for start in range(0, len(person), step):
-        part = slice(start, start + step)
-        inside = np.ones((len(person[part]), len(record)), dtype=bool)
-        for column in columns:
-            inside &= column.matches(person[part], record)
-        yield part, inside

@@ -1,6 +1,8 @@
 """Local suppression: the fewest weighted cells after which every record shares its keys with k."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from functools import partial
 from types import MappingProxyType
 from typing import Annotated, Any, ClassVar, Literal
 
@@ -18,10 +20,13 @@ from shoal.kernels.suppression import suppress, wildcard_counts
 from shoal.mask._suppression.exact import optimum
 from shoal.mask._suppression.given_away import blank_sources, cells_a_blank
 from shoal.mask._suppression.patterns import lone_sets, pattern_groups
-from shoal.mask._suppression.task import Task, distinct_rows, rows_of_classes
+from shoal.mask._suppression.people import Prices
+from shoal.mask._suppression.required import Asked, Operations, check_reading
+from shoal.mask._suppression.task import Task, blanked_altogether, distinct_rows, rows_of_classes, without_cells
 from shoal.mask.base import Mask
 from shoal.methods import Scales, method
 from shoal.parameters import Columns, Setting
+from shoal.privacy.gate import Required
 from shoal.step_result import StepResult
 
 WORK_FIRST, WORK_ALWAYS, WORK_TURN = 5e4, 2e3, 2e7
@@ -80,6 +85,9 @@ class Suppress(Mask):
         tables.
     effort
         For `refined`: how long, in multiples of the usual.
+    requirements
+        What must hold on the step's columns beside k, as in `[{method: k-map, k: 5, population: people.csv,
+        missing: wildcard}]`; also a measure with a bound, as in `[{risk: population-uniques, at most: 0.05}]`.
 
     Notes
     -----
@@ -93,6 +101,11 @@ class Suppress(Mask):
     Under `nothing` the cheapest set of each record is found on its own, and the result is optimal. Under
     `equal`, records at risk are collected into common patterns from several starts; on small dense tables that
     is about a tenth above the optimum.
+
+    For `k-map` each class of records loses the cheapest cells after which it may be of k people. For `delta-presence`
+    cells are blanked one person at a time, the one farthest outside the bounds first. Every other requirement is met
+    by the least k that does, of which only the records that gain most for their cells are treated; it reads missing
+    cells as the requirement says, or else as the step does.
     """
 
     scales: ClassVar[Scales] = "memory"
@@ -106,10 +119,16 @@ class Suppress(Mask):
     sacrifice: bool = False
     search: Literal["greedy", "refined", "optimal"] = "refined"
     effort: Annotated[float, Gt(0), Setting()] = 1.0
+    requirements: tuple[Required, ...] = ()
 
     def __post_init__(self) -> None:
-        if (self.k is None) == (self.subsets is None):
-            raise ParameterError("suppress needs one of the parameters 'k' and 'subsets'; give exactly one.")
+        if (self.k is None) == (self.subsets is None) and (self.k is not None or not self.requirements):
+            raise ParameterError(
+                "suppress needs one of the parameters 'k' and 'subsets', or requirements; give exactly one of the two, "
+                "or none beside requirements."
+            )
+        for model in self.requirements:
+            check_reading(model)
         if any(subset["k"] < 1 or not subset["columns"] for subset in self.subsets or ()):
             raise ParameterError("suppress: each of subsets needs columns and a k of at least 1.")
         if self.sacrifice and self.missing != "wildcard":
@@ -137,6 +156,8 @@ class Suppress(Mask):
         }
         self._mend(codes, before, ordered, keys, fixed, rng, progress)
         self._guard(records, codes, before, ordered, keys, fixed, rng, progress)
+        if self.requirements and len(records):
+            searches |= self._require(records, codes, before, ordered, keys, fixed, rng, progress)
         blank = (codes < 0) & (before >= 0)
         for subset in subsets:
             self._prove(codes, subset, keys, fixed)
@@ -148,7 +169,7 @@ class Suppress(Mask):
             "records touched": Count(n=int(blank.any(axis=1).sum())),
             "searches": OfOriginal(searches),
         }
-        return StepResult(records=_blanked(records, keys, blank), facts=facts)
+        return StepResult(records=without_cells(records, keys, blank), facts=facts)
 
     def _check_names(self, keys: Sequence[str]) -> None:
         named = {
@@ -183,19 +204,26 @@ class Suppress(Mask):
         if k > n:
             raise ParameterError(f"suppress: k must be at most {n:,}, the number of records; got {k:,}.")
         chosen = _places(subset, keys, fixed)
-        cost, allowance = np.full(len(chosen), np.inf), np.zeros(len(chosen), dtype=np.int64)
-        for place, name in enumerate(subset["columns"]):
-            if name in self.keep:
-                continue
-            cost[place] = (self.importance or {}).get(name, 1.0) * together.get(name, 1.0)
-            share = (self.limits or {}).get(name, 1.0)
-            blanked = int(((codes[:, chosen[place]] < 0) & (before[:, chosen[place]] >= 0)).sum())
-            allowance[place] = int(share * n * (1 + 1e-12)) - blanked
-        task = Task(codes=np.ascontiguousarray(codes[:, chosen]), k=k, cost=cost, allowance=allowance)
+        prices = self._prices(codes, before, subset["columns"], chosen, together)
+        task = Task(codes=np.ascontiguousarray(codes[:, chosen]), k=k, cost=prices.cost, allowance=prices.allowance)
         rows, blanks, note = self._solve(task, rng, progress)
         for row, blank in zip(rows, blanks):
             codes[row, [chosen[j] for j in blank]] = -1
         return note
+
+    def _prices(
+        self, codes: Ints, before: Ints, names: Sequence[str], places: Sequence[int], together: Mapping[str, float]
+    ) -> Prices:
+        """What cells of some columns of `codes` cost, and how many may still be blanked; none beyond the names."""
+        cost, allowance = np.full(len(places), np.inf), np.zeros(len(places), dtype=np.int64)
+        for place, name in enumerate(names):
+            if name in self.keep:
+                continue
+            cost[place] = (self.importance or {}).get(name, 1.0) * together.get(name, 1.0)
+            share = (self.limits or {}).get(name, 1.0)
+            blanked = int(((codes[:, places[place]] < 0) & (before[:, places[place]] >= 0)).sum())
+            allowance[place] = int(share * len(codes) * (1 + 1e-12)) - blanked
+        return Prices(cost=cost, allowance=allowance)
 
     def _solve(
         self, task: Task, rng: np.random.Generator, progress: Progress
@@ -229,7 +257,7 @@ class Suppress(Mask):
                 f"suppress: {plural(at_risk, 'record')} at risk cannot all reach k = {task.k} within the limits and "
                 f"the columns to keep. Raise the limits, free a column, or recode first."
             )
-        whole = _blanked_altogether(task) if self.sacrifice else None
+        whole = blanked_altogether(task) if self.sacrifice else None
         if whole is not None and whole[2] < solution.last:
             return *whole[:2], {
                 "records at risk": at_risk,
@@ -280,12 +308,58 @@ class Suppress(Mask):
         blanked = -1
         while len(codes) and (codes < 0).sum() > blanked:
             blanked = int((codes < 0).sum())
-            completion = Dependencies(_blanked(records, keys, (codes < 0) & (before >= 0))).completed()
+            completion = Dependencies(without_cells(records, keys, (codes < 0) & (before >= 0))).completed()
             filled = np.column_stack([completion.records[name].codes() for name in (*keys, *fixed)]) if keys else codes
             if not completion.cells or not any(self._short(filled, subset, keys, fixed) for subset in subsets):
                 return
             blank_sources(codes, records, completion, keys, self.keep)
             self._mend(codes, before, subsets, keys, fixed, rng, progress)
+
+    def _require(
+        self,
+        records: Records,
+        codes: Ints,
+        before: Ints,
+        subsets: Sequence[Subset],
+        keys: Sequence[str],
+        fixed: Sequence[str],
+        rng: np.random.Generator,
+        progress: Progress,
+    ) -> dict[str, Any]:
+        """Blank cells in `codes` until the requirements hold too; what there is to tell about it.
+
+        Cells are only ever blanked, so this ends.
+        """
+        asked = Asked(models=self.requirements, before=records, keys=tuple(keys), missing=self.missing)
+        together, blanked, notes = cells_a_blank(records, keys), -1, dict[str, Any]()
+        solve = partial(self._operations, rng=rng, progress=progress)
+        while failing := asked.unmet(released := self._released(records, codes, before, keys), filled_in=True):
+            if (codes < 0).sum() == blanked:
+                raise Refused(
+                    f"suppress: no cells were found without which {failing[0][1].requirement} holds, within the limits "
+                    f"and the columns to keep. Raise the limits, free a column, recode first, or require less."
+                )
+            blanked = int((codes < 0).sum())
+            prices = self._prices(codes, before, keys, range(len(keys)), together)
+            for model, _ in asked.unmet(released, filled_in=False):
+                released = self._released(records, codes, before, keys)
+                notes |= asked.blank(model, released, codes, prices, solve)
+            if (codes < 0).sum() == blanked:  # as the cells stand they hold, and not once the release is filled in
+                blank_sources(codes, records, Dependencies(released).completed(), keys, self.keep)
+            self._mend(codes, before, subsets, keys, fixed, rng, progress)
+            self._guard(records, codes, before, subsets, keys, fixed, rng, progress)
+        return notes
+
+    def _operations(
+        self, task: Task, reading: MissingCells, rng: np.random.Generator, progress: Progress
+    ) -> Operations:
+        """What to blank for a set of keys, were missing cells read as told."""
+        search: Any = "refined" if self.search == "optimal" else self.search
+        rows, blanks, _ = replace(self, missing=reading, search=search, sacrifice=False)._solve(task, rng, progress)
+        return list(zip(rows, blanks))
+
+    def _released(self, records: Records, codes: Ints, before: Ints, keys: Sequence[str]) -> Records:
+        return without_cells(records, keys, (codes < 0) & (before >= 0))
 
     def _check_limits(self, blank: Bools, keys: Sequence[str]) -> None:
         for name, share in (self.limits or {}).items():
@@ -313,32 +387,9 @@ class Suppress(Mask):
         return int(counts[matching < subset["k"]].sum())
 
 
-def _blanked_altogether(task: Task) -> tuple[list[int], list[tuple[int, ...]], float] | None:
-    """The k - 1 records that are cheapest to blank altogether, which then agree with everybody; their cells, and cost.
-
-    None where a column is to be kept, or may not lose so many cells.
-    """
-    known = task.codes >= 0
-    price = np.where(known, task.cost, 0.0).sum(axis=1)
-    rows = np.argsort(price, kind="stable")[: task.k - 1]
-    if not np.isfinite(price[rows]).all() or (known[rows].sum(axis=0) > task.allowance).any():
-        return None
-    return rows.tolist(), [tuple(np.flatnonzero(known[row]).tolist()) for row in rows], float(price[rows].sum())
-
-
 def _places(subset: Subset, keys: Sequence[str], fixed: Sequence[str]) -> list[int]:
     """Where a subset's columns and those that are compared without losing cells stand in a table of codes."""
     return [keys.index(name) for name in subset["columns"]] + list(range(len(keys), len(keys) + len(fixed)))
-
-
-def _blanked(records: Records, keys: Sequence[str], blank: Bools) -> Records:
-    """The records without the cells of the keys that `blank`, shape (n, q or more), marks."""
-    return records.with_variables(
-        *(
-            v.with_values(np.where(blank[:, j], np.nan if v.continuous else -1, v.values))
-            for j, v in enumerate(records[name] for name in keys)
-        )
-    )
 
 
 def _usual_work(at_risk: int) -> float:

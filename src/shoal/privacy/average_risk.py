@@ -5,8 +5,9 @@ from typing import Annotated, ClassVar
 import numpy as np
 from annotated_types import Ge, Gt, Le
 
+from shoal.data.records import MissingCells, Records
 from shoal.facts import of_release
-from shoal.judges.class_figures import ClassFigures
+from shoal.judges.class_figures import MATCHING, MEANING, ClassFigures, figures_of_matching
 from shoal.judges.evidence import Verdict
 from shoal.judges.table_pair import TablePair
 from shoal.kernels.arrays import Bools, Longs
@@ -24,8 +25,9 @@ from shoal.privacy.base import ClassModel
 class AverageRisk(ClassModel):
     """Someone who knows that a person is in the table finds the right record rarely enough on average.
 
-    A record of a class of c has the risk 1 / c, so the average over the records is the number of classes over the
-    number of records. Besides, no record, or no more than a share of them, may have a risk above a threshold.
+    A record that may stand for c records has the risk 1 / c; these are the records of its class, so that the
+    average is the number of classes over the number of records, unless missing cells are read otherwise. Besides,
+    no record, or no more than a share of them, may have a risk above a threshold.
 
     Parameters
     ----------
@@ -35,6 +37,8 @@ class AverageRisk(ClassModel):
         Threshold of a record's risk.
     above
         Largest share of records whose risk lies above the threshold.
+    missing
+        What a missing cell matches: a missing cell (`equal`), every value (`wildcard`) or nothing (`nothing`).
     """
 
     scales: ClassVar[Scales] = "classes"
@@ -43,35 +47,45 @@ class AverageRisk(ClassModel):
     average: Annotated[float, Gt(0), Le(1), Setting()]
     highest: Annotated[float, Gt(0), Le(1), Setting()] = 1.0
     above: Annotated[float, Ge(0), Le(1), Setting()] = 0.0
+    missing: MissingCells = "equal"
+
+    @property
+    def by_class(self) -> bool:
+        return self.missing == "equal"
 
     def look(self, pair: TablePair) -> ClassFigures:
-        return ClassFigures(sizes=pair.released.class_sizes(pair.released.quasi_identifiers))
+        return figures_of_matching(pair.released, pair.released.quasi_identifiers, self.missing)
+
+    def look_across(self, one_of_each: Records, sizes: Longs) -> ClassFigures:
+        matching = one_of_each.matching(one_of_each.quasi_identifiers, self.missing, sizes)
+        return ClassFigures(sizes=sizes, figures={MATCHING: matching})
 
     def conclude(self, seen: ClassFigures) -> Verdict:
-        sizes = seen.sizes
+        sizes, matching = seen.sizes, seen.figures.get(MATCHING, seen.sizes)
         records = int(sizes.sum())
-        average = len(sizes) / records if records else 0.0
-        alone = self.highest * sizes * (1 + 1e-12) < 1
+        average = float((sizes / matching).sum()) / records if records else 0.0
+        alone = self.highest * matching * (1 + 1e-12) < 1
         risky = int(sizes[alone].sum())
         few_risky = risky <= self.above * records * (1 + 1e-12)
         holds = average <= self.average * (1 + 1e-12) and few_risky
         return Verdict(
             requirement=f"average risk {self.average:g}"
-            + (f", at most {100 * self.above:g} % above {self.highest:g}" if self.highest < 1 else ""),
+            + (f", at most {100 * self.above:g} % above {self.highest:g}" if self.highest < 1 else "")
+            + (f", {MEANING[self.missing]}" if self.missing != "equal" else ""),
             holds=holds,
             required=self.average,
             achieved=average,
             sentence=f"The average risk of a record is {average:.4g}, where {self.average:g} is allowed; "
             f"{risky:,} of {records:,} records have a risk above {self.highest:g}.",
-            facts=of_release({"highest risk": float(1 / np.min(sizes)) if records else 0.0, "records above": risky}),
+            facts=of_release({"highest risk": float(1 / np.min(matching)) if records else 0.0, "records above": risky}),
             influence=0,
-            failing=None if holds else self._smallest(sizes) | (alone & (not few_risky)),
+            failing=None if holds else self._smallest(sizes, matching) | (alone & (not few_risky)),
         )
 
-    def _smallest(self, sizes: Longs) -> Bools:
-        """Shape (C,); the smallest classes, without which the average is kept; equal ones together."""
-        ascending = np.sort(sizes)
-        classes = np.arange(len(sizes), -1, -1)  # that are left without the smallest one, two, ...
-        records = sizes.sum() - np.concatenate([[0], np.cumsum(ascending)])
-        without = int(np.argmax(classes <= self.average * records * (1 + 1e-12)))
-        return np.asarray(sizes <= (ascending[without - 1] if without else 0))
+    def _smallest(self, sizes: Longs, matching: Longs) -> Bools:
+        """Shape (C,); the classes of the highest risks, without which the average is kept; equal ones together."""
+        order = np.argsort(matching, kind="stable")
+        left = np.concatenate([np.cumsum((sizes / matching)[order][::-1])[::-1], [0.0]])  # without none, one, two, ...
+        records = np.concatenate([np.cumsum(sizes[order][::-1])[::-1], [0]])
+        without = int(np.argmax(left <= self.average * records * (1 + 1e-12)))
+        return np.asarray(matching <= (matching[order[without - 1]] if without else 0))

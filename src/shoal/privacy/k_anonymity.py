@@ -10,7 +10,7 @@ from pydantic import AfterValidator
 from shoal.data.records import MissingCells, Records
 from shoal.errors import plural, quoted
 from shoal.facts import of_release
-from shoal.judges.class_figures import ClassFigures
+from shoal.judges.class_figures import MATCHING, MEANING, ClassFigures, figures_of_matching
 from shoal.judges.evidence import Verdict
 from shoal.judges.table_pair import TablePair
 from shoal.kernels.arrays import Longs
@@ -18,13 +18,7 @@ from shoal.methods import Scales, method
 from shoal.parameters import Columns
 from shoal.privacy.base import ClassModel, GroupLimits
 
-MEANING = {
-    "wildcard": "a missing cell matching every value",
-    "nothing": "records with a missing cell counting for no other",
-}
-
-
-MATCHING, HOUSEHOLDS = "records that a record may stand for", "households"
+HOUSEHOLDS = "households"
 """What is counted in each class beside its records."""
 
 
@@ -88,12 +82,7 @@ class KAnonymity(ClassModel):
         names = self.class_columns(released.quasi_identifiers)
         if self.unit == "household" and released.households is not None:
             return _households(released, released.households, names)
-        if self.missing == "equal" or self.unit == "household":
-            return ClassFigures(sizes=released.class_sizes(names))
-        classes = released.classes(names)
-        matching = np.empty(len(classes.sizes), dtype=np.int64)
-        matching[classes.ids] = released.matching(names, self.missing)
-        return ClassFigures(sizes=classes.sizes, figures={MATCHING: matching})
+        return figures_of_matching(released, names, "equal" if self.unit == "household" else self.missing)
 
     def look_across(self, one_of_each: Records, sizes: Longs) -> ClassFigures:
         names = self.class_columns(one_of_each.quasi_identifiers)

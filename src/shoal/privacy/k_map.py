@@ -9,7 +9,7 @@ from shoal.data.records import MissingCells
 from shoal.errors import NoFigure, plural
 from shoal.facts import of_release
 from shoal.judges.evidence import Verdict
-from shoal.judges.population import in_population
+from shoal.judges.population import Candidates, in_population
 from shoal.judges.table_pair import TablePair
 from shoal.kernels.arrays import Floats
 from shoal.methods import Scales, method
@@ -53,7 +53,7 @@ class KMap(PrivacyModel):
         estimated = self.population is None
         name = f"{self.k}-map" + (", estimated by sampling weights" if estimated else "")
         try:
-            people = self._estimated(pair) if estimated else self._counted(pair)
+            people = self.people(pair)
         except NoFigure as reason:
             return unproved(name, self.k, str(reason))
         few = people < self.k
@@ -76,17 +76,36 @@ class KMap(PrivacyModel):
             failing=few if records else None,
         )
 
-    def _estimated(self, pair: TablePair) -> Floats:
-        """People of each record."""
+    def candidates(self, pair: TablePair) -> Candidates:
+        """Whom the released records may be of; without a population, with a missing cell matching every value.
+
+        Raises
+        ------
+        NoFigure
+            If nobody can be counted.
+        """
+        if self.population is None:
+            return Candidates.of_sample(pair.released, self._weights(pair))
+        return Candidates.of(pair, self.population, self.count, self.missing)
+
+    def people(self, pair: TablePair) -> Floats:
+        """Shape (n,); people of each released record.
+
+        Raises
+        ------
+        NoFigure
+            If nobody can be counted.
+        """
         released = pair.released
-        weights = released.weights
+        if self.population is None:
+            return released.matching_weight(released.quasi_identifiers, self._weights(pair), self.missing)
+        among = in_population(pair, self.population, self.count, self.missing)
+        return among.people[among.of_record]
+
+    def _weights(self, pair: TablePair) -> Floats:
+        weights = pair.released.weights
         if weights is None or not (np.isfinite(weights) & (weights > 0)).all():
             raise NoFigure(
                 "Neither a table of the population nor sampling weights above 0 are known, so nobody can be counted."
             )
-        return released.matching_weight(released.quasi_identifiers, weights, self.missing)
-
-    def _counted(self, pair: TablePair) -> Floats:
-        """People of each record."""
-        among = in_population(pair, self.population, self.count, self.missing)
-        return among.people[among.of_record]
+        return weights

@@ -1,11 +1,13 @@
 """Tables of category codes: their distinct rows, and the task of local suppression on them."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import combinations
 
 import numpy as np
 
-from shoal.kernels.arrays import Floats, Ints, Longs, ints
+from shoal.data.records import Records
+from shoal.kernels.arrays import Bools, Floats, Ints, Longs, ints
 from shoal.kernels.classes import classes
 
 
@@ -58,3 +60,26 @@ def rows_of_classes(ids: Longs, wanted: Longs, rng: np.random.Generator) -> Long
     rows = np.empty(len(wanted), dtype=np.int64)
     rows[by_class] = order[starts[sorted_wanted] + place]
     return rows
+
+
+def blanked_altogether(task: Task) -> tuple[list[int], list[tuple[int, ...]], float] | None:
+    """The k - 1 records that are cheapest to blank altogether, which then agree with everybody; their cells, and cost.
+
+    None where a column is to be kept, or may not lose so many cells.
+    """
+    known = task.codes >= 0
+    price = np.where(known, task.cost, 0.0).sum(axis=1)
+    rows = np.argsort(price, kind="stable")[: task.k - 1]
+    if not np.isfinite(price[rows]).all() or (known[rows].sum(axis=0) > task.allowance).any():
+        return None
+    return rows.tolist(), [tuple(np.flatnonzero(known[row]).tolist()) for row in rows], float(price[rows].sum())
+
+
+def without_cells(records: Records, keys: Sequence[str], blank: Bools) -> Records:
+    """The records without the cells of the keys that `blank`, shape (n, q or more), marks."""
+    return records.with_variables(
+        *(
+            v.with_values(np.where(blank[:, j], np.nan if v.continuous else -1, v.values))
+            for j, v in enumerate(records[name] for name in keys)
+        )
+    )
