@@ -9,7 +9,7 @@ import polars as pl
 import pytest
 
 from shoal.data import check_digits
-from shoal.data.identifiers import IDENTIFIERS, signs, words_of
+from shoal.data.identifiers import IDENTIFIERS, outright, signs, words_of
 
 DRAW = random.Random(5)
 
@@ -87,6 +87,23 @@ def test_values_are_known_by_their_form(letter, kind):
     seen = {sign.letter: sign.reason for sign in signs(frame)}
     assert letter in seen
     assert not any(value in reason for value in VALUES[letter] for reason in seen.values())
+
+
+def test_addresses_of_machines_are_no_telephones():
+    frame = nw.from_native(pl.DataFrame({"x": [f"192.168.10.{10 + i}" for i in range(12)]}), eager_only=True)
+    assert {sign.letter for sign in signs(frame)} == {"O", "R"}
+
+
+@pytest.mark.parametrize("letter", ["F", "N", "O", "M", "G", "J", "L", "H"])
+def test_what_names_a_person_by_itself_is_known_by_its_form(letter):
+    assert outright(VALUES[letter])
+    assert not outright(VALUES[letter][:5]), "a form that numbers take by chance"
+    others = [f"text {i}" for i in range(4)]
+    assert not outright([*VALUES[letter][:12], *others]), "free text that holds a few"
+
+
+def test_what_names_nobody_by_itself_is_not_taken_for_it():
+    assert not any(outright(values) for values in (range(100), [f"{i:05}" for i in range(0, 90_000, 77)], VALUES["C"]))
 
 
 def test_cards_as_whole_numbers():

@@ -8,6 +8,7 @@ import polars as pl
 import pytest
 
 import shoal
+from shoal.data.check_digits import luhn
 from shoal.plan import Plan
 from shoal.plan.draft import guess, plan_text
 
@@ -36,6 +37,21 @@ def test_roles_of_typical_columns() -> None:
         "code": ("quasi-identifier", "nominal"),
     }
     assert all(g.reason for g in guess(frame))
+
+
+def test_values_that_name_a_person_by_themselves_are_identifiers_whatever_the_column_is_called() -> None:
+    """Neither seldom different, as addresses of machines are, nor numbers with many digits are measurements."""
+    frame = pl.DataFrame(
+        {
+            "client": [f"192.168.0.{i % 20 + 10}" for i in range(60)],
+            "paid with": [number for i in range(600) if luhn(str(number := 4_539_578_763_621_000 + i))],
+            "visits": [i % 30 for i in range(60)],
+        }
+    )
+    roles = {one.name: (one.role, one.reason) for one in guess(frame)}
+    assert roles["client"] == ("identifier", "its values look like IP addresses")
+    assert roles["paid with"] == ("identifier", "its values look like numbers with a check digit (Luhn)")
+    assert roles["visits"][0] == "quasi-identifier"
 
 
 def test_measurements_alone_are_taken_for_quasi_identifiers() -> None:

@@ -27,3 +27,12 @@ def test_associations_by_hand():
     constant = Associations().measure(records(x), records(x.assign(job="a")))
     assert constant.value == pytest.approx(1)  # an association that the release lost counts as 0 there
     assert Associations().measure(records(x.assign(job="a")), records(x)).value is None
+
+
+def test_the_order_of_the_records_changes_no_association():
+    """Sums in another order differ in their last digits, which are no change."""
+    rng = np.random.default_rng(1)
+    x = pd.DataFrame({"sex": list("fm") * 200, "job": list("abcd") * 100, "wage": rng.lognormal(7, 1, 400)})
+    finding = Associations().measure(records(x), records(x.iloc[rng.permutation(400)].reset_index(drop=True)))
+    assert finding.value == 0
+    assert finding.sentence == "No association of two columns changes."

@@ -3,7 +3,7 @@ import pandas as pd
 import pytest
 
 import shoal
-from utility.test_generalised import AFTER, TOWNS, measured
+from utility.test_generalised import AFTER, BEFORE, TOWNS, measured
 
 
 def test_ncp_by_hand():
@@ -51,3 +51,7 @@ def test_intervals_and_sets_stand_for_what_lies_in_them():
     spec = {"age": {**roles["age"], "hierarchy": ages}, "town": {**roles["town"], "hierarchy": TOWNS}}
     finding = shoal.LabelLoss().measure(shoal.Microdata.of(before, spec), shoal.Microdata.of(after, roles))
     assert finding.by_column.private() == pytest.approx({"age": (2 * 5 / 10) / 3, "town": (2 * 1 / 3) / 3})
+
+
+def test_labels_that_lose_nothing_are_named_and_none_loses_most():
+    assert measured("label-loss", after=BEFORE).sentence == "No label of 'town', 'sex' lost anything."

@@ -16,3 +16,12 @@ def test_subgroup_means_by_hand():
     assert lost.details["subgroups lost"] == 1
     assert lost.details["largest"] == pytest.approx(4 / np.std([0, 2, 4, 6], ddof=1))
     assert SubgroupMeans().measure(records(x), records(x)).value is None  # no subgroup of ten
+
+
+def test_the_order_of_the_records_moves_no_mean():
+    """Sums in another order differ in their last digits, which are no change."""
+    rng = np.random.default_rng(1)
+    x = pd.DataFrame({"sex": list("fm") * 200, "wage": rng.lognormal(7, 1, 400)})
+    finding = SubgroupMeans().measure(records(x), records(x.iloc[rng.permutation(400)].reset_index(drop=True)))
+    assert (finding.value, finding.details["largest"]) == (0, 0)
+    assert finding.sentence == "No mean of a subgroup moves."

@@ -9,6 +9,7 @@ pattern. What was looked at and what cannot be seen stands beside what turned up
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from itertools import islice
 from typing import Any
 
 import narwhals.stable.v2 as nw
@@ -151,6 +152,20 @@ def unseen() -> dict[str, list[str]]:
     return out
 
 
+def outright(values: Iterable[Any]) -> str:
+    """What nearly all distinct values are that name a person by themselves, by their form; empty where they do not."""
+    texts = [str(value).strip() for value in islice(values, MOST_VALUES)]
+    if len(texts) < FEWEST:
+        return ""
+    titles = {identifier.letter: identifier.title for identifier in IDENTIFIERS}
+    forms = [*((letter, INSIDE[letter].search) for letter in INSIDE), ("G", WHOLE["G"].fullmatch)]
+    for letter, matches in forms:
+        if sum(matches(text) is not None for text in texts) >= MOST * len(texts):
+            return titles[letter]
+    kind = kind_of(texts, MOST)
+    return f"numbers with a check digit ({kind})" if kind else ""
+
+
 def words_of(name: str) -> set[str]:
     """The words of a column's name, small, and the name without what parts them."""
     words = re.findall(r"[A-Z]?[a-zà-ÿ]+|[A-Z]+(?![a-z])|\d+", name)
@@ -180,14 +195,16 @@ def _of_column(column: nw.Series[Any]) -> Iterator[Sign]:
 
 def _of_values(name: str, values: list[str]) -> Iterator[Sign]:
     """Signs in distinct values, as text."""
+    addresses = False
     for letter, pattern in INSIDE.items():
         if count := sum(pattern.search(value) is not None for value in values):
+            addresses |= letter == "O" and count >= MOST * len(values)
             yield Sign(column=name, letter=letter, reason=f"{100 * count / len(values):.3g} % of its values hold one")
     if len(values) < FEWEST:
         return
     for letter, pattern in WHOLE.items():
         count = sum(pattern.fullmatch(value) is not None for value in values)
-        if count >= MOST * len(values):
+        if count >= MOST * len(values) and not (letter == "D" and addresses):
             yield Sign(column=name, letter=letter, reason=f"{100 * count / len(values):.3g} % of its values look so")
             break
     if kind := kind_of(values, MOST):

@@ -16,7 +16,7 @@ THOUSANDS = (
 """Numbers whose thousands are set apart by a comma, a point, a blank or an apostrophe."""
 
 PERCENT = r"^[+-]?\d*[.,]?\d+ ?%$"
-DATE = r"^\d{1,4}[./-]\d{1,2}[./-]\d{1,4}([ T]\d{1,2}:\d{2}.*)?$"
+DATE = r"^(\d{1,2}|\d{4})[./-]\d{1,2}[./-](\d{1,2}|\d{4})([ T]\d{1,2}:\d{2}.*)?$"
 FORMULA_STARTS = r"^[=+\-@\t\r]"
 CONTROLS = r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]"
 """Characters that no screen shows."""

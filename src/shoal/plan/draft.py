@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 
 import polars as pl
 
+from shoal.data.identifiers import outright
 from shoal.errors import plural, printable
 
 DIRECT = re.compile(r"(^|_)(id|name|ssn|nhs|email|e_mail|phone|tel|passport|iban|address|patient)($|_|no|number)", re.I)
@@ -98,6 +99,8 @@ def _guess(column: pl.Series, labelled: bool) -> Guess:
     role, reason = _role(column.name, n, distinct, numeric and not labelled, column.dtype.is_temporal())
     if role == "other" and STRATUM.search(column.name) and _may_be_stratum(column):
         role, reason = "stratum", "named like a stratum, and every stratum has enough records"
+    if role in ("quasi-identifier", "confidential") and not labelled and (what := _outright(column)):
+        role, reason = "identifier", f"its values look like {what}"
     if labelled:
         reason += "; its codes have labels"
     if role in ("identifier", "household"):
@@ -114,6 +117,13 @@ def _guess(column: pl.Series, labelled: bool) -> Guess:
         policy, what = KEPT[level]
     reason += f"; missing values ({missing:,}) {what}"
     return Guess(name=column.name, role=role, level=level, reason=reason, missing=policy)
+
+
+def _outright(column: pl.Series) -> str:
+    """What the values are that name a person by themselves; empty where they do not. Fractions and dates never do."""
+    if not (column.dtype.is_integer() or column.dtype == pl.String):
+        return ""
+    return outright(column.drop_nulls().unique(maintain_order=True))
 
 
 def _may_be_stratum(column: pl.Series) -> bool:

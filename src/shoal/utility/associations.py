@@ -11,7 +11,7 @@ from shoal.data.variable import Variable
 from shoal.errors import NoFigure
 from shoal.facts import of_original
 from shoal.judges.evidence import Finding
-from shoal.judges.table_pair import TablePair, comparable
+from shoal.judges.table_pair import ROUNDING, TablePair, comparable
 from shoal.kernels.arrays import Floats
 from shoal.methods import Scales, method
 from shoal.parameters import Columns
@@ -55,7 +55,8 @@ class Associations(UtilityMeasure):
                 if before is None:
                     undefined += 1
                 else:
-                    changes.setdefault(kind, []).append((abs((after or 0.0) - before), a, b))
+                    change = abs((after or 0.0) - before)
+                    changes.setdefault(kind, []).append((change if change > ROUNDING else 0.0, a, b))
         everything = [change for kind in changes.values() for change in kind]
         if not everything:
             raise NoFigure("There are no two columns that vary and are in both tables.")
@@ -64,7 +65,9 @@ class Associations(UtilityMeasure):
         return self.finding(
             mean,
             f"Associations change by {mean:.3g} on average; most, by {worst[0]:.3g}, that of '{worst[1]}' and "
-            f"'{worst[2]}'.",
+            f"'{worst[2]}'."
+            if mean
+            else "No association of two columns changes.",
             facts=of_original(
                 {
                     "by kind": {

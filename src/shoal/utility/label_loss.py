@@ -5,7 +5,7 @@ from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
 
-from shoal.errors import NoFigure
+from shoal.errors import NoFigure, quoted
 from shoal.facts import ByColumn, of_original
 from shoal.judges.base import Need
 from shoal.judges.evidence import Finding
@@ -71,10 +71,13 @@ class LabelLoss(UtilityMeasure):
             for name, labels in zip(names, labels_of(pair, names))
         }
         value = float(np.mean(list(by_column.values())))
+        most = max(by_column, key=lambda name: by_column[name])
+        lost = (
+            f"Labels lose {100 * value:.3g} % of what the cells said; most, {100 * by_column[most]:.3g} %, in '{most}'"
+        )
         return self.finding(
             value,
-            f"Labels lose {100 * value:.3g} % of what the cells said; most, "
-            f"{100 * max(by_column.values()):.3g} %, in '{max(by_column, key=lambda name: by_column[name])}'{beside}.",
+            f"{lost if value else f'No label of {quoted(names)} lost anything'}{beside}.",
             by_column=ByColumn(of_original(by_column)),
             facts=of_original({"share of records left out": share}),
         )

@@ -9,7 +9,7 @@ from shoal.data.variable import Variable
 from shoal.errors import NoFigure
 from shoal.facts import of_original
 from shoal.judges.evidence import Finding
-from shoal.judges.table_pair import TablePair, codes_like
+from shoal.judges.table_pair import ROUNDING, TablePair, codes_like
 from shoal.kernels.arrays import Floats, Longs
 from shoal.methods import Scales, method
 from shoal.parameters import Columns
@@ -63,15 +63,16 @@ class SubgroupMeans(UtilityMeasure):
                 f"There is no continuous column that varies, or no subgroup of {self.smallest} records or more."
             )
         changes, sizes = np.array([p[0] for p in pairs]), np.array([p[1] for p in pairs])
+        changes[changes < ROUNDING] = 0.0
         worst = pairs[int(changes.argmax())]
-        value = float((changes * sizes).sum() / sizes.sum())
+        value, largest = float((changes * sizes).sum() / sizes.sum()), float(changes.max())
         return self.finding(
             value,
-            f"Means of subgroups move by {value:.3g} standard deviations on average; most, by {worst[0]:.3g}, that of "
+            f"Means of subgroups move by {value:.3g} standard deviations on average; most, by {largest:.3g}, that of "
             f"'{worst[3]}' in a subgroup of '{worst[2]}'."
             if value
             else "No mean of a subgroup moves.",
-            facts=of_original({"means compared": len(pairs), "largest": worst[0], "subgroups lost": lost}),
+            facts=of_original({"means compared": len(pairs), "largest": largest, "subgroups lost": lost}),
         )
 
 
