@@ -13,6 +13,7 @@ from shoal.data.bins import distribution
 from shoal.data.records import MissingCells, Records
 from shoal.data.variable import Variable
 from shoal.facts import losses
+from shoal.judges.class_figures import MEANING
 from shoal.judges.class_profile import ClassProfile
 from shoal.judges.evidence import Evidence
 from shoal.judges.odd_values import odd_values
@@ -160,18 +161,27 @@ def _stands_for_nobody(done: Outcome) -> bool:
 
 
 def _reached(done: Outcome) -> Iterator[ReachedLevel]:
-    """The levels that the release has of the models that everybody asks for, as written and filled in: the worse."""
+    """The levels that the release has of the models that everybody asks for, as written and filled in: the worse.
+
+    Where cells lack and the plan reads them otherwise, k-anonymity comes by the plan's reading and then by the strict
+    one, so that no level reached contradicts what was proved.
+    """
     if not done.released.quasi_identifiers or _stands_for_nobody(done):
         return
     pair = TablePair.of(None, done.released, known=done.closure)
-    for name, limit in LEVELS.items():
+    reading = reading_of(done.plan.requirements)
+    complete = done.closure.records.complete_in(done.released.quasi_identifiers)
+    levels_of = [(name, limit, "") for name, limit in LEVELS.items()]
+    if reading in MEANING and not complete:
+        levels_of.insert(0, ("k-anonymity", {**LEVELS["k-anonymity"], "missing": reading}, f", {MEANING[reading]}"))
+    for name, limit, said in levels_of:
         model = build("privacy", {"method": name, **limit})
         pairs = [pair, *([pair.closed] if pair.closure.filled else [])]
         levels = [verdict.achieved for verdict in map(model.judge, pairs) if verdict.achieved is not None]
         if levels:
             lower = name == "t-closeness"
             worst = max(levels) if lower else min(levels)
-            title = entry("privacy", name).title
+            title = entry("privacy", name).title + said
             yield ReachedLevel(model=name, title=title, value=worst, better="lower" if lower else "higher")
 
 

@@ -170,6 +170,21 @@ def test_a_table_made_anew_has_no_figure_that_compares_records() -> None:
     assert release.account.made_anew == ("a", "b", "c")
 
 
+def test_levels_reached_agree_with_what_was_proved() -> None:
+    """One of a kind beside four: its blank cell matches every value, as the plan reads it, or none but itself."""
+    frame = pl.DataFrame({"town": ["a"] * 4 + ["b"]})
+    towns = {"town": {"role": "quasi-identifier", "missing": "keep"}}
+    for required, levels in (
+        ("wildcard", [("k-anonymity, a missing cell matching every value", 5), ("k-anonymity", 1)]),
+        ("equal", [("k-anonymity", 1)]),
+    ):
+        model = {"privacy": "k-anonymity", "k": 5 if required == "wildcard" else 1, "missing": required}
+        plan = {"columns": towns, "steps": [{"mask": "suppress", "k": 5}], "requirements": [model]}
+        release = shoal.protect(frame, plan, seed=1)
+        reached = [(level.title, level.value) for level in release.account.reached if level.model == "k-anonymity"]
+        assert reached == levels
+
+
 @pytest.mark.parametrize(("number", "text"), [(0.0, "0"), (4.214, "4.21"), (99.94, "99.9"), (20_000.4, "20,000")])
 def test_expected_records_are_written_without_powers_of_ten(number, text) -> None:
     assert in_full(number) == text
