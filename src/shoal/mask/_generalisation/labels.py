@@ -41,10 +41,13 @@ def nodes(column: Column, levels: Ints) -> Released:
     """Each cell's label at its level."""
     if not levels.any():
         return _as_it_is(column)
-    pairs, place = np.unique(np.column_stack([column.leaves, levels]), axis=0, return_inverse=True)
+    heights = column.height + 1
+    cells = column.leaves.astype(np.int64) * heights + levels
+    met = np.bincount(cells, minlength=len(column.paths) * heights) > 0
+    labels = [_node(column, *divmod(cell, heights)) for cell in np.flatnonzero(met).tolist()]
     under = np.array([np.bincount(row)[row] for row in column.labels])
     return Released(
-        variable=_relabelled(column, [_node(column, leaf, level) for leaf, level in pairs.tolist()], place.ravel()),
+        variable=_relabelled(column, labels, (np.cumsum(met) - 1)[cells]),
         stands_for=under[levels, column.leaves].astype(np.int64),
     )
 
