@@ -17,7 +17,8 @@
 //
 // Of nodes that lose the same, that of the lowest levels is kept.
 //
-// Requirements on the whole table are asked of the caller, for nodes that would be the best so far only.
+// Requirements on the whole table are asked of the caller, for nodes that would be the best so far only. Where they do not
+// hold and records may be suppressed, the smallest classes are, as few as it takes.
 #include <map>
 #include <numeric>
 #include <tuple>
@@ -36,6 +37,7 @@ enum class Answer { kYes = 1, kNo = 0, kNoneBelow = -1 };
 
 struct Outcome {
   Levels levels;
+  std::vector<std::int32_t> classes;                       // of each combination, -1 where it is suppressed
   double loss = std::numeric_limits<double>::infinity();  // sum over all records
 };
 
@@ -45,7 +47,7 @@ class FullDomain {
   FullDomain(const RecodingTable& table, const std::int32_t* row_of, std::int64_t k, const RequirementCheck& check, double suppressed,
              std::int64_t most, nb::object ask)
       : hierarchies_(table.hierarchies), rows_(table.combinations), k_(k), check_(check), suppressed_(suppressed), most_(most),
-        ask_(std::move(ask)), classing_(hierarchies_, rows_), means_(rows_.mean_losses(hierarchies_)), order_(means_) {
+        ask_(std::move(ask)), nobody_asks_(ask_.is_none()), classing_(hierarchies_, rows_), means_(rows_.mean_losses(hierarchies_)), order_(means_) {
     for (std::size_t r = 0; r < rows_.m; ++r) {
       all_.push_back(static_cast<std::int32_t>(r));
       records_ += static_cast<double>(rows_.counts[r]);
@@ -70,7 +72,7 @@ class FullDomain {
     return true;
   }
 
-  const Outcome& best() const { return best_; }
+  Outcome& best() { return best_; }
   std::int64_t looked() const { return looked_; }
   // No node, seen or not, loses less than this, sum over all records.
   double bound() const { return order_.done() ? best_.loss : std::min(best_.loss, order_.loss() * records_); }
@@ -208,8 +210,42 @@ class FullDomain {
     double loss = static_cast<double>(dropped) * suppressed_;
     for (std::size_t r = 0; r < rows_.m; ++r)
       if (kept[static_cast<std::size_t>(ids_[r])]) loss += static_cast<double>(rows_.counts[r]) * loss_at(node, r);
-    const bool better = loss < best_.loss || (loss == best_.loss && sum(node) < sum(best_.levels));
-    return !better || keep_if_allowed(node, loss);
+    return !better(node, loss) || keep_if_allowed(node, kept, loss) || (most_ > 0 && suppress_small(node, kept, dropped, loss));
+  }
+
+  bool better(const Levels& node, double loss) const {
+    return loss < best_.loss || (loss == best_.loss && sum(node) < sum(best_.levels));
+  }
+
+  // Suppress the smallest classes of a node that is not allowed as it is, as few as it takes, of those of one size first
+  // the ones that lose most; whether the node then is best.
+  bool suppress_small(const Levels& node, const std::vector<char>& kept, std::int64_t dropped, double loss) {
+    if (nobody_asks_) return false;
+    std::vector<double> losses(sizes_.size());  // of a record of each class
+    for (std::size_t r = 0; r < rows_.m; ++r) losses[static_cast<std::size_t>(ids_[r])] = loss_at(node, r);
+    std::vector<std::tuple<std::int64_t, double, std::size_t>> order;
+    for (std::size_t c = 0; c < sizes_.size(); ++c)
+      if (kept[c] && sizes_[c] <= most_ - dropped) order.emplace_back(sizes_[c], -losses[c], c);
+    std::sort(order.begin(), order.end());
+    std::vector<double> totals{loss};  // with the first classes of the order suppressed
+    for (const auto& [size, less, c] : order) {
+      dropped += size;
+      const double more = totals.back() + static_cast<double>(size) * (suppressed_ + less);
+      if (dropped > most_ || !better(node, more)) break;
+      totals.push_back(more);
+    }
+    const auto without = [&](std::size_t count) {
+      std::vector<char> left = kept;
+      for (std::size_t o = 0; o < count; ++o) left[std::get<2>(order[o])] = 0;
+      return keep_if_allowed(node, left, totals[count]);
+    };
+    std::size_t low = 0, high = totals.size() - 1;  // of the first `low` it is too few to suppress, of `high` not
+    if (high == 0 || !without(high)) return false;
+    while (high - low > 1) {
+      const std::size_t middle = (low + high) / 2;
+      (without(middle) ? high : low) = middle;
+    }
+    return true;
   }
 
   static std::int32_t sum(const Levels& node) { return std::accumulate(node.begin(), node.end(), std::int32_t{0}); }
@@ -220,18 +256,21 @@ class FullDomain {
     return sum;
   }
 
-  bool keep_if_allowed(const Levels& node, double loss) {
-    const Answer answer = asked(node);
+  bool keep_if_allowed(const Levels& node, const std::vector<char>& kept, double loss) {
+    Outcome choice{node, ids_, loss};
+    for (std::int32_t& c : choice.classes)
+      if (!kept[static_cast<std::size_t>(c)]) c = -1;
+    const Answer answer = asked(choice);
     if (answer == Answer::kNoneBelow) rule_out(node);
     if (answer != Answer::kYes) return false;
-    best_ = {node, loss};
+    best_ = std::move(choice);
     return true;
   }
 
-  Answer asked(const Levels& node) const {
+  Answer asked(const Outcome& choice) const {
+    if (nobody_asks_) return Answer::kYes;
     nb::gil_scoped_acquire lock;
-    if (ask_.is_none()) return Answer::kYes;
-    return static_cast<Answer>(nb::cast<int>(ask_(node)));
+    return static_cast<Answer>(nb::cast<int>(ask_(choice.levels, to_numpy(std::vector<std::int32_t>(choice.classes)))));
   }
 
   // Records in classes of k or more that do not satisfy the requirement.
@@ -254,6 +293,7 @@ class FullDomain {
   double suppressed_;
   std::int64_t most_;
   nb::object ask_;
+  bool nobody_asks_;
   Classing classing_;
   std::vector<std::vector<double>> means_;
   NodeOrder order_;
@@ -280,7 +320,8 @@ auto best_node(const RecodingTable& table, std::int64_t k, IntMatrix bins, Requi
     nb::gil_scoped_release unlocked;
     finished = search.search(most_nodes, most_cells, nodes, progress);
   }
-  return std::make_tuple(search.best().levels, search.best().loss, search.bound(), finished, search.looked());
+  Outcome& best = search.best();
+  return std::make_tuple(best.levels, to_numpy(std::move(best.classes)), best.loss, search.bound(), finished, search.looked());
 }
 
 }  // namespace

@@ -5,9 +5,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import shoal
-from naive.generalise import adult_like, best_local_loss, best_loss, nested, partitions
+from naive.generalise import adult_like, best_local_loss, best_loss, best_loss_of_table, nested, partitions
 from shoal.data.hierarchy import Hierarchy
 from shoal.errors import InputError, Refused
+from shoal.mask._generalisation.requirements import Requirements
 from shoal.privacy.gate import requirement
 
 PATHS = [nested(list("abcdef"), [2]), nested(list("uvwx"), [2]), nested(list("pq"), [])]
@@ -186,6 +187,49 @@ def test_bounds_on_measures_are_kept_by_the_search_and_cost_something(bound, rec
     free = run(table, k=1, recoding=recoding)
     assert free.details["loss"] == 0.0 < kept.details["loss"] < 1.0
     assert not requirement(bound).check(free.records, original=table.records).holds
+
+
+OF_SIZES = [
+    ({"method": "average-risk", "average": 0.2}, lambda sizes: len(sizes) <= 0.2 * sum(sizes)),
+    (
+        {"method": "average-risk", "average": 0.5, "highest": 0.34, "above": 0.1},
+        lambda sizes: len(sizes) <= 0.5 * sum(sizes) and sum(s for s in sizes if s < 3) <= 0.1 * sum(sizes),
+    ),
+    ({"risk": "sample-uniques", "at most": 0.05}, lambda sizes: sizes.count(1) <= 0.05 * sum(sizes)),
+]
+
+
+@given(rows=rows, case=st.sampled_from(OF_SIZES), limit=st.sampled_from([0.0, 0.1, 0.3]))
+def test_what_is_required_of_all_sizes_costs_what_exhaustive_search_finds(rows, case, limit):
+    """As few of the smallest classes of a node are dropped as it takes, and none where the node does without."""
+    model, holds = case
+    expected = best_loss_of_table(rows, PATHS, limit, holds)
+    try:
+        change = run(micro(rows), k=1, suppression=limit, requirements=[model])
+    except Refused:
+        assert expected == 1.0  # not even one class of all records will do
+        return
+    assert change.details["loss"] == pytest.approx(expected, abs=1e-12)
+    assert change.details["records dropped"] <= limit * len(rows)
+    assert requirement(model).check(change.records).holds
+
+
+@pytest.mark.parametrize("recoding", ["full-domain", "local"])
+@pytest.mark.parametrize("model", [case[0] for case in OF_SIZES] + BOUNDS, ids=lambda m: "-".join(map(str, m.values())))
+def test_tables_are_made_of_no_recoding_that_sizes_rule_out(monkeypatch, recoding, model):
+    """What counts alone refute never reaches the judges, and what does reach them is as the counts said."""
+    judged = []
+    whole = Requirements.broken
+
+    def noted(self, original, released, models):
+        judged.append(whole(self, original, released, models))
+        return judged[-1]
+
+    monkeypatch.setattr(Requirements, "broken", noted)
+    drawn = with_illness()
+    table = shoal.Microdata.of(drawn.native.assign(w=20.0), {**drawn.schema.columns, "w": "weight"})
+    run(table, k=1, recoding=recoding, requirements=[model])
+    assert judged and not any(judged)
 
 
 def test_a_bound_on_a_measure_is_spelled_as_it_was_given():

@@ -29,6 +29,33 @@ def best_loss(rows, paths, k, limit):
     return best
 
 
+def best_loss_of_table(rows, paths, limit, holds):
+    """Least mean NCP over all nodes of which the smallest classes are dropped, those of one size that lose most first.
+
+    Parameters
+    ----------
+    holds
+        What the sizes of the classes that are left must satisfy.
+    """
+    best = 1.0
+    for levels in product(*(range(len(next(iter(p.values())))) for p in paths)):
+        labels = [tuple(paths[j][leaf][levels[j]] for j, leaf in enumerate(row)) for row in rows]
+        loss = {
+            label: sum((under(paths[j], t, levels[j]) - 1) / max(len(paths[j]) - 1, 1) for j, t in enumerate(label))
+            for label in labels
+        }
+        order = sorted(loss, key=lambda label: (labels.count(label), -loss[label]))
+        for first in range(len(order)):
+            dropped = sum(labels.count(label) for label in order[:first])
+            if dropped > limit * len(rows):
+                break
+            if holds([labels.count(label) for label in order[first:]]):
+                total = dropped * len(paths) + sum(labels.count(label) * loss[label] for label in order[first:])
+                best = min(best, total / (len(rows) * len(paths)))
+                break
+    return best
+
+
 def class_loss(rows, paths):
     """Sum over the cells of one class: each column at the lowest level at which its labels agree."""
     total = 0.0

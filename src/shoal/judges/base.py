@@ -19,6 +19,7 @@ from shoal.data.partition import Partition
 from shoal.data.records import Records
 from shoal.errors import NoFigure, WidthError
 from shoal.facts import Better, ByColumn, Facts, Figure
+from shoal.judges.class_figures import ClassCounts
 from shoal.judges.evidence import Finding
 from shoal.judges.table_pair import (
     NO_HOLDOUT,
@@ -94,6 +95,23 @@ class Measure(ABC):
         NoFigure
             If there is none.
         """
+
+    def on_counts(self, counts: ClassCounts, bound: float | None = None) -> Finding | None:
+        """The figure where all that matters is how many records share the quasi-identifiers; None where more does.
+
+        Missing cells count as cells of their own.
+
+        Parameters
+        ----------
+        bound
+            What the figure is to be compared with: one that lies on the same side of it may do instead.
+
+        Raises
+        ------
+        NoFigure
+            If there is none.
+        """
+        return None
 
     def measure(
         self,

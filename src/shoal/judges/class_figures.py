@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shoal.data.records import MissingCells, Records
-from shoal.kernels.arrays import Longs
+from shoal.kernels.arrays import Floats, Longs
 
 MATCHING = "records that a record may stand for"
 """What is counted in each class beside its records, where a missing cell is not only matched by a missing one."""
@@ -65,3 +65,19 @@ def figures_of_matching(released: Records, names: Sequence[str], missing: Missin
     matching = np.empty(len(classes.sizes), dtype=np.int64)
     matching[classes.ids] = released.matching(names, missing)
     return ClassFigures(sizes=classes.sizes, figures={MATCHING: matching})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class ClassCounts:
+    """How many records the classes of a table hold, which is all that some judges look at.
+
+    Parameters
+    ----------
+    sizes
+        Shape (C,); records of each class.
+    weights
+        Shape (C,); the sums of their sampling weights, all of which are above 0; None where the table has none.
+    """
+
+    sizes: Longs
+    weights: Floats | None = None

@@ -212,6 +212,8 @@ class BestNode(NamedTuple):
     ----------
     levels
         One a column; empty where no node was allowed.
+    classes
+        Shape (m,); the class there of each combination, numbers may have gaps; -1 where its records are suppressed.
     loss
         Summed over all records; infinite where no node was allowed.
     bound
@@ -223,6 +225,7 @@ class BestNode(NamedTuple):
     """
 
     levels: list[int]
+    classes: Ints
     loss: float
     bound: float
     finished: bool
@@ -236,7 +239,7 @@ def best_node(
     *,
     suppressed: float,
     most: int,
-    ask: Callable[[list[int]], int] | None = None,
+    ask: Callable[[list[int], Ints], int] | None = None,
     most_nodes: int = MOST_NODES,
     most_cells: int = MOST_CELLS,
     progress: Progress = None,
@@ -250,8 +253,9 @@ def best_node(
     most
         Records that may be suppressed.
     ask
-        Called with the levels of a node that would be the best so far: 1 allows it, 0 does not, -1 says that no node
-        below is allowed either.
+        Called with the levels of a node that would be the best so far and its classes, as of the outcome: 1 allows
+        it, 0 does not, -1 says that no node below is allowed either. Where it does not, the smallest classes are
+        suppressed, as few as it takes by bisection.
     most_nodes, most_cells
         After so many the search goes on in a thinned lattice, with as many again, and among the neighbours of the best
         node; the bound is that of the first part.
@@ -280,18 +284,17 @@ def ancestor_levels(labels: Ints, leaves: Ints, classes: Ints | Longs, least: in
     labels
         Shape (levels, leaves).
     leaves, classes
-        Shape (n,).
+        Shape (n,); classes are numbered from 0, numbers may have gaps.
     """
     if not len(leaves):
         return np.empty(0, dtype=np.int32)
-    numbers = np.unique(classes, return_inverse=True)[1].ravel()
-    first = np.empty(int(numbers.max()) + 1, dtype=np.int64)
-    first[numbers[::-1]] = leaves[::-1]
+    first = np.zeros(int(classes.max()) + 1, dtype=np.int64)
+    first[classes[::-1]] = leaves[::-1]
     level = np.full(len(first), least, dtype=np.int32)
     for higher in range(least, len(labels) - 1):
-        differ = labels[higher][leaves] != labels[higher][first][numbers]
-        level[numbers[differ]] = higher + 1
-    return level[numbers]
+        differ = labels[higher][leaves] != labels[higher][first][classes]
+        level[classes[differ]] = higher + 1
+    return level[classes]
 
 
 def node_scores(

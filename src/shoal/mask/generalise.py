@@ -167,6 +167,8 @@ class Generalise(Mask):
         def breaks(recoding: Recoding) -> str | None:
             if not required.of_table:
                 return None
+            if self.labels == "nodes" and (few := required.broken_by_counts(task.released_classes(recoding))):
+                return few
             return required.broken(records, _recoded(task, records, recoding, self.labels)[0], required.of_table)
 
         if self.recoding == "full-domain":

@@ -7,7 +7,7 @@ from annotated_types import Ge, Gt, Le
 
 from shoal.data.records import MissingCells, Records
 from shoal.facts import of_release
-from shoal.judges.class_figures import MATCHING, MEANING, ClassFigures, figures_of_matching
+from shoal.judges.class_figures import MATCHING, MEANING, ClassCounts, ClassFigures, figures_of_matching
 from shoal.judges.evidence import Verdict
 from shoal.judges.table_pair import TablePair
 from shoal.kernels.arrays import Bools, Longs
@@ -59,6 +59,9 @@ class AverageRisk(ClassModel):
     def look_across(self, one_of_each: Records, sizes: Longs) -> ClassFigures:
         matching = one_of_each.matching(one_of_each.quasi_identifiers, self.missing, sizes)
         return ClassFigures(sizes=sizes, figures={MATCHING: matching})
+
+    def on_counts(self, counts: ClassCounts) -> Verdict | None:
+        return self.conclude(ClassFigures(sizes=counts.sizes)) if self.missing == "equal" else None
 
     def conclude(self, seen: ClassFigures) -> Verdict:
         sizes, matching = seen.sizes, seen.figures.get(MATCHING, seen.sizes)

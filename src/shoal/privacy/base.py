@@ -16,7 +16,7 @@ from shoal.data.microdata import as_records
 from shoal.data.partition import Partition
 from shoal.data.records import MissingCells, Records
 from shoal.facts import OfRelease
-from shoal.judges.class_figures import ClassFigures
+from shoal.judges.class_figures import ClassCounts, ClassFigures
 from shoal.judges.evidence import Verdict
 from shoal.judges.table_pair import TablePair
 from shoal.kernels.arrays import Longs
@@ -88,6 +88,12 @@ class PrivacyModel(ABC):
 
     def group_limits(self, records: Records) -> GroupLimits | None:
         """What the model requires of each class of some records; None where it cannot be said class by class."""
+        return None
+
+    def on_counts(self, counts: ClassCounts) -> Verdict | None:
+        """The verdict on the cells as they stand where all that matters is how many records share them; None where more
+        does. Missing cells count as cells of their own.
+        """
         return None
 
     def check(

@@ -8,8 +8,9 @@ from typing import Annotated, Any, cast
 import numpy as np
 from pydantic import BeforeValidator
 
-from shoal.errors import ParameterError
+from shoal.errors import NoFigure, ParameterError
 from shoal.judges.base import Measure
+from shoal.judges.class_figures import ClassCounts
 from shoal.judges.closure import Closure
 from shoal.judges.evidence import Finding, Verdict
 from shoal.judges.table_pair import TablePair
@@ -95,7 +96,16 @@ class Gate(PrivacyModel):
         return filled_in if lower == (self.at_most is not None) else as_it_stands
 
     def judge(self, pair: TablePair) -> Verdict:
-        finding = self.measure.finding_on(pair, np.random.default_rng(0))
+        return self._verdict(self.measure.finding_on(pair, np.random.default_rng(0)))
+
+    def on_counts(self, counts: ClassCounts) -> Verdict | None:
+        try:
+            finding = self.measure.on_counts(counts, self.at_most)
+        except NoFigure as reason:
+            finding = self.measure.without(str(reason))
+        return None if finding is None else self._verdict(finding)
+
+    def _verdict(self, finding: Finding) -> Verdict:
         (word, bound), end = *self.as_mapping().items(), self._end(finding)
         holds = end is not None and (end <= bound if self.at_most is not None else end >= bound)
         influence = finding.influence if finding.influence == 0 else None

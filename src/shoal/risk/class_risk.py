@@ -11,8 +11,9 @@ from shoal.data.records import MissingCells, Records
 from shoal.errors import NoFigure
 from shoal.facts import OfRelease
 from shoal.judges.base import NEEDS, Need
+from shoal.judges.class_figures import ClassCounts
 from shoal.judges.evidence import Finding
-from shoal.judges.table_pair import TablePair
+from shoal.judges.table_pair import NOBODY, TablePair
 from shoal.methods import Scales, family
 from shoal.risk.base import RiskMeasure
 from shoal.risk.population import Lookalikes, lookalikes
@@ -97,6 +98,13 @@ class LookalikeRisk(ClassRisk):
 
     def under(self, released: Records, missing: MissingCells) -> Finding:
         return self.of(lookalikes(released, missing, weights_needed=self.weights_needed))
+
+    def on_counts(self, counts: ClassCounts, bound: float | None = None) -> Finding | None:
+        if self.missing not in (None, "equal"):
+            return None
+        if not len(counts.sizes):
+            raise NoFigure(NOBODY)
+        return self.of(Lookalikes.of_classes(counts, weights_needed=self.weights_needed))
 
     def look(self, pair: TablePair) -> Lookalikes | str:
         """What there is to see of a part of a table that holds its classes whole, or why there is no figure."""

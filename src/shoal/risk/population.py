@@ -7,7 +7,10 @@ import numpy as np
 
 from shoal.data.records import MissingCells, Records
 from shoal.errors import NoFigure
+from shoal.judges.class_figures import ClassCounts
 from shoal.kernels.arrays import Bools, Floats, Longs
+
+NO_WEIGHTS = "The table has no sampling weight, so class sizes in the population are not known."
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -49,6 +52,16 @@ class Lookalikes:
         return int(chosen.sum() if self.records is None else self.records[chosen].sum()) / self.count
 
     @classmethod
+    def of_classes(cls, counts: ClassCounts, *, weights_needed: bool = False) -> "Lookalikes":
+        """Those of a table whose records match the others of their class; as `lookalikes`."""
+        if weights_needed and counts.weights is None:
+            raise NoFigure(NO_WEIGHTS)
+        summed = counts.sizes.astype(np.float64) if counts.weights is None else counts.weights
+        population = np.maximum(summed, counts.sizes)
+        weighted = counts.weights is not None
+        return cls(sizes=counts.sizes, population=population, weighted=weighted, records=counts.sizes)
+
+    @classmethod
     def joined(cls, parts: "Sequence[Lookalikes]") -> "Lookalikes":
         """Those of a table from those of its parts, each of which holds its classes whole; equal entries united."""
         ones = [np.ones(len(part.sizes), dtype=np.int64) if part.records is None else part.records for part in parts]
@@ -81,7 +94,7 @@ def lookalikes(released: Records, missing: MissingCells = "equal", *, weights_ne
         summed = released.matching_weight(released.quasi_identifiers, weights, missing)
         return Lookalikes(sizes=sizes, population=np.maximum(summed, sizes), weighted=True)
     if weights_needed:
-        raise NoFigure("The table has no sampling weight, so class sizes in the population are not known.")
+        raise NoFigure(NO_WEIGHTS)
     return Lookalikes(sizes=sizes, population=sizes.astype(np.float64))
 
 

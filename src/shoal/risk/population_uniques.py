@@ -23,8 +23,10 @@ from annotated_types import Ge
 from shoal.data.records import MissingCells, Records
 from shoal.errors import NoFigure
 from shoal.facts import Interval, of_release
+from shoal.judges.class_figures import ClassCounts
 from shoal.judges.evidence import Finding
-from shoal.kernels.arrays import Floats
+from shoal.judges.table_pair import NOBODY
+from shoal.kernels.arrays import Floats, Longs
 from shoal.kernels.elementary import exp, expm1, log, log1p, log_gamma, log_of_sum, logistic, normal_quantile, power
 from shoal.methods import Scales, method
 from shoal.risk.class_risk import ClassRisk
@@ -59,27 +61,48 @@ class PopulationUniques(ClassRisk):
     population: Annotated[int, Ge(1)] | None = None
 
     def under(self, released: Records, missing: MissingCells) -> Finding:
-        n = len(released)
         weights = sampling_weights(released) if self.population is None else None
-        if weights is not None:
-            size = float(weights.sum())
+        people = None if weights is None else float(weights.sum())
+        return self._of(released.matching(released.quasi_identifiers, missing), people)
+
+    def on_counts(self, counts: ClassCounts, bound: float | None = None) -> Finding | None:
+        if self.missing not in (None, "equal"):
+            return None
+        if not len(counts.sizes):
+            raise NoFigure(NOBODY)
+        people = None if self.population is not None or counts.weights is None else float(counts.weights.sum())
+        return self._of(np.repeat(counts.sizes, counts.sizes), people, bound)
+
+    def _of(self, sizes: Longs, people: float | None, bound: float | None = None) -> Finding:
+        """The figure where each record is one of so many, shape (n,), and all stand for so many people, if known.
+
+        Where a bound is given, no model is fitted if none can exceed it, nor any after the first that does.
+        """
+        n = len(sizes)
+        if people is not None:
+            size = people
         elif self.population is not None:
             size = float(self.population)
         else:
             raise NoFigure("Neither the size of the population nor sampling weights are known.")
         if size < n:
             raise NoFigure("The population must have at least as many people as the table has records.")
-        counts, records = np.unique(released.matching(released.quasi_identifiers, missing), return_counts=True)
+        counts, records = np.unique(sizes, return_counts=True)
         classes = records / counts  # where missing cells match more than each other: as if there were classes
         here = float(records[counts == 1].sum() / n)
-        certain = Estimate(share=here, error=0.0)
-        fitted = {name: model(counts, classes, size) if size > n else certain for name, model in MODELS.items()}
+        certain = size == n or (bound is not None and here <= bound)
+        fitted: dict[str, Estimate | None] = {}
+        for name, model in MODELS.items():
+            estimate = Estimate(share=here, error=0.0) if certain else model(counts, classes, size)
+            fitted[name] = estimate
+            if bound is not None and estimate is not None and min(estimate.ends(n)[1], here) > bound:
+                break
         known = {name: estimate for name, estimate in fitted.items() if estimate is not None}
         shares = {name: min(estimate.share, here) for name, estimate in known.items()}
         if not shares:
             raise NoFigure("None of the super-population models could be fitted to the class sizes.")
         low, high = min(shares.values()), max(shares.values())
-        ends = [(here, here) if size == n else estimate.ends(n) for estimate in known.values()]
+        ends = [(here, here) if certain else estimate.ends(n) for estimate in known.values()]
         lowest, highest = min(min(end[0] for end in ends), low), max(max(end[1] for end in ends), high)
         return self.finding(
             high,

@@ -1,7 +1,8 @@
 """What a recoding must satisfy beside its k: what models require of each class, and of the whole table.
 
 Where a model can say what it requires of each class by itself, the search forms classes that satisfy it. All others are
-asked of the table that a recoding makes.
+asked of the table that a recoding makes; those that look only at how many records classes hold are first asked of these
+numbers, so that tables are made of few recodings.
 """
 
 from collections.abc import Sequence
@@ -12,9 +13,10 @@ import numpy as np
 
 from shoal.data.records import Records
 from shoal.errors import DataError
+from shoal.judges.class_figures import ClassCounts
 from shoal.judges.table_pair import TablePair
-from shoal.kernels.arrays import Floats, Ints, Longs, ints
-from shoal.kernels.requirement import emd
+from shoal.kernels.arrays import Floats, Ints, Longs, floats, ints
+from shoal.kernels.requirement.emd import Requirement
 from shoal.kernels.requirement.requirement_partition import RequirementCheck
 from shoal.privacy.base import PrivacyModel
 
@@ -35,6 +37,8 @@ class Requirements:
         All models.
     columns
         What the classes agree on; the quasi-identifiers, for the models.
+    weights
+        Shape (n,); sampling weights, where the table has some.
     """
 
     k: int
@@ -42,12 +46,13 @@ class Requirements:
     of_table: tuple[PrivacyModel, ...]
     models: tuple[PrivacyModel, ...]
     columns: tuple[str, ...]
+    weights: Floats | None = None
 
     @classmethod
     def of(cls, k: int, models: Sequence[PrivacyModel], records: Records, columns: Sequence[str]) -> Self:
         seen = as_quasi_identifiers(records, columns)
         bins: list[Ints] = []
-        requirements: list[emd.Requirement] = []
+        requirements: list[Requirement] = []
         of_table: list[PrivacyModel] = []
         for model in models:
             limits = model.group_limits(seen)
@@ -68,6 +73,7 @@ class Requirements:
             of_table=tuple(of_table),
             models=tuple(models),
             columns=tuple(columns),
+            weights=records.weights,
         )
 
     @property
@@ -75,13 +81,33 @@ class Requirements:
         """Whether what is required of the whole table never ceases to hold when classes are united."""
         return all(model.monotone for model in self.of_table)
 
-    def excess(self, classes: Ints | Longs, count: int) -> Floats:
-        """Shape (count,); by how much each class exceeds what is required of it, at most 0 where it satisfies it."""
-        excesses = [
-            emd.excesses(requirement, bins, classes.astype(np.int64), int(bins.max()) + 1, count)
-            for bins, requirement in zip(self.check.bins, self.check.requirements)
-        ]
-        return np.asarray(np.max(excesses, axis=0))
+    def broken_by_counts(self, classes: Ints | Longs, rows: Ints | None = None) -> str | None:
+        """As `broken`, of the models of the whole table that look only at how many records classes hold.
+
+        What it says is so of the cells as they stand; that it finds nothing proves nothing.
+
+        Parameters
+        ----------
+        classes
+            Shape (m,); class, from 0, of the records of each combination; -1 where they are suppressed.
+        rows
+            Shape (n,); combination of each record; by default each is one.
+        """
+        if not self.of_table:
+            return None
+        of_record = classes if rows is None else classes[rows]
+        kept = of_record >= 0
+        weights = self.weights
+        if weights is not None and not (np.isfinite(weights) & (weights > 0)).all():
+            return None
+        sizes = np.bincount(of_record[kept])
+        sums = None if weights is None else floats(np.bincount(of_record[kept], weights=weights[kept])[sizes > 0])
+        counts = ClassCounts(sizes=sizes[sizes > 0].astype(np.int64), weights=sums)
+        for model in self.of_table:
+            verdict = model.on_counts(counts)
+            if verdict is not None and not verdict.holds:
+                return f"{verdict.requirement} does not hold."
+        return None
 
     @property
     def by_class(self) -> bool:

@@ -48,12 +48,11 @@ def full_domain(
         If no node is allowed.
     """
 
-    def at(levels: list[int]) -> Recoding:
-        return _at_node(task, required, levels)
-
-    def ask(levels: list[int]) -> int:
-        broken = breaks(at(levels))
-        return 1 if broken is None else -1 if required.monotone and limit == 0 else 0
+    def ask(levels: list[int], found: Ints) -> int:
+        few = required.broken_by_counts(_released(task, levels, found), task.table.rows)
+        if few is None and breaks(_at_node(task, levels, found)) is None:
+            return 1
+        return -1 if required.monotone and limit == 0 else 0
 
     best = best_node(
         task.table,
@@ -71,7 +70,7 @@ def full_domain(
             f"generalise: no combination of levels{seen} keeps the requirements with at most {limit:g} of the records "
             f"suppressed. Lower k or relax the requirements, raise suppression, or use recoding: local."
         )
-    recoding = at(best.levels)
+    recoding = _at_node(task, best.levels, best.classes)
     scale = task.records * task.suppressed
     constant = task.mean(task.constant) * task.records
     facts = {
@@ -84,19 +83,19 @@ def full_domain(
     return Recoding(labels=recoding.labels, levels=recoding.levels, facts=facts)
 
 
-def _at_node(task: Task, required: Requirements, levels: list[int]) -> Recoding:
-    """The whole table at one node, classes that are not allowed suppressed."""
-    codes = [
-        ladder.labels[level][task.table.leaves[:, j]]
-        for j, (ladder, level) in enumerate(zip(task.table.ladders, levels))
-    ]
-    ids, sizes = classes(codes, len(task.table.leaves))
-    ids = ids[task.table.rows]
-    allowed = np.bincount(ids, weights=task.times, minlength=len(sizes)) >= required.k
-    if required.by_class:
-        allowed &= required.excess(ids, len(sizes)) <= 0
+def _released(task: Task, levels: list[int], found: Ints) -> Longs:
+    """Shape (m,); the classes found at a node, those that differ in their stratum alone united."""
+    if task.apart is None:
+        return found.astype(np.int64)
+    columns = enumerate(zip(task.table.ladders[:-1], levels))
+    codes = [ladder.labels[level][task.table.leaves[:, j]] for j, (ladder, level) in columns]
+    return np.where(found < 0, -1, classes(codes, len(found))[0])
+
+
+def _at_node(task: Task, levels: list[int], found: Ints) -> Recoding:
+    """The whole table at one node, with the classes found there."""
     cells = np.array([level + column.levels[0] for column, level in zip(task.columns, levels)], dtype=np.int32)
-    return Recoding(labels=np.where(allowed[ids], ids, -1), levels=np.tile(cells, (len(task), 1)))
+    return Recoding(labels=found[task.table.rows], levels=np.tile(cells, (len(task), 1)))
 
 
 def local(
@@ -175,7 +174,7 @@ def _at_best_node(task: Task, required: Requirements, most: int, breaks: Breaks)
     best = best_node(task.table, required.k, required.check, suppressed=task.suppressed, most=most)
     if not best.levels:
         return None
-    labels = _at_node(task, required, best.levels).labels
+    labels = best.classes[task.table.rows]
     recoding = Recoding(labels=labels, levels=task.levels_of(labels))
     return recoding if breaks(recoding) is None else None
 

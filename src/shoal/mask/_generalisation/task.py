@@ -26,6 +26,7 @@ from shoal.data.variable import Variable
 from shoal.errors import DataError, ParameterError, quoted
 from shoal.facts import Facts
 from shoal.kernels.arrays import Floats, Ints, Longs, ints
+from shoal.kernels.classes import classes
 from shoal.kernels.elementary import log
 from shoal.kernels.generalisation import Ladder, RecodingTable, ancestor_levels
 from shoal.mask._generalisation.target import hidden
@@ -110,6 +111,13 @@ class Column:
             numbers: dict[str | None, int] = {}
             rows.append([numbers.setdefault(path[level], len(numbers)) for path in self.paths])
         return ints(rows)
+
+    @cached_property
+    def texts(self) -> Ints:
+        """Shape (height + 1, leaves); number of each leaf's label at each level, the same wherever the text is."""
+        numbers: dict[str | None, int] = {}
+        levels = range(self.height + 1)
+        return ints([[numbers.setdefault(path[level], len(numbers)) for path in self.paths] for level in levels])
 
     def cell_loss(self, loss: Loss) -> Floats:
         """Shape (height + 1, leaves); what a cell of each leaf loses at each level, in [0, 1]."""
@@ -246,6 +254,12 @@ class Task:
         for j, column in enumerate(self.columns):
             out[kept, j] = ancestor_levels(column.labels, column.leaves[kept], labels[kept], column.levels[0])
         return out
+
+    def released_classes(self, recoding: Recoding) -> Longs:
+        """Shape (n,); number of the labels that each record is released with, -1 for suppressed ones."""
+        columns = enumerate(self.columns)
+        ids, _ = classes([c.texts[recoding.levels[:, j], c.leaves] for j, c in columns], len(self))
+        return np.where(recoding.labels < 0, -1, ids)
 
     def mean_loss(self, recoding: Recoding) -> float:
         """Mean loss of a cell under a recoding, that of a suppressed record 1."""
