@@ -53,7 +53,9 @@ class Generalise(Mask):
         kept by every class that the search forms; any other model, and any measure with a bound, as in
         `{risk: population-uniques, at most: 0.001}`, is asked of the whole table that results.
     suppression
-        Largest share of the records that may be dropped instead of generalised further.
+        Largest share of the records that may be dropped instead of generalised further: those in classes that are too
+        small or fail a requirement, and in full-domain search the smallest classes where that keeps what is required of
+        the whole table.
     recoding
         `full-domain` or `local`.
     loss
