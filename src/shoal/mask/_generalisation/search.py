@@ -48,9 +48,9 @@ def full_domain(
         If no node is allowed.
     """
 
-    def ask(levels: list[int], found: Ints) -> int:
-        few = required.broken_by_counts(_released(task, levels, found), task.table.rows)
-        if few is None and breaks(_at_node(task, levels, found)) is None:
+    def ask(levels: list[int], formed: Ints) -> int:
+        few = required.broken_by_counts(_released(task, levels, formed), task.table.rows)
+        if few is None and breaks(_at_node(task, levels, formed)) is None:
             return 1
         return -1 if required.monotone and limit == 0 else 0
 
@@ -83,19 +83,19 @@ def full_domain(
     return Recoding(labels=recoding.labels, levels=recoding.levels, facts=facts)
 
 
-def _released(task: Task, levels: list[int], found: Ints) -> Longs:
+def _released(task: Task, levels: list[int], formed: Ints) -> Longs:
     """Shape (m,); the classes found at a node, those that differ in their stratum alone united."""
     if task.apart is None:
-        return found.astype(np.int64)
+        return formed.astype(np.int64)
     columns = enumerate(zip(task.table.ladders[:-1], levels))
     codes = [ladder.labels[level][task.table.leaves[:, j]] for j, (ladder, level) in columns]
-    return np.where(found < 0, -1, classes(codes, len(found))[0])
+    return np.where(formed < 0, -1, classes(codes, len(formed))[0])
 
 
-def _at_node(task: Task, levels: list[int], found: Ints) -> Recoding:
+def _at_node(task: Task, levels: list[int], formed: Ints) -> Recoding:
     """The whole table at one node, with the classes found there."""
     cells = np.array([level + column.levels[0] for column, level in zip(task.columns, levels)], dtype=np.int32)
-    return Recoding(labels=found[task.table.rows], levels=np.tile(cells, (len(task), 1)))
+    return Recoding(labels=formed[task.table.rows], levels=np.tile(cells, (len(task), 1)))
 
 
 def local(
