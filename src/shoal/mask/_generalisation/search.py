@@ -84,7 +84,7 @@ def full_domain(
 
 
 def _released(task: Task, levels: list[int], formed: Ints) -> Longs:
-    """Shape (m,); the classes found at a node, those that differ in their stratum alone united."""
+    """Shape (m,); the classes formed at a node, those that differ in their stratum alone united."""
     if task.apart is None:
         return formed.astype(np.int64)
     columns = enumerate(zip(task.table.ladders[:-1], levels))
@@ -93,7 +93,7 @@ def _released(task: Task, levels: list[int], formed: Ints) -> Longs:
 
 
 def _at_node(task: Task, levels: list[int], formed: Ints) -> Recoding:
-    """The whole table at one node, with the classes found there."""
+    """The whole table at one node, with the classes formed there."""
     cells = np.array([level + column.levels[0] for column, level in zip(task.columns, levels)], dtype=np.int32)
     return Recoding(labels=formed[task.table.rows], levels=np.tile(cells, (len(task), 1)))
 
