@@ -143,7 +143,7 @@ def test_the_interval_of_attribute_inference_covers_what_the_release_gives_away(
         finding = AttributeInference(holdout=tables[2]).measure(tables[0], tables[1], seed=draw)
         assert finding.interval is not None
         covered += finding.interval.low <= truth <= finding.interval.high
-    assert covered / DRAWS >= COVERED
+    assert covered / DRAWS >= 0.95
 
 
 @pytest.mark.parametrize("share", [0.0, 0.4])

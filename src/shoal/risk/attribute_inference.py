@@ -16,7 +16,7 @@ from shoal.facts import ByColumn, Count, Interval, OfOriginal, OfPlan
 from shoal.judges.base import Need
 from shoal.judges.evidence import Finding
 from shoal.judges.further_tables import like
-from shoal.judges.intervals import proportion_interval
+from shoal.judges.intervals import cautious_interval, proportion_interval
 from shoal.judges.space import embedded
 from shoal.judges.table_pair import ROUNDING, TablePair, codes_like, comparable
 from shoal.kernels.arrays import Bools, Floats, Longs
@@ -292,18 +292,18 @@ def _paired(attack: Bools, baseline: Bools, confidence: float = 0.95) -> _Result
 
 
 def _independent(attack: Bools, control: Bools, confidence: float = 0.95) -> _Result:
-    """Difference of two independent proportions with the interval of Agresti & Caffo (2000): one person right and one
-    wrong added to each."""
-    shares = [(float(part.sum()) + 1) / (len(part) + 2) for part in (attack, control)]
-    variance = sum(share * (1 - share) / (len(part) + 2) for share, part in zip(shares, (attack, control)))
-    half = float(normal_quantile(0.5 + confidence / 2)) * math.sqrt(variance)
-    centre = shares[0] - shares[1]
+    """Difference of two independent proportions, its interval made of theirs (Newcombe 1998, method 11): it covers a
+    known difference in 95.4 per cent or more, where that of Agresti & Caffo (2000) does in 94.8 per cent at times."""
     rates = float(attack.mean()), float(control.mean())
+    one, other = (cautious_interval(float(part.sum()), len(part), confidence) for part in (attack, control))
+    difference = rates[0] - rates[1]
+    low = difference - math.sqrt((rates[0] - one.low) ** 2 + (other.high - rates[1]) ** 2)
+    high = difference + math.sqrt((one.high - rates[0]) ** 2 + (rates[1] - other.low) ** 2)
     return _Result(
         attack=rates[0],
         baseline=rates[1],
-        difference=rates[0] - rates[1],
-        interval=Interval(low=max(-1.0, centre - half), high=min(1.0, centre + half), confidence=confidence),
+        difference=difference,
+        interval=Interval(low=max(-1.0, low), high=min(1.0, high), confidence=confidence),
         people=len(attack),
         others=len(control),
     )
