@@ -196,3 +196,5 @@ def test_every_point_has_its_number_on_the_map_and_in_the_table() -> None:
     ]
     page = frontier_page(frontier)
     assert all(f">{number}</text>" in page for number in (1, 2, 3, 4))
+    assert re.search(r'<span class="swatch after"></span>\s+recommended', page)
+    assert "this release" not in page

@@ -63,6 +63,7 @@ def test_a_gap_says_what_it_is_and_never_reads_as_no_risk():
     assert page.count("<small>not required</small>") == 2
     assert page.count("<small>no figure</small>") == 1
     assert "<small>none</small>" not in page
+    assert page.count('data-label="a"') == page.count('data-label="b"') == page.count('<th scope="row">')  # narrow
 
 
 def test_figures_stand_in_groups_with_the_levels_that_were_reached() -> None:

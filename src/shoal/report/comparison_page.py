@@ -141,7 +141,7 @@ def comparison_map(contents: Sequence[Mapping[str, Any]]) -> dict[str, Any] | No
     if unprotected is not None and loss[0]["measure"] in UNCHANGED:
         nothing = UNCHANGED[loss[0]["measure"]]
         marks.append(Mark(label=UNPROTECTED, kind="unprotected", risk=unprotected, loss=nothing))
-    return map_of(marks, axis_of(risk[0]), axis_of(loss[0]))
+    return map_of(marks, axis_of(risk[0]), axis_of(loss[0]), release="a release, by its number")
 
 
 def _common(contents: Sequence[Mapping[str, Any]], kind: str, first: Sequence[str]) -> list[Mapping[str, Any]] | None:

@@ -20,4 +20,5 @@ def frontier_page(frontier: Mapping[str, Any]) -> str:
 
 def frontier_parts(frontier: Mapping[str, Any]) -> dict[str, Any]:
     """What the parts of the page are filled with."""
-    return {"frontier": frontier, "map": map_of(marks(frontier), *axes(frontier)), "numbered": numbered(frontier)}
+    drawn = map_of(marks(frontier), *axes(frontier), release="recommended")
+    return {"frontier": frontier, "map": drawn, "numbered": numbered(frontier)}

@@ -141,12 +141,14 @@ def _templates() -> Environment:
     return pages
 
 
-def map_of(shown: Sequence[Mark], risk: Axis, loss: Axis, **more: Any) -> dict[str, Any] | None:
-    """A map, and what its page says beside it; None where it has no mark."""
+def map_of(
+    shown: Sequence[Mark], risk: Axis, loss: Axis, release: str = "this release", **more: Any
+) -> dict[str, Any] | None:
+    """A map, what the legend calls its squares, and what its page says beside it; None where it has no mark."""
     if not shown:
         return None
     kinds = [kind for kind in reversed(SHAPES) if any(mark.kind == kind for mark in shown)]
-    return {"chart": risk_map(shown, risk, loss), "kinds": kinds, "marks": shown, **more}
+    return {"chart": risk_map(shown, risk, loss), "kinds": kinds, "marks": shown, "release": release, **more}
 
 
 def release_map(content: Mapping[str, Any]) -> dict[str, Any] | None:
