@@ -5,6 +5,7 @@ import os
 from collections.abc import Iterator
 from secrets import randbelow
 
+import numpy as np
 import pytest
 from hypothesis import HealthCheck, seed, settings
 
@@ -75,6 +76,12 @@ def no_wait_for_the_disk() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr(os, "fsync", lambda handle: None)
         yield
+
+
+@pytest.fixture
+def rng() -> np.random.Generator:
+    """Random numbers of a test's own: the same whichever tests ran before."""
+    return np.random.default_rng(20_270)
 
 
 @pytest.fixture

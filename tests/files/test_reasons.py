@@ -13,7 +13,6 @@ from shoal.files.table import Table
 from shoal.files.tables import read_table
 
 N = 40
-RNG = np.random.default_rng(5)
 PAY = [None if i % 10 == 0 else 97.0 if i % 10 == 1 else 98.0 if i % 10 == 2 else 100.0 + i for i in range(N)]
 AGE = [97.0 if i % 8 == 0 else 20.0 + 10 * (i % 3) for i in range(N)]
 LETTER = {97.0: "a", 98.0: "b"}

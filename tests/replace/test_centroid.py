@@ -15,8 +15,6 @@ from shoal.data.variable import Variable
 from shoal.errors import DataError
 from shoal.replace.centroid import Centroid
 
-RNG = np.random.default_rng(0)
-
 
 def column(level: str, values: list[float], **extra: object) -> Variable:
     kind = np.float64 if level == "continuous" else np.int32
@@ -31,7 +29,7 @@ def column(level: str, values: list[float], **extra: object) -> Variable:
 
 def replaced(variable: Variable, labels: list[int], method: Centroid, *others: Variable) -> Variable:
     records = Records.of([variable, *others])
-    return method.apply(records, [variable.name], Partition.of(labels), RNG).records[variable.name]
+    return method.apply(records, [variable.name], Partition.of(labels), np.random.default_rng(0)).records[variable.name]
 
 
 def test_means_medians_and_medoids_by_hand() -> None:
@@ -77,7 +75,7 @@ def test_ancestors_are_those_of_the_slow_climb(seed: int, groups: int) -> None:
     tree = Hierarchy(tuple((leaf, f"pair {i // 2}", f"half {i // 4}", "*") for i, leaf in enumerate(leaves)))
     codes, labels = rng.integers(0, 9, 14), Partition.of(rng.integers(0, groups, 14))
     variable = column("nominal", codes.tolist(), categories=tuple(leaves), hierarchy=tree)
-    out = Centroid().apply(Records.of([variable]), [variable.name], labels, RNG).records[variable.name]
+    out = Centroid().apply(Records.of([variable]), [variable.name], labels, rng).records[variable.name]
     for rows in labels.members():
         assert {out.categories[out.values[row]] for row in rows} == {ancestor(tree, codes[rows].tolist())}
 

@@ -34,19 +34,19 @@ def test_what_anyone_could_know_is_no_inference_about_the_person():
     assert finding.value < 0.05
 
 
-def test_a_permuted_secret_gives_nothing_away():
-    released = records(secret=RNG.permutation(SECRET))
+def test_a_permuted_secret_gives_nothing_away(rng):
+    released = records(secret=rng.permutation(SECRET))
     finding = AttributeInference().measure(records(), released)
     assert finding.interval.low < 0 < finding.interval.high
 
 
-def test_groups_are_left_out_whole():
+def test_groups_are_left_out_whole(rng):
     # Groups of three with the mean of a number: a member's own value is a third of the mean. Left out alone, the
     # other two still sit at the group's centre and carry the mean; only the whole group's absence is a baseline.
     labels = np.arange(N) // 3
     part = Partition(labels=labels)
-    frame = pd.DataFrame({"a": 10.0 * labels + RNG.normal(size=N), "b": 10.0 * labels + RNG.normal(size=N)})
-    secret = RNG.normal(size=N)
+    frame = pd.DataFrame({"a": 10.0 * labels + rng.normal(size=N), "b": 10.0 * labels + rng.normal(size=N)})
+    secret = rng.normal(size=N)
     grouped = pd.DataFrame(part.means(frame.to_numpy())[part.labels], columns=["a", "b"])
     released = records(grouped, part.means(secret[:, None])[part.labels, 0])
     alone = AttributeInference(tolerance=0.5).measure(records(frame, secret), released)
@@ -56,12 +56,12 @@ def test_groups_are_left_out_whole():
 
 
 @pytest.mark.slow
-def test_forest():
+def test_forest(rng):
     pytest.importorskip("sklearn")
     few = records().take(np.arange(150))
     finding = AttributeInference(model="forest").measure(few, few)
     assert finding.value > 0.5
-    number = records(secret=RNG.normal(size=N)).take(np.arange(150))
+    number = records(secret=rng.normal(size=N)).take(np.arange(150))
     continuous = AttributeInference(model="forest", tolerance=0.5).measure(number, number)
     assert continuous.value > 0.2
 
@@ -108,9 +108,9 @@ def test_a_secret_of_one_number_is_predicted_by_everyone():
 WHOLE = Partition(labels=np.zeros(N, dtype=int))
 
 
-def test_the_whole_table_as_one_group_is_compared_with_the_other_originals():
+def test_the_whole_table_as_one_group_is_compared_with_the_other_originals(rng):
     known = np.where(FRAME["a"] > 0, "high", "low")
-    fresh = pd.DataFrame({"a": RNG.normal(size=N), "b": RNG.normal(size=N)})
+    fresh = pd.DataFrame({"a": rng.normal(size=N), "b": rng.normal(size=N)})
     synthetic = records(fresh, np.where(fresh["a"] > 0, "high", "low"))
     finding = AttributeInference().measure(records(secret=known), synthetic, partition=WHOLE)
     by = finding.by_column.private()["s"]
@@ -121,15 +121,15 @@ def test_the_whole_table_as_one_group_is_compared_with_the_other_originals():
     assert copied.value > 0.6  # a generator that returns its training data
 
 
-def test_a_holdout_is_the_baseline():
-    fresh = pd.DataFrame({"a": RNG.normal(size=N), "b": RNG.normal(size=N)})
-    others = fresh.assign(s=RNG.choice(["x", "y", "z", "w", "new"], N))
+def test_a_holdout_is_the_baseline(rng):
+    fresh = pd.DataFrame({"a": rng.normal(size=N), "b": rng.normal(size=N)})
+    others = fresh.assign(s=rng.choice(["x", "y", "z", "w", "new"], N))
     copied = AttributeInference(holdout=others).measure(records(), records())
     by = copied.by_column.private()["s"]
     assert by["with the release"] == 1
     assert by["baseline"] == pytest.approx(0.2, abs=0.06)
     assert copied.interval.low < copied.value < copied.interval.high + 0.01
-    synthetic = records(fresh, RNG.choice(["x", "y", "z", "w"], N))
+    synthetic = records(fresh, rng.choice(["x", "y", "z", "w"], N))
     harmless = AttributeInference(holdout=others).measure(records(), synthetic)
     assert harmless.interval.low < 0.06
     part = records().take(np.arange(400))  # a release of fewer records, of which nobody knows whose they are

@@ -26,21 +26,21 @@ def test_by_hand():
     assert finding.interval.low < 2 / 3 < finding.interval.high
 
 
-def test_planted_releases():
+def test_planted_releases(rng):
     n = len(X)
     assert share(X, X) == 1
     assert share(X, np.zeros_like(X)) == pytest.approx(1 / n)  # one value for all: the same nearest record for all
-    permuted = X[RNG.permutation(n)]
+    permuted = X[rng.permutation(n)]
     assert share(X, permuted) < 5 / n  # a random permutation has one fixed point on average
-    noise = [share(X, X + s * RNG.normal(size=X.shape)) for s in (0.01, 0.1, 1.0, 10.0)]
+    noise = [share(X, X + s * rng.normal(size=X.shape)) for s in (0.01, 0.1, 1.0, 10.0)]
     assert noise == sorted(noise, reverse=True)
     assert noise[-1] < 0.05
 
 
 @pytest.mark.parametrize("direction", ["released to original", "original to released"])
-def test_order_and_omissions_do_not_matter(direction):
+def test_order_and_omissions_do_not_matter(direction, rng):
     records = Records.from_array(X)
-    some = records.take(RNG.permutation(len(X))[:150])
+    some = records.take(rng.permutation(len(X))[:150])
     finding = DistanceLinkage(direction=direction).measure(records, some)
     assert finding.value == 1
     assert finding.details["candidates"] == (400 if direction == "released to original" else 150)
@@ -63,10 +63,10 @@ def test_groups_of_k_are_found_with_one_in_k_at_most():
     assert share(centred, tight, direction="original to released") == pytest.approx(1 / 5)
 
 
-def test_mahalanobis_undoes_a_linear_map():
+def test_mahalanobis_undoes_a_linear_map(rng):
     # In the covariance's own metric a thin direction counts as much as a wide one.
     x = X @ np.array([[1.0, 0.99, 0], [0, 0.05, 0], [0, 0, 1]])
-    y = x + 0.02 * RNG.normal(size=x.shape)
+    y = x + 0.02 * rng.normal(size=x.shape)
     white = np.linalg.solve(np.linalg.cholesky(np.cov(x.T)), (x - x.mean(axis=0)).T).T
     white_y = np.linalg.solve(np.linalg.cholesky(np.cov(x.T)), (y - x.mean(axis=0)).T).T
     nearest = ((white_y[:, None] - white[None]) ** 2).sum(axis=2).argmin(axis=1)
@@ -75,20 +75,20 @@ def test_mahalanobis_undoes_a_linear_map():
     assert share(singular, singular, metric="mahalanobis") == 1
 
 
-def test_a_sample_estimates_the_whole():
-    y = X + 0.3 * RNG.normal(size=X.shape)
+def test_a_sample_estimates_the_whole(rng):
+    y = X + 0.3 * rng.normal(size=X.shape)
     some = DistanceLinkage(sample=200).measure(X, y, seed=4)
     assert some.details["records attacked"] == 200
     assert some.interval.low < share(X, y) < some.interval.high
     assert some.value == DistanceLinkage(sample=200).measure(X, y, seed=4).value
 
 
-def test_dropped_and_permuted_records_are_matched_by_row_number():
+def test_dropped_and_permuted_records_are_matched_by_row_number(rng):
     original = Records.from_array(X)
-    rows = RNG.permutation(400)[:300]
+    rows = rng.permutation(400)[:300]
     assert DistanceLinkage().measure(original, original.take(rows)).value == 1
     frame = pd.DataFrame(X, columns=["a", "b", "c"])
-    frame.index = RNG.permutation(400)  # an index is a label, not a position
+    frame.index = rng.permutation(400)  # an index is a label, not a position
     assert share(frame, frame.reset_index(drop=True)) == 1
 
 

@@ -13,13 +13,13 @@ X, HOLDOUT, FRESH = RNG.normal(size=(3, 600, 3))
 
 
 @pytest.mark.parametrize("kind", [ClosestRecord, MembershipInference])
-def test_planted_releases(kind):
+def test_planted_releases(kind, rng):
     copy = kind(holdout=HOLDOUT).measure(X, X)
     assert copy.value == 1
     assert copy.interval.low > 0.98
     innocent = kind(holdout=HOLDOUT).measure(X, FRESH)  # from the true model, without looking at X
     assert innocent.interval.low < 0.5 < innocent.interval.high
-    noisy = [kind(holdout=HOLDOUT).measure(X, X + s * RNG.normal(size=X.shape)).value for s in (0.05, 0.5, 5)]
+    noisy = [kind(holdout=HOLDOUT).measure(X, X + s * rng.normal(size=X.shape)).value for s in (0.05, 0.5, 5)]
     assert noisy == sorted(noisy, reverse=True)
     assert noisy[-1] == pytest.approx(0.5, abs=0.06)
 
@@ -38,9 +38,9 @@ def test_without_a_holdout_there_is_no_figure(kind):
 
 
 @pytest.mark.parametrize("kind", [ClosestRecord, MembershipInference])
-def test_mixed_frames_whose_categories_differ(kind):
+def test_mixed_frames_whose_categories_differ(kind, rng):
     def frame(n, letters):
-        return pd.DataFrame({"a": RNG.choice(letters, n), "b": RNG.normal(size=n)})
+        return pd.DataFrame({"a": rng.choice(letters, n), "b": rng.normal(size=n)})
 
     roles = {"a": "quasi-identifier", "b": "confidential"}
     holdout = Microdata.of(frame(80, ["u", "v", "w"]), roles).records

@@ -29,21 +29,21 @@ def test_ranks_by_hand():
 
 
 @pytest.mark.parametrize("scale", ["sd", "rank"])
-def test_planted(scale):
+def test_planted(scale, rng):
     judge = IntervalDisclosure(scale=scale)
     assert judge.measure(X, X).value == 1
     assert judge.measure(X + 1e8, X + 1e8).value == 1
-    noise = [judge.measure(X, X + s * RNG.normal(size=X.shape)).value for s in (0.02, 0.2, 2)]
+    noise = [judge.measure(X, X + s * rng.normal(size=X.shape)).value for s in (0.02, 0.2, 2)]
     assert noise == sorted(noise, reverse=True)
-    curve = list(judge.measure(X, X + 0.1 * RNG.normal(size=X.shape)).details["curve"].values())
+    curve = list(judge.measure(X, X + 0.1 * rng.normal(size=X.shape)).details["curve"].values())
     assert curve == sorted(curve)
     assert len(curve) == 10
 
 
-def test_independent_values_fall_into_the_interval_by_chance():
+def test_independent_values_fall_into_the_interval_by_chance(rng):
     # A rank interval of w to either side holds about 2 w of an independent sample.
-    x = RNG.uniform(size=(20_000, 1))
-    finding = IntervalDisclosure(scale="rank", widths=(0.1,)).measure(x, RNG.permutation(x))
+    x = rng.uniform(size=(20_000, 1))
+    finding = IntervalDisclosure(scale="rank", widths=(0.1,)).measure(x, rng.permutation(x))
     assert finding.value == pytest.approx(0.2 - 0.01, abs=0.01)  # the edges cut 1/2 w at either end
 
 

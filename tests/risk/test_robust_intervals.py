@@ -13,28 +13,28 @@ RNG = np.random.default_rng(11)
 X = RNG.normal(size=(400, 2)) * [1, 5] + [3, 0]
 
 
-def test_distances_of_normal_records_are_mahalanobis_distances():
-    x = RNG.multivariate_normal([0, 0, 0], [[2, 1, 0], [1, 2, 0.5], [0, 0.5, 1]], 4_000)
+def test_distances_of_normal_records_are_mahalanobis_distances(rng):
+    x = rng.multivariate_normal([0, 0, 0], [[2, 1, 0], [1, 2, 0.5], [0, 0.5, 1]], 4_000)
     covariance = np.cov(x, rowvar=False)
     plain = np.sqrt(((x - x.mean(axis=0)) @ np.linalg.inv(covariance) * (x - x.mean(axis=0))).sum(axis=1))
     assert robust_distances(x, np.random.default_rng(1)) == pytest.approx(plain, rel=0.1)
 
 
-def test_distances_do_not_hide_outliers():
+def test_distances_do_not_hide_outliers(rng):
     """A fifth of the records far out widen the plain covariance until nobody is far out."""
-    x = np.vstack([RNG.normal(size=(400, 2)), RNG.normal([50, 50], 1, size=(100, 2))])
+    x = np.vstack([rng.normal(size=(400, 2)), rng.normal([50, 50], 1, size=(100, 2))])
     robust = robust_distances(x, np.random.default_rng(1))
     plain = np.linalg.inv(np.cov(x, rowvar=False))
     centred = x - x.mean(axis=0)
     assert robust[400:].min() > 10 * np.sqrt((centred @ plain * centred).sum(axis=1)[400:].max())
 
 
-def test_by_definition():
+def test_by_definition(rng):
     finding = shoal.RobustIntervals(k=2.0).measure(X, X + 0.1)
     z = (X - X.mean(axis=0)) / X.std(axis=0, ddof=1)
     reach = 2.0 * 0.05 * robust_distances(z, np.random.default_rng(0))
     assert finding.value == 1  # a shift of all is no change once both tables are standardised
-    noise = RNG.normal(size=X.shape) * [0.3, 1.5]
+    noise = rng.normal(size=X.shape) * [0.3, 1.5]
     moved = X + noise
     after = (moved - moved.mean(axis=0)) / moved.std(axis=0, ddof=1)
     expected = (np.abs(after - z) < reach[:, None]).any(axis=1)
@@ -54,9 +54,9 @@ def test_only_who_is_alone_may_count():
     assert alone.value < 0.1
 
 
-def test_copies_and_strangers():
+def test_copies_and_strangers(rng):
     assert shoal.RobustIntervals().measure(X, X).value == 1
-    assert shoal.RobustIntervals().measure(X, RNG.permutation(X)).value < 0.02
+    assert shoal.RobustIntervals().measure(X, rng.permutation(X)).value < 0.02
 
 
 @pytest.mark.parametrize("k", [3, 10])

@@ -4,8 +4,6 @@ import pytest
 from shoal.utility.correlation_change import CorrelationChange
 from utility.test_first_set import X
 
-RNG = np.random.default_rng(3)
-
 
 def test_correlation_change_by_hand():
     # Correlation 1 becomes -1.
@@ -14,9 +12,9 @@ def test_correlation_change_by_hand():
     assert CorrelationChange().measure([[0.0, 0], [1, 1], [2, 2]], [[0.0, 1], [1, 1], [2, 1]]).value == pytest.approx(1)
 
 
-def test_correlations_of_a_permuted_column_vanish():
+def test_correlations_of_a_permuted_column_vanish(rng):
     y = X.copy()
-    y[:, 1] = RNG.permutation(y[:, 1])
+    y[:, 1] = rng.permutation(y[:, 1])
     before, after = np.corrcoef(X.T), np.corrcoef(y.T)
     expected = np.abs(after - before)[np.triu_indices(3, 1)].mean()
     assert CorrelationChange().measure(X, y).value == pytest.approx(expected)

@@ -22,14 +22,14 @@ def test_an_unchanged_table_loses_nothing(measure):
 
 
 @pytest.mark.parametrize("measure", ALL)
-def test_an_offset_of_1e8_changes_nothing_but_rounding(measure):
-    y = X + RNG.normal(size=X.shape)
+def test_an_offset_of_1e8_changes_nothing_but_rounding(measure, rng):
+    y = X + rng.normal(size=X.shape)
     assert measure.measure(X + 1e8, y + 1e8).value == pytest.approx(measure.measure(X, y).value, rel=1e-6)
 
 
 @pytest.mark.parametrize("measure", ALL)
-def test_tiny_and_huge_units_change_nothing(measure):
-    y = X + RNG.normal(size=X.shape)
+def test_tiny_and_huge_units_change_nothing(measure, rng):
+    y = X + rng.normal(size=X.shape)
     for unit in (2.0**-500, 2.0**500):
         assert measure.measure(X * unit, y * unit).value == pytest.approx(measure.measure(X, y).value, rel=1e-9)
 

@@ -46,11 +46,11 @@ def test_an_unchanged_table_loses_nothing(measure):
 
 
 @pytest.mark.parametrize("measure", ALL)
-def test_every_kind_of_frame_and_any_order_of_records(measure):
-    noisy = FRAME.assign(wage=FRAME["wage"] * RNG.lognormal(0, 0.3, N), sex=RNG.permutation(FRAME["sex"]))
+def test_every_kind_of_frame_and_any_order_of_records(measure, rng):
+    noisy = FRAME.assign(wage=FRAME["wage"] * rng.lognormal(0, 0.3, N), sex=rng.permutation(FRAME["sex"]))
     expected = measure.measure(records(), records(noisy)).value
     assert expected > 0
-    shuffle = RNG.permutation(N)
+    shuffle = rng.permutation(N)
     for kind in (pl.from_pandas, pa.Table.from_pandas):
         table = Microdata.of(kind(noisy), ROLES).records
         assert measure.measure(records(), table).value == expected
@@ -59,11 +59,11 @@ def test_every_kind_of_frame_and_any_order_of_records(measure):
 
 
 @pytest.mark.parametrize("measure", ALL)
-def test_an_offset_of_1e8(measure):
+def test_an_offset_of_1e8(measure, rng):
     if isinstance(measure, Gini):
         pytest.skip("the Gini coefficient depends on the origin")
-    x = RNG.integers(0, 1000, (N, 3)).astype(float)
-    y = x + RNG.integers(-100, 100, (N, 3))
+    x = rng.integers(0, 1000, (N, 3)).astype(float)
+    y = x + rng.integers(-100, 100, (N, 3))
     near, far = measure.measure(x, y), measure.measure(x + 1e8, y + 1e8)
     assert far.value == (pytest.approx(near.value, rel=1e-6) if near.value is not None else None)
 

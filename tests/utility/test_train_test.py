@@ -24,20 +24,20 @@ def measure(target, released, **parameters):
 
 
 @pytest.mark.slow
-def test_planted_releases():
+def test_planted_releases(rng):
     same = measure("y", records())
     assert same.value == pytest.approx(0, abs=1e-12)  # the same records of the same folds train both models
     assert same.details["trained on the original"] > 0.9
-    permuted = measure("y", records(FRAME.assign(y=RNG.permutation(FRAME["y"]))))
+    permuted = measure("y", records(FRAME.assign(y=rng.permutation(FRAME["y"]))))
     assert permuted.value == pytest.approx(same.details["trained on the original"], abs=0.15)
     assert permuted.interval.low > 0.5
-    category = measure("c", records(FRAME.assign(c=RNG.permutation(FRAME["c"]))))
+    category = measure("c", records(FRAME.assign(c=rng.permutation(FRAME["c"]))))
     assert category.value > 0.2
     assert measure("c", records()).value == 0
 
 
-def test_a_release_of_other_people_is_used_whole():
-    a, b = RNG.normal(size=(2, 400))
+def test_a_release_of_other_people_is_used_whole(rng):
+    a, b = rng.normal(size=(2, 400))
     fresh = pd.DataFrame({"a": a, "b": b, "y": 2 * a - b, "c": "up"})
     finding = measure("y", records(fresh))
     assert abs(finding.value) < 0.02
