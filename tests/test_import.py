@@ -25,11 +25,23 @@ FOR_WORK = ("importlib.metadata", "email", "zipfile", "ctypes", "hashlib", "logg
 """Of the standard library: what only work needs, and makes up a third of the time in which `--help` answers."""
 
 
+SMALL_RELEASE = """
+import polars, shoal
+plan = {
+    "columns": {"a": "quasi-identifier", "b": "confidential"},
+    "steps": [{"partition": "mdav", "k": 2, "replace": "centroid"}],
+    "requirements": [{"privacy": "k-anonymity", "k": 2}],
+}
+shoal.protect(polars.DataFrame({"a": [1, 2, 3, 4], "b": [1.0, 2.0, 3.0, 4.0]}), plan)
+"""
+
+
 @pytest.mark.parametrize(
     ("code", "barred"),
     [
         ("import shoal", (*HEAVY, "numpy", "polars", "narwhals", "pydantic")),
         ("import shoal.methods; shoal.methods.load()", HEAVY),
+        (SMALL_RELEASE, tuple(name for name in HEAVY if name != "jinja2")),
         (
             "from shoal.__main__ import main; from shoal.cli import cli; cli.main(['--help'], standalone_mode=False)",
             (*HEAVY, *FOR_WORK, "numpy", "polars", "narwhals", "pydantic"),

@@ -159,10 +159,10 @@ def _search(chosen: list[Literals], open_clauses: Sequence[Clause], domain: Doma
 
 def _feasible_point(literals: Sequence[Literals], domain: Domain) -> Floats | None:
     """A point that satisfies the linear literals."""
-    from scipy.optimize import linprog
-
     if not domain.continuous:
         return np.empty(0)
+    from scipy.optimize import linprog
+
     e, eb, g, gb = domain.rows(literals)
     e, eb = _normed(e * domain.lengths, eb)
     g, gb = _normed(g * domain.lengths, gb)
