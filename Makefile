@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV   ?= .venv
 BIN    := $(VENV)/bin
 
-.PHONY: demo studio test examples check format test-matrix native sanitize clean docs image
+.PHONY: demo studio test examples check format test-matrix native sanitize sanitizers clean docs image
 
 demo: $(VENV)/runs
 	$(BIN)/shoal demo --out demo
@@ -20,13 +20,17 @@ test: $(VENV)/tests
 examples: $(VENV)/tests
 	$(BIN)/python tests/matrix.py examples
 
-# All that is not a test of behaviour: format, lint, types, layers, documentation, sanitizers; two at a time.
-check: $(VENV)/checks
+# All that is not a test of behaviour: format, lint, types, layers, documentation, sanitizers; two at a time, and what
+# the sanitizers try is compiled while the rest is being installed.
+check:
 	$(MAKE) --jobs=2 --keep-going --output-sync=target sanitized types pages layers style image
 
-.PHONY: sanitized types pages layers style image
-sanitized:
+.PHONY: compiled sanitized types pages layers style image
+compiled: $(VENV)/kernels
+	PATH="$(abspath $(BIN)):$$PATH" $(MAKE) sanitizers PYTHON=$(abspath $(BIN))/python
+sanitized: compiled $(VENV)/checks
 	PATH="$(abspath $(BIN)):$$PATH" $(MAKE) sanitize PYTHON=$(abspath $(BIN))/python
+types pages layers style: $(VENV)/checks
 types:
 	$(BIN)/mypy
 pages:
@@ -75,6 +79,12 @@ $(VENV)/checks: $(BIN)/python $(SOURCES)
 	$(BIN)/python -m pip install --quiet ".[test,docs,kernels]"
 	touch $(VENV)/tests $@
 
+# What compiling alone needs, as pyproject.toml names it.
+KERNELS := import tomllib as t; print(*t.load(open("pyproject.toml", "rb"))["project"]["optional-dependencies"]["kernels"])
+$(VENV)/kernels: $(BIN)/python pyproject.toml
+	$(BIN)/python -m pip install --quiet $$($(BIN)/python -c '$(KERNELS)')
+	touch $@
+
 # For development: build the kernels in place; then run with PYTHONPATH=src and any interpreter that has
 # the dependencies and nanobind.
 native:
@@ -85,14 +95,16 @@ native:
 # The kernels' tests under the address and undefined-behaviour sanitizers (GCC), in a copy of the package; needs what
 # `make native` needs. `make sanitize TESTS=tests/kernels/search` runs some of them.
 TESTS ?= tests/kernels
-sanitize:
+sanitize: sanitizers
+	ASAN_OPTIONS=detect_leaks=0 LD_PRELOAD="$$(g++ -print-file-name=libasan.so) $$(g++ -print-file-name=libstdc++.so)" \
+	  PYTHONPATH=build/sanitized $(PYTHON) -m pytest -q $(TESTS) -k "not interrupt and not Ctrl"
+
+sanitizers:
 	rm -rf build/sanitized && mkdir -p build/sanitized
 	cp -R src/shoal build/sanitized/ && rm -f build/sanitized/shoal/kernels/_native*
 	cmake -S . -B build/sanitize -G Ninja -DSHOAL_IN_PLACE=$(abspath build/sanitized/shoal) -DSHOAL_SANITIZE=ON \
 	  -DPython_EXECUTABLE=$(shell command -v $(PYTHON)) >/dev/null
 	cmake --build build/sanitize
-	ASAN_OPTIONS=detect_leaks=0 LD_PRELOAD="$$(g++ -print-file-name=libasan.so) $$(g++ -print-file-name=libstdc++.so)" \
-	  PYTHONPATH=build/sanitized $(PYTHON) -m pytest -q $(TESTS) -k "not interrupt and not Ctrl"
 
 clean:
 	rm -rf build $(VENV) src/shoal/kernels/*.so

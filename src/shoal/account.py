@@ -23,7 +23,7 @@ from shoal.kernels.arrays import Bools
 from shoal.methods import build, entry
 from shoal.parameters import ColumnName, Columns, holds
 from shoal.plan import Plan
-from shoal.plan.publication import public_about, public_rule, public_sections, public_yaml
+from shoal.plan.publication import public_about, public_rule, public_sections
 from shoal.privacy.base import reading_of
 from shoal.release import Account, ColumnAccount, ReachedLevel
 from shoal.run import Outcome
@@ -57,8 +57,7 @@ def account_of(done: Outcome, evidence: Evidence, withheld: set[str], exact: tup
         columns=tuple(
             _column(done, variable, withheld) for variable in released.variables if variable.role not in SOLE
         ),
-        plan_text=public_yaml(plan, withheld),
-        planned=tuple(public_sections(plan, withheld)["steps"]),
+        plan=public_sections(plan, withheld),
         requirements=tuple(
             public_rule(v.requirement, withheld) if v.requirement in plan.constraints else v.requirement
             for v in evidence.verdicts

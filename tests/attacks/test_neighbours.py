@@ -13,6 +13,7 @@ import numpy as np
 import polars as pl
 import pytest
 
+import dropped_decimal
 import shoal
 from contract.test_methods import columns_of, made, roles_for
 from shoal.files.table import Table
@@ -222,16 +223,11 @@ def test_decimals_of_a_dropped_record_do_not_show_in_the_type_of_a_column(
     tmp_path: Path, ending: str, level: str
 ) -> None:
     """A file of text has no types: one dropped 3.5 must not make the others 4.0 and the codebook say Float64."""
-    plan = {
-        "columns": {"region": "quasi-identifier", "visits": {"role": "confidential", "level": level}},
-        "steps": [{"mask": "suppress-records", "k": 3, "columns": ["region"], "limit": 0.5}],
-        "requirements": [{"privacy": "k-anonymity", "k": 3}],
-        "output": {"format": ending},
-    }
     folders = []
-    for number, dropped in enumerate((3, 3.5)):
-        table = pl.DataFrame({"region": ["alone", *["north"] * 10], "visits": [dropped, *range(10)]}, strict=False)
+    for number, table in enumerate(dropped_decimal.TABLES):
         write_table(Table(frame=table), tmp_path / f"{number}.{ending}")
-        release = shoal.protect(read_table(tmp_path / f"{number}.{ending}"), plan, seed=SEED)
+        release = shoal.protect(
+            read_table(tmp_path / f"{number}.{ending}"), dropped_decimal.plan(ending, level), seed=SEED
+        )
         folders.append(public_files(release, tmp_path / str(number)))
     assert folders[0] == folders[1]

@@ -22,7 +22,8 @@ from shoal.files.tables import read_table
 from shoal.methods import Entry
 from shoal.parameters import HoldsCells, KeyFile, Secret, TablePath, holds
 from shoal.plan import MaskStep, PartitionStep, Plan
-from shoal.plan.publication import WITHHELD, hidden_cells, public_yaml, recorded
+from shoal.plan.lines import dump_yaml
+from shoal.plan.publication import WITHHELD, hidden_cells, public_sections, recorded
 
 NUMBER, TEXT, FOLDER, KEY = 103.25, "zyxwvut", "mayerhofer", "feedfacecafebeef" * 2
 """Marks: the largest number of the original, a category of one person, a folder, a secret."""
@@ -125,7 +126,7 @@ def test_no_mark_in_a_parameter_is_public(entry: Entry) -> None:
     plan = replace(Plan.of({"columns": COLUMNS}), **{section: (place,)})
     original = Microdata.of(FRAME, plan.schema).records
     released = original.take(list(range(N - 1)))
-    shown = public_yaml(plan, hidden_cells(plan, original, released))
+    shown = dump_yaml(public_sections(plan, hidden_cells(plan, original, released)))
     assert not [mark for mark in MARKS if mark in shown.replace("\n", " ")]
     assert KEY not in json.dumps(recorded(plan), default=str)
     classes = {type(marker) for marker in holds(entry.cls).values()}
@@ -144,7 +145,7 @@ def test_ranges_of_an_exploration_hide_what_the_parameters_hide() -> None:
     }
     plan = Plan.of({"columns": COLUMNS, "explore": explored})
     original = Microdata.of(FRAME, plan.schema).records
-    shown = public_yaml(plan, hidden_cells(plan, original, original.take(list(range(N - 1)))))
+    shown = dump_yaml(public_sections(plan, hidden_cells(plan, original, original.take(list(range(N - 1))))))
     assert str(NUMBER) not in shown
     assert "58.5" in shown
     assert "k: [3, 5]" in shown
@@ -155,7 +156,7 @@ def test_a_sign_hides_no_cell(rule: str) -> None:
     frame = pl.DataFrame({"x": [-5.5, 1.0, 2.0]})
     plan = Plan.of({"columns": {"x": "other"}, "constraints": [rule]})
     original = Microdata.of(frame, plan.schema).records
-    assert "5.5" not in public_yaml(plan, hidden_cells(plan, original, original.take([1, 2])))
+    assert "5.5" not in dump_yaml(public_sections(plan, hidden_cells(plan, original, original.take([1, 2]))))
 
 
 @pytest.mark.parametrize("label", ["1921-03-04", "days since 1921-03-04, or so"])
@@ -163,5 +164,5 @@ def test_a_date_is_a_cell_too(label: str) -> None:
     frame = pl.DataFrame({"day": [date(1921, 3, 4), date(1980, 5, 6)]})
     plan = Plan.of({"columns": {"day": {"role": "other", "label": label}}})
     original = Microdata.of(frame, plan.schema).records
-    assert "1921" not in public_yaml(plan, hidden_cells(plan, original, original.take([1])))
-    assert "1921" in public_yaml(plan, hidden_cells(plan, original, original))
+    assert "1921" not in dump_yaml(public_sections(plan, hidden_cells(plan, original, original.take([1]))))
+    assert "1921" in dump_yaml(public_sections(plan, hidden_cells(plan, original, original)))

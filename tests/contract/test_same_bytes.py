@@ -119,8 +119,6 @@ def steps() -> Iterator[tuple[str, list[dict[str, Any]]]]:
             for groups in ({"partition": "whole"}, {"partition": "mdav", "k": 25}):
                 step = {**groups, "columns": ["a", "b", "c"], "replace": {"method": entry.name, **given}}
                 yield f"replace {entry.name} {number} in {groups['partition']}", [step]
-    mixture = {"partition": "gaussian-mixture", "k": 10, "columns": ["a", "b"], "replace": "normal"}
-    yield "gaussian mixture and normal", [mixture]
     for entry in registered("mask"):
         default = [{"k": 3} if "k" in entry.parameters else {}]
         for number, given in enumerate(MASKS.get(entry.name, default)):

@@ -42,7 +42,7 @@ def test_a_release_with_a_default_role_is_that_with_all_roles() -> None:
     one_by_one = shoal.protect(FRAME, {**plan(), "columns": columns}, seed=1)
     assert by_default.data.equals(one_by_one.data)
     assert by_default.record["plan"] == one_by_one.record["plan"]
-    assert by_default.account.plan_text == one_by_one.account.plan_text
+    assert by_default.account.plan == one_by_one.account.plan
 
 
 def test_what_is_not_named_can_be_taken_out() -> None:

@@ -11,7 +11,8 @@ import pytest
 import shoal
 from shoal.data.microdata import Microdata
 from shoal.files.table import Table
-from shoal.plan.publication import hidden_cells, public_rule, public_yaml
+from shoal.plan.lines import dump_yaml
+from shoal.plan.publication import hidden_cells, public_rule, public_sections
 
 FRAME = pl.DataFrame(
     {
@@ -77,8 +78,10 @@ def test_a_bound_at_the_extreme_cell_is_withheld() -> None:
     original = Microdata.of(FRAME, plan.schema).records
     kept = original["income"].values
     released = original.with_variables(original["income"].with_values(kept.clip(max=52310)))
-    assert "9876543" not in public_yaml(plan, hidden_cells(plan, original, released))
-    assert "value: 9876543.25" in public_yaml(plan, hidden_cells(plan, original, original))  # the release shows it
+    assert "9876543" not in dump_yaml(public_sections(plan, hidden_cells(plan, original, released)))
+    assert "value: 9876543.25" in dump_yaml(
+        public_sections(plan, hidden_cells(plan, original, original))
+    )  # the release shows it
 
 
 def test_a_cell_in_a_bound_inside_a_step_is_withheld() -> None:
@@ -89,7 +92,7 @@ def test_a_cell_in_a_bound_inside_a_step_is_withheld() -> None:
     original = Microdata.of(FRAME, plan.schema).records
     kept = original["income"].values
     released = original.with_variables(original["income"].with_values(kept.clip(max=52310)))
-    text = public_yaml(plan, hidden_cells(plan, original, released))
+    text = dump_yaml(public_sections(plan, hidden_cells(plan, original, released)))
     assert "9876543" not in text and "utility: inconsistencies" in text and "at most: 0.5" in text
 
 
@@ -161,7 +164,9 @@ def test_what_is_shown_does_not_depend_on_the_original() -> None:
     without, with_one = (
         records.with_variables(records["age"].with_values([*ages[:-1], last])) for last in (ages[-1], 103)
     )
-    shown = {public_yaml(plan, hidden_cells(plan, original, without)) for original in (without, with_one)}
+    shown = {
+        dump_yaml(public_sections(plan, hidden_cells(plan, original, without))) for original in (without, with_one)
+    }
     assert len(shown) == 1
     assert "103" not in shown.pop()
 
@@ -171,6 +176,6 @@ def test_numbers_inside_released_labels_are_shown() -> None:
     records = Microdata.of(FRAME, plan.schema).records
     step = plan.steps[0]
     released = step.method.apply(records, ["age"], np.random.default_rng(1)).records
-    shown = public_yaml(plan, hidden_cells(plan, records, released))
+    shown = dump_yaml(public_sections(plan, hidden_cells(plan, records, released)))
     assert "30" in shown
     assert "60" in shown

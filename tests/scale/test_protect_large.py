@@ -6,6 +6,7 @@ import numpy as np
 import polars as pl
 import pytest
 
+import dropped_decimal
 import shoal
 from scale.conftest import released
 from shoal.errors import DataError, FileError, ParameterError, PlanError, Refused
@@ -264,17 +265,11 @@ def test_no_more_processes_than_blocks_that_fit_into_memory():
 @pytest.mark.parametrize("ending", ["csv", "parquet"])
 def test_decimals_of_a_dropped_record_do_not_show_in_the_type_of_a_column(tmp_path, ending, level):
     """Text has no types: one dropped 3.5 must not make the others 4.0, the codebook say Float64, a page differ."""
-    plan = {
-        "columns": {"region": "quasi-identifier", "visits": {"role": "confidential", "level": level}},
-        "steps": [{"mask": "suppress-records", "k": 3, "columns": ["region"], "limit": 0.5}],
-        "requirements": [{"privacy": "k-anonymity", "k": 3}],
-        "output": {"format": ending},
-    }
     folders = []
-    for number, dropped in enumerate((3, 3.5)):
-        table = pl.DataFrame({"region": ["alone", *["north"] * 10], "visits": [dropped, *range(10)]}, strict=False)
+    for number, table in enumerate(dropped_decimal.TABLES):
         table.write_csv(tmp_path / f"{number}.csv")
-        protect_large(tmp_path / f"{number}.csv", plan, tmp_path / str(number), seed=SEED, workers=1)
+        asked = dropped_decimal.plan(ending, level)
+        protect_large(tmp_path / f"{number}.csv", asked, tmp_path / str(number), seed=SEED, workers=1)
         public = tmp_path / str(number) / "release"
         folders.append({p.relative_to(public): p.read_bytes() for p in public.rglob("*") if p.is_file()})
     assert folders[0] == folders[1]

@@ -113,7 +113,7 @@ def only_whole_numbers(series: nw.Series[Any]) -> bool:
 
 def strip_metadata(frame: nw.DataFrame[Any]) -> nw.DataFrame[Any]:
     """The same cells, and neither index, attributes, metadata nor categories that no cell has."""
-    columns = [_stripped_column(frame[name]) for name in frame.columns]
+    columns = [_stripped_column(frame.get_column(name)) for name in frame.columns]
     native = (frame.with_columns(*columns) if columns else frame).to_native()
     if frame.implementation.is_pandas_like():
         native = native.reset_index(drop=True)

@@ -94,8 +94,8 @@ class Microdata:
         described = Schema.of(schema).covering(frame.columns)
         if unclassified := [name for name in frame.columns if name not in described.columns]:
             raise SchemaError(f"The released table has columns that the plan does not know: {quoted(unclassified)}.")
-        columns = {name: as_released(frame[name], described.columns[name]) for name in frame.columns}
-        ways = {name: way for name in frame.columns if (way := ways_of_missing(frame[name])) is not None}
+        columns = {name: as_released(frame.get_column(name), described.columns[name]) for name in frame.columns}
+        ways = {name: way for name in frame.columns if (way := ways_of_missing(frame.get_column(name))) is not None}
         ways |= {name: ints(way) for name, way in (spellings or {}).items()}
         return cls(frame=frame, schema=Schema(columns), kind=kind, spellings=ways)
 
@@ -159,7 +159,7 @@ class Microdata:
         columns = []
         for variable in records.variables:
             if variable.name in self.encoded and _same(variable, self.encoded[variable.name], records):
-                columns.append(no_negative_zero(base[variable.name]))
+                columns.append(no_negative_zero(base.get_column(variable.name)))
             else:
                 columns.append(no_negative_zero(self._decode(variable, base)))
         kept = [name for name in base.columns if name in records]
@@ -185,14 +185,14 @@ class Microdata:
             Columns that stay as they are.
         """
         columns = [name for name in self.frame.columns if name not in fractional]
-        whole = [name for name in columns if only_whole_numbers(self.frame[name])]
+        whole = [name for name in columns if only_whole_numbers(self.frame.get_column(name))]
         return replace(self, frame=self.frame.with_columns(*(self.frame[name].cast(nw.Int64()) for name in whole)))
 
     def _decode(self, variable: Variable, base: nw.DataFrame[Any]) -> nw.Series[Any]:
         name = variable.name
         return decode(
             variable,
-            base[name] if name in base.columns else None,
+            base.get_column(name) if name in base.columns else None,
             base.implementation,
             decimals=self.schema.columns[name].decimals if name in self.schema.columns else None,
             known=self.encoded[name].categories if name in self.encoded else (),

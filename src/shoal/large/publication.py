@@ -19,15 +19,7 @@ from shoal.files.table import Table
 from shoal.judges.evidence import RECORD_VERSION, Evidence, Finding
 from shoal.plan import Plan
 from shoal.plan.codebook import codebook
-from shoal.plan.publication import (
-    hidden_in_parts,
-    public_about,
-    public_rule,
-    public_schema,
-    public_sections,
-    public_yaml,
-    recorded,
-)
+from shoal.plan.publication import hidden_in_parts, public_about, public_rule, public_schema, public_sections, recorded
 from shoal.publish import write_record
 from shoal.release import Account, ColumnAccount, LargeRelease, require
 from shoal.release.evidence_file import private_evidence, public_evidence
@@ -215,8 +207,7 @@ def _account(
     return Account(
         steps=done.accounts,
         columns=tuple(_column(plan, sample, name, withheld) for name in names if released[name].role not in SOLE),
-        plan_text=public_yaml(plan, withheld),
-        planned=tuple(public_sections(plan, withheld)["steps"]),
+        plan=public_sections(plan, withheld),
         requirements=tuple(verdict.requirement for verdict in evidence.verdicts),
         not_released=tuple(name for name in plan.schema.columns if name not in released),
         untouched=tuple(name for name in names if name not in changed),

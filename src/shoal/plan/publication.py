@@ -26,7 +26,7 @@ from shoal.data.variable import Variable
 from shoal.judges.evidence import Verdict
 from shoal.methods import entry, registered
 from shoal.parameters import ForReaders, Holds, HoldsCells, KeyFile, Secret, Setting, TablePath, holds
-from shoal.plan.lines import dump_yaml, plain
+from shoal.plan.lines import plain
 from shoal.plan.model import Plan
 from shoal.plan.sections import About, EditRules, Exploration
 from shoal.privacy.gate import Gate
@@ -54,13 +54,8 @@ Place = tuple[dict[str, Any], str, Holds | None]
 """Where a value stands, its key, and what it may hold."""
 
 
-def public_yaml(plan: Plan, hidden: set[str]) -> str:
-    """The plan as a file without what only the original tells (`hidden_cells`)."""
-    return dump_yaml(public_sections(plan, hidden))
-
-
 def public_sections(plan: Plan, hidden: set[str]) -> dict[str, Any]:
-    """The same as the sections of the plan."""
+    """The sections of the plan without what only the original tells (`hidden_cells`)."""
     sections: dict[str, Any] = plain(plan.as_mapping())
     for spec, key, marker in _places(plan, sections):
         spec[key] = _public(spec[key], marker, hidden)

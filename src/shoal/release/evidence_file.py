@@ -78,8 +78,8 @@ def public_evidence(
         "measures": rounded([_public_figure(f, account, bought=bought) for f in release.evidence.findings]),
         "classes before": None if bought else _before(account, public=True),
         "columns": [_column(column, column.released, labels or {}) for column in account.columns],
-        "steps": [_step(step, shown(public_form(step.facts)), account.planned) for step in account.steps],
-        "plan": account.plan_text,
+        "steps": [_step(step, shown(public_form(step.facts)), account.plan["steps"]) for step in account.steps],
+        "plan": dump_yaml(account.plan),
         "sha256": files,
         "private": None,
     }

@@ -78,8 +78,8 @@ class Account:
 
     Parameters
     ----------
-    plan_text
-        The plan as the public may see it.
+    plan
+        The sections of the plan as the public may see them.
     requirements
         What each verdict is called for the public, in their order: a rule without what only the original tells.
     untouched
@@ -101,8 +101,6 @@ class Account:
         For each released column how many numbers no original record could have, by why; private.
     before
         Measures of risk taken on the original as if it were released; private.
-    planned
-        The plan's steps as the public may see them, in order.
     classes
         How many released records share their quasi-identifiers: by the plan's reading of missing cells, then by the
         strict one where that differs.
@@ -118,7 +116,7 @@ class Account:
 
     steps: tuple[StepAccount, ...]
     columns: tuple[ColumnAccount, ...]
-    plan_text: str
+    plan: Mapping[str, Any]
     requirements: tuple[str, ...]
     not_released: tuple[str, ...]
     untouched: tuple[str, ...]
@@ -132,7 +130,6 @@ class Account:
     proved: bool = True
     singled_out: Mapping[str, int] = field(default_factory=dict)
     odd_values: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
-    planned: tuple[Mapping[str, Any], ...] = ()
     classes: tuple[ClassProfile, ...] = ()
     classes_before: ClassProfile | None = None
     violations_before: ByColumn | None = None
