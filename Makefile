@@ -80,7 +80,8 @@ $(VENV)/checks: $(BIN)/python $(SOURCES)
 	touch $(VENV)/tests $@
 
 # What compiling alone needs, as pyproject.toml names it.
-KERNELS := import tomllib as t; print(*t.load(open("pyproject.toml", "rb"))["project"]["optional-dependencies"]["kernels"])
+KERNELS := import tomllib; project = tomllib.load(open("pyproject.toml", "rb"))["project"]; \
+  print(*project["optional-dependencies"]["kernels"])
 $(VENV)/kernels: $(BIN)/python pyproject.toml
 	$(BIN)/python -m pip install --quiet $$($(BIN)/python -c '$(KERNELS)')
 	touch $@
