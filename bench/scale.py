@@ -6,6 +6,7 @@
     python bench/scale.py 1e7 --generalise      # categorical columns, generalisation to k = 10
     python bench/scale.py 1e7 --rank-swap       # six numeric columns, ranks swapped within 5 %
     python bench/scale.py 3e7 --mixed           # 3 numeric and 5 categorical columns, one of 1000 values, k = 5
+    python bench/scale.py 1e7 --suppress        # categorical columns, suppression of cells to k = 10
 
 Data: independent standard normal columns, written as Parquet in files of a million records. Memory is that of the
 process and all its children (their proportional shares of what they have in common), looked at twice a second; CPU is
@@ -40,6 +41,13 @@ def plan_of(kind: str) -> dict[str, object]:
             {"privacy": "t-closeness", "t": 1.0},
         ]
         return {"columns": columns, "requirements": required}
+    if kind == "suppress":
+        return {
+            "columns": {f"c{j}": "quasi-identifier" for j in range(CATEGORICAL)},
+            "steps": [{"mask": "suppress", "k": 10}],
+            "requirements": [{"privacy": "k-anonymity", "k": 10, "missing": "wildcard"}],
+            "output": {"format": "parquet"},
+        }
     if kind == "generalise":
         columns = {
             f"c{j}": {"role": "quasi-identifier", "level": "nominal", "hierarchy": {"paths": HIERARCHY}}
@@ -83,7 +91,7 @@ def generated(n: int, kind: str, place: Path) -> Path:
     for number, start in enumerate(range(0, n, FILE)):
         rng = np.random.default_rng([1, number])
         m = min(FILE, n - start)
-        if kind == "generalise":
+        if kind in ("generalise", "suppress"):
             frame = _categories(rng, m)
         elif kind == "audit":
             group = np.arange(start, start + m) // K  # classes of K, as microaggregation leaves them
@@ -193,6 +201,7 @@ def main() -> None:
     parser.add_argument("--generalise", action="store_true")
     parser.add_argument("--rank-swap", action="store_true")
     parser.add_argument("--mixed", action="store_true")
+    parser.add_argument("--suppress", action="store_true")
     parser.add_argument("--workers", type=int, default=2)
     parser.add_argument("--most-in-memory", type=float, default=1e6, help="largest table that is held in memory too")
     parser.add_argument("--place", type=Path, help="where tables and releases are written")
@@ -202,7 +211,7 @@ def main() -> None:
         side, kind, table, out, workers = given.child
         child(side, kind, table, out, int(workers))
         return
-    kinds = ("audit", "generalise", "rank-swap", "mixed")
+    kinds = ("audit", "generalise", "suppress", "rank-swap", "mixed")
     kind = next((kind for kind in kinds if getattr(given, kind.replace("-", "_"))), "microaggregate")
     print(f"{'records':>11} {'side':>7} | {'seconds':>8} {'CPU s':>8} {'us/record':>9} | {'GiB':>7} | {'loss %':>8} |")
     with tempfile.TemporaryDirectory(dir=given.place) as place:

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 from naive.suppression import matching
 from shoal.errors import DataError
 from shoal.kernels.suppression import wildcard_counts
-from shoal.mask._suppression.task import distinct_rows, rows_of_classes
+from shoal.mask._suppression.task import different_places, distinct_rows
 
 tables = st.integers(1, 5).flatmap(
     lambda q: st.lists(st.lists(st.integers(-1, 3), min_size=q, max_size=q), min_size=1, max_size=30)
@@ -34,9 +34,19 @@ def test_too_many_combinations_refused():
         wildcard_counts(codes, np.ones(2, dtype=np.int64))
 
 
-@given(rows=tables, seed=st.integers(0, 99))
-def test_drawn_rows_are_of_their_class_and_differ(rows, seed):
-    _, ids, counts = distinct_rows(np.array(rows, dtype=np.int32))
-    wanted = np.repeat(np.arange(len(counts)), np.random.default_rng(seed).integers(0, counts + 1))
-    drawn = rows_of_classes(ids, wanted, np.random.default_rng(seed))
-    assert np.array_equal(ids[drawn], wanted) and len(set(drawn.tolist())) == len(drawn)
+@given(sizes=st.lists(st.integers(1, 400), min_size=1, max_size=12), seed=st.integers(0, 99))
+def test_drawn_places_are_of_their_group_and_differ(sizes, seed):
+    rng = np.random.default_rng(seed)
+    sizes = np.array(sizes)
+    wanted = rng.permutation(np.repeat(np.arange(len(sizes)), rng.integers(0, np.minimum(sizes, 9) + 1)))
+    places = different_places(sizes, wanted, rng)
+    assert (places >= 0).all() and (places < sizes[wanted]).all()
+    assert len(set(zip(wanted.tolist(), places.tolist()))) == len(wanted)
+
+
+@pytest.mark.parametrize("size", [6, 600])
+def test_every_place_is_drawn_equally_often(size):
+    rng, wanted = np.random.default_rng(0), np.repeat(np.arange(4000), 2)
+    places = different_places(np.full(4000, size), wanted, rng)
+    counts = np.bincount(places * 6 // size, minlength=6)  # 8000 places in six equal parts
+    assert ((counts - 8000 / 6) ** 2 / (8000 / 6)).sum() < 20.5  # chi-squared with 5 degrees of freedom, 0.999

@@ -108,6 +108,7 @@ def protect_large(
             entropy=entropy,
             journal=journal,
             engine=at_work,
+            memory=allowance,
             tell=stage or (lambda text, fraction: None),
         )
         with _left_to_go_on(journal):
@@ -115,7 +116,7 @@ def protect_large(
             done = carried_out(run, source)
             exact = exact_measures(described, done.accounts)
             with atomic_directory(target, overwrite=overwrite) as temporary:
-                release = write_release(done, described, source, temporary, target, exact, allowance)
+                release = write_release(done, described, source, temporary, target, exact)
                 check_free(target, overwrite=overwrite)  # something may have been put there meanwhile
         journal.remove()
     return release

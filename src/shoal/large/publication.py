@@ -44,7 +44,7 @@ GROUPS = "groups"
 
 
 def write_release(
-    done: LargeOutcome, plan: Plan, source: Source, folder: Path, target: Path, exact: tuple[str, ...], memory: int
+    done: LargeOutcome, plan: Plan, source: Source, folder: Path, target: Path, exact: tuple[str, ...]
 ) -> LargeRelease:
     """Write both folders, judging what was written.
 
@@ -66,9 +66,8 @@ def write_release(
     public.mkdir()
     private.mkdir(mode=0o700)
     files, written = _write_table(done, source, public)
-    spill = done.run.journal.place("spill")
-    refuse_given_away(written, done.schema, memory, spill)
-    refuse_narrowed(written, done.schema, done.run.folder, memory, spill)
+    refuse_given_away(written, done.schema, done.run.memory, done.run.spill)
+    refuse_narrowed(written, done.schema, done.run.folder, done.run.memory, done.run.spill)
     judged = Judged.of(
         written,
         done.schema,

@@ -37,6 +37,9 @@ class Mask(ABC):
     draws_units: ClassVar[bool] = False
     """Whether it keeps some records or households, which it draws once from the whole table."""
 
+    blanks_cells: ClassVar[bool] = False
+    """Whether records of one combination of cells may lose different ones of them."""
+
     @property
     def whole_needed(self) -> str:
         """Why these parameters need the whole table at once although the method works row by row; empty if not."""

@@ -1,49 +1,27 @@
 """Local suppression: the fewest weighted cells after which every record shares its keys with k."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
-from functools import partial
-from types import MappingProxyType
-from typing import Annotated, Any, ClassVar, Literal
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
 from annotated_types import Ge, Gt, Le
-from typing_extensions import TypedDict
 
 from shoal.data.dependencies import Dependencies
 from shoal.data.partition import Progress
 from shoal.data.records import MissingCells, Records
-from shoal.errors import ParameterError, Refused, plural
-from shoal.facts import ByColumn, Count, Figure, OfOriginal
-from shoal.kernels.arrays import Bools, Floats, Ints
-from shoal.kernels.suppression import suppress, wildcard_counts
-from shoal.mask._suppression.exact import optimum
+from shoal.errors import ParameterError, Refused
+from shoal.facts import ByColumn, Count, Fact, Figure, OfOriginal
+from shoal.kernels.arrays import Bools, Ints, Longs
 from shoal.mask._suppression.given_away import blank_sources, cells_a_blank
-from shoal.mask._suppression.patterns import lone_sets, pattern_groups
-from shoal.mask._suppression.people import Prices
-from shoal.mask._suppression.required import Asked, Operations, check_reading
-from shoal.mask._suppression.task import Task, blanked_altogether, distinct_rows, rows_of_classes, without_cells
+from shoal.mask._suppression.required import Asked, check_reading
+from shoal.mask._suppression.search import How, Search, Subset
+from shoal.mask._suppression.state import Patterns, State
+from shoal.mask._suppression.task import distinct_rows, without_cells
 from shoal.mask.base import Mask
 from shoal.methods import Scales, method
 from shoal.parameters import Columns, Setting
 from shoal.privacy.gate import Required
 from shoal.step_result import StepResult
-
-WORK_FIRST, WORK_ALWAYS, WORK_TURN = 5e4, 2e3, 2e7
-"""Refinement at effort 1, in rows touched for each record at risk: the first figure until the third is spent in
-all, and the second throughout. On testdata (sdcMicro's household survey) the refined solution is then within
-4 per cent of the proved optimum."""
-
-
-STARTS = 30
-"""Greedy collections under `equal` at effort 1, for tables that are not too large."""
-
-
-class Subset(TypedDict):
-    """Some of the keys with a k of their own."""
-
-    columns: tuple[str, ...]
-    k: int
 
 
 @method(
@@ -108,7 +86,8 @@ class Suppress(Mask):
     cells as the requirement says, or else as the step does.
     """
 
-    scales: ClassVar[Scales] = "memory"
+    scales: ClassVar[Scales] = "combinations"
+    blanks_cells: ClassVar[bool] = True
 
     k: Annotated[int, Ge(1)] | None = None
     subsets: Annotated[tuple[Subset, ...] | None, Setting()] = None
@@ -117,7 +96,7 @@ class Suppress(Mask):
     limits: Annotated[dict[str, Annotated[float, Ge(0), Le(1)]] | None, Setting()] = None
     missing: MissingCells = "wildcard"
     sacrifice: bool = False
-    search: Literal["greedy", "refined", "optimal"] = "refined"
+    search: How = "refined"
     effort: Annotated[float, Gt(0), Setting()] = 1.0
     requirements: tuple[Required, ...] = ()
 
@@ -137,39 +116,149 @@ class Suppress(Mask):
     def apply(
         self, records: Records, columns: Sequence[str], rng: np.random.Generator, progress: Progress = None
     ) -> StepResult:
+        search = self.search_on(records, columns, rng, progress)
+        before = search.codes_of(records)
+        codes = before
+        notes: dict[str, Any] = {}
+        if len(records):
+            rows, ids, counts = distinct_rows(before)
+            state, notes = search.searched(State.of(rows, counts), cells_a_blank(records, search.keys))
+            codes = _without(before, state.patterns(rng).of_records(ids))
+            codes = _guarded(records, before, codes, search)
+            if self.requirements:
+                codes, more = self._required(records, before, codes, search)
+                notes |= more
+        search.prove(codes, np.ones(len(codes), dtype=np.int64))
+        blank = (codes < 0) & (before >= 0)
+        facts = self.facts_of(blank.sum(axis=0), int(blank.any(axis=1).sum()), len(records), search.keys, notes)
+        return StepResult(records=without_cells(records, search.keys, blank), facts=facts)
+
+    def blanks(
+        self,
+        records: Records,
+        times: Longs,
+        columns: Sequence[str],
+        rng: np.random.Generator,
+        *,
+        together: Mapping[str, float] | None,
+        spent: Longs | None = None,
+        progress: Progress = None,
+    ) -> tuple[Longs, Patterns, dict[str, Any]]:
+        """Which records of each distinct combination of a table lose what.
+
+        Parameters
+        ----------
+        records
+            One for each combination of the columns, and of the strata.
+        times
+            Shape (n,); how many records of the table have it.
+        together
+            For columns that are the same throughout units, the cells that must go with one; None where the table was
+            searched before, and only what was broken since is to be mended.
+        spent
+            Shape (q,); cells of each column that were blanked before.
+
+        Returns
+        -------
+        Shape (n,), the number of each combination; what is lost by these numbers; what there is to tell of the search.
+
+        Raises
+        ------
+        Refused
+            If some record cannot reach its k.
+        """
+        search = self.search_on(records, columns, rng, progress)
+        rows, ids, counts = distinct_rows(search.codes_of(records), times)
+        state, notes = State.of(rows, counts, spent), dict[str, Any]()
+        if together is None:
+            state = search.mended(state)
+        else:
+            state, notes = search.searched(state, together)
+        search.prove(state.codes, state.counts)
+        return ids, state.patterns(rng), notes
+
+    def search_on(
+        self, records: Records, columns: Sequence[str], rng: np.random.Generator, progress: Progress = None
+    ) -> Search:
+        """What is sought in a table, or in its distinct combinations, and how."""
         keys = tuple(columns)
         self._check_names(keys)
-        fixed = tuple(name for name in records.names("stratum") if name not in keys)
-        before = np.zeros((len(records), 0), dtype=np.int32)
-        if keys:
-            before = np.column_stack([records[name].codes() for name in (*keys, *fixed)])
-        codes = before.copy()
-        subsets = [Subset(columns=keys, k=self.k)] if self.k is not None else list(self.subsets or ())
-        together = cells_a_blank(records, keys)
-        ordered = sorted(subsets, key=lambda s: -len(s["columns"]))
-        searches = {
-            f"k = {subset['k']} on {', '.join(subset['columns'])}": self._reach(
-                codes, before, subset, keys, fixed, rng, progress, together
-            )
-            for subset in ordered
-            if len(records)
+        return Search(
+            keys=keys,
+            fixed=tuple(name for name in records.names("stratum") if name not in keys),
+            subsets=[Subset(columns=keys, k=self.k)] if self.k is not None else list(self.subsets or ()),
+            importance=self.importance or {},
+            keep=self.keep,
+            limits=self.limits or {},
+            missing=self.missing,
+            sacrifice=self.sacrifice,
+            how=self.search,
+            effort=self.effort,
+            rng=rng,
+            progress=progress,
+        )
+
+    def facts_of(
+        self, cells: Sequence[int] | Longs, touched: int, records: int, keys: Sequence[str], notes: dict[str, Any]
+    ) -> dict[str, Fact]:
+        """What there is to tell.
+
+        Parameters
+        ----------
+        cells
+            Shape (q, or more); how many were blanked of each key.
+        touched
+            Records that lost some.
+
+        Raises
+        ------
+        Refused
+            If a column lost more than its limit allows.
+        """
+        blanked = dict(zip(keys, map(int, cells)))
+        for name, share in (self.limits or {}).items():
+            if blanked[name] > share * records * (1 + 1e-12):
+                raise Refused(
+                    f"suppress: more cells of '{name}' than its limit allows must be blanked so that others do not "
+                    f"give them away. Raise the limit, or recode first."
+                )
+        weighted = sum(count * (self.importance or {}).get(name, 1.0) for name, count in blanked.items())
+        return {
+            "cells suppressed": Count(n=sum(blanked.values()), unit="cells"),
+            "by column": ByColumn({name: Count(n=count, unit="cells") for name, count in blanked.items()}),
+            "weighted cells": Figure(value=float(weighted)),
+            "records touched": Count(n=touched),
+            "searches": OfOriginal(notes),
         }
-        self._mend(codes, before, ordered, keys, fixed, rng, progress)
-        self._guard(records, codes, before, ordered, keys, fixed, rng, progress)
-        if self.requirements and len(records):
-            searches |= self._require(records, codes, before, ordered, keys, fixed, rng, progress)
-        blank = (codes < 0) & (before >= 0)
-        for subset in subsets:
-            self._prove(codes, subset, keys, fixed)
-        self._check_limits(blank, keys)
-        facts = {
-            "cells suppressed": Count(n=int(blank.sum()), unit="cells"),
-            "by column": ByColumn({n: Count(n=int(blank[:, j].sum()), unit="cells") for j, n in enumerate(keys)}),
-            "weighted cells": Figure(value=float((blank[:, : len(keys)].sum(axis=0) * self._costs(keys)).sum())),
-            "records touched": Count(n=int(blank.any(axis=1).sum())),
-            "searches": OfOriginal(searches),
-        }
-        return StepResult(records=without_cells(records, keys, blank), facts=facts)
+
+    @property
+    def whole_needed(self) -> str:
+        return "every record by itself for its requirements; require them of the table" if self.requirements else ""
+
+    def _required(self, records: Records, before: Ints, codes: Ints, search: Search) -> tuple[Ints, dict[str, Any]]:
+        """The codes when the requirements hold too; what there is to tell about it. Cells are only ever blanked, so
+        this ends.
+        """
+        keys = search.keys
+        asked = Asked(models=self.requirements, before=records, keys=tuple(keys), missing=self.missing)
+        together, blanked, notes = cells_a_blank(records, keys), -1, dict[str, Any]()
+        while failing := asked.unmet(released := _released(records, before, codes, keys), filled_in=True):
+            if int((codes < 0).sum()) == blanked:
+                raise Refused(
+                    f"suppress: no cells were found without which {failing[0][1].requirement} holds, within the limits "
+                    f"and the columns to keep. Raise the limits, free a column, recode first, or require less."
+                )
+            blanked = int((codes < 0).sum())
+            codes = codes.copy()
+            spent = ((codes < 0) & (before >= 0))[:, : len(keys)].sum(axis=0)
+            prices = search.prices(keys, spent, len(codes), together)
+            for model, _ in asked.unmet(released, filled_in=False):
+                released = _released(records, before, codes, keys)
+                notes |= asked.blank(model, released, codes, prices, search.operations)
+            if int((codes < 0).sum()) == blanked:  # as the cells stand they hold, and not once the release is filled in
+                blank_sources(codes, records, Dependencies(released).completed(), keys, search.keep)
+            codes = _guarded(records, before, _mended(before, codes, search), search)
+        return codes, notes
 
     def _check_names(self, keys: Sequence[str]) -> None:
         named = {
@@ -185,212 +274,33 @@ class Suppress(Mask):
                     f"Add it to the columns, or leave it out."
                 )
 
-    def _costs(self, keys: Sequence[str]) -> Floats:
-        return np.array([(self.importance or {}).get(name, 1.0) for name in keys])
 
-    def _reach(
-        self,
-        codes: Ints,
-        before: Ints,
-        subset: Subset,
-        keys: Sequence[str],
-        fixed: Sequence[str],
-        rng: np.random.Generator,
-        progress: Progress,
-        together: Mapping[str, float] = MappingProxyType({}),
-    ) -> dict[str, Any]:
-        """Blank cells in `codes` until a set of keys reaches its k; what there is to tell about it."""
-        n, k = len(codes), subset["k"]
-        if k > n:
-            raise ParameterError(f"suppress: k must be at most {n:,}, the number of records; got {k:,}.")
-        chosen = _places(subset, keys, fixed)
-        prices = self._prices(codes, before, subset["columns"], chosen, together)
-        task = Task(codes=np.ascontiguousarray(codes[:, chosen]), k=k, cost=prices.cost, allowance=prices.allowance)
-        rows, blanks, note = self._solve(task, rng, progress)
-        for row, blank in zip(rows, blanks):
-            codes[row, [chosen[j] for j in blank]] = -1
-        return note
-
-    def _prices(
-        self, codes: Ints, before: Ints, names: Sequence[str], places: Sequence[int], together: Mapping[str, float]
-    ) -> Prices:
-        """What cells of some columns of `codes` cost, and how many may still be blanked; none beyond the names."""
-        cost, allowance = np.full(len(places), np.inf), np.zeros(len(places), dtype=np.int64)
-        for place, name in enumerate(names):
-            if name in self.keep:
-                continue
-            cost[place] = (self.importance or {}).get(name, 1.0) * together.get(name, 1.0)
-            share = (self.limits or {}).get(name, 1.0)
-            blanked = int(((codes[:, places[place]] < 0) & (before[:, places[place]] >= 0)).sum())
-            allowance[place] = int(share * len(codes) * (1 + 1e-12)) - blanked
-        return Prices(cost=cost, allowance=allowance)
-
-    def _solve(
-        self, task: Task, rng: np.random.Generator, progress: Progress
-    ) -> tuple[list[int], list[tuple[int, ...]], dict[str, Any]]:
-        if self.search == "optimal":
-            return optimum(task, self.missing, self.sacrifice, rng)
-        if self.missing == "nothing":
-            return (*lone_sets(task), {"optimal": self.limits is None})
-        if self.missing == "equal":
-            spare = WORK_TURN / task.codes.size / 100
-            starts = 1 if self.search == "greedy" else 2 + int(self.effort * min(STARTS, spare))
-            return (*pattern_groups(task, rng, starts=starts), {"optimal": False, "starts": starts})
-        table, ids, counts = distinct_rows(task.codes)
-        base = wildcard_counts(table, counts)
-        at_risk = int(counts[base < task.k].sum())
-        work = 0.0 if self.search == "greedy" else self.effort * _usual_work(at_risk)
-        solution = suppress(
-            table,
-            counts,
-            base,
-            task.k,
-            task.cost,
-            allowance=task.allowance,
-            sacrifice=self.sacrifice,
-            work=work,
-            rng=rng,
-            progress=progress,
-        )
-        if not solution.served:
-            raise Refused(
-                f"suppress: {plural(at_risk, 'record')} at risk cannot all reach k = {task.k} within the limits and "
-                f"the columns to keep. Raise the limits, free a column, or recode first."
-            )
-        whole = blanked_altogether(task) if self.sacrifice else None
-        if whole is not None and whole[2] < solution.last:
-            return *whole[:2], {
-                "records at risk": at_risk,
-                "cost of the greedy solution": solution.first,
-                "cost": whole[2],
-            }
-        rows = rows_of_classes(ids, solution.rows, rng)
-        sets = [tuple(j for j in range(len(task.cost)) if blank >> j & 1) for blank in solution.blanks.tolist()]
-        note = {"records at risk": at_risk, "cost of the greedy solution": solution.first, "cost": solution.last}
-        return rows.tolist(), sets, note
-
-    def _mend(
-        self,
-        codes: Ints,
-        before: Ints,
-        subsets: Sequence[Subset],
-        keys: Sequence[str],
-        fixed: Sequence[str],
-        rng: np.random.Generator,
-        progress: Progress,
-    ) -> None:
-        """Treat again the subsets that cells blanked for later ones have broken, until none is broken.
-
-        Cells are only ever blanked, so this ends; what then still fails is refused by the proof.
-        """
-        blanked = -1
-        while (codes < 0).sum() > blanked and any(self._short(codes, s, keys, fixed) for s in subsets):
-            blanked = int((codes < 0).sum())
-            for subset in subsets:
-                if self._short(codes, subset, keys, fixed):
-                    self._reach(codes, before, subset, keys, fixed, rng, progress)
-
-    def _guard(
-        self,
-        records: Records,
-        codes: Ints,
-        before: Ints,
-        subsets: Sequence[Subset],
-        keys: Sequence[str],
-        fixed: Sequence[str],
-        rng: np.random.Generator,
-        progress: Progress,
-    ) -> None:
-        """Blank what gives blanked cells away, until the keys reach their k though all is filled in that can be.
-
-        Cells are only ever blanked, so this ends.
-        """
-        blanked = -1
-        while len(codes) and (codes < 0).sum() > blanked:
-            blanked = int((codes < 0).sum())
-            completion = Dependencies(without_cells(records, keys, (codes < 0) & (before >= 0))).completed()
-            filled = np.column_stack([completion.records[name].codes() for name in (*keys, *fixed)]) if keys else codes
-            if not completion.cells or not any(self._short(filled, subset, keys, fixed) for subset in subsets):
-                return
-            blank_sources(codes, records, completion, keys, self.keep)
-            self._mend(codes, before, subsets, keys, fixed, rng, progress)
-
-    def _require(
-        self,
-        records: Records,
-        codes: Ints,
-        before: Ints,
-        subsets: Sequence[Subset],
-        keys: Sequence[str],
-        fixed: Sequence[str],
-        rng: np.random.Generator,
-        progress: Progress,
-    ) -> dict[str, Any]:
-        """Blank cells in `codes` until the requirements hold too; what there is to tell about it.
-
-        Cells are only ever blanked, so this ends.
-        """
-        asked = Asked(models=self.requirements, before=records, keys=tuple(keys), missing=self.missing)
-        together, blanked, notes = cells_a_blank(records, keys), -1, dict[str, Any]()
-        solve = partial(self._operations, rng=rng, progress=progress)
-        while failing := asked.unmet(released := self._released(records, codes, before, keys), filled_in=True):
-            if (codes < 0).sum() == blanked:
-                raise Refused(
-                    f"suppress: no cells were found without which {failing[0][1].requirement} holds, within the limits "
-                    f"and the columns to keep. Raise the limits, free a column, recode first, or require less."
-                )
-            blanked = int((codes < 0).sum())
-            prices = self._prices(codes, before, keys, range(len(keys)), together)
-            for model, _ in asked.unmet(released, filled_in=False):
-                released = self._released(records, codes, before, keys)
-                notes |= asked.blank(model, released, codes, prices, solve)
-            if (codes < 0).sum() == blanked:  # as the cells stand they hold, and not once the release is filled in
-                blank_sources(codes, records, Dependencies(released).completed(), keys, self.keep)
-            self._mend(codes, before, subsets, keys, fixed, rng, progress)
-            self._guard(records, codes, before, subsets, keys, fixed, rng, progress)
-        return notes
-
-    def _operations(
-        self, task: Task, reading: MissingCells, rng: np.random.Generator, progress: Progress
-    ) -> Operations:
-        """What to blank for a set of keys, were missing cells read as told."""
-        search: Any = "refined" if self.search == "optimal" else self.search
-        rows, blanks, _ = replace(self, missing=reading, search=search, sacrifice=False)._solve(task, rng, progress)
-        return list(zip(rows, blanks))
-
-    def _released(self, records: Records, codes: Ints, before: Ints, keys: Sequence[str]) -> Records:
-        return without_cells(records, keys, (codes < 0) & (before >= 0))
-
-    def _check_limits(self, blank: Bools, keys: Sequence[str]) -> None:
-        for name, share in (self.limits or {}).items():
-            if int(blank[:, keys.index(name)].sum()) > share * len(blank) * (1 + 1e-12):
-                raise Refused(
-                    f"suppress: more cells of '{name}' than its limit allows must be blanked so that others do not "
-                    f"give them away. Raise the limit, or recode first."
-                )
-
-    def _prove(self, codes: Ints, subset: Subset, keys: Sequence[str], fixed: Sequence[str]) -> None:
-        if (short := self._short(codes, subset, keys, fixed)) > 0:
-            raise Refused(
-                f"suppress: {plural(short, 'record')} cannot reach k = {subset['k']} within the limits and the "
-                f"columns to keep. Raise the limits, free a column, or recode first."
-            )
-
-    def _short(self, codes: Ints, subset: Subset, keys: Sequence[str], fixed: Sequence[str]) -> int:
-        """The number of records that do not share a subset with its k."""
-        if not len(codes):
-            return 0
-        table, _, counts = distinct_rows(codes[:, _places(subset, keys, fixed)])
-        matching = counts
-        if self.missing != "equal":
-            matching = wildcard_counts(table, counts, missing_counts=self.missing == "wildcard")
-        return int(counts[matching < subset["k"]].sum())
+def _guarded(records: Records, before: Ints, codes: Ints, search: Search) -> Ints:
+    """The codes when what gives blanked ones away is blanked too, until the keys reach their k though all is filled in
+    that can be. Cells are only ever blanked, so this ends.
+    """
+    blanked = -1
+    while int((codes < 0).sum()) > blanked:
+        blanked = int((codes < 0).sum())
+        completion = Dependencies(_released(records, before, codes, search.keys)).completed()
+        if not completion.cells or not search.falls_short(search.codes_of(completion.records)):
+            break
+        codes = codes.copy()
+        blank_sources(codes, records, completion, search.keys, search.keep)
+        codes = _mended(before, codes, search)
+    return codes
 
 
-def _places(subset: Subset, keys: Sequence[str], fixed: Sequence[str]) -> list[int]:
-    """Where a subset's columns and those that are compared without losing cells stand in a table of codes."""
-    return [keys.index(name) for name in subset["columns"]] + list(range(len(keys), len(keys) + len(fixed)))
+def _mended(before: Ints, codes: Ints, search: Search) -> Ints:
+    """The codes when no subset is short of its k that can be helped."""
+    rows, ids, counts = distinct_rows(codes)
+    state = search.mended(State.of(rows, counts, ((codes < 0) & (before >= 0)).sum(axis=0)))
+    return _without(codes, state.patterns(search.rng).of_records(ids))
 
 
-def _usual_work(at_risk: int) -> float:
-    return min(WORK_FIRST * at_risk, WORK_TURN) + WORK_ALWAYS * at_risk
+def _without(codes: Ints, blank: Bools) -> Ints:
+    return np.where(blank, np.int32(-1), codes)
+
+
+def _released(records: Records, before: Ints, codes: Ints, keys: Sequence[str]) -> Records:
+    return without_cells(records, keys, (codes < 0) & (before >= 0))

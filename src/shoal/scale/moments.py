@@ -14,7 +14,7 @@ from shoal.data.cells import encode
 from shoal.data.schema import Column, Schema
 from shoal.data.variable import Variable
 from shoal.data.whole_column import WholeColumn
-from shoal.errors import DataError, plural
+from shoal.errors import DataError, Refused, plural
 from shoal.kernels.arrays import Floats, Longs
 from shoal.scale.stage import Stage
 
@@ -134,11 +134,28 @@ def combinations_in(chunk: pl.DataFrame, names: Sequence[str]) -> pl.DataFrame:
     return chunk.group_by(names).agg(pl.len().cast(pl.Int64).alias(COUNT))
 
 
-def combinations_of(stage: Stage, names: Sequence[str]) -> pl.DataFrame:
-    """The distinct combinations of some columns and how many records have each, in ascending order."""
+def combinations_of(stage: Stage, names: Sequence[str], most: int | None = None, step: str = "") -> pl.DataFrame:
+    """The distinct combinations of some columns and how many records have each, in ascending order.
+
+    Parameters
+    ----------
+    most
+        So many at most, for a step that looks at all of them at once.
+
+    Raises
+    ------
+    Refused
+        As soon as there are more.
+    """
     merged = pl.DataFrame(schema={**{name: stage.schema[name] for name in names}, COUNT: pl.Int64})
     for part in stage.each(partial(combinations_in, names=tuple(names)), names):
         merged = pl.concat([merged, part]).group_by(names).agg(pl.col(COUNT).sum())
+        if most is not None and len(merged) > most:
+            raise Refused(
+                f"Nothing was released. The step {step} looks at all distinct combinations of its columns at once, and "
+                f"of these {len(names)} columns there are more than {most:,}. Recode or generalise them first, or give "
+                f"the step fewer columns."
+            )
     return merged.sort(names)
 
 

@@ -18,7 +18,7 @@ from shoal.data.schema import Schema
 from shoal.errors import Refused
 from shoal.judges.refinement import Cells, Leaves, trees, under_one
 from shoal.scale.csv_columns import literal, name_in_sql
-from shoal.scale.given_away import log_chance_of_groups, samples
+from shoal.scale.given_away import log_chance_of_groups, open_pairs
 from shoal.scale.moments import counted
 from shoal.scale.session import session
 from shoal.scale.stage import OWN, Stage
@@ -109,13 +109,12 @@ def refuse_narrowed(stage: Stage, schema: Schema, folder: Path, memory: int, spi
     labels = {name: known for name in general if (known := Labels.of(counted(stage, name).cells, schema, folder))}
     if not labels:
         return
-    seen = samples(stage, names, list(labels))
-    pairs = [
-        (by, on)
-        for on, known in labels.items()
-        for by in names
-        if by != on and _open_ways(known, _groups_of(seen[by].select(by, on), known))
-    ]
+
+    def contradicted(records: pl.DataFrame) -> bool:
+        known = labels[records.columns[1]]
+        return not _open_ways(known, _groups_of(records, known))
+
+    pairs = open_pairs(stage, names, list(labels), contradicted)
     if not pairs:
         return
     with session(memory, spill) as connection:

@@ -12,6 +12,7 @@ from shoal.data.schema import Column, Schema
 from shoal.kernels.arrays import Longs
 from shoal.plan import Plan
 from shoal.replace.decimals import MOST, decimal_counts, decimals_among
+from shoal.scale.blanking import after_blanking
 from shoal.scale.combinations import after_combinations
 from shoal.scale.drawing import after_drawing
 from shoal.scale.finishing import Rounding, finished
@@ -111,7 +112,8 @@ def carried_out(run: Run, source: Source) -> LargeOutcome:
 def _way_of(step: Step) -> Callable[[Run, int, Step, Stage, Schema], After]:
     """How a step is carried out on a large table."""
     if step.method.scales == "combinations":
-        return after_combinations
+        blanks = isinstance(step, MaskStep) and step.method.blanks_cells
+        return after_blanking if blanks else after_combinations
     if step.method.scales == "sorting":
         return after_sorting
     return after_drawing if isinstance(step, MaskStep) and step.method.draws_units else after_step

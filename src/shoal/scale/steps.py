@@ -39,6 +39,8 @@ class Run:
         Ready to be carried out.
     engine
         Who does the work on parts; nothing depends on it.
+    memory
+        Bytes that may be used; nothing depends on it either.
     tell
         Called with what is being done and the fraction of it that is done.
     """
@@ -47,12 +49,18 @@ class Run:
     entropy: int
     journal: Journal
     engine: Engine
+    memory: int
     tell: Tell
 
     @property
     def folder(self) -> Path:
         """Where files that the plan names are looked up."""
         return self.plan.folder
+
+    @property
+    def spill(self) -> Path:
+        """Where DuckDB writes what does not fit into memory."""
+        return self.journal.place("spill")
 
     def generator(self, *key: int) -> np.random.Generator:
         """The random numbers of one piece of work."""

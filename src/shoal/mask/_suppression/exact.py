@@ -25,8 +25,8 @@ from shoal.errors import ParameterError, Refused
 from shoal.kernels.arrays import Ints, Longs
 from shoal.kernels.solver import milp
 from shoal.kernels.suppression import wildcard_counts
-from shoal.mask._suppression.patterns import Sets, lone_sets
-from shoal.mask._suppression.task import Task, distinct_rows, rows_of_classes
+from shoal.mask._suppression.patterns import lone_sets
+from shoal.mask._suppression.task import Losses, Task
 
 MOST_VARIABLES = 60_000
 """Integer variables; more than that HiGHS does not solve in minutes."""
@@ -34,7 +34,7 @@ MOST_VARIABLES = 60_000
 NODES = 20_000
 """Branch-and-bound nodes before the search settles for a bound; counted, not timed, so that results repeat."""
 
-Answer = tuple[list[int], Sets, dict[str, Any]]
+Answer = tuple[Losses, dict[str, Any]]
 
 
 class Programme:
@@ -71,12 +71,11 @@ class Programme:
         return np.round(solution.x).astype(np.int64), note
 
 
-def optimum(task: Task, missing: MissingCells, sacrifice: bool, rng: np.random.Generator) -> Answer:
+def optimum(task: Task, missing: MissingCells, sacrifice: bool) -> Answer:
     """The least weighted suppression and its proof, or the best found and a lower bound."""
     if missing == "nothing":
-        rows, blanks = lone_sets(task)
-        return rows, blanks, {"optimal": bool((task.allowance >= len(task.codes)).all())}
-    table, ids, counts = distinct_rows(task.codes)
+        return lone_sets(task), {"optimal": bool((task.allowance >= task.counts.sum()).all())}
+    table, counts = task.codes, task.counts
     moves = _moves_equal(task, table) if missing == "equal" else _moves(task, table, counts, sacrifice)
     programme = Programme()
     if missing == "equal":
@@ -88,12 +87,11 @@ def optimum(task: Task, missing: MissingCells, sacrifice: bool, rng: np.random.G
         if terms:
             programme.row(terms, 0, float(task.allowance[column]))
     if not moves or not programme.low:
-        return [], [], {"optimal": True, "cost": 0.0, "lower bound": 0.0}
+        return Losses.of_sets([], [], table.shape[1]), {"optimal": True, "cost": 0.0, "lower bound": 0.0}
     x, note = programme.solve(cost, most)
     used = [(v, int(x[v])) for v in range(len(moves)) if x[v] and moves[v][1]]
-    wanted = np.array([moves[v][0] for v, times in used for _ in range(times)], dtype=np.int64)
-    blanks = [moves[v][1] for v, times in used for _ in range(times)]
-    return rows_of_classes(ids, wanted, rng).tolist(), blanks, note
+    wanted = [np.repeat(moves[v][0], times) for v, times in used]
+    return Losses.of_sets(wanted, [moves[v][1] for v, _ in used], table.shape[1]), note
 
 
 def _moves(task: Task, table: Ints, counts: Longs, sacrifice: bool) -> list[tuple[int, tuple[int, ...]]]:

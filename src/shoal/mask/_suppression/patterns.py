@@ -8,10 +8,12 @@ Under `equal`, records are to fall into classes of k that miss the same cells an
 problem of optimal suppression is NP-hard (Meyerson & Williams 2004).
 """
 
+from dataclasses import replace
+
 import numpy as np
 
 from shoal.kernels.arrays import Bools, Ints, Longs
-from shoal.mask._suppression.task import Task, row_ids
+from shoal.mask._suppression.task import Losses, Task, row_ids
 
 Sets = list[tuple[int, ...]]
 
@@ -19,45 +21,65 @@ WHIM = 0.8
 """By up to this share the costs of sets vary from start to start."""
 
 
-def lone_sets(task: Task) -> tuple[list[int], Sets]:
+def lone_sets(task: Task) -> Losses:
     """The cheapest set of cells of each record at risk under `nothing`."""
     codes, need = task.codes, task.k - 1
-    complete = (codes >= 0).all(axis=1)
-    ids = row_ids(codes)
-    safe = complete & (np.bincount(ids)[ids] >= task.k)
-    allowance, rows, blanks = task.allowance.copy(), [], []
-    waiting = np.flatnonzero(~safe & ~_supported(codes, safe, np.flatnonzero(~safe), (), need))
+    safe = (codes >= 0).all(axis=1) & (task.counts >= task.k)
+    allowance, left = task.allowance.copy(), task.counts.copy()  # of each row, the records that wait
+    rows: list[Longs] = []
+    blanks: Sets = []
+    waiting = np.flatnonzero(~safe & ~_supported(task, safe, np.flatnonzero(~safe), (), need))
     for chosen in task.sets():
         if not len(waiting):
             break
-        able = (codes[waiting][:, chosen] >= 0).all(axis=1)
-        served = np.zeros(len(codes), dtype=bool)
-        served[waiting[able]] = _supported(codes, safe, waiting[able], chosen, need)[waiting[able]]
-        now = np.flatnonzero(served)[: int(allowance[list(chosen)].min())]
-        allowance[list(chosen)] -= len(now)
-        rows += now.tolist()
-        blanks += [chosen] * len(now)
-        waiting = np.setdiff1d(waiting, now)
-    return rows, blanks
+        able = waiting[(codes[waiting][:, chosen] >= 0).all(axis=1)]
+        now = able[_supported(task, safe, able, chosen, need)[able]]
+        allowed = int(allowance[list(chosen)].min()) - (np.cumsum(left[now]) - left[now])
+        times = np.clip(allowed, 0, left[now])
+        allowance[list(chosen)] -= times.sum()
+        left[now] -= times
+        rows.append(np.repeat(now, times))
+        blanks.append(chosen)
+        waiting = waiting[left[waiting] > 0]
+    return Losses.of_sets(rows, blanks, codes.shape[1])
 
 
-def _supported(codes: Ints, safe: Bools, rows: Longs, chosen: tuple[int, ...], need: int) -> Bools:
-    """Shape (n,); which of some rows agree with `need` safe records outside a set and their missing cells."""
+def _supported(task: Task, safe: Bools, rows: Longs, chosen: tuple[int, ...], need: int) -> Bools:
+    """Shape (r,); which of some rows agree with `need` safe records outside a set and their missing cells."""
+    codes = task.codes
     out = np.zeros(len(codes), dtype=bool)
     patterns = row_ids((codes[rows] < 0).astype(np.int32)) if len(rows) else np.empty(0, dtype=np.int64)
     for pattern in range(int(patterns.max(initial=-1)) + 1):
         same = rows[patterns == pattern]
         seen = [j for j in range(codes.shape[1]) if j not in chosen and codes[same[0], j] >= 0]
         ids = row_ids(codes[:, seen])
-        out[same] = np.bincount(ids[safe], minlength=len(codes))[ids[same]] >= need
+        out[same] = np.bincount(ids[safe], weights=task.counts[safe], minlength=len(codes))[ids[same]] >= need
     return out
 
 
-def pattern_groups(task: Task, rng: np.random.Generator, *, starts: int) -> tuple[list[int], Sets]:
+def pattern_groups(task: Task, rng: np.random.Generator, *, starts: int) -> Losses:
     """Sets of cells that leave classes of k under `equal`: the best of several greedy collections.
 
-    The first start takes the cheapest sets first; the others vary the order at random.
+    The first start takes the cheapest sets first; the others vary the order at random. Records are looked at one by
+    one, but no more than `enough` of each row.
     """
+    times = np.minimum(task.counts, enough(task.k))
+    single = replace(task, codes=np.repeat(task.codes, times, axis=0), counts=np.ones(int(times.sum()), dtype=np.int64))
+    blank = _best_collection(single, rng, starts)
+    at_risk = np.flatnonzero(blank.any(axis=1))
+    return Losses(rows=np.repeat(np.arange(len(times)), times)[at_risk], cells=blank[at_risk])
+
+
+def enough(k: int) -> int:
+    """Records of a row that stand for any number of them in a collection.
+
+    A class of 2k - 1 gives k - 1 records to others, which never need more, and is a class of k thereafter.
+    """
+    return 2 * k - 1
+
+
+def _best_collection(task: Task, rng: np.random.Generator, starts: int) -> Bools:
+    """The cells to blank, where each row is one record."""
     best: Bools | None = None
     sets = task.sets()
     finite = np.where(np.isfinite(task.cost), task.cost, 0.0)
@@ -69,10 +91,7 @@ def pattern_groups(task: Task, rng: np.random.Generator, *, starts: int) -> tupl
             best = blank
         if not whole:
             break  # the limits bind; what fails will be said by the proof
-    if best is None:
-        return [], []
-    rows = np.flatnonzero(best.any(axis=1))
-    return rows.tolist(), [tuple(np.flatnonzero(best[row]).tolist()) for row in rows]
+    return np.zeros(task.codes.shape, dtype=bool) if best is None else best
 
 
 def _collection(task: Task, order: Sets, sets: Sets, *, refine: bool) -> tuple[Bools, bool]:

@@ -20,7 +20,7 @@ from shoal.judges.table_pair import TablePair
 from shoal.kernels.arrays import Floats, Ints, Longs
 from shoal.mask._generalisation.requirements import as_quasi_identifiers
 from shoal.mask._suppression.people import Move, Prices, Spreading, reach_people
-from shoal.mask._suppression.task import Task, row_ids, without_cells
+from shoal.mask._suppression.task import row_ids, without_cells
 from shoal.mask._suppression.weighted import Cover
 from shoal.privacy.base import PrivacyModel
 from shoal.privacy.delta_presence import DeltaPresence
@@ -29,8 +29,8 @@ from shoal.privacy.k_map import KMap
 Operations = list[tuple[int, tuple[int, ...]]]
 """Records, each with the keys that it loses."""
 
-Solver = Callable[[Task, MissingCells], Operations]
-"""What to blank for a set of keys and its k, as missing cells are read."""
+Solver = Callable[[Ints, int, Prices, MissingCells], Operations]
+"""What to blank in the keys of some records, shape (n, q), for a k, as missing cells are read."""
 
 Notes = dict[str, Any]
 
@@ -138,7 +138,7 @@ class Asked:
         reading: MissingCells = getattr(model, "missing", None) or self.missing
 
         def solution(k: int) -> Operations:
-            return solve(Task(codes=codes, k=k, cost=prices.cost, allowance=prices.allowance), reading)
+            return solve(codes, k, prices, reading)
 
         def holds(operations: Operations) -> bool:
             blank = np.zeros(codes.shape, dtype=bool)

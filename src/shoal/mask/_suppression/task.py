@@ -1,4 +1,4 @@
-"""Tables of category codes: their distinct rows, and the task of local suppression on them."""
+"""The distinct rows of a table of category codes, and the task of local suppression on them."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -10,6 +10,10 @@ from shoal.data.records import Records
 from shoal.kernels.arrays import Bools, Floats, Ints, Longs, ints
 from shoal.kernels.classes import classes
 
+FEW = 64
+"""A group with at most so many records for each that is wanted of it is shuffled as a whole; of a larger one they are
+drawn one by one."""
+
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Task:
@@ -18,7 +22,9 @@ class Task:
     Parameters
     ----------
     codes
-        Shape (n, q); category codes of the keys, -1 for missing.
+        Shape (r, q); distinct rows of category codes of the keys, -1 for missing.
+    counts
+        Shape (r,); how many records have each row.
     cost
         Shape (q,); cost of a cell, infinite where none may be suppressed.
     allowance
@@ -26,6 +32,7 @@ class Task:
     """
 
     codes: Ints
+    counts: Longs
     k: int
     cost: Floats
     allowance: Longs
@@ -37,42 +44,82 @@ class Task:
         return sorted(every, key=lambda c: (float(self.cost[list(c)].sum()), c))
 
 
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Losses:
+    """The records that lose cells.
+
+    Parameters
+    ----------
+    rows
+        Shape (m,); the distinct row that the record has, by number; one number for each record that loses cells.
+    cells
+        Shape (m, q); what it loses.
+    """
+
+    rows: Longs
+    cells: Bools
+
+    @classmethod
+    def of_sets(cls, rows: Sequence[Longs] | Sequence[int], sets: Sequence[tuple[int, ...]], width: int) -> "Losses":
+        """Of some rows, or of several with the same set at once, each with the columns that it loses."""
+        blocks = [np.atleast_1d(np.asarray(some, dtype=np.int64)) for some in rows]
+        cells = np.zeros((len(sets), width), dtype=bool)
+        for number, chosen in enumerate(sets):
+            cells[number, list(chosen)] = True
+        times = np.array([len(block) for block in blocks], dtype=np.int64)
+        return cls(rows=np.concatenate([np.empty(0, np.int64), *blocks]), cells=np.repeat(cells, times, axis=0))
+
+
 def row_ids(codes: Ints) -> Longs:
     """Shape (n,); equal numbers exactly for equal rows, from 0 without a gap, in lexicographic order."""
     return classes(list(codes.T), len(codes))[0]
 
 
-def distinct_rows(codes: Ints) -> tuple[Ints, Longs, Longs]:
-    """The distinct rows, the number of each record's row, and how many records have each row."""
+def distinct_rows(codes: Ints, times: Longs | None = None) -> tuple[Ints, Longs, Longs]:
+    """The distinct rows, the number of each record's row, and how many records have each row.
+
+    Parameters
+    ----------
+    times
+        Shape (n,); records that each row of `codes` stands for; one by default.
+    """
     ids = row_ids(codes)
     _, first, counts = np.unique(ids, return_index=True, return_counts=True)
+    if times is not None:
+        counts = np.zeros(len(first), dtype=np.int64)
+        np.add.at(counts, ids, times)
     return ints(codes[first]), ids, counts.astype(np.int64)
 
 
-def rows_of_classes(ids: Longs, wanted: Longs, rng: np.random.Generator) -> Longs:
-    """A different record, drawn at random, for each class in `wanted`, where a class may stand repeatedly."""
-    shuffled = rng.permutation(len(ids))
-    order = shuffled[np.argsort(ids[shuffled], kind="stable")]
-    starts = np.searchsorted(ids[order], np.arange(int(ids.max(initial=-1)) + 1))
-    by_class = np.argsort(wanted, kind="stable")
-    sorted_wanted = wanted[by_class]
-    place = np.arange(len(wanted)) - np.searchsorted(sorted_wanted, sorted_wanted)
-    rows = np.empty(len(wanted), dtype=np.int64)
-    rows[by_class] = order[starts[sorted_wanted] + place]
-    return rows
+def different_places(sizes: Longs, wanted: Longs, rng: np.random.Generator) -> Longs:
+    """A different place, drawn at random, for each group in `wanted`, where a group may stand repeatedly.
 
+    Parameters
+    ----------
+    sizes
+        Shape (g,); places of each group, which are counted from 0.
+    wanted
+        Shape (m,); groups by number, each at most as often as it has places.
 
-def blanked_altogether(task: Task) -> tuple[list[int], list[tuple[int, ...]], float] | None:
-    """The k - 1 records that are cheapest to blank altogether, which then agree with everybody; their cells, and cost.
-
-    None where a column is to be kept, or may not lose so many cells.
+    Returns
+    -------
+    Shape (m,).
     """
-    known = task.codes >= 0
-    price = np.where(known, task.cost, 0.0).sum(axis=1)
-    rows = np.argsort(price, kind="stable")[: task.k - 1]
-    if not np.isfinite(price[rows]).all() or (known[rows].sum(axis=0) > task.allowance).any():
-        return None
-    return rows.tolist(), [tuple(np.flatnonzero(known[row]).tolist()) for row in rows], float(price[rows].sum())
+    places = np.zeros(len(wanted), dtype=np.int64)
+    order = np.argsort(wanted, kind="stable")
+    groups, starts, times = np.unique(wanted[order], return_index=True, return_counts=True)
+    size = sizes[groups]
+    for g in np.flatnonzero(size > FEW * times).tolist():
+        places[order[starts[g] : starts[g] + times[g]]] = rng.choice(int(size[g]), int(times[g]), replace=False)
+    few = np.flatnonzero((size > 1) & (size <= FEW * times))
+    if len(few):
+        owner = np.repeat(np.arange(len(few)), size[few])
+        shuffled = np.lexsort((rng.random(len(owner)), owner))
+        begins = np.cumsum(size[few]) - size[few]
+        which = np.repeat(np.arange(len(few)), times[few])
+        rank = np.arange(len(which)) - np.searchsorted(which, which)
+        places[order[starts[few][which] + rank]] = shuffled[begins[which] + rank] - begins[which]
+    return places
 
 
 def without_cells(records: Records, keys: Sequence[str], blank: Bools) -> Records:
