@@ -44,13 +44,25 @@ class ClassFigures:
     variants: Mapping[str, int] = field(default_factory=dict)
 
     @classmethod
-    def joined(cls, parts: "Sequence[ClassFigures]") -> "ClassFigures":
-        """What was seen of all classes, from what was seen of at least one part of them."""
-        return cls(
-            sizes=np.concatenate([part.sizes for part in parts]),
-            figures={name: np.concatenate([part.figures[name] for part in parts]) for name in parts[0].figures},
-            variants=parts[0].variants,
-        )
+    def joined(cls, parts: "list[ClassFigures]") -> "ClassFigures":
+        """What was seen of all classes, from what was seen of at least one part of them.
+
+        The list is emptied on the way, so that little more than one copy of the figures is in memory at a time.
+        """
+        count = sum(len(part.sizes) for part in parts)
+        first = parts[0]
+        sizes = np.empty(count, dtype=first.sizes.dtype)
+        types = {name: np.result_type(*(part.figures[name].dtype for part in parts)) for name in first.figures}
+        figures = {name: np.empty(count, dtype=dtype) for name, dtype in types.items()}
+        end = count
+        while parts:
+            part = parts.pop()
+            start = end - len(part.sizes)
+            sizes[start:end] = part.sizes
+            for name, joined in figures.items():
+                joined[start:end] = part.figures[name]
+            end = start
+        return cls(sizes=sizes, figures=figures, variants=first.variants)
 
     @property
     def records(self) -> int:

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import reduce
 from typing import Literal
 
 import numpy as np
@@ -85,12 +86,10 @@ def verdict(
     sizes, figures = seen.sizes, seen.figures
     if not len(sizes) or not figures:
         return _without_figures(requirement, required, bool(len(sizes)))
-    stacked = np.vstack(list(figures.values()))
-    worst = stacked.max(axis=0) if best == "low" else stacked.min(axis=0)
+    worst = reduce(np.maximum if best == "low" else np.minimum, figures.values())
     fails = ((worst > required) if best == "low" else (worst < required)) | (False if allowed is None else ~allowed)
-    candidates = np.flatnonzero(fails) if fails.any() else np.arange(len(worst))
-    value = float((np.max if best == "low" else np.min)(worst[candidates]))
-    size, column = _worst(seen, candidates[worst[candidates] == value], value)
+    value = float((np.max if best == "low" else np.min)(worst[fails] if fails.any() else worst))
+    size, column = _worst(seen, np.flatnonzero((worst == value) & (fails if fails.any() else True)), value)
     beginning = f"All {plural(len(worst), noun)} satisfy the requirement"
     if fails.any():
         beginning = (

@@ -101,15 +101,17 @@ class Judged:
             seen[look.judge][look.part] = figures
             if len(seen[look.judge]) == len(self.parts(named[look.judge])):  # all of it: an answer, and room again
                 in_order = [figures for _, figures in sorted(seen[look.judge].items())]
-                answers[look.judge] = self._concluded(judges[look.judge], in_order)
                 seen[look.judge] = {}
+                del figures
+                answers[look.judge] = self._concluded(judges[look.judge], in_order)
         ordered = [answers[number] for number in range(len(judges))]
         return (
             [answer for answer in ordered if isinstance(answer, Verdict)],
             [answer for answer in ordered if isinstance(answer, Finding)],
         )
 
-    def _concluded(self, judge: Looker, seen: Sequence[Seen]) -> Verdict | Finding:
+    def _concluded(self, judge: Looker, seen: list[Seen]) -> Verdict | Finding:
+        """The answer of a judge to what it saw in all parts; the list is emptied."""
         if not isinstance(judge, ClassModel):
             alike = [part for part in seen if not isinstance(part, (ClassFigures, OneOfEach))]
             return judge.finding_of(alike, complete=self.complete)
@@ -119,7 +121,9 @@ class Judged:
             records = released_records(frame, replace(self.whole, schema=schema))
             classes = judge.look_across(records, np.concatenate([part.sizes for part in together]))
         else:
-            classes = ClassFigures.joined([part for part in seen if isinstance(part, ClassFigures)])
+            figures = [part for part in seen if isinstance(part, ClassFigures)]
+            seen.clear()
+            classes = ClassFigures.joined(figures)
         return replace(judge.conclude(classes), model=judge.method_name)
 
     @cached_property
