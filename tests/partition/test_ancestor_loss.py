@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import shoal
-from naive.generalise import best_local_loss, nested
+from naive.generalise import best_local_loss, cheapest, nested
 from naive.hierarchy import ancestor
 from shoal.data.hierarchy import Hierarchy
 from shoal.partition.ancestor_loss import AncestorLoss
@@ -83,6 +83,42 @@ def test_the_best_of_all_partitions_is_never_beaten_and_met_in_nine_of_ten():
         assert reached >= best - 1e-12
         met += reached <= best + 1e-12
     assert met >= 54
+
+
+few = st.lists(cells, min_size=4, max_size=8)
+LOSS, BOUND = "loss as common ancestors", "no groups of this k lose less than"
+
+
+@settings(max_examples=25)
+@given(rows=few, k=st.integers(2, 3), weight=st.sampled_from([1.0, 3.0]))
+def test_no_groups_go_below_the_bound_that_stands_beside_every_partition(rows, k, weight):
+    records = table(rows)
+    heavy = records.with_variables(replace(records["c0"], weight=weight))
+    for method in (shoal.MDAV(k=k), shoal.VMDAV(k=k), shoal.Refined(k=k, start="mdav", moves=100)):
+        part = method.partition(heavy, columns=COLUMNS, seed=1)
+        assert 0 <= part.details[BOUND] <= part.details[LOSS] + 1e-12
+        if weight == 1:
+            assert part.details[LOSS] == pytest.approx(loss(records, part.labels))
+            assert part.details[BOUND] <= best_local_loss(rows, PATHS, k) + 1e-12
+
+
+def test_the_bound_is_the_mean_over_each_record_s_cheapest_node():
+    g = np.random.default_rng(3)
+    rows = [("abcdef"[g.integers(6)], "uvwx"[g.integers(4)], "pq"[g.integers(2)]) for _ in range(40)]
+    part = shoal.MDAV(k=4).partition(table(rows))
+    assert part.details[BOUND] == pytest.approx(np.mean(cheapest(rows, PATHS, 4)))
+    assert part.details[BOUND] > 0.05
+
+
+def test_strata_have_one_bound_and_columns_without_hierarchies_none():
+    rows = [("a", "u", "p"), ("b", "u", "p")] * 4
+    frame = pl.DataFrame({"c0": [row[0] for row in rows], "s": ["n"] * 4 + ["w"] * 4, "x": range(8)})
+    spec = {"c0": {"role": "quasi-identifier", "hierarchy": Hierarchy(tuple(PATHS[0].values()))}, "s": "stratum"}
+    micro = shoal.Microdata.of(frame, {**spec, "x": "quasi-identifier"})
+    details = shoal.MDAV(k=2).partition(micro.records, columns=["c0"]).details
+    assert details[LOSS] == details[BOUND] == 0
+    assert BOUND not in shoal.MDAV(k=2).partition(micro.records).details
+    assert BOUND not in shoal.MDAV(k=1).partition(micro.records, columns=["c0"]).details
 
 
 @settings(max_examples=20)

@@ -3,7 +3,8 @@
 A cell whose label stands for u of the v leaves of its column's hierarchy loses (u - 1) / (v - 1), times the weight of
 the column. Where all columns have hierarchies this, and not the sum of squares, is what the refined partitions lose
 least of: they anneal it from the best of their starts and the classes of a walk up the lattice of levels (see
-`generalise`).
+`generalise`). Beside every partition of such columns stands what it loses, and what no groups of its k go below: each
+record's loss at the cheapest node of the lattice at which k records share its labels.
 """
 
 import time
@@ -18,7 +19,7 @@ from shoal.data.records import Records
 from shoal.facts import Count, Fact, Facts, Share
 from shoal.kernels.arrays import Ints, ints, seed_of
 from shoal.kernels.classes import classes, first_rows
-from shoal.kernels.generalisation import Ladder, RecodingTable, ancestor_levels, anneal, walk
+from shoal.kernels.generalisation import Ladder, RecodingTable, ancestor_levels, anneal, cheapest_nodes, walk
 from shoal.kernels.requirement.requirement_partition import RequirementCheck
 
 PROPOSALS_PER_RECORD, MOST_PROPOSALS = 1_000, 10_000_000
@@ -30,6 +31,9 @@ hold."""
 
 ROUND = 20
 """Proposals a record of one round, where the time is given and not their number."""
+
+BOUND_STEPS = 200_000_000
+"""Rows that the lower bound looks at, a second's worth."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -76,6 +80,14 @@ class AncestorLoss:
         for ladder, leaves in zip(self.table.ladders, self.codes.T):
             total += float(ladder.loss[ancestor_levels(ladder.labels, leaves, labels), leaves].mean())
         return total / self.most if self.most else 0.0
+
+    def bound(self, k: int, labels: Ints) -> float:
+        """Mean loss of a cell that no groups of `k` or more go below; `labels` are such groups."""
+        known = np.zeros(len(labels))
+        for ladder, leaves in zip(self.table.ladders, self.codes.T):
+            known += ladder.loss[ancestor_levels(ladder.labels, leaves, labels), leaves]
+        least = cheapest_nodes(self.table, k, known, most_steps=BOUND_STEPS)
+        return float(least.mean()) / self.most if self.most else 0.0
 
     def walked(self, k: int, check: RequirementCheck | None = None) -> list[Ints]:
         """The groups of a walk up the lattice, as the one item of a list; none where some record finds no group."""

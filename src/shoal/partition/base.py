@@ -13,9 +13,10 @@ from shoal.data.records import Records
 from shoal.data.schema import Scale
 from shoal.data.variable import Variable
 from shoal.errors import DataError, ParameterError, Refused, plural
-from shoal.facts import Fact, Nested, OfPlan
+from shoal.facts import Fact, Nested, OfPlan, Share
 from shoal.kernels.arrays import Longs, ints
 from shoal.kernels.partition.bounds import neighbour_bound
+from shoal.partition.ancestor_loss import AncestorLoss
 
 SmallStrata = Literal["refuse", "merge"]
 
@@ -115,6 +116,8 @@ class Partitioner(ABC):
         Only where a k is promised and the bound is cheap; the measure `lower-bound` gives it for any table.
         """
         n, k = len(records), self.smallest
+        if 1 < k <= part.k:
+            part = _with_ancestors(part, records, columns, k)
         x = records.matrix(columns) if 1 < k <= n else np.empty((0, 0))
         affordable = n * x.shape[1] * (BOUND_LEAVES if x.shape[1] <= BOUND_DIMENSIONS else n) <= BOUND_WORK
         spread = float(((x - x.mean(axis=0)) ** 2).sum()) if x.size else 0.0
@@ -167,6 +170,18 @@ class Partitioner(ABC):
                 f"k must be an integer in [1, {n}] ({where} has {plural(n, unit)}); got {self.smallest}. "
                 f"Lower k{'' if where == 'the table' else ', or set small_strata: merge'}."
             )
+
+
+def _with_ancestors(part: Partition, records: Records, columns: Sequence[str], k: int) -> Partition:
+    """Where all columns have hierarchies, what cells lose as ancestors of their groups, and the least of any groups."""
+    ancestors = AncestorLoss.of(records, columns)
+    if ancestors is None:
+        return part
+    facts: dict[str, Fact] = {
+        "loss as common ancestors": Share(value=ancestors.mean(part.labels)),
+        "no groups of this k lose less than": Share(value=ancestors.bound(k, part.labels)),
+    }
+    return replace(part, facts={**part.facts, **facts})
 
 
 def _of_unit(records: Records, unit: Unit | None) -> Records:
