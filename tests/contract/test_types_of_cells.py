@@ -8,6 +8,7 @@ import datetime as dt
 import math
 from collections.abc import Callable
 from decimal import Decimal
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -203,13 +204,18 @@ POLICIES = [(None, "refuse"), (2, "keep"), (2, "impute")]
 """A row whose cell is missing, and what is done about it."""
 
 
-def outcome(table: Any, holds: str, step: str, missing: str, level: str | None) -> dict[str, list[Any]] | str:
-    described = {"role": "quasi-identifier", "missing": missing, "level": level}
+@cache
+def plan(holds: str, step: str, missing: str, level: str | None) -> shoal.Plan:
+    """What is asked for all types alike, read once."""
+    described: dict[str, Any] = {"role": "quasi-identifier", "missing": missing, "level": level}
     if step == "generalise":
         described["hierarchy"] = {"nested": {"all": list(dict.fromkeys(map(str, CELLS[holds])))}}
-    plan = {"columns": {"x": described, "wage": "confidential"}, "steps": STEPS[step]}
+    return shoal.Plan.of({"columns": {"x": described, "wage": "confidential"}, "steps": STEPS[step]})
+
+
+def outcome(table: Any, holds: str, step: str, missing: str, level: str | None) -> dict[str, list[Any]] | str:
     try:
-        return cells_of(carry_out(table, plan, 5, None).finished.native)
+        return cells_of(carry_out(table, plan(holds, step, missing, level), 5, None).finished.native)
     except ShoalError as refusal:
         return str(refusal)
 
