@@ -82,3 +82,16 @@ def test_a_refusal_without_what_was_gathered_is_shown_all_the_same() -> None:
     refusal = NotProved("Nothing was released.", refused({"privacy": "k-anonymity", "k": 3}).verdicts)
     assert "✗ refuted" in refusal.page()
     assert refusal.to_frame()["remedy"].to_list() == [""]
+
+
+def test_blanking_cells_for_people_is_advised_and_helps() -> None:
+    """Two people of every town and sex: who blanks the sex may be of four, two of each."""
+    population = pl.concat([FRAME.select("sex", "town")] * 2)
+    asked = {"k": 3, "population": population, "missing": "wildcard"}
+    refusal = refused({"privacy": "k-map", **asked})
+    assert any("with this one under the step's requirements" in one.remedy for one in refusal.advice)
+    kept = {name: {"role": "quasi-identifier", "missing": "keep"} for name in ("sex", "town")}
+    step = {"mask": "suppress", "requirements": [{"method": "k-map", **asked}]}
+    plan = {"columns": {**kept, "pay": "confidential"}, "steps": [step]}
+    release = shoal.protect(FRAME, {**plan, "requirements": [{"privacy": "k-map", **asked}]}, seed=1)
+    assert release.evidence.holds

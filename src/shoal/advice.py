@@ -11,6 +11,14 @@ from shoal.run import Outcome
 MOST = 3
 """Columns that are named to be left out."""
 
+SEARCHED = ("average-risk", "delta-presence", "k-map")
+"""Models that suppression searches for as what is required beside k."""
+
+FOR_PEOPLE = (
+    "Blank cells until it holds (mask: suppress, with this one under the step's requirements, and missing: wildcard in "
+    "both), make labels coarser (generalise), or leave out records (suppress-records)."
+)
+
 
 def advice_on(done: Outcome, verdicts: Sequence[Verdict]) -> tuple[Advice, ...]:
     """What would help the verdicts that do not hold.
@@ -35,6 +43,8 @@ def _remedies(done: Outcome, model: Any, verdict: Verdict) -> Iterator[Advice]:
         yield from _for_classes(done, model, verdict)
     else:
         yield from _larger_groups(done, verdict.requirement, None)
+        if verdict.model in SEARCHED:
+            yield Advice(requirement=verdict.requirement, remedy=FOR_PEOPLE)
         yield _explore(verdict)
 
 
