@@ -129,7 +129,7 @@ def local(
         return Recoding(labels=trail.labels, levels=task.levels_of(trail.labels), facts=facts)
 
     k, start = _least_k(walked, required, breaks, len(task))
-    _check_suppressed(start, most, limit)
+    _check_suppressed(start, required, most, limit)
     if task.table.nodes * len(task.table.leaves) <= SMALL and (whole := _at_best_node(task, required, most, breaks)):
         start = min(start, whole, key=task.mean_loss)
 
@@ -159,13 +159,14 @@ def local(
     return Recoding(labels=start.labels, levels=start.levels, facts=facts)
 
 
-def _check_suppressed(start: Recoding, most: int, limit: float) -> None:
+def _check_suppressed(start: Recoding, required: Requirements, most: int, limit: float) -> None:
     lost = dropped(start).n
     if lost > most:
+        why = "are in no class that keeps the requirements" if required.by_class else "share labels with too few others"
         raise Refused(
-            f"generalise: {plural(lost, 'record')} of {len(start.labels):,} share labels with too few others even at "
-            f"the greatest levels, and at most {limit:g} of the records may be suppressed. Lower k or relax the "
-            f"requirements, raise suppression, or allow greater levels."
+            f"generalise: {plural(lost, 'record')} of {len(start.labels):,} {why} even at the greatest levels, "
+            f"and at most {limit:g} of the records may be suppressed. Lower k or relax the requirements, raise "
+            f"suppression, or allow greater levels."
         )
 
 
