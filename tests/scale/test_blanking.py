@@ -1,5 +1,6 @@
 """Cells suppressed part by part: what each record loses is what it loses in memory, whatever the options."""
 
+import errno
 from pathlib import Path
 from typing import Any
 
@@ -9,9 +10,9 @@ import pytest
 
 import shoal
 from scale.conftest import released
-from shoal.errors import Refused
+from shoal.errors import FileError, PlanError, Refused
 from shoal.large import protect_large
-from shoal.scale.blanking import after_blanking
+from shoal.scale.blanking import _write_blanked, after_blanking
 from shoal.scale.engine import HERE
 from shoal.scale.journal import Journal
 from shoal.scale.stage import ROW, Stage, write_part
@@ -239,3 +240,32 @@ def test_what_a_suppressed_cell_was_shows_in_no_file(tmp_path):
     assert len(folders[0]) > 3
     assert pl.read_parquet(tmp_path / "xx" / "out" / "release" / "data" / "*.parquet")["region"].null_count() == 1
     assert folders[0] == folders[1] == folders[2]
+
+
+@pytest.mark.usefixtures("small_blocks")
+def test_a_run_whose_disk_was_full_goes_on_without_another_search(folder_of, tmp_path, monkeypatch):
+    source, plan = folder_of(survey(900)), plan_with(k=4, missing="nothing", columns=["colour", "grade"])
+    protect_large(source, plan, tmp_path / "whole", seed=SEED, workers=1)
+    written: list[Path] = []
+
+    def full(chunk: pl.DataFrame, path: Path, *given: Any, **named: Any) -> None:
+        written.append(path)
+        if len(written) == 2:
+            raise OSError(errno.ENOSPC, "No space left on device")
+        _write_blanked(chunk, path, *given, **named)
+
+    with monkeypatch.context() as patched:
+        patched.setattr("shoal.scale.blanking._write_blanked", full)
+        with pytest.raises(FileError, match="Make room, and start again"):
+            protect_large(source, plan, tmp_path / "out", seed=SEED, workers=1)
+    assert len(written) == 2 and not (tmp_path / "out").exists()
+    monkeypatch.setattr(shoal.Suppress, "blanks", None)  # what is lost was written down
+    protect_large(source, plan, tmp_path / "out", seed=SEED, workers=1)
+    assert released(tmp_path / "out").equals(released(tmp_path / "whole"))
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["in", "out", "whole"]
+
+
+def test_requirements_of_the_step_are_for_memory(tmp_path):
+    step = {"mask": "suppress", "k": 2, "requirements": [{"method": "average-risk", "average": 0.2}]}
+    with pytest.raises(PlanError, match="every record by itself for its requirements"):
+        protect_large(tmp_path, plan_with(k=2) | {"steps": [step]}, tmp_path / "out")
