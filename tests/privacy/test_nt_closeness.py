@@ -104,3 +104,11 @@ def test_missing_confidential_values_are_as_far_as_can_be_in_boxes_too() -> None
     assert not verdict.holds
     # half of the table is missing, of one class all: half of everybody's mass moves a whole height
     assert verdict.achieved == pytest.approx(0.5)
+
+
+def test_the_records_that_fail_are_those_of_the_classes_that_do() -> None:
+    """Of three ages of four records each, the middle one earns the median; a set of all 12 is the only one."""
+    frame = pd.DataFrame({"age": [3, 1, 2] * 4, "pay": [1, 2, 9] * 4})
+    verdict = shoal.NTCloseness(n=12, t=0.4).check(frame, confidential="pay")
+    assert not verdict.holds
+    assert verdict.failing.tolist() == [pay != 2 for pay in frame["pay"]]

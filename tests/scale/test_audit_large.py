@@ -28,6 +28,9 @@ REQUIREMENTS = [
     {"privacy": "t-closeness", "t": 0.3},
     {"privacy": "t-closeness", "t": 0.3, "distance": "rank"},
     {"privacy": "t-closeness", "t": 0.3, "distance": "equal"},
+    {"privacy": "nt-closeness", "n": 60, "t": 0.3},
+    {"privacy": "nt-closeness", "n": 500, "t": 0.05},
+    {"privacy": "nt-closeness", "n": 10**6, "t": 1.0},
     {"privacy": "beta-likeness", "beta": 2.0},
     {"privacy": "beta-likeness", "beta": 2.0, "enhanced": False},
     {"privacy": "delta-disclosure", "delta": 2.0},
@@ -72,6 +75,34 @@ def test_all_models_give_the_figures_of_the_whole(released, folder_of, gaps):
     assert len(parts) == len(whole) == len(REQUIREMENTS)
     for ours, theirs in zip(parts, whole):
         assert ours.private_form() == theirs.private_form(), ours.requirement
+
+
+@pytest.mark.usefixtures("small_blocks")
+@pytest.mark.parametrize("keys", [("age", "area", "home"), ("area",), ("not released",)])
+def test_natural_sets_are_those_of_the_whole(released, folder_of, keys):
+    """Keys of every kind, some of their cells missing, or none at all; sets within a block, and wider ones."""
+    gaps = pl.Series(np.random.default_rng(8).random(len(released)) < 0.03)
+    frame = released.with_columns(area=pl.when(gaps).then(None).otherwise("area"))
+    tree = {"nested": {"lung": ["asthma", "flu"], "well": ["none"]}}
+    columns = {
+        "age": "other",
+        "area": {"role": "other", "hierarchy": {"nested": {"north": list("ace"), "south": list("bdfg")}}},
+        "income": "other",
+        "score": {"role": "confidential", "level": "ordinal"},
+        "illness": {"role": "confidential", "hierarchy": tree},
+        "home": {"role": "other", "level": "ordinal"},
+        "not released": "other",
+    }
+    for name in keys:
+        columns[name] = {"role": "quasi-identifier"} if columns[name] == "other" else columns[name]
+        columns[name] = columns[name] | {"role": "quasi-identifier", "missing": "keep"}
+    required = [{"privacy": "nt-closeness", "n": n, "t": t} for n, t in ((20, 0.2), (450, 0.1), (2000, 0.0))]
+    required.append({"privacy": "k-anonymity", "k": 2, "missing": "wildcard"})
+    plan = {"columns": columns, "requirements": required}
+    parts, whole = audit_large(folder_of(frame), plan, workers=1).verdicts, shoal.audit(frame, plan).verdicts
+    for ours, theirs in zip(parts, whole, strict=True):
+        assert ours.private_form() == theirs.private_form(), ours.requirement
+    assert any(0 < verdict.achieved < 1 for verdict in parts[:3]) == (keys != ("not released",))
 
 
 @pytest.mark.usefixtures("small_blocks")
@@ -128,7 +159,7 @@ def test_missing_cells_that_another_column_determines_are_refused(released, fold
 
 
 def test_models_of_the_whole_table_are_refused(tmp_path):
-    plan = {"columns": COLUMNS, "requirements": [{"privacy": "nt-closeness", "n": 20, "t": 0.2}]}
+    plan = {"columns": COLUMNS, "requirements": [{"privacy": "probabilistic-k-anonymity", "k": 3}]}
     with pytest.raises(PlanError, match="proved only on a table that fits into memory"):
         audit_large(tmp_path, plan)
 

@@ -204,7 +204,10 @@ def test_a_requirement_that_fails_leaves_nothing(table, folder_of, plan, tmp_pat
         ({"steps": [{"mask": "shuffle"}]}, r"steps 1 \(shuffle\) needs the whole table at once"),
         ({"steps": [{"mask": "recode", "bins": 4, "columns": ["x"]}]}, "give cuts instead"),
         ({"steps": [{"partition": "whole", "replace": "centroid"}]}, "near one another: consensus"),
-        ({"requirements": [{"privacy": "nt-closeness", "n": 20, "t": 0.2}]}, "nt-closeness is proved only"),
+        (
+            {"requirements": [{"privacy": "probabilistic-k-anonymity", "k": 4}]},
+            "probabilistic-k-anonymity is proved only",
+        ),
         ({"constraints": ["x <= 100"]}, "Edit rules"),
         ({"output": {"format": "sav"}}, "parquet or csv"),
         ({"output": {"format": "csv", "copies": 2}}, "copies must be 1"),

@@ -6,15 +6,30 @@ and again, as long as both sides keep n records. The cuts see quasi-identifiers 
 never part a class.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from shoal.data.confidential_bins import Bins
+from shoal.data.confidential_bins import Bins, confidential_bins
 from shoal.data.records import Classes, Records
 from shoal.kernels.arrays import Floats, Longs
 from shoal.kernels.requirement import emd
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NaturalSets:
+    """What a class must be like in (n, t)-closeness: at most t away from a box around it of n records or more."""
+
+    n: int
+    t: float
+    distance: Literal["distinct", "equal", "hierarchical"]
+
+    def columns(self, records: Records) -> list[Bins]:
+        """What is compared."""
+        return confidential_bins(records, self.distance)
 
 
 def class_points(records: Records, names: Iterable[str], classes: Classes) -> Floats:
@@ -44,15 +59,21 @@ def class_points(records: Records, names: Iterable[str], classes: Classes) -> Fl
     return np.column_stack(points) if points else np.zeros((len(one), 0))
 
 
-def nested_boxes(points: Floats, sizes: Longs, n: int) -> list[Longs]:
+def nested_boxes(points: Floats, sizes: Longs, n: int, uncut: int = 0) -> list[Longs]:
     """Boxes that hold each class, smallest first; each entry has shape (C,) and numbers the boxes from 0.
 
-    The last entry is the whole table.
+    The last entry is the whole table. What lies in a box alone says where it is cut, so that a box can be cut further
+    by itself.
+
+    Parameters
+    ----------
+    uncut
+        Boxes of so many records are not cut.
     """
     level = [np.arange(len(points))]
     levels, done = [level], [False]
     while not all(done):
-        halves = [None if over else _halves(points, sizes, rows, n) for rows, over in zip(level, done)]
+        halves = [None if over else _halves(points, sizes, rows, n, uncut) for rows, over in zip(level, done)]
         done = [over for two in halves for over in ((False, False) if two else (True,))]
         level = [part for rows, two in zip(level, halves) for part in (two or (rows,))]
         if len(level) > len(levels[-1]):
@@ -70,15 +91,22 @@ def nearest_set_distances(columns: Sequence[Bins], groups: Longs, boxes: Sequenc
     boxes
         As from `nested_boxes`.
     """
-    best = np.full((len(columns), len(boxes[0])), np.inf)
+    return nearest(distances_in_boxes(columns, groups, boxes), t)
+
+
+def distances_in_boxes(columns: Sequence[Bins], groups: Longs, boxes: Iterable[Longs]) -> Iterator[Floats]:
+    """Shape (columns, G), for each entry of the boxes; the distances of each group from its box."""
     for inside in boxes:
-        if not (open_ := best.max(axis=0) > t).any():
-            break
-        distances = np.vstack(
-            [emd.distances_within(c.bins, groups, inside, c.nodes, int(inside.max()) + 1) for c in columns]
-        )
-        better = open_ & (distances.max(axis=0) < best.max(axis=0))
-        best[:, better] = distances[:, better]
+        yield np.vstack([emd.distances_within(c.bins, groups, inside, c.nodes, int(inside.max()) + 1) for c in columns])
+
+
+def nearest(distances: Iterator[Floats], t: float) -> Floats:
+    """Shape (columns, G); the first distances of each group that are at most t, else the least; none is asked for
+    that does not matter."""
+    best = next(distances)
+    while (open_ := best.max(axis=0) > t).any() and (other := next(distances, None)) is not None:
+        better = open_ & (other.max(axis=0) < best.max(axis=0))
+        best[:, better] = other[:, better]
     return best
 
 
@@ -90,11 +118,11 @@ def _numbered(boxes: list[NDArray[np.intp]], count: int) -> Longs:
 
 
 def _halves(
-    points: Floats, sizes: Longs, rows: NDArray[np.intp], n: int
+    points: Floats, sizes: Longs, rows: NDArray[np.intp], n: int, uncut: int
 ) -> tuple[NDArray[np.intp], NDArray[np.intp]] | None:
     """The two sides of the median cut of the widest column that leaves n records on both, if there is one."""
     total = int(sizes[rows].sum())
-    if total < 2 * n:
+    if total < 2 * n or total <= uncut:
         return None
     x = points[rows]
     for column in np.argsort(-np.ptp(x, axis=0), kind="stable") if x.size else ():

@@ -18,6 +18,7 @@ from shoal.data.records import MissingCells, Records
 from shoal.facts import OfRelease
 from shoal.judges.class_figures import ClassCounts, ClassFigures
 from shoal.judges.evidence import Verdict
+from shoal.judges.natural_sets import NaturalSets
 from shoal.judges.table_pair import TablePair
 from shoal.kernels.arrays import Longs
 from shoal.kernels.requirement.emd import Requirement
@@ -114,6 +115,11 @@ class ClassModel(PrivacyModel):
     def by_class(self) -> bool:
         """Whether classes can be looked at apart; False where its parameters make it look at several together."""
         return True
+
+    @property
+    def natural_sets(self) -> NaturalSets | None:
+        """The sets of classes that each class is compared with; None where it is compared with none, or with all."""
+        return None
 
     def class_columns(self, quasi_identifiers: Sequence[str]) -> tuple[str, ...]:
         """The columns on which the records of a class agree."""

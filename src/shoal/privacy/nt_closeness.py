@@ -5,21 +5,21 @@ from typing import Annotated, ClassVar, Literal
 import numpy as np
 from annotated_types import Ge, Le
 
-from shoal.data.confidential_bins import confidential_bins
+from shoal.judges.class_figures import ClassFigures
 from shoal.judges.evidence import Verdict
-from shoal.judges.natural_sets import class_points, nearest_set_distances, nested_boxes
+from shoal.judges.natural_sets import NaturalSets, class_points, nearest_set_distances, nested_boxes
 from shoal.judges.table_pair import TablePair
 from shoal.kernels.arrays import Floats
 from shoal.methods import Scales, method
 from shoal.parameters import Setting
-from shoal.privacy.base import PrivacyModel
+from shoal.privacy.base import ClassModel
 from shoal.privacy.confidential import class_figures, verdict
 
 
 @method(
     "nt-closeness", title="(n, t)-closeness", source="Li, Li & Venkatasubramanian (2010)", example={"n": 20, "t": 0.2}
 )
-class NTCloseness(PrivacyModel):
+class NTCloseness(ClassModel):
     """In every class the confidential values are distributed as in some natural large set around it.
 
     A class satisfies the requirement if it lies in a natural superset of at least n records from whose
@@ -44,28 +44,38 @@ class NTCloseness(PrivacyModel):
     wrongly. The figure of a class is its distance from the first box that is near enough, else the least.
     """
 
-    scales: ClassVar[Scales] = "memory"
+    scales: ClassVar[Scales] = "classes"
 
     n: Annotated[int, Ge(1)]
     t: Annotated[float, Ge(0), Le(1), Setting()]
     distance: Literal["distinct", "equal", "hierarchical"] = "distinct"
 
-    def judge(self, pair: TablePair) -> Verdict:
+    @property
+    def by_class(self) -> bool:
+        return False  # a class lies in a set with others
+
+    @property
+    def natural_sets(self) -> NaturalSets:
+        return NaturalSets(n=self.n, t=self.t, distance=self.distance)
+
+    def look(self, pair: TablePair) -> ClassFigures:
         released = pair.released
         classes = released.classes(released.quasi_identifiers)
-        columns = confidential_bins(released, self.distance)
+        columns = self.natural_sets.columns(released)
         figures: dict[str, Floats] = {}
         if len(released) and columns:
             points = class_points(released, released.quasi_identifiers, classes)
             boxes = nested_boxes(points, classes.sizes, self.n)
             distances = nearest_set_distances(columns, classes.ids, boxes, self.t)
             figures = {column.name: figure for column, figure in zip(columns, distances)}
-        allowed = None if len(released) >= self.n else np.zeros(len(classes.sizes), dtype=bool)
+        return class_figures(released, classes, figures)
+
+    def conclude(self, seen: ClassFigures) -> Verdict:
         return verdict(
-            class_figures(released, classes, figures),
+            seen,
             requirement=f"({self.n}, {self.t:g})-closeness ({self.distance})",
             required=self.t,
-            allowed=allowed,
+            allowed=None if seen.records >= self.n else np.zeros(len(seen.sizes), dtype=bool),
             best="low",
             figure="distance",
         )

@@ -169,6 +169,11 @@ def with_whole(records: Records, whole: WholeTable) -> Records:
     )
 
 
+def released_records(frame: pl.DataFrame, whole: WholeTable) -> Records:
+    """Some records of a released table in numbers, which know the whole."""
+    return with_whole(Microdata.of(frame.drop(OWN, strict=False), whole.schema).encoded, whole)
+
+
 def treated(job: PartJob) -> PartDone:
     """Carry the remembered step out on a part, and write what comes of it.
 

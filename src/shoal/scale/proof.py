@@ -15,13 +15,14 @@ import narwhals.stable.v2 as nw
 import numpy as np
 import polars as pl
 
-from shoal.data.microdata import Microdata, as_released
+from shoal.data.microdata import as_released
 from shoal.data.records import Records
 from shoal.data.schema import Column, Schema
 from shoal.errors import SchemaError, quoted
 from shoal.judges.class_figures import ClassFigures
 from shoal.judges.closure import Closure
 from shoal.judges.evidence import Finding, Verdict
+from shoal.judges.natural_sets import NaturalSets
 from shoal.judges.table_pair import TablePair
 from shoal.kernels.arrays import Longs
 from shoal.kernels.classes import first_rows
@@ -32,8 +33,9 @@ from shoal.risk.population import Lookalikes
 from shoal.scale.dealing import block_size
 from shoal.scale.engine import Dealt, Engine
 from shoal.scale.moments import WholeTable, counted, whole_of
-from shoal.scale.part_work import with_whole
+from shoal.scale.part_work import released_records
 from shoal.scale.pieces import gathered
+from shoal.scale.sets import SetSearch
 from shoal.scale.stage import OWN, Stage
 
 HASH_SEED = 0
@@ -99,11 +101,15 @@ class Judged:
             name = judges[look.judge].method_name
             self.tell(f"judging {name}", done / len(looks))
             seen[look.judge][look.part] = figures
-            if len(seen[look.judge]) == len(self.parts(named[look.judge])):  # all of it: an answer, and room again
+            if len(seen[look.judge]) == len(self.parts(named[look.judge])) and not _in_sets(judges[look.judge]):
                 in_order = [figures for _, figures in sorted(seen[look.judge].items())]
-                seen[look.judge] = {}
+                seen[look.judge] = {}  # all of it: an answer, and room again
                 del figures
                 answers[look.judge] = self._concluded(judges[look.judge], in_order)
+        for number, judge in enumerate(judges):
+            if _in_sets(judge):  # which goes through all parts once more
+                in_order = [figures for _, figures in sorted(seen[number].items())]
+                answers[number] = self._concluded(judge, in_order)
         ordered = [answers[number] for number in range(len(judges))]
         return (
             [answer for answer in ordered if isinstance(answer, Verdict)],
@@ -119,12 +125,29 @@ class Judged:
             frame = pl.concat(part.frame for part in together)
             schema = Schema.model_construct(root={name: self.whole.schema.columns[name] for name in frame.columns})
             records = released_records(frame, replace(self.whole, schema=schema))
-            classes = judge.look_across(records, np.concatenate([part.sizes for part in together]))
+            sizes = [part.sizes for part in together]
+            if judge.natural_sets is None:
+                classes = judge.look_across(records, np.concatenate(sizes))
+            else:
+                classes = self._figures_in_sets(judge.natural_sets, records, sizes)
         else:
             figures = [part for part in seen if isinstance(part, ClassFigures)]
             seen.clear()
             classes = ClassFigures.joined(figures)
         return replace(judge.conclude(classes), model=judge.method_name)
+
+    def _figures_in_sets(self, sets: NaturalSets, one_of_each: Records, sizes: Sequence[Longs]) -> ClassFigures:
+        """Figures of classes that are compared with sets of classes."""
+        search = SetSearch(
+            sets=sets,
+            whole=self.whole,
+            files=tuple(self.parts(one_of_each.names())),
+            keys=one_of_each.names(),
+            place=self.place / f"sets-{len(list(self.place.glob('sets-*')))}",
+            engine=self.engine,
+            most=block_size(self.stage),
+        )
+        return search.figures(one_of_each, sizes)
 
     @cached_property
     def complete(self) -> bool:
@@ -140,6 +163,10 @@ class Judged:
             place = self.place / f"classes-{len(self._files)}"
             self._files[chosen] = self.stage.dealt(partial(_by_class, names=chosen, count=count), count, place)
         return self._files[chosen]
+
+
+def _in_sets(judge: Looker) -> bool:
+    return isinstance(judge, ClassModel) and judge.natural_sets is not None
 
 
 def _lacks_some(chunk: pl.DataFrame) -> bool:
@@ -170,11 +197,6 @@ def released_schema(stage: Stage, schema: Schema) -> Schema:
     return Schema.model_construct(root=described)
 
 
-def released_records(frame: pl.DataFrame, whole: WholeTable) -> Records:
-    """Some records of a released table in numbers, which know the whole."""
-    return with_whole(Microdata.of(frame.drop(OWN, strict=False), whole.schema).encoded, whole)
-
-
 def pair_of(released: Records, original: Records | None = None) -> TablePair:
     """A part beside its original records. Its closure is itself: that nothing can be filled in was seen before."""
     return TablePair.of(original, released, None, Closure(records=released, filled={}))
@@ -194,8 +216,8 @@ def _looked(look: Look) -> Seen:
     judge: Looker = remembered["judges"][look.judge]
     frame = gathered(look.path)
     released = released_records(frame, remembered["whole"])
-    if isinstance(judge, ClassModel) and not judge.by_class:
-        names = judge.class_columns(released.quasi_identifiers)
+    names = judge.class_columns(released.quasi_identifiers) if isinstance(judge, ClassModel) else ()
+    if isinstance(judge, ClassModel) and names and not judge.by_class:  # without names all records are one class
         classes = released.classes(names)
         first = first_rows(classes.ids, len(classes.sizes))
         return OneOfEach(frame=frame.select(names)[first.tolist()], sizes=classes.sizes)

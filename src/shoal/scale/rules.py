@@ -13,7 +13,7 @@ from shoal.errors import Refused, plural
 from shoal.facts import of_release
 from shoal.judges.evidence import Verdict
 from shoal.scale.moments import WholeTable
-from shoal.scale.proof import released_records
+from shoal.scale.part_work import released_records
 from shoal.scale.stage import Stage
 
 
