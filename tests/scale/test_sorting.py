@@ -86,7 +86,9 @@ def carry(tmp_path: Path) -> Carry:
         for path, end, size in zip(paths, np.cumsum(sizes).tolist(), sizes):
             write_part(numbered[end - size : end], path)
         stage = Stage.of(paths, engine)
-        work = Run(plan=described, entropy=SEED, journal=journal, engine=engine, tell=lambda text, done: None)
+        work = Run(
+            plan=described, entropy=SEED, journal=journal, memory=1 << 30, engine=engine, tell=lambda text, done: None
+        )
         after = after_sorting(work, 0, described.steps[0], stage, described.schema)
         return pl.concat(after.stage.chunks()).sort(ROW).drop(ROW), after
 
