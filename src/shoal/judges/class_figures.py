@@ -5,7 +5,7 @@ table too large to be looked at whole is shown to them part by part, each class 
 judges tables of every size.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -44,25 +44,23 @@ class ClassFigures:
     variants: Mapping[str, int] = field(default_factory=dict)
 
     @classmethod
-    def joined(cls, parts: "list[ClassFigures]") -> "ClassFigures":
-        """What was seen of all classes, from what was seen of at least one part of them.
-
-        The list is emptied on the way, so that little more than one copy of the figures is in memory at a time.
-        """
-        count = sum(len(part.sizes) for part in parts)
-        first = parts[0]
-        sizes = np.empty(count, dtype=first.sizes.dtype)
-        types = {name: np.result_type(*(part.figures[name].dtype for part in parts)) for name in first.figures}
-        figures = {name: np.empty(count, dtype=dtype) for name, dtype in types.items()}
-        end = count
-        while parts:
-            part = parts.pop()
-            start = end - len(part.sizes)
+    def joined(cls, parts: "Iterable[ClassFigures]", count: int) -> "ClassFigures":
+        """What was seen of all classes, so many, from what was seen of parts of them one after the other."""
+        sizes = np.empty(count, dtype=np.int64)
+        figures: dict[str, NDArray[Any]] = {}
+        variants: Mapping[str, int] = {}
+        end = 0
+        for part in parts:
+            variants = part.variants
+            if not len(part.sizes):
+                continue
+            start, end = end, end + len(part.sizes)
             sizes[start:end] = part.sizes
-            for name, joined in figures.items():
-                joined[start:end] = part.figures[name]
-            end = start
-        return cls(sizes=sizes, figures=figures, variants=first.variants)
+            for name, figure in part.figures.items():
+                if name not in figures:
+                    figures[name] = np.empty(count, dtype=figure.dtype)
+                figures[name][start:end] = figure
+        return cls(sizes=sizes, figures=figures, variants=variants)
 
     @property
     def records(self) -> int:

@@ -6,7 +6,7 @@ and conclude from what they saw in all. A model whose classes cannot be looked a
 everything, is shown one record of each class, with how many there are.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from pathlib import Path
@@ -36,7 +36,7 @@ from shoal.scale.moments import WholeTable, counted, whole_of
 from shoal.scale.part_work import released_records
 from shoal.scale.pieces import gathered
 from shoal.scale.sets import SetSearch
-from shoal.scale.stage import OWN, Stage
+from shoal.scale.stage import OWN, Stage, read_part, write_part
 
 HASH_SEED = 0
 """Of the hash that deals records out: any will do, for no figure depends on it."""
@@ -52,8 +52,52 @@ class OneOfEach:
     sizes: Longs
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Filed:
+    """Figures of classes in a file: those of all parts together take more memory than a part.
+
+    Parameters
+    ----------
+    classes
+        How many there are.
+    names, variants
+        Of the figures: see `ClassFigures`.
+    """
+
+    path: Path
+    classes: int
+    names: tuple[str, ...]
+    variants: Mapping[str, int]
+
+    @classmethod
+    def of(cls, seen: ClassFigures, path: Path) -> "Filed":
+        """Write figures to a file."""
+        write_part(pl.DataFrame([seen.sizes, *seen.figures.values()], schema=_numbered(len(seen.figures))), path)
+        return cls(path=path, classes=len(seen.sizes), names=tuple(seen.figures), variants=seen.variants)
+
+    def read(self) -> ClassFigures:
+        """The figures; their file is removed."""
+        sizes, *figures = (column.to_numpy() for column in read_part(self.path).get_columns())
+        self.path.unlink()
+        return ClassFigures(sizes=sizes, figures=dict(zip(self.names, figures)), variants=self.variants)
+
+
+def _numbered(figures: int) -> list[str]:
+    return [str(number) for number in range(figures + 1)]
+
+
 Seen = ClassFigures | OneOfEach | Lookalikes | str
+Kept = Filed | OneOfEach | Lookalikes | str
 Tell = Callable[[str, float], None]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Look:
+    """One judge's look at one part, both by number."""
+
+    judge: int
+    part: int
+    path: Path
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -94,17 +138,16 @@ class Judged:
         keys = self.whole.schema.names("quasi-identifier")
         named = [judge.class_columns(keys) if isinstance(judge, ClassModel) else keys for judge in judges]
         looks = [Look(judge=n, part=m, path=p) for n, by in enumerate(named) for m, p in enumerate(self.parts(by))]
-        seen: list[dict[int, Seen]] = [{} for _ in judges]
+        seen: list[dict[int, Kept]] = [{} for _ in judges]
         answers: dict[int, Verdict | Finding] = {}
         given = {"judges": judges, "whole": self.whole}
         for done, (look, figures) in enumerate(self.engine.as_finished(_looked, looks, given), 1):
             name = judges[look.judge].method_name
             self.tell(f"judging {name}", done / len(looks))
-            seen[look.judge][look.part] = figures
+            seen[look.judge][look.part] = self._kept(look, figures)
             if len(seen[look.judge]) == len(self.parts(named[look.judge])) and not _in_sets(judges[look.judge]):
                 in_order = [figures for _, figures in sorted(seen[look.judge].items())]
                 seen[look.judge] = {}  # all of it: an answer, and room again
-                del figures
                 answers[look.judge] = self._concluded(judges[look.judge], in_order)
         for number, judge in enumerate(judges):
             if _in_sets(judge):  # which goes through all parts once more
@@ -116,10 +159,16 @@ class Judged:
             [answer for answer in ordered if isinstance(answer, Finding)],
         )
 
-    def _concluded(self, judge: Looker, seen: list[Seen]) -> Verdict | Finding:
-        """The answer of a judge to what it saw in all parts; the list is emptied."""
+    def _kept(self, look: Look, seen: Seen) -> Kept:
+        """What was seen in a part, until all parts were looked at."""
+        if not isinstance(seen, ClassFigures):
+            return seen
+        return Filed.of(seen, self.place / f"seen-{look.judge}-{look.part}.parquet")
+
+    def _concluded(self, judge: Looker, seen: Sequence[Kept]) -> Verdict | Finding:
+        """The answer of a judge to what it saw in all parts."""
         if not isinstance(judge, ClassModel):
-            alike = [part for part in seen if not isinstance(part, (ClassFigures, OneOfEach))]
+            alike = [part for part in seen if not isinstance(part, (Filed, OneOfEach))]
             return judge.finding_of(alike, complete=self.complete)
         if together := [part for part in seen if isinstance(part, OneOfEach)]:
             frame = pl.concat(part.frame for part in together)
@@ -131,9 +180,8 @@ class Judged:
             else:
                 classes = self._figures_in_sets(judge.natural_sets, records, sizes)
         else:
-            figures = [part for part in seen if isinstance(part, ClassFigures)]
-            seen.clear()
-            classes = ClassFigures.joined(figures)
+            filed = [part for part in seen if isinstance(part, Filed)]
+            classes = ClassFigures.joined((part.read() for part in filed), sum(part.classes for part in filed))
         return replace(judge.conclude(classes), model=judge.method_name)
 
     def _figures_in_sets(self, sets: NaturalSets, one_of_each: Records, sizes: Sequence[Longs]) -> ClassFigures:
@@ -200,15 +248,6 @@ def released_schema(stage: Stage, schema: Schema) -> Schema:
 def pair_of(released: Records, original: Records | None = None) -> TablePair:
     """A part beside its original records. Its closure is itself: that nothing can be filled in was seen before."""
     return TablePair.of(original, released, None, Closure(records=released, filled={}))
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Look:
-    """One judge's look at one part, both by number."""
-
-    judge: int
-    part: int
-    path: Path
 
 
 def _looked(look: Look) -> Seen:
