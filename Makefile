@@ -105,7 +105,7 @@ sanitizers:
 	cp -R src/shoal build/sanitized/ && rm -f build/sanitized/shoal/kernels/_native*
 	cmake -S . -B build/sanitize -G Ninja -DSHOAL_IN_PLACE=$(abspath build/sanitized/shoal) -DSHOAL_SANITIZE=ON \
 	  -DPython_EXECUTABLE=$(shell command -v $(PYTHON)) >/dev/null
-	cmake --build build/sanitize
+	MAKEFLAGS= cmake --build build/sanitize
 
 clean:
 	rm -rf build $(VENV) src/shoal/kernels/*.so

@@ -205,6 +205,10 @@ class Spreading:
         """Shape (P,); by how much each probability lies outside the bounds."""
         return np.maximum(np.maximum(presence - self.largest, self.least - presence), 0.0)
 
+    def _sum_outside(self, presence: Floats) -> float:
+        """What all people lie outside the bounds together."""
+        return float((self._outside(presence) * self.them.weights).sum())
+
     def _carry_out(self, change: _Change) -> Move:
         rows, piece = change.piece.rows[: change.records], change.piece
         piece.rows = piece.rows[change.records :]
@@ -244,7 +248,7 @@ class Spreading:
         people = piece.people
         if not people:
             return
-        before = float(self._outside(self.presence) @ self.them.weights)
+        before = self._sum_outside(self.presence)
         for blank in self._sets(piece) if surely else [int(misses[person])]:
             then = (misses & ~blank) == 0
             reached = float(self.them.weights[then].sum())
@@ -256,7 +260,7 @@ class Spreading:
                 if not self.prices.affords(bits_of(blank), records):
                     continue
                 presence = self.presence + records * each
-                less = before - float(self._outside(presence) @ self.them.weights)
+                less = before - self._sum_outside(presence)
                 yield _Change(
                     less=less,
                     price=records * self._cost(blank),

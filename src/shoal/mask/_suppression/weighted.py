@@ -121,7 +121,10 @@ class Cover:
 def _misses(codes: Longs, row: Longs) -> Longs:
     """Shape (C,); the columns in which each class has another value than a row of codes, as bits."""
     other = (codes != row) & (codes >= 0) & (row >= 0)
-    return np.asarray(other @ (1 << np.arange(codes.shape[1], dtype=np.int64)))
+    bits = np.zeros(len(codes), dtype=np.int64)
+    for number, differs in enumerate(other.T):
+        bits |= differs.astype(np.int64) << number
+    return bits
 
 
 def _smallest(enough: Bools) -> Bools:
