@@ -17,6 +17,7 @@ and system time, of ours the one call, of ARX the whole process (starting Java t
 import argparse
 import csv
 import resource
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -32,6 +33,7 @@ from shoal import Generalise, Hierarchy, Microdata, SafePub
 
 COLUMNS = ["sex", "age", "race", "marital-status", "education", "native-country", "workclass", "occupation"]
 MORE = ["salary-class"]
+TWICE = ["age", "education"]
 
 
 class Adult:
@@ -66,6 +68,20 @@ class Adult:
                 total += n * (counts[label] - 1) / (leaves - 1)
         smallest = int(kept.group_by(self.columns).len()["len"].min())
         return total / (len(self.columns) * self.table.height), smallest
+
+
+def with_columns_twice(folder: Path, place: Path) -> list[str]:
+    """Copy the data to a place where some columns, and their hierarchies, stand twice; the names of the second ones."""
+    again = {name: f"{name}-again" for name in TWICE}
+    table = pl.read_csv(folder / "adult.csv", separator=";", infer_schema=False)
+    table.with_columns(pl.col(name).alias(other) for name, other in again.items()).write_csv(
+        place / "adult.csv", separator=";"
+    )
+    for path in folder.glob("adult_hierarchy_*.csv"):
+        shutil.copy(path, place)
+    for name, other in again.items():
+        shutil.copy(folder / f"adult_hierarchy_{name}.csv", place / f"adult_hierarchy_{other}.csv")
+    return list(again.values())
 
 
 def leaves_under(path: Path) -> tuple[dict[str, int], int]:
@@ -170,6 +186,7 @@ if __name__ == "__main__":
     parser.add_argument("--effort", type=int, default=0, help="changes a record of a longer search; 0 for none")
     parser.add_argument("--jittered", type=int, nargs="*", default=[], help="sizes of larger tables like it")
     parser.add_argument("--wide", action="store_true", help="the confidential column as a ninth quasi-identifier")
+    parser.add_argument("--ten", action="store_true", help="age and education twice, of which --jittered makes two")
     parser.add_argument("--epsilon", type=float, nargs="*", default=[], help="differential privacy instead of k")
     given = parser.parse_args()
     if not (given.data / "adult.csv").is_file():
@@ -178,8 +195,11 @@ if __name__ == "__main__":
         print("ARX is not run: --arx names no folder with its classes and jars.")
     elif not (given.arx / "classes").is_dir():
         sys.exit(f"{given.arx} holds no classes/: build ARX as the head of this file says.")
-    for size in given.jittered or [None]:
-        for epsilon in given.epsilon:
-            bench_safepub(Adult(given.data, COLUMNS + MORE, size), epsilon, given.arx)
-        for k in [] if given.epsilon else given.k:
-            bench(Adult(given.data, COLUMNS + MORE * given.wide, size), k, given.effort, given.arx)
+    with tempfile.TemporaryDirectory() as place:
+        more = with_columns_twice(given.data, Path(place)) if given.ten else MORE * given.wide
+        data = Path(place) if given.ten else given.data
+        for size in given.jittered or [None]:
+            for epsilon in given.epsilon:
+                bench_safepub(Adult(data, COLUMNS + MORE, size), epsilon, given.arx)
+            for k in [] if given.epsilon else given.k:
+                bench(Adult(data, COLUMNS + more, size), k, given.effort, given.arx)
