@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV   ?= .venv
 BIN    := $(VENV)/bin
 
-.PHONY: demo studio test examples check format test-matrix native sanitize sanitizers clean docs image
+.PHONY: demo studio test examples check format test-matrix native sanitize sanitizers try-sanitized clean docs image
 
 demo: $(VENV)/runs
 	$(BIN)/shoal demo --out demo
@@ -29,7 +29,7 @@ check:
 compiled: $(VENV)/kernels
 	PATH="$(abspath $(BIN)):$$PATH" $(MAKE) sanitizers PYTHON=$(abspath $(BIN))/python
 sanitized: compiled $(VENV)/checks
-	PATH="$(abspath $(BIN)):$$PATH" $(MAKE) sanitize PYTHON=$(abspath $(BIN))/python
+	PATH="$(abspath $(BIN)):$$PATH" $(MAKE) try-sanitized PYTHON=$(abspath $(BIN))/python
 types pages layers style: $(VENV)/checks
 types:
 	$(BIN)/mypy
@@ -97,6 +97,9 @@ native:
 # `make native` needs. `make sanitize TESTS=tests/kernels/search` runs some of them.
 TESTS ?= tests/kernels
 sanitize: sanitizers
+	$(MAKE) try-sanitized
+
+try-sanitized:
 	ASAN_OPTIONS=detect_leaks=0 LD_PRELOAD="$$(g++ -print-file-name=libasan.so) $$(g++ -print-file-name=libstdc++.so)" \
 	  PYTHONPATH=build/sanitized $(PYTHON) -m pytest -q $(TESTS) -k "not interrupt and not Ctrl"
 
