@@ -46,6 +46,7 @@ public class ArxPeer {
     } else {
       configuration.addPrivacyModel(new KAnonymity(Integer.parseInt(args[4])));
     }
+    configuration.setHeuristicSearchThreshold(1_000_000); // lattices up to this size are searched whole, as ours are
     configuration.setSuppressionLimit(local || safepub ? 1d : Double.parseDouble(args[5]));
     configuration.setQualityModel(Metric.createLossMetric(local ? 0d : 0.5d, AggregateFunction.ARITHMETIC_MEAN));
     ARXResult result = new ARXAnonymizer().anonymize(data, configuration);
