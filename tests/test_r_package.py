@@ -68,6 +68,10 @@ def test_r_gives_the_same_bytes(project: Path, tmp_path: Path) -> None:
         pytest.skip("R is not installed")
     if subprocess.run(["Rscript", "-e", "library(reticulate)"], capture_output=True, check=False).returncode:
         pytest.skip("the R package reticulate is not installed")
+    starts = ["Rscript", "-e", "reticulate::py_discover_config()"]
+    own = {**os.environ, "RETICULATE_PYTHON": sys.executable}
+    if subprocess.run(starts, env=own, capture_output=True, check=False).returncode:
+        pytest.skip("the R package reticulate installed does not know this Python")
     library = tmp_path / "library"
     library.mkdir()
     run("R", "CMD", "INSTALL", "--no-docs", f"--library={library}", project / "r", library=library)

@@ -154,13 +154,11 @@ def write_excel(table: Table, path: Path, guard: bool) -> None:
     """One sheet, without the time at which it was written."""
     library("xlsxwriter", "Excel")
     from xlsxwriter import Workbook
-    from xlsxwriter.exceptions import FileCreateError
 
-    content = BytesIO()  # so that a full disk is met by us, and not by the library as it is taken down
-    try:
-        with Workbook(content) as workbook:
-            workbook.set_properties({"created": NO_TIME})
-            (escape_formulas(table.frame) if guard else table.frame).write_excel(workbook, autofit=True)
-    except FileCreateError as error:
-        raise OSError(str(error).rpartition("] ")[2]) from None
+    content = (
+        BytesIO()
+    )  # in memory, all of it, so that a full disk is met by us, and not by the library in its own files
+    with Workbook(content, {"in_memory": True}) as workbook:
+        workbook.set_properties({"created": NO_TIME})
+        (escape_formulas(table.frame) if guard else table.frame).write_excel(workbook, autofit=True)
     path.write_bytes(content.getvalue())
