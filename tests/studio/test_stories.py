@@ -354,6 +354,23 @@ def test_work_is_cancelled_and_nothing_is_lost(browser: Any, fresh: Running) -> 
         run(page, 1)
 
 
+def test_what_is_typed_stays_whatever_arrives(browser: Any, studio: Running) -> None:
+    """News from another tab draw the screen again while a field is being filled in."""
+    fields = {"Export": "Folder to write", "Frontier": "group sizes k"}
+    with visit(browser, studio, another(studio)) as page:
+        page.wait_for_selector("nav")
+        for screen, label in fields.items():
+            go(page, screen)
+            field = page.get_by_label(label)
+            field.press("Control+a")
+            field.press_sequentially("3, ")
+            studio.act("put", changes=[{"place": ["columns", "payer", "role"], "value": "other"}], note=f"for {screen}")
+            page.wait_for_selector(f".top [title='for {screen}']", state="attached")
+            field.press_sequentially("4")
+            assert field.input_value() == "3, 4"
+            studio.act("undo")
+
+
 def test_a_reload_comes_back_to_the_same_place(browser: Any, studio: Running) -> None:
     with visit(browser, studio, another(studio)) as page:
         page.wait_for_selector("nav")

@@ -42,7 +42,7 @@ function Ranges({ methods, explore, busy }) {
     ${methods.methods.filter((m) => m.kind === kind).map((m) => html`<option value=${m.name}>${m.title}</option>`)}</select></div>`;
   return html`<section class="card"><h2>What to try</h2><p class="hint">Each is tried in place of the plan’s steps; the requirements stay.</p>
     <div class="checks two" role="group" aria-label="Methods">${able.map((m) => html`<label key=${m.name}><input type="checkbox" checked=${chosen.includes(m.name)} onChange=${(e) => choose(e.target.checked ? [...chosen, m.name] : chosen.filter((n) => n !== m.name))} /> ${m.title} <code>${m.name}</code></label>`)}</div>
-    <div class="fields">${withK && html`<div class="field"><label for=${ids.k}>group sizes k</label><input id=${ids.k} value=${k} onChange=${(e) => setK(e.target.value)} /><p class="hint">Numbers with commas between them.</p></div>`}
+    <div class="fields">${withK && html`<div class="field"><label for=${ids.k}>group sizes k</label><input id=${ids.k} value=${k} onInput=${(e) => setK(e.target.value)} /><p class="hint">Numbers with commas between them.</p></div>`}
       ${choice('risk', ids.risk, risk, setRisk, 'risk is measured by')}${choice('utility', ids.utility, utility, setUtility, 'loss is measured by')}</div>
     <button class="strong" aria-disabled=${busy || !chosen.length} onClick=${() => !busy && chosen.length && begin()}>Try them</button></section>`;
 }

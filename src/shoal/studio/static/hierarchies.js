@@ -72,7 +72,7 @@ function Building({ column, has, own, type }) {
   };
   return html`<section class="card"><h2>${has ? 'Build another' : 'Build one'}</h2><div class="fields">
     <div class="field"><label for=${ids.how}>from</label><select id=${ids.how} value=${how} onChange=${(e) => { setHow(e.target.value); setSizes(proposed(e.target.value)); }}>${WAYS.map((w) => html`<option value=${w[0]}>${w[1]}</option>`)}</select></div>
-    ${way[2] && html`<div class="field"><label for=${ids.sizes}>${way[2]}</label><input id=${ids.sizes} value=${sizes} onChange=${(e) => setSizes(e.target.value)} /></div>`}</div>
+    ${way[2] && html`<div class="field"><label for=${ids.sizes}>${way[2]}</label><input id=${ids.sizes} value=${sizes} onInput=${(e) => setSizes(e.target.value)} /></div>`}</div>
     <div class="buttons"><button class="strong" onClick=${apply}>Build</button>
     ${has && html`<button onClick=${() => putAll([{ place: ['columns', column, 'hierarchy'], value: null }], `${column}: no hierarchy`)}>Take it out</button>`}</div></section>`;
 }
