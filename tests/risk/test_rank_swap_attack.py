@@ -1,8 +1,12 @@
+from dataclasses import replace
+
 import numpy as np
+import polars as pl
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from shoal.data.microdata import Microdata
 from shoal.data.records import Records
 from shoal.mask.rank_swap import RankSwap
 from shoal.risk.rank_swap_attack import RankSwapAttack
@@ -57,7 +61,70 @@ def test_a_wrong_window_can_miss():
     original, released = swapped(x, 0.2, 1)
     finding = RankSwapAttack(p=0.02).measure(original, released)
     assert finding.details["share outside the windows"] > 0.5
-    assert "not rank swapped with this p" in finding.sentence
+    assert "% the true record lies outside the windows, and is missed." in finding.sentence
+
+
+def with_strata(x, place, role):
+    """Numbers as records, beside a column of strata that has a role."""
+    frame = pl.DataFrame({f"x{j}": x[:, j] for j in range(x.shape[1])} | {"place": place})
+    roles = dict.fromkeys(frame.columns, "quasi-identifier") | {"place": role}
+    return Microdata.of(frame, roles).records
+
+
+@given(st.integers(30, 60), st.integers(1, 3), st.booleans(), st.integers(0, 2**32))
+def test_with_strata_it_is_the_attack_on_each(n, d, ties, seed):
+    # The strata lie far apart or on top of one another, and one is a single record that nothing is swapped with.
+    rng = np.random.default_rng(seed)
+    place = np.r_[2, rng.integers(0, 2, n - 1)]
+    x = (
+        rng.integers(0, 6, (n, d)).astype(float)
+        if ties
+        else rng.normal(size=(n, d)) + rng.choice([0, 5]) * place[:, None]
+    )
+    original = with_strata(x, place, "stratum")
+    released = RankSwap(p=0.25).apply(original, original.quasi_identifiers, rng).records
+    finding = RankSwapAttack(p=0.25).measure(original, released)
+    expected = np.zeros(n)
+    for one in np.unique(place):
+        rows = np.flatnonzero(place == one)
+        expected[rows] = naive(x[rows], released.raw(original.quasi_identifiers)[rows], 0.25)
+    np.testing.assert_allclose(finding.record_risk, expected)
+    assert finding.details["share outside the windows"] == 0
+    assert "and the stratum, and that ranks moved" in finding.sentence
+    assert finding.details["by chance"] == pytest.approx(len(np.unique(place)) / n)
+
+
+def test_a_swap_inside_strata_leaves_the_windows_of_the_whole_table():
+    rng = np.random.default_rng(4)
+    place = np.repeat([0, 1], [300, 100])
+    x = np.where(place[:, None] == 0, rng.normal(size=(400, 2)), rng.normal(size=(400, 2)) * 30)
+    original = with_strata(x, place, "stratum")
+    released = RankSwap(p=0.1).apply(original, original.quasi_identifiers, rng).records
+    whole = with_strata(released.raw(original.quasi_identifiers), place, "other")
+    assert RankSwapAttack(p=0.1).measure(with_strata(x, place, "other"), whole).details["share outside the windows"] > 0
+    assert RankSwapAttack(p=0.1).measure(original, released).details["share outside the windows"] == 0
+
+
+def test_of_a_sample_of_a_swapped_table_a_few_are_missed_and_the_sentence_blames_nobody():
+    x = np.random.default_rng(4).normal(size=(3000, 3))
+    original, released = swapped(x, 0.1, 1)
+    drawn = np.sort(np.random.default_rng(5).choice(3000, 600, replace=False))
+    finding = RankSwapAttack(p=0.1).measure(original.take(drawn), released.take(drawn))
+    assert 0 < finding.details["share outside the windows"] < 0.15
+    assert "swapped" not in finding.sentence
+
+
+def test_ordinal_codes_are_those_of_the_original():
+    # The release lost a category, so that it numbers the others otherwise.
+    grades = pl.Series("grade", ["a", "b", "c", "d"] * 10)
+    described = {"grade": {"role": "quasi-identifier", "level": "ordinal"}}
+    original = Microdata.of(grades.to_frame(), described).records
+    kept = Microdata.of(grades.to_frame().filter(grades != "a"), described).records
+    released = replace(kept, rows=np.flatnonzero(grades.to_numpy() != "a"))
+    finding = RankSwapAttack(p=0.01).measure(original, released)
+    assert finding.value == pytest.approx(1 / 10)  # its own category, and no other
+    recoded = Microdata.of(grades.replace("d", "d or more").to_frame(), described).records
+    assert "holds other kinds of values" in RankSwapAttack(p=0.01).measure(original, recoded).reason
 
 
 def test_an_unswapped_table_of_different_records_is_found():

@@ -146,6 +146,15 @@ class Records:
         return self.classes(names).ids if names else None
 
     @property
+    def by_stratum(self) -> list[Longs]:
+        """Row positions of each stratum; all rows where the table has no stratum column."""
+        numbers = self.strata
+        if numbers is None:
+            return [np.arange(len(self), dtype=np.int64)]
+        order = np.argsort(numbers, kind="stable")
+        return np.split(order, np.flatnonzero(np.diff(numbers[order])) + 1)
+
+    @property
     def households(self) -> Longs | None:
         """Shape (n,); household number of each record, None where the table has none.
 

@@ -107,9 +107,4 @@ class Mask(ABC):
 
 def strata(records: Records) -> Iterator[Longs]:
     """Row positions of each stratum in turn; all rows where the table has no stratum column."""
-    numbers = records.strata
-    if numbers is None:
-        yield np.arange(len(records), dtype=np.int64)
-        return
-    order = np.argsort(numbers, kind="stable")
-    yield from np.split(order, np.flatnonzero(np.diff(numbers[order])) + 1)
+    yield from records.by_stratum

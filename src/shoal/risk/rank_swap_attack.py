@@ -1,16 +1,18 @@
 """The attack on rank swapping by intersecting its windows (Nin, Herranz & Torra 2008)."""
 
+from collections.abc import Sequence
 from typing import Annotated, ClassVar
 
 import numpy as np
 from annotated_types import Ge, Gt, Le
 
+from shoal.data.variable import Variable
 from shoal.errors import NoFigure, quoted
 from shoal.facts import Count, OfPlan, Share
 from shoal.judges.base import Need, by_record
 from shoal.judges.evidence import Finding
 from shoal.judges.intervals import cautious_interval
-from shoal.judges.table_pair import TablePair
+from shoal.judges.table_pair import TablePair, codes_like
 from shoal.kernels.arrays import Longs
 from shoal.kernels.swap.rank_swap import window_of
 from shoal.methods import Scales, method
@@ -30,9 +32,13 @@ class RankSwapAttack(RiskMeasure):
 
     An attacker who knows that columns were rank swapped with p knows that a value's replacement is one of those at
     most p n ranks away. Of someone whose values are known, the released record therefore lies in all windows at once:
-    with c records there, it is found with probability 1/c. Where the true record lies outside (the release was not
-    rank swapped with this p), the attack fails and the chance is 0. Tied values lie in the window if any of
-    their ranks does.
+    with c records there, it is found with probability 1/c. Tied values lie in the window if any of their ranks does.
+    Where the table has strata, ranks are counted inside them, as rank-swap counts them, and the attacker knows
+    everyone's stratum.
+
+    Where the true record lies outside the windows the attack fails, and the chance is 0. That is so where the values
+    were not swapped with this p, or not only swapped, and of a few records where not all are judged that were swapped
+    (some left the table, or the figure is taken on a sample), for then ranks are counted among others.
 
     Parameters
     ----------
@@ -64,27 +70,29 @@ class RankSwapAttack(RiskMeasure):
         place = pair.pairing
         if incomplete := [n for n in names if original[n].missing.any() or released[n].missing.any()]:
             raise NoFigure(f"Columns with missing values have no ranks for every record: {quoted(incomplete)}.")
+        known = {name: original[name].values[place] for name in names}
+        values = {name: _comparable(original[name], released[name]) for name in names}
         n = len(released)
         rows = np.arange(n)
         wanted = self.sample or max(100, PAIRS // n)
         if wanted < n:
             rows = np.sort(rng.choice(n, wanted, replace=False))
-        values = [released[name].values for name in names]
-        windows = [_window(original[name].values[place], y, self.p) for name, y in zip(names, values)]
-        chances = _chances(rows, values, windows)
+        members = released.by_stratum
+        chances = np.zeros(n)
+        for among in members:
+            attacked = np.flatnonzero(np.isin(among, rows, assume_unique=True))
+            columns = [(known[name][among], values[name][among]) for name in names]
+            chances[among[attacked]] = _chances(attacked, columns, self.p)
+        chances = chances[rows]
         hits = float(chances.sum())
         sure, outside = float((chances == 1).mean()), float((chances == 0).mean())
         missed = (
-            (
-                f" For {100 * outside:.3g} % the true record lies outside the windows: the table was not rank "
-                f"swapped with this p."
-            )
-            if outside
-            else ""
+            f" For {100 * outside:.3g} % the true record lies outside the windows, and is missed." if outside else ""
         )
+        stratum = " and the stratum" if len(members) > 1 else ""
         return self.finding(
             hits / len(rows),
-            f"Someone who knows {quoted(names)} and that ranks moved by at most {100 * self.p:g} % finds "
+            f"Someone who knows {quoted(names)}{stratum}, and that ranks moved by at most {100 * self.p:g} % finds "
             f"{100 * hits / len(rows):.1f} % of the records again, {100 * sure:.1f} % with certainty.{missed}",
             interval=cautious_interval(hits, len(rows)),
             facts={
@@ -92,21 +100,44 @@ class RankSwapAttack(RiskMeasure):
                 "share found with certainty": Share(value=sure),
                 "records attacked": Count(n=len(rows)),
                 "share outside the windows": Share(value=outside),
-                "by chance": Share(value=1 / n),
+                "by chance": Share(value=len(members) / n),
             },
             record_risk=by_record(released, rows, chances),
         )
 
 
-def _chances(rows: Longs, values: list[np.ndarray], windows: list[tuple[np.ndarray, np.ndarray]]) -> np.ndarray:
-    """Shape (len(rows),); the chance that a record drawn from all in the windows of a record is its own."""
-    n = len(values[0])
+def _comparable(before: Variable, after: Variable) -> np.ndarray:
+    """Released values, those of an ordinal column in the original's codes.
+
+    Raises
+    ------
+    NoFigure
+        If they are of another kind than the original's.
+    """
+    if before.continuous and after.continuous:
+        return after.values
+    codes = codes_like(before, after)
+    if before.continuous or after.continuous or (codes < 0).any():
+        raise NoFigure(f"Column '{before.name}' holds other kinds of values than the original, so no ranks in common.")
+    return codes
+
+
+def _chances(rows: Longs, columns: Sequence[tuple[np.ndarray, np.ndarray]], p: float) -> np.ndarray:
+    """Shape (len(rows),); the chance that a record drawn from all in the windows of a record is its own.
+
+    Parameters
+    ----------
+    columns
+        Original and released values of each.
+    """
+    windows = [_window(x, y, p) for x, y in columns]
+    n = len(columns[0][0])
     chances = np.empty(len(rows))
     step = max(1, BLOCK // n)
     for start in range(0, len(rows), step):
         part = rows[start : start + step]
         inside = np.ones((len(part), n), dtype=bool)
-        for y, (low, high) in zip(values, windows):
+        for (_, y), (low, high) in zip(columns, windows):
             inside &= (y >= low[part, None]) & (y <= high[part, None])
         chances[start : start + step] = inside[np.arange(len(part)), part] / np.maximum(inside.sum(axis=1), 1)
     return chances
