@@ -1,3 +1,5 @@
+from math import factorial
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -73,22 +75,33 @@ def test_paired_interval_is_not_empty_where_all_agree():
 
 
 def test_paired_interval_by_hand():
-    # Of four people two are found with the release only: 2.5 against 0.5 of 6, as Agresti & Min (2005) count.
-    paired = _paired(np.array([True] * 4), np.array([True, True, False, False]))
-    assert paired.difference == 0.5
-    half = 1.959964 * np.sqrt((3 / 6 - (2 / 6) ** 2) / 6)
-    assert (paired.interval.low, paired.interval.high) == (pytest.approx(2 / 6 - half), pytest.approx(2 / 6 + half))
+    # Of ten people four are found with the release alone and one without it alone, so that the difference has a
+    # variance of .5 - .09 and the baseline one of .6 * .4: the ten count as 10 / (1 + .24 / .41) = 6.31. Of so many the
+    # shares lie, by Wilson's interval corrected for continuity, in (.0935, .7946) and (.0053, .5660); they correlate by
+    # -sqrt(4 * 1 / (6 * 9)).
+    attack = np.array([True] * 4 + [False] + [True] * 5)
+    paired = _paired(attack, np.array([False] * 4 + [True] * 6))
+    assert paired.difference == pytest.approx(0.3)
+    reach = [up**2 + down**2 + 2 * np.sqrt(4 / 54) * up * down for up, down in ((0.3065, 0.466), (0.3946, 0.0947))]
+    ends = 0.3 - np.sqrt(reach[0]), 0.3 + np.sqrt(reach[1])
+    assert (paired.interval.low, paired.interval.high) == pytest.approx(ends, abs=0.001)
 
 
-def test_paired_interval_covers():
-    # 70 % right with, 50 % without, half of the people decided together; 95 % should cover the true difference.
-    rng, hits = np.random.default_rng(2), 0
-    for _ in range(400):
-        u = rng.uniform(size=(2, 80))
-        u[1] = np.where(rng.uniform(size=80) < 0.5, u[0], u[1])
-        interval = _paired(u[0] < 0.7, u[1] < 0.5).interval
-        hits += interval.low <= 0.2 <= interval.high
-    assert hits / 400 > 0.91
+def test_paired_interval_covers_every_difference():
+    # Whatever shares are gained and lost, the sum of the probabilities of the draws whose interval holds the truth.
+    n = 30
+    counts = np.array([(up, down) for up in range(n + 1) for down in range(n + 1 - up)])
+    ends = np.empty((len(counts), 2))
+    for row, (gained, lost) in enumerate(counts):
+        person = np.arange(n)
+        interval = _paired(person < gained, (person >= gained) & (person < gained + lost)).interval
+        ends[row] = interval.low, interval.high
+    ways = np.array([factorial(n) / (factorial(u) * factorial(d) * factorial(n - u - d)) for u, d in counts.tolist()])
+    for gain, loss in [(0.0, 0.02), (0.02, 0.02), (0.1, 0.0), (0.1, 0.1), (0.3, 0.02), (0.4, 0.2), (0.4, 0.4)]:
+        chance = ways * gain ** counts[:, 0] * loss ** counts[:, 1] * (1 - gain - loss) ** (n - counts.sum(axis=1))
+        assert chance.sum() == pytest.approx(1)
+        truth = gain - loss
+        assert chance[(ends[:, 0] <= truth + 1e-12) & (truth - 1e-12 <= ends[:, 1])].sum() > 0.95, (gain, loss)
 
 
 def test_not_computable():

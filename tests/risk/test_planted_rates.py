@@ -10,6 +10,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from shoal.data.partition import Partition
 from shoal.data.records import Records
 from shoal.data.variable import Variable
 from shoal.judges.base import Measure
@@ -143,6 +144,24 @@ def test_the_interval_of_attribute_inference_covers_what_the_release_gives_away(
         finding = AttributeInference(holdout=tables[2]).measure(tables[0], tables[1], seed=draw)
         assert finding.interval is not None
         covered += finding.interval.low <= truth <= finding.interval.high
+    assert covered / DRAWS >= 0.95
+
+
+@pytest.mark.parametrize("share", [0.0, 0.8])
+@pytest.mark.parametrize("groups", [None, Partition(labels=np.zeros(60, dtype=np.int64))], ids=["many", "one"])
+def test_the_interval_of_attribute_inference_without_a_holdout_covers_it_too(
+    groups: Partition | None, share: float
+) -> None:
+    """Beside predictions from one another, where two nearest people are right or wrong together."""
+    covered = 0
+    for draw in range(DRAWS):
+        rng = np.random.default_rng(draw)
+        people, secret = numbers(rng, 60), rng.integers(0, 4, 60)
+        released = np.where(rng.random(60) < share, secret, rng.integers(0, 4, 60))
+        tables = with_secret(people, secret), with_secret(people, released)
+        finding = AttributeInference().measure(*tables, seed=draw, partition=groups)
+        assert finding.interval is not None
+        covered += finding.interval.low <= share * 0.75 <= finding.interval.high
     assert covered / DRAWS >= 0.95
 
 

@@ -20,7 +20,7 @@ def proportion_interval(hits: float, trials: int, confidence: float = 0.95) -> I
     return Interval(low=max(0.0, centre - half), high=min(1.0, centre + half), confidence=confidence)
 
 
-def cautious_interval(hits: float, trials: int, confidence: float = 0.95) -> Interval:
+def cautious_interval(hits: float, trials: float, confidence: float = 0.95) -> Interval:
     """Wilson's interval corrected for continuity (Newcombe 1998): it covers the truth where few trials succeed, too.
 
     A rate of one in a few hundred is seen twice now and then among sixty trials; the interval without the correction
@@ -34,7 +34,7 @@ def cautious_interval(hits: float, trials: int, confidence: float = 0.95) -> Int
     return Interval(low=max(0.0, low), high=min(1.0, high), confidence=confidence)
 
 
-def _lower_end(hits: float, trials: int, z: float) -> float:
+def _lower_end(hits: float, trials: float, z: float) -> float:
     if hits < 1:  # part of a hit, by ties: the formula is one for whole ones
         return hits * _lower_end(1.0, trials, z)
     share = hits / trials

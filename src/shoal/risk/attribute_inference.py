@@ -20,7 +20,6 @@ from shoal.judges.intervals import cautious_interval, proportion_interval
 from shoal.judges.space import embedded
 from shoal.judges.table_pair import ROUNDING, TablePair, codes_like, comparable
 from shoal.kernels.arrays import Bools, Floats, Longs
-from shoal.kernels.elementary import normal_quantile
 from shoal.kernels.search.nearest import distinct, nearest_point
 from shoal.methods import Scales, method
 from shoal.parameters import Columns, Setting, TablePath
@@ -273,19 +272,26 @@ def _right(guess: NDArray[Any], truth: NDArray[Any], reach: float) -> Bools:
 
 
 def _paired(attack: Bools, baseline: Bools, confidence: float = 0.95) -> _Result:
-    """Difference of two paired proportions with the interval of Agresti & Min (2005): half a person added to
-    each of the four outcomes."""
+    """Difference of two paired proportions: the share of people found with the release alone, less that of those found
+    without it alone. Its interval is made of theirs as Newcombe (1998) makes one of a difference, with the correlation
+    that two outcomes of one draw have: it covers a known difference in 95.5 per cent or more, where that of Agresti &
+    Min (2005) does in 92 per cent at times.
+
+    The baseline predicts people from one another: two who are each other's nearest are both right or both wrong, which
+    doubles its variance at most. So many fewer people are counted.
+    """
     n = len(attack)
-    gained, lost = int((attack & ~baseline).sum()) + 0.5, int((baseline & ~attack).sum()) + 0.5
-    centre = (gained - lost) / (n + 2)
-    half = (
-        float(normal_quantile(0.5 + confidence / 2)) * np.sqrt((gained + lost) / (n + 2) - centre**2) / np.sqrt(n + 2)
-    )
+    gained, lost = int((attack & ~baseline).sum()), int((baseline & ~attack).sum())
+    spread = (gained + lost) / n - ((gained - lost) / n) ** 2
+    own = float(baseline.var())
+    counted = n / (1 + (min(own / spread, 1.0) if spread else float(own > 0)))
+    parts = [(count / n, cautious_interval(count / n * counted, counted, confidence)) for count in (gained, lost)]
+    interval = _of_difference(*parts, -math.sqrt(gained * lost / max((n - gained) * (n - lost), 1)), confidence)
     return _Result(
         attack=float(attack.mean()),
         baseline=float(baseline.mean()),
-        difference=float(attack.mean() - baseline.mean()),
-        interval=Interval(low=max(-1.0, centre - half), high=min(1.0, centre + half), confidence=confidence),
+        difference=(gained - lost) / n,
+        interval=interval,
         people=n,
         others=n,
     )
@@ -294,19 +300,31 @@ def _paired(attack: Bools, baseline: Bools, confidence: float = 0.95) -> _Result
 def _independent(attack: Bools, control: Bools, confidence: float = 0.95) -> _Result:
     """Difference of two independent proportions, its interval made of theirs (Newcombe 1998, method 11): it covers a
     known difference in 95.4 per cent or more, where that of Agresti & Caffo (2000) does in 94.8 per cent at times."""
-    rates = float(attack.mean()), float(control.mean())
-    one, other = (cautious_interval(float(part.sum()), len(part), confidence) for part in (attack, control))
-    difference = rates[0] - rates[1]
-    low = difference - math.sqrt((rates[0] - one.low) ** 2 + (other.high - rates[1]) ** 2)
-    high = difference + math.sqrt((one.high - rates[0]) ** 2 + (rates[1] - other.low) ** 2)
+    parts = [
+        (float(part.mean()), cautious_interval(float(part.sum()), len(part), confidence)) for part in (attack, control)
+    ]
     return _Result(
-        attack=rates[0],
-        baseline=rates[1],
-        difference=difference,
-        interval=Interval(low=max(-1.0, low), high=min(1.0, high), confidence=confidence),
+        attack=parts[0][0],
+        baseline=parts[1][0],
+        difference=parts[0][0] - parts[1][0],
+        interval=_of_difference(*parts, 0.0, confidence),
         people=len(attack),
         others=len(control),
     )
+
+
+def _of_difference(
+    one: tuple[float, Interval], other: tuple[float, Interval], correlation: float, confidence: float
+) -> Interval:
+    """The interval of a difference of two proportions, from each with its interval, and their correlation."""
+    (first, a), (second, b) = one, other
+
+    def reach(up: float, down: float) -> float:
+        return math.sqrt(max(up * up + down * down - 2 * correlation * up * down, 0.0))
+
+    low = first - second - reach(first - a.low, b.high - second)
+    high = first - second + reach(a.high - first, second - b.low)
+    return Interval(low=max(-1.0, low), high=min(1.0, high), confidence=confidence)
 
 
 def _forest(continuous: bool, seed: int) -> Any:
