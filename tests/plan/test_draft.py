@@ -73,6 +73,26 @@ def test_the_example_protected_by_its_guessed_plan(tmp_path: Path) -> None:
     assert shoal.protect(table, tmp_path / "plan.yaml", seed=1).evidence.holds
 
 
+def test_the_example_made_up_by_its_guessed_plan(tmp_path: Path) -> None:
+    """What lacks cells, weighs or stands for households is drawn too, or left out: nothing of a person stays."""
+    n = 150
+    table = shoal.example("hospital", n=n, seed=4).drop("patient", "discharge", "room", "drugs", "procedures", "los")
+    kept = table.columns
+    table = table.with_columns(
+        pl.when(pl.col("age") > 30).then("crp"), weight=np.linspace(1, 2, n), nothing=pl.lit(None, pl.Float64)
+    )
+    text = plan_text(table, "hospital", synthetic=True)
+    (tmp_path / "plan.yaml").write_text(text)
+    release = shoal.protect(table, tmp_path / "plan.yaml", seed=1)
+    assert release.evidence.holds
+    assert set(release.data.columns) == {*kept, "weight"} - {"household"}
+    assert set(release.account.made_anew) == set(release.data.columns)
+    assert 0 < release.data["crp"].null_count() < n
+    assert "columns: [charge, haemoglobin, creatinine, glucose]}" in text  # no figure of columns that lack cells
+    figures = {finding.measure for finding in release.evidence.findings if finding.value is not None}
+    assert {"replicated-uniques", "attribute-inference", "k-marginal", "propensity"} <= figures
+
+
 def test_missing_values_are_left_to_the_person_with_the_choices() -> None:
     frame = pl.DataFrame({"age": [*range(29), None], "kind": ["f", None, "m"] * 10, "nothing": [None] * 30})
     reasons = {g.name: g for g in guess(frame)}

@@ -13,15 +13,17 @@ from shoal.files.database import Database
 
 @cli.command()
 @click.argument("file", type=DATA)
+@click.option("--synthetic", is_flag=True, help="Draft a plan that makes every record up.")
 @reading_options
 @query_option("file")
 @pass_terminal
-def init(terminal: Terminal, file: Path | Database, reading: dict[str, Any]) -> None:
+def init(terminal: Terminal, file: Path | Database, synthetic: bool, reading: dict[str, Any]) -> None:
     """Guess a plan for FILE and print it; correct it before use.
 
     \b
     Example:
       shoal init people.csv > plan.yaml
+      shoal init people.csv --synthetic > synthetic.yaml
     """
     from shoal.plan.draft import guess, plan_text
 
@@ -29,7 +31,10 @@ def init(terminal: Terminal, file: Path | Database, reading: dict[str, Any]) -> 
     labelled = [name for name, labels in table.value_labels.items() if labels]
     if terminal.as_json:
         terminal.result(
-            {g.name: {"role": g.role, "level": g.level, "reason": g.reason} for g in guess(table.frame, labelled)}
+            {
+                g.name: {"role": g.role, "level": g.level, "reason": g.reason}
+                for g in guess(table.frame, labelled, synthetic=synthetic)
+            }
         )
     else:
-        click.echo(plan_text(table.frame, file.name, labelled), nl=False)
+        click.echo(plan_text(table.frame, file.name, labelled, synthetic=synthetic), nl=False)

@@ -35,6 +35,12 @@ FORMATS = {
     **dict.fromkeys(("xpt", "sas7bdat"), "xpt"),
 }
 """What is written for what was read; csv for all else."""
+ANEW = {
+    "household": ("identifier", "whoever is made up has no household"),
+    "weight": ("other", "drawn anew like all others"),
+    "stratum": ("other", "drawn anew like all others"),
+}
+"""Roles that mean nothing where every record is made up, what a column has instead, and why."""
 NO_OTHER = "no column stands out as known to others, so this measurement may be; make it confidential if not"
 
 
@@ -49,14 +55,18 @@ class Guess:
     missing: str = ""
 
 
-def guess(frame: pl.DataFrame, labelled: Collection[str] = ()) -> list[Guess]:
+def guess(frame: pl.DataFrame, labelled: Collection[str] = (), *, synthetic: bool = False) -> list[Guess]:
     """A guess for each column, in order.
 
     Parameters
     ----------
     labelled
         Columns whose codes have labels in the file: categories, whatever their numbers look like.
+    synthetic
+        Whether every record is to be made up, and not one person's with some cells changed.
     """
+    if synthetic:
+        return [_made_up(one, frame[one.name]) for one in guess(frame, labelled)]
     guesses = _one_of_a_kind([_guess(column, column.name in labelled) for column in frame])
     household = next((g.name for g in guesses if g.role == "household"), None)
     if household is not None:
@@ -159,17 +169,17 @@ def columns_of(frame: pl.DataFrame, labelled: Collection[str] = ()) -> dict[str,
     }
 
 
-def plan_text(frame: pl.DataFrame, source: str, labelled: Collection[str] = ()) -> str:
+def plan_text(frame: pl.DataFrame, source: str, labelled: Collection[str] = (), *, synthetic: bool = False) -> str:
     """A plan file that runs as it stands, the reason for each guess as a comment.
 
     Parameters
     ----------
     source
         Name of the file that was read; what is released is written in the same format.
-    labelled
+    labelled, synthetic
         As in `guess`.
     """
-    guesses = guess(frame, labelled)
+    guesses = guess(frame, labelled, synthetic=synthetic)
     wide = max((len(_key(g.name)) for g in guesses), default=0)
     lines = [
         f"# Guessed from {printable(source)} ({len(frame):,} records). Correct the roles before you trust a release:",
@@ -181,7 +191,8 @@ def plan_text(frame: pl.DataFrame, source: str, labelled: Collection[str] = ()) 
         body = f"{_key(g.name) + ':':<{wide + 1}} {{role: {g.role}, level: {g.level}{more}}}"
         lines.append(f"  {body:<{wide + 52}} # {g.reason}")
     ending = source.lower().removesuffix(".gz").rpartition(".")[2]
-    return "\n".join([*lines, *_done(frame, guesses), f"output: {{format: {FORMATS.get(ending, 'csv')}}}", ""])
+    done = _synthesised(frame, guesses) if synthetic else _done(frame, guesses)
+    return "\n".join([*lines, *done, f"output: {{format: {FORMATS.get(ending, 'csv')}}}", ""])
 
 
 def _done(frame: pl.DataFrame, guesses: Sequence[Guess]) -> list[str]:
@@ -206,6 +217,39 @@ def _done(frame: pl.DataFrame, guesses: Sequence[Guess]) -> list[str]:
         f"  - {{mask: suppress, k: {k}}}",
         "requirements:",
         f"  - {{privacy: k-anonymity, k: {k}, missing: wildcard}}",
+    ]
+
+
+def _made_up(one: Guess, column: pl.Series) -> Guess:
+    """The guess for a table in which every column is drawn anew, what is missing too."""
+    if column.null_count() == len(column):
+        return replace(one, role="identifier", missing="")  # nothing to draw: it is left out
+    role, why = ANEW.get(one.role, (one.role, ""))
+    reason = "; ".join(part for part in (one.reason.partition("; missing values")[0], why) if part)
+    if role == "identifier" or not column.null_count():
+        return replace(one, role=role, missing="", reason=reason)
+    reason += f"; missing values ({column.null_count():,}) are made up like others"
+    return replace(one, role=role, missing="keep", reason=reason)
+
+
+def _synthesised(frame: pl.DataFrame, guesses: Sequence[Guess]) -> list[str]:
+    """The step that makes records up, and what is asked of them."""
+    drawn = [g.name for g in guesses if g.role != "identifier"]
+    if not any(g.role == "quasi-identifier" for g in guesses) or len(frame) < 2:
+        return ["# Nothing here can be made up: no column that others may know, or too few records.", "steps: []"]
+    measures = ["{utility: k-marginal}", "{utility: propensity, model: cart}"]
+    if secrets := [_key(g.name) for g in guesses if g.role == "confidential" and not g.missing]:
+        named = f", columns: [{', '.join(secrets)}]" if any(g.missing for g in guesses) else ""
+        better = "better with a holdout: people of the same kind who are not in this file"
+        measures.append(f"{{risk: attribute-inference{named}}} # {better}")
+    return [
+        "steps: # all records are one group, in which every column is drawn anew; no record is anybody's",
+        f"  - {{partition: whole, columns: [{', '.join(map(_key, drawn))}], replace: cart}}",
+        "requirements: # of 100 people, at most 5 who are alone with what others know may turn up among those made up",
+        "  - {risk: replicated-uniques, at most: 0.05}",
+        "# Once you know what it comes to, limit the loss here too, as in - {utility: k-marginal, at least: 800}",
+        "measures:",
+        *(f"  - {measure}" for measure in measures),
     ]
 
 

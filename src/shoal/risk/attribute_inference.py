@@ -285,8 +285,8 @@ def _paired(attack: Bools, baseline: Bools, confidence: float = 0.95) -> _Result
     spread = (gained + lost) / n - ((gained - lost) / n) ** 2
     own = float(baseline.var())
     counted = n / (1 + (min(own / spread, 1.0) if spread else float(own > 0)))
-    parts = [(count / n, cautious_interval(count / n * counted, counted, confidence)) for count in (gained, lost)]
-    interval = _of_difference(*parts, -math.sqrt(gained * lost / max((n - gained) * (n - lost), 1)), confidence)
+    up, down = ((count / n, cautious_interval(count / n * counted, counted, confidence)) for count in (gained, lost))
+    interval = _of_difference(up, down, -math.sqrt(gained * lost / max((n - gained) * (n - lost), 1)), confidence)
     return _Result(
         attack=float(attack.mean()),
         baseline=float(baseline.mean()),
@@ -300,14 +300,14 @@ def _paired(attack: Bools, baseline: Bools, confidence: float = 0.95) -> _Result
 def _independent(attack: Bools, control: Bools, confidence: float = 0.95) -> _Result:
     """Difference of two independent proportions, its interval made of theirs (Newcombe 1998, method 11): it covers a
     known difference in 95.4 per cent or more, where that of Agresti & Caffo (2000) does in 94.8 per cent at times."""
-    parts = [
+    one, other = (
         (float(part.mean()), cautious_interval(float(part.sum()), len(part), confidence)) for part in (attack, control)
-    ]
+    )
     return _Result(
-        attack=parts[0][0],
-        baseline=parts[1][0],
-        difference=parts[0][0] - parts[1][0],
-        interval=_of_difference(*parts, 0.0, confidence),
+        attack=one[0],
+        baseline=other[0],
+        difference=one[0] - other[0],
+        interval=_of_difference(one, other, 0.0, confidence),
         people=len(attack),
         others=len(control),
     )
