@@ -64,6 +64,12 @@ def test_a_missing_household_joins_no_other() -> None:
     assert max(Counter(release.data["x"].drop_nulls().to_list()).values()) == 2
 
 
+def test_households_of_which_none_is_known() -> None:
+    homes = pl.Series([None] * N, dtype=pl.Int64)
+    release = protect(table(homes), {"x": {"role": "household", "missing": "keep"}}, steps=[], requirements=[])
+    assert release.data["x"].null_count() == N
+
+
 @pytest.mark.parametrize("weight", [-1.0, 0.0])
 def test_a_weight_that_stands_for_nobody_is_refused(weight: float) -> None:
     with pytest.raises(DataError, match="'x' has 1 weight of zero or less"):

@@ -129,5 +129,5 @@ def _renumbered(variable: Any, rng: np.random.Generator) -> Any:
     """Household numbers say who lives together and nothing else: random numbers from 1."""
     order = rng.permutation(len(variable.categories))
     numbers = tuple(range(1, len(order) + 1))
-    codes = np.where(variable.missing, -1, order[variable.values])  # a missing household stays missing
+    codes = np.append(order, -1)[variable.values]  # a missing household, of code -1, stays missing
     return replace(variable, values=codes.astype(np.int32), categories=numbers)

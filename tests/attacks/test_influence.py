@@ -33,7 +33,7 @@ BOUNDED = [
     (shoal.TopCode(value=60.0), ["age"]),
     (shoal.BottomCode(value={"age": 25.0, "size": 1.0}, together=True, replace="mean"), ["age", "size"]),
     (shoal.SuppressRecords(k=3, limit=1.0), ["age"]),
-    (shoal.SuppressRecords(k=4, limit=1.0, missing="nothing"), ["sex", "illness"]),
+    (shoal.SuppressRecords(k=4, limit=1.0), ["sex", "illness"]),
     (shoal.Sample(fraction=0.3), ["age"]),
     (shoal.DataSwap(share=0.4), ["sex"]),
     (shoal.Pseudonymise(), ["illness"]),
@@ -133,3 +133,17 @@ def test_a_bound_that_is_too_small_would_be_seen(monkeypatch: pytest.MonkeyPatch
     with pytest.raises(AssertionError, match="dropped"):
         for seed in range(20):
             check(shoal.SuppressRecords(k=5, limit=1.0), ["age"], people(30, seed), seed)
+
+
+def test_one_record_may_carry_many_that_lack_cells() -> None:
+    """Two complete records make thirty safe that match both: without one of them all go, so no band is narrow."""
+    cells = [("f", "a")] * 2 + [("f", None)] * 30 + [("m", "b")] * 4
+    table = pl.DataFrame(cells, schema=["sex", "illness"], orient="row")
+    roles = {name: {"role": "quasi-identifier", "missing": "keep"} for name in table.columns}
+    mask = shoal.SuppressRecords(k=2, limit=1.0, missing="nothing")
+    rng = np.random.default_rng(5)
+    whole, without = (
+        mask.apply(Microdata.of(one, roles).records, ["sex", "illness"], rng) for one in (table, table[1:])
+    )
+    assert [len(result.records) for result in (whole, without)] == [36, 4]
+    assert not bounded(whole.facts)

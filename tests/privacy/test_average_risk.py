@@ -12,6 +12,7 @@ def test_by_hand():
     assert shoal.AverageRisk(average=0.375).check(TABLE).holds
     verdict = shoal.AverageRisk(average=0.37).check(TABLE)
     assert not verdict.holds and verdict.achieved == 3 / 8
+    assert verdict.sentence == "The average risk of a record is 0.375, where 0.37 is allowed."
     assert shoal.AverageRisk(average=1, highest=1 / 3, above=1 / 8).check(TABLE).holds
     assert not shoal.AverageRisk(average=1, highest=1 / 3, above=0.12).check(TABLE).holds
     assert not shoal.AverageRisk(average=1, highest=0.3, above=1 / 8).check(TABLE).holds

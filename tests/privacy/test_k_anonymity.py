@@ -25,6 +25,13 @@ def test_by_hand() -> None:
     assert "1 class with 1 record in all is smaller than 2; the smallest holds 1." in verdict.sentence
 
 
+def test_who_shares_with_nobody_shares_with_no_other() -> None:
+    frame = pl.DataFrame({"age": [30, 40], "sex": ["f", None]})
+    roles = {"age": "quasi-identifier", "sex": {"role": "quasi-identifier", "missing": "keep"}}
+    sentence = KAnonymity(k=2, missing="nothing").check(Microdata.of(frame, roles)).sentence
+    assert sentence.startswith("2 records share their quasi-identifiers with no other (")
+
+
 @given(st.lists(st.tuples(st.integers(0, 2), st.sampled_from(["a", "b", None])), min_size=1, max_size=30))
 def test_any_table_of_any_kind_equals_counting_tuples(rows: list[tuple[int, str | None]]) -> None:
     smallest = min(rows.count(row) for row in rows)

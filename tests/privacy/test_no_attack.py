@@ -12,6 +12,13 @@ def test_no_attack_by_hand():
     verdict = shoal.NoAttack(gain=300, cost=149).check(released)
     assert not verdict.holds and verdict.required == 3
     assert verdict.sentence == "An attack pays on 4 records, whose classes hold fewer than 3."
+    assert verdict.failing.all()
+
+
+def test_records_that_an_attack_pays_on_are_dropped():
+    table = shoal.Microdata.of(pd.DataFrame({"sex": list("ffmmmd")}), {"sex": "quasi-identifier"})
+    mask = shoal.SuppressRecords(k=1, limit=1.0, requirements=[{"method": "no-attack", "gain": 3, "cost": 1}])
+    assert len(mask.apply(table.records, ["sex"], None).records) == 3
 
 
 def test_the_smallest_class_is_what_the_gain_is_of_the_cost():

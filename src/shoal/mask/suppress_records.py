@@ -102,7 +102,7 @@ class SuppressRecords(Mask):
                 f"suppress-records would have to drop {dropped:,} of {total:,} records to reach {reached}, "
                 f"more than the limit of {self.limit:g}. Raise the limit, or recode first."
             )
-        bounded = self.missing != "wildcard" and not self.requirements
+        bounded = self.missing == "equal" and not self.requirements  # else one record may carry many that lack cells
         influence = float(self.k) if bounded else None
         of_share = None if influence is None or total < 2 else influence / (total - 1)
         facts = {

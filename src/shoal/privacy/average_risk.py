@@ -78,8 +78,8 @@ class AverageRisk(ClassModel):
             holds=holds,
             required=self.average,
             achieved=average,
-            sentence=f"The average risk of a record is {average:.4g}, where {self.average:g} is allowed; "
-            f"{risky:,} of {records:,} records have a risk above {self.highest:g}.",
+            sentence=f"The average risk of a record is {average:.4g}, where {self.average:g} is allowed"
+            + (f"; {risky:,} of {records:,} records have a risk above {self.highest:g}." if self.highest < 1 else "."),
             facts=of_release({"highest risk": float(1 / np.min(matching)) if records else 0.0, "records above": risky}),
             influence=0,
             failing=None if holds else self._smallest(sizes, matching) | (alone & (not few_risky)),

@@ -130,10 +130,8 @@ class KAnonymity(ClassModel):
                 f"{'is' if small == 1 else 'are'} smaller than {self.k}; the smallest holds {smallest}."
             )
         verb = "shares its" if short == 1 else "share their"
-        return (
-            f"{plural(short, 'record')} {verb} {self._what()} with fewer than {self.k - 1:,} others "
-            f"({MEANING[self.missing]})."
-        )
+        others = "no other" if self.k == 2 else f"fewer than {self.k - 1:,} others"
+        return f"{plural(short, 'record')} {verb} {self._what()} with {others} ({MEANING[self.missing]})."
 
     def _by_household(self, seen: ClassFigures) -> Verdict:
         title = f"{self.k}-anonymity of households"

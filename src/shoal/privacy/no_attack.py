@@ -6,6 +6,7 @@ import numpy as np
 from annotated_types import Ge, Gt
 
 from shoal.data.records import Records
+from shoal.errors import plural
 from shoal.facts import of_release
 from shoal.judges.class_figures import ClassFigures
 from shoal.judges.evidence import Verdict
@@ -57,9 +58,10 @@ class NoAttack(ClassModel):
             holds=not small.any(),
             required=self.smallest,
             achieved=reached,
-            sentence=f"An attack pays on {records:,} records, whose classes hold fewer than {self.smallest:,}."
+            sentence=f"An attack pays on {plural(records, 'record')}, whose classes hold fewer than {self.smallest:,}."
             if small.any()
             else f"No attack pays: every class holds at least {self.smallest:,} records.",
             facts=of_release({"classes worth an attack": int(small.sum()), "records in them": records}),
             influence=0,
+            failing=small if small.any() else None,
         )

@@ -4,6 +4,7 @@ It is a value. It holds the released table, the evidence, and an account of how 
 original that its two folders would not hold: no cell of it can be got from a release that is pickled, copied or shown.
 """
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -319,11 +320,16 @@ def not_proved(
 ) -> NotProved:
     """The refusal of what some verdicts refute; parameters as for `NotProved`."""
     failed = " ".join(
-        f"{v.requirement} does not hold (required {v.required:g}, achieved "
-        f"{'nothing' if v.achieved is None else format(v.achieved, 'g')}): {v.sentence}"
+        f"{v.requirement} does not hold (required {v.required:g}, achieved {_reached(v.achieved)}): {v.sentence}"
         for v in verdicts
         if not v.holds
     )
     advised = {one.requirement for one in advice}
     general = [general_advice(v) for v in verdicts if not v.holds and v.requirement not in advised]
     return NotProved(f"Nothing was released. {failed}", verdicts, [*advice, *general], content)
+
+
+def _reached(achieved: float | None) -> str:
+    if achieved is None:
+        return "nothing"
+    return format(achieved, "g") if math.isfinite(achieved) else "infinite"
