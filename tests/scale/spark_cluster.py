@@ -43,6 +43,13 @@ class Cluster:
             self._started(f"worker-{number}", "org.apache.spark.deploy.worker.Worker", *options, self.url)
         )
 
+    def add_worker(self) -> int:
+        """Start one more worker, and wait until the master knows it; its number."""
+        number = len(self.workers)
+        self.start_worker(number)
+        self._said(f"worker-{number}", re.compile(f"({REGISTERED})"))
+        return number
+
     def kill(self, number: int) -> None:
         """Kill a worker with its executor, as when its machine stops."""
         os.killpg(self.workers[number].pid, signal.SIGKILL)

@@ -206,15 +206,21 @@ def test_a_cell_of_a_key_to_keep_that_is_given_away_is_a_refusal(folder_of, tmp_
         protect_large(folder_of(lacking), plan, tmp_path / "out", seed=SEED, workers=1)
 
 
-def test_too_many_combinations_are_refused_while_they_are_counted(folder_of, tmp_path, monkeypatch):
-    monkeypatch.setattr("shoal.scale.blanking.MOST_CELLS", 200)
+@pytest.mark.parametrize(
+    "step",
+    [{"mask": "suppress", "k": 3}, {"mask": "suppress-records", "k": 3, "limit": 1.0}, {"mask": "generalise", "k": 3}],
+    ids=lambda step: step["mask"],
+)
+def test_too_many_combinations_are_refused_while_they_are_counted(folder_of, tmp_path, monkeypatch, step):
+    monkeypatch.setattr("shoal.scale.moments.BYTES_A_CELL", 5_000_000)  # so that 1 GB holds a hundred combinations
     plan = {
         "columns": {"number": "quasi-identifier", "age": "quasi-identifier", "home": "other", "town": "other"},
-        "steps": [{"mask": "suppress", "k": 3}],
+        "steps": [step],
         "requirements": [{"privacy": "k-anonymity", "k": 3}],
     }
-    with pytest.raises(Refused, match=r"suppress looks at all distinct combinations .* more than 100\. Recode"):
-        protect_large(folder_of(homes(300)), plan, tmp_path / "out", workers=1)
+    said = rf"{step['mask']} looks at all distinct combinations .* these 2 columns have more of them than 1\.07 GB"
+    with pytest.raises(Refused, match=said):
+        protect_large(folder_of(homes(300)), plan, tmp_path / "out", workers=1, memory="500MB")
     assert [path.name for path in tmp_path.iterdir()] == ["in"]
 
 

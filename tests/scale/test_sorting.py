@@ -1,5 +1,6 @@
 """Rank swapping part by part: the values of a table in memory that has the same draws, however the ranges lie."""
 
+import errno
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
@@ -204,3 +205,61 @@ def test_a_release_after_groups_were_formed(folder_of, tmp_path):
     assert made.record["steps"][1]["by column"]["count"]["unchanged"] == int((~swapped).sum()) > 0
     groups = pl.read_parquet(tmp_path / "out" / "private" / "groups" / "*.parquet")
     assert groups["group"].n_unique() == made.record["steps"][0]["groups"]
+
+
+def top_coded(greatest: float) -> tuple[pl.DataFrame, dict]:
+    """A table whose greatest values no release shows, and a plan that swaps ranks and then hides them."""
+    frame = table(900).drop("grade", "count")
+    hidden = frame["x"] > 2
+    values = frame["x"].to_numpy().copy()
+    values[hidden.to_numpy()] = np.linspace(3, greatest, hidden.sum())
+    plan = {
+        "columns": {"x": "quasi-identifier", "region": "quasi-identifier", "row": "other"},
+        "steps": [
+            {"mask": "rank-swap", "p": 0.1, "columns": ["x"]},
+            {"mask": "top-code", "value": 2, "columns": ["x"]},
+        ],
+        "requirements": [{"privacy": "k-anonymity", "k": 2, "columns": ["region"]}],
+        "output": {"format": "parquet"},
+    }
+    return frame.with_columns(x=values), plan
+
+
+@pytest.mark.usefixtures("small_blocks")
+def test_what_was_swapped_and_hidden_shows_in_no_public_file(tmp_path):
+    folders = []
+    for greatest in (4.0, 1e6):
+        place = tmp_path / str(greatest)
+        (place / "in").mkdir(parents=True)
+        frame, plan = top_coded(greatest)
+        frame[:500].write_parquet(place / "in" / "1.parquet")
+        frame[500:].write_parquet(place / "in" / "2.parquet")
+        protect_large(place / "in", plan, place / "out", seed=SEED, workers=1)
+        public = place / "out" / "release"
+        folders.append({p.relative_to(public): p.read_bytes() for p in public.rglob("*") if p.is_file()})
+    assert len(folders[0]) > 3
+    assert folders[0] == folders[1]
+
+
+@pytest.mark.usefixtures("small_blocks")
+@pytest.mark.parametrize("module", ["ranks", "sorting"])
+def test_a_disk_that_is_full_while_values_are_swapped_leaves_what_can_go_on(folder_of, tmp_path, monkeypatch, module):
+    frame, plan = top_coded(4.0)
+    source = folder_of(frame)
+    protect_large(source, plan, tmp_path / "whole", seed=SEED, workers=1)
+    written: list[Path] = []
+
+    def full(part: pl.DataFrame, path: Path) -> None:
+        written.append(path)
+        if len(written) == 2:
+            raise OSError(errno.ENOSPC, "No space left on device")
+        write_part(part, path)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(f"shoal.scale.{module}.write_part", full)
+        with pytest.raises(FileError, match=r"No space left on device\). Make room, and start again"):
+            protect_large(source, plan, tmp_path / "out", seed=SEED, workers=1)
+    assert len(written) == 2 and not (tmp_path / "out").exists()
+    protect_large(source, plan, tmp_path / "out", seed=SEED, workers=1)
+    assert released(tmp_path / "out").equals(released(tmp_path / "whole"))
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["in", "out", "whole"]

@@ -42,6 +42,24 @@ PLAN = {
     "output": {"format": "parquet"},
 }
 
+SWAPPED_AND_BLANKED = {
+    "columns": {
+        "id": "identifier",
+        "x": "other",
+        "y": "other",
+        "sex": "stratum",
+        "income": "quasi-identifier",
+        "illness": "quasi-identifier",
+        "note": "other",
+    },
+    "steps": [
+        {"mask": "rank-swap", "p": 0.05, "columns": ["x", "note"]},
+        {"mask": "suppress", "k": 4, "missing": "equal"},
+    ],
+    "requirements": [{"privacy": "k-anonymity", "k": 4}],
+    "output": {"format": "parquet"},
+}
+
 
 @pytest.fixture(scope="module")
 def cluster(tmp_path_factory):
@@ -111,6 +129,25 @@ def test_a_worker_that_is_lost_changes_nothing(cluster, spark, table, small_work
     protect_large(table, PLAN, tmp_path / "there", seed=SEED, engine="spark", stage=kill)
     assert len(killed) == 1
     assert bytes_of(tmp_path / "there") == bytes_of(tmp_path / "here")
+
+
+@pytest.mark.parametrize("losing", ["", "rank-swap", "suppress"])
+def test_ranks_and_combinations_are_those_of_one_machine(cluster, spark, table, small_work, tmp_path, losing):
+    here = protect_large(table, SWAPPED_AND_BLANKED, tmp_path / "here", seed=SEED, workers=1)
+    killed = []
+
+    def kill(text: str, fraction: float) -> None:
+        if text == losing and not killed:
+            cluster.kill(len(cluster.workers) - 1)
+            killed.append(cluster.add_worker())
+
+    there = protect_large(table, SWAPPED_AND_BLANKED, tmp_path / "there", seed=SEED, engine="spark", stage=kill)
+    assert len(killed) == bool(losing)
+    assert bytes_of(tmp_path / "there") == bytes_of(tmp_path / "here")
+    assert there.evidence.as_mapping() == here.evidence.as_mapping()
+    out = released(tmp_path / "there")
+    assert out["income"].null_count() + out["illness"].null_count() > 100
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["here", "there"]
 
 
 def test_what_is_wrong_is_said_by_the_driver(spark, table, tmp_path):

@@ -26,9 +26,6 @@ from shoal.scale.steps import After, Run
 from shoal.step_result import StepAccount
 from shoal.steps import Step, settings_of
 
-MOST_CELLS = 1 << 26
-"""Combinations that are looked at, times their columns: with them a run takes some three gigabytes."""
-
 NUMBER, PLACE, START = "shoal: combination", "shoal: place", "shoal: start"
 """Of a combination of which not all records lose the same; of a record among its records; of the first in a part."""
 
@@ -106,7 +103,7 @@ class Blanking:
 
     def lost(self, stage: Stage, schema: Schema, turn: int = 0, spent: Longs | None = None) -> Lost:
         """What records of a stage lose; in a later turn, after some of each column were blanked already."""
-        counts = combinations_of(stage, self.compared, most=MOST_CELLS // len(self.compared), step=self.step.name)
+        counts = combinations_of(stage, self.compared, self.run.memory_for_combinations, self.step.name)
         described = Schema.model_construct(root={name: schema.columns[name] for name in self.compared})
         combinations = counts.drop(COUNT)
         rng = self.run.generator(self.number, turn) if turn else self.run.generator(self.number)

@@ -30,12 +30,15 @@ def after_combinations(run: Run, number: int, step: Step, stage: Stage, schema: 
     Raises
     ------
     Refused
-        If the step refuses, or leaves no record.
+        If the step refuses, leaves no record, or there are too many combinations.
     """
     columns = tuple(step.columns or schema.names(*step.default_roles))
     strata = tuple(name for name in schema.names("stratum") if name not in columns)
-    counts = run.journal.once(f"combinations-{number}", lambda: combinations_of(stage, (*columns, *strata)))
-    described = Schema.model_construct(root={name: schema.columns[name] for name in (*columns, *strata)})
+    named = (*columns, *strata)
+    counts = run.journal.once(
+        f"combinations-{number}", lambda: combinations_of(stage, named, run.memory_for_combinations, step.name)
+    )
+    described = Schema.model_construct(root={name: schema.columns[name] for name in named})
     table = Microdata.of(counts.drop(COUNT), described, run.folder)
     result = step.method.on_combinations(
         table.records, counts[COUNT].to_numpy(), columns, lambda done: run.tell(step.name, done)

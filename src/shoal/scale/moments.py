@@ -20,6 +20,10 @@ from shoal.scale.stage import Stage
 
 COUNT = "shoal: count"
 
+BYTES_A_CELL = 160
+"""Of memory that a step takes for each cell of the combinations that it looks at, beside the cells themselves: 130 were
+measured of generalisation with two million combinations of six columns."""
+
 SCALES = ("sd", "range", "none")
 """Standardisations that moments and ends are enough for."""
 
@@ -134,27 +138,27 @@ def combinations_in(chunk: pl.DataFrame, names: Sequence[str]) -> pl.DataFrame:
     return chunk.group_by(names).agg(pl.len().cast(pl.Int64).alias(COUNT))
 
 
-def combinations_of(stage: Stage, names: Sequence[str], most: int | None = None, step: str = "") -> pl.DataFrame:
+def combinations_of(stage: Stage, names: Sequence[str], memory: int | None = None, step: str = "") -> pl.DataFrame:
     """The distinct combinations of some columns and how many records have each, in ascending order.
 
     Parameters
     ----------
-    most
-        So many at most, for a step that looks at all of them at once.
+    memory
+        Bytes that a step may take that looks at all of them at once.
 
     Raises
     ------
     Refused
-        As soon as there are more.
+        As soon as there are too many for it.
     """
     merged = pl.DataFrame(schema={**{name: stage.schema[name] for name in names}, COUNT: pl.Int64})
     for part in stage.each(partial(combinations_in, names=tuple(names)), names):
         merged = pl.concat([merged, part]).group_by(names).agg(pl.col(COUNT).sum())
-        if most is not None and len(merged) > most:
+        if memory is not None and merged.estimated_size() + BYTES_A_CELL * len(merged) * len(names) > memory:
             raise Refused(
                 f"Nothing was released. The step {step} looks at all distinct combinations of its columns at once, and "
-                f"of these {len(names)} columns there are more than {most:,}. Recode or generalise them first, or give "
-                f"the step fewer columns."
+                f"these {len(names)} columns have more of them than {memory / 1e9:.3g} GB of memory hold (--memory). "
+                f"Recode some columns first, give the step fewer, or allow it more memory."
             )
     return merged.sort(names)
 

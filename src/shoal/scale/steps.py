@@ -26,6 +26,9 @@ from shoal.steps import LOSS, MaskStep, PartitionStep, Step, settings_of
 CUTTING = 1 << 23
 """Key of the random numbers by which blocks are found, beyond the number of any block."""
 
+ANYWAY = 1 << 30
+"""Bytes that a run takes whatever it is allowed."""
+
 Tell = Callable[[str, float], None]
 
 
@@ -40,7 +43,7 @@ class Run:
     engine
         Who does the work on parts; nothing depends on it.
     memory
-        Bytes that may be used; nothing depends on it either.
+        Bytes that may be used; no byte of a release depends on it.
     tell
         Called with what is being done and the fraction of it that is done.
     """
@@ -61,6 +64,11 @@ class Run:
     def spill(self) -> Path:
         """Where DuckDB writes what does not fit into memory."""
         return self.journal.place("spill")
+
+    @property
+    def memory_for_combinations(self) -> int:
+        """Bytes that a step may take that looks at all distinct combinations of its columns at once."""
+        return max(self.memory, ANYWAY)
 
     def generator(self, *key: int) -> np.random.Generator:
         """The random numbers of one piece of work."""
