@@ -17,28 +17,54 @@
 
 namespace shoal {
 
+// One column's numbers as multiples of 2^(e - 90).
+class FixedPoint {
+ public:
+  explicit FixedPoint(double largest) {
+    int exponent = 0;
+    std::frexp(largest, &exponent);
+    unit_ = (exponent > -900 ? exponent : -900) - 90;
+    scale_ = std::ldexp(1.0, -unit_);
+  }
+
+  Wide of(double value) const {
+    const double t = value * scale_;  // below 2^90
+    if (std::fabs(t) < 0x1p52) return static_cast<std::int64_t>(std::nearbyint(t));
+    const auto high = static_cast<std::int64_t>(t * 0x1p-37);
+    const auto low = static_cast<std::int64_t>(t - static_cast<double>(high) * 0x1p37);  // exact: an integer
+    return static_cast<Wide>(high) * Wide{std::int64_t{1} << 37} + low;
+  }
+
+  // The mean of `count` numbers with a sum.
+  double mean(Wide sum, std::size_t count) const {
+    const double size = nearest_quotient(magnitude(sum), count);
+    return std::ldexp(sum < 0 ? -size : size, unit_);
+  }
+
+ private:
+  int unit_;
+  double scale_;  // 2^-unit_
+};
+
 class ExactMean {
  public:
   // Starts with no row; `x` (n rows of d values) only sets the scale of every column.
-  ExactMean(const double* x, std::size_t n, std::size_t d) : sum_(d, 0), scale_(d), unit_(d) {
+  ExactMean(const double* x, std::size_t n, std::size_t d) : sum_(d, 0) {
     std::vector<double> largest(d, 0.0);
     for (std::size_t i = 0; i < n; ++i)
       for (std::size_t j = 0; j < d; ++j) largest[j] = std::max(largest[j], std::fabs(x[i * d + j]));
-    for (std::size_t j = 0; j < d; ++j) {
-      int exponent = 0;
-      std::frexp(largest[j], &exponent);
-      unit_[j] = (exponent > -900 ? exponent : -900) - 90;
-      scale_[j] = std::ldexp(1.0, -unit_[j]);
-    }
+    for (double most : largest) column_.emplace_back(most);
   }
 
+  std::size_t size() const { return sum_.size(); }
+
   void add(const double* row) {
-    for (std::size_t j = 0; j < sum_.size(); ++j) sum_[j] += fixed(row[j], j);
+    for (std::size_t j = 0; j < sum_.size(); ++j) sum_[j] += column_[j].of(row[j]);
     ++count_;
   }
 
   void remove(const double* row) {
-    for (std::size_t j = 0; j < sum_.size(); ++j) sum_[j] -= fixed(row[j], j);
+    for (std::size_t j = 0; j < sum_.size(); ++j) sum_[j] -= column_[j].of(row[j]);
     --count_;
   }
 
@@ -48,26 +74,12 @@ class ExactMean {
   }
 
   void mean(double* out) const {
-    for (std::size_t j = 0; j < sum_.size(); ++j) out[j] = std::ldexp(quotient(sum_[j]), unit_[j]);
+    for (std::size_t j = 0; j < sum_.size(); ++j) out[j] = column_[j].mean(sum_[j], count_);
   }
 
  private:
-  Wide fixed(double value, std::size_t j) const {
-    const double t = value * scale_[j];  // below 2^90
-    if (std::fabs(t) < 0x1p52) return static_cast<std::int64_t>(std::nearbyint(t));
-    const auto high = static_cast<std::int64_t>(t * 0x1p-37);
-    const auto low = static_cast<std::int64_t>(t - static_cast<double>(high) * 0x1p37);  // exact: an integer
-    return static_cast<Wide>(high) * Wide{std::int64_t{1} << 37} + low;
-  }
-
-  double quotient(Wide sum) const {
-    const double size = nearest_quotient(magnitude(sum), count_);
-    return sum < 0 ? -size : size;
-  }
-
   std::vector<Wide> sum_;
-  std::vector<double> scale_;  // 2^-unit_
-  std::vector<int> unit_;      // the sum counts multiples of 2^unit_
+  std::vector<FixedPoint> column_;
   std::size_t count_ = 0;
 };
 

@@ -6,28 +6,46 @@
 // is an upper bound now. So the leaves stand in a heap by key, and a search rescans from the top until the
 // bound falls below the farthest record found: seldom more than a handful of leaves.
 #pragma once
-#include "core/bits.hpp"
-#include "search/candidates.hpp"
-#include "search/tree_blocks.hpp"
+#include <algorithm>
+#include <cmath>
+#include <vector>
+
+#include "core/table.hpp"
 
 namespace shoal {
 
 class LeafHeap {
  public:
-  LeafHeap(const TreeBlocks& blocks, const Scans& scans) : blocks_(blocks), scans_(scans) {}
-
-  // The blocks were arranged anew: the next search scans every leaf.
+  // The leaves were arranged anew: the next search scans every one.
   void reset() {
     heap_.clear();
     fresh_ = true;
   }
 
-  // Offer every point that can be the farthest from the centre; `frame` and `copy` are the centre's
-  // coordinates in the frame, in float64 and float32.
-  void search(const std::vector<double>& frame, const float* copy, FarthestCandidates& far) {
-    fresh_ ? scan_all(copy, far) : scan_top(frame, copy, far);
-    centre_ = frame;
+  // Scan every leaf that can hold the farthest point from the centre. `scan(leaf)` offers its points and gives an upper
+  // bound of their distances, below 0 if it has none; nothing nearer than `reach()` matters.
+  template <class Scan, class Reach>
+  void search(const std::vector<double>& centre, std::size_t leaves, Scan scan, Reach reach) {
+    scanned_.clear();
+    if (fresh_) {
+      path_ = 0.0;
+      for (std::size_t leaf = 0; leaf < leaves; ++leaf) look(leaf, scan);
+    } else {
+      path_ += std::sqrt(squared_distance(centre.data(), centre_.data(), centre.size())) * (1.0 + 0x1p-40);
+      while (!heap_.empty() && heap_.front().key + path_ + slack() >= reach()) {
+        std::pop_heap(heap_.begin(), heap_.end());
+        const std::size_t leaf = heap_.back().leaf;
+        heap_.pop_back();
+        look(leaf, scan);
+      }
+    }
+    for (const Entry& entry : scanned_) {
+      heap_.push_back(entry);
+      std::push_heap(heap_.begin(), heap_.end());
+    }
+    centre_ = centre;
     fresh_ = false;
+    if (path_ > kLong * reach()) reset();
   }
 
  private:
@@ -37,44 +55,17 @@ class LeafHeap {
     bool operator<(const Entry& other) const { return key < other.key; }
   };
 
-  void scan_all(const float* copy, FarthestCandidates& far) {
-    path_ = 0.0;
-    for (std::size_t leaf = 0; leaf < blocks_.leaves(); ++leaf)
-      if (blocks_.count(leaf)) heap_.push_back({scan(leaf, copy, far), leaf});
-    std::make_heap(heap_.begin(), heap_.end());
+  static constexpr double kLong = 0x1p10;  // paths, in distances: beyond, keys no longer tell leaves apart
+
+  // Covers the rounding of a key and of what is made of it.
+  double slack() const { return path_ * 0x1p-50; }
+
+  template <class Scan>
+  void look(std::size_t leaf, Scan& scan) {
+    const double bound = scan(leaf);
+    if (bound >= 0.0) scanned_.push_back({bound - path_ + slack(), leaf});
   }
 
-  void scan_top(const std::vector<double>& frame, const float* copy, FarthestCandidates& far) {
-    path_ += std::sqrt(squared_distance(frame.data(), centre_.data(), frame.size())) * (1.0 + 0x1p-40);
-    scanned_.clear();
-    while (!heap_.empty() && heap_.front().key + path_ >= far.reach()) {
-      std::pop_heap(heap_.begin(), heap_.end());
-      const std::size_t leaf = heap_.back().leaf;
-      heap_.pop_back();
-      if (blocks_.count(leaf)) scanned_.push_back({scan(leaf, copy, far) - path_, leaf});
-    }
-    for (const Entry& entry : scanned_) {
-      heap_.push_back(entry);
-      std::push_heap(heap_.begin(), heap_.end());
-    }
-  }
-
-  // Offer a leaf's points; an upper bound of their true distances.
-  double scan(std::size_t leaf, const float* copy, FarthestCandidates& far) {
-    alignas(32) float d2[kBlock];
-    const std::size_t count = blocks_.count(leaf);
-    scans_.distances(blocks_.block(leaf), copy, blocks_.d(), count, d2);
-    for (std::uint32_t bits = scans_.at_least(d2, count, far.limit()); bits; bits &= bits - 1) {
-      const std::uint32_t i = lowest_bit(bits);
-      far.offer(d2[i], blocks_.ids(leaf)[i]);
-    }
-    far.settle();
-    const double largest = *std::max_element(d2, d2 + count);
-    return std::sqrt(largest * (1.0 + filter_gamma(blocks_.d()))) + far.error();
-  }
-
-  const TreeBlocks& blocks_;
-  const Scans& scans_;
   std::vector<Entry> heap_, scanned_;
   std::vector<double> centre_;
   double path_ = 0.0;

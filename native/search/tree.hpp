@@ -18,7 +18,9 @@
 #pragma once
 #include <array>
 #include "core/bits.hpp"
+#include "search/candidates.hpp"
 #include "search/leaf_heap.hpp"
+#include "search/tree_blocks.hpp"
 
 namespace shoal {
 inline namespace search {
@@ -26,7 +28,7 @@ inline namespace search {
 class Tree {
  public:
   Tree(const Table& table, const std::vector<std::int32_t>& rows, const Scans& scans)
-      : scans_(scans), points_(table, rows), blocks_(scans), heap_(blocks_, scans), near_(points_), far_(points_),
+      : scans_(scans), points_(table, rows), blocks_(scans), near_(points_), far_(points_),
         live_(rows.size()), frame_(table.d), copy_(table.d), toward_(table.d), antipode_(table.d), seed_(table.d) {
     std::vector<std::int32_t> ids(points_.size());
     std::iota(ids.begin(), ids.end(), 0);
@@ -53,7 +55,9 @@ class Tree {
     if (beyond())
       consider_all(far_);
     else
-      heap_.search(frame_, copy_.data(), far_);
+      heap_.search(
+          frame_, blocks_.leaves(), [this](std::size_t leaf) { return scan_from_mean(leaf); },
+          [this] { return far_.reach(); });
     return far_.finish();
   }
 
@@ -281,6 +285,19 @@ class Tree {
       for (; bits; bits &= bits - 1) far_.offer(d2[lowest_bit(bits)], ids[lowest_bit(bits)]);
       if (any) far_.settle();
     }
+  }
+
+  // Offer a leaf's points as farthest; an upper bound of their true distances.
+  double scan_from_mean(std::size_t leaf) {
+    alignas(32) float d2[kBlock];
+    const std::size_t count = blocks_.count(leaf);
+    if (count == 0) return -1.0;
+    scans_.distances(blocks_.block(leaf), copy_.data(), copy_.size(), count, d2);
+    for (std::uint32_t bits = scans_.at_least(d2, count, far_.limit()); bits; bits &= bits - 1)
+      far_.offer(d2[lowest_bit(bits)], blocks_.ids(leaf)[lowest_bit(bits)]);
+    far_.settle();
+    const double largest = *std::max_element(d2, d2 + count);
+    return std::sqrt(largest * (1.0 + filter_gamma(blocks_.d()))) + far_.error();
   }
 
   // Every so often: walk if both searches look at too many leaves.

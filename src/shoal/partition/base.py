@@ -118,10 +118,13 @@ class Partitioner(ABC):
         n, k = len(records), self.smallest
         if 1 < k <= part.k:
             part = _with_ancestors(part, records, columns, k)
-        x = records.matrix(columns) if 1 < k <= n else np.empty((0, 0))
-        affordable = n * x.shape[1] * (BOUND_LEAVES if x.shape[1] <= BOUND_DIMENSIONS else n) <= BOUND_WORK
-        spread = float(((x - x.mean(axis=0)) ** 2).sum()) if x.size else 0.0
-        if not affordable or spread == 0:
+        width = sum(records[name].width for name in columns)
+        affordable = n * width * (BOUND_LEAVES if width <= BOUND_DIMENSIONS else n) <= BOUND_WORK
+        if not (1 < k <= n and width and affordable):
+            return part
+        x = records.matrix(columns)
+        spread = float(((x - x.mean(axis=0)) ** 2).sum())
+        if spread == 0:
             return part
         return replace(part, loss=part.information_loss(x), lower_bound=100 * neighbour_bound(x, k) / spread)
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from shoal.data.partition import Partition, Progress
 from shoal.facts import Count
-from shoal.kernels.arrays import Floats, Ints
+from shoal.kernels.arrays import Floats, Ints, Longs
 from shoal.kernels.partition.principal_blocks import principal_blocks
 
 LOOK_EVERY = 0.1
@@ -20,8 +20,10 @@ class _Stopped(Exception):  # noqa: N818, it stops a worker and is never seen
     pass
 
 
-def in_blocks(x: Floats, smallest: int, group: Callable[[Floats, Progress], Ints], progress: Progress) -> Partition:
+def in_blocks(x: Floats, smallest: int, group: Callable[[Longs, Progress], Ints], progress: Progress) -> Partition:
     """Partition blocks of at least `smallest` records apart, on as many threads as there are processors.
+
+    `group` is given the rows of a block.
 
     Blocks are cut at medians of first principal components. The result does not depend on the number of
     threads. An interrupt stops all of them.
@@ -39,7 +41,7 @@ def in_blocks(x: Floats, smallest: int, group: Callable[[Floats, Progress], Ints
             done[number] = fraction
 
         report(0.0)
-        return group(x[members[number]], report)
+        return group(members[number], report)
 
     with ThreadPoolExecutor(os.cpu_count()) as pool:
         futures = [pool.submit(work, number) for number in range(len(sizes))]

@@ -6,9 +6,11 @@ from typing import Annotated, ClassVar
 import numpy as np
 from annotated_types import Ge
 
+from shoal.data.packed import Packed
 from shoal.data.partition import Partition, Progress
 from shoal.data.records import Records
-from shoal.kernels.partition.mdav import mdav
+from shoal.kernels.arrays import Ints
+from shoal.kernels.partition.mdav import coded_mdav, mdav
 from shoal.methods import Scales, method
 from shoal.partition.base import Partitioner
 from shoal.partition.blocks import in_blocks
@@ -46,8 +48,14 @@ class MDAV(Partitioner):
     def assign(
         self, records: Records, columns: Sequence[str], rng: np.random.Generator, progress: Progress
     ) -> Partition:
-        x = records.matrix(columns)
+        points = Packed.of(records, columns)
         size = max(self.block_size or 0, self.k)
-        if self.block_size is None or len(x) < 2 * size:
-            return Partition(labels=mdav(x, self.k, progress=progress))
-        return in_blocks(x, size, lambda part, report: mdav(part, self.k, progress=report), progress)
+        if self.block_size is None or len(records) < 2 * size:
+            return Partition(labels=self._groups(points, progress))
+        return in_blocks(points.places(), size, lambda rows, report: self._groups(points.take(rows), report), progress)
+
+    def _groups(self, points: Packed, progress: Progress) -> Ints:
+        """The partition of the points, whichever way they stand."""
+        if points.coded:
+            return coded_mdav(points.x, points.categories, points.sides, self.k, progress=progress)
+        return mdav(points.x, self.k, progress=progress)

@@ -9,6 +9,7 @@ import numpy as np
 import polars as pl
 
 from shoal.data.microdata import Microdata
+from shoal.data.packed import Packed
 from shoal.data.partition import Partition
 from shoal.data.records import Records
 from shoal.data.schema import Column, Schema
@@ -222,7 +223,7 @@ def _figures(
 ) -> tuple[tuple[int, int, int], float, dict[str, Spread]]:
     by = getattr(work.step, "by", ()) or work.columns
     sizes = (part.k, int(part.sizes.max()), part.n_groups)
-    return sizes, part.sse(records.matrix(by)), {name: Spread.of(records[name]) for name in by}
+    return sizes, Packed.of(records, by).sse(part), {name: Spread.of(records[name]) for name in by}
 
 
 def described_after(variable: Variable, schema: Schema) -> Column:

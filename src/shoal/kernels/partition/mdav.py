@@ -3,7 +3,7 @@
 from typing import Literal
 
 import shoal.kernels._native as _native
-from shoal.kernels.arrays import Floats, Ints, Progress, floats
+from shoal.kernels.arrays import Floats, Ints, Longs, Progress, floats, longs
 
 Engine = Literal["auto", "brute", "tree"]
 
@@ -36,4 +36,27 @@ def mdav(x: Floats, k: int, *, engine: Engine = "auto", simd: bool = True, progr
     it even if others have the same values.
     """
     labels: Ints = _native.mdav(floats(x), k, engine, simd, progress)
+    return labels
+
+
+def coded_mdav(x: Floats, categories: Longs, sides: Floats, k: int, *, progress: Progress = None) -> Ints:
+    """Group records of numbers and categories as `mdav` groups their points, without a coordinate for every category.
+
+    Parameters
+    ----------
+    x
+        Shape (n, d), finite; numbers, and in columns of categories their codes, from 0.
+    categories
+        Shape (d,); how many categories a column has, 0 for one of numbers.
+    sides
+        Shape (d,); a category's point has this in its own coordinate and 0 in those of the others. Not looked at for
+        columns of numbers.
+    k, progress
+        As for `mdav`.
+
+    Returns
+    -------
+    Shape (n,); the groups that `mdav` finds of the points, bit for bit.
+    """
+    labels: Ints = _native.coded_mdav(floats(x), longs(categories), floats(sides), k, progress)
     return labels

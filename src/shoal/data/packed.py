@@ -1,0 +1,81 @@
+"""Records for distances, with a code instead of a coordinate for each category where there are many."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+import numpy as np
+
+from shoal.data.partition import Partition
+from shoal.data.records import Records
+from shoal.data.variable import Variable
+from shoal.kernels.arrays import Floats, Longs, longs
+
+MANY = 16
+"""Categories, of all nominal columns without a hierarchy together, beyond which codes are faster than coordinates; see
+`bench/mdav.py --categories`."""
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Packed:
+    """The points of some records, of which nominal columns may stand as codes.
+
+    Parameters
+    ----------
+    x
+        Shape (n, d); coordinates, and codes from 0.
+    categories
+        Shape (d,); how many points a column of codes has, 0 for one of coordinates.
+    sides
+        Shape (d,); the one coordinate of a category's point that is not 0.
+    """
+
+    x: Floats
+    categories: Longs
+    sides: Floats
+
+    @classmethod
+    def of(cls, records: Records, names: Iterable[str]) -> "Packed":
+        """Coordinates alone where there are few categories, as `Records.matrix` has them."""
+        columns = [records[name] for name in names]
+        if sum(v.width for v in columns if _plain(v)) <= MANY:
+            x = records.matrix(v.name for v in columns)
+            return cls(x=x, categories=np.zeros(x.shape[1], dtype=np.int64), sides=np.zeros(x.shape[1]))
+        parts = [v.values[:, None].astype(np.float64) if _plain(v) else v.embedded() for v in columns]
+        widths = [part.shape[1] for part in parts]
+        return cls(
+            x=np.ascontiguousarray(np.hstack(parts)),
+            categories=np.repeat(longs([v.width if _plain(v) else 0 for v in columns]), widths),
+            sides=np.repeat(
+                [float(np.sqrt(v.weight) * (1 / np.sqrt(2))) if _plain(v) else 0.0 for v in columns], widths
+            ),
+        )
+
+    @property
+    def coded(self) -> bool:
+        """Whether any column holds codes."""
+        return bool(self.categories.any())
+
+    def take(self, rows: Longs) -> "Packed":
+        """Some of the records."""
+        return Packed(x=self.x[rows], categories=self.categories, sides=self.sides)
+
+    def places(self) -> Floats:
+        """Shape (n, d); coordinates, and codes by their place in the order of the categories: apart as far as two
+        categories are at its ends."""
+        span = np.where(self.categories > 1, np.sqrt(2) * self.sides / np.maximum(self.categories - 1, 1), 1.0)
+        return np.asarray(self.x * span)
+
+    def sse(self, part: Partition) -> float:
+        """Squared distances to the groups' means, all together."""
+        codes = self.categories > 0
+        total = part.sse(self.x[:, ~codes]) if not codes.all() else 0.0
+        for values, categories, side in zip(self.x[:, codes].T, self.categories[codes], self.sides[codes]):
+            labels, counts = np.unique(part.labels * categories + values.astype(np.int64), return_counts=True)
+            alike = np.bincount(labels // categories, counts.astype(np.float64) ** 2, minlength=part.n_groups)
+            total += float(side**2 * (part.sizes - alike / part.sizes).sum())
+        return total
+
+
+def _plain(variable: Variable) -> bool:
+    """Whether a column's categories are all equally far apart."""
+    return variable.level == "nominal" and variable.hierarchy is None
