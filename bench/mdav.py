@@ -4,6 +4,7 @@
     python bench/mdav.py 1000000x5 --k 5       # any size; add --skip-brute above 200 000 records
     python bench/mdav.py --crossover           # where exhaustive search is still the faster one
     python bench/mdav.py --blocks [SIZES]      # what MDAV in blocks saves and what it costs; minutes
+    python bench/mdav.py --categories          # where codes are faster than a coordinate a category
 
 Each figure is the CPU time of one call on one thread in a process of its own, with the memory the call added to
 the input's; both engines must give the same partition. Data: standard normal, or lognormal with --skewed.
@@ -16,7 +17,7 @@ import numpy as np
 
 from alone import agree, child_arguments, in_child, measure
 from shoal.data.partition import Partition
-from shoal.kernels.partition.mdav import mdav
+from shoal.kernels.partition.mdav import coded_mdav, mdav
 from shoal.partition.mdav import MDAV
 
 SIZES = ["20000x5", "100000x2", "100000x5", "100000x10", "100000x30", "1000000x2", "1000000x5"]
@@ -95,6 +96,28 @@ def blocks(sizes: list[str], k: int) -> None:
             )
 
 
+def categories(n: int, k: int) -> None:
+    print(f"ratio of points to codes, {n} records (over 1: codes are faster); 3 or 6 numbers and categories")
+    print(f"{'categories':>20} {'together':>8} | {'3 numbers':>9} {'6 numbers':>9}")
+    for sizes in ((2, 5), (3, 3, 3, 3), (20,), (8, 8, 8, 8), (50,), (16,) * 8, (200,), (2, 5, 12, 50, 1000)):
+        ratios = [_points_over_codes(n, numbers, sizes, k) for numbers in (3, 6)]
+        print(f"{'+'.join(map(str, sizes)):>20} {sum(sizes):>8} | {ratios[0]:>9.2f} {ratios[1]:>9.2f}", flush=True)
+
+
+def _points_over_codes(n: int, numbers: int, sizes: tuple[int, ...], k: int) -> float:
+    side, x = 1 / np.sqrt(2), table(n, numbers, False)
+    codes = np.random.default_rng(2).integers(0, sizes, (n, len(sizes)))
+    points = np.hstack([x, *(side * np.eye(m)[codes[:, j]] for j, m in enumerate(sizes))])
+    start = time.process_time()
+    expected = mdav(points, k)
+    middle = time.process_time()
+    sides = np.array([0.0] * numbers + [side] * len(sizes))
+    labels = coded_mdav(np.hstack([x, codes]), np.array([0] * numbers + list(sizes)), sides, k)
+    seconds = time.process_time() - middle
+    np.testing.assert_array_equal(labels, expected)
+    return (middle - start) / seconds
+
+
 def main() -> None:
     if (asked := child_arguments()) is not None:
         n, d, k, engine, simd, skewed = asked
@@ -108,9 +131,12 @@ def main() -> None:
     parser.add_argument("--skip-brute", action="store_true")
     parser.add_argument("--crossover", action="store_true")
     parser.add_argument("--blocks", action="store_true")
+    parser.add_argument("--categories", action="store_true")
     args = parser.parse_args()
     if args.crossover:
         crossover()
+    elif args.categories:
+        categories(10_000, args.k)
     elif args.blocks:
         blocks(args.sizes or BLOCK_SIZES, args.k)
     else:

@@ -125,15 +125,15 @@ def _categories(rng: np.random.Generator, m: int) -> pl.DataFrame:
     return pl.DataFrame({f"c{j}": cells[:, j].astype(str) for j in range(CATEGORICAL)})
 
 
-def child(side: str, kind: str, table: str, out: str, workers: int) -> None:
+def child(side: str, kind: str, table: str, out: str, workers: int, memory: str) -> None:
     import shoal
     from shoal.large import audit_large, protect_large
 
     if side == "parts" and kind == "audit":
-        evidence = audit_large(table, plan_of(kind), workers=workers, memory="2GB")
+        evidence = audit_large(table, plan_of(kind), workers=workers, memory=memory or "2GB")
         loss = float("nan")
     elif side == "parts":
-        release = protect_large(table, plan_of(kind), out, seed=1 << 70, workers=workers, memory="4GB")
+        release = protect_large(table, plan_of(kind), out, seed=1 << 70, workers=workers, memory=memory or "4GB")
         evidence = release.evidence
         loss = float(release.record["steps"][0].get("information loss in percent", float("nan")))
     else:
@@ -168,10 +168,10 @@ def memory_of(pid: int) -> int:
     return total
 
 
-def measured(side: str, kind: str, table: Path, out: Path, workers: int) -> None:
+def measured(side: str, kind: str, table: Path, out: Path, workers: int, memory: str) -> None:
     shutil.rmtree(out, ignore_errors=True)
     began = time.monotonic()
-    command = [sys.executable, __file__, "--child", side, kind, str(table), str(out), str(workers)]
+    command = [sys.executable, __file__, "--child", side, kind, str(table), str(out), str(workers), memory]
     n = sum(pl.scan_parquet(p).select(pl.len()).collect().item() for p in table.glob("*.parquet"))
     peak = 0
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
@@ -203,13 +203,14 @@ def main() -> None:
     parser.add_argument("--mixed", action="store_true")
     parser.add_argument("--suppress", action="store_true")
     parser.add_argument("--workers", type=int, default=2)
+    parser.add_argument("--memory", default="", help="that parts may take, e.g. 3GB (4GB; for judging 2GB)")
     parser.add_argument("--most-in-memory", type=float, default=1e6, help="largest table that is held in memory too")
     parser.add_argument("--place", type=Path, help="where tables and releases are written")
-    parser.add_argument("--child", nargs=5, help=argparse.SUPPRESS)
+    parser.add_argument("--child", nargs=6, help=argparse.SUPPRESS)
     given = parser.parse_args()
     if given.child:
-        side, kind, table, out, workers = given.child
-        child(side, kind, table, out, int(workers))
+        side, kind, table, out, workers, memory = given.child
+        child(side, kind, table, out, int(workers), memory)
         return
     kinds = ("audit", "generalise", "suppress", "rank-swap", "mixed")
     kind = next((kind for kind in kinds if getattr(given, kind.replace("-", "_"))), "microaggregate")
@@ -218,7 +219,7 @@ def main() -> None:
         for size in map(int, given.sizes):
             table = generated(size, kind, Path(place, "table"))
             for side in ("memory", "parts") if size <= given.most_in_memory else ("parts",):
-                measured(side, kind, table, Path(place, "out"), given.workers)
+                measured(side, kind, table, Path(place, "out"), given.workers, given.memory)
             shutil.rmtree(table)
 
 

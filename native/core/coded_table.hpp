@@ -6,6 +6,7 @@
 // mean, has the bits that the points have: of a sum in the order of coordinates only terms that are 0 are left out.
 #pragma once
 #include <cstdint>
+#include <limits>
 #include <vector>
 
 #include "core/exact_sum.hpp"
@@ -82,7 +83,7 @@ struct CodedTable {
 // The mean of the live records, as ExactMean has it of their points.
 class CodedMean {
  public:
-  explicit CodedMean(const CodedTable& table) : table_(&table), sum_(table.width, 0) {
+  explicit CodedMean(const CodedTable& table) : table_(&table), sum_(table.d, 0), records_(table.width, 0) {
     for (std::size_t j = 0; j < table.d; ++j) {
       double largest = table.side[j];
       for (std::size_t i = 0; i < table.n && !table.coded(j); ++i)
@@ -92,34 +93,61 @@ class CodedMean {
     }
   }
 
-  std::size_t size() const { return sum_.size(); }
+  std::size_t size() const { return records_.size(); }
 
   void add(const double* row) {
-    for (std::size_t j = 0; j < table_->d; ++j) sum_[at(row, j)] += part(row, j);
+    for (std::size_t j = 0; j < table_->d; ++j)
+      if (table_->coded(j))
+        ++records_[category(row, j)];
+      else
+        sum_[j] += column_[j].of(row[j]);
     ++count_;
   }
 
   void remove(const double* row) {
-    for (std::size_t j = 0; j < table_->d; ++j) sum_[at(row, j)] -= part(row, j);
+    for (std::size_t j = 0; j < table_->d; ++j)
+      if (table_->coded(j))
+        --records_[category(row, j)];
+      else
+        sum_[j] -= column_[j].of(row[j]);
     --count_;
   }
 
   void mean(double* out) const {
     for (std::size_t j = 0; j < table_->d; ++j) {
-      const std::size_t width = table_->coded(j) ? table_->categories[j] : 1;
-      for (std::size_t i = table_->first[j]; i < table_->first[j] + width; ++i)
-        out[i] = column_[j].mean(sum_[i], count_);
+      const std::size_t first = table_->first[j];
+      if (table_->coded(j))
+        category_means(j, records_.data() + first, out + first);
+      else
+        out[first] = column_[j].mean(sum_[j], count_);
     }
   }
 
  private:
-  std::size_t at(const double* row, std::size_t j) const {
-    return table_->first[j] + (table_->coded(j) ? static_cast<std::size_t>(row[j]) : 0);
+  static constexpr std::size_t kSeen = 512;
+
+  std::size_t category(const double* row, std::size_t j) const {
+    return table_->first[j] + static_cast<std::size_t>(row[j]);
   }
-  Wide part(const double* row, std::size_t j) const { return table_->coded(j) ? step_[j] : column_[j].of(row[j]); }
+
+  // Many categories have as many records as another: one division for all of them.
+  void category_means(std::size_t j, const std::uint32_t* records, double* out) const {
+    std::uint32_t seen[kSeen];
+    double means[kSeen];
+    std::fill_n(seen, kSeen, std::numeric_limits<std::uint32_t>::max());
+    for (std::size_t i = 0; i < table_->categories[j]; ++i) {
+      const std::size_t place = records[i] % kSeen;
+      if (seen[place] != records[i]) {
+        seen[place] = records[i];
+        means[place] = column_[j].mean(step_[j] * Wide{records[i]}, count_);
+      }
+      out[i] = means[place];
+    }
+  }
 
   const CodedTable* table_;
-  std::vector<Wide> sum_;
+  std::vector<Wide> sum_;               // of each column of numbers
+  std::vector<std::uint32_t> records_;  // of each category
   std::vector<FixedPoint> column_;
   std::vector<Wide> step_;  // what a record adds to its category
   std::size_t count_ = 0;

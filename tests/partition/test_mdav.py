@@ -9,8 +9,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import shoal
+from shoal.data import variable
+from shoal.data.microdata import as_records
+from shoal.data.packed import Packed
 from shoal.errors import DataError, ParameterError
+from shoal.facts import Count
+from shoal.kernels.partition.mdav import mdav
 from shoal.partition.mdav import MDAV
+from shoal.partition.vmdav import VMDAV
 
 
 def test_two_clouds_by_hand() -> None:
@@ -108,3 +114,42 @@ def test_an_interrupt_stops_all_blocks() -> None:
 
     with pytest.raises(KeyboardInterrupt):
         MDAV(k=2, block_size=50_000).partition(np.random.default_rng(5).normal(size=(200_000, 6)), progress=stop)
+
+
+def _of_many_categories(n: int) -> pd.DataFrame:
+    rng = np.random.default_rng(11)
+    towns = [f"town {i:03d}" for i in range(400)]
+    return pd.DataFrame({"age": rng.normal(size=n), "town": rng.choice(towns, n), "sex": rng.choice(["f", "m"], n)})
+
+
+def test_many_categories_are_grouped_as_their_points() -> None:
+    frame = _of_many_categories(2_000)
+    records = as_records(frame, None, "sd")
+    packed = Packed.of(records, records.quasi_identifiers)
+    assert packed.coded
+    part = MDAV(k=4).partition(frame)
+    x = records.matrix()
+    np.testing.assert_array_equal(part.labels, mdav(x, 4))
+    assert packed.sse(part) == pytest.approx(part.sse(x), rel=1e-12)
+
+
+def test_few_categories_stay_points() -> None:
+    records = as_records(_of_many_categories(50)[["age", "sex"]], None, "sd")
+    packed = Packed.of(records, records.quasi_identifiers)
+    assert not packed.coded
+    np.testing.assert_array_equal(packed.x, records.matrix())
+
+
+def test_blocks_of_many_categories_keep_k() -> None:
+    part = MDAV(k=7, block_size=50_000).partition(_of_many_categories(100_000))
+    assert part.k == 7
+    assert part.facts["blocks"] == Count(n=2, unit="blocks")
+
+
+def test_more_categories_than_points_have_memory_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    """One coordinate a category would be refused; codes are not."""
+    monkeypatch.setattr(variable, "MOST_COORDINATES", 10_000)
+    frame = _of_many_categories(2_000)
+    assert MDAV(k=4).partition(frame).k == 4
+    with pytest.raises(DataError, match=r"Column 'town' has 399 categories, and a distance takes one"):
+        VMDAV(k=4).partition(frame)

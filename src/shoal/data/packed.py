@@ -10,7 +10,7 @@ from shoal.data.records import Records
 from shoal.data.variable import Variable
 from shoal.kernels.arrays import Floats, Longs, longs
 
-MANY = 16
+MANY = 32
 """Categories, of all nominal columns without a hierarchy together, beyond which codes are faster than coordinates; see
 `bench/mdav.py --categories`."""
 

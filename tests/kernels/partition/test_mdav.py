@@ -4,7 +4,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from naive.mdav import mdav as naive_mdav
-from shoal.kernels.partition.mdav import mdav
+from shoal.kernels.partition.mdav import coded_mdav, mdav
 
 ENGINES = ["brute", "tree"]
 
@@ -26,6 +26,52 @@ def tables(draw, most=300):
         "mixed": lambda: rng.normal(size=(n, d)) * 10.0 ** rng.integers(-25, 25, (n, d)),
     }[kind]()
     return x * draw(st.sampled_from([1.0, 1e-25, 1e25, -1.0])) + draw(st.sampled_from([0.0, 0.0, 1e8]))
+
+
+@st.composite
+def coded_tables(draw, most=300):
+    """Tables of numbers and codes, with the points that they stand for: columns of one category and of hundreds, sides
+    of very different length, ties and duplicates."""
+    n = draw(st.integers(1, most))
+    kinds = draw(st.lists(st.sampled_from(["normal", "grid", "huge", 1, 2, 3, 40, 1100]), min_size=1, max_size=5))
+    rng = np.random.default_rng(draw(st.integers(0, 2**32)))
+    columns, points, categories, sides = [], [], [], []
+    for kind in kinds:
+        if isinstance(kind, int):
+            side = np.sqrt(rng.choice([1.0, 0.3, 1e-3, 1e150])) * (1 / np.sqrt(2))
+            codes = rng.integers(0, kind, n)
+            columns.append(codes.astype(float))
+            points.append(side * np.eye(kind)[codes])
+        else:
+            side = 0.0
+            x = rng.normal(size=n) if kind == "normal" else rng.integers(-2, 3, n) * (1.0 if kind == "grid" else 1e100)
+            columns.append(x)
+            points.append(x[:, None])
+        categories.append(kind if isinstance(kind, int) else 0)
+        sides.append(side)
+    rows = rng.integers(0, max(1, n // 4), n) if draw(st.booleans()) else np.arange(n)
+    return np.column_stack(columns)[rows], np.hstack(points)[rows], np.array(categories), np.array(sides)
+
+
+@settings(max_examples=80)
+@given(coded_tables(), st.integers(1, 12))
+def test_codes_give_the_groups_of_their_points(table, k):
+    x, points, categories, sides = table
+    np.testing.assert_array_equal(coded_mdav(x, categories, sides, k), mdav(points, k, engine="brute"))
+
+
+def test_a_thousand_categories_give_the_groups_of_their_points():
+    """Large enough for several levels of boxes, and for them to be built anew."""
+    rng = np.random.default_rng(7)
+    codes = rng.integers(0, [2, 60, 1000], (3000, 3))
+    x = np.column_stack([rng.normal(size=(3000, 2)), codes])
+    points = np.hstack([x[:, :2], *(np.eye(m)[codes[:, j]] / np.sqrt(2) for j, m in enumerate((2, 60, 1000)))])
+    labels = coded_mdav(x, np.array([0, 0, 2, 60, 1000]), np.array([0, 0, *[1 / np.sqrt(2)] * 3]), 5)
+    np.testing.assert_array_equal(labels, mdav(points, 5))
+
+
+def test_no_records_have_no_groups_of_codes():
+    assert coded_mdav(np.empty((0, 2)), np.array([0, 3]), np.array([0.0, 1.0]), 2).tolist() == []
 
 
 def test_by_hand():
