@@ -90,7 +90,7 @@ def test_the_example_made_up_by_its_guessed_plan(tmp_path: Path) -> None:
     assert 0 < release.data["crp"].null_count() < n
     assert "columns: [charge, haemoglobin, creatinine, glucose]}" in text  # no figure of columns that lack cells
     figures = {finding.measure for finding in release.evidence.findings if finding.value is not None}
-    assert {"replicated-uniques", "attribute-inference", "k-marginal", "propensity"} <= figures
+    assert {"replicated-uniques", "attribute-inference", "k-marginal"} <= figures
 
 
 def test_missing_values_are_left_to_the_person_with_the_choices() -> None:

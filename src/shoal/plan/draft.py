@@ -237,7 +237,7 @@ def _synthesised(frame: pl.DataFrame, guesses: Sequence[Guess]) -> list[str]:
     drawn = [g.name for g in guesses if g.role != "identifier"]
     if not any(g.role == "quasi-identifier" for g in guesses) or len(frame) < 2:
         return ["# Nothing here can be made up: no column that others may know, or too few records.", "steps: []"]
-    measures = ["{utility: k-marginal}", "{utility: propensity, model: cart}"]
+    measures = ["{utility: k-marginal}"]
     if secrets := [_key(g.name) for g in guesses if g.role == "confidential" and not g.missing]:
         named = f", columns: [{', '.join(secrets)}]" if any(g.missing for g in guesses) else ""
         better = "better with a holdout: people of the same kind who are not in this file"
