@@ -24,7 +24,6 @@ from shoal.methods import build, entry
 from shoal.parameters import ColumnName, Columns, holds
 from shoal.plan import Plan
 from shoal.plan.publication import public_about, public_rule, public_sections
-from shoal.privacy.base import reading_of
 from shoal.release import Account, ColumnAccount, ReachedLevel
 from shoal.run import Outcome
 from shoal.step_result import StepAccount
@@ -50,7 +49,7 @@ def account_of(done: Outcome, evidence: Evidence, withheld: set[str], exact: tup
         Measures whose figures are published as they are.
     """
     plan, released = done.plan, done.released
-    classes_before = ClassProfile.of(done.before, reading_of(plan.requirements))
+    classes_before = ClassProfile.of(done.before, plan.reading)
     imputed = any(column.missing_policy == "impute" for column in plan.schema.columns.values())
     return Account(
         steps=done.accounts,
@@ -146,7 +145,7 @@ def _profiles(done: Outcome) -> tuple[ClassProfile, ...]:
     if _stands_for_nobody(done):
         return ()
     records = done.closure.records
-    readings: dict[MissingCells, None] = {reading_of(done.plan.requirements): None}
+    readings: dict[MissingCells, None] = {done.plan.reading: None}
     if not all(records[name].complete for name in records.quasi_identifiers):
         readings["equal"] = None
     profiles = [ClassProfile.of(records, missing) for missing in readings]
@@ -168,7 +167,7 @@ def _reached(done: Outcome) -> Iterator[ReachedLevel]:
     if not done.released.quasi_identifiers or _stands_for_nobody(done):
         return
     pair = TablePair.of(None, done.released, known=done.closure)
-    reading = reading_of(done.plan.requirements)
+    reading = done.plan.reading
     complete = done.closure.records.complete_in(done.released.quasi_identifiers)
     levels_of = [(name, limit, "") for name, limit in LEVELS.items()]
     if reading in MEANING and not complete:

@@ -25,7 +25,6 @@ from shoal.judges.standing import class_sizes, standing
 from shoal.judges.table_pair import TablePair
 from shoal.kernels.arrays import Longs
 from shoal.plan import Plan
-from shoal.privacy.base import reading_of
 from shoal.run import taken_by
 
 SETS = 1 << 22
@@ -181,7 +180,7 @@ def exposure(
         )
     stands = standing(records, keys)
     sizes = stands.sizes
-    pair = TablePair.of(records, records, missing=reading_of(plan.requirements))
+    pair = TablePair.of(records, records, missing=plan.reading)
     measures = [measure for measure in taken_by(plan) if measure.method_kind == "risk"]
     lowest = np.argsort(sizes, kind="stable")[:top]
     searched = minimal_sets(

@@ -136,6 +136,7 @@ def _release(done: Outcome, evidence: Evidence, exact: tuple[str, ...], source: 
         hidden=done.hidden,
         schema=public_schema(done.schema, withheld),
         requirements=done.plan.requirements,
+        reading=done.plan.reading,
         rules=done.plan.constraints,
         trees=done.trees,
         output=done.plan.output,

@@ -36,7 +36,6 @@ from shoal.plan import Plan
 from shoal.plan.codebook import codebook
 from shoal.plan.lines import dump_yaml
 from shoal.plan.publication import moved
-from shoal.privacy.base import reading_of
 from shoal.release import OF, Release, require
 from shoal.release.evidence_file import private_evidence, public_evidence
 from shoal.report.frontier_page import frontier_page
@@ -291,7 +290,7 @@ def _prove_file(release: Release, frame: pl.DataFrame, path: Path, coded: Mappin
     written = _as_in_file(release.table.encoded, finished)
     rules = Constraints.parse(release.rules, written, released=True)
     filled = closure(written, rules.deduced, release.trees)
-    pair = TablePair.of(None, finished, release.partition, filled, missing=reading_of(release.requirements))
+    pair = TablePair.of(None, finished, release.partition, filled, missing=release.reading)
     require(
         [model.verdict_on(pair) for model in release.requirements if not model.needs_original]
         + rules.as_written(release.schema.decimals).check(written)

@@ -34,7 +34,6 @@ from shoal.judges.table_pair import TablePair
 from shoal.methods import registered
 from shoal.plan import Plan
 from shoal.plan.files import with_files
-from shoal.privacy.base import reading_of
 from shoal.privacy.gate import Gate
 from shoal.progress import Stage
 from shoal.step_result import StepAccount, groups_by_column, last_partition
@@ -104,7 +103,7 @@ class Outcome:
         """The cheap measures of risk, taken on the original as if it were released; figures of the table only."""
         self.tell("measuring the original", 0.0)
         rng = _generator(self.entropy, MEASURES_BEFORE)
-        pair = TablePair.of(self.before, self.before, missing=reading_of(self.plan.requirements))
+        pair = TablePair.of(self.before, self.before, missing=self.plan.reading)
         cheap = [measure for measure in taken_by(self.plan) if measure.method_kind == "risk" and measure.cheap]
         findings = (with_files(measure, self.plan.folder).finding_on(pair, rng) for measure in cheap)
         return tuple(replace(finding, record_risk=None, by_record={}) for finding in findings)
@@ -259,7 +258,7 @@ def pair_of(
         partition,
         filled,
         hidden,
-        missing=reading_of(plan.requirements),
+        missing=plan.reading,
         made_anew=tuple(dict.fromkeys(made_anew)),
         traced=hidden is not None,
     )

@@ -162,4 +162,4 @@ def test_of_several_readings_the_one_that_is_hardest_to_satisfy_counts() -> None
     assert reading_of([wildcard]) == "wildcard"
     assert reading_of([wildcard, KAnonymity(k=2)]) == "equal"
     assert reading_of([KAnonymity(k=2), nothing, wildcard]) == "nothing"
-    assert reading_of([]) == "equal"
+    assert reading_of([]) is None

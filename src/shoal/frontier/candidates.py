@@ -12,6 +12,7 @@ from shoal.files.names import slug
 from shoal.judges.base import Measure
 from shoal.methods import build, entry, registered
 from shoal.plan import Plan
+from shoal.privacy.base import FROM_HARDEST, reading_of
 from shoal.run import taken_by
 
 DEFAULT_RISK = "distance-linkage"
@@ -128,11 +129,31 @@ class Axes:
 def axes_of(plan: Plan) -> Axes:
     """The two measures by which candidates are compared.
 
-    A name stands for the measure of that name in the section `measures`, with the parameters that it has there.
+    A name stands for the measure of that name in the section `measures`, with the parameters that it has there. Where
+    neither a requirement nor the measure says what a missing cell matches, all candidates are judged as those that
+    blank cells read them.
     """
     explored = plan.explore
     named = (explored.risk, explored.utility) if explored else (DEFAULT_RISK, DEFAULT_UTILITY)
-    return Axes(**{kind: _axis(plan, kind, spec) for kind, spec in zip(("risk", "utility"), named)})
+    both = {kind: _axis(plan, kind, spec) for kind, spec in zip(("risk", "utility"), named)}
+    readings = {} if reading_of(plan.requirements) else dict.fromkeys(_readings(plan))
+    reading = next((reading for reading in FROM_HARDEST if reading in readings), "equal")
+    if reading != "equal":
+        left_open = {kind: axis for kind, axis in both.items() if getattr(axis, "missing", reading) is None}
+        both |= {kind: replace(axis, missing=reading) for kind, axis in left_open.items()}
+    return Axes(**both)
+
+
+def _readings(plan: Plan) -> Iterator[str]:
+    """What a missing cell matches for the steps of candidates that blank cells."""
+    if plan.explore is None:
+        return
+    for name, steps in plan.explore.candidates.items():
+        for _, made in _combinations(str(name), steps, plan.explore.ranges, set()):
+            masks = [(step, entry("mask", step["mask"])) for step in (*_before(plan), *made) if "mask" in step]
+            yield from (
+                step.get("missing", mask.parameters["missing"]) for step, mask in masks if mask.cls.blanks_cells
+            )
 
 
 def _axis(plan: Plan, kind: str, spec: str | Mapping[str, Any]) -> Any:

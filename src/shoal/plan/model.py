@@ -26,6 +26,7 @@ import polars as pl
 from pydantic import BeforeValidator, ConfigDict, Field, TypeAdapter, ValidationError
 from pydantic.json_schema import SkipJsonSchema
 
+from shoal.data.records import MissingCells
 from shoal.data.schema import ALL_OTHERS, Column, Policy, Schema
 from shoal.data.variable import Variable
 from shoal.errors import Mistake, PlanError, plural, unknown
@@ -35,8 +36,8 @@ from shoal.plan.lines import check_nesting, dump_yaml, load_yaml, plain
 from shoal.plan.mistakes import NO_COLUMNS, in_words, mistakes_of
 from shoal.plan.named import NamedBy, read_method, read_requirement, read_step
 from shoal.plan.sections import About, EditRules, Exploration, Output
-from shoal.privacy.base import PrivacyModel
-from shoal.privacy.gate import Gate
+from shoal.privacy.base import PrivacyModel, reading_of
+from shoal.privacy.gate import Gate, with_reading
 from shoal.steps import Step
 
 NOBODY = (
@@ -164,11 +165,24 @@ class Plan:
         return self.edit_rules.broken_rules
 
     @cached_property
+    def reading(self) -> MissingCells:
+        """What a missing cell matches wherever nothing else is said: what the requirements say, else what the steps do
+        that blank cells, else a missing cell alone.
+        """
+        blanking = (step.method for step in self.steps if getattr(step.method, "blanks_cells", False))
+        return reading_of(self.requirements) or reading_of(blanking) or "equal"
+
+    @cached_property
     def ready(self) -> "Plan":
-        """The same plan with the tables that its methods name read, and key files found, from its folder."""
+        """The same plan with the tables that its methods name read, and key files found, from its folder; what a step
+        requires is read as the plan is.
+        """
         return replace(
             self,
-            steps=tuple(replace(step, method=with_files(step.method, self.folder)) for step in self.steps),
+            steps=tuple(
+                replace(step, method=with_reading(with_files(step.method, self.folder), self.reading))
+                for step in self.steps
+            ),
             requirements=tuple(with_files(model, self.folder) for model in self.requirements),
             measures=tuple(with_files(measure, self.folder) for measure in self.measures),
         )

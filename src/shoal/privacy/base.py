@@ -162,7 +162,9 @@ FROM_HARDEST: tuple[MissingCells, ...] = ("nothing", "equal", "wildcard")
 """What a missing cell may match, what is hardest to satisfy first."""
 
 
-def reading_of(requirements: Iterable[PrivacyModel]) -> MissingCells:
-    """What a missing cell matches for some requirements; where they differ, what is hardest to satisfy."""
-    readings = {getattr(model, "missing", None) for model in requirements}
-    return next((reading for reading in FROM_HARDEST if reading in readings), "equal")
+def reading_of(methods: Iterable[Any]) -> MissingCells | None:
+    """What a missing cell matches for some requirements, or steps; where they differ, what is hardest to satisfy, and
+    None where none says.
+    """
+    readings = {getattr(method, "missing", None) for method in methods}
+    return next((reading for reading in FROM_HARDEST if reading in readings), None)

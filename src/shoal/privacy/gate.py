@@ -8,9 +8,10 @@ from typing import Annotated, Any, cast
 import numpy as np
 from pydantic import BeforeValidator
 
+from shoal.data.records import MissingCells
 from shoal.errors import NoFigure, ParameterError
 from shoal.judges.base import Measure
-from shoal.judges.class_figures import ClassCounts
+from shoal.judges.class_figures import MEANING, ClassCounts
 from shoal.judges.closure import Closure
 from shoal.judges.evidence import Finding, Verdict
 from shoal.judges.table_pair import TablePair
@@ -72,6 +73,12 @@ class Gate(PrivacyModel):
         """What the measure takes a missing cell to match, where it says so."""
         return getattr(self.measure, "missing", None)
 
+    def reading(self, missing: MissingCells) -> "Gate":
+        """The same bound where a missing cell matches what is given, unless the measure says otherwise."""
+        if getattr(self.measure, "missing", missing) is not None:
+            return self
+        return replace(self, measure=replace(self.measure, missing=missing))  # type: ignore[type-var] # a dataclass
+
     def as_mapping(self) -> dict[str, Any]:
         """The bound, as a plan names it."""
         return {word: getattr(self, name) for word, name in BOUNDS.items() if getattr(self, name) is not None}
@@ -96,7 +103,10 @@ class Gate(PrivacyModel):
         return filled_in if lower == (self.at_most is not None) else as_it_stands
 
     def judge(self, pair: TablePair) -> Verdict:
-        return self._verdict(self.measure.finding_on(pair, np.random.default_rng(0)))
+        verdict = self._verdict(self.measure.finding_on(pair, np.random.default_rng(0)))
+        if pair.missing == "equal" or getattr(self.measure, "missing", "equal") is not None:
+            return verdict
+        return replace(verdict, requirement=f"{verdict.requirement}, {MEANING[pair.missing]}")
 
     def on_counts(self, counts: ClassCounts) -> Verdict | None:
         try:
@@ -132,6 +142,15 @@ class Gate(PrivacyModel):
             return f"There is no figure, which proves nothing. {finding.reason}"
         of_interval = "" if finding.interval is None else f", by the end of its interval{finding.interval}"
         return f"The figure is {end:.4g}{of_interval}, where {bound} is required. {finding.sentence}"
+
+
+def with_reading(method: Any, missing: MissingCells) -> Any:
+    """The same step's method, what it requires of figures read so wherever it does not say how."""
+    if missing == getattr(method, "missing", "equal"):
+        return method  # as it reads them anyway
+    required = getattr(method, "requirements", ())
+    read = tuple(model.reading(missing) if isinstance(model, Gate) else model for model in required)
+    return replace(method, requirements=read) if read != required else method
 
 
 def requirement(item: Any) -> PrivacyModel:

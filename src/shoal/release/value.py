@@ -16,6 +16,7 @@ from shoal.data.bins import Distribution
 from shoal.data.hierarchy import Hierarchy
 from shoal.data.microdata import Microdata
 from shoal.data.partition import Partition
+from shoal.data.records import MissingCells
 from shoal.data.schema import Schema
 from shoal.errors import DataError, plural, quoted
 from shoal.facts import Better, ByColumn
@@ -171,7 +172,7 @@ class Release:
         The groups of the last partition step, by row of the release; private. None if there was none.
     hidden
         For each column that a step changed, the groups inside which it was replaced; private.
-    schema, requirements, rules, trees, output
+    schema, requirements, reading, rules, trees, output
         What of the plan is needed to write the table and to prove the requirements and the rules on its file.
     rows
         Shape (n',); the original's row of each released record; private.
@@ -191,6 +192,7 @@ class Release:
     hidden: Mapping[str, Partition] = field(repr=False)
     schema: Schema = field(repr=False)
     requirements: tuple[Any, ...] = field(repr=False)
+    reading: MissingCells = field(repr=False)
     rules: tuple[str, ...] = field(repr=False)
     trees: Mapping[str, Hierarchy] = field(repr=False)
     output: Output = field(repr=False)

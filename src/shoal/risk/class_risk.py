@@ -48,8 +48,8 @@ class ClassRisk(RiskMeasure):
     missing
         What a missing cell matches: another missing cell and nothing else (`equal`), every value, as after local
         suppression in sdcMicro (`wildcard`), or nothing, so that a record with a missing cell counts for no other
-        (`nothing`). By default what the plan's requirement says, and `equal` where none does. Where it makes a
-        difference, the finding holds the figure under every reading.
+        (`nothing`). By default what the plan's requirements say, or else its steps that blank cells, and `equal` where
+        nothing does. Where it makes a difference, the finding holds the figure under every reading.
     """
 
     limits: ClassVar[tuple[float, float]] = (0.0, 1.0)

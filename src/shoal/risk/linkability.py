@@ -52,7 +52,7 @@ class Linkability(RiskMeasure):
         So many people of the original, and of the holdout, are attacked at most, drawn at random.
     missing
         What a missing cell equals: a missing cell (`equal`), every cell (`wildcard`) or none (`nothing`). By default
-        what the plan's requirement says, and `equal` where none does.
+        what the plan's requirements say, or else its steps that blank cells, and `equal` where nothing does.
     """
 
     scales: ClassVar[Scales] = "sample"

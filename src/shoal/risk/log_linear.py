@@ -58,7 +58,7 @@ class LogLinearRisk(RiskMeasure):
     missing
         What a missing cell matches: a missing cell (`equal`), which makes it a category of its own; every cell
         (`wildcard`) or none (`nothing`), where its cell of the table is the sum over all values it may have. By default
-        what the plan's requirement says, and `equal` where none does.
+        what the plan's requirements say, or else its steps that blank cells, and `equal` where nothing does.
     """
 
     scales: ClassVar[Scales] = "sample"

@@ -30,7 +30,7 @@ class ReplicatedUniques(RiskMeasure):
         What the intruder knows; by default the quasi-identifiers.
     missing
         What a missing cell matches: a missing cell (`equal`), every cell (`wildcard`) or none (`nothing`). By default
-        what the plan's requirement says, and `equal` where none does.
+        what the plan's requirements say, or else its steps that blank cells, and `equal` where nothing does.
     """
 
     scales: ClassVar[Scales] = "sample"

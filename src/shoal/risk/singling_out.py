@@ -58,7 +58,7 @@ class SinglingOut(RiskMeasure):
     missing
         What a missing cell says: that it is missing (`equal`), nothing, so that it satisfies every predicate
         (`wildcard`) and no predicate is made of it, or nothing and satisfies none (`nothing`). By default what the
-        plan's requirement says, and `equal` where none does.
+        plan's requirements say, or else its steps that blank cells, and `equal` where nothing does.
     """
 
     scales: ClassVar[Scales] = "sample"

@@ -32,8 +32,8 @@ class UniqueExactMatches(RiskMeasure):
         By default the quasi-identifiers and confidential columns that both tables hold.
     missing
         What a missing cell matches: a missing cell (`equal`), every cell (`wildcard`), so that a suppressed record
-        shows whoever it may stand for, or none (`nothing`). By default what the plan's requirement says, and
-        `equal` where none does.
+        shows whoever it may stand for, or none (`nothing`). By default what the plan's requirements say, or else its
+        steps that blank cells, and `equal` where nothing does.
     """
 
     scales: ClassVar[Scales] = "sample"
