@@ -199,6 +199,15 @@ def test_the_four_figures_stand_against_their_limits() -> None:
     assert head.headlines[2].note == "2 of 20 blanked"
 
 
+def test_a_limit_on_other_classes_is_none_on_the_smallest() -> None:
+    """Ten records share each sex, and six all quasi-identifiers, of which 10-anonymity on sex says nothing."""
+    on_sex = {**K5, "requirement": "10-anonymity on sex", "required": 10, "achieved": 10}
+    alone, beside = (decision(content(*asked)).headlines[0] for asked in ([on_sex], [K5, on_sex]))
+    assert (alone.value, alone.limit, alone.kept) == ("6", "", None)
+    assert alone.note.endswith("; 10-anonymity on sex is asked of something else")
+    assert (beside.value, beside.limit, beside.kept) == ("6", "at least 5", True)
+
+
 def test_where_nothing_is_known_nothing_is_made_up() -> None:
     nothing = {
         **content(measures=()),

@@ -208,12 +208,16 @@ def _smallest_class(content: Mapping[str, Any]) -> Headline:
         note = "records that match on the quasi-identifiers, a missing cell matching every value"
     elif profile["missing"] == "nothing":
         note = "complete records that match on the quasi-identifiers"
-    if not asked:
-        return Headline(label=label, value=figure(profile["smallest"]), note=note)
-    strictest = max(asked, key=lambda verdict: verdict["required"])
+    smallest = profile["smallest"]
+    on_this = [v for v in asked if v["holds"] == (smallest is None or smallest >= v["required"])]
+    if others := [verdict["requirement"] for verdict in asked if verdict not in on_this]:
+        note += f"; {_listed(others)} {_is(len(others))} asked of something else"
+    if not on_this:
+        return Headline(label=label, value=figure(smallest), note=note)
+    strictest = max(on_this, key=lambda verdict: verdict["required"])
     return Headline(
         label=label,
-        value=figure(profile["smallest"]),
+        value=figure(smallest),
         note=note,
         limit=f"at least {figure(strictest['required'])}",
         kept=strictest["holds"],
