@@ -208,6 +208,14 @@ def test_a_limit_on_other_classes_is_none_on_the_smallest() -> None:
     assert (beside.value, beside.limit, beside.kept) == ("6", "at least 5", True)
 
 
+def test_a_limit_on_a_measure_is_none_on_the_same_with_other_parameters() -> None:
+    narrow = {**INTERVAL, "title": "Interval disclosure (widths 0.001)", "value": 0.1}
+    for measures in ((INTERVAL, narrow, LOSS), (narrow, INTERVAL, LOSS)):
+        head = decision(content(K5, limit(narrow, 0.2), limit(LOSS, 3), measures=measures))
+        assert (head.headlines[1].value, head.headlines[1].limit) == ("10 %", "at most 20 %")
+        assert "the highest measured risk without a limit is 83.6 % (Interval disclosure)" in head.sentences[0]
+
+
 def test_where_nothing_is_known_nothing_is_made_up() -> None:
     nothing = {
         **content(measures=()),

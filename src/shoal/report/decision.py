@@ -112,6 +112,17 @@ def limits_on(content: Mapping[str, Any], kind: str) -> list[Mapping[str, Any]]:
     return [verdict for verdict in content["requirements"] if verdict["model"] in names]
 
 
+def limited_by(content: Mapping[str, Any], verdict: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    """The measures that a requirement limits: of those of its name the one with the parameters that stand in it."""
+    named = [one for one in content["measures"] if one["measure"] == verdict["model"]]
+    return [one for one in named if verdict["requirement"].startswith(f"{one['title']} at ")] or named
+
+
+def _limits_of(content: Mapping[str, Any], one: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    """The requirements that limit a measure."""
+    return [verdict for verdict in content["requirements"] if one in limited_by(content, verdict)]
+
+
 def measured(content: Mapping[str, Any], kind: str) -> list[Mapping[str, Any]]:
     """The measures of risk, or of utility, that have a figure to show."""
     return [one for one in content["measures"] if one["kind"] == kind and one["value"] is not None]
@@ -148,11 +159,10 @@ def _not_judged(content: Mapping[str, Any]) -> list[str]:
     gaps = [f"the plan states no limit on {' and none on '.join(lacking)}"] if lacking else []
     gaps += [NOT_ATTACKED] * _not_attacked(content)
     gaps += _highest(content, on_risk)
-    limited = {verdict["model"] for verdict in on_risk}
     hidden = [
         one
         for one in content["measures"]
-        if one["kind"] == "risk" and one["value"] is None and not one["reason"] and one["measure"] not in limited
+        if one["kind"] == "risk" and one["value"] is None and not one["reason"] and not _limits_of(content, one)
     ]
     if hidden:
         gaps.append(f"{_counted(len(hidden), 'measured risk')} without a limit {_is(len(hidden))} not public")
@@ -161,14 +171,13 @@ def _not_judged(content: Mapping[str, Any]) -> list[str]:
 
 def _highest(content: Mapping[str, Any], on_risk: Sequence[Mapping[str, Any]]) -> list[str]:
     """The highest measured risk that has no limit of its own, if it exceeds the highest limit that was stated."""
-    limited = {verdict["model"] for verdict in on_risk}
     tolerated = max((verdict["required"] for verdict in on_risk), default=0.0)
-    free = [one for one in measured(content, "risk") if one["measure"] not in limited and is_share(one)]
+    free = [one for one in measured(content, "risk") if is_share(one) and not _limits_of(content, one)]
     above = [one for one in free if _worst(one) > tolerated]
     if not above:
         return []
     worst = max(above, key=_worst)
-    which = "the highest measured risk" + (" without a limit" if limited else "")
+    which = "the highest measured risk" + (" without a limit" if on_risk else "")
     end = worst["interval"]
     sure = f", with {share(end['confidence'])} confidence at most {in_unit(end['high'], worst)}" if end else ""
     return [f"{which} is {in_unit(worst['value'], worst)}{sure} ({worst['title']})"]
@@ -254,17 +263,17 @@ def by_rank(content: Mapping[str, Any], kind: str) -> list[Mapping[str, Any]]:
     Of risks that readers know the highest comes first.
     """
     known = measured(content, kind)
-    limited = [verdict["model"] for verdict in limits_on(content, kind)]
-    usual = [name for name in (MAIN_RISKS if kind == "risk" else MAIN_LOSSES) if name not in limited]
-    stated = [one for name in limited for one in known if one["measure"] == name]
-    ranked = [one for name in usual for one in known if one["measure"] == name]
+    stated = [one for verdict in limits_on(content, kind) for one in limited_by(content, verdict) if one in known]
+    free = [one for one in known if one not in stated]
+    usual = MAIN_RISKS if kind == "risk" else MAIN_LOSSES
+    ranked = [one for name in usual for one in free if one["measure"] == name]
     if kind == "risk":
         ranked.sort(key=lambda one: -(number_of(one["value"]) or 0.0))
-    return [*stated, *ranked, *(one for one in known if one["measure"] not in (*limited, *usual))]
+    return [*stated, *ranked, *(one for one in free if one["measure"] not in usual)]
 
 
 def _limit_of(content: Mapping[str, Any], one: Mapping[str, Any]) -> tuple[str, bool | None]:
-    stated = [v for v in content["requirements"] if v["model"] == one["measure"]]
+    stated = _limits_of(content, one)
     if not stated:
         return "", None
     word = "at most" if one["better"] == "lower" else "at least"
@@ -274,10 +283,9 @@ def _limit_of(content: Mapping[str, Any], one: Mapping[str, Any]) -> tuple[str, 
 def _proved_only(content: Mapping[str, Any], kind: str) -> dict[str, Any]:
     """What a headline says where the limits on measures of a kind are all known to hold, and their figures are not."""
     limits = limits_on(content, kind)
-    by_name = {one["measure"]: one for one in content["measures"]}
-    if not limits or any(by_name[v["model"]]["value"] is not None or not v["holds"] for v in limits):
+    if not limits or any(limited_by(content, v)[0]["value"] is not None or not v["holds"] for v in limits):
         return {}
-    one = by_name[limits[0]["model"]]
+    one = limited_by(content, limits[0])[0]
     limit, kept = _limit_of(content, one)
     return {"value": limit, "note": f"{one['title']}; the figure itself is private", "limit": limit, "kept": kept}
 
