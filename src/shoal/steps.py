@@ -9,6 +9,7 @@ from typing import Annotated, Any, ClassVar, Literal
 import numpy as np
 
 from shoal.data.joint_moments import JointMoments
+from shoal.data.packed import Packed
 from shoal.data.partition import Partition, Progress
 from shoal.data.records import Records
 from shoal.data.variable import Variable
@@ -192,7 +193,7 @@ def _loss(part: Partition, records: Records, by: Sequence[str]) -> float:
     if part.loss is not None:
         return float(part.loss)
     complete = [name for name in by if not records[name].missing.any()]
-    return float(part.information_loss(records.matrix(complete))) if complete or not by else 100.0
+    return float(Packed.of(records, complete).information_loss(part)) if complete or not by else 100.0
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -131,6 +131,7 @@ def test_many_categories_are_grouped_as_their_points() -> None:
     x = records.matrix()
     np.testing.assert_array_equal(part.labels, mdav(x, 4))
     assert packed.sse(part) == pytest.approx(part.sse(x), rel=1e-12)
+    assert packed.information_loss(part) == pytest.approx(part.information_loss(x), rel=1e-12)
 
 
 def test_few_categories_stay_points() -> None:

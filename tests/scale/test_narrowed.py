@@ -13,6 +13,7 @@ from shoal.errors import ConstraintError, Refused
 from shoal.judges.closure import closure
 from shoal.judges.refinement import trees
 from shoal.large import audit_large
+from shoal.scale import given_away
 from shoal.scale.given_away import refuse_given_away
 from shoal.scale.narrowed import refuse_narrowed
 from shoal.scale.stage import Stage, write_part
@@ -132,3 +133,20 @@ def test_missing_cells_that_rules_determine_are_refused(tmp_path):
     assert audit_large(tmp_path / "t.parquet", plan, workers=1).holds
     with pytest.raises(Refused, match="rules of the plan determine missing cells"):
         audit_large(tmp_path / "t.parquet", plan | {"constraints": RULES}, workers=1)
+
+
+def test_what_is_looked_at_first_is_a_copy():
+    """A slice would keep all of its part in memory, and so all parts together."""
+    part = pl.DataFrame({"a": np.arange(5_000)})
+    first = given_away._first_records(part, count=20)
+    assert first["a"].to_list() == list(range(20))
+    assert given_away._first_records(part.head(7), count=20).equals(part.head(7))
+    cells = [frame["a"].to_numpy(allow_copy=False) for frame in (part, first, part.head(20))]
+    assert np.shares_memory(cells[0], cells[2])
+    assert not np.shares_memory(cells[0], cells[1])
+
+
+def test_of_a_column_of_few_values_not_all_records_are_looked_at():
+    part = pl.DataFrame({"a": np.arange(5_000) % 2, "b": np.arange(5_000) % 7})
+    (records,) = given_away._samples_in(part, {"a": ["b"]}, shares=1, most=30).values()
+    assert records.equals(part.head(30))

@@ -75,6 +75,13 @@ class Packed:
             total += float(side**2 * (part.sizes - alike / part.sizes).sum())
         return total
 
+    def information_loss(self, part: Partition) -> float:
+        """As `Partition.information_loss` has it of the points."""
+        if not self.coded:
+            return part.information_loss(self.x)
+        total = self.sse(Partition(labels=np.zeros(len(self.x), dtype=np.int32)))
+        return 100.0 * self.sse(part) / total if total > 0 else 0.0
+
 
 def _plain(variable: Variable) -> bool:
     """Whether a column's categories are all equally far apart."""

@@ -101,18 +101,26 @@ def open_pairs(
     if not wanted:
         return []
     columns = tuple(dict.fromkeys(name for by, on in left for name in (by, on)))
-    shares = max(stage.records // LOOKED_AT, 1)
-    seen = list(stage.each(partial(_samples_in, others=wanted, shares=shares), columns))
+    look = partial(
+        _samples_in,
+        others=wanted,
+        shares=max(stage.records // LOOKED_AT, 1),
+        most=max(2 * LOOKED_AT // len(stage.parts), 1),
+    )
+    seen = list(stage.each(look, columns))
     return [pair for pair in left if not contradicted(pl.concat(part[pair[0]].select(pair) for part in seen))]
 
 
 def _first_records(chunk: pl.DataFrame, count: int) -> pl.DataFrame:
-    return chunk.head(count)
+    return chunk[np.arange(min(count, len(chunk)))]  # a copy: a slice would keep the whole part in memory
 
 
-def _samples_in(chunk: pl.DataFrame, others: Mapping[str, Sequence[str]], shares: int) -> dict[str, pl.DataFrame]:
+def _samples_in(
+    chunk: pl.DataFrame, others: Mapping[str, Sequence[str]], shares: int, most: int
+) -> dict[str, pl.DataFrame]:
+    """Records that have some of the values of a column, at most so many: of few values one is many records."""
     return {
-        name: chunk.select(name, *columns).filter(pl.Series(class_hash(chunk, (name,), shares) == 0))
+        name: chunk.select(name, *columns)[np.flatnonzero(class_hash(chunk, (name,), shares) == 0)[:most]]
         for name, columns in others.items()
     }
 
