@@ -62,6 +62,28 @@ def test_it_is_the_recoding_of_the_whole_table(folder_of, tmp_path, loss, suppre
     assert made.evidence.verdicts[0].sentence == whole.evidence.verdicts[0].sentence
 
 
+@pytest.mark.parametrize("parts", ["one", "many"])
+def test_steps_after_groups_take_the_labels_that_these_were_given(folder_of, tmp_path, monkeypatch, parts):
+    """A centroid is a common ancestor, no leaf, which every step after it must be able to read."""
+    if parts == "many":
+        monkeypatch.setattr("shoal.scale.source.CHUNK", 70)
+    frame = categories(300).with_columns(income=np.random.default_rng(2).normal(size=300))
+    plan = plan_with()
+    plan["columns"] |= {"income": "other"}
+    plan["steps"] = [
+        {"partition": "mdav", "k": 3, "replace": "centroid", "columns": ["colour", "age"]},
+        {"mask": "top-code", "value": 1.0, "columns": ["income"]},
+        {"mask": "suppress-records", "k": 4, "limit": 1.0, "columns": ["colour", "age"]},
+    ]
+    plan["requirements"][0]["k"] = 4
+    protect_large(folder_of(frame), plan, tmp_path / "out", seed=SEED, workers=1)
+    whole = shoal.protect(frame, plan, seed=SEED).table.frame.to_native()
+    keys = ["colour", "age", "region", "illness", "income"]
+    assert released(tmp_path / "out").sort(keys).equals(whole.sort(keys))
+    labels = {*whole["colour"], *whole["age"]}
+    assert labels & {"warm", "0s", "5s", "10s", "*"} and 0 < len(whole) < 300
+
+
 @pytest.mark.parametrize("step", [{"recoding": "local"}, {"requirements": [{"method": "l-diversity", "l": 2}]}])
 def test_what_needs_every_record_is_refused(tmp_path, step):
     with pytest.raises(PlanError, match=r"steps 1 \(generalise\) needs"):

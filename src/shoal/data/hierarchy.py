@@ -196,6 +196,15 @@ class Hierarchy:
             )
         return np.array([self._row[category] for category in categories], dtype=np.int32)
 
+    def check_cells(self, categories: Sequence[str]) -> None:
+        """Refuse categories that a column with this hierarchy cannot have: those that are no leaves."""
+        self.codes(categories)
+
+    @property
+    def of_labels(self) -> "HierarchyOfLabels":
+        """The same for a column in which a step may have put labels of any level."""
+        return HierarchyOfLabels(self.paths)
+
     def nodes(self) -> dict[str, frozenset[int]]:
         """For each label, of whatever level, the rows in `paths` of the leaves under it; of one that names several
         nodes those of all."""
@@ -225,6 +234,17 @@ class Hierarchy:
             step[codes] = losses[level + 1] - losses[level]
             blocks.append((np.eye(len(labels)) * np.sqrt(step / 2))[codes])
         return np.hstack(blocks)
+
+
+class HierarchyOfLabels(Hierarchy):
+    """A hierarchy whose column may hold labels of any level, for steps before made them of the leaves."""
+
+    __slots__ = ()
+
+    def check_cells(self, categories: Sequence[str]) -> None:
+        """Refuse categories that are no labels."""
+        labels = self.nodes()
+        self.codes([category for category in categories if category not in labels])
 
 
 def rows_in(path: str | Path) -> tuple[tuple[str, ...], ...]:

@@ -136,7 +136,7 @@ class Column(BaseModel):
         if self.hierarchy is None:
             return None
         loaded = hierarchy_of(self.hierarchy, counts, folder)
-        loaded.codes(list(counts))
+        loaded.check_cells(list(counts))
         return loaded
 
 

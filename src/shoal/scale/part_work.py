@@ -233,6 +233,6 @@ def described_after(variable: Variable, schema: Schema) -> Column:
         "role": variable.role,
         "level": variable.level,
         "order": variable.categories if variable.level == "ordinal" else None,
-        "hierarchy": variable.hierarchy,
+        "hierarchy": None if variable.hierarchy is None else variable.hierarchy.of_labels,
     }
     return column.model_copy(update=changed)
