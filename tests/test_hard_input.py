@@ -70,6 +70,12 @@ def test_households_of_which_none_is_known() -> None:
     assert release.data["x"].null_count() == N
 
 
+def test_a_hierarchy_of_a_column_without_any_value() -> None:
+    column = {"role": "quasi-identifier", "missing": "keep", "hierarchy": {"prefix": [1]}}
+    with pytest.raises(SchemaError, match="Column 'x' has no value of which its hierarchy could be made"):
+        protect(table(pl.Series([None] * N, dtype=pl.String)), {"x": column}, steps=[])
+
+
 @pytest.mark.parametrize("weight", [-1.0, 0.0])
 def test_a_weight_that_stands_for_nobody_is_refused(weight: float) -> None:
     with pytest.raises(DataError, match="'x' has 1 weight of zero or less"):

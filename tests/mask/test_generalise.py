@@ -372,3 +372,15 @@ def test_the_same_seed_gives_the_same_table():
     table = micro(frame.to_numpy().tolist(), list(paths.values()))
     one, two = (run(table, k=3, recoding="local") for _ in range(2))
     assert all(np.array_equal(one.records[n].values, two.records[n].values) for n in one.records.names())
+
+
+def test_labels_that_an_earlier_step_left_are_named_with_their_column():
+    centroids = {"partition": "whole", "replace": "centroid", "columns": ["c0"]}
+    plan = {
+        "columns": {"c0": {"role": "quasi-identifier", "hierarchy": {"nested": {"low": ["a", "b"], "high": ["c"]}}}},
+        "steps": [centroids, {"mask": "generalise", "k": 2, "columns": ["c0"]}],
+    }
+    with pytest.raises(
+        InputError, match=r"Column 'c0' has 1 value that an earlier step left and .* Let generalise come"
+    ):
+        shoal.protect(pd.DataFrame({"c0": list("abab")}), plan, seed=1)

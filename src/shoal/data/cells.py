@@ -66,6 +66,10 @@ def encode(series: nw.Series[Any], column: Column, folder: Path) -> Variable:
     try:
         hierarchy = column.load_hierarchy(_counts(codes, categories), folder)
     except SchemaError as error:
+        if not any(category is not None for category in categories):
+            raise SchemaError(
+                f"Column '{series.name}' has no value of which its hierarchy could be made. Drop the column."
+            ) from None
         raise SchemaError(f"Column '{series.name}': {error}") from None
     return Variable(values=codes, categories=categories, hierarchy=hierarchy, **common)
 

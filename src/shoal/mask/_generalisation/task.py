@@ -23,7 +23,7 @@ import numpy as np
 
 from shoal.data.records import Records
 from shoal.data.variable import Variable
-from shoal.errors import DataError, ParameterError, quoted
+from shoal.errors import DataError, ParameterError, plural, quoted
 from shoal.facts import Facts
 from shoal.kernels.arrays import Floats, Ints, Longs, ints
 from shoal.kernels.classes import classes
@@ -75,6 +75,12 @@ class Column:
                 f"do without. Name one in the plan, or leave the column out."
             )
         known = [c for c in variable.categories if c is not None]
+        if stray := len(hierarchy.missing(str(c) for c in known)):
+            raise DataError(
+                f"Column '{variable.name}' has {plural(stray, 'value')} that an earlier step left and that "
+                f"{'is no leaf' if stray == 1 else 'are no leaves'} of its hierarchy; generalise needs leaves. Let "
+                f"generalise come first, or leave one of the two out."
+            )
         leaf_of = dict(zip(known, hierarchy.codes([str(c) for c in known]).tolist()))
         lookup = ints([*(leaf_of.get(c, len(hierarchy.paths)) for c in variable.categories), len(hierarchy.paths)])
         leaves = lookup[variable.values]
