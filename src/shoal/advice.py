@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from shoal.errors import plural
+from shoal.errors import in_digits, plural
 from shoal.judges.evidence import Verdict
 from shoal.release.refusal import Advice, general_advice
 from shoal.run import Outcome
@@ -80,7 +80,7 @@ def _for_classes(done: Outcome, model: Any, verdict: Verdict) -> Iterator[Advice
         requirement=verdict.requirement,
         remedy=f"Blank cells (mask: suppress, k: {model.k}), or leave out records (mask: suppress-records).",
         effect=f"{concerned:,} of {plural(len(records), 'record')} are concerned "
-        f"({100 * concerned / len(records):.3g} %).",
+        f"({in_digits(100 * concerned / len(records), 3)} %).",
     )
 
 

@@ -14,6 +14,9 @@ MEMORY_EXHAUSTED = "memory is exhausted; nothing was changed. Use a machine with
 """What a run says that got no memory, wherever it was."""
 
 
+NEXT_TO_NOTHING = 1e-9
+"""Below this a number is written with a power of ten, for nobody counts so many zeros."""
+
 Mistake = tuple[tuple[str | int, ...], str]
 """The keys that lead to a mistake from outside, and a sentence."""
 
@@ -190,6 +193,14 @@ def not_unique(names: Iterable[object]) -> str:
     return (
         f"Column names must differ; {quoted(repeated)} occur{'s' * (len(repeated) == 1)} more than once. Rename them."
     )
+
+
+def in_digits(value: float, digits: int = 4) -> str:
+    """A number for people: so many digits, and no power of ten but of what is next to nothing."""
+    from decimal import Decimal
+
+    text = f"{value:.{digits}g}"
+    return f"{Decimal(text):,f}" if "e" in text and abs(value) >= NEXT_TO_NOTHING else text
 
 
 def plural(count: int, noun: str) -> str:

@@ -28,6 +28,8 @@ from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from typing import Any, Literal
 
+from shoal.errors import in_digits
+
 Better = Literal["lower", "higher"]
 
 Scale = tuple[float, ...]
@@ -60,7 +62,7 @@ class Interval:
 def as_known(value: float, interval: Interval | None = None) -> str:
     """A figure with the digits it carries: those that its interval leaves certain and one more, else four."""
     if interval is None or interval.decimals is None:
-        return f"{value:.4g}"
+        return in_digits(value)
     return f"{value:.{interval.decimals}f}"
 
 

@@ -112,7 +112,7 @@ def publish(
         public.mkdir()
         private.mkdir(mode=0o700)
         _write_public(release, public, labels, approved)
-        _write_private(release, private, frontier, {} if labels is None else labels.value_labels)
+        _write_private(release, private, frontier, labels)
         write_record(release.record if approved is None else {**release.record, "approval": approved}, temporary)
         check_free(target, overwrite=overwrite)  # something may have been put there meanwhile
     return target
@@ -225,7 +225,7 @@ def _write_public(release: Release, folder: Path, labels: Table | None, approved
         _prove_file(copy, labelled.frame, path, coded)
         written[path.name] = hashlib.sha256(path.read_bytes()).hexdigest()
     write_json(folder / "codebook.json", codebook(release.table.schema, table, len(table.frame), RECORD_VERSION))
-    content = public_evidence(release, files=written, labels=table.value_labels)
+    content = public_evidence(release, files=written, labels=table.value_labels, titles=table.labels)
     if approved is not None:
         content["approval"] = published(approved)
     write_json(folder / "evidence.json", content)
@@ -328,10 +328,9 @@ def _read_back(path: Path, n: int) -> Table:
     return back
 
 
-def _write_private(
-    release: Release, folder: Path, frontier: Mapping[str, Any] | None, labels: Mapping[str, Mapping[Any, str]]
-) -> None:
-    content = private_evidence(release, frontier=frontier, labels=labels)
+def _write_private(release: Release, folder: Path, frontier: Mapping[str, Any] | None, labels: Table | None) -> None:
+    codes, titles = ({}, {}) if labels is None else (labels.value_labels, labels.labels)
+    content = private_evidence(release, frontier=frontier, labels=codes, titles=titles)
     write_json(folder / "evidence.json", content)
     (folder / "report.html").write_text(page(content), encoding="utf-8")
     groups = {"row": release.rows}

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from math import dist
 from typing import Any
 
-from shoal.errors import InputError
+from shoal.errors import InputError, in_digits
 from shoal.frontier.candidates import Axes, Candidate
 
 
@@ -94,7 +94,10 @@ def recommend(
     away = [dist([(v - least) / w for v, least, w in zip(place, low, width)], [0.0, 0.0]) for place in places]
     best = on[away.index(min(away))]
     tied = f"; of equally near ones it has the better {axes[0]}" if away.count(min(away)) > 1 else ""
+    pairs = zip(axes, (best.risk, best.utility))
+    figures = ", ".join(f"{name} {in_digits(value)}" for name, value in pairs if value is not None)
     return best.name, (
         f"Of the {len(on)} candidates on the frontier, '{best.name}' is nearest to the best of both "
-        f"({axes[0]} {best.risk:.4g}, {axes[1]} {best.utility:.4g}), each axis scaled to the frontier's range{tied}."
+        f"({figures}), each axis scaled to the "
+        f"frontier's range{tied}."
     )

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from math import sqrt
 from typing import Any
 
+from shoal.errors import in_digits
 from shoal.facts import Interval
 from shoal.judges.intervals import proportion_interval
 
@@ -107,4 +108,4 @@ class AttackResult:
 
 
 def _percent(share: float) -> str:
-    return f"{100 * share:.3g} %"
+    return f"{in_digits(100 * share, 3)} %"

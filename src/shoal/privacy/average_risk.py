@@ -6,6 +6,7 @@ import numpy as np
 from annotated_types import Ge, Gt, Le
 
 from shoal.data.records import MissingCells, Records
+from shoal.errors import in_digits
 from shoal.facts import of_release
 from shoal.judges.class_figures import MATCHING, MEANING, ClassCounts, ClassFigures, figures_of_matching
 from shoal.judges.evidence import Verdict
@@ -78,7 +79,7 @@ class AverageRisk(ClassModel):
             holds=holds,
             required=self.average,
             achieved=average,
-            sentence=f"The average risk of a record is {average:.4g}, where {self.average:g} is allowed"
+            sentence=f"The average risk of a record is {in_digits(average)}, where {self.average:g} is allowed"
             + (f"; {risky:,} of {records:,} records have a risk above {self.highest:g}." if self.highest < 1 else "."),
             facts=of_release({"highest risk": float(1 / np.min(matching)) if records else 0.0, "records above": risky}),
             influence=0,

@@ -9,7 +9,7 @@ import numpy as np
 
 from shoal.data.confidential_bins import Bins
 from shoal.data.records import Classes, Records
-from shoal.errors import plural
+from shoal.errors import in_digits, plural
 from shoal.facts import of_release
 from shoal.judges.class_figures import ClassFigures
 from shoal.judges.evidence import Verdict
@@ -165,7 +165,7 @@ def quantiles(values: Floats) -> list[float]:
 
 
 def _text(value: float) -> str:
-    return "infinite" if np.isinf(value) else f"{value:.4g}"
+    return "infinite" if np.isinf(value) else in_digits(value)
 
 
 def _plain(value: float) -> float | str:

@@ -5,7 +5,7 @@ from typing import Annotated, Any, ClassVar
 from annotated_types import Ge, Le
 
 from shoal.data.records import MissingCells
-from shoal.errors import NoFigure, plural
+from shoal.errors import NoFigure, in_digits, plural
 from shoal.facts import of_release
 from shoal.judges.evidence import Verdict
 from shoal.judges.population import in_population
@@ -71,8 +71,8 @@ class DeltaPresence(PrivacyModel):
             holds=high <= self.largest + slack and low >= self.least - slack,
             required=self.largest,
             achieved=high,
-            sentence=f"A person of the population is in the table with probability {low:.4g} to {high:.4g}, where "
-            f"{self.least:g} to {self.largest:g} is allowed.",
+            sentence=f"A person of the population is in the table with probability {in_digits(low)} to "
+            f"{in_digits(high)}, where {self.least:g} to {self.largest:g} is allowed.",
             facts=of_release({"least probability": low, "largest probability": high}),
             influence=0,
             failing=sure[among.of_record] if sure.any() else None,

@@ -9,7 +9,7 @@ import numpy as np
 from pydantic import BeforeValidator
 
 from shoal.data.records import MissingCells
-from shoal.errors import NoFigure, ParameterError
+from shoal.errors import NoFigure, ParameterError, in_digits
 from shoal.judges.base import Measure
 from shoal.judges.class_figures import MEANING, ClassCounts
 from shoal.judges.closure import Closure
@@ -141,7 +141,7 @@ class Gate(PrivacyModel):
         if end is None:
             return f"There is no figure, which proves nothing. {finding.reason}"
         of_interval = "" if finding.interval is None else f", by the end of its interval{finding.interval}"
-        return f"The figure is {end:.4g}{of_interval}, where {bound} is required. {finding.sentence}"
+        return f"The figure is {in_digits(end)}{of_interval}, where {bound} is required. {finding.sentence}"
 
 
 def with_reading(method: Any, missing: MissingCells) -> Any:

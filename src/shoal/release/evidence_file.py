@@ -9,7 +9,7 @@ A page is drawn from one of them and from nothing else, so a page tells no more 
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any, cast
 
@@ -48,7 +48,11 @@ Labels = Mapping[str, Mapping[Any, str]]
 
 
 def public_evidence(
-    release: Release | LargeRelease, *, files: Mapping[str, str], labels: Labels | None = None
+    release: Release | LargeRelease,
+    *,
+    files: Mapping[str, str],
+    labels: Labels | None = None,
+    titles: Mapping[str, str] | None = None,
 ) -> dict[str, Any]:
     """The content of release/evidence.json.
 
@@ -58,6 +62,8 @@ def public_evidence(
         SHA-256 of the released files by name.
     labels
         Of codes that the release holds.
+    titles
+        Labels of columns, where the plan has none.
     """
     account = release.account
     bought = any(True for step in account.steps for _ in losses(step.facts))
@@ -77,7 +83,7 @@ def public_evidence(
         "requirements": verdicts,
         "measures": rounded([_public_figure(f, account, bought=bought) for f in release.evidence.findings]),
         "classes before": None if bought else _before(account, public=True),
-        "columns": [_column(column, column.released, labels or {}) for column in account.columns],
+        "columns": [_column(_entitled(c, titles or {}), c.released, labels or {}) for c in account.columns],
         "steps": [_step(step, shown(public_form(step.facts)), account.plan["steps"]) for step in account.steps],
         "plan": dump_yaml(account.plan),
         "sha256": files,
@@ -87,7 +93,11 @@ def public_evidence(
 
 
 def private_evidence(
-    release: Release | LargeRelease, *, frontier: Mapping[str, Any] | None = None, labels: Labels | None = None
+    release: Release | LargeRelease,
+    *,
+    frontier: Mapping[str, Any] | None = None,
+    labels: Labels | None = None,
+    titles: Mapping[str, str] | None = None,
 ) -> dict[str, Any]:
     """The content of private/evidence.json.
 
@@ -97,6 +107,8 @@ def private_evidence(
         The content of frontier.json, if the plan was chosen by an exploration.
     labels
         Of codes.
+    titles
+        As in `public_evidence`.
     """
     account = release.account
     before = {finding.title: finding.value for finding in account.before}
@@ -106,7 +118,10 @@ def private_evidence(
         "requirements": [verdict.private_form() for verdict in release.evidence.verdicts],
         "measures": [private_figure(f, before.get(f.title)) for f in release.evidence.findings],
         "classes before": _before(account, public=False),
-        "columns": [_column(c, c.both or c.released, labels or {}, private=True) for c in account.columns],
+        "columns": [
+            _column(_entitled(c, titles or {}), c.both or c.released, labels or {}, private=True)
+            for c in account.columns
+        ],
         "steps": [_step(step, private_form(step.facts), release.record["plan"]["steps"]) for step in account.steps],
         "plan": dump_yaml(release.record["plan"]),
         "sha256": {},
@@ -216,6 +231,10 @@ def _before(account: Account, *, public: bool) -> dict[str, Any] | None:
         "smallest": None if public else profile.smallest,
         "fewer than": jsonable((violations.public() if public else violations.private()) or {}),
     }
+
+
+def _entitled(column: ColumnAccount, titles: Mapping[str, str]) -> ColumnAccount:
+    return column if column.label else replace(column, label=titles.get(column.name, ""))
 
 
 def _column(column: ColumnAccount, shown: Any, labels: Labels, *, private: bool = False) -> dict[str, Any]:

@@ -7,6 +7,8 @@ from typing import Any, NotRequired
 from pydantic import ConfigDict, with_config
 from typing_extensions import TypedDict
 
+from shoal.errors import in_digits
+
 Bound = TypedDict("Bound", {"at most": NotRequired[float], "at least": NotRequired[float], "unit": NotRequired[str]})
 """A band: all that is told of a figure that depends on the original."""
 with_config(ConfigDict(extra="forbid"))(Bound)
@@ -60,7 +62,7 @@ def figure(value: Any) -> str:
         if abs(value) < ROUNDING:
             return "0"
         whole = abs(value) >= 10_000 or (abs(value) >= 1_000 and value.is_integer())
-        return f"{value:,.0f}" if whole else f"{value:.4g}"
+        return f"{value:,.0f}" if whole else in_digits(value)
     if isinstance(value, Mapping) and is_bound(value):
         key = "at most" if "at most" in value else "at least"
         return f"{key} {figure(value[key])} {value.get('unit', '')}".rstrip()

@@ -8,7 +8,7 @@ from typing import ClassVar
 import numpy as np
 
 from shoal.data.records import MissingCells, Records
-from shoal.errors import NoFigure
+from shoal.errors import NoFigure, in_digits
 from shoal.facts import OfRelease
 from shoal.judges.base import NEEDS, Need
 from shoal.judges.class_figures import ClassCounts
@@ -28,12 +28,12 @@ READINGS: dict[MissingCells, str] = {
 
 def in_full(number: float) -> str:
     """An expected number of records: three digits at most below a hundred, and no powers of ten above."""
-    return f"{number:,.0f}" if number >= 100 else f"{number:.3g}"
+    return f"{number:,.0f}" if number >= 100 else in_digits(number, 3)
 
 
 def beyond(share: float, threshold: float) -> str:
     """The end of a sentence: how many risks exceed a threshold; nothing where none does."""
-    return f"; {100 * share:.3g} % of the records exceed {threshold:g}" if share else ""
+    return f"; {in_digits(100 * share, 3)} % of the records exceed {threshold:g}" if share else ""
 
 
 @family
@@ -70,8 +70,8 @@ class ClassRisk(RiskMeasure):
         }
         others: dict[str, list[str]] = {}
         for reading, value in values.items():
-            if value is not None and f"{value:.3g}" != f"{finding.value:.3g}":
-                others.setdefault(f"{100 * value:.3g} %", []).append(READINGS[reading])
+            if value is not None and in_digits(value, 3) != in_digits(finding.value, 3):
+                others.setdefault(f"{in_digits(100 * value, 3)} %", []).append(READINGS[reading])
         said = ", ".join(f"{value} with {' or '.join(readings)}" for value, readings in others.items())
         differs = f"; the figure is {said}" if said else ""
         return replace(

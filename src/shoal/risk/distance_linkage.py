@@ -5,7 +5,7 @@ from typing import Annotated, ClassVar
 import numpy as np
 from annotated_types import Ge
 
-from shoal.errors import quoted
+from shoal.errors import in_digits, quoted
 from shoal.facts import Count, OfPlan, Share
 from shoal.judges.base import Need, by_record
 from shoal.judges.evidence import Finding
@@ -64,8 +64,8 @@ class DistanceLinkage(RiskMeasure):
         interval = cautious_interval(hits, trials)
         return self.finding(
             hits / trials,
-            f"Someone who knows {quoted(names)} of everybody finds {100 * hits / trials:.3g} % of the records "
-            f"again by distance; guessing finds {100 / candidates:.3g} %.",
+            f"Someone who knows {quoted(names)} of everybody finds {in_digits(100 * hits / trials, 3)} % of the "
+            f"records again by distance; guessing finds {in_digits(100 / candidates, 3)} %.",
             interval=interval,
             facts={
                 "records attacked": Count(n=trials),

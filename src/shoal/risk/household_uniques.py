@@ -8,7 +8,7 @@ import numpy as np
 from annotated_types import Ge, Le
 
 from shoal.data.records import Records
-from shoal.errors import NoFigure, plural
+from shoal.errors import NoFigure, in_digits, plural
 from shoal.facts import OfPlan, of_release
 from shoal.judges.base import Need
 from shoal.judges.evidence import Finding
@@ -77,8 +77,8 @@ class HouseholdUniques(RiskMeasure):
         share = float(alone[households].mean())
         return self.finding(
             share,
-            f"{100 * share:.3g} % of the records are in one of {plural(int(alone.sum()), 'household')} that at most "
-            f"{plural(most, 'column')} of all members single out.",
+            f"{in_digits(100 * share, 3)} % of the records are in one of {plural(int(alone.sum()), 'household')} that "
+            f"at most {plural(most, 'column')} of all members single out.",
             facts={
                 **of_release(
                     {

@@ -6,6 +6,7 @@ import numpy as np
 from annotated_types import Gt, Le
 from numpy.typing import ArrayLike
 
+from shoal.errors import in_digits
 from shoal.facts import of_release
 from shoal.judges.evidence import Finding
 from shoal.kernels.arrays import Floats, floats
@@ -99,7 +100,7 @@ class IndividualRisk(LookalikeRisk):
         return self.finding(
             alike.mean(risk),
             f"{in_full(alike.total(risk))} of {alike.count:,} records are expected to be re-identified through the "
-            f"population; the highest risk of a record is {risk.max():.3g}.",
+            f"population; the highest risk of a record is {in_digits(risk.max(), 3)}.",
             facts=of_release(
                 {
                     "expected re-identifications": alike.total(risk),

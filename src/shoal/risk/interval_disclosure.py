@@ -5,7 +5,7 @@ from typing import Annotated, ClassVar, Literal
 import numpy as np
 from annotated_types import Gt, Le, MinLen
 
-from shoal.errors import NoFigure
+from shoal.errors import NoFigure, in_digits
 from shoal.facts import ByColumn, OfPlan, Share
 from shoal.judges.base import Need
 from shoal.judges.evidence import Finding
@@ -85,7 +85,8 @@ class IntervalDisclosure(RiskMeasure):
         influence = self._influence(known)
         return self.finding(
             float(np.mean(list(curve.values()))),
-            f"Share of {what} near their released version: {100 * curve[widest]:.3g} % within {widest:g} {reach}.",
+            f"Share of {what} near their released version: {in_digits(100 * curve[widest], 3)} % within {widest:g} "
+            f"{reach}.",
             influence=influence,
             facts={
                 "curve": ByColumn({f"{width:g}": Share(value=v, influence=influence) for width, v in curve.items()}),

@@ -4,6 +4,7 @@ from typing import Annotated, ClassVar
 
 from annotated_types import Gt, Le
 
+from shoal.errors import in_digits
 from shoal.facts import of_release
 from shoal.judges.evidence import Finding
 from shoal.methods import Scales, method
@@ -37,7 +38,7 @@ class Journalist(LookalikeRisk):
         above = alike.share(risk > self.threshold)
         return self.finding(
             float(risk.max()),
-            f"Someone in the population is matched to the right record with probability {risk.max():.3g} at "
+            f"Someone in the population is matched to the right record with probability {in_digits(risk.max(), 3)} at "
             f"worst{beyond(above, self.threshold)}.",
             facts=of_release({"mean": alike.mean(risk), "threshold": self.threshold, "share above threshold": above}),
             record_risk=risk,

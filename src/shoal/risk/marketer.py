@@ -2,6 +2,7 @@
 
 from typing import ClassVar
 
+from shoal.errors import in_digits
 from shoal.facts import of_release
 from shoal.judges.evidence import Finding
 from shoal.methods import Scales, method
@@ -26,6 +27,6 @@ class Marketer(LookalikeRisk):
         return self.finding(
             share,
             f"Someone who knows the quasi-identifiers of {whom} and matches every record is right for "
-            f"{100 * share:.3g} % of them.",
+            f"{in_digits(100 * share, 3)} % of them.",
             facts=of_release({"weighted": alike.weighted}),
         )

@@ -21,7 +21,7 @@ import numpy as np
 from annotated_types import Ge
 
 from shoal.data.records import MissingCells, Records
-from shoal.errors import NoFigure
+from shoal.errors import NoFigure, in_digits
 from shoal.facts import Interval, of_release
 from shoal.judges.class_figures import ClassCounts
 from shoal.judges.evidence import Finding
@@ -106,8 +106,8 @@ class PopulationUniques(ClassRisk):
         lowest, highest = min(min(end[0] for end in ends), low), max(max(end[1] for end in ends), high)
         return self.finding(
             high,
-            f"Between {100 * low:.3g} and {100 * high:.3g} % of the records are estimated to be the only one of "
-            f"their kind in the population, depending on the model.",
+            f"Between {in_digits(100 * low, 3)} and {in_digits(100 * high, 3)} % of the records are estimated to be "
+            f"the only one of their kind in the population, depending on the model.",
             interval=Interval(low=lowest, high=min(highest, here), confidence=CONFIDENCE),
             facts=of_release(
                 {

@@ -8,7 +8,7 @@ from annotated_types import Ge, Gt, Le
 from numpy.typing import NDArray
 
 from shoal.data.variable import Variable
-from shoal.errors import NoFigure, quoted
+from shoal.errors import NoFigure, in_digits, quoted
 from shoal.facts import Count, OfOriginal, OfPlan, Share
 from shoal.judges.base import Need, by_record
 from shoal.judges.evidence import Finding
@@ -108,7 +108,7 @@ class ProbabilisticLinkage(RiskMeasure):
         return self.finding(
             hits / trials,
             f"Someone who knows {quoted(names)} of everybody finds {100 * hits / trials:.1f} % of the records again "
-            f"by probabilistic linkage; guessing finds {100 / len(original):.3g} %.",
+            f"by probabilistic linkage; guessing finds {in_digits(100 / len(original), 3)} %.",
             interval=cautious_interval(hits, trials),
             facts={
                 "records attacked": Count(n=trials),

@@ -4,6 +4,7 @@ from typing import Annotated, ClassVar
 
 from annotated_types import Gt, Le
 
+from shoal.errors import in_digits
 from shoal.facts import of_release
 from shoal.judges.evidence import Finding
 from shoal.methods import Scales, method
@@ -36,7 +37,7 @@ class Prosecutor(LookalikeRisk):
         return self.finding(
             float(risk.max()),
             f"Someone known to be in the table is matched to the right record with probability "
-            f"{risk.max():.3g} at worst and {mean:.3g} on average{beyond(above, self.threshold)}.",
+            f"{in_digits(risk.max(), 3)} at worst and {in_digits(mean, 3)} on average{beyond(above, self.threshold)}.",
             facts=of_release(
                 {
                     "mean": mean,

@@ -7,7 +7,7 @@ import numpy as np
 from annotated_types import Ge, Gt, Le
 
 from shoal.data.variable import Variable
-from shoal.errors import NoFigure, quoted
+from shoal.errors import NoFigure, in_digits, quoted
 from shoal.facts import Count, OfPlan, Share
 from shoal.judges.base import Need, by_record
 from shoal.judges.evidence import Finding
@@ -87,7 +87,9 @@ class RankSwapAttack(RiskMeasure):
         hits = float(chances.sum())
         sure, outside = float((chances == 1).mean()), float((chances == 0).mean())
         missed = (
-            f" For {100 * outside:.3g} % the true record lies outside the windows, and is missed." if outside else ""
+            f" For {in_digits(100 * outside, 3)} % the true record lies outside the windows, and is missed."
+            if outside
+            else ""
         )
         stratum = " and the stratum" if len(members) > 1 else ""
         return self.finding(

@@ -5,7 +5,7 @@ from typing import Annotated, ClassVar
 import numpy as np
 
 from shoal.data.records import MissingCells
-from shoal.errors import plural
+from shoal.errors import in_digits, plural
 from shoal.facts import Count, OfPlan, OfRelease
 from shoal.judges.base import Need
 from shoal.judges.evidence import Finding
@@ -51,7 +51,7 @@ class ReplicatedUniques(RiskMeasure):
             min(1.0, count / total),
             f"{plural(count, 'released record')} that nobody else in the release resembles "
             f"{'equals' if count == 1 else 'equal'} a unique original in {plural(len(names), 'column')}: "
-            f"{100 * count / total:.3g} for 100 original records.",
+            f"{in_digits(100 * count / total, 3)} for 100 original records.",
             facts={
                 "uniques of the original": Count(n=int(matches.unique.sum())),
                 "uniques of the release": OfRelease(int(alone.sum())),

@@ -4,6 +4,7 @@ from typing import ClassVar
 
 import numpy as np
 
+from shoal.errors import in_digits
 from shoal.facts import of_release
 from shoal.judges.evidence import Finding
 from shoal.methods import Scales, method
@@ -21,8 +22,8 @@ class SampleUniques(LookalikeRisk):
         share = alike.share(alike.sizes == 1)
         return self.finding(
             share,
-            f"{100 * share:.3g} % of the records have a combination of quasi-identifiers that nobody else in the "
-            f"table has.",
+            f"{in_digits(100 * share, 3)} % of the records have a combination of quasi-identifiers that nobody else "
+            f"in the table has.",
             facts=of_release({"records": alike.count}),
             record_risk=(alike.sizes == 1).astype(np.float64),
         )

@@ -8,7 +8,7 @@ import numpy as np
 from annotated_types import Ge, Gt, Lt
 
 from shoal.data.records import Records
-from shoal.errors import NoFigure
+from shoal.errors import NoFigure, in_digits
 from shoal.facts import of_release
 from shoal.judges.base import Need
 from shoal.judges.evidence import Finding
@@ -101,7 +101,8 @@ class SUDA2(RiskMeasure):
         }
         return self.finding(
             unique,
-            f"{100 * unique:.3g} % of the records are singled out by at most {self.max_size} quasi-identifiers.",
+            f"{in_digits(100 * unique, 3)} % of the records are singled out by at most {self.max_size} "
+            f"quasi-identifiers.",
             facts=of_release(details),
             record_risk=dis,
             by_record={"score": uniques.score},

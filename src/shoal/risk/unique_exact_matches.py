@@ -5,7 +5,7 @@ from typing import Annotated, ClassVar
 import numpy as np
 
 from shoal.data.records import MissingCells
-from shoal.errors import plural
+from shoal.errors import in_digits, plural
 from shoal.facts import Count, OfPlan, Share
 from shoal.judges.base import Need
 from shoal.judges.evidence import Finding
@@ -50,7 +50,8 @@ class UniqueExactMatches(RiskMeasure):
         share = shown / unique if unique else 0.0
         return self.finding(
             share,
-            f"Of {plural(unique, 'original record')} that nobody else resembles, {shown:,} ({100 * share:.3g} %) stand "
+            f"Of {plural(unique, 'original record')} that nobody else resembles, {shown:,} "
+            f"({in_digits(100 * share, 3)} %) stand "
             f"in the release with the same cells in {plural(len(names), 'column')}.",
             facts={
                 "unique originals": Count(n=unique),

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shoal.data.variable import Variable
-from shoal.errors import NoFigure
+from shoal.errors import NoFigure, in_digits
 from shoal.facts import of_original
 from shoal.judges.evidence import Finding
 from shoal.judges.table_pair import ROUNDING, TablePair, comparable
@@ -64,8 +64,8 @@ class Associations(UtilityMeasure):
         mean = float(np.mean([change for change, _, _ in everything]))
         return self.finding(
             mean,
-            f"Associations change by {mean:.3g} on average; most, by {worst[0]:.3g}, that of '{worst[1]}' and "
-            f"'{worst[2]}'."
+            f"Associations change by {in_digits(mean, 3)} on average; most, by {in_digits(worst[0], 3)}, that of "
+            f"'{worst[1]}' and '{worst[2]}'."
             if mean
             else "No association of two columns changes.",
             facts=of_original(

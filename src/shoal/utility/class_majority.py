@@ -4,7 +4,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from shoal.errors import NoFigure
+from shoal.errors import NoFigure, in_digits
 from shoal.facts import ByColumn, of_original
 from shoal.judges.base import Need
 from shoal.judges.evidence import Finding
@@ -43,6 +43,6 @@ class ClassMajority(UtilityMeasure):
         value = float(np.mean(list(by_column.values())))
         return self.finding(
             value,
-            f"The most frequent value of its class is not that of {100 * value:.3g} % of the records.",
+            f"The most frequent value of its class is not that of {in_digits(100 * value, 3)} % of the records.",
             by_column=ByColumn(of_original(by_column)),
         )

@@ -5,7 +5,7 @@ from typing import Annotated, ClassVar, Literal
 import numpy as np
 from annotated_types import Ge
 
-from shoal.errors import NoFigure
+from shoal.errors import NoFigure, in_digits
 from shoal.judges.base import Need
 from shoal.judges.evidence import Finding
 from shoal.judges.labels import suppressed
@@ -43,14 +43,16 @@ class ClassSize(UtilityMeasure):
             raise NoFigure("The released table has no records.")
         if self.kind == "average":
             value = float(sizes.mean()) / self.k
-            whole = f"{sizes.mean():.4g} records share their quasi-identifiers on average"
+            whole = f"{in_digits(sizes.mean())} records share their quasi-identifiers on average"
             if not pair.released.complete_in(pair.released.quasi_identifiers):
                 whole += ", a missing cell matching only a missing cell"
             return self.finding(
-                value, f"{whole}." if self.k == 1 else f"{whole}, {value:.4g} times {self.k}.", influence=0
+                value, f"{whole}." if self.k == 1 else f"{whole}, {in_digits(value)} times {self.k}.", influence=0
             )
         n, dropped = len(pair.before), suppressed(pair)
         value = float((sizes**2).sum() + dropped * n) / max(n, 1) ** 2
         return self.finding(
-            value, f"A record cannot be told from {100 * value:.3g} % of the records on average.", limits=(0.0, 1.0)
+            value,
+            f"A record cannot be told from {in_digits(100 * value, 3)} % of the records on average.",
+            limits=(0.0, 1.0),
         )

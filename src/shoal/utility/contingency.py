@@ -7,7 +7,7 @@ import numpy as np
 from annotated_types import Ge, Le
 
 from shoal.data.variable import Variable
-from shoal.errors import NoFigure
+from shoal.errors import NoFigure, in_digits
 from shoal.facts import ByColumn, Count, OfOriginal, OfPlan, Share
 from shoal.judges.evidence import Finding
 from shoal.judges.recoded import in_terms_of_release
@@ -69,8 +69,8 @@ class Contingency(UtilityMeasure):
         influence = 1 / len(original) if plain else None
         return self.finding(
             value,
-            f"On average {100 * value:.3g} % of the records change cells in tables of up to {self.order} columns; "
-            f"most, {100 * worst[0]:.3g} %, in {worst[1]}.",
+            f"On average {in_digits(100 * value, 3)} % of the records change cells in tables of up to {self.order} "
+            f"columns; most, {in_digits(100 * worst[0], 3)} %, in {worst[1]}.",
             influence=influence,
             facts={
                 "tables": Count(n=len(everything), unit="tables"),

@@ -6,7 +6,7 @@ from typing import Annotated, ClassVar
 import numpy as np
 
 from shoal.data.records import Records
-from shoal.errors import NoFigure
+from shoal.errors import NoFigure, in_digits
 from shoal.facts import of_original
 from shoal.judges.evidence import Finding
 from shoal.judges.table_pair import TablePair
@@ -54,7 +54,7 @@ class CorrelationChange(UtilityMeasure):
         a, b = kept[pairs[0][worst]], kept[pairs[1][worst]]
         return self.finding(
             float(change.mean()),
-            f"Correlations change by {change.mean():.3g} on average; most for '{a}' and '{b}', "
+            f"Correlations change by {in_digits(change.mean(), 3)} on average; most for '{a}' and '{b}', "
             f"from {before[worst]:.3f} to {after[worst]:.3f}."
             if change[worst]
             else "No correlation changes.",

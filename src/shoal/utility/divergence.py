@@ -4,7 +4,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from shoal.errors import NoFigure, plural
+from shoal.errors import NoFigure, in_digits, plural
 from shoal.facts import of_original
 from shoal.judges.base import Need
 from shoal.judges.evidence import Finding
@@ -64,6 +64,6 @@ class Divergence(UtilityMeasure):
         value = float((share * (log(share) - log(expected))).sum())
         return self.finding(
             value,
-            f"The labels are {value:.4g} nats away from the table, over {len(names)} columns.",
+            f"The labels are {in_digits(value)} nats away from the table, over {len(names)} columns.",
             facts=of_original({"classes": len(one)}),
         )

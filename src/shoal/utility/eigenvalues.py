@@ -4,7 +4,7 @@ from typing import Annotated, ClassVar, Literal
 
 import numpy as np
 
-from shoal.errors import NoFigure, quoted
+from shoal.errors import NoFigure, in_digits, quoted
 from shoal.facts import of_original
 from shoal.judges.evidence import Finding
 from shoal.judges.table_pair import TablePair
@@ -56,7 +56,7 @@ class Eigenvalues(UtilityMeasure):
         mean = float(relative.mean())
         return self.finding(
             mean if self.figure == "mean" else float(relative.sum()),
-            f"The eigenvalues of the correlations change by {100 * mean:.3g} % on average.",
+            f"The eigenvalues of the correlations change by {in_digits(100 * mean, 3)} % on average.",
             facts=of_original(
                 {
                     "original": before.tolist(),

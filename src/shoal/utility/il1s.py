@@ -4,7 +4,7 @@ from typing import Annotated, ClassVar, Literal
 
 import numpy as np
 
-from shoal.errors import NoFigure, quoted
+from shoal.errors import NoFigure, in_digits, quoted
 from shoal.facts import ByColumn, Figure, of_original
 from shoal.judges.base import Need
 from shoal.judges.clipped import clipped_change
@@ -63,8 +63,8 @@ class IL1s(UtilityMeasure):
         by_column = {name: value / max(cells[name], 1) for name, value in sums.items()}
         return self.finding(
             mean if self.figure == "mean" else total,
-            f"A released value differs from the original one by {np.sqrt(2) * mean:.3g} standard deviations on "
-            f"average.",
+            f"A released value differs from the original one by {in_digits(np.sqrt(2) * mean, 3)} standard deviations "
+            f"on average.",
             by_column=ByColumn(of_original(by_column if self.figure == "mean" else sums)),
             facts=of_original(
                 {

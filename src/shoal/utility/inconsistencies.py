@@ -10,7 +10,7 @@ from pydantic import AfterValidator
 from shoal.constraints import Constraints
 from shoal.constraints.grammar import parse
 from shoal.data.records import Records
-from shoal.errors import ConstraintError, NoFigure, plural
+from shoal.errors import ConstraintError, NoFigure, in_digits, plural
 from shoal.facts import OfOriginal, OfRelease
 from shoal.judges.base import Need
 from shoal.judges.evidence import Finding
@@ -65,7 +65,8 @@ class Inconsistencies(UtilityMeasure):
         before = self._in_original(pair)
         return self.finding(
             share,
-            f"{plural(count, 'released record')} ({100 * share:.3g} %) {'breaks' if count == 1 else 'break'} at least "
+            f"{plural(count, 'released record')} ({in_digits(100 * share, 3)} %) "
+            f"{'breaks' if count == 1 else 'break'} at least "
             f"one of {plural(len(self.rules), 'rule')}.",
             influence=0,
             facts={

@@ -5,7 +5,7 @@ from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
 
-from shoal.errors import NoFigure, quoted
+from shoal.errors import NoFigure, in_digits, quoted
 from shoal.facts import ByColumn, of_original
 from shoal.judges.base import Need
 from shoal.judges.evidence import Finding
@@ -65,16 +65,15 @@ class LabelLoss(UtilityMeasure):
         if not total:
             raise NoFigure("Every record was left out.")
         share = missing / (len(pair.released) + missing)
-        beside = f"; {100 * share:.3g} % of the records were left out" if missing else ""
+        beside = f"; {in_digits(100 * share, 3)} % of the records were left out" if missing else ""
         by_column = {
             name: (float(self._cells(labels, pair).sum()) + dropped) / total
             for name, labels in zip(names, labels_of(pair, names))
         }
         value = float(np.mean(list(by_column.values())))
         most = max(by_column, key=lambda name: by_column[name])
-        lost = (
-            f"Labels lose {100 * value:.3g} % of what the cells said; most, {100 * by_column[most]:.3g} %, in '{most}'"
-        )
+        worst = in_digits(100 * by_column[most], 3)
+        lost = f"Labels lose {in_digits(100 * value, 3)} % of what the cells said; most, {worst} %, in '{most}'"
         return self.finding(
             value,
             f"{lost if value else f'No label of {quoted(names)} lost anything'}{beside}.",

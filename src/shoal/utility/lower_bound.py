@@ -6,7 +6,7 @@ import numpy as np
 from annotated_types import Ge
 
 from shoal.data.partition import Partition
-from shoal.errors import NoFigure
+from shoal.errors import NoFigure, in_digits
 from shoal.facts import of_original
 from shoal.judges.evidence import Finding
 from shoal.judges.table_pair import TablePair
@@ -66,7 +66,7 @@ class LowerBound(UtilityMeasure):
             details["loss of the partition"] = partition.information_loss(x)
         return self.finding(
             bound,
-            f"Groups of {k} or more, however chosen, lose at least {bound:.3g} % of the spread.",
+            f"Groups of {k} or more, however chosen, lose at least {in_digits(bound, 3)} % of the spread.",
             facts=of_original(details),
         )
 

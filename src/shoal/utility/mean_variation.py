@@ -5,7 +5,7 @@ from typing import Annotated, ClassVar
 import numpy as np
 from annotated_types import Ge, Gt, Le
 
-from shoal.errors import NoFigure
+from shoal.errors import NoFigure, in_digits
 from shoal.facts import Count, OfOriginal, OfPlan, of_original
 from shoal.judges.base import Need
 from shoal.judges.evidence import Finding
@@ -56,7 +56,7 @@ class MeanVariation(UtilityMeasure):
         before, after = before[complete], after[complete]
         size = round(self.share * len(before))
         if size < 2:
-            raise NoFigure(f"A sample of {self.share:.3g} of {len(before):,} records holds fewer than two.")
+            raise NoFigure(f"A sample of {in_digits(self.share, 3)} of {len(before):,} records holds fewer than two.")
         changed = [j for j in range(len(names)) if (before[:, j] != after[:, j]).any()]
         if not changed:
             return self.finding(0.0, "No value was changed.", facts=of_original({"changed columns": []}))
@@ -74,8 +74,8 @@ class MeanVariation(UtilityMeasure):
         statistics = [label for label, keep in zip(labels, kept) if keep]
         return self.finding(
             float(np.median(mean)),
-            f"In samples of {100 * self.share:.3g} % of the records, half of {len(statistics)} statistics vary by less "
-            f"than {100 * float(np.median(mean)):.3g} % on average.",
+            f"In samples of {in_digits(100 * self.share, 3)} % of the records, half of {len(statistics)} statistics "
+            f"vary by less than {in_digits(100 * float(np.median(mean)), 3)} % on average.",
             facts={
                 "mean over samples": OfOriginal(dict(zip(statistics, mean.tolist()))),
                 "median over samples": OfOriginal(dict(zip(statistics, middle.tolist()))),

@@ -7,7 +7,7 @@ from annotated_types import Ge
 
 from shoal.data.partition import Partition
 from shoal.data.records import Records
-from shoal.errors import NoFigure
+from shoal.errors import NoFigure, in_digits
 from shoal.facts import of_original
 from shoal.judges.base import Need
 from shoal.judges.evidence import Finding
@@ -96,7 +96,7 @@ class Moments(UtilityMeasure):
         middle_change = details["median relative change"][f"order {self.order}"]
         return self.finding(
             value,
-            f"Half of the moments of order {self.order} change by less than {100 * middle_change:.3g} %.",
+            f"Half of the moments of order {self.order} change by less than {in_digits(100 * middle_change, 3)} %.",
             facts=of_original(details),
         )
 

@@ -11,7 +11,7 @@ from annotated_types import Ge
 
 from shoal.data.records import Records
 from shoal.data.variable import Variable
-from shoal.errors import MissingDependency, NoFigure
+from shoal.errors import MissingDependency, NoFigure, in_digits
 from shoal.facts import Count, Figure, OfPlan, of_original
 from shoal.judges.evidence import Finding
 from shoal.judges.table_pair import TablePair
@@ -139,14 +139,14 @@ class Propensity(UtilityMeasure):
             ""
             if ratio is None
             else (
-                f"; an independent sample of the same population would reach {null['expected U_p'] / n:.3g}, "
-                f"so this is {ratio:.3g} times what chance makes"
+                f"; an independent sample of the same population would reach {in_digits(null['expected U_p'] / n, 3)}, "
+                f"so this is {in_digits(ratio, 3)} times what chance makes"
             )
         )
         return self.finding(
             spread / n,
-            f"A model that tries to tell released records from original ones reaches {spread / n:.3g} on a scale from "
-            f"0 (cannot tell) to 0.25 (always right){times}.",
+            f"A model that tries to tell released records from original ones reaches {in_digits(spread / n, 3)} on a "
+            f"scale from 0 (cannot tell) to 0.25 (always right){times}.",
             facts={
                 "2N U_p": Figure(value=spread),
                 "N of 2N U_p": OfPlan(

@@ -5,7 +5,7 @@ from typing import Annotated, ClassVar
 import numpy as np
 from annotated_types import Ge, Gt
 
-from shoal.errors import NoFigure
+from shoal.errors import NoFigure, in_digits
 from shoal.facts import Better, Count
 from shoal.judges.base import Need
 from shoal.judges.evidence import Finding
@@ -68,7 +68,7 @@ class PublisherPayout(UtilityMeasure):
         value = float(payout.sum()) / (self.benefit * (len(pair.released) + suppressed(pair)))
         return self.finding(
             value,
-            f"Publishing pays {100 * value:.3g} % of what the untouched records would without attacks; an attack on "
-            f"{int(attacked.sum()):,} of {len(payout):,} records would pay.",
+            f"Publishing pays {in_digits(100 * value, 3)} % of what the untouched records would without attacks; an "
+            f"attack on {int(attacked.sum()):,} of {len(payout):,} records would pay.",
             facts={"records that are worth an attack": Count(n=int(attacked.sum()))},
         )

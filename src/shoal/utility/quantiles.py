@@ -5,7 +5,7 @@ from typing import Annotated, ClassVar
 import numpy as np
 from annotated_types import Ge, Le, MinLen
 
-from shoal.errors import NoFigure, quoted
+from shoal.errors import NoFigure, in_digits, quoted
 from shoal.facts import ByColumn, OfOriginal, OfPlan
 from shoal.judges.base import Need
 from shoal.judges.evidence import Finding
@@ -73,8 +73,8 @@ class Quantiles(UtilityMeasure):
         value, worst = float(np.mean(list(means.values()))), max(means, key=lambda name: means[name])
         return self.finding(
             value,
-            f"Quantiles move by {value:.3g} standard deviations on average; most, by {means[worst]:.3g}, those of "
-            f"'{worst}'."
+            f"Quantiles move by {in_digits(value, 3)} standard deviations on average; most, by "
+            f"{in_digits(means[worst], 3)}, those of '{worst}'."
             if value
             else "No quantile moves.",
             by_column=ByColumn(

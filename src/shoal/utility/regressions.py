@@ -5,7 +5,7 @@ from typing import Annotated, ClassVar, Literal
 
 import numpy as np
 
-from shoal.errors import NoFigure, quoted
+from shoal.errors import NoFigure, in_digits, quoted
 from shoal.facts import of_original
 from shoal.judges.evidence import Finding
 from shoal.judges.table_pair import TablePair
@@ -88,8 +88,8 @@ class Regressions(UtilityMeasure):
         return self.finding(
             value,
             f"Half of the slopes of regressions of every column on the others change by less than "
-            f"{100 * float(np.median(change)):.3g} %; their confidence intervals share "
-            f"{100 * float(overlap.mean()):.3g} % on average."
+            f"{in_digits(100 * float(np.median(change)), 3)} %; their confidence intervals share "
+            f"{in_digits(100 * float(overlap.mean()), 3)} % on average."
             if change.size
             else "Every coefficient of the original is 0.",
             limits=(0.0, 1.0) if self.figure == "interval overlap" else self.limits,

@@ -6,7 +6,7 @@ from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
 
-from shoal.errors import NoFigure, quoted
+from shoal.errors import NoFigure, in_digits, quoted
 from shoal.facts import ByColumn, Figure, of_original
 from shoal.judges.base import Need
 from shoal.judges.clipped import clipped_change
@@ -75,10 +75,10 @@ class SSE(UtilityMeasure):
         loss = 100.0 * sse / sst if sse > 0 else 0.0
         normalised = self._normalised(pair, names)
         missing = 1 - len(released) / len(original)
-        beside = f"; {100 * missing:.3g} % of them were left out" if missing > 0 else ""
+        beside = f"; {in_digits(100 * missing, 3)} % of them were left out" if missing > 0 else ""
         return self.finding(
             {"il": loss, "sse": float(sse), "normalised": normalised}[self.figure],
-            f"The release moved the records by {loss:.3g} % of their total spread around the mean{beside}.",
+            f"The release moved the records by {in_digits(loss, 3)} % of their total spread around the mean{beside}.",
             by_column=ByColumn(
                 of_original({n: 100.0 * e / t if t > 0 else 0.0 if e == 0 else None for n, (e, t) in by_column.items()})
             ),

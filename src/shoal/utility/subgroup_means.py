@@ -6,7 +6,7 @@ import numpy as np
 from annotated_types import Ge
 
 from shoal.data.variable import Variable
-from shoal.errors import NoFigure
+from shoal.errors import NoFigure, in_digits
 from shoal.facts import of_original
 from shoal.judges.evidence import Finding
 from shoal.judges.table_pair import ROUNDING, TablePair, codes_like
@@ -68,8 +68,8 @@ class SubgroupMeans(UtilityMeasure):
         value, largest = float((changes * sizes).sum() / sizes.sum()), float(changes.max())
         return self.finding(
             value,
-            f"Means of subgroups move by {value:.3g} standard deviations on average; most, by {largest:.3g}, that of "
-            f"'{worst[3]}' in a subgroup of '{worst[2]}'."
+            f"Means of subgroups move by {in_digits(value, 3)} standard deviations on average; most, by "
+            f"{in_digits(largest, 3)}, that of '{worst[3]}' in a subgroup of '{worst[2]}'."
             if value
             else "No mean of a subgroup moves.",
             facts=of_original({"means compared": len(pairs), "largest": largest, "subgroups lost": lost}),
