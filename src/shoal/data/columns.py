@@ -13,6 +13,7 @@ from typing import Any
 import narwhals.stable.v2 as nw
 import numpy as np
 
+from shoal.data.frames import has_no
 from shoal.data.variable import Variable
 from shoal.kernels.arrays import Floats
 
@@ -52,7 +53,7 @@ def decode(
 
 def no_negative_zero(series: nw.Series[Any]) -> nw.Series[Any]:
     """Zeros of one sign: they are equal, but would be written differently."""
-    if not series.dtype.is_float():
+    if not series.dtype.is_float() or has_no(series, lambda cells: (cells == 0.0) & np.signbit(cells)):
         return series
     return series.zip_with(~(series == 0.0).fill_null(False), series.abs())
 
