@@ -3,7 +3,8 @@ PYTHON ?= python3
 VENV   ?= .venv
 BIN    := $(VENV)/bin
 
-.PHONY: demo studio test examples check format test-matrix native sanitize sanitizers try-sanitized clean docs image
+.PHONY: demo studio test examples set-up check format test-matrix docs image clean
+.PHONY: native sanitize sanitizers try-sanitized
 
 demo: $(VENV)/runs
 	$(BIN)/shoal demo --out demo
@@ -20,8 +21,11 @@ test: $(VENV)/tests
 examples: $(VENV)/tests
 	$(BIN)/python tests/matrix.py examples
 
-# All that is not a test of behaviour: format, lint, types, layers, documentation, sanitizers; two at a time, and what
-# the sanitizers try is compiled while the rest is being installed.
+# All that tests and checks need; what the sanitizers try is compiled while the rest is being installed.
+set-up:
+	$(MAKE) --jobs=2 --keep-going --output-sync=target compiled $(VENV)/checks
+
+# All that is not a test of behaviour: format, lint, types, layers, documentation, sanitizers; two at a time.
 check:
 	$(MAKE) --jobs=2 --keep-going --output-sync=target sanitized types pages layers style image
 
