@@ -233,7 +233,7 @@ def _write_public(release: Release, folder: Path, labels: Table | None, approved
 
 
 def _labelled(release: Release, labels: Table | None) -> Table:
-    """The released table with the labels of its columns and of the codes that occur in it."""
+    """The released table with the labels of its columns, the plan's before the file's, and of the codes in it."""
     frame = release.table.frame.to_polars()
     described = {n: c.label for n, c in release.schema.columns.items() if c.label and n in frame.columns}
     if labels is None:
@@ -241,7 +241,7 @@ def _labelled(release: Release, labels: Table | None) -> Table:
     reasons = _reasons(release, frame, labels)
     return Table(
         frame=frame,
-        labels=described | {n: text for n, text in labels.labels.items() if n in frame.columns},
+        labels={n: text for n, text in labels.labels.items() if n in frame.columns} | described,
         value_labels={
             n: _occurring(frame[n], v, reasons.get(n)) for n, v in labels.value_labels.items() if n in frame.columns
         },
