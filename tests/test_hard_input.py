@@ -11,6 +11,7 @@ import polars as pl
 import pytest
 
 import shoal
+from shoal.data import packed
 from shoal.data.bins import MOST_CATEGORIES, distribution
 from shoal.data.variable import Variable
 from shoal.errors import DataError, FileError, InputError, ParameterError, PlanError, SchemaError
@@ -228,6 +229,15 @@ def test_a_column_of_too_many_categories_is_named_before_memory_is_taken() -> No
     frame = pl.DataFrame({"code": [f"c{i}" for i in range(n)], "age": np.arange(n) % 50})
     columns = {"code": "quasi-identifier", "age": "quasi-identifier"}
     with pytest.raises(InputError, match=r"^Column 'code' has 20,000 categories, .*: 400,020,000 numbers .* Recode"):
+        shoal.protect(frame, {"columns": columns, "steps": [{**STEPS[0], "partition": "vmdav"}]}, seed=1)
+
+
+def test_a_column_of_categories_whose_means_would_take_hours_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    """`mdav` takes no memory for them, but time."""
+    monkeypatch.setattr(packed, "MOST_STEPS", 10_000)
+    frame = pl.DataFrame({"code": [f"c{i}" for i in range(200)], "age": np.arange(200) % 50})
+    columns = {"code": "quasi-identifier", "age": "quasi-identifier"}
+    with pytest.raises(InputError, match=r"^Column 'code' has 200 categories, .* 200 records: 40,200 steps, .* Recode"):
         shoal.protect(frame, {"columns": columns, "steps": STEPS}, seed=1)
 
 

@@ -1,6 +1,6 @@
 """Records for distances, with a code instead of a coordinate for each category where there are many."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -8,11 +8,15 @@ import numpy as np
 from shoal.data.partition import Partition
 from shoal.data.records import Records
 from shoal.data.variable import Variable
+from shoal.errors import WidthError, plural
 from shoal.kernels.arrays import Floats, Longs, longs
 
 MANY = 32
 """Categories, of all nominal columns without a hierarchy together, beyond which codes are faster than coordinates; see
 `bench/mdav.py --categories`."""
+
+MOST_STEPS = 2**37
+"""Records times coordinates: every two groups need the mean, of which each category is a coordinate; some minutes."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -35,11 +39,18 @@ class Packed:
 
     @classmethod
     def of(cls, records: Records, names: Iterable[str]) -> "Packed":
-        """Coordinates alone where there are few categories, as `Records.matrix` has them."""
+        """Coordinates alone where there are few categories, as `Records.matrix` has them.
+
+        Raises
+        ------
+        WidthError
+            If the mean of the records would take too long.
+        """
         columns = [records[name] for name in names]
         if sum(v.width for v in columns if _plain(v)) <= MANY:
             x = records.matrix(v.name for v in columns)
             return cls(x=x, categories=np.zeros(x.shape[1], dtype=np.int64), sides=np.zeros(x.shape[1]))
+        _check_time(columns, len(records))
         parts = [v.values[:, None].astype(np.float64) if _plain(v) else v.embedded() for v in columns]
         widths = [part.shape[1] for part in parts]
         return cls(
@@ -81,6 +92,17 @@ class Packed:
             return part.information_loss(self.x)
         total = self.sse(Partition(labels=np.zeros(len(self.x), dtype=np.int32)))
         return 100.0 * self.sse(part) / total if total > 0 else 0.0
+
+
+def _check_time(columns: Sequence[Variable], n: int) -> None:
+    steps = n * sum(v.width for v in columns)
+    if steps > MOST_STEPS:
+        widest = max(columns, key=lambda v: v.width)
+        raise WidthError(
+            f"Column '{widest.name}' has {plural(len(widest.categories), 'category')}, and each counts in the mean of "
+            f"{plural(n, 'record')}: {steps:,} steps, where at most {MOST_STEPS:,} are allowed. Recode the column to "
+            f"fewer categories, form groups without it (by: ...), or give it another role."
+        )
 
 
 def _plain(variable: Variable) -> bool:
