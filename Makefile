@@ -21,9 +21,8 @@ test: $(VENV)/tests
 examples: $(VENV)/tests
 	$(BIN)/python tests/matrix.py examples
 
-# All that tests and checks need; what the sanitizers try is compiled while the rest is being installed.
-set-up:
-	$(MAKE) --jobs=2 --keep-going --output-sync=target compiled $(VENV)/checks
+# All that tests and checks need.
+set-up: $(VENV)/checks
 
 # All that is not a test of behaviour: format, lint, types, layers, documentation, sanitizers; two at a time.
 check:
@@ -79,7 +78,8 @@ $(VENV)/tests: $(BIN)/python $(SOURCES)
 	$(BIN)/python -m pip install --quiet ".[test]"
 	touch $@
 
-$(VENV)/checks: $(BIN)/python $(SOURCES)
+# After the tools of compiling: installed twice at once, they would be newer than what was compiled with them.
+$(VENV)/checks: $(BIN)/python $(SOURCES) | $(VENV)/kernels
 	$(BIN)/python -m pip install --quiet ".[test,docs,kernels]"
 	touch $(VENV)/tests $@
 
