@@ -12,6 +12,7 @@ import shoal
 from shoal.data import variable
 from shoal.data.microdata import as_records
 from shoal.data.packed import Packed
+from shoal.data.partition import Partition
 from shoal.errors import DataError, ParameterError
 from shoal.facts import Count
 from shoal.kernels.partition.mdav import mdav
@@ -132,6 +133,12 @@ def test_many_categories_are_grouped_as_their_points() -> None:
     np.testing.assert_array_equal(part.labels, mdav(x, 4))
     assert packed.sse(part) == pytest.approx(part.sse(x), rel=1e-12)
     assert packed.information_loss(part) == pytest.approx(part.information_loss(x), rel=1e-12)
+
+
+def test_missing_cells_lose_as_a_category_of_their_own() -> None:
+    x = np.array([[-1.0], [-1.0], [3.0], [0.0]])
+    packed = Packed(x=x, categories=np.array([40]), sides=np.array([1.0]))
+    assert packed.sse(Partition(labels=np.array([0, 0, 1, 1], dtype=np.int32))) == pytest.approx(1.0)
 
 
 def test_few_categories_stay_points() -> None:

@@ -81,8 +81,10 @@ class Packed:
         codes = self.categories > 0
         total = part.sse(self.x[:, ~codes]) if not codes.all() else 0.0
         for values, categories, side in zip(self.x[:, codes].T, self.categories[codes], self.sides[codes]):
-            labels, counts = np.unique(part.labels * categories + values.astype(np.int64), return_counts=True)
-            alike = np.bincount(labels // categories, counts.astype(np.float64) ** 2, minlength=part.n_groups)
+            kinds = int(categories) + 1  # a missing cell, of code -1, is of a kind of its own
+            cells = part.labels.astype(np.int64) * kinds + values.astype(np.int64) + 1
+            labels, counts = np.unique(cells, return_counts=True)
+            alike = np.bincount(labels // kinds, counts.astype(np.float64) ** 2, minlength=part.n_groups)
             total += float(side**2 * (part.sizes - alike / part.sizes).sum())
         return total
 
