@@ -4,6 +4,8 @@ A fact with a bounded influence is published as a band of that width, so the bou
 every mask is carried out on a table and on neighbours of it, with the same random numbers.
 """
 
+import inspect
+import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -43,6 +45,17 @@ BOUNDED = [
 ]
 """Masks, in settings in which some of their facts are bounded."""
 
+STATED = re.compile(r"influence=(?!None[,)]|0\b)")
+"""An influence that a source states of a fact."""
+
+HOMES = ROLES | {"home": "household", "region": "stratum", "town": "other"}
+BOUNDED_OF_HOMES = [
+    (shoal.Sample(fraction=0.3), ["age"]),
+    (shoal.Sample(size=3), ["age"]),
+    (shoal.TargetedSwap(share=0.2), ["region", "town"]),
+]
+"""Masks that count households, and draw by strata."""
+
 
 def people(n: int, seed: int) -> pl.DataFrame:
     rng = np.random.default_rng(seed)
@@ -57,10 +70,19 @@ def people(n: int, seed: int) -> pl.DataFrame:
     )
 
 
+def with_homes(table: pl.DataFrame, seed: int) -> pl.DataFrame:
+    """The same people in households of one to three in six towns of two regions."""
+    rng = np.random.default_rng(seed)
+    home = np.sort(rng.integers(0, len(table) // 2, len(table)))
+    town = rng.integers(0, 6, len(table))[home]
+    return table.with_columns(home=home, town=town, region=town // 3)
+
+
 def neighbours(table: pl.DataFrame, seed: int) -> Iterator[pl.DataFrame]:
     """The table without a record, and with another in its place: one that occurs, or one like nobody."""
     rng = np.random.default_rng(seed)
     stranger = {"age": 99, "size": 250.0, "sex": "m", "income": 1e6, "illness": "d"}
+    stranger |= {name: 9 for name in ("home", "town", "region") if name in table.columns}
     for row in rng.choice(len(table), min(len(table), 6), replace=False).tolist():
         rows = table.to_dicts()
         without = rows[:row] + rows[row + 1 :]
@@ -81,8 +103,9 @@ def bounded(facts: Mapping[str, Any], within: str = "") -> dict[str, Count | Sha
 
 def facts_of(mask: Mask, columns: list[str], table: pl.DataFrame) -> Mapping[str, Fact] | None:
     """What a mask tells of a table; None where it refuses it."""
+    roles = {name: role for name, role in HOMES.items() if name in table.columns}
     try:
-        return mask.apply(Microdata.of(table, ROLES).records, columns, np.random.default_rng(5)).facts
+        return mask.apply(Microdata.of(table, roles).records, columns, np.random.default_rng(5)).facts
     except ShoalError:
         return None
 
@@ -107,6 +130,23 @@ def check(mask: Mask, columns: list[str], table: pl.DataFrame, seed: int) -> int
 @given(n=st.integers(8, 40), seed=st.integers(0, 10**6))
 def test_a_record_moves_a_fact_by_its_influence_at_most(mask: Mask, columns: list[str], n: int, seed: int) -> None:
     check(mask, columns, people(n, seed), seed)
+
+
+@pytest.mark.parametrize(("mask", "columns"), BOUNDED_OF_HOMES)
+def test_nor_does_one_of_a_household(mask: Mask, columns: list[str]) -> None:
+    compared = [check(mask, columns, with_homes(people(30, seed), seed), seed) for seed in range(6)]
+    assert sum(compared) > 0
+
+
+def test_every_mask_that_bounds_a_fact_is_among_those_tried() -> None:
+    """Read off the source: a mask that states an influence shows a bounded fact in one of the settings above."""
+    stating = {
+        entry.name
+        for entry in registered("mask")
+        for cls in entry.cls.__mro__
+        if cls.__module__.startswith("shoal.mask") and STATED.search(inspect.getsource(inspect.getmodule(cls)))
+    }
+    assert stating <= {mask.method_name for mask, _ in (*BOUNDED, *BOUNDED_OF_HOMES)}
 
 
 @pytest.mark.parametrize(("mask", "columns"), BOUNDED, ids=[mask.method_name for mask, _ in BOUNDED])

@@ -81,7 +81,7 @@ class MeanVariation(UtilityMeasure):
                 "median over samples": OfOriginal(dict(zip(statistics, middle.tolist()))),
                 "changed columns": OfOriginal([names[j] for j in changed]),
                 "samples": OfPlan(self.samples),
-                "records a sample": Count(n=size, influence=1),
+                "records a sample": Count(n=size),
             },
         )
 
