@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -14,7 +15,6 @@ import shoal
 from shoal.errors import NoFigure
 from shoal.frontier import explore
 from shoal.judges.evidence import Evidence
-from shoal.report import display
 
 CELLS = {
     "begin": "import warnings; warnings.simplefilter('error')\nimport shoal\ntable = shoal.example(n=120, seed=1)\n"
@@ -54,6 +54,10 @@ def outputs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[dict[str
     return dict(zip(CELLS, (cell["outputs"] for cell in notebook["cells"])))
 
 
+LOADED = re.compile(r"""(src|href)=["']?(https?:)?//|url\(["']?(https?:)?//|<script""")
+"""What makes a browser ask for something, or run what may."""
+
+
 def shown(outputs: list[dict[str, Any]], kind: str) -> Any:
     """The result of a cell in one of its forms."""
     return next(out["data"][kind] for out in outputs if out["output_type"] == "execute_result")
@@ -91,10 +95,11 @@ def test_values_are_shown_as_parts_of_the_report(
 
 @pytest.mark.slow
 @pytest.mark.parametrize("cell", ["map", "column", "risks", "frontier map", "comparison map"])
-def test_pictures_are_altairs_where_it_is_installed(outputs: dict[str, list[dict[str, Any]]], cell: str) -> None:
-    pytest.importorskip("altair")
-    assert shown(outputs[cell], "text/plain").startswith("alt.")
-    assert "vega-lite" in shown(outputs[cell], "text/html")
+def test_pictures_are_drawn_here(outputs: dict[str, list[dict[str, Any]]], cell: str) -> None:
+    """As SVG, and in no form that a notebook draws by a program from the network."""
+    data = next(out["data"] for out in outputs[cell] if out["output_type"] == "execute_result")
+    assert set(data) == {"image/svg+xml", "text/plain"}
+    assert not LOADED.search(data["image/svg+xml"])
 
 
 @pytest.mark.slow
@@ -116,18 +121,16 @@ PLAN = {
 FRAME = pl.DataFrame({"a": [float(i % 17) for i in range(40)], "b": [float(i * i % 23) for i in range(40)]})
 
 
-def test_without_altair_pictures_are_svg(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(display, "find_spec", lambda name: None)
+def test_a_picture_is_a_specification_for_others_too() -> None:
     release = shoal.protect(FRAME, PLAN, seed=1)
     for picture in (release.plot(), release.plot("a"), release.evidence.plot()):
         assert "<svg" in picture._repr_svg_()
         assert "--after:#1f6fb2" in picture._repr_svg_()
-        assert picture.to_dict()["$schema"].endswith("v5.json")
+        assert pytest.importorskip("altair").Chart.from_dict(picture.to_dict()).to_dict()["$schema"]
 
 
-def test_a_limit_on_any_measure_leaves_a_map(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_limit_on_any_measure_leaves_a_map() -> None:
     """What is limited stands on the axes, if it is known of the table as it came; else what readers know best."""
-    monkeypatch.setattr(display, "find_spec", lambda name: None)
     for limits, risk, loss in (
         ([{"utility": "il1s", "at most": 100}], "Prosecutor", "Absolute change"),
         ([{"utility": "class-size", "at most": 100}], "Prosecutor", "squared error"),

@@ -15,7 +15,7 @@ from shoal.methods import registered
 from shoal.release import Release
 from shoal.release.evidence_file import private_evidence
 from shoal.report.comparison_page import comparison, comparison_map, comparison_page, comparison_parts
-from shoal.report.display import displayed, picture
+from shoal.report.display import Picture, displayed
 from shoal.report.forms import Bound, number_of
 
 OTHER_CELLS = (
@@ -152,7 +152,7 @@ class Comparison:
                 "The releases have no figure of risk and of loss in common, so there is nothing to draw. Measure the "
                 "same in all of them."
             )
-        return picture(drawn["chart"])
+        return Picture(drawn["chart"])
 
     def _repr_html_(self) -> str:
         return displayed("parts/comparison.html", **comparison_parts(self.evidence, private=self.private))

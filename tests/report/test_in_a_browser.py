@@ -149,6 +149,54 @@ def test_on_paper_every_bar_differs_without_colour(browser: Any, pages: dict[str
     page.close()
 
 
+def test_a_notebooks_outputs_load_nothing(browser: Any, tmp_path: Path) -> None:
+    """What the cells show, as a page: every picture is drawn, and the page alone was asked for."""
+    release = shoal.protect(shoal.example(n=200, seed=1), PLAN, seed=1)
+    pictures = (release.plot(), release.plot("age"), release.evidence.plot())
+    outputs = [release._repr_html_(), *(form for one in pictures for form in _forms(one))]
+    (tmp_path / "notebook.html").write_text("\n".join(["<!doctype html>", *outputs]))
+    asked, page = _opened(browser, tmp_path / "notebook.html")
+    assert asked == {"file"}
+    assert page.locator("svg").count() >= len(pictures)
+    page.close()
+
+
+def _forms(value: Any) -> list[str]:
+    """The forms of a value that a notebook shows, as IPython finds them."""
+    from IPython.core.formatters import DisplayFormatter
+
+    data, _ = DisplayFormatter().format(value)
+    return [text for kind, text in data.items() if kind in ("text/html", "image/svg+xml")]
+
+
+def test_formulas_of_the_documentation_load_nothing(browser: Any, project: Path, tmp_path: Path) -> None:
+    """Its pages as `make docs` makes them: formulas are drawn, wide and high as formulas are."""
+    pytest.importorskip("furo", reason="the documentation is built with the extra docs")
+    from sphinx.cmd.build import build_main
+
+    pages = tmp_path / "pages"
+    pages.mkdir()
+    for name in ("conf.py", "explanation/differential-privacy.md"):
+        shutil.copy(project / "docs" / name, pages)
+    (pages / "index.md").write_text("# shoal\n\n```{toctree}\ndifferential-privacy\n```\n")
+    assert build_main(["-q", "-b", "html", "-D", "suppress_warnings=myst", str(pages), str(tmp_path / "built")]) == 0
+    asked, page = _opened(browser, tmp_path / "built" / "differential-privacy.html")
+    assert asked == {"file"}
+    sizes = page.evaluate("[...document.querySelectorAll('math')].map(m => m.getBoundingClientRect().toJSON())")
+    assert len(sizes) > 50
+    assert all(size["width"] > 3 and size["height"] > 5 for size in sizes)
+    page.close()
+
+
+def _opened(browser: Any, path: Path) -> tuple[set[str], Any]:
+    """A page in the browser, and by which schemes anything was asked for."""
+    page = browser.new_page()
+    asked: list[str] = []
+    page.on("request", lambda request: asked.append(request.url))
+    page.goto(path.as_uri(), wait_until="networkidle")
+    return {url.partition(":")[0] for url in asked} - {"data"}, page
+
+
 def contrast(colours: list[str]) -> float:
     """Contrast ratio of two CSS colours (WCAG 2.1, section 1.4.3)."""
     light = []

@@ -20,7 +20,7 @@ from shoal.frontier.workers import carried_out
 from shoal.parameters import TablePath, holds
 from shoal.plan import Plan
 from shoal.progress import shown
-from shoal.report.display import displayed, picture
+from shoal.report.display import Picture, displayed
 from shoal.report.frontier_marks import numbered
 from shoal.report.frontier_page import frontier_parts
 from shoal.run import microdata
@@ -106,7 +106,7 @@ class Frontier:
         drawn = frontier_parts(self.as_mapping())["map"]
         if drawn is None:
             raise DataError("No candidate has both figures, so there is nothing to draw. Compare by other measures.")
-        return picture(drawn["chart"])
+        return Picture(drawn["chart"])
 
     def _repr_html_(self) -> str:
         return displayed("parts/frontier.html", private=True, **frontier_parts(self.as_mapping()))

@@ -276,13 +276,13 @@ class Evidence:
             If none was measured.
         """
         from shoal.report.charts import risks_chart
-        from shoal.report.display import picture
+        from shoal.report.display import Picture
 
         risks = [f.private_form() for f in self.findings if f.kind == "risk" and f.value is not None]
         shares = [risk for risk in risks if risk["limits"] == (0.0, 1.0)]
         if not shares:
             raise NoFigure("No risk that is a part of a whole was measured, so there is nothing to draw.")
-        return picture(risks_chart(shares))
+        return Picture(risks_chart(shares))
 
     def _repr_html_(self) -> str:
         from shoal.report.page import evidence_shown

@@ -226,7 +226,7 @@ class Release:
             If there is no such column, or no figures to draw.
         """
         from shoal.report.charts import distribution_chart
-        from shoal.report.display import picture
+        from shoal.report.display import Picture
         from shoal.report.page import release_map
 
         content = self._private()
@@ -234,11 +234,11 @@ class Release:
             drawn = release_map(content)
             if drawn is None:
                 raise DataError("No risk and loss were measured that can be drawn. Name a column to see its spread.")
-            return picture(drawn["chart"])
+            return Picture(drawn["chart"])
         spreads = {one["name"]: one for one in content["columns"] if one["distribution"] is not None}
         if column not in spreads:
             raise DataError(f"No spread of a column '{column}' is known; there are those of {quoted(spreads)}.")
-        return picture(distribution_chart(spreads[column]["distribution"], spreads[column]["values"]))
+        return Picture(distribution_chart(spreads[column]["distribution"], spreads[column]["values"]))
 
     def to_frame(self) -> pl.DataFrame:
         """The protected table as a polars frame; `data` has it in the kind that came in."""

@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from importlib.util import find_spec
 from typing import Any
 
 from shoal.report.charts import LIGHT, VEGA_LITE, svg, with_colours
@@ -16,7 +15,7 @@ def displayed(*templates: str, **content: Any) -> str:
 
 @dataclass(frozen=True)
 class Picture:
-    """A chart that a notebook shows as SVG, where altair is not installed.
+    """A chart that a notebook shows as SVG, so that nothing is loaded to draw it.
 
     Parameters
     ----------
@@ -31,14 +30,5 @@ class Picture:
         return svg(self.spec).replace("<svg ", f'<svg style="{style}background:#fff" ', 1)
 
     def to_dict(self) -> dict[str, Any]:
-        """The Vega-Lite specification, for any renderer."""
+        """The Vega-Lite specification, for any renderer, as in `altair.Chart.from_dict`."""
         return {"$schema": VEGA_LITE, **with_colours(self.spec)}
-
-
-def picture(spec: Mapping[str, Any]) -> Any:
-    """A chart for a notebook: altair's, to be changed further, where that is installed, else a picture."""
-    if find_spec("altair") is None:
-        return Picture(spec)
-    import altair
-
-    return altair.Chart.from_dict(with_colours(spec))
