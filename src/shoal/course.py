@@ -126,8 +126,8 @@ def _moments_moved(before: Records, after: Records) -> Facts:
 
 
 def _renumbered(variable: Any, rng: np.random.Generator) -> Any:
-    """Household numbers say who lives together and nothing else: random numbers from 1."""
-    order = rng.permutation(len(variable.categories))
-    numbers = tuple(range(1, len(order) + 1))
-    codes = np.append(order, -1)[variable.values]  # a missing household, of code -1, stays missing
-    return replace(variable, values=codes.astype(np.int32), categories=numbers)
+    """Household numbers say who lives together and nothing else: random numbers from 1 to the households released."""
+    present = np.unique(variable.values[variable.values >= 0])
+    places = np.full(len(variable.categories) + 1, -1, dtype=np.int32)  # a missing household, of code -1, stays missing
+    places[present] = rng.permutation(len(present))
+    return replace(variable, values=places[variable.values], categories=tuple(range(1, len(present) + 1)))

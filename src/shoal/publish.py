@@ -233,20 +233,22 @@ def _write_public(release: Release, folder: Path, labels: Table | None, approved
 
 
 def _labelled(release: Release, labels: Table | None) -> Table:
-    """The released table with the labels of its columns, the plan's before the file's, and of the codes in it."""
+    """The released table with the labels of its columns, the plan's before the file's, and of the codes in it.
+
+    Household numbers are new ones, of which the codes of the file say nothing, and would say a wrong thing.
+    """
     frame = release.table.frame.to_polars()
     described = {n: c.label for n, c in release.schema.columns.items() if c.label and n in frame.columns}
     if labels is None:
         return Table(frame=frame, labels=described)
     reasons = _reasons(release, frame, labels)
+    coded = set(frame.columns) - set(release.schema.names("household"))
     return Table(
         frame=frame,
         labels={n: text for n, text in labels.labels.items() if n in frame.columns} | described,
-        value_labels={
-            n: _occurring(frame[n], v, reasons.get(n)) for n, v in labels.value_labels.items() if n in frame.columns
-        },
+        value_labels={n: _occurring(frame[n], v, reasons.get(n)) for n, v in labels.value_labels.items() if n in coded},
         reasons=reasons,
-        missing_codes={n: codes for n, codes in labels.missing_codes.items() if n in frame.columns},
+        missing_codes={n: codes for n, codes in labels.missing_codes.items() if n in coded},
     )
 
 
