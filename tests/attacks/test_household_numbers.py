@@ -44,11 +44,11 @@ def numbers(folder: Path) -> list[int]:
 
 def estimates(folder: Path) -> Iterator[float]:
     """How many households there were: the largest number, the serial-number estimate, the gaps."""
-    found = np.unique(numbers(folder))
-    yield float(found.max())
-    yield found.max() * (1 + 1 / len(found)) - 1  # Goodman (1952)
-    yield float(found.max() - found.min() + 1)
-    yield len(found) + float((np.diff(found) - 1).sum())
+    left = np.unique(numbers(folder))
+    yield float(left.max())
+    yield left.max() * (1 + 1 / len(left)) - 1  # Goodman (1952)
+    yield float(left.max() - left.min() + 1)
+    yield len(left) + float((np.diff(left) - 1).sum())
 
 
 @pytest.mark.parametrize("way", WAYS)
