@@ -1,0 +1,198 @@
+"""Every privacy model fails on exactly the records on which a slow, obvious twin does (`naive/privacy.py`).
+
+Tables are small and dense in what is awkward: ties, classes of one record, columns without a value, missing cells in
+quasi-identifiers, in the confidential column and in households. Limits lie on what such classes reach and beside it.
+"""
+
+from fractions import Fraction
+from typing import Any
+
+import polars as pl
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import shoal
+from naive import privacy as naive
+from shoal.data.microdata import Microdata
+from shoal.judges.table_pair import TablePair
+from shoal.privacy.base import PrivacyModel
+
+READINGS = ("equal", "wildcard", "nothing")
+KINDS = ("distinct", "entropy", "recursive")
+KEEP = {"role": "quasi-identifier", "missing": "keep"}
+ROLES: dict[str, Any] = {
+    "q": KEEP,
+    "r": {**KEEP, "level": "nominal"},
+    "home": {"role": "household", "missing": "keep"},
+    "weight": "weight",
+}
+PATHS = {"a": ("a", "x"), "b": ("b", "x"), "d": ("d", "y")}
+ILLNESS = {"nested": {"x": ["a", "b"], "y": ["d"]}}
+TYPES = {"q": pl.Float64, "r": pl.String, "home": pl.Int64, "weight": pl.Int64}
+
+
+def tables(cells: list[Any], most: int = 14) -> st.SearchStrategy[list[naive.Record]]:
+    return st.lists(
+        st.fixed_dictionaries(
+            {
+                "q": st.sampled_from([1.0, 2.0, None]),
+                "r": st.sampled_from(["f", "f", "m", None]),
+                "c": st.sampled_from(cells),
+                "home": st.sampled_from([1, 2, 3, None]),
+                "weight": st.integers(1, 3),
+            }
+        ),
+        min_size=1,
+        max_size=most,
+    )
+
+
+NUMBERS = tables([1.0, 2.0, 5.0, None])
+ILL = tables(["a", "a", "b", "d", None])
+
+
+def pair_of(table: list[naive.Record], hierarchy: Any = None) -> TablePair:
+    confidential: dict[str, Any] = {"role": "confidential", "missing": "keep"}
+    words = hierarchy is not None or any(isinstance(record["c"], str) for record in table)
+    if words:
+        confidential |= {"level": "nominal", "hierarchy": hierarchy}
+    frame = pl.DataFrame(table, schema=TYPES | {"c": pl.String if words else pl.Float64})
+    records = Microdata.of(frame, ROLES | {"c": confidential}).encoded
+    return TablePair.of(records, records)
+
+
+def same(model: PrivacyModel, pair: TablePair, failing: list[bool]) -> None:
+    """A model proves what its twin does, and names the records on which the twin fails."""
+    verdict = model.judge(pair)
+    assert verdict.holds is not any(failing)
+    assert ([False] * len(failing) if verdict.failing is None else verdict.failing.tolist()) == failing
+
+
+@given(table=NUMBERS, k=st.integers(1, 4), missing=st.sampled_from(READINGS), few=st.booleans())
+def test_k_anonymity(table: list[naive.Record], k: int, missing: Any, few: bool) -> None:
+    names = ("r",) if few else naive.QUASI
+    model = shoal.KAnonymity(k=k, missing=missing, columns=names if few else None)
+    same(model, pair_of(table), naive.k_anonymity(table, k, missing, names))
+
+
+@given(table=NUMBERS, k=st.integers(1, 3))
+def test_k_anonymity_of_households(table: list[naive.Record], k: int) -> None:
+    same(shoal.KAnonymity(k=k, unit="household"), pair_of(table), naive.k_anonymity_of_households(table, k))
+
+
+@given(table=NUMBERS, gain=st.integers(0, 12), cost=st.integers(1, 4), digits=st.sampled_from([1, 10]))
+def test_no_attack(table: list[naive.Record], gain: int, cost: int, digits: int) -> None:
+    """In tenths, too, of which binary fractions lie beside."""
+    model = shoal.NoAttack(gain=gain / digits, cost=cost / digits)
+    same(model, pair_of(table), naive.no_attack(table, Fraction(gain, digits), Fraction(cost, digits)))
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@given(table=NUMBERS | ILL, l=st.sampled_from([1, 1.5, 1.9, 2, 2.5, 3]), c=st.sampled_from([0.5, 1, 2, 3]))
+def test_l_diversity(kind: Any, table: list[naive.Record], l: float, c: float) -> None:  # noqa: E741
+    same(shoal.LDiversity(l=l, kind=kind, c=c), pair_of(table), naive.l_diversity(table, l, kind, c))
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@given(
+    counts=st.lists(st.integers(1, 60), min_size=1, max_size=4),
+    blank=st.integers(0, 3),
+    l=st.sampled_from([1.5, 1.9, 1.99, 2, 3, 3.9, 4]),
+    c=st.sampled_from([0.5, 1, 2]),
+)
+def test_l_diversity_of_one_large_class(kind: Any, counts: list[int], blank: int, l: float, c: float) -> None:  # noqa: E741
+    """Shares that are all but equal are not taken for equal ones."""
+    cells = [float(v) for v, count in enumerate(counts) for _ in range(count)] + [None] * blank
+    table = [{"q": 1.0, "r": "f", "c": cell, "home": 1, "weight": 1} for cell in cells]
+    same(shoal.LDiversity(l=l, kind=kind, c=c), pair_of(table), naive.l_diversity(table, l, kind, c))
+
+
+@given(table=NUMBERS | ILL, p=st.integers(1, 3), k=st.integers(1, 3))
+def test_p_sensitivity(table: list[naive.Record], p: int, k: int) -> None:
+    same(shoal.PSensitivity(p=p, k=k), pair_of(table), naive.p_sensitivity(table, p, k))
+
+
+DISTANCES: dict[str, Any] = {
+    "distinct": naive.ordered,
+    "rank": naive.ranked,
+    "equal": naive.equal_distances,
+    "hierarchical": naive.in_tree(PATHS),
+}
+LIMITS = [0.0, 0.1, 0.2, 0.25, 1 / 3, 0.5, 2 / 3, 1.0]
+
+
+@pytest.mark.parametrize("distance", DISTANCES)
+@given(data=st.data(), t=st.sampled_from(LIMITS))
+def test_t_closeness(distance: Any, data: st.DataObject, t: float) -> None:
+    table = data.draw(ILL if distance == "hierarchical" else NUMBERS)
+    pair = pair_of(table, ILLNESS if distance == "hierarchical" else None)
+    same(shoal.TCloseness(t=t, distance=distance), pair, naive.t_closeness(table, t, DISTANCES[distance]))
+
+
+@given(table=ILL, t=st.sampled_from(LIMITS))
+def test_t_closeness_of_categories_without_a_hierarchy(table: list[naive.Record], t: float) -> None:
+    same(shoal.TCloseness(t=t), pair_of(table), naive.t_closeness(table, t, naive.equal_distances))
+
+
+@pytest.mark.parametrize("distance", ["distinct", "equal"])
+@given(table=NUMBERS, n=st.integers(1, 8), t=st.sampled_from(LIMITS))
+def test_nt_closeness(distance: Any, table: list[naive.Record], n: int, t: float) -> None:
+    failing = naive.nt_closeness(table, n, t, DISTANCES[distance])
+    same(shoal.NTCloseness(n=n, t=t, distance=distance), pair_of(table), failing)
+
+
+@given(table=NUMBERS | ILL, beta=st.sampled_from([0.2, 0.5, 1, 1.5, 2, 3]), enhanced=st.booleans())
+def test_beta_likeness(table: list[naive.Record], beta: float, enhanced: bool) -> None:
+    same(shoal.BetaLikeness(beta=beta, enhanced=enhanced), pair_of(table), naive.beta_likeness(table, beta, enhanced))
+
+
+@given(table=NUMBERS | ILL, delta=st.sampled_from([0.1, 0.3, 0.7, 1, 1.5]))
+def test_delta_disclosure(table: list[naive.Record], delta: float) -> None:
+    same(shoal.DeltaDisclosure(delta=delta), pair_of(table), naive.delta_disclosure(table, delta))
+
+
+PARTS = st.sampled_from([Fraction(1, n) for n in (1, 2, 3, 4, 5)] + [Fraction(2, 3), Fraction(3, 8)])
+
+
+@given(
+    table=NUMBERS, average=PARTS, highest=PARTS, above=PARTS | st.just(Fraction(0)), missing=st.sampled_from(READINGS)
+)
+def test_average_risk(
+    table: list[naive.Record], average: Fraction, highest: Fraction, above: Fraction, missing: Any
+) -> None:
+    model = shoal.AverageRisk(average=float(average), highest=float(highest), above=float(above), missing=missing)
+    same(model, pair_of(table), naive.average_risk(table, average, highest, above, missing))
+
+
+@given(table=NUMBERS, k=st.integers(1, 8), missing=st.sampled_from(READINGS))
+def test_k_map_by_weights(table: list[naive.Record], k: int, missing: Any) -> None:
+    same(shoal.KMap(k=k, missing=missing), pair_of(table), naive.k_map_by_weights(table, k, missing))
+
+
+PEOPLE = tables([1.0], most=25)
+
+
+@given(table=NUMBERS, people=PEOPLE, k=st.integers(1, 4), missing=st.sampled_from(READINGS))
+def test_k_map(table: list[naive.Record], people: list[naive.Record], k: int, missing: Any) -> None:
+    """The people of the table are among the population, or nothing would explain a category that is released."""
+    everybody = [*map(dict, table), *people]
+    model = shoal.KMap(k=k, population=pair_of(everybody).released.select(naive.QUASI), missing=missing)
+    same(model, pair_of(table), naive.k_map(table, everybody, k, missing))
+
+
+@given(
+    table=tables([1.0], most=4),
+    more=PEOPLE,
+    least=st.sampled_from([0.0, 0.25]),
+    largest=st.sampled_from([0.5, 0.75, 1.0]),
+    missing=st.sampled_from(READINGS),
+)
+def test_delta_presence(
+    table: list[naive.Record], more: list[naive.Record], least: float, largest: float, missing: Any
+) -> None:
+    everybody = [*map(dict, table), *more]
+    population = pair_of(everybody).released.select(naive.QUASI)
+    model = shoal.DeltaPresence(largest=largest, least=least, population=population, missing=missing)
+    holds = naive.delta_presence(table, everybody, least, largest, missing)
+    assert model.judge(pair_of(table)).holds is holds
