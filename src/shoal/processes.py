@@ -1,13 +1,20 @@
-"""Work in processes side by side, which end with the process that started them, however it ends."""
+"""Work in processes side by side, which end with the process that started them, however it ends.
+
+They are given all they need and import nothing of the program that started them, so that a script needs no guard
+(`if __name__ == "__main__"`), nor a program that is no file, such as `python -c` or a notebook.
+"""
 
 import os
+import pickle
 import signal
+import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, ProcessPoolExecutor, wait
 from contextlib import contextmanager, suppress
-from multiprocessing import get_context
 from multiprocessing.connection import Connection
-from threading import Thread
+from multiprocessing.context import SpawnContext, SpawnProcess
+from threading import Lock, Thread
+from types import ModuleType
 from typing import Any, TypeVar
 
 Job = TypeVar("Job")
@@ -16,24 +23,51 @@ Result = TypeVar("Result")
 remembered: dict[str, Any] = {}
 """What a worker process was given once, so that it is not sent with every job."""
 
+MAIN = "__main__"
+"""The module that a program runs as."""
+
+_starting = Lock()
+
+
+class Alone(SpawnProcess):
+    """A process that does not import the program that starts it, as spawned ones do."""
+
+    def start(self) -> None:
+        with _starting:
+            program = sys.modules[MAIN]
+            sys.modules[MAIN] = ModuleType(MAIN)  # it names no file and no module to import
+            try:
+                super().start()
+            finally:
+                sys.modules[MAIN] = program
+
+
+class AloneContext(SpawnContext):
+    """Pipes, locks and processes of `Alone`."""
+
+    Process = Alone
+
 
 def as_finished(
     work: Callable[[Job], Result], jobs: Sequence[Job], workers: int, given: Mapping[str, Any]
 ) -> Iterator[tuple[Job, Result]]:
     """Jobs with what came of them, as they are finished; in this process where there is nothing to do side by side.
 
+    In this process, too, where the work needs something that the program itself defines, as a method of a user's own.
+
     Parameters
     ----------
     work
         A function of a module; it finds what was given in `remembered`.
     """
-    if workers <= 1 or len(jobs) <= 1:
+    sent = pickle.dumps(dict(given)) if workers > 1 and len(jobs) > 1 else b""
+    if not sent or any(MAIN.encode() in known for known in (sent, pickle.dumps((work, list(jobs))))):
         remembered.update(given)
         for job in jobs:
             yield job, work(job)
         remembered.clear()
         return
-    with _process_pool(min(workers, len(jobs)), given) as pool:
+    with _process_pool(min(workers, len(jobs)), sent) as pool:
         with _deaf_to_interrupts():
             running = {pool.submit(work, job): job for job in jobs}
         while running:
@@ -42,15 +76,13 @@ def as_finished(
 
 
 @contextmanager
-def _process_pool(workers: int, given: Mapping[str, Any]) -> Iterator[ProcessPoolExecutor]:
+def _process_pool(workers: int, given: bytes) -> Iterator[ProcessPoolExecutor]:
     """Processes that remember what they were given; interrupted, no job that is under way is waited for."""
-    context = get_context("spawn")
+    context = AloneContext()
     lifeline, parent_end = context.Pipe(duplex=False)
     with (
         parent_end,
-        ProcessPoolExecutor(
-            workers, mp_context=context, initializer=_remember, initargs=(dict(given), lifeline)
-        ) as pool,
+        ProcessPoolExecutor(workers, mp_context=context, initializer=_remember, initargs=(given, lifeline)) as pool,
     ):
         try:
             yield pool
@@ -73,8 +105,8 @@ def _deaf_to_interrupts() -> Iterator[None]:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
-def _remember(given: dict[str, Any], lifeline: Connection) -> None:
-    remembered.update(given)
+def _remember(given: bytes, lifeline: Connection) -> None:
+    remembered.update(pickle.loads(given))  # noqa: S301 - of the process that started this one
     Thread(target=_end_with, args=(lifeline,), daemon=True).start()
 
 

@@ -13,6 +13,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 
+from scale.killed import Killed, killed_before
 from shoal.errors import FileError
 from shoal.large import protect_large
 
@@ -100,6 +101,28 @@ def test_the_folder_of_a_run_is_its_owners_only(table, folder_of, plan, tmp_path
     protect_large(folder_of(table(600)), plan, tmp_path / "out", workers=1, stage=look)
     assert seen
     assert set(seen) == {0}
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("small_blocks")
+def test_killed_between_operations_on_files_it_goes_on(table, plan, tmp_path):
+    """At points spread over the whole run, and over its end, when the release is there and the folder is taken away."""
+    source = tmp_path / "in.parquet"
+    table(900).write_parquet(source)
+    plan["steps"].append({"mask": "rank-swap", "p": 0.05, "columns": ["income"]})
+    with killed_before(float("inf")) as operations:
+        protect_large(source, plan, tmp_path / "whole", seed=SEED, workers=1)
+    expected, released = released_bytes(tmp_path / "whole"), operations.index("rename")
+    points = max(int(os.environ.get("SHOAL_KILLS", "4")), 1)
+    for first, count in ((0, released), (released, len(operations) - released)):
+        for number in range(first, first + count, max(count // points, 1)):
+            with killed_before(number), pytest.raises(Killed):
+                protect_large(source, plan, tmp_path / "out", seed=SEED, workers=1)
+            shutil.rmtree(tmp_path / "out", ignore_errors=True)
+            protect_large(source, plan, tmp_path / "out", workers=1, seed=SEED)
+            assert released_bytes(tmp_path / "out") == expected, number
+            assert sorted(path.name for path in tmp_path.iterdir()) == ["in.parquet", "out", "whole"]
+            shutil.rmtree(tmp_path / "out")
 
 
 @pytest.mark.slow

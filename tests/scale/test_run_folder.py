@@ -10,6 +10,7 @@ import polars as pl
 import pytest
 
 from scale.conftest import released
+from scale.killed import Killed, killed_before
 from shoal.errors import FileError, Refused
 from shoal.files.atomic import locked
 from shoal.large import protect_large
@@ -86,6 +87,37 @@ def test_an_open_folder_is_begun_anew(journal):
     again = Journal.open(journal.folder, {"seed": 1})
     assert not again.resumed
     assert again.once("work", lambda: 2) == 2
+
+
+def finished_run(folder: Path) -> Journal:
+    """A run with results that lie in files of their own, as stages do."""
+    journal = Journal.open(folder, {"seed": 1})
+    for name in ("first", "second"):
+        journal.once(name, lambda: ((journal.place(name) / "part").touch(), name)[1])  # noqa: B023 - called at once
+    return journal
+
+
+@pytest.mark.parametrize("how", ["taken away", "begun anew by another"])
+def test_no_run_goes_on_from_what_a_kill_left_of_its_folder(tmp_path, how):
+    """Killed between any two operations, a run finds all that it had finished, or nothing."""
+
+    def end(folder: Path) -> None:
+        if how == "taken away":
+            Journal.open(folder, {"seed": 1}).remove()
+        else:
+            Journal.open(folder, {"seed": 2})
+
+    finished_run(tmp_path / "whole")
+    with killed_before(float("inf")) as operations:
+        end(tmp_path / "whole")
+    for number in range(len(operations)):
+        folder = finished_run(tmp_path / f"{number}").folder
+        with killed_before(number), pytest.raises(Killed):
+            end(folder)
+        again = Journal.open(folder, {"seed": 1})
+        finished = [name for name in ("first", "second") if again.finished(name)]
+        assert all((folder / name / "part").exists() for name in finished)
+        assert again.resumed == (number == 0) == bool(finished)
 
 
 @pytest.mark.usefixtures("small_blocks")

@@ -9,13 +9,14 @@ import polars as pl
 import pytest
 
 from scale.conftest import released
+from scale.killed import Killed
 from scale.test_engine import Elsewhere
 from shoal.data.microdata import Microdata
 from shoal.errors import FileError, ParameterError
 from shoal.large import protect_large
 from shoal.mask.rank_swap import RankSwap
 from shoal.plan import Plan
-from shoal.scale import sorting
+from shoal.scale import journal, sorting
 from shoal.scale.engine import HERE, Engine, Processes
 from shoal.scale.journal import Journal
 from shoal.scale.sorting import after_sorting
@@ -263,3 +264,21 @@ def test_a_disk_that_is_full_while_values_are_swapped_leaves_what_can_go_on(fold
     protect_large(source, plan, tmp_path / "out", seed=SEED, workers=1)
     assert released(tmp_path / "out").equals(released(tmp_path / "whole"))
     assert sorted(path.name for path in tmp_path.iterdir()) == ["in", "out", "whole"]
+
+
+def test_a_run_that_was_killed_when_its_values_were_in_place_swaps_them_again(tmp_path, monkeypatch):
+    """Values that are gone before the step is known to be finished would be taken for none, and nothing swapped."""
+    table(900).write_parquet(tmp_path / "in.parquet")
+    protect_large(tmp_path / "in.parquet", plan_of(), tmp_path / "whole", seed=SEED, workers=1)
+    plain = journal._put_at
+
+    def killed(path: Path):
+        if path.name == "step-0.done":
+            raise Killed
+        return plain(path)
+
+    with monkeypatch.context() as patch, pytest.raises(Killed):
+        patch.setattr(journal, "_put_at", killed)
+        protect_large(tmp_path / "in.parquet", plan_of(), tmp_path / "out", seed=SEED, workers=1)
+    protect_large(tmp_path / "in.parquet", plan_of(), tmp_path / "out", seed=SEED, workers=1)
+    assert released(tmp_path / "out").equals(released(tmp_path / "whole"))

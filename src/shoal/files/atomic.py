@@ -8,8 +8,9 @@ import glob
 import os
 import shutil
 import tempfile
-from collections.abc import Iterator
-from contextlib import contextmanager, nullcontext, suppress
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager, nullcontext, suppress
+from functools import partial
 from pathlib import Path
 
 from shoal.errors import FileError
@@ -31,13 +32,11 @@ def atomic_file(path: Path, mode: int = 0o644) -> Iterator[Path]:
     try:
         sweep(path)
         begun(path)
-        handle, name = tempfile.mkstemp(prefix=_prefix(path), dir=path.parent)
+        temporary, hold = _begin(partial(_new_file, path))
     except OSError as error:
         raise _unwritten(path, error) from None
-    os.close(handle)
-    temporary = Path(name)
     try:
-        with locked(temporary):
+        with hold:
             yield temporary
             temporary.chmod(mode)
             _sync(temporary)
@@ -67,11 +66,11 @@ def atomic_directory(path: Path, *, overwrite: bool = False) -> Iterator[Path]:
         path.parent.mkdir(parents=True, exist_ok=True)
         sweep(path)
         begun(path)
-        temporary = Path(tempfile.mkdtemp(prefix=_prefix(path), dir=path.parent))
+        temporary, hold = _begin(partial(tempfile.mkdtemp, prefix=_prefix(path), dir=path.parent))
     except OSError as error:
         raise _unwritten(path, error) from None
     try:
-        with locked(temporary):
+        with hold:
             yield temporary
             for written in sorted(temporary.rglob("*")):
                 _sync(written)
@@ -104,11 +103,26 @@ def _prefix(path: Path) -> str:
     return f".{path.name}{UNFINISHED}"
 
 
+def _new_file(path: Path) -> str:
+    handle, name = tempfile.mkstemp(prefix=_prefix(path), dir=path.parent)
+    os.close(handle)
+    return name
+
+
+def _begin(make: Callable[[], str]) -> tuple[Path, ExitStack]:
+    """Something new and the lock on it; made again where another process swept it away before it was locked."""
+    while True:
+        temporary, hold = Path(make()), ExitStack()
+        with suppress(FileNotFoundError, BlockingIOError):
+            hold.enter_context(locked(temporary))
+            return temporary, hold
+
+
 def sweep(path: Path) -> None:
     """Take away what runs left behind that were killed while they wrote to this place."""
     for left in path.parent.glob(f"{glob.escape(_prefix(path))}*"):
         with suppress(OSError), locked(left, wait=False):  # it cannot be locked while a run is at it
-            if left.is_dir() and not left.is_symlink():
+            if left.is_dir():  # no link to one, of which there is no lock
                 shutil.rmtree(left)
             else:
                 left.unlink(missing_ok=True)
@@ -121,7 +135,7 @@ def locked(path: Path, *, wait: bool = True) -> Iterator[None]:
     Raises
     ------
     OSError
-        If another process holds it and it is not waited for, or if the system has no such locks.
+        If another process holds it and it is not waited for, or took it away; if the system has no such locks.
     """
     try:
         import fcntl
@@ -134,7 +148,7 @@ def locked(path: Path, *, wait: bool = True) -> Iterator[None]:
     try:
         with suppress(OSError) if wait else nullcontext():  # a file system without locks
             fcntl.flock(handle, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
-        if not wait and not _is_at(path, handle):  # who had it took it away, and another may have one of its own
+        if not _is_at(path, handle):  # who had it took it away, and another may have one of its own
             raise BlockingIOError
         yield
     finally:

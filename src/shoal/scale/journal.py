@@ -57,6 +57,7 @@ class Journal:
             if folder.exists() and not folder.is_symlink() and folder.stat().st_uid == os.getuid():
                 if cls.is_of(folder, run):
                     return cls(folder=folder, resumed=True)
+                _nobodys(folder)
                 shutil.rmtree(folder)
             folder.mkdir(mode=0o700)
             with _put_at(folder / NAME) as temporary:
@@ -112,7 +113,14 @@ class Journal:
 
     def remove(self) -> None:
         """Take away the whole."""
-        shutil.rmtree(self.folder, ignore_errors=True)
+        with suppress(OSError):
+            _nobodys(self.folder)
+            shutil.rmtree(self.folder, ignore_errors=True)
+
+
+def _nobodys(folder: Path) -> None:
+    """Take a run's name away before its files, so that no run goes on from those that a kill leaves of them."""
+    (folder / NAME).unlink(missing_ok=True)
 
 
 def _closed(status: os.stat_result) -> bool:

@@ -89,6 +89,7 @@ def carried_out(run: Run, source: Source) -> LargeOutcome:
         changed |= set(after.account.columns)
         private |= {f"{number + 1} {step.name}": after.private} if after.private else {}
         journal.forget(f"blocks-{number}")
+        journal.forget(f"values-{number}")
         if number:
             journal.forget(f"step-{number - 1}")
     run.tell("finishing", 0.0)

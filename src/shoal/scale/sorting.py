@@ -47,19 +47,17 @@ def after_sorting(run: Run, number: int, step: Step, stage: Stage, schema: Schem
     alone: dict[str, int] = {}
     values: dict[str, Path] = {}
     for i, (key, pairing) in enumerate(zip(keys, pairings)):
-        values[key.name] = run.journal.folder / f"values-{number}-{i}"
+        values[key.name] = run.journal.place(f"values-{number}") / f"{i}"
 
         def work() -> int:
             place = run.journal.place(f"sorting-{number}", anew=True)
-            into = run.journal.place(f"values-{number}-{i}", anew=True)  # noqa: B023 - is called at once
+            into = run.journal.place(f"values-{number}/{i}", anew=True)  # noqa: B023 - is called at once
             return swapped(run, stage, key, pairing, place, into)  # noqa: B023 - is called at once
 
         alone[key.name] = run.journal.once(f"sorted-{number}-{i}", work)
         run.journal.forget(f"sorting-{number}")
         run.tell(step.name, (i + 1) / (len(keys) + 1))
     parts, unchanged = _put_back(run, number, stage, whole, values)
-    for place in values.values():
-        run.journal.forget(place.name)
     facts = ByColumn({name: step.method.facts_of(alone[name], unchanged[name]) for name in columns})
     described = {key.name: described_after(key.variable(empty), whole.schema) for key in keys}
     return After(

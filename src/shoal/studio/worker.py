@@ -12,13 +12,14 @@ import sys
 import time
 from collections.abc import Callable
 from contextlib import suppress
-from multiprocessing import get_context, parent_process
+from multiprocessing import parent_process
 from multiprocessing.connection import Connection
 from pathlib import Path
 from threading import Lock, Thread
 from typing import Any
 
 from shoal.errors import InputError, ShoalError
+from shoal.processes import AloneContext
 
 Report = Callable[[str, float], None]
 """Called with what is being done and the fraction of it that is done."""
@@ -42,7 +43,7 @@ class Worker:
     """
 
     def __init__(self, holder: type[Any]) -> None:
-        self._context = get_context("spawn")
+        self._context = AloneContext()
         self._holder = holder
         self._lock = Lock()
         self._start()
