@@ -1,7 +1,7 @@
 """Account: what the reports tell of a release, gathered while the original is at hand."""
 
 import platform
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from functools import cache
 from importlib.metadata import version
 from typing import Any
@@ -16,8 +16,8 @@ from shoal.facts import losses
 from shoal.judges.class_figures import MEANING
 from shoal.judges.class_profile import ClassProfile
 from shoal.judges.evidence import Evidence
+from shoal.judges.in_original_values import before_and_after
 from shoal.judges.odd_values import odd_values
-from shoal.judges.recoded import in_terms_of_release
 from shoal.judges.table_pair import TablePair
 from shoal.kernels.arrays import Bools
 from shoal.methods import build, entry
@@ -115,7 +115,6 @@ def _bought_everywhere(done: Outcome) -> bool:
 
 def _column(done: Outcome, released: Variable, withheld: set[str]) -> ColumnAccount:
     name, original = released.name, done.before
-    tables = {table: records[name] for table, records in _tables(done) if name in records}
     before = original[name].take(_places(original, done.released)) if name in original else None
     return ColumnAccount(
         name=name,
@@ -123,21 +122,11 @@ def _column(done: Outcome, released: Variable, withheld: set[str]) -> ColumnAcco
         role=released.role,
         level=released.level,
         released=distribution({"released": released}),
-        both=distribution(_in_same_words(done, tables)) if len(tables) > 1 else None,
+        both=before_and_after(original[name], released, done.pair.place) if name in original else None,
         missing=int(released.missing.sum()),
         missing_before=None if before is None else int(before.missing.sum()),
         changed=None if before is None else float(_differing(before, released).mean()),
     )
-
-
-def _in_same_words(done: Outcome, tables: Mapping[str, Variable]) -> dict[str, Variable]:
-    """A column of both tables, the original's values under the labels that stand for them in the release."""
-    original, released = tables["original"], tables["released"]
-    return {"original": in_terms_of_release(original, released, done.pair.place) or original, "released": released}
-
-
-def _tables(done: Outcome) -> tuple[tuple[str, Records], ...]:
-    return ("original", done.before), ("released", done.released)
 
 
 def _profiles(done: Outcome) -> tuple[ClassProfile, ...]:

@@ -18,6 +18,7 @@ from shoal.errors import PlanError
 from shoal.files.names import slug
 from shoal.frontier import Point, candidates, explore, workers
 from shoal.frontier.choice import pareto_of, recommend
+from shoal.methods import build
 from shoal.plan import Plan
 from shoal.publish import publish_frontier
 
@@ -189,6 +190,22 @@ def test_the_reason_of_a_recommendation_is_true(points: list[Point], recommended
     assert name == recommended
     assert because in reason
     assert ("equally near" in reason) == ("equally near" in because)
+
+
+@pytest.mark.parametrize(
+    ("losses", "recommended", "because"),
+    [
+        ((103.0, 180.0), None, "loses as much as a table in which all records are alike"),
+        ((40.0, 103.0), "a", "'a' is the only candidate on the frontier that loses less than"),
+        ((103.0,), None, "so none can be recommended"),
+    ],
+)
+def test_what_tells_nothing_is_never_recommended(losses: tuple[float], recommended: str | None, because: str) -> None:
+    points = [point(name, 0.3 - 0.1 * i, loss) for i, (name, loss) in enumerate(zip("ab", losses))]
+    tells_nothing = build("utility", {"method": "sse"}).tells_nothing
+    chosen, reason = recommend(points, pareto_of(points, ("lower",) * 2), ("lower",) * 2, ("r", "sse"), tells_nothing)
+    assert chosen == recommended
+    assert because in reason
 
 
 def test_every_point_is_made_again_from_its_plan(tmp_path: Path) -> None:

@@ -4,7 +4,6 @@ import numpy as np
 import polars as pl
 import pytest
 
-import shoal
 from shoal.data.microdata import Microdata
 from shoal.data.variable import Variable
 from shoal.judges.recoded import in_terms_of_release
@@ -60,17 +59,3 @@ def test_a_recoding_changes_no_cell_of_a_table() -> None:
     low = (ages // 10 * 10).astype(int)
     bands = Microdata.finished(pl.DataFrame({"x": [f"[{a}, {a + 9}]" for a in low]}), numbers.schema).encoded
     assert Contingency().measure(numbers.encoded, bands).value == 0
-
-
-def test_the_picture_of_a_generalised_column_shows_both_tables_in_its_words() -> None:
-    rng = np.random.default_rng(3)
-    frame = pl.DataFrame({"x": rng.choice(["aa", "ab", "ba", "bb"], 200)})
-    plan = {
-        "columns": {"x": {"role": "quasi-identifier", "hierarchy": REGIONS}},
-        "steps": [{"mask": "generalise", "k": 70, "columns": ["x"]}],
-        "requirements": [{"privacy": "k-anonymity", "k": 70}],
-    }
-    (column,) = shoal.protect(frame, plan, seed=1).account.columns
-    shares = {(one.table, one.category): one.share for one in column.both.bins}
-    assert shares["original", "a"] == shares["released", "a"]
-    assert shares["original", "b"] == shares["released", "b"]

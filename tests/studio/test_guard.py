@@ -138,6 +138,51 @@ def test_a_question_that_is_none_is_refused(studio: Running, body: bytes) -> Non
     assert studio.request("POST", "/api/do", body, {"Authorization": f"Bearer {studio.key}"})[0] == 400
 
 
+@pytest.mark.parametrize(
+    ("name", "given"),
+    [
+        ("rows", {"offset": "x"}),
+        ("rows", {"offset": 1e30}),
+        ("rows", {"offset": -1}),
+        ("rows", {"offset": None}),
+        ("rows", {"run": [1]}),
+        ("rows", {"by": {"a": 1}}),
+        ("preview", {"step": "x"}),
+        ("preview", {"step": 2**70}),
+        ("result", {"run": {}}),
+        ("levels", {"spec": None}),
+        ("levels", {"column": 5}),
+        ("build-hierarchy", {"column": "age", "how": "intervals", "sizes": "x"}),
+        ("build-hierarchy", {"column": "age", "how": "intervals", "sizes": [[]]}),
+        ("enter", {"token": ["x"]}),
+        ("document", {"what": {}}),
+        ("approval", {"run": "x", "review": 5}),
+        ("state", {"since": {}, "more": 1}),
+        ("do", {"do": ["run"]}),
+        ("do", {"do": "undo", "edition": "x"}),
+        ("do", {"do": "put", "with": ["x"]}),
+        ("do", {"do": "put", "with": {"changes": "x", "note": "n"}}),
+        ("do", {"do": "put", "with": {"changes": [{"value": 1}], "note": "n"}}),
+        ("do", {"do": "put", "with": {"changes": [{"place": 3, "value": 1}], "note": "n"}}),
+        ("do", {"do": "put", "with": {"changes": [{"place": ["a"], "yaml": 3}], "note": "n"}}),
+        ("do", {"do": "put", "with": {"changes": [{"place": [[]], "value": 3}], "note": "n"}}),
+        ("do", {"do": "swap", "with": {"place": ["steps"], "first": "a", "second": 0, "note": "n"}}),
+        ("do", {"do": "edit", "with": {"text": 5}}),
+        ("do", {"do": "go", "with": {"at": "x"}}),
+        ("do", {"do": "open", "with": {"path": 5}}),
+        ("do", {"do": "run", "with": {"seed": "x"}}),
+        ("do", {"do": "run", "with": {"seed": -1}}),
+        ("do", {"do": "edit_hierarchy", "with": {"column": "age", "edit": 5, "note": "n"}}),
+    ],
+)
+def test_an_ill_typed_question_is_refused_in_a_sentence(studio: Running, name: str, given: dict) -> None:
+    """No mistake of the asker is called one of shoal's."""
+    status, answer = studio.ask(name, given)
+    assert status == 422
+    assert "mistake of shoal" not in answer["error"]
+    assert answer["error"].endswith(".")
+
+
 @pytest.mark.parametrize("name", ["nothing", "__class__", "stop", "put; rm"])
 def test_only_actions_are_done(studio: Running, name: str) -> None:
     assert studio.ask("do", {"do": name})[0] == 422

@@ -67,21 +67,24 @@ class Distribution:
         return {"scale": self.scale, "bins": [one.as_mapping() for one in self.bins], "further": self.further}
 
 
-def distribution(tables: Mapping[str, Variable]) -> Distribution | None:
+def distribution(tables: Mapping[str, Variable], weights: Mapping[str, Floats] | None = None) -> Distribution | None:
     """How the records of one column spread, in bins that the tables share; None where no cell is known.
 
     Parameters
     ----------
     tables
         The column by the name of the table.
+    weights
+        Records that each cell of a table counts for, one where it has none; of cells that are all known.
     """
+    weights = weights or {}
     columns = list(tables.values())
     if all(column.continuous for column in columns):
         unit = columns[0].unit or ""
         values = {name: column.values * MILLISECONDS.get(unit, 1.0) for name, column in tables.items()}
-        bins = _histogram({name: v[~np.isnan(v)] for name, v in values.items()})
+        bins = _histogram({name: v[~np.isnan(v)] for name, v in values.items()}, weights)
         return Distribution(scale="temporal" if unit in MILLISECONDS else "quantitative", bins=bins) if bins else None
-    counts = {name: _counts(column) for name, column in tables.items()}
+    counts = {name: _counts(column, weights.get(name)) for name, column in tables.items()}
     occurring = _occurring(counts)
     shown = sorted(occurring, key=lambda category: -max(of.get(category, 0) for of in counts.values()))
     shown = shown[:MOST_CATEGORIES]
@@ -93,15 +96,16 @@ def distribution(tables: Mapping[str, Variable]) -> Distribution | None:
     return Distribution(scale="nominal", bins=bars, further=len(occurring) - len(shown)) if bars else None
 
 
-def _histogram(tables: Mapping[str, Floats]) -> tuple[Bin, ...]:
+def _histogram(tables: Mapping[str, Floats], weights: Mapping[str, Floats]) -> tuple[Bin, ...]:
     known = [values for values in tables.values() if len(values)]
     if not known:
         return ()
     edges = _edges(min(float(v.min()) for v in known), max(float(v.max()) for v in known))
     return tuple(
-        Bin(table=name, low=float(low), high=float(high), share=_share(count, len(values)))
+        Bin(table=name, low=float(low), high=float(high), share=_share(count, counts.sum()))
         for name, values in tables.items()
-        for low, high, count in zip(edges, edges[1:], np.histogram(values, edges)[0])
+        for counts in [np.histogram(values, edges, weights=weights.get(name))[0]]
+        for low, high, count in zip(edges, edges[1:], counts)
         if count
     )
 
@@ -121,7 +125,7 @@ def _edges(low: float, high: float) -> Floats:
     return edges
 
 
-def _occurring(tables: Mapping[str, Mapping[str, int]]) -> list[str]:
+def _occurring(tables: Mapping[str, Mapping[str, float]]) -> list[str]:
     """The categories that occur, in the order of the column."""
     occurring = (category for counts in tables.values() for category, count in counts.items() if count)
     return list(dict.fromkeys(occurring))  # an order without hashes
@@ -139,7 +143,7 @@ def _places_on_a_line(labels: Sequence[str]) -> dict[str, tuple[float, float]] |
     return places if any(span is not None for span in ranges.values()) else None
 
 
-def _bars(tables: Mapping[str, Mapping[str, int]], shown: Sequence[str]) -> tuple[Bin, ...]:
+def _bars(tables: Mapping[str, Mapping[str, float]], shown: Sequence[str]) -> tuple[Bin, ...]:
     return tuple(
         Bin(table=name, category=category, share=_share(counts[category], sum(counts.values())))
         for name, counts in tables.items()
@@ -148,14 +152,14 @@ def _bars(tables: Mapping[str, Mapping[str, int]], shown: Sequence[str]) -> tupl
     )
 
 
-def _share(count: int, of: int) -> float:
+def _share(count: float, of: float) -> float:
     return float(f"{count / of:.{DIGITS}g}")
 
 
-def _counts(variable: Variable) -> dict[str, int]:
+def _counts(variable: Variable, weights: Floats | None) -> dict[str, float]:
     """Records by category, in the order of the categories."""
     if variable.continuous:
         values, counts = np.unique(variable.values[~variable.missing], return_counts=True)
         return {number_label(value): int(count) for value, count in zip(values.tolist(), counts)}
-    counts = np.bincount(variable.values[~variable.missing], minlength=len(variable.categories))
-    return {str(category): int(count) for category, count in zip(variable.categories, counts)}
+    counts = np.bincount(variable.values[~variable.missing], weights, minlength=len(variable.categories))
+    return {str(category): float(count) for category, count in zip(variable.categories, counts)}

@@ -1,6 +1,6 @@
 """Which candidates lie on the frontier, and which of them to take."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from math import dist
 from typing import Any
@@ -72,22 +72,44 @@ def pareto_of(points: Sequence[Point], better: Sequence[str]) -> tuple[str, ...]
 
 
 def recommend(
-    points: Sequence[Point], pareto: Sequence[str], better: Sequence[str], axes: tuple[str, str]
+    points: Sequence[Point],
+    pareto: Sequence[str],
+    better: Sequence[str],
+    axes: tuple[str, str],
+    tells_nothing: Callable[[float], bool] = lambda figure: False,
 ) -> tuple[str | None, str]:
     """The point of the frontier nearest to the corner where both are best, axes scaled to the frontier; of equally
-    near ones that with the better risk."""
-    if not pareto:
+    near ones that with the better risk.
+
+    Parameters
+    ----------
+    tells_nothing
+        True for a loss at which a release is of no use; such a point is never recommended.
+    """
+    useless = {p.name for p in points if p.utility is not None and tells_nothing(p.utility)}
+    if pareto and useless.issuperset(pareto):
+        return None, (
+            f"Every candidate on the frontier loses as much as a table in which all records are alike ({axes[1]}), "
+            "so none can be recommended."
+        )
+    left = [name for name in pareto if name not in useless]
+    if not left:
         lacking = (
             "that satisfies every requirement has both figures"
             if any(p.holds for p in points)
             else "satisfies every requirement"
         )
         return None, f"No candidate {lacking}, so none can be recommended."
-    if len(pareto) == 1:
+    if len(left) == 1 < len(pareto):
+        return left[0], (
+            f"'{left[0]}' is the only candidate on the frontier that loses less than a table in which all records are "
+            f"alike ({axes[1]})."
+        )
+    if len(left) == 1:
         others = sum(p.comparable for p in points) > 1
         least = "at least as good on both axes as every other" if others else "the only"
-        return pareto[0], f"'{pareto[0]}' is {least} candidate that satisfies every requirement and has both figures."
-    on = [next(p for p in points if p.name == name) for name in pareto]
+        return left[0], f"'{left[0]}' is {least} candidate that satisfies every requirement and has both figures."
+    on = [next(p for p in points if p.name == name) for name in left]
     places = [_signed(p, better) for p in on]
     low = [min(axis) for axis in zip(*places)]
     width = [max(axis) - least for axis, least in zip(zip(*places), low)]

@@ -158,7 +158,8 @@ def explore(
     better = _direction(tried, axes.risk), _direction(tried, axes.utility)
     points = tuple(point_of(c, results[c.name], axes) for c in tries)
     pareto = pareto_of(points, better)
-    recommended, because = recommend(points, pareto, better, (axes.risk.method_name, axes.utility.method_name))
+    names = axes.risk.method_name, axes.utility.method_name
+    recommended, because = recommend(points, pareto, better, names, axes.utility.tells_nothing)
     return Frontier(
         points=points,
         unprotected=point_of(bare, results[bare.name], axes),

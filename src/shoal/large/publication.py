@@ -17,6 +17,7 @@ from shoal.files.csv_text import escape_formulas
 from shoal.files.json_text import write_json
 from shoal.files.table import Table
 from shoal.judges.evidence import RECORD_VERSION, Evidence, Finding
+from shoal.judges.in_original_values import before_and_after
 from shoal.plan import Plan
 from shoal.plan.codebook import codebook
 from shoal.plan.publication import hidden_in_parts, public_about, public_rule, public_schema, public_sections, recorded
@@ -224,14 +225,14 @@ def _account(
 
 def _column(plan: Plan, sample: SampleOfClasses, name: str, withheld: set[str]) -> ColumnAccount:
     released = sample.released[name]
-    both = {"original": sample.original[name], "released": released} if name in sample.original else None
+    known = name in sample.original
     return ColumnAccount(
         name=name,
         label=public_rule(plan.schema.columns[name].label or "", withheld),
         role=released.role,
         level=released.level,
         released=distribution({"released": released}),
-        both=None if both is None else distribution(both),
+        both=before_and_after(sample.original[name], released, None) if known else None,
     )
 
 

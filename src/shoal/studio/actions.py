@@ -7,14 +7,16 @@ the text say on which edition of it they were decided, so that two tabs never ov
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from dataclasses import asdict
-from inspect import signature
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any
+from typing import Any, NotRequired
+
+from typing_extensions import TypedDict
 
 from shoal.errors import InputError, ShoalError
 from shoal.plan.lines import parse_yaml, plain
 from shoal.review import Review
+from shoal.studio.arguments import checked
 from shoal.studio.holders import Keeper, Runner
 from shoal.studio.parcels import PAUSE, bring, carry
 from shoal.studio.plans import Reading, names_in, put, reading, swapped
@@ -26,6 +28,14 @@ EXAMPLE_ROWS = 1000
 
 class OldEdition(InputError):  # noqa: N818 - it is a reason, not a fault
     """The text was changed meanwhile, in another tab."""
+
+
+class Change(TypedDict):
+    """A place of the plan with its new value: as it is, or as a text in YAML."""
+
+    place: list[str | int]
+    value: NotRequired[Any]
+    yaml: NotRequired[str]
 
 
 class Studio:
@@ -70,24 +80,20 @@ class Studio:
             raise InputError("A release is under review, which changes nothing of it. Leave the review first.")
         if edition != self.session.edition and name in CHANGING:
             raise OldEdition("The plan was changed in another tab meanwhile; look at it, and do this again.")
-        try:
-            arguments = signature(method).bind(**given)
-        except TypeError:
-            raise InputError("The action lacks what it needs. Reload the page.") from None
-        await method(*arguments.args, **arguments.kwargs)
+        await checked(method)(**given)
 
     # The text
 
     async def do_edit(self, text: str, note: str = "edit the text", joined: bool = False) -> None:
         self.session = self.session.edited(text, note, joined=joined)
 
-    async def do_put(self, changes: list[Mapping[str, Any]], note: str) -> None:
-        """Set values at places of the plan: `{place, value}`, or `{place, yaml}` with the value as a text."""
+    async def do_put(self, changes: list[Change], note: str) -> None:
+        """Set values at places of the plan."""
         text = self.session.history.text
         for change in changes:
             value = change.get("value")
-            if "yaml" in change:
-                value = plain(parse_yaml(change["yaml"], "the field")) if change["yaml"].strip() else None
+            if (written := change.get("yaml")) is not None:
+                value = plain(parse_yaml(written, "the field")) if written.strip() else None
             text = put(text, change["place"], value)
         self.session = self.session.edited(text, note)
 

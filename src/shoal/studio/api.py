@@ -9,9 +9,10 @@ import json
 import logging
 from collections.abc import AsyncIterator, Awaitable, Callable
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 from urllib.parse import unquote
 
+from annotated_types import Ge, Le
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
@@ -21,6 +22,7 @@ from starlette.staticfiles import StaticFiles
 
 from shoal.errors import ShoalError
 from shoal.studio.actions import OldEdition, Studio
+from shoal.studio.arguments import checked
 from shoal.studio.comparing import side_by_side
 from shoal.studio.forms import catalogue
 from shoal.studio.guard import Keys
@@ -80,6 +82,19 @@ async def asked(request: Request) -> dict[str, Any]:
     return given
 
 
+def endpoint_of(answer: Callable[..., Awaitable[Any]]) -> Answering:
+    """A question whose arguments are the body of a request."""
+    ask = checked(answer)
+
+    async def answered(request: Request) -> Any:
+        given = await asked(request)
+        if "with" in given:
+            given["given"] = given.pop("with")  # `with` is no name of Python's
+        return await ask(**given)
+
+    return answered
+
+
 def answering(answer: Answering) -> Callable[[Request], Awaitable[Response]]:
     """What an answer becomes: refusals are told, and of anything unexpected only where it happened."""
 
@@ -100,85 +115,71 @@ def answering(answer: Answering) -> Callable[[Request], Awaitable[Response]]:
     return endpoint
 
 
+Number = Annotated[int, Ge(0), Le(2**53)]
+"""A whole number that a page can hold exactly."""
+
+
 class Questions:
-    """What pages may ask."""
+    """The questions that pages may ask; each parameter is checked by its type before anything is done."""
 
     def __init__(self, studio: Studio, keys: Keys) -> None:
         self.studio = studio
         self.keys = keys
         self._catalogue: dict[str, Any] | None = None
 
-    async def enter(self, request: Request) -> Any:
-        key = self.keys.key_for(str((await asked(request)).get("token", "")))
+    async def enter(self, token: str = "") -> Any:
+        key = self.keys.key_for(token)
         if key is None:
             raise HTTPException(401, "This address was used already. Press Enter in the terminal for a new one.")
         return {"key": key}
 
-    async def another_tab(self, request: Request) -> Any:
+    async def another_tab(self) -> Any:
         return {"token": self.keys.token()}
 
-    async def state(self, request: Request) -> Any:
-        since = (await asked(request)).get("since")
+    async def state(self, since: int | None = None) -> Any:
         if since == self.studio.session.version:
             return {"version": since}
         return self.studio.state()
 
-    async def act(self, request: Request) -> Any:
-        given = await asked(request)
-        edition = given.get("edition", self.studio.session.edition)
-        await self.studio.act(str(given.get("do", "")), given.get("with") or {}, edition)
+    async def act(self, do: str = "", given: dict[str, Any] | None = None, edition: int | None = None) -> Any:
+        """Do one action; `given`, its arguments, comes as `with`."""
+        await self.studio.act(do, given or {}, self.studio.session.edition if edition is None else edition)
         return self.studio.state()
 
-    async def facts(self, request: Request) -> Any:
+    async def facts(self) -> Any:
         return self.studio.session.facts
 
-    async def methods(self, request: Request) -> Any:
+    async def methods(self) -> Any:
         if self._catalogue is None:
             self._catalogue = await asyncio.to_thread(catalogue)
         return self._catalogue
 
-    async def exposure(self, request: Request) -> Any:
+    async def exposure(self) -> Any:
         return await self.studio.exposure()
 
-    async def rows(self, request: Request) -> Any:
-        given = await asked(request)
-        return await self.studio.question(
-            "rows",
-            run=given.get("run"),
-            offset=int(given.get("offset", 0)),
-            by=given.get("by"),
-            descending=bool(given.get("descending")),
-        )
+    async def rows(
+        self, run: Number | None = None, offset: Number = 0, by: str | None = None, descending: bool = False
+    ) -> Any:
+        return await self.studio.question("rows", run=run, offset=offset, by=by, descending=descending)
 
-    async def preview(self, request: Request) -> Any:
-        return await self.studio.preview(int((await asked(request)).get("step", 0)))
+    async def preview(self, step: Number = 0) -> Any:
+        return await self.studio.preview(step)
 
-    async def levels(self, request: Request) -> Any:
-        given = await asked(request)
-        return await self.studio.question(
-            "levels", column=given.get("column"), spec=given.get("spec"), folder=str(self.studio.folder)
-        )
+    async def levels(self, column: str, spec: Any = None) -> Any:
+        return await self.studio.question("levels", column=column, spec=spec, folder=str(self.studio.folder))
 
-    async def build_hierarchy(self, request: Request) -> Any:
-        given = await asked(request)
-        return await self.studio.question(
-            "build_hierarchy",
-            column=given.get("column"),
-            how=given.get("how"),
-            sizes=[float(size) for size in given.get("sizes", [])],
-        )
+    async def build_hierarchy(self, column: str, how: str, sizes: tuple[float, ...] = ()) -> Any:
+        return await self.studio.question("build_hierarchy", column=column, how=how, sizes=list(sizes))
 
-    async def result(self, request: Request) -> Any:
-        run = self.studio.session.run((await asked(request)).get("run", 0))
-        return {**run.result, "number": run.number, "released": run.released, "text": run.text}
+    async def result(self, run: Number = 0) -> Any:
+        ended = self.studio.session.run(run)
+        return {**ended.result, "number": ended.number, "released": ended.released, "text": ended.text}
 
-    async def compare(self, request: Request) -> Any:
+    async def compare(self) -> Any:
         return side_by_side(self.studio.session.runs)
 
-    async def document(self, request: Request) -> Any:
+    async def document(self, what: str = "", run: Number = 0, by: str = "", private: bool = False) -> Any:
         """A text to be saved: the plan or the script of a run, or one of its reports."""
-        given = await asked(request)
-        what, run = given.get("what"), given.get("run", 0)
         session = self.studio.session
         if what == "plan":
             return {"name": "plan.yaml", "text": session.run(run).text}
@@ -192,7 +193,6 @@ class Questions:
         if what == "reviewed":
             return {"name": "review.json", "text": self.studio.reviewed_text()}
         if what == "review":
-            by, private = str(given.get("by", "")), bool(given.get("private"))
             text = await self.studio.question("review_text", run=run, by=by, private=private)
             return {"name": f"review-{run}.json", "text": text}
         if what in ("public report", "private report"):
@@ -201,9 +201,8 @@ class Questions:
             return {"name": f"report-{'private' if private else 'public'}.html", "text": page}
         raise HTTPException(404, "There is no such document.")
 
-    async def approval(self, request: Request) -> Any:
-        given = await asked(request)
-        return await self.studio.question("approval", run=given.get("run"), review=str(given.get("review", "")))
+    async def approval(self, run: Number = 0, review: str = "") -> Any:
+        return await self.studio.question("approval", run=run, review=review)
 
     async def upload(self, request: Request) -> Any:
         name = unquote(request.headers.get("x-file-name", "table.csv"))
@@ -219,7 +218,7 @@ class Questions:
 def application(studio: Studio, keys: Keys) -> Starlette:
     """The page, its files and its questions; to be put behind `guard.Guard`."""
     questions = Questions(studio, keys)
-    named = {
+    named: dict[str, Callable[..., Awaitable[Any]]] = {
         "enter": questions.enter,
         "another-tab": questions.another_tab,
         "state": questions.state,
@@ -235,9 +234,9 @@ def application(studio: Studio, keys: Keys) -> Starlette:
         "compare": questions.compare,
         "document": questions.document,
         "approval": questions.approval,
-        "upload": questions.upload,
     }
-    routes = [Route(f"/api/{name}", answering(answer), methods=["POST"]) for name, answer in named.items()]
+    answers = {name: endpoint_of(answer) for name, answer in named.items()} | {"upload": questions.upload}
+    routes = [Route(f"/api/{name}", answering(answer), methods=["POST"]) for name, answer in answers.items()]
     static = Mount("/static", StaticFiles(directory=HERE / "static"))
     return Starlette(routes=[Route("/", page), *routes, static])
 

@@ -27,6 +27,7 @@ from shoal.plan.lines import plain
 from shoal.publish import check_free, check_writable
 from shoal.release import NotProved, Release
 from shoal.release.evidence_file import private_evidence, private_figure, public_evidence
+from shoal.report.decision import decision
 from shoal.report.page import page
 from shoal.review import Review, approval_of
 from shoal.studio import profile, trees
@@ -190,7 +191,13 @@ class Runner(Desk):
             return {"result": {**_refused(evidence, str(refusal), text), "advice": helps}, "released": False}
         content = private_evidence(release)
         shown = {key: content[key] for key in ("requirements", "measures", "reached", "columns", "steps", "private")}
-        result = {**shown, "records": len(release.table), "refusal": "", "seed": str(seed)}
+        result = {
+            **shown,
+            "decision": asdict(decision(content)),
+            "records": len(release.table),
+            "refusal": "",
+            "seed": str(seed),
+        }
         self._pack(release)
         return {"result": result, "released": True}
 
@@ -225,6 +232,7 @@ def _refused(evidence: Evidence, refusal: str, text: str) -> dict[str, Any]:
     return {
         "requirements": evidence.as_mapping()["requirements"],
         "measures": as_json([private_figure(finding) for finding in evidence.findings]),
+        "decision": None,
         "reached": [],
         "columns": [],
         "steps": [],

@@ -1,5 +1,6 @@
 """The room of information loss."""
 
+from math import isfinite
 from typing import Any, ClassVar
 
 from shoal.judges.base import Measure
@@ -13,6 +14,11 @@ class UtilityMeasure(Measure):
     """A figure of information loss."""
 
     method_kind: ClassVar[str] = "utility"
+
+    def tells_nothing(self, figure: float) -> bool:
+        """True if a table in which everybody has the same record would have a figure as good as this one."""
+        worst = self.limits[1 if self.better == "lower" else 0]
+        return isfinite(worst) and figure == worst
 
     def finding(self, value: float, sentence: str, **more: Any) -> Finding:
         """The figure; what is a loss by rounding only is none."""

@@ -57,6 +57,9 @@ class SSE(UtilityMeasure):
     figure: Literal["il", "sse", "normalised"] = "il"
     left_out: Literal["apart", "mean"] = "apart"
 
+    def tells_nothing(self, figure: float) -> bool:
+        return self.figure == "il" and figure >= 100.0
+
     def judge(self, pair: TablePair, rng: np.random.Generator) -> Finding:
         original, released = pair.before, pair.released
         names = self.compared(pair)

@@ -74,15 +74,25 @@ function Bar() {
   const last = state.runs.at(-1);
   const can = !job && state.mistakes.length === 0;
   const cancels = job && ['run', 'explore'].includes(job.kind);
+  const begin = () => {
+    store.awaits = true;
+    act('run');
+  };
   return html`<header class="top"><div class="what"><strong>shoal studio</strong>${state.source && html`<span>${state.source}</span><span class="hint">${number(state.rows)} rows</span><${Another} />`}</div>
     ${state.source && html`<div class="buttons">
       <button aria-disabled=${state.undo === null} title=${state.undo ?? 'nothing to undo'} onClick=${() => state.undo !== null && act('undo')}>Undo${state.undo && html`<span class="note-of">: ${state.undo}</span>`}</button>
       <button aria-disabled=${state.redo === null} title=${state.redo ?? 'nothing to redo'} onClick=${() => state.redo !== null && act('redo')}>Redo${state.redo && html`<span class="note-of">: ${state.redo}</span>`}</button>
-      <button class="strong" aria-disabled=${!can} onClick=${() => can && act('run')}>Run</button>
+      <button class="strong" aria-disabled=${!can} onClick=${() => can && begin()}>Run</button>
       <button aria-disabled=${!cancels} onClick=${() => cancels && act('cancel')}>Cancel</button></div>
     <div class="status" role="status">${job ? html`<span>${job.stage}</span><progress max="1" value=${job.fraction} aria-label="done so far"></progress>`
       : last ? html`<span class=${`badge ${last.released ? 'holds' : 'fails'}`}>${last.released ? '✓ run' : '✗ run'} ${last.number} ${last.released ? 'proved' : 'refused'}${last.current ? '' : ', plan changed since'}</span>`
       : html`<span class="hint">not run yet</span>`}</div>`}</header>`;
+}
+
+const TYPED_INTO = 'input, textarea, select, [contenteditable="true"]';
+
+function Ended({ run, onLook, onClose }) {
+  return html`<div class="notices" role="status"><p class="notice done">Run ${run.number} has ended: ${run.released ? 'proved' : 'refused'}. <button onClick=${onLook}>Look</button> <button onClick=${onClose}>Close</button></p></div>`;
 }
 
 function Notices() {
@@ -95,20 +105,29 @@ function Notices() {
 function Studio() {
   const { state, unreachable } = useStore();
   const [screen, show] = useState(sessionStorage.getItem('shoal-studio-screen') ?? 'columns');
-  const running = state?.job?.kind;
-  const [before, remember] = useState(null);
+  const latest = state?.runs.at(-1)?.number ?? 0;
+  const [seen, remember] = useState(null); // the last run that this page knows
+  const [ended, offer] = useState(null); // one that ended while something else was being done
   useEffect(() => {
-    if (before === 'run' && running === undefined && state?.runs.length) open('result');
-    remember(running ?? null);
-  }, [running]);
+    if (!state) return;
+    if (seen !== null && latest > seen && screen !== 'result') {
+      if (store.awaits && !document.activeElement?.closest(TYPED_INTO)) open('result');
+      else offer(state.runs.at(-1));
+    }
+    if (latest > (seen ?? 0)) store.awaits = false;
+    if (latest < (seen ?? 0)) offer(null);
+    remember(latest);
+  }, [state === null, latest]);
   const open = (name) => {
     sessionStorage.setItem('shoal-studio-screen', name);
     show(name);
+    if (name === 'result') offer(null);
   };
   if (!state) return html`<main class="opening"><h1>shoal studio</h1><p role="status">${unreachable || 'The studio is loading.'}</p></main>`;
   if (state.review) return html`<a class="skip" href="#screen">Go to the screen</a><${Bar} /><${Notices} /><div class="work alone"><${Review} /></div>`;
   const Screen = SCREENS.find(([name]) => name === screen)?.[2] ?? Columns;
   return html`<a class="skip" href="#screen">Go to the screen</a><${Bar} /><${Notices} />
+    ${ended && html`<${Ended} run=${ended} onLook=${() => open('result')} onClose=${() => offer(null)} />`}
     ${state.source === null ? html`<${Open} />` : html`<nav aria-label="Screens">${SCREENS.map(([name, title]) => html`<button aria-current=${screen === name ? 'page' : null} onClick=${() => open(name)}>${title}</button>`)}</nav>
       <div class="work"><main id="screen" tabindex="-1"><${Screen} key=${screen} /></main><${Editor} /></div>`}`;
 }

@@ -1,7 +1,7 @@
 // The result: what was proved, what was measured before and after, and whose risk stays highest.
 import { useEffect, useState } from './vendor/preact-hooks.js';
 import { Distribution } from './chart.js';
-import { Bar, RunChoice, Rows, html, number, plural, useAnswer } from './parts.js';
+import { Bar, RunChoice, Rows, html, number, useAnswer } from './parts.js';
 import { useStore } from './state.js';
 
 export function useResult(state) {
@@ -26,7 +26,7 @@ export function Result() {
     <section><h2>What was proved</h2><${Proofs} of=${result.requirements} /></section>
     <${Measures} title="Risk" lead="How well people can still be found, or what can be learnt about them. Before: the original, as if it were released." of=${of('risk')} kind=${kind} before />
     <${Measures} title="What was lost" lead="How far the released table differs from the original." of=${of('utility')} kind=${kind} />
-    ${result.columns.length > 0 && html`<section><h2>Columns before and after</h2><p class="hint"><span class="key before"></span> original <span class="key after"></span> released</p>
+    ${result.columns.length > 0 && html`<section><h2>Columns before and after</h2><p class="hint"><span class="key before"></span> original <span class="key after"></span> released; a label that stands for several values is spread evenly over them</p>
       <div class="spreads">${result.columns.filter((c) => c.distribution).map((c) => html`<${Distribution} key=${c.name} of=${c.distribution} name=${c.name} />`)}</div></section>`}
     ${result.private && html`<${Riskiest} of=${result.private.riskiest} unchanged=${result.private['released unchanged']} />`}
     ${result.steps.length > 0 && html`<section><h2>What each step did</h2>${result.steps.map((s) => html`<details><summary>${s.step}${s.columns.length ? `: ${s.columns.join(', ')}` : ''}</summary><dl>${Object.entries(s.facts).map(([k, v]) => html`<dt>${k}</dt><dd>${String(v)}</dd>`)}</dl></details>`)}</section>`}
@@ -38,11 +38,16 @@ export function Proofs({ of }) {
   return html`<ul class="proofs">${of.map((v) => html`<li class=${v.holds ? 'holds' : 'fails'}><strong>${v.holds ? '✓ proved' : '✗ does not hold'}: ${v.requirement}</strong><p>${v.sentence}</p></li>`)}</ul>`;
 }
 
+const VERDICTS = { good: ['holds', '✓'], open: ['unproved', '!'], bad: ['fails', '✗'] };
+
+// The head of the report: the same words and figures.
 function Verdict({ result }) {
   if (result.released) {
-    const nothing = result.requirements.length === 0;
-    return html`<div class=${`verdict ${nothing ? 'unproved' : 'holds'}`} role="status"><strong>${nothing ? 'Released without a requirement' : 'Everything required was proved'}</strong>
-      <p>${plural(result.records, 'record')} ready to hand over. ${nothing ? 'Add a requirement before you publish.' : ''}</p></div>`;
+    const { status, heading, sentences, headlines } = result.decision;
+    const [look, sign] = VERDICTS[status];
+    return html`<div class=${`verdict ${look}`} role="status"><strong>${sign} ${heading}</strong>${sentences.map((s) => html`<p>${s}</p>`)}
+      <dl class="headlines">${headlines.map((one) => html`<div><dt>${one.label}</dt><dd class="value">${one.value}</dd><dd class="hint">${one.note}</dd>
+        <dd>${one.limit ? html`limit: ${one.limit} ${one.kept ? '✓ kept' : '✗ not kept'}` : html`<span class="hint">no limit stated</span>`}</dd></div>`)}</dl></div>`;
   }
   const failed = result.requirements.filter((v) => !v.holds);
   return html`<div class="verdict fails" role="status"><strong>Refused: nothing is released</strong><p>${failed.map((v) => `${v.requirement} does not hold: ${v.sentence}`).join(' ')}</p>
@@ -70,8 +75,9 @@ export function Measures({ title, lead, of, kind, before = false }) {
 }
 
 function Riskiest({ of, unchanged }) {
-  const lists = of.filter((one) => one.records?.length);
+  const lists = of.filter((one) => one.rows.length);
   return html`<section><h2>Records at highest risk</h2><p class="hint">Private: row numbers of the original, for you to look at.</p>
     ${unchanged?.length > 0 && html`<p class="note">Columns released unchanged: ${unchanged.join(', ')}. Whoever knows one of them can look people up by it.</p>`}
-    ${lists.map((one) => html`<details><summary>${one.title}</summary><ol class="risky">${one.records.map((r) => html`<li>${Object.entries(r).map(([k, v]) => `${k} ${typeof v === 'number' ? number(v) : v}`).join(', ')}</li>`)}</ol></details>`)}</section>`;
+    ${!lists.length && html`<p>No measure with a risk for each record was taken, or none is above zero. Under measures, add one such as individual-risk.</p>`}
+    ${lists.map((one) => html`<details><summary>${one.title}</summary><ol class="risky">${one.rows.map((row, i) => html`<li>row ${number(row)}: risk ${number(one.risk[i])}</li>`)}</ol></details>`)}</section>`;
 }

@@ -2,12 +2,13 @@
 import { useEffect, useState } from './vendor/preact-hooks.js';
 
 const KEY = 'shoal-studio-key';
-const SOON = 300, SELDOM = 2500; // milliseconds between two looks, while something runs and otherwise
+const SOON = 150, SELDOM = 2500; // milliseconds between two looks, while something runs and otherwise
 
-export const store = { state: null, facts: null, methods: null, unreachable: '', said: '' };
+export const store = { state: null, facts: null, methods: null, unreachable: '', said: '', awaits: false };
 const listeners = new Set();
 let sending = 0;
 let key = null;
+let next = null; // the timer of the next look
 
 function tell() {
   for (const listen of listeners) listen({});
@@ -81,6 +82,7 @@ async function send(name, given = {}) {
     return false;
   } finally {
     sending -= 1;
+    lookIn(SOON);
   }
 }
 
@@ -98,6 +100,7 @@ export async function upload(file, how = {}) {
     store.said = refusal.message;
     tell();
   }
+  lookIn(SOON);
 }
 
 export function say(sentence) {
@@ -121,7 +124,12 @@ async function look() {
       tell();
     }
   }
-  setTimeout(look, store.state?.job ? SOON : SELDOM);
+  lookIn(store.state?.job ? SOON : SELDOM);
+}
+
+function lookIn(pause) {
+  clearTimeout(next);
+  next = setTimeout(look, pause);
 }
 
 // The token behind the # is used once for a key, which this tab alone keeps.
@@ -135,7 +143,7 @@ export async function enter() {
     key = sessionStorage.getItem(KEY);
   }
   await take(await ask('state'));
-  setTimeout(look, SOON);
+  lookIn(SOON);
   store.methods = await ask('methods');
   tell();
 }

@@ -1,0 +1,34 @@
+"""Arguments of questions and actions: they come from outside, so their types are checked before anything is done."""
+
+from collections.abc import Awaitable, Callable
+from functools import cache, wraps
+from typing import Any
+
+from pydantic import ValidationError, validate_call
+
+from shoal.errors import InputError
+
+
+@cache
+def checked(method: Callable[..., Awaitable[Any]]) -> Callable[..., Awaitable[Any]]:
+    """The same method, whose arguments must have the types that it declares.
+
+    Raises
+    ------
+    InputError
+        If one is missing, unknown or of another type; its value is not repeated.
+    """
+    call = validate_call(method)
+
+    @wraps(method)
+    async def checking(**given: Any) -> Any:
+        try:
+            return await call(**given)
+        except ValidationError as error:
+            if error.title != method.__qualname__:  # another check, below the method
+                raise
+            first = error.errors(include_url=False, include_context=False, include_input=False)[0]
+            place = ".".join(map(str, first["loc"]))
+            raise InputError(f"What was asked is not understood: {place}: {first['msg']}. Reload the page.") from None
+
+    return checking
