@@ -7,7 +7,7 @@ from secrets import randbelow
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, seed, settings
+from hypothesis import HealthCheck, Phase, seed, settings
 
 from command_line import Run, runner
 from published.reference import NOT_RUN
@@ -22,6 +22,9 @@ settings.register_profile(
 settings.register_profile(
     "random", deadline=None, max_examples=150, suppress_health_check=slow_is_fine, print_blob=True, database=None
 )
+settings.register_profile(
+    "unshrunk", settings.get_profile("repeated"), phases=(Phase.explicit, Phase.generate)
+)  # for mutants
 settings.load_profile("random" if RANDOM_SEED else "repeated")
 
 

@@ -9,13 +9,14 @@ from typing import Any
 
 import polars as pl
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 import shoal
 from naive import privacy as naive
 from shoal.data.microdata import Microdata
 from shoal.judges.table_pair import TablePair
+from shoal.kernels.requirement import emd
 from shoal.privacy.base import PrivacyModel
 
 READINGS = ("equal", "wildcard", "nothing")
@@ -63,10 +64,19 @@ def pair_of(table: list[naive.Record], hierarchy: Any = None) -> TablePair:
 
 
 def same(model: PrivacyModel, pair: TablePair, failing: list[bool]) -> None:
-    """A model proves what its twin does, and names the records on which the twin fails."""
+    """A model proves what its twin does, and names the records on which the twin fails.
+
+    So does what it requires of each class by itself, by which methods form classes.
+    """
     verdict = model.judge(pair)
     assert verdict.holds is not any(failing)
     assert ([False] * len(failing) if verdict.failing is None else verdict.failing.tolist()) == failing
+    if (limits := model.group_limits(pair.released)) is not None:
+        classes = pair.released.classes(naive.QUASI)
+        broken = classes.sizes < limits.k
+        for column, required in zip(limits.columns, limits.requirements, strict=True):
+            broken = broken | (emd.excesses(required, column.bins, classes.ids, column.m, len(classes.sizes)) > 0)
+        assert broken[classes.ids].tolist() == failing
 
 
 @given(table=NUMBERS, k=st.integers(1, 4), missing=st.sampled_from(READINGS), few=st.booleans())
@@ -101,6 +111,9 @@ def test_l_diversity(kind: Any, table: list[naive.Record], l: float, c: float) -
     l=st.sampled_from([1.5, 1.9, 1.99, 2, 3, 3.9, 4]),
     c=st.sampled_from([0.5, 1, 2]),
 )
+@example(counts=[49, 51], blank=0, l=2, c=1)
+@example(counts=[50, 50], blank=0, l=2, c=1)
+@example(counts=[51, 49], blank=2, l=1.99, c=1)
 def test_l_diversity_of_one_large_class(kind: Any, counts: list[int], blank: int, l: float, c: float) -> None:  # noqa: E741
     """Shares that are all but equal are not taken for equal ones."""
     cells = [float(v) for v, count in enumerate(counts) for _ in range(count)] + [None] * blank

@@ -79,20 +79,22 @@ class LDiversity(ClassModel):
 
 
 def least_diverse(released: Records, column: Bins, classes: Classes) -> Occurrences:
-    """How often every value occurs in every class, missing ones filled in with the most frequent one of the class."""
+    """How often every value occurs in every class, missing ones filled in with the most frequent one of the class.
+
+    The column is in bins of categories, of which a missing value is one.
+    """
     blank = released[column.name].missing
     occurrences = Occurrences.of(column, classes)
     if not blank.any():
         return occurrences
-    values = np.where(column.bins < 0, column.m, column.bins)
-    missing = int(values[blank][0])
+    missing = int(column.bins[blank][0])
     most = np.full(len(classes.sizes), missing)
     known = occurrences.values != missing
     order = np.argsort(occurrences.counts[known], kind="stable")
     most[occurrences.classes[known][order]] = occurrences.values[known][
         order
     ]  # the last to be put in is the most frequent
-    filled = np.where(blank, most[classes.ids], values)
+    filled = np.where(blank, most[classes.ids], column.bins)
     return Occurrences.of(replace(column, bins=ints(filled)), classes)
 
 
