@@ -95,7 +95,7 @@ def in_parts(terminal: Terminal, data: Path, working: Mapping[str, Any], plan: A
 
 def _needed(path: Path) -> int:
     """Bytes that a table takes at the peak of a run in memory: by its cells, or by the size of its text."""
-    from shoal.scale.source import kind_of
+    from shoal.files.folders import kind_of
     from shoal.scale.stage import rows_in, schema_in
 
     if kind_of(path) != "parquet":

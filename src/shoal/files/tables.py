@@ -14,6 +14,7 @@ from shoal.errors import DataError, FileError, InputError, MissingDependency, no
 from shoal.files.atomic import atomic_file
 from shoal.files.csv_text import read_csv, write_csv
 from shoal.files.excel import read_excel, write_excel
+from shoal.files.folders import refuse_logged
 from shoal.files.residue import refuse_residue
 from shoal.files.statistical import READERS as STATISTICAL
 from shoal.files.statistical import TOO_FULL, read_statistical, write_statistical
@@ -65,12 +66,13 @@ def read_table(
     Raises
     ------
     FileError
-        If the file is not there, empty, or of no kind known.
+        If the file is not there, empty, of no kind known, or counts only as far as a log beside it says.
     DataError
         If two columns have one name.
     """
     path = Path(path)
     _check_file(path)
+    refuse_logged(path)
     ending = path.suffix.lower().lstrip(".")
     text_ending = Path(path.stem).suffix.lower().lstrip(".") if ending == "gz" else ending
     if text_ending in ("csv", "tsv", "txt", ""):

@@ -1,6 +1,5 @@
 """Where a large table comes from: a file, a folder, a pattern of names, hive partitions, or a DuckDB relation."""
 
-import glob
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
@@ -11,6 +10,7 @@ import polars as pl
 
 from shoal.data.frames import plain_types
 from shoal.errors import DataError, FileError, plural, quoted
+from shoal.files.folders import files_of, kind_of
 from shoal.files.table import too_many_digits
 from shoal.scale.csv_columns import check_names, csv_queries, literal, name_in_sql, text_in_sql
 from shoal.scale.csv_quotes import IN_MEMORY
@@ -21,9 +21,6 @@ Seen = TypeVar("Seen")
 
 CHUNK = 500_000
 """Records of a chunk. Sums are taken by chunks, so this is a part of what a result is, not a setting."""
-
-KINDS = ("parquet", "csv", "tsv", "csv.gz")
-"""Endings of the files that a large table may lie in."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,42 +164,6 @@ class Source:
             path = Path(file.path)
             if not path.exists() or SourceFile.of(path) != file:
                 raise FileError(f"File '{path}' was changed while it was read. Try again when it is complete.")
-
-
-def files_of(data: str | Path) -> list[Path]:
-    """The files of a path: itself, all of a folder and those below, or those of a pattern, by name.
-
-    Raises
-    ------
-    FileError
-        If there are none, or of several kinds.
-    """
-    path = Path(data)
-    if path.is_file():
-        files = [path]
-    elif path.is_dir():
-        files = [p for p in path.rglob("*") if p.is_file() and not p.name.startswith(("_", "."))]
-    elif glob.has_magic(str(data)):
-        files = [p for p in map(Path, glob.glob(str(data), recursive=True)) if p.is_file()]  # noqa: PTH207 - any root
-    else:
-        raise FileError(f"There is no file '{data}'. Check the path.")
-    if not files:
-        raise FileError(
-            f"'{data}' holds no file. Name a folder with Parquet or CSV files, or a pattern that fits some."
-        )
-    kinds = sorted({kind_of(path) for path in files})
-    if len(kinds) > 1 or kinds[0] not in KINDS:
-        raise FileError(
-            f"'{data}' holds files of the kinds {quoted(kinds)}; a large table lies in files of one kind, parquet or "
-            f"csv. Name a pattern such as '{data}/*.parquet'."
-        )
-    return sorted(files)
-
-
-def kind_of(path: Path) -> str:
-    """The ending of a file's name, in small letters."""
-    name = path.name.lower()
-    return "csv.gz" if name.endswith(".csv.gz") else path.suffix.lower().lstrip(".")
 
 
 def _hive(data: str | Path) -> bool:
