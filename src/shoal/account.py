@@ -21,7 +21,7 @@ from shoal.judges.odd_values import odd_values
 from shoal.judges.table_pair import TablePair
 from shoal.kernels.arrays import Bools
 from shoal.methods import build, entry
-from shoal.parameters import ColumnName, Columns, holds
+from shoal.parameters import columns_named_by
 from shoal.plan import Plan
 from shoal.plan.publication import public_about, public_rule, public_sections
 from shoal.release import Account, ColumnAccount, ReachedLevel
@@ -177,18 +177,10 @@ def touched(plan: Plan, accounts: Iterable[StepAccount]) -> set[str]:
     schema = plan.schema
     touched = {name for account in accounts for name in account.columns}
     for step in plan.steps:
-        touched |= set(_named_by(step.method))
+        touched |= set(columns_named_by(step.method))
     touched |= {name for name, column in schema.columns.items() if column.missing in ("impute", "category")}
     touched |= {name for rule in plan.constraints for name in schema.columns if name in rule}
     return touched | set(schema.names("household"))
-
-
-def _named_by(method: Any) -> Iterator[str]:
-    """Columns that a method's parameters name."""
-    for name, marker in holds(type(method)).items():
-        if isinstance(marker, (ColumnName, Columns)):
-            value = getattr(method, name)
-            yield from (value,) if isinstance(value, str) else (value or ())
 
 
 def _places(original: Records, released: Records) -> Any:

@@ -89,6 +89,14 @@ def holds(cls: type[Any]) -> Mapping[str, Holds | None]:
     return _READ[cls]
 
 
+def columns_named_by(method: Any) -> Iterator[str]:
+    """Columns that a method's parameters name."""
+    for name, marker in holds(type(method)).items():
+        if isinstance(marker, (ColumnName, Columns)):
+            value = getattr(method, name)
+            yield from (value,) if isinstance(value, str) else (value or ())
+
+
 LISTS = {"tuple_type": "a list", "too_short": "a list that is not empty"}
 """What pydantic's kinds of errors about tuples are in the words of a plan."""
 

@@ -36,7 +36,7 @@ from shoal.plan import Plan
 from shoal.plan.files import with_files
 from shoal.privacy.gate import Gate
 from shoal.progress import Stage
-from shoal.step_result import StepAccount, groups_by_column, last_partition
+from shoal.step_result import StepAccount, StepTrace, groups_by_column, last_partition
 from shoal.steps import Step
 
 MEASURES, MEASURES_BEFORE = 1 << 20, 1 << 21
@@ -216,7 +216,7 @@ def _admitted(records: Records, plan: Plan, constraints: Constraints) -> Course:
 def _after_step(course: Course, step: Step, plan: Plan, rng: np.random.Generator, tell: Stage) -> Course:
     """One step carried out."""
     tell(step.name, 0.0)
-    columns = step.columns or plan.schema.names(*step.default_roles)
+    columns = step.changes(plan.schema)
     result = step.carry_out(course.records, columns, rng, lambda fraction: tell(step.name, fraction))
     tell(step.name, 1.0)
     if not len(result.records):
@@ -246,12 +246,9 @@ def pair_of(
     hidden
         As from `groups_by_column`; None where it is not known what was done.
     """
-    made_anew = tuple(
-        name
-        for step in plan.steps
-        if step.as_a_whole
-        for name in step.columns or plan.schema.names(*step.default_roles)
-    )
+    made_anew = tuple(name for step in plan.steps if step.as_a_whole for name in step.changes(plan.schema))
+    repaired = StepTrace(columns=tuple(plan.schema.columns), reads=None)  # a rule may move any cell by any other
+    admitted = (repaired,) if plan.constraints and plan.broken_rules == "repair" else ()
     return TablePair.of(
         before,
         released,
@@ -260,6 +257,7 @@ def pair_of(
         hidden,
         missing=plan.reading,
         made_anew=tuple(dict.fromkeys(made_anew)),
+        traces=(*admitted, *(step.trace(plan.schema) for step in plan.steps)),
         traced=hidden is not None,
     )
 

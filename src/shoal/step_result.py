@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -10,6 +10,29 @@ from shoal.data.partition import Partition, meet
 from shoal.data.records import Records
 from shoal.facts import Facts, private_form
 from shoal.kernels.arrays import Longs
+
+Dealing = Literal["drawn", "columns", "records"]
+"""How cells are dealt out anew inside groups: new ones are drawn from what the group has in common, each column's own
+cells change places by an order of its own, or those of a record change places together."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StepTrace:
+    """What a step depends on, as its methods say it: what is known of it before any record is looked at.
+
+    Parameters
+    ----------
+    columns
+        Columns that the step changes.
+    reads
+        Columns whose cells decide on the groups, on the new cells or on which records stay; None where any may.
+    dealing
+        How the cells of `columns` are dealt out anew; None if they are not.
+    """
+
+    columns: tuple[str, ...]
+    reads: frozenset[str] | None
+    dealing: Dealing | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

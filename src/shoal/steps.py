@@ -3,7 +3,7 @@
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from copy import deepcopy
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
@@ -12,12 +12,13 @@ from shoal.data.joint_moments import JointMoments
 from shoal.data.packed import Packed
 from shoal.data.partition import Partition, Progress
 from shoal.data.records import Records
+from shoal.data.schema import Schema
 from shoal.data.variable import Variable
 from shoal.facts import Count, Fact, Figure, Nested, OfPlan
 from shoal.kernels.arrays import Longs
 from shoal.methods import nested, spec_of
-from shoal.parameters import ColumnName, Columns, Setting, holds
-from shoal.step_result import Grouping, StepResult
+from shoal.parameters import ColumnName, Columns, Setting, columns_named_by, holds
+from shoal.step_result import Grouping, StepResult, StepTrace
 
 SmallStrata = Literal["refuse", "merge"]
 """What happens to a stratum of fewer records than a group needs."""
@@ -77,6 +78,14 @@ class Step(ABC):
         self, records: Records, columns: Sequence[str], rng: np.random.Generator, progress: Progress = None
     ) -> StepResult:
         """Change the columns."""
+
+    @abstractmethod
+    def trace(self, schema: Schema) -> StepTrace:
+        """What the step depends on, in a table with this schema."""
+
+    def changes(self, schema: Schema) -> tuple[str, ...]:
+        """Columns that are changed in a table with this schema."""
+        return self.columns or schema.names(*self.default_roles)
 
     @abstractmethod
     def as_mapping(self) -> dict[str, Any]:
@@ -157,6 +166,15 @@ class PartitionStep(Step):
             columns=tuple(columns), partition=part, rows=records.rows, exchangeable=self.replace.exchangeable
         )
         return replace(change, facts=facts, grouping=grouping)
+
+    def trace(self, schema: Schema) -> StepTrace:
+        """Groups depend on their own columns, on what keeps records apart or together, and on their requirement."""
+        columns = self.changes(schema)
+        reads = _read_by_methods((self.method, self.replace), schema)
+        if not self.method.one_group:
+            reads |= {*(self.by or columns), *(schema.names("household") if self.unit != "record" else ())}
+        dealing = self.replace.dealing
+        return StepTrace(columns=columns, reads=frozenset(reads) if dealing else None, dealing=dealing)
 
     def _units(self, records: Records, by: Sequence[str], rng: np.random.Generator) -> dict[str, Fact]:
         """What groups are formed of; where nobody chose it, also what the loss would be of groups of records.
@@ -244,9 +262,29 @@ class MaskStep(Step):
     def _masked(self, change: StepResult, columns: Sequence[str]) -> StepResult:
         return replace(change, masked=tuple(columns), facts={**settings_of(self.method), **change.facts})
 
+    def trace(self, schema: Schema) -> StepTrace:
+        """A mask depends on its own columns and on those that it names, or possibly on all."""
+        columns = () if self.method.draws_units else self.changes(schema)
+        reads = None if self.method.reads_others else frozenset({*columns, *_read_by_methods((self.method,), schema)})
+        return StepTrace(columns=columns, reads=reads)
+
     def as_mapping(self) -> dict[str, Any]:
         spec = spec_of(self.method)
         return {"mask": spec.pop("method"), **spec, **({"columns": list(self.columns)} if self.columns else {})}
+
+
+def _read_by_methods(methods: Sequence[Any], schema: Schema) -> set[str]:
+    """Columns that methods, and methods that are their parameters, read beside those of their step."""
+    reads = set(schema.names("stratum"))
+    for method in methods:
+        reads |= set(columns_named_by(method))
+        if getattr(method, "compares_confidential", False):
+            reads |= set(schema.names("confidential"))
+        if getattr(method, "weighted", False):
+            reads |= set(schema.names("weight"))
+        nested = [getattr(method, field.name) for field in fields(method)]
+        reads |= _read_by_methods([inner for inner in nested if hasattr(inner, "method_kind")], schema)
+    return reads
 
 
 def settings_of(method: Any) -> dict[str, Fact]:

@@ -1,4 +1,5 @@
 import itertools
+import math
 from collections import Counter
 
 import numpy as np
@@ -11,6 +12,7 @@ from shoal.data.records import Records
 from shoal.errors import Refused
 from shoal.judges.intervals import proportion_interval
 from shoal.kernels.partition.mdav import mdav
+from shoal.methods import build
 
 
 def table(n=600, d=2, seed=0):
@@ -143,7 +145,7 @@ def test_frames():
     part = shoal.Whole().partition(records)
     new = frame.with_columns(age=pl.Series(np.random.default_rng(4).permutation(frame["age"].to_numpy())))
     model = shoal.ProbabilisticKAnonymity(k=50)
-    answer = model.check(new, confidential="pay", original=frame, partition=part, dealt=["age"])
+    answer = model.check(new, confidential="pay", original=frame, partition=part, dealt=["age"], formed_on=[])
     assert answer.holds
     assert answer.sentence.endswith("%).") or "Whoever also knows 'pay' of a person is not covered." in answer.sentence
     assert not model.check(
@@ -191,7 +193,127 @@ def test_whoever_knows_both_columns_finds_the_record_unless_both_were_dealt_out(
     for column in known:
         with pytest.raises(Refused, match="not dealt out anew"):
             shoal.protect(hospital(), permuting(column, known=known), seed=1)
-    assert shoal.protect(hospital(), permuting(*known, known=known), seed=1).evidence.holds
+    apart = {"method": "permutation", "joint": False}
+    assert shoal.protect(hospital(), permuting(*known, known=known, replace=apart), seed=1).evidence.holds
+    with pytest.raises(Refused, match="whole records only changed places"):
+        shoal.protect(hospital(), permuting(*known, known=known), seed=1)
+
+
+AGES, CHARGES = [23, 31, 38, 52, 64, 71], [9.0, 2.0, 25.0, 4.0, 16.0, 1.0]
+"""Six persons, whose ages are known; what each was charged is not."""
+
+BOTH = ["age", "charge"]
+
+FORMED = [
+    ({"partition": "mdav", "k": 3, "by": ["age"]}, True),
+    ({"partition": "mdav", "k": 3, "by": ["charge"]}, True),
+    ({"partition": "mdav", "k": 3, "by": ["age", "charge"]}, False),
+    ({"partition": "k-anonymity-first", "k": 3, "t": 0.2, "by": ["age"]}, False),
+]
+"""How groups of three are formed, and whether they tell nothing of which age belongs to which charge."""
+
+
+def best_guess(step):
+    """How surely the best guess of who was charged what is right, for the release by which it is surest.
+
+    The intruder knows the ages, the method and the released pairs. Before the release each way to charge the six is as
+    likely. A table can give those releases in which the charges of each of its groups stand beside ages of that group,
+    each equally often.
+    """
+    settings = {key: value for key, value in step.items() if key not in ("partition", "by")}
+    method = build("partition", {"method": step["partition"], **settings})
+    tables = {}
+    for table in itertools.permutations(CHARGES):
+        frame = pl.DataFrame({"age": AGES, "charge": table})
+        labels = method.partition(frame, columns=step.get("by", ["age"]), confidential=["charge"]).labels
+        groups = tuple(tuple(np.flatnonzero(labels == g).tolist()) for g in range(labels.max() + 1))
+        tables.setdefault(groups, {}).setdefault(charged_by_group(table, groups), []).append(table)
+    best = 0.0
+    for release in itertools.permutations(CHARGES):  # beside the ages
+        right, total = Counter(), 0.0
+        for groups, known in tables.items():
+            chance = 1 / math.prod(math.factorial(len(group)) for group in groups)
+            for table in known.get(charged_by_group(release, groups), ()):
+                total += chance
+                for pair in enumerate(table):
+                    right[pair] += chance
+        best = max([best, *(chance / total for chance in right.values())])
+    return best
+
+
+def charged_by_group(charges, groups):
+    return tuple(frozenset(charges[i] for i in group) for group in groups)
+
+
+@pytest.mark.parametrize(("step", "tells_nothing"), FORMED)
+def test_proved_is_what_an_intruder_who_enumerates_all_tables_cannot_refute(step, tells_nothing):
+    assert (best_guess(step) <= 1 / 3 + 1e-9) == tells_nothing
+    frame = pl.DataFrame({"age": AGES, "charge": CHARGES})
+    plan = {**permuting("age", k=3), "requirements": [{"privacy": "probabilistic-k-anonymity", "k": 3}]}
+    for column in frame.columns:
+        plan["steps"] = [{**step, "columns": [column], "replace": "permutation"}]
+        verdict = shoal.assess(frame, plan, seed=1).verdicts[0]
+        assert verdict.holds == tells_nothing
+        assert ("only if the way the groups were formed is unknown" in verdict.sentence) == (not tells_nothing)
+
+
+def judged(steps, columns=None, known=None):
+    """The verdict on a hospital with towns, in which `age` is known unless others are."""
+    roles = {"age": "quasi-identifier", "charge": "confidential", "weight": "other", "town": "other"}
+    frame = hospital().with_columns(
+        weight=pl.Series(np.random.default_rng(6).normal(size=200)), town=pl.Series(["north", "south"] * 100)
+    )
+    asked = {"privacy": "probabilistic-k-anonymity", "k": 5, **({"known": known} if known else {})}
+    return shoal.assess(
+        frame, {"columns": {**roles, **(columns or {})}, "steps": steps, "requirements": [asked]}, seed=1
+    ).verdicts[0]
+
+
+def dealt(*columns, by=None, replace="permutation", **partition):
+    method = {"partition": "mdav", "k": 5, **({"by": by} if by else {}), **partition}
+    return {**method, "columns": list(columns), "replace": replace}
+
+
+APART = {"method": "permutation", "joint": False}
+SAMPLED = {"mask": "sample", "fraction": 0.9}
+AGES_IN_CHARGES = {"mask": "shuffle", "columns": ["charge"], "given": ["age"]}
+
+SEVERAL = {
+    "by strata": ([dealt("age")], {"town": "stratum"}, True),
+    "by what stays, which a mask changed": (
+        [{"mask": "noise", "columns": ["charge"], "variance": 0.1}, dealt("age", by=["charge"])],
+        {},
+        True,
+    ),
+    "from a sample": ([SAMPLED, dealt("age")], {}, True),
+    "by another column dealt out before": ([dealt("charge"), dealt("age", by=["age"])], {}, True),
+    "by the column itself, once it was dealt out": ([dealt("age"), dealt("charge", by=["age", "charge"])], {}, True),
+    "each by itself": ([dealt("age", "charge", by=["age"], replace=APART)], {}, True),
+    "drawn together": ([dealt("age", "charge", k=10, replace="normal")], {}, True),
+    "drawn together, by what stays too": (
+        [dealt("age", "charge", by=["age", "weight"], k=10, replace="normal")],
+        {},
+        False,
+    ),
+    "side by side": ([dealt("age", "charge", by=["age"])], {}, False),
+    "by what stays too, only then by itself": ([dealt("age", by=["age", "charge"]), dealt("age")], {}, False),
+    "by confidential columns": ([dealt("age", partition="k-anonymity-first", t=0.2)], {}, False),
+    "after what was moved by it": ([AGES_IN_CHARGES, dealt("age")], {}, False),
+    "copies of the centre's record": (
+        [dealt("age", "charge", replace={"method": "centroid", "continuous": "medoid"})],
+        {},
+        False,
+    ),
+}
+"""Steps, further roles, and whether who knows the ages finds nobody. Each column was dealt out in groups of five."""
+
+
+@pytest.mark.parametrize("case", SEVERAL)
+def test_several_steps_are_proved_only_if_none_read_what_is_dealt_out_and_what_stays(case):
+    steps, columns, proved = SEVERAL[case]
+    verdict = judged(steps, columns)
+    assert verdict.holds == proved
+    assert verdict.details["proved"]["columns not dealt out anew"] == []
 
 
 def test_an_attack_that_fails_proves_nothing():

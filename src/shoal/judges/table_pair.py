@@ -21,6 +21,7 @@ from shoal.errors import DataError, NoFigure, plural, quoted
 from shoal.judges.closure import Closure, closure
 from shoal.judges.space import Line, Points, Space, column_of
 from shoal.kernels.arrays import Longs
+from shoal.step_result import StepTrace
 
 T = TypeVar("T")
 
@@ -74,6 +75,8 @@ class TablePair:
         release reads them so.
     made_anew
         Columns whose cells were made for the table as a whole, so that a record's say nothing of one person.
+    traces
+        What each step depended on, in order.
     """
 
     original: Records | None
@@ -84,6 +87,7 @@ class TablePair:
     dealt: Mapping[str, Partition] | None = None
     missing: MissingCells = "equal"
     made_anew: tuple[str, ...] = ()
+    traces: tuple[StepTrace, ...] = ()
     _made: dict[Hashable, Any] = field(default_factory=dict, init=False, repr=False)
 
     @classmethod
@@ -97,6 +101,7 @@ class TablePair:
         *,
         missing: MissingCells = "equal",
         made_anew: tuple[str, ...] = (),
+        traces: tuple[StepTrace, ...] = (),
         traced: bool = False,
     ) -> "TablePair":
         """The pair, paired by row numbers; the closure is found where it is not known.
@@ -117,6 +122,7 @@ class TablePair:
             dealt=dealt,
             missing=missing,
             made_anew=made_anew,
+            traces=traces,
         )
 
     @property

@@ -40,6 +40,10 @@ class Mask(ABC):
     blanks_cells: ClassVar[bool] = False
     """Whether records of one combination of cells may lose different ones of them."""
 
+    reads_others: ClassVar[bool] = True
+    """Whether what becomes of a record may depend on columns beside those masked, those that a parameter names, strata
+    and sampling weights."""
+
     @property
     def whole_needed(self) -> str:
         """Why these parameters need the whole table at once although the method works row by row; empty if not."""

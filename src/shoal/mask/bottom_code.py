@@ -15,5 +15,6 @@ class BottomCode(TailCode):
     """
 
     scales: ClassVar[Scales] = "rows"
+    reads_others: ClassVar[bool] = False
     sign: ClassVar[float] = -1.0
     side: ClassVar[str] = "at most"

@@ -81,6 +81,7 @@ class Noise(Mask):
     """
 
     scales: ClassVar[Scales] = "rows"
+    reads_others: ClassVar[bool] = False
     wants_moments: ClassVar[bool] = True
 
     kind: Kind | Literal["restricted"] = "correlated"

@@ -27,6 +27,7 @@ class Permute(Mask):
     """
 
     scales: ClassVar[Scales] = "memory"
+    reads_others: ClassVar[bool] = False
 
     together: bool = False
 

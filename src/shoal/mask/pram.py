@@ -52,6 +52,7 @@ class Pram(Mask):
     """
 
     scales: ClassVar[Scales] = "rows"
+    reads_others: ClassVar[bool] = False
     sees_categories: ClassVar[bool] = True
 
     diagonal: Annotated[float, Ge(0), Le(1), Setting()] = 0.8

@@ -66,6 +66,7 @@ class Pseudonymise(Mask):
     """
 
     scales: ClassVar[Scales] = "rows"
+    reads_others: ClassVar[bool] = False
     default_roles: ClassVar[tuple[str, ...]] = ("identifier",)
 
     key_file: Annotated[str | None, KeyFile()] = None

@@ -42,6 +42,7 @@ class RankSwap(Mask):
     """
 
     scales: ClassVar[Scales] = "sorting"
+    reads_others: ClassVar[bool] = False
 
     p: Annotated[float, Gt(0), Le(1), Setting()]
 

@@ -85,6 +85,7 @@ class Recode(Mask):
     """
 
     scales: ClassVar[Scales] = "rows"
+    reads_others: ClassVar[bool] = False
     sees_categories: ClassVar[bool] = True
 
     cuts: Annotated[tuple[float, ...] | None, HoldsCells()] = None

@@ -18,6 +18,7 @@ class RemoveIdentifiers(Mask):
     """Drops every column with the role identifier, whatever columns the step names."""
 
     scales: ClassVar[Scales] = "rows"
+    reads_others: ClassVar[bool] = False
     default_roles: ClassVar[tuple[str, ...]] = ("identifier",)
 
     def apply(

@@ -57,6 +57,7 @@ class Sample(Mask):
     """
 
     scales: ClassVar[Scales] = "rows"
+    reads_others: ClassVar[bool] = False
     draws_units: ClassVar[bool] = True
 
     fraction: Annotated[Annotated[float, Gt(0), Le(1)] | None, Setting()] = None

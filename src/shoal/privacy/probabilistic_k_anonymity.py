@@ -18,6 +18,12 @@ Two ways of dealing give a release with one and the same law once its order is s
 - every other released column was, in groups of k or more: the known values stand where they stood, and what stands
   beside them belongs to any member of the group.
 
+Neither way proves anything by itself if the groups tell which cells belonged together. They do not where each step
+formed its groups on columns dealt out alone, or on columns that stay alone; they do where it formed them on both, as
+groups that are t-close do (`shoal.judges.exchange`). Then the claim holds for intruders alone who do not know how the
+groups were formed, and it is not proved. Nor is it where cells of one person were dealt out side by side, so that who
+knows one of them finds the others.
+
 A column that is constant in the release, or in every group before and after, does not tell the members of a group
 apart, whatever was done with it. Whoever knows more than is assumed is not covered: so the verdict's name says what is
 assumed known, and its sentence which released columns are not.
@@ -40,12 +46,14 @@ from shoal.data.records import Records
 from shoal.errors import plural, quoted
 from shoal.facts import Fact, Facts, OfPlan, of_original
 from shoal.judges.evidence import Verdict
+from shoal.judges.exchange import Exchange, Shown
 from shoal.judges.intervals import proportion_interval
 from shoal.judges.linkage import DIRECTIONS, METRICS, Direction, Metric, link_by_distance
 from shoal.judges.table_pair import UNPAIRED, TablePair
 from shoal.methods import Scales, method
 from shoal.parameters import Columns
 from shoal.privacy.base import PrivacyModel
+from shoal.step_result import StepTrace
 
 CONFIDENCE = 0.95
 
@@ -66,10 +74,13 @@ class ProbabilisticKAnonymity(PrivacyModel):
     """Who knows some columns of everybody links no person to the right record with a probability above 1/k.
 
     Proved from what the steps of the run did: every known column, or every other released one, was dealt out anew in
-    groups of at least k released records, or tells nothing. A finished table alone, a mask, and a replacement whose
-    records depend on what they were (`ipso`, whose records keep the part that unreplaced columns explain; trees;
-    regressions) prove nothing. If all released columns but the known ones were dealt out, the known ones may stay: the
-    law of the shuffled release is the same.
+    groups of at least k released records, or tells nothing; and the groups were formed on columns dealt out alone or on
+    columns that stay alone, by strata too. Groups formed on both, and groups that satisfy a requirement on confidential
+    columns, tell whoever knows the method which cells belonged together. Cells that a joint permutation deals out side
+    by side stay one person's, so that known columns must not be among them together with others. A finished table
+    alone, a mask, and a replacement whose records depend on what they were (`ipso`, whose records keep the part that
+    unreplaced columns explain; trees; regressions) prove nothing. If all released columns but the known ones were dealt
+    out, the known ones may stay: the law of the shuffled release is the same.
 
     Parameters
     ----------
@@ -101,14 +112,17 @@ class ProbabilisticKAnonymity(PrivacyModel):
         original: Any = None,
         partition: Partition | None = None,
         dealt: Sequence[str] = (),
+        formed_on: Sequence[str] | None = None,
     ) -> Verdict:
         """The verdict on a data frame, Microdata, Records or an array; further parameters as for other models.
 
         Parameters
         ----------
         dealt
-            Columns that were dealt out anew inside the groups of `partition`. No table shows that: it is the word of
-            whoever asks, as in a release it is that of the run.
+            Columns that were dealt out anew inside the groups of `partition`, each by itself. No table shows that: it
+            is the word of whoever asks, as in a release it is that of the run.
+        formed_on
+            Columns on which the groups were formed; any of the table if not given.
         """
         before = None if original is None else as_records(original, confidential)
         pair = TablePair.of(before, as_records(table, confidential), partition)
@@ -120,7 +134,9 @@ class ProbabilisticKAnonymity(PrivacyModel):
                 names, "The partition does not belong to these tables: it has another number of records."
             )
         groups = Partition.of(pair.released_labels)
-        return self.verdict_on(replace(pair, dealt=dict.fromkeys(dealt, groups)))
+        reads = None if formed_on is None else frozenset(formed_on)
+        step = StepTrace(columns=tuple(dealt), reads=reads, dealing="columns")
+        return self.verdict_on(replace(pair, dealt=dict.fromkeys(dealt, groups), traces=(step,)))
 
     def judge(self, pair: TablePair) -> Verdict:
         released = pair.released
@@ -136,10 +152,22 @@ class ProbabilisticKAnonymity(PrivacyModel):
             return self._verdict(names, True, None, "The table has no records, so no one can be found.", {})
         assumed = tuple(dict.fromkeys((*known, *released.names("household"))))
         others = tuple(name for name in released.names() if name not in assumed)
-        of_known, of_others = _dealing(pair, assumed, pair.dealt), _dealing(pair, others, pair.dealt)
+        drawn = tuple(n for step in pair.traces if step.dealing == "drawn" for n in step.columns if n in others)
+        of_known, of_others = (self._dealing(pair, columns, assumed) for columns in (assumed, others))
         if others and of_others.smallest >= self.k > of_known.smallest:
             return self._from_others(names, of_others, others)
-        return self._from_known(names, of_known, others, self._measured(pair, known))
+        if drawn and of_known.smallest < self.k:  # cells drawn anew are nobody's, and may be drawn with known ones
+            of_known = max(of_known, self._dealing(pair, (*assumed, *drawn), assumed), key=lambda way: way.smallest)
+        dealing = of_others if of_others.shown and not of_known.shown else of_known
+        return self._from_known(names, dealing, others, self._measured(pair, known))
+
+    def _dealing(self, pair: TablePair, moved: tuple[str, ...], known: tuple[str, ...]) -> "_Dealing":
+        """How some columns were dealt out anew, and what shows of it where groups are large enough to matter."""
+        dealing = _dealt_out(pair, moved, pair.dealt or {})
+        if dealing.kept or dealing.smallest < self.k:
+            return dealing
+        shown = _exchange(pair, moved, known, dealing.groups).shown(pair.traces)
+        return dealing if shown is None else replace(dealing, smallest=1, shown=shown)
 
     def _from_others(self, names: tuple[str, ...], dealing: "_Dealing", others: tuple[str, ...]) -> Verdict:
         sentence = (
@@ -155,16 +183,18 @@ class ProbabilisticKAnonymity(PrivacyModel):
         limit = 1 / self.k
         refuted = bool(measured) and measured["interval"][0] > limit
         achieved = float(dealing.smallest)
-        if dealing.kept:
+        if dealing.shown is not None:
+            sentences = [_not_exchangeable(dealing.shown)]
+        elif dealing.kept:
             sentences = [
-                f"Not proved: {quoted(dealing.kept)} {'was' if len(dealing.kept) == 1 else 'were'} not dealt out anew "
+                f"Not proved: {quoted(dealing.kept)} {_were(dealing.kept)} not dealt out anew "
                 f"in groups, so that records may be linked by {'it' if len(dealing.kept) == 1 else 'them'}."
             ]
         elif dealing.smallest < self.k:
             sentences = [f"The smallest group holds {plural(dealing.smallest, 'record')}, fewer than {self.k}."]
         else:
             sentences = [
-                f"Proved: {quoted(names)} {'was' if len(names) == 1 else 'were'} dealt out anew inside groups of "
+                f"Proved: {quoted(names)} {_were(names)} dealt out anew inside groups of "
                 f"at least {plural(dealing.smallest, 'record')}."
             ]
             if others:
@@ -224,26 +254,77 @@ class _Dealing:
     Parameters
     ----------
     smallest
-        Released records of the smallest group; 1 if some columns were not.
+        Released records of the smallest group; 1 if some columns were not, or if the groups tell cells apart.
     kept
         Columns that were not, and tell records of one group apart.
+    groups
+        The groups whose members share all groups in which the columns were dealt out.
+    shown
+        How an exchange of cells inside the groups would show in the release; None if it would not.
     """
 
     smallest: int
     kept: tuple[str, ...]
+    groups: Partition
+    shown: Shown | None = None
 
     @property
     def facts(self) -> dict[str, Any]:
         return {"smallest group": self.smallest, "columns not dealt out anew": list(self.kept)}
 
 
-def _dealing(pair: TablePair, names: tuple[str, ...], dealt: Mapping[str, Partition]) -> _Dealing:
-    telling = [name for name in names if np.ptp(pair.released[name].codes()) > 0]
+def _dealt_out(pair: TablePair, names: tuple[str, ...], dealt: Mapping[str, Partition]) -> _Dealing:
+    telling = _telling(pair, names)
     inside = {name: dealt[name] for name in telling if name in dealt and dealt[name].n_groups < len(pair.released)}
     parts = list({id(part): part for part in inside.values()}.values())
     groups = meet(parts) if parts else Partition(labels=np.zeros(len(pair.released), dtype=np.int32))
     kept = tuple(name for name in telling if name not in inside and not _constant(pair, name, groups))
-    return _Dealing(smallest=1 if kept else groups.k, kept=kept)
+    return _Dealing(smallest=1 if kept else groups.k, kept=kept, groups=groups)
+
+
+def _telling(pair: TablePair, names: tuple[str, ...]) -> list[str]:
+    """Columns that are not constant in the release."""
+    return [name for name in names if np.ptp(pair.released[name].codes()) > 0]
+
+
+def _exchange(pair: TablePair, moved: tuple[str, ...], known: tuple[str, ...], groups: Partition) -> Exchange:
+    before = pair.before.take(pair.pairing)
+    kinds = {name: Partition.of(before[name].codes()) for name in before.names()}
+    return Exchange(
+        columns=before.names(),
+        moved=moved,
+        known=known,
+        neutral=[name for name, kind in kinds.items() if meet([groups, kind]).n_groups == groups.n_groups],
+        released=_telling(pair, pair.released.names()),
+        groups=groups,
+        dealt=pair.dealt or {},
+        fewer=len(before) < len(pair.before),
+    )
+
+
+def _not_exchangeable(shown: Shown) -> str:
+    columns = shown.step.columns
+    were = f"Not proved: {quoted(columns)} {_were(columns)}"
+    match shown.fault:
+        case "groups":
+            on = "columns that may be any" if shown.step.reads is None else quoted(sorted(shown.step.reads))
+            return (
+                f"{were} dealt out anew in groups formed on {on}, so that columns dealt out and columns that stay "
+                f"decided on them together; this holds only if the way the groups were formed is unknown. Form groups "
+                f"by columns dealt out alone, or by columns that stay alone."
+            )
+        case "together":
+            return (
+                f"{were} dealt out together, so that known cells of a person keep company with others. Deal out the "
+                f"known columns in a step of their own."
+            )
+        case "whole":
+            return f"{were} dealt out together, and nothing else is released: whole records only changed places."
+    return f"{were} changed before by a step that may read known and other columns, so that the one tells of the other."
+
+
+def _were(names: Sequence[str]) -> str:
+    return "was" if len(names) == 1 else "were"
 
 
 def _constant(pair: TablePair, name: str, groups: Partition) -> bool:

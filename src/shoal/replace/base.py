@@ -8,7 +8,7 @@ import numpy as np
 
 from shoal.data.partition import Partition, Progress
 from shoal.data.records import Records
-from shoal.step_result import StepResult
+from shoal.step_result import Dealing, StepResult
 
 
 class Replacement(ABC):
@@ -18,9 +18,14 @@ class Replacement(ABC):
     method_name: ClassVar[str]
 
     @property
+    def dealing(self) -> Dealing | None:
+        """How columns are dealt out anew inside groups, which probabilistic k-anonymity needs; None if they are not."""
+        return None
+
+    @property
     def exchangeable(self) -> bool:
-        """Whether columns are dealt out anew inside groups (see `Grouping`): what probabilistic k-anonymity needs."""
-        return False
+        """Whether columns are dealt out anew inside groups (see `Grouping`)."""
+        return self.dealing is not None
 
     @property
     def anew(self) -> bool:

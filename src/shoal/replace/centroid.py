@@ -16,7 +16,7 @@ from shoal.facts import Count
 from shoal.kernels.arrays import Floats, Ints, ints
 from shoal.methods import Scales, method
 from shoal.replace.base import Replacement
-from shoal.step_result import StepResult
+from shoal.step_result import Dealing, StepResult
 
 
 @method("centroid", title="Centroid of the group", source="Domingo-Ferrer & Torra (2005)")
@@ -46,8 +46,8 @@ class Centroid(Replacement):
     weighted: bool = False
 
     @property
-    def exchangeable(self) -> bool:
-        return True
+    def dealing(self) -> Dealing:
+        return "records" if self.continuous == "medoid" else "drawn"
 
     def apply(
         self,

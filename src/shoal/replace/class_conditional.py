@@ -22,7 +22,7 @@ from shoal.kernels.arrays import Floats, Ints, Longs
 from shoal.methods import Scales, method, nested
 from shoal.replace.base import Replacement
 from shoal.replace.normal import Normal
-from shoal.step_result import StepResult
+from shoal.step_result import Dealing, StepResult
 
 
 @method(
@@ -67,8 +67,8 @@ class ClassConditional(Replacement):
     rare_below: Annotated[int, Ge(1)] | None = None
 
     @property
-    def exchangeable(self) -> bool:
-        return self.continuous.exchangeable
+    def dealing(self) -> Dealing | None:
+        return self.continuous.dealing
 
     @property
     def anew(self) -> bool:

@@ -12,7 +12,7 @@ from shoal.kernels.elementary import normal_quantile
 from shoal.methods import Scales, method
 from shoal.replace._residuals.rotation import Split, restored, rotate
 from shoal.replace.synthesis import Synthesiser
-from shoal.step_result import StepResult
+from shoal.step_result import Dealing, StepResult
 
 OPEN = float(np.finfo(np.float64).epsneg)
 """Shares this near to 0 and 1 have a quantile."""
@@ -42,8 +42,8 @@ class LatinHypercube(Synthesiser):
     exact: bool = True
 
     @property
-    def exchangeable(self) -> bool:
-        return True
+    def dealing(self) -> Dealing:
+        return "drawn"
 
     def apply(
         self,

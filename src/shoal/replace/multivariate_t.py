@@ -22,7 +22,7 @@ from shoal.methods import Scales, method
 from shoal.parameters import Setting
 from shoal.replace._residuals.rotation import NEGLIGIBLE, Split, factor
 from shoal.replace.synthesis import Synthesiser
-from shoal.step_result import StepResult
+from shoal.step_result import Dealing, StepResult
 
 
 @runtime_checkable
@@ -61,8 +61,8 @@ class MultivariateT(Synthesiser):
     small: Literal["refuse", "merge"] = "refuse"
 
     @property
-    def exchangeable(self) -> bool:
-        return True
+    def dealing(self) -> Dealing:
+        return "drawn"
 
     def apply(
         self,

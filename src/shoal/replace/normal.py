@@ -13,7 +13,7 @@ from shoal.kernels.tall import times
 from shoal.methods import Scales, method
 from shoal.replace._residuals.rotation import Split, factor, rotate
 from shoal.replace.synthesis import Synthesiser
-from shoal.step_result import StepResult
+from shoal.step_result import Dealing, StepResult
 
 
 @method("normal", title="Multivariate normal draw", source="Oganian & Domingo-Ferrer (2017)")
@@ -36,8 +36,8 @@ class Normal(Synthesiser):
     exact: bool = True
 
     @property
-    def exchangeable(self) -> bool:
-        return True
+    def dealing(self) -> Dealing:
+        return "drawn"
 
     def apply(
         self,

@@ -11,7 +11,7 @@ from shoal.facts import Count
 from shoal.kernels.arrays import Longs
 from shoal.methods import Scales, method
 from shoal.replace.base import Replacement
-from shoal.step_result import StepResult
+from shoal.step_result import Dealing, StepResult
 
 
 @method("permutation", title="Permutation inside the group", source="Soria-Comas & Domingo-Ferrer (2012)")
@@ -33,8 +33,8 @@ class Permutation(Replacement):
     joint: bool = True
 
     @property
-    def exchangeable(self) -> bool:
-        return True
+    def dealing(self) -> Dealing:
+        return "records" if self.joint else "columns"
 
     def apply(
         self,

@@ -1,0 +1,134 @@
+"""Which cells the members of a group could have exchanged without any change in the law of the release.
+
+The columns of the original are divided in two: those that a step *moves*, and those that *stay*. Let the members of a
+group exchange their moved cells among themselves before the first step. If every step then does the same as it did, but
+for the order in which it deals cells out, the releases of both tables have one law, and nobody can tell which of the
+members had which cells: each person is linked to what stays with a probability of one in the size of the group.
+
+So it is for a step that reads moved columns alone (its groups move with the cells) or columns that stay alone (its
+groups stay). A step that reads both forms other groups after the exchange. Then the groups tell which cells belonged
+together: with six records in groups of three by `mdav` on age and charge, ages dealt out anew, whoever knows the ages
+and the method finds up to all charges. Groups that must be t-close are formed on confidential columns, too.
+
+A column is moved until it is dealt out anew, and stays with the rest of its row from then on. What reads both kinds of
+columns is *mixed* for ever. Columns that are constant in every group can be exchanged with no effect. Ties are broken
+by the order of rows, which is taken to say nothing of the cells.
+"""
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Literal
+
+from shoal.data.partition import Partition, meet
+from shoal.step_result import StepTrace
+
+Side = Literal["moved", "stays", "mixed"]
+
+Fault = Literal["groups", "together", "whole", "earlier"]
+"""Why an exchange shows: groups were formed on both kinds of columns, cells of both were dealt out together, records
+were dealt out whole, or a step that deals nothing out read both."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Shown:
+    """An exchange that may show in the release, and the first step by which it does."""
+
+    fault: Fault
+    step: StepTrace
+
+
+@dataclass(kw_only=True)
+class Exchange:
+    """The steps gone through once more, with the cells of some columns exchanged inside groups.
+
+    Parameters
+    ----------
+    moved
+        Columns of the original whose cells are exchanged.
+    known
+        Columns that the intruder knows.
+    neutral
+        Columns of the original that are constant in all groups.
+    released
+        Columns of the release that tell records apart.
+    groups
+        The groups inside which cells are exchanged.
+    dealt
+        For each column that was dealt out anew its groups.
+    fewer
+        Whether the release lacks records of the original.
+    """
+
+    columns: Sequence[str]
+    moved: Collection[str]
+    known: Collection[str]
+    neutral: Collection[str]
+    released: Collection[str]
+    groups: Partition
+    dealt: Mapping[str, Partition]
+    fewer: bool
+    sides: dict[str, Side] = field(init=False)
+    mixed_by: dict[str, Shown] = field(default_factory=dict, init=False)
+
+    def __post_init__(self) -> None:
+        self.sides = {n: "moved" if n in self.moved else "stays" for n in self.columns if n not in self.neutral}
+
+    def shown(self, steps: Sequence[StepTrace]) -> Shown | None:
+        """How the exchange shows in the release; None if it does not."""
+        for step in steps:
+            reads = self.columns if step.reads is None else step.reads
+            if step.dealing is None:
+                self._change(step, {*reads, *step.columns})
+            else:
+                self._deal(step, self._side_of(reads))
+        return next((self.mixed_by[name] for name in self.released if name in self.mixed_by), None)
+
+    def _side_of(self, names: Collection[str]) -> Side | None:
+        """The one side of some columns; None if all of them are neutral."""
+        sides = {self.sides[name] for name in names if name in self.sides}
+        return "mixed" if len(sides) > 1 else next(iter(sides), None)
+
+    def _change(self, step: StepTrace, reads: Collection[str]) -> None:
+        """A step that deals nothing out: what it changes is on the side of what it reads."""
+        side = self._side_of(reads)
+        changed = self.columns if step.reads is None and self.fewer else step.columns
+        if side == "mixed":
+            self._mix(changed, Shown(fault="earlier", step=step))
+        elif side is not None:
+            self.sides |= dict.fromkeys(step.columns, side)
+
+    def _deal(self, step: StepTrace, formed_on: Side | None) -> None:
+        """A step that deals cells out anew: afterwards they stay with the rest of their rows."""
+        moved = {name for name in step.columns if self.sides.get(name) == "moved"}
+        fault: Fault | None = None
+        if formed_on == "mixed" or (formed_on == "moved" and not self._within(set(step.columns) - moved)):
+            fault = "groups"
+        elif moved and self._whole(step):
+            fault = "whole"
+        elif self._together(step, moved):
+            fault = "together"
+        if fault is None:
+            self.sides |= dict.fromkeys(set(step.columns) - self.mixed_by.keys(), "stays")
+        else:
+            self._mix(step.columns, Shown(fault=fault, step=step))
+
+    def _within(self, names: Collection[str]) -> bool:
+        """Whether all members of a group share the groups in which some columns were dealt out."""
+        parts = [self.dealt[name] for name in names if name in self.dealt]
+        return meet([self.groups, *parts]).n_groups == self.groups.n_groups
+
+    def _whole(self, step: StepTrace) -> bool:
+        """Whether no cell of a released record has changed its neighbours."""
+        kept = step.dealing == "records" or (step.dealing == "columns" and len(step.columns) == 1)
+        return kept and set(self.released) <= set(step.columns)
+
+    def _together(self, step: StepTrace, moved: set[str]) -> bool:
+        """Whether cells were dealt out side by side, or so that they depend on which belonged together."""
+        if step.dealing == "columns":
+            return False
+        both = step.dealing == "records" and bool(moved & set(self.known)) and bool(moved - set(self.known))
+        return both or self._side_of(step.columns) == "mixed"
+
+    def _mix(self, names: Collection[str], shown: Shown) -> None:
+        self.sides |= dict.fromkeys(names, "mixed")
+        self.mixed_by = {**dict.fromkeys(names, shown), **self.mixed_by}
