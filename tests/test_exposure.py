@@ -99,7 +99,7 @@ def test_identifiers_are_looked_for_and_no_cell_is_shown(tmp_path: Path) -> None
     assert len(by_letter) == 18
     assert by_letter["F"]["signs"] == {"contact": "100 % of its values hold one"}
     assert by_letter["B"]["signs"] == {"area": "its name says 'area'"}
-    assert by_letter["P"]["not seen"] == "only the names of columns are looked at"
+    assert by_letter["P"]["not seen"] == "only the names and labels of columns are looked at"
     assert "example.org" not in json.dumps(mapping)
     table.write_csv(tmp_path / "t.csv")
     (tmp_path / "plan.yaml").write_text(shoal.Plan.of(plan).as_yaml())

@@ -18,6 +18,7 @@ import shoal
 from shoal.errors import DataError, FileError, Refused
 from shoal.files.atomic import atomic_directory
 from shoal.files.checksums import unchanging
+from shoal.files.table import Table
 from shoal.files.tables import read_table
 from shoal.plan.draft import plan_text
 
@@ -211,7 +212,7 @@ def test_a_terminal_obeys_no_name(
 def test_a_guessed_plan_holds_what_the_names_say() -> None:
     names = ["a\nb: identifier", 'c"d', "e\\f", EVIL, "#g", "h: i"]
     frame = pl.DataFrame({name: [1, 2] for name in names})
-    text = plan_text(frame, "x\nsteps: [{mask: nothing}]\n.csv")
+    text = plan_text(Table(frame=frame), "x\nsteps: [{mask: nothing}]\n.csv")
     assert list(YAML().load(text)["columns"]) == names
 
 

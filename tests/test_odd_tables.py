@@ -12,6 +12,7 @@ import pytest
 import shoal
 from shoal.data.schema import Schema
 from shoal.errors import FileError, Refused
+from shoal.files.table import Table
 from shoal.plan.draft import plan_text
 
 N = 40
@@ -121,4 +122,4 @@ def test_a_hundred_thousand_columns() -> None:
     """What looks at each column may not look at all of them for it: ten times the columns, about ten times the work."""
     names = [f"c{i}" for i in range(100_000)]
     Schema.of(dict.fromkeys(names, "other")).check_covers(names)
-    assert plan_text(pl.DataFrame({name: [1] for name in names[:20_000]}), "wide.csv").count("\n") > 20_000
+    assert plan_text(Table(frame=pl.DataFrame({name: [1] for name in names[:20_000]})), "wide.csv").count("\n") > 20_000

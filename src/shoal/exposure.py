@@ -15,17 +15,18 @@ from typing import Any
 import numpy as np
 
 from shoal.data.identifiers import IDENTIFIERS, MOST_VALUES, OWN_VALUE, Sign, by_identifier, signs
-from shoal.data.microdata import Microdata
 from shoal.data.records import Records
 from shoal.data.variable import Variable
 from shoal.errors import DataError, plural
+from shoal.files.table import Table
 from shoal.judges.evidence import Finding
 from shoal.judges.separation import MinimalSets, Separation, minimal_sets, separation
 from shoal.judges.standing import class_sizes, standing
 from shoal.judges.table_pair import TablePair
 from shoal.kernels.arrays import Longs
 from shoal.plan import Plan
-from shoal.run import taken_by
+from shoal.plan.guess import Guess, guess, stricter
+from shoal.run import microdata, taken_by
 
 SETS = 1 << 22
 """Key of the random numbers that draw records, beyond the number of any measure."""
@@ -169,15 +170,16 @@ def exposure(
         If the table or the plan cannot be used, or if no column is a quasi-identifier.
     """
     plan = Plan.of(plan, folder)
-    microdata = Microdata.of(table, plan.schema, plan.folder)
-    plan = plan.covering(microdata.frame.columns)
-    records = microdata.records
+    original = microdata(table, plan)
+    plan = plan.covering(original.frame.columns)
+    records = original.records
     keys = records.quasi_identifiers
     if not len(records) or not keys:
         raise DataError(
             "Nothing can be said of the risk: the table has no record, or no column that others may know. "
             "Give the columns that others may know the role quasi-identifier."
         )
+    described = table if isinstance(table, Table) else Table(frame=original.frame.to_polars())
     stands = standing(records, keys)
     sizes = stands.sizes
     pair = TablePair.of(records, records, missing=plan.reading)
@@ -196,10 +198,10 @@ def exposure(
         ),
         riskiest=tuple((int(records.rows[i]) + 1, int(sizes[i])) for i in lowest),
         spared={share.name: share.spared for share in stands.columns},
-        columns=_columns(microdata.encoded, records, keys, sizes),
+        columns=_columns(original.encoded, records, keys, sizes, {one.name: one for one in guess(described)}),
         sets=tuple(separation(records, columns) for columns in list(searched.counts)[:top]),
         searched=searched,
-        signs=tuple(signs(microdata.frame)),
+        signs=tuple(signs(original.frame, described.labels)),
     )
 
 
@@ -212,13 +214,17 @@ def _candidates(records: Records) -> tuple[str, ...]:
     )
 
 
-def _columns(every: Records, records: Records, keys: Any, sizes: Longs) -> tuple[ColumnExposure, ...]:
+def _columns(
+    every: Records, records: Records, keys: Any, sizes: Longs, guesses: Mapping[str, Guess]
+) -> tuple[ColumnExposure, ...]:
     """All columns, the best separating ones first.
 
     Parameters
     ----------
     every
         The table with its identifiers and with the missing values as they are.
+    guesses
+        What each column is taken for where no plan says it.
     """
     rows = []
     for variable in every.variables:
@@ -228,17 +234,18 @@ def _columns(every: Records, records: Records, keys: Any, sizes: Longs) -> tuple
         more = 0
         if variable.role in ("confidential", "other"):
             more = int(((sizes > 1) & (class_sizes(records, [*keys, variable.name]) == 1)).sum())
-        remark = _remark(figures, variable, more)
+        remark = _remark(figures, variable, more, guesses[variable.name])
         rows.append(ColumnExposure(figures=figures, role=variable.role, more=more, remark=remark))
     return tuple(sorted(rows, key=lambda row: (-row.figures.separation, -row.figures.unique)))
 
 
-def _remark(figures: Separation, variable: Variable, more: int) -> str:
-    """What the figures of a column say of its role."""
+def _remark(figures: Separation, variable: Variable, more: int, guessed: Guess) -> str:
+    """What the figures, the words and the values of a column say of its role."""
     if figures.distinct == 1 and variable.role == "quasi-identifier":
         return "one value for all: it tells nobody apart"
-    own = figures.unique >= OWN_VALUE
-    if own and variable.role != "identifier" and not variable.continuous:
+    if guessed.role == "identifier" and stricter(guessed, variable.role):
+        return f"{guessed.reason}: an identifier?"
+    if figures.unique >= OWN_VALUE and variable.role != "identifier" and not variable.continuous:
         return "nearly every record has a value of its own: an identifier?"
     if variable.role in ("confidential", "other") and more:
         return f"whoever knows it finds {plural(more, 'more record')} alone: a quasi-identifier?"

@@ -9,7 +9,7 @@ import polars as pl
 import pytest
 
 from shoal.data import check_digits
-from shoal.data.identifiers import IDENTIFIERS, outright, signs, words_of
+from shoal.data.identifiers import IDENTIFIERS, outright, signs
 
 DRAW = random.Random(5)
 
@@ -163,4 +163,3 @@ def test_one_mail_in_free_text_is_enough():
 
 def test_the_list_is_the_rules_own():
     assert [identifier.letter for identifier in IDENTIFIERS] == list("ABCDEFGHIJKLMNOPQR")
-    assert words_of("homeAddress_2") == {"home", "address", "2", "homeaddress2"}

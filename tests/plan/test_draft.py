@@ -9,8 +9,10 @@ import pytest
 
 import shoal
 from shoal.data.check_digits import luhn
+from shoal.files.table import Table
 from shoal.plan import Plan
-from shoal.plan.draft import guess, plan_text
+from shoal.plan.draft import plan_text
+from shoal.plan.guess import guess
 
 
 def test_roles_of_typical_columns() -> None:
@@ -26,17 +28,17 @@ def test_roles_of_typical_columns() -> None:
             "code": [i % 3 for i in range(n)],
         }
     )
-    guesses = {g.name: (g.role, g.level) for g in guess(frame)}
+    guesses = {g.name: (g.role, g.level) for g in guess(Table(frame=frame))}
     assert guesses == {
         "patient_id": ("identifier", "nominal"),
         "age": ("quasi-identifier", "continuous"),
         "zip": ("quasi-identifier", "nominal"),
-        "income": ("confidential", "continuous"),
+        "income": ("quasi-identifier", "continuous"),  # everybody is alone with theirs
         "sampling_weight": ("weight", "continuous"),
         "comment": ("identifier", "nominal"),
         "code": ("quasi-identifier", "nominal"),
     }
-    assert all(g.reason for g in guess(frame))
+    assert all(g.reason for g in guess(Table(frame=frame)))
 
 
 def test_values_that_name_a_person_by_themselves_are_identifiers_whatever_the_column_is_called() -> None:
@@ -48,28 +50,28 @@ def test_values_that_name_a_person_by_themselves_are_identifiers_whatever_the_co
             "visits": [i % 30 for i in range(60)],
         }
     )
-    roles = {one.name: (one.role, one.reason) for one in guess(frame)}
-    assert roles["client"] == ("identifier", "its values look like IP addresses")
+    roles = {one.name: (one.role, one.reason) for one in guess(Table(frame=frame))}
+    assert roles["client"] == ("identifier", "its values look like IP addresses; 20 different values in 60 records")
     assert roles["paid with"] == ("identifier", "its values look like numbers with a check digit (Luhn)")
     assert roles["visits"][0] == "quasi-identifier"
 
 
 def test_measurements_alone_are_taken_for_quasi_identifiers() -> None:
     frame = pl.DataFrame({"turnover": [i * 1.5 for i in range(40)], "profit": [i / 3 for i in range(40)]})
-    assert {g.role for g in guess(frame)} == {"quasi-identifier"}
+    assert {g.role for g in guess(Table(frame=frame))} == {"quasi-identifier"}
 
 
 def test_the_text_is_a_plan_even_for_awkward_names(tmp_path: Path) -> None:
     frame = pl.DataFrame(
         {"no": [1, 2], "a b": ["x", "y"], 'quo"te': [1.0, 2.0], "# hash": [1, 2], "two\nlines": [1, 2]}
     )
-    (tmp_path / "plan.yaml").write_text(plan_text(frame, "t.csv"))
+    (tmp_path / "plan.yaml").write_text(plan_text(Table(frame=frame), "t.csv"))
     assert list(Plan.read(tmp_path / "plan.yaml").schema.columns) == frame.columns
 
 
 def test_the_example_protected_by_its_guessed_plan(tmp_path: Path) -> None:
     table = shoal.example("hospital", n=200, seed=4)
-    (tmp_path / "plan.yaml").write_text(plan_text(table, "hospital"))
+    (tmp_path / "plan.yaml").write_text(plan_text(Table(frame=table), "hospital"))
     assert shoal.protect(table, tmp_path / "plan.yaml", seed=1).evidence.holds
 
 
@@ -81,7 +83,7 @@ def test_the_example_made_up_by_its_guessed_plan(tmp_path: Path) -> None:
     table = table.with_columns(
         pl.when(pl.col("age") > 30).then("crp"), weight=np.linspace(1, 2, n), nothing=pl.lit(None, pl.Float64)
     )
-    text = plan_text(table, "hospital", synthetic=True)
+    text = plan_text(Table(frame=table), "hospital", synthetic=True)
     (tmp_path / "plan.yaml").write_text(text)
     release = shoal.protect(table, tmp_path / "plan.yaml", seed=1)
     assert release.evidence.holds
@@ -95,7 +97,7 @@ def test_the_example_made_up_by_its_guessed_plan(tmp_path: Path) -> None:
 
 def test_missing_values_are_left_to_the_person_with_the_choices() -> None:
     frame = pl.DataFrame({"age": [*range(29), None], "kind": ["f", None, "m"] * 10, "nothing": [None] * 30})
-    reasons = {g.name: g for g in guess(frame)}
+    reasons = {g.name: g for g in guess(Table(frame=frame))}
     assert reasons["age"].reason.endswith("missing values (1) are filled by the median")
     assert reasons["kind"].reason.endswith("missing values (10) are a category of their own")
     assert (reasons["nothing"].role, reasons["nothing"].reason) == ("other", "no value at all; leave the column out")
@@ -145,7 +147,7 @@ def frames() -> dict[str, pl.DataFrame]:
 @pytest.mark.parametrize("name", frames())
 def test_a_drafted_plan_runs_as_it_stands(name: str, tmp_path: Path) -> None:
     frame = frames()[name]
-    (tmp_path / "plan.yaml").write_text(plan_text(frame, "table.csv"))
+    (tmp_path / "plan.yaml").write_text(plan_text(Table(frame=frame), "table.csv"))
     release = shoal.protect(frame, tmp_path / "plan.yaml", seed=1)
     assert release.evidence.holds
     assert len(release.data) == len(frame)
@@ -153,20 +155,21 @@ def test_a_drafted_plan_runs_as_it_stands(name: str, tmp_path: Path) -> None:
 
 
 def test_a_survey_has_one_weight_one_household_and_its_stratum() -> None:
-    roles = {g.name: g.role for g in guess(frames()["survey"])}
-    assert (roles["weight"], roles["wgt"]) == ("weight", "other")
+    roles = {g.name: g.role for g in guess(Table(frame=frames()["survey"]))}
+    assert (roles["weight"], roles["wgt"]) == ("weight", "identifier")  # of which every record has its own
     assert (roles["hhid"], roles["hhid2"]) == ("household", "identifier")
     assert roles["stratum"] == "stratum"
 
 
 def test_a_stratum_that_divides_households_is_none() -> None:
     divided = frames()["survey"].with_columns(stratum=pl.Series(["north", "south"] * 100))
-    assert next(g for g in guess(divided) if g.name == "stratum").role == "other"
+    assert next(g for g in guess(Table(frame=divided)) if g.name == "stratum").role == "other"
 
 
 def test_codes_with_labels_are_categories() -> None:
-    frame = pl.DataFrame({"region": range(50), "x": range(50)})
-    guesses = {g.name: g for g in guess(frame, labelled=["region"])}
+    frame = pl.DataFrame({"region": range(50), "x": [i % 30 for i in range(50)]})
+    labels = {"region": {i: f"region {i}" for i in range(50)}}
+    guesses = {g.name: g for g in guess(Table(frame=frame, value_labels=labels))}
     assert guesses["region"].level == "nominal"
     assert "its codes have labels" in guesses["region"].reason
     assert guesses["x"].level == "continuous"
@@ -177,11 +180,11 @@ def test_codes_with_labels_are_categories() -> None:
     [("a.sav", "sav"), ("a.zsav", "sav"), ("A.DTA", "dta"), ("a.csv.gz", "csv"), ("a.xls", "xlsx"), ("a.txt", "csv")],
 )
 def test_what_is_written_is_what_was_read(source: str, output: str) -> None:
-    assert f"output: {{format: {output}}}" in plan_text(frames()["codes"], source)
+    assert f"output: {{format: {output}}}" in plan_text(Table(frame=frames()["codes"]), source)
 
 
 def test_categories_are_suppressed_and_measurements_averaged() -> None:
-    texts = {name: plan_text(frame, "t.csv") for name, frame in frames().items()}
+    texts = {name: plan_text(Table(frame=frame), "t.csv") for name, frame in frames().items()}
     assert "mask: suppress" in texts["categories"]
     assert "{mask: recode, columns: [region], rare: 10, other: other}" in texts["categories"]
     assert "partition: mdav" in texts["measurements"]
@@ -189,4 +192,4 @@ def test_categories_are_suppressed_and_measurements_averaged() -> None:
 
 
 def test_where_nothing_can_be_protected_the_plan_says_so() -> None:
-    assert "Nothing here can be protected" in plan_text(pl.DataFrame({"age": [30]}), "t.csv")
+    assert "Nothing here can be protected" in plan_text(Table(frame=pl.DataFrame({"age": [30]})), "t.csv")

@@ -25,16 +25,13 @@ def init(terminal: Terminal, file: Path | Database, synthetic: bool, reading: di
       shoal init people.csv > plan.yaml
       shoal init people.csv --synthetic > synthetic.yaml
     """
-    from shoal.plan.draft import guess, plan_text
+    from shoal.plan.draft import plan_text
+    from shoal.plan.guess import guess
 
     table = read(terminal, file, reading)
-    labelled = [name for name, labels in table.value_labels.items() if labels]
     if terminal.as_json:
         terminal.result(
-            {
-                g.name: {"role": g.role, "level": g.level, "reason": g.reason}
-                for g in guess(table.frame, labelled, synthetic=synthetic)
-            }
+            {g.name: {"role": g.role, "level": g.level, "reason": g.reason} for g in guess(table, synthetic=synthetic)}
         )
     else:
-        click.echo(plan_text(table.frame, file.name, labelled, synthetic=synthetic), nl=False)
+        click.echo(plan_text(table, file.name, synthetic=synthetic), nl=False)

@@ -36,14 +36,14 @@ def risk(terminal: Terminal, file: Path | Database, plan_file: Path | None, top:
       shoal risk people.csv
       shoal --json risk people.sav --plan plan.yaml
     """
-    from shoal.plan.draft import columns_of
+    from shoal.plan.guess import columns_of
 
     plan = shoal.Plan.read(plan_file) if plan_file else None
     table = read(terminal, file, reading, plan)
     if plan is None:
-        plan = shoal.Plan.of({"columns": columns_of(table.frame, [n for n, v in table.value_labels.items() if v])})
+        plan = shoal.Plan.of({"columns": columns_of(table)})
         terminal.note("Roles are guessed; see them with shoal init, correct them, and give them with --plan.")
-    exposure = shoal.exposure(table.frame, plan, top=top)
+    exposure = shoal.exposure(table, plan, top=top)
     terminal.result(exposure.as_mapping())
     terminal.say(f"PRIVATE   {exposure.records:,} records; quasi-identifiers: {', '.join(exposure.keys)}")
     for k, count in exposure.fewer_than.items():

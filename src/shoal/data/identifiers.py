@@ -1,13 +1,13 @@
 """Where a table may hold what identifies a person outright: the eighteen identifiers of HIPAA's safe harbour.
 
-45 CFR 164.514(b)(2)(i) lists what must be taken out, (A) to (R). Each column is looked at twice: its name, for words
-that name such a thing, and its distinct values, for what such a thing looks like, numbers with check digits among
-them. That nothing turns up proves nothing: a name in free text, a rare illness or a face in a picture is seen by no
-pattern. What was looked at and what cannot be seen stands beside what turned up; no cell does.
+45 CFR 164.514(b)(2)(i) lists what must be taken out, (A) to (R). Each column is looked at twice: its name and its
+label, for words that name such a thing, and its distinct values, for what such a thing looks like, numbers with check
+digits among them. That nothing turns up proves nothing: a name in free text, a rare illness or a face in a picture is
+seen by no pattern. What was looked at and what cannot be seen stands beside what turned up; no cell does.
 """
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import islice
 from typing import Any
@@ -15,6 +15,7 @@ from typing import Any
 import narwhals.stable.v2 as nw
 
 from shoal.data.check_digits import kind_of
+from shoal.data.column_words import AGE, meanings
 
 MOST_VALUES = 20_000
 """Distinct values of a column that are looked at."""
@@ -40,50 +41,45 @@ class Identifier:
     ----------
     letter, title
         As the rule has them.
-    words
-        Words of column names that speak of it.
     unseen
         What shoal cannot see of it; empty where names and values both tell.
     """
 
     letter: str
     title: str
-    words: frozenset[str]
     unseen: str = ""
 
 
-def _of(letter: str, title: str, words: str, unseen: str = "") -> Identifier:
-    return Identifier(letter=letter, title=title, words=frozenset(words.split()), unseen=unseen)
+def _of(letter: str, title: str, unseen: str = "") -> Identifier:
+    return Identifier(letter=letter, title=title, unseen=unseen)
 
 
-BY_NAME = "only the names of columns are looked at"
+BY_NAME = "only the names and labels of columns are looked at"
 IDENTIFIERS = (
-    _of("A", "names", "name surname forename firstname lastname fullname initials nombre apellido nom prenom vorname "
-        "nachname cognom", "a name inside other text, and a column of names that is called something else"),
-    _of("B", "places smaller than a state", "address street city county zip zipcode postcode postal plz precinct "
-        "geocode latitude longitude lat lon lng municipality municipio town village district parish borough area "
-        "address1 address2", "places written in free text; whether an area is smaller than a state"),
-    _of("C", "dates but for the year, and ages over 89", "date dob birth birthday birthdate admission discharge death "
-        "fecha datum naissance", "dates inside other text"),
-    _of("D", "telephone numbers", "phone telephone tel mobile cellphone telefono telefon"),
-    _of("E", "fax numbers", "fax telefax", BY_NAME),
-    _of("F", "e-mail addresses", "email mail correo"),
-    _of("G", "social security and national numbers", "ssn nin dni nif nie passport national social"),
-    _of("H", "medical record numbers", "mrn medicalrecord chart patient patientid nhs hospitalno",
-        "numbers without a check digit"),
-    _of("I", "health plan numbers", "beneficiary insurance policy member hicn mbi insured", BY_NAME),
-    _of("J", "account numbers", "account iban card creditcard konto cuenta", "numbers without a check digit"),
-    _of("K", "certificate and licence numbers", "license licence certificate permit", BY_NAME),
-    _of("L", "vehicles and their plates", "vehicle plate vin registration matricula", "plates"),
-    _of("M", "devices and their serial numbers", "device serial imei mac udi", "serial numbers"),
-    _of("N", "web addresses", "url website homepage link web"),
-    _of("O", "IP addresses", "ip ipaddress ipv4 ipv6"),
-    _of("P", "biometric identifiers", "fingerprint voiceprint voice retina iris biometric dna genome", BY_NAME),
-    _of("Q", "photographs of faces", "photo photograph image picture portrait face", BY_NAME),
-    _of("R", "any other number, trait or code of one person's own", "id identifier uuid guid userid username login "
-        "userno key", "a rare trait, or a code that only some records have"),
-)  # fmt: skip
-"""45 CFR 164.514(b)(2)(i), with words of column names in English and the most usual ones of neighbours."""
+    _of("A", "names", "a name inside other text, and a column of names that is called something else"),
+    _of("B", "places smaller than a state", "places written in free text; whether an area is smaller than a state"),
+    _of("C", "dates but for the year, and ages over 89", "dates inside other text"),
+    _of("D", "telephone numbers"),
+    _of("E", "fax numbers", BY_NAME),
+    _of("F", "e-mail addresses"),
+    _of("G", "social security and national numbers"),
+    _of("H", "medical record numbers", "numbers without a check digit"),
+    _of("I", "health plan numbers", BY_NAME),
+    _of("J", "account numbers", "numbers without a check digit"),
+    _of("K", "certificate and licence numbers", BY_NAME),
+    _of("L", "vehicles and their plates", "plates"),
+    _of("M", "devices and their serial numbers", "serial numbers"),
+    _of("N", "web addresses"),
+    _of("O", "IP addresses"),
+    _of("P", "biometric identifiers", BY_NAME),
+    _of("Q", "photographs of faces", BY_NAME),
+    _of(
+        "R",
+        "any other number, trait or code of one person's own",
+        "a rare trait, or a code that only some records have",
+    ),
+)
+"""45 CFR 164.514(b)(2)(i); the words that speak of each stand in `column_words`."""
 
 INSIDE = {
     "F": re.compile(r"[\w.+-]+@[\w-]+(\.[\w-]+)+"),
@@ -130,9 +126,16 @@ class Sign:
     reason: str
 
 
-def signs(frame: nw.DataFrame[Any]) -> list[Sign]:
-    """All signs of the eighteen identifiers in a table, column by column."""
-    return [sign for name in frame.columns for sign in _of_column(frame.get_column(name))]
+def signs(frame: nw.DataFrame[Any], labels: Mapping[str, str] | None = None) -> list[Sign]:
+    """All signs of the eighteen identifiers in a table, column by column.
+
+    Parameters
+    ----------
+    labels
+        Descriptions of columns.
+    """
+    described = labels or {}
+    return [s for name in frame.columns for s in _of_column(frame.get_column(name), described.get(name, ""))]
 
 
 def by_identifier(seen: Iterable[Sign]) -> dict[str, dict[str, str]]:
@@ -166,24 +169,17 @@ def outright(values: Iterable[Any]) -> str:
     return f"numbers with a check digit ({kind})" if kind else ""
 
 
-def words_of(name: str) -> set[str]:
-    """The words of a column's name, small, and the name without what parts them."""
-    words = re.findall(r"[A-Z]?[a-zà-ÿ]+|[A-Z]+(?![a-z])|\d+", name)
-    return {word.lower() for word in words} | {re.sub(r"[^a-zà-ÿ0-9]", "", name.lower())}
-
-
-def _of_column(column: nw.Series[Any]) -> Iterator[Sign]:
-    words = words_of(column.name)
-    for identifier in IDENTIFIERS:
-        if named := sorted(words & identifier.words):
-            yield Sign(column=column.name, letter=identifier.letter, reason=f"its name says '{named[0]}'")
+def _of_column(column: nw.Series[Any], label: str) -> Iterator[Sign]:
+    spoken_of = list(meanings(column.name, label))
+    for letter, said in {one.term.letter: one.said for one in reversed(spoken_of) if one.term.letter}.items():
+        yield Sign(column=column.name, letter=letter, reason=said)
     present = column.drop_nulls()
     if not len(present):
         return
     if present.dtype in (nw.Date, nw.Datetime):
         yield Sign(column=column.name, letter="C", reason="its values are exact dates")
         return
-    if present.dtype.is_numeric() and "age" in words and float(present.max()) > OLD:
+    if present.dtype.is_numeric() and any(one.term is AGE for one in spoken_of) and float(present.max()) > OLD:
         yield Sign(column=column.name, letter="C", reason=f"it has ages above {OLD}")
     distinct = present.unique(maintain_order=True)
     if present.dtype.is_float() or isinstance(present.dtype, nw.Boolean):

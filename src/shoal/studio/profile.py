@@ -18,7 +18,8 @@ from shoal.data.variable import Variable
 from shoal.errors import InputError
 from shoal.files.table import Table
 from shoal.judges.standing import standing
-from shoal.plan.draft import Guess, guess, plan_text
+from shoal.plan.draft import plan_text
+from shoal.plan.guess import Guess, guess
 
 PAGE = 50
 """Rows of a page."""
@@ -33,14 +34,14 @@ BUILT = ("intervals", "prefix", "order", "dates")
 def facts(table: Table, source: str) -> dict[str, Any]:
     """Of every column its type, its missing values, how it is spread, and what it is guessed to be."""
     frame = table.frame
-    columns = [_column(table, guessed) for guessed in guess(frame)]
+    columns = [_column(table, guessed) for guessed in guess(table)]
     notes = [note for note in table.notes.values() if note]
     return {"rows": len(frame), "described": table.described, "notes": notes, "columns": columns, "source": source}
 
 
 def draft(table: Table, source: str) -> str:
     """The text of the plan that is guessed."""
-    return plan_text(table.frame, source)
+    return plan_text(table, source)
 
 
 def _column(table: Table, guessed: Guess) -> dict[str, Any]:

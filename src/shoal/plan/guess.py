@@ -1,0 +1,338 @@
+"""Guess what each column is, by its words and by its values; where they leave a doubt, the stricter role is taken.
+
+A guessed plan is run unchanged by people who trust it, so that a wrong guess has to lose information and not people. A
+column in which most records are alone with their value is never taken for one that leaves the house as it is.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+import polars as pl
+
+from shoal.data.column_words import Meaning, meaning
+from shoal.data.identifiers import outright
+from shoal.errors import plural
+from shoal.files.table import Table
+
+FEW_CODES = 20
+"""A number with no more different values than these looks like a code."""
+
+K = 5
+"""Smallest group of a drafted plan."""
+
+OWN = 0.5
+"""From this share of records on that are alone with their value, the column singles out people."""
+
+LARGE_GROUPS = 20
+"""Households, and clusters of a sample, have fewer members than this on average."""
+
+KEPT = {"nominal": ("category", "are a category of their own"), "continuous": ("impute", "are filled by the median")}
+"""What a drafted plan does with missing values of quasi-identifiers, by level."""
+
+ANEW = {
+    "household": ("identifier", "whoever is made up has no household"),
+    "weight": ("other", "drawn anew like all others"),
+    "stratum": ("other", "drawn anew like all others"),
+}
+"""Roles that mean nothing where every record is made up, what a column has instead, and why."""
+
+NO_OTHER = "no column stands out as known to others, so this measurement may be; make it confidential if not"
+
+BODY = ((40, 110, 400), (110, 250, 800), (2000, 4500, 8000))
+"""Medians from and to, and maxima, of the weights of people: in kilograms, in pounds, and in grams at birth."""
+
+SIZE_WORDS = ("height", "heights", "korpergrosse", "estatura", "statura", "altezza", "how tall")
+"""What stands in tables that tell how heavy people are."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Guess:
+    """A column's role and level, what becomes of its missing values (empty where it has none), and why."""
+
+    name: str
+    role: str
+    level: str
+    reason: str
+    missing: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Looks:
+    """What a column looks like.
+
+    Parameters
+    ----------
+    series
+        Its cells, with missing ones.
+    codes
+        Whether labels stand for its cells, so that its numbers are names of categories.
+    spoken_of
+        What its label and name say.
+    present, distinct, alone
+        Known cells, their different values, and the records that are alone with theirs.
+    """
+
+    series: pl.Series
+    codes: bool
+    spoken_of: Meaning | None
+    present: int
+    distinct: int
+    alone: int
+    outright: str = field(repr=False)
+
+    @classmethod
+    def of(cls, series: pl.Series, labels: Iterable[object], label: str) -> "Looks":
+        """Those of a column, with the codes that have labels and its description."""
+        known = series.drop_nulls()
+        counts = known.value_counts()["count"] if len(known) else pl.Series([], dtype=pl.UInt32)
+        coded = set(map(str, labels))
+        named = sum(_code(value) in coded for value in known.unique().head(10 * len(coded)).to_list()) if coded else 0
+        text_or_whole = series.dtype.is_integer() or series.dtype == pl.String
+        return cls(
+            series=series,
+            codes=2 * named >= len(counts) > 0,
+            spoken_of=meaning(series.name, label),
+            present=len(known),
+            distinct=len(counts),
+            alone=int((counts == 1).sum()),
+            outright=outright(known.unique(maintain_order=True)) if text_or_whole else "",
+        )
+
+    @property
+    def role(self) -> str | None:
+        """By its words; None where they say nothing, empty where they speak of no trait of a person."""
+        return None if self.spoken_of is None else self.spoken_of.role
+
+    @property
+    def number(self) -> bool:
+        return self.series.dtype.is_numeric() and not self.codes
+
+    @property
+    def temporal(self) -> bool:
+        return self.series.dtype.is_temporal()
+
+    @property
+    def numbers_name(self) -> bool:
+        """Whether numbers are names by the words, and measure nothing."""
+        said = self.spoken_of
+        return said is not None and (said.role in ("identifier", "unit", "stratum") or said.words.endswith("code"))
+
+    @property
+    def measured(self) -> bool:
+        return self.temporal or (self.number and self.distinct > FEW_CODES)
+
+    @property
+    def own(self) -> bool:
+        """Whether most records are alone with their value, in a table that is no handful."""
+        return self.distinct > FEW_CODES and self.alone >= OWN * self.present
+
+    @property
+    def repeats(self) -> bool:
+        """Whether a value comes for a few records, as numbers of households and of clusters do."""
+        return self.distinct * LARGE_GROUPS > self.present
+
+
+def _code(value: object) -> str:
+    return str(int(value)) if isinstance(value, float) and value.is_integer() else str(value)
+
+
+def guess(table: Table, *, synthetic: bool = False) -> list[Guess]:
+    """A guess for each column, in order.
+
+    Parameters
+    ----------
+    table
+        With the labels of its columns and of their codes, where the file has such.
+    synthetic
+        Whether every record is to be made up, and not one person's with some cells changed.
+    """
+    looks = [
+        Looks.of(column, table.value_labels.get(column.name, ()), table.labels.get(column.name, ""))
+        for column in table.frame
+    ]
+    body = any(one.spoken_of is not None and one.spoken_of.words in SIZE_WORDS for one in looks)
+    guesses = _one_of_a_kind([_guess(one, body=body, leaves=not synthetic) for one in looks], looks)
+    if synthetic:
+        return [_made_up(one, table.frame[one.name]) for one in guesses]
+    household = next((g.name for g in guesses if g.role == "household"), None)
+    if household is not None:
+        guesses = [_unless_divided(g, table.frame, household) if g.role == "stratum" else g for g in guesses]
+    if any(g.role == "quasi-identifier" for g in guesses):
+        return guesses
+    return [replace(g, role="quasi-identifier", reason=NO_OTHER) if g.role == "confidential" else g for g in guesses]
+
+
+def stricter(guessed: Guess, role: str) -> bool:
+    """Whether a guess says of a column what its role denies: that it names people, or that others know it."""
+    order = ("confidential", "other", "weight", "stratum", "quasi-identifier", "household", "identifier")
+    return guessed.role in ("identifier", "quasi-identifier") and order.index(guessed.role) > order.index(role)
+
+
+def _one_of_a_kind(guesses: Sequence[Guess], looks: Sequence[Looks]) -> list[Guess]:
+    """At most one weight and one household number: a table has no more."""
+    seen: set[str] = set()
+    kept = []
+    for one, look in zip(guesses, looks):
+        if one.role in seen:
+            reason = f"{one.reason}; a {one.role} already stands before it, and a table has one"
+            left_out = one.role == "household" or look.own
+            one = replace(one, role="identifier" if left_out else "other", reason=reason)
+        seen |= {one.role} & {"weight", "household"}
+        kept.append(one)
+    return kept
+
+
+def _unless_divided(stratum: Guess, frame: pl.DataFrame, household: str) -> Guess:
+    """A stratum holds whole households, and enough of them for a group."""
+    members = frame.select(household, stratum.name).unique()
+    fewest = int(members.group_by(stratum.name).len()["len"].to_numpy().min())
+    if len(members) == frame[household].n_unique() and fewest >= K:
+        return stratum
+    return replace(stratum, role="other", reason="named like a stratum, but households lie in several, or are few")
+
+
+def _guess(look: Looks, *, body: bool, leaves: bool) -> Guess:
+    """The guess for one column.
+
+    Parameters
+    ----------
+    body
+        Whether another column tells how tall people are.
+    leaves
+        Whether a column that no step changes leaves the house as it is.
+    """
+    column, missing = look.series, look.series.null_count()
+    if len(column) and not look.distinct:
+        return Guess(name=column.name, role="other", level="nominal", reason="no value at all; leave the column out")
+    role, reason = _role(look, body=body, leaves=leaves)
+    level = "continuous" if look.measured and role != "stratum" else "nominal"
+    if role == "quasi-identifier" and look.numbers_name:
+        level = "nominal"
+    if look.codes:
+        reason += "; its codes have labels"
+    if role in ("identifier", "household"):
+        level = "nominal"
+        if role == "identifier" and look.distinct < look.present and not look.codes:
+            reason += f"; {look.distinct:,} different values in {plural(look.present, 'record')}"
+    if role == "weight":
+        level = "continuous"
+    elif level == "nominal" and look.number and look.distinct <= FEW_CODES and role not in ("identifier", "household"):
+        reason += f"; a number with only {plural(look.distinct, 'different value')} looks like a code"
+    if not missing or role in ("identifier", "other"):
+        return Guess(name=column.name, role=role, level=level, reason=reason)
+    policy, what = ("keep", "stay missing") if role == "confidential" else KEPT[level]
+    reason += f"; missing values ({missing:,}) {what}"
+    return Guess(name=column.name, role=role, level=level, reason=reason, missing=policy)
+
+
+def _role(look: Looks, *, body: bool, leaves: bool) -> tuple[str, str]:
+    """The role and why: by the form of the values, by the words, and by how the values are spread."""
+    if look.outright and not look.codes and look.role not in ("weight", "household"):
+        return "identifier", f"its values look like {look.outright}"
+    by_words = _by_words(look, body=body)
+    if by_words is not None:
+        return by_words
+    text = not look.number and not look.temporal
+    if look.own and text:
+        return "identifier", "text in which nearly every record has a value of its own"
+    if look.temporal:
+        return "quasi-identifier", "an intruder may know this about a person"
+    if look.role != "" and look.series.dtype.is_integer() and not look.codes and (what := _numbered(look)):
+        return "identifier", f"{what}; doubtful, confidential if it is a measurement that nobody knows"
+    if not look.measured:
+        return "quasi-identifier", (
+            f"{plural(look.distinct, 'different value')} that others may know; make it confidential if not"
+        )
+    if look.own and leaves:
+        return "quasi-identifier", (
+            "a measurement, but most records are alone with theirs; make it confidential if nobody can know it"
+        )
+    return "confidential", "a measurement that an intruder wants to learn"
+
+
+def _by_words(look: Looks, *, body: bool) -> tuple[str, str] | None:
+    """The role that the words give, as far as the values go with them."""
+    said = look.spoken_of
+    if said is None or not said.role:
+        return None
+    doubt = "; doubtful" if said.term.doubtful else ""
+    if said.role == "weight":
+        return _weight(look, said, body=body)
+    if said.role == "household":
+        if look.repeats or look.own:
+            return "household", f"{said.said}: a household number"
+        return "quasi-identifier", f"{said.said}, with few values; doubtful"
+    if said.role == "unit":
+        if look.repeats or look.own:
+            return "identifier", f"{said.said}: whose neighbours share it"
+        return "quasi-identifier", f"{said.said}: whose neighbours share it; confidential if nobody can know it"
+    if said.role == "stratum":
+        if _may_be_stratum(look.series):
+            return "stratum", f"{said.said}, and every stratum has enough records"
+        if look.own:
+            return "identifier", f"{said.said}, but most have one record"
+        return "quasi-identifier", f"{said.said}, but some have few records"
+    if said.role == "identifier":
+        if look.distinct <= FEW_CODES and 2 * look.distinct <= look.present:
+            return "quasi-identifier", f"{said.said}, with few values; doubtful"
+        return "identifier", said.said + doubt
+    if look.own and not look.temporal and (not look.number or said.term.doubtful):
+        return "identifier", f"{said.said}, and nearly every record has a value of its own"
+    return "quasi-identifier", f"{said.said}: an intruder may know this about a person{doubt}"
+
+
+def _weight(look: Looks, said: Meaning, *, body: bool) -> tuple[str, str] | None:
+    """A sampling weight, or by a word that means both what a person weighs; nothing where no number is all positive."""
+    if not look.number or look.series.null_count() or not float(np.nanmin(look.series.to_numpy())) > 0:
+        return None
+    if said.term.doubtful and (body or _as_people_weigh(look.series)):
+        return "quasi-identifier", f"{said.said}: of a person, by its values; doubtful, weight if it is the sample's"
+    return "weight", f"{said.said}: a sampling weight"
+
+
+def _as_people_weigh(series: pl.Series) -> bool:
+    values = series.to_numpy()
+    middle, most = float(np.nanmedian(values)), float(np.nanmax(values))
+    return any(low <= middle <= high and most <= end for low, high, end in BODY)
+
+
+def _may_be_stratum(column: pl.Series) -> bool:
+    counts = column.value_counts()["count"].to_list()
+    return column.null_count() == 0 and min(counts, default=0) >= 2 * K
+
+
+def _numbered(look: Looks) -> str:
+    """What whole numbers count that were dealt out and not measured: records, or groups of some; empty for none."""
+    known = look.series.drop_nulls().to_numpy()
+    if look.distinct <= FEW_CODES:
+        return ""
+    dense = look.distinct > int(known.max()) - int(known.min())
+    rising = bool((np.diff(known) >= 0).all())
+    if look.alone == look.present and (dense or rising):
+        return "whole numbers that count the records"
+    runs = 1 + int((np.diff(known) != 0).sum())
+    if runs == look.distinct < look.present and look.repeats and (dense or rising):
+        return "whole numbers that a few records in a row share"
+    return ""
+
+
+def _made_up(one: Guess, column: pl.Series) -> Guess:
+    """The guess for a table in which every column is drawn anew, what is missing too."""
+    if column.null_count() == len(column):
+        return replace(one, role="identifier", missing="")  # nothing to draw: it is left out
+    role, why = ANEW.get(one.role, (one.role, ""))
+    reason = "; ".join(part for part in (one.reason.partition("; missing values")[0], why) if part)
+    if role == "identifier" or not column.null_count():
+        return replace(one, role=role, missing="", reason=reason)
+    reason += f"; missing values ({column.null_count():,}) are made up like others"
+    return replace(one, role=role, missing="keep", reason=reason)
+
+
+def columns_of(table: Table) -> dict[str, dict[str, str]]:
+    """The guesses as the section `columns` of a plan."""
+    described: Mapping[str, Guess] = {g.name: g for g in guess(table)}
+    return {
+        name: {"role": g.role, "level": g.level, **({"missing": g.missing} if g.missing else {})}
+        for name, g in described.items()
+    }
