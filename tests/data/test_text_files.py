@@ -5,11 +5,13 @@ from pathlib import Path
 
 import pytest
 
+from shoal.data import yaml_text
 from shoal.data.hierarchy import Hierarchy
 from shoal.data.hierarchy_faults import MOST_LEVELS
 from shoal.data.text_files import read_text
 from shoal.errors import FileError, PlanError, SchemaError
 from shoal.plan import Plan
+from shoal.plan.lines import parse_yaml
 
 COLUMNS = "columns:\n  a: quasi-identifier\n"
 
@@ -53,6 +55,28 @@ def test_plans_that_no_memory_or_number_holds(text: str, message: str, tmp_path:
     (tmp_path / "plan.yaml").write_text(COLUMNS + text)
     with pytest.raises(PlanError, match=message):
         Plan.read(tmp_path / "plan.yaml")
+
+
+@pytest.mark.parametrize("text", ["[" * 60_000, "a: " + "[" * 3000 + "]" * 3000, "{b: 1, c: " * 3000])
+def test_brackets_nested_too_deep_are_refused_before_they_are_read(text: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """To read them takes the square of their depth: the reader sees no more than the first that are too many."""
+    read: list[int] = []
+    plain = yaml_text._refuse_deep_events
+
+    def counted(part: str, source: str) -> None:
+        read.append(len(part))
+        plain(part, source)
+
+    monkeypatch.setattr(yaml_text, "_refuse_deep_events", counted)
+    with pytest.raises(PlanError, match="nested more than 120 deep"):
+        parse_yaml(text, "plan")
+    assert len(read) == 1
+    assert read[0] <= 1400
+
+
+def test_brackets_that_are_text_are_not_nested() -> None:
+    ranges = [f"[{i}, {i + 1})" for i in range(200)]
+    assert parse_yaml(f"order: {ranges}\nlabel: from [0", "plan") == {"order": ranges, "label": "from [0"}
 
 
 def test_hierarchies_have_few_levels(tmp_path: Path) -> None:

@@ -163,3 +163,9 @@ def test_a_column_whose_name_is_a_number_has_its_role() -> None:
     tree = reading("columns: {2019: quasi-identifier}", Path()).tree
     assert dict(names_in(tree)) == {"2019": "quasi-identifier"}
     assert tree["columns"]["2019"] == "quasi-identifier"
+
+
+def test_no_form_changes_a_text_nested_too_deep() -> None:
+    for text in ("a: " + "[" * 3000 + "]" * 3000, "- " * 3000):
+        with pytest.raises(PlanError, match="nested more than 120 deep"):
+            put(text, ["steps"], 1)

@@ -1,6 +1,8 @@
 """YAML 1.2 texts that a user writes, refused where they stand for more than any of them needs."""
 
+import re
 from collections.abc import Mapping
+from contextlib import suppress
 from typing import Any
 
 from shoal.errors import FileError
@@ -38,6 +40,7 @@ def parse_yaml(text: str, source: str) -> Any:
     from ruamel.yaml.error import YAMLError
 
     try:
+        refuse_deep(text, source)
         content = format_kept().load(text)
         _check_size(content, source)
     except RecursionError:
@@ -54,6 +57,45 @@ def parse_yaml(text: str, source: str) -> Any:
     if too_deep(content):
         raise FileError(too_deep_message(source))
     return content
+
+
+def refuse_deep(text: str, source: str) -> None:
+    """Refuse a text of which brackets are nested too deep, at once; to read it would take the square of its depth.
+
+    Raises
+    ------
+    FileError
+        If they are.
+    YAMLError
+        If the text is no YAML.
+    """
+    from ruamel.yaml.error import YAMLError
+
+    if (suspect := _suspicion(text)) is None:
+        return
+    with suppress(YAMLError):  # it is cut off
+        _refuse_deep_events(text[:suspect], source)
+    _refuse_deep_events(text, source)
+
+
+def _suspicion(text: str) -> int | None:
+    """Where a text may be nested too deep, brackets in quotation marks counted as well; None if nowhere."""
+    depth = 0
+    for bracket in re.finditer(r"[][{}]", text):
+        depth = depth + 1 if bracket[0] in "[{" else max(depth - 1, 0)
+        if depth > DEEPEST:
+            return bracket.end()
+    return None
+
+
+def _refuse_deep_events(text: str, source: str) -> None:
+    from ruamel.yaml.events import CollectionEndEvent, CollectionStartEvent
+
+    depth = 0
+    for event in format_kept().parse(text):
+        depth += isinstance(event, CollectionStartEvent) - isinstance(event, CollectionEndEvent)
+        if depth > DEEPEST:
+            raise FileError(too_deep_message(source))
 
 
 def too_deep_message(source: str) -> str:

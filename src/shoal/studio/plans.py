@@ -14,7 +14,8 @@ from math import isfinite
 from pathlib import Path
 from typing import Any
 
-from shoal.errors import InputError, PlanError
+from shoal.data.yaml_text import refuse_deep, too_deep_message
+from shoal.errors import FileError, InputError, PlanError
 from shoal.plan import Plan
 from shoal.plan.lines import parse_yaml, position
 
@@ -141,7 +142,12 @@ def _composed(text: str) -> Any:
     from ruamel.yaml.error import YAMLError
 
     try:
+        refuse_deep(text, "plan")
         return YAML().compose(StringIO(text))
+    except FileError as error:
+        raise PlanError(str(error)) from None
+    except RecursionError:
+        raise PlanError(too_deep_message("plan")) from None
     except YAMLError:
         raise PlanError("The plan's text is no valid YAML, so no form can change it. Mend the text first.") from None
 
