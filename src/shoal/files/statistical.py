@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from shoal.errors import FileError
 from shoal.files.clock import stop_clock
+from shoal.files.limits import LIMITS
 from shoal.files.spelling import spelling
 from shoal.files.table import Reading, Table, library, unreadable
 from shoal.files.transport import LETTERS, numbers_as_written, reasons_of, write_reasons
@@ -145,7 +146,8 @@ def write_statistical(table: Table, path: Path, guard: bool) -> None:
         else:
             plain = column.null_count() or column.dtype.is_temporal()
             columns[name] = pd.Series(column.to_list(), dtype=object) if plain else column.to_numpy()
-    how: dict[str, Any] = {"column_labels": [table.labels.get(name, "") for name in columns]}
+    limits = LIMITS[ending]
+    how: dict[str, Any] = {"column_labels": [limits.label_cut(table.labels.get(name, "")) for name in columns]}
     if ending in LABELLED:
         how |= LABELLED[ending](table, reasons, letters)
     try:
@@ -198,7 +200,7 @@ def _with_reasons(column: pl.Series, codes: pl.Series, letters: Mapping[str, str
 def _labels_of_spss(table: Table, reasons: Mapping[str, pl.Series], letters: Any) -> dict[str, Any]:
     declared = {name: table.missing_codes[name] for name in reasons}
     return {
-        "variable_value_labels": labels_of_cells(table.frame, table.value_labels, reasons),
+        "variable_value_labels": _cut("sav", labels_of_cells(table.frame, table.value_labels, reasons)),
         "missing_ranges": declared,
     }
 
@@ -213,7 +215,15 @@ def _labels_of_stata(
         if table.frame[name].dtype.is_integer():
             labels[name] = {known.get(code_text(code), code): label for code, label in codes.items()}
     missing = {name: sorted(known.values()) for name, known in letters.items()}
-    return {"variable_value_labels": labels, "missing_user_values": missing}
+    return {"variable_value_labels": _cut("dta", labels), "missing_user_values": missing}
+
+
+def _cut(ending: str, labels: Mapping[str, Mapping[Any, str]]) -> dict[str, dict[Any, str]]:
+    """The labels of codes, each as long as a format holds."""
+    limits = LIMITS[ending]
+    return {
+        name: {code: limits.value_label_cut(label) for code, label in codes.items()} for name, codes in labels.items()
+    }
 
 
 LABELLED: Mapping[str, Callable[..., dict[str, Any]]] = {"sav": _labels_of_spss, "dta": _labels_of_stata}

@@ -15,6 +15,7 @@ from shoal.files.atomic import atomic_file
 from shoal.files.csv_text import read_csv, write_csv
 from shoal.files.excel import read_excel, write_excel
 from shoal.files.folders import refuse_logged
+from shoal.files.limits import refuse_beyond
 from shoal.files.residue import refuse_residue
 from shoal.files.statistical import READERS as STATISTICAL
 from shoal.files.statistical import TOO_FULL, read_statistical, write_statistical
@@ -160,13 +161,21 @@ def write_table(table: Table, path: str | Path, *, guard_formulas: bool = False)
     """Write by the ending of the name; an interrupted write leaves what was there before.
 
     Column and value labels go into SPSS and Stata files (Stata labels whole numbers only); the transport format of
-    SAS keeps column labels only, the others none (the codebook has them).
+    SAS keeps column labels only, the others none (the codebook has them). Labels longer than a format holds are cut.
+
+    Raises
+    ------
+    Refused
+        If the file would hold names that no record has.
+    FileError
+        If the format cannot hold the table, or the file cannot be written.
     """
     path = Path(path)
     ending = path.suffix.lower().lstrip(".")
     if ending not in WRITERS:
         raise FileError(unknown("kind of file to write", ending, WRITERS))
     refuse_residue(table.frame, table.value_labels, ending, table.reasons)
+    refuse_beyond(table.frame, ending)
     if ending not in HOLDING_INTEGERS and (long := [c.name for c in table.frame if _beyond_doubles(c)]):
         raise FileError(
             f"The format {ending} holds whole numbers exactly up to 2^53 only, and {quoted(long)} "

@@ -1,0 +1,109 @@
+"""Limits of file formats: what no file of a kind holds is refused before one is written.
+
+The libraries that write refuse some of it, leave some out without a word, and write some that the program whose format
+it is cannot read. Limits are those of the programs: Excel, "Excel specifications and limits"; SPSS Statistics,
+"Variable types" and "VALUE LABELS"; Stata, "help limits"; SAS, "Record layout of a SAS version 8 or 9 data set in SAS
+transport (XPORT) format" and "Lengths and precision of variables".
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from math import inf
+
+import polars as pl
+
+from shoal.errors import FileError, plural, quoted
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Limits:
+    """What a file holds.
+
+    Parameters
+    ----------
+    records, columns
+        At most.
+    text
+        Bytes in UTF-8 of a cell; characters where `in_characters`.
+    number
+        Largest absolute value; of SAS 7.237e75, of which ReadStat writes infinity for those above 7e74.
+    label
+        Bytes, or characters, of what is said of a column; a longer one is cut.
+    value_label
+        Bytes of what is said of a code; a longer one is cut.
+    capitals
+        Whether names of columns may differ in capital letters alone.
+    """
+
+    records: float = inf
+    columns: float = inf
+    text: float = inf
+    number: float = inf
+    label: float = inf
+    value_label: float = inf
+    in_characters: bool = False
+    capitals: bool = True
+
+    def label_cut(self, text: str) -> str:
+        """As much of a column's label as fits."""
+        return text[: int(min(self.label, len(text)))] if self.in_characters else _first_bytes(text, self.label)
+
+    def value_label_cut(self, text: str) -> str:
+        """As much of a code's label as fits."""
+        return _first_bytes(text, self.value_label)
+
+
+def _first_bytes(text: str, most: float) -> str:
+    """The beginning of a text that has so many bytes at most, in whole characters."""
+    return text.encode()[: int(min(most, 4 * len(text)))].decode(errors="ignore")
+
+
+LIMITS = {
+    "xlsx": Limits(records=1_048_575, columns=16_384, text=32_767, in_characters=True, capitals=False),
+    "sav": Limits(text=32_767, label=256, value_label=120),
+    "dta": Limits(number=8.988e307, label=80, value_label=32_000, in_characters=True),
+    "xpt": Limits(text=32_767, number=7e74, label=256),
+}
+"""By the ending of a file's name; other formats have none that a table meets."""
+
+
+def refuse_beyond(frame: pl.DataFrame, ending: str) -> None:
+    """Refuse a table that no file of a kind holds.
+
+    Raises
+    ------
+    FileError
+        Naming the limit and the columns that are beyond it.
+    """
+    most = LIMITS.get(ending, Limits())
+    if len(frame) > most.records or frame.width > most.columns:
+        raise FileError(
+            f"The format {ending} holds {most.records:,} records of {most.columns:,} columns at most; the table has "
+            f"{plural(len(frame), 'record')} of {plural(frame.width, 'column')}. Choose csv or parquet."
+        )
+    small = [name.lower() for name in frame.columns]
+    if not most.capitals and (alike := [name for name in frame.columns if small.count(name.lower()) > 1]):
+        raise FileError(
+            f"The names {quoted(alike)} differ in capital letters only, which the format {ending} does not tell apart. "
+            f"Rename one, or choose csv or parquet."
+        )
+    texts = (column for column in frame if column.dtype in (pl.String, pl.Categorical, pl.Enum))
+    if long := [column.name for column in texts if _longest(column, in_characters=most.in_characters) > most.text]:
+        unit = "characters" if most.in_characters else "bytes"
+        raise _beyond(ending, f"texts of at most {most.text:,} {unit}", long)
+    if far := [column.name for column in frame if column.dtype.is_float() and _largest(column) > most.number]:
+        raise _beyond(ending, f"numbers up to {most.number:.4g}", far)
+
+
+def _beyond(ending: str, what: str, names: Iterable[str]) -> FileError:
+    return FileError(f"The format {ending} holds {what}, and {quoted(names)} has more. Choose csv or parquet.")
+
+
+def _longest(column: pl.Series, *, in_characters: bool) -> float:
+    texts = column.cast(pl.String).str
+    return float((texts.len_chars() if in_characters else texts.len_bytes()).max() or 0)  # type: ignore[arg-type]
+
+
+def _largest(column: pl.Series) -> float:
+    """The largest absolute value of numbers that are finite."""
+    return float(column.filter(column.is_finite()).abs().max() or 0.0)  # type: ignore[arg-type]
