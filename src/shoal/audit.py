@@ -80,7 +80,7 @@ def audit(
         before = Microdata.of(original, described.schema, plan.folder).records
         if private is None:
             _check_paired(before, released, plan)
-    rules = Constraints.parse(plan.constraints, released, released=True).as_written(plan.schema.decimals)
+    rules = Constraints.parse(plan.constraints, released, released=True).as_written()
     filled = closure(released, rules.deduced, trees(plan.schema, plan.folder, released))
     pair = pair_of(plan, before, released, partition, filled, hidden)
     verdicts = judged(plan, pair) + rules.check(released)

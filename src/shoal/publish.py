@@ -295,7 +295,7 @@ def _prove_file(release: Release, frame: pl.DataFrame, path: Path, coded: Mappin
     pair = TablePair.of(None, finished, release.partition, filled, missing=release.reading)
     require(
         [model.verdict_on(pair) for model in release.requirements if not model.needs_original]
-        + rules.as_written(release.schema.decimals).check(written)
+        + rules.as_written().check(written)
     )
     guarded = release.output.guard_formulas and release.output.format in FOR_SPREADSHEETS
     if lost := lost_columns(escape_formulas(frame) if guarded else frame, back.frame):

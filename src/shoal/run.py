@@ -97,7 +97,7 @@ class Outcome:
     def verdicts(self) -> list[Verdict]:
         self.tell("proving", 0.0)
         models = judged(self.plan, self.pair)
-        return models + self.constraints.as_written(self.plan.schema.decimals).check(self.released)
+        return models + self.constraints.as_written().check(self.released)
 
     def risk_before(self) -> tuple[Finding, ...]:
         """The cheap measures of risk, taken on the original as if it were released; figures of the table only."""

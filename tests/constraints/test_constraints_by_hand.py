@@ -386,3 +386,19 @@ def test_comparisons_of_an_ordinal_column(relation: str, broken_rows: list[int])
     assert broken(rules, table) == [len(broken_rows)]
     (rows,) = rules.violations(table).values()
     assert np.flatnonzero(rows).tolist() == broken_rows
+
+
+def test_the_nearest_category_is_that_of_the_hierarchy_and_of_equally_near_ones_the_first() -> None:
+    """Beside 'c' in the order stand 'b' and 'd', under one node with it 'a' alone."""
+    frame = pl.DataFrame({"job": list("abcde"), "age": [1, 1, 1, 1, 9]})
+    tree = {"nested": {"left": ["a", "c"], "right": ["b", "d", "e"]}}
+    for job, repaired in (({"hierarchy": tree}, "a"), ({}, "a")):
+        roles = {"job": {"role": "confidential", "level": "nominal", **job}, "age": "confidential"}
+        records = Microdata.of(frame, roles).records
+        rules = Constraints.parse(["age <= 5 -> job != 'c'"], records)
+        after = rules.repair(records, keep=["age"]).records["job"]
+        assert [after.categories[code] for code in after.values] == ["a", "b", repaired, "d", "e"]
+    records = Microdata.of(frame, {**roles, "job": {"role": "confidential", "hierarchy": tree}}).records
+    rules = Constraints.parse(["age <= 5 -> job in ('a', 'b', 'e')"], records)
+    after = rules.repair(records, keep=["age"]).records["job"]
+    assert [after.categories[code] for code in after.values] == ["a", "b", "a", "b", "e"]  # e is as near to d as b

@@ -97,3 +97,14 @@ def test_whatever_is_filled_in_is_what_stood_there(rows: list[tuple[int, ...]], 
     lone = blank[:, :3].sum(axis=1) == 1
     assert known[lone, :3].all()  # one missing term of the sum is always found
     assert Fraction(factor) != 0
+
+
+def test_categories_that_are_left_and_categories_that_are_ruled_out_are_put_together() -> None:
+    """Each rule by itself leaves two categories or more."""
+    out = filled(
+        ["age <= 14 -> job in ('none', 'pupil')", "pay >= 1 -> job != 'none'"],
+        age=[9.0, 9.0, 40.0, 9.0, 9.0],
+        pay=[5.0, 0.0, 5.0, 5.0, 0.0],
+        job=[None, None, None, "pupil", "none"],
+    )
+    assert out["job"] == ["pupil", None, None, "pupil", "none"]

@@ -10,6 +10,9 @@ from hypothesis import strategies as st
 
 import shoal
 from shoal.constraints import Constraints
+from shoal.constraints.repair import table_of
+from shoal.constraints.rounding import Lattice, rounded
+from shoal.constraints.system import Domain
 from shoal.data.records import Records
 
 NAMES = ["a", "b", "c", "s", "d", "t"]
@@ -130,3 +133,87 @@ def test_a_numeric_condition_on_a_category_is_kept_by_rounding() -> None:
     plan = {"columns": columns, "constraints": ["age <= 14 -> m == 'N'"]}
     released = shoal.protect(frame, plan, seed=2**65).data
     assert set(released.rows()) == {(13.0, "N"), (15.0, "Y"), (30.0, "Y")}
+
+
+@pytest.mark.parametrize(
+    ("rule", "cells", "fixed", "expected"),
+    [
+        ("a + b + c == s", [1.0, 0.4, 0.4, 1.8], "a", [1, 1, 0, 2]),  # a at 2 would be as near
+        ("2*a + 3*b == 5*c", [4.0, 1.2, 2.32, 7.5], "a", [4, -1, 1, 8]),  # a at 5 would be nearer
+        ("a + d == b", [1.45, 3.6, 7.0, 2.0], "d", [2, 4, 7, 2]),  # d has no decimals
+        ("d + b >= 1.5", [0.25, 0.3, 2.5, 0.5], "ad", [0.25, 1, 2, 0.5]),  # d at 1 would be nearer
+    ],
+)
+def test_a_fixed_column_does_not_move_by_a_bit(
+    rule: str, cells: list[float], fixed: str, expected: list[float]
+) -> None:
+    names = tuple("abcd") if "d" in rule else tuple("abcs")
+    records = Records.from_array(np.array([cells]), names=names)
+    rules = Constraints.parse([rule], records)
+    table, _ = table_of(records, Domain(names, {}, np.ones(4)), lambda records, name: np.zeros((0, 0)))
+    lattice = Lattice(
+        names, tuple(None if name in "d" else 0 for name in names), np.array([name in fixed for name in names])
+    )
+    after, good = rounded(table, [clause for r in rules.rules for clause in r.clauses], lattice)
+    assert after.x[0].tolist() == expected
+    assert good.all()
+
+
+def test_kept_columns_do_not_move_though_the_record_would_stay_nearer() -> None:
+    table = Records.from_array(np.array([[1.0, 0.4, 2.2]]), names=["a", "b", "s"])
+    rules, whole = Constraints.parse(["a + 3*b == s"], table), {"a": 0, "b": 0, "s": 0}
+    assert rules.round(table, whole, keep=["a"]).raw().tolist() == [[1.0, 0.0, 1.0]]
+    assert rules.round(table, whole, keep=[]).raw().tolist() == [[2.0, 0.0, 2.0]]
+
+
+def amounts(n: int = 400) -> pl.DataFrame:
+    """Three amounts in cents, many of them 0, their total, and a column that no rule names."""
+    rng = np.random.default_rng(7)
+    cents = rng.integers(0, 900_000, (n, 3)) * (rng.random((n, 3)) < 0.6)
+    frame = pl.DataFrame({name: cents[:, j] / 100 for j, name in enumerate("abc")})
+    return frame.with_columns(total=pl.Series(cents.sum(axis=1) / 100), other=pl.Series(rng.normal(size=n)))
+
+
+SUM = ["a + b + c == total", "a >= 0"]
+
+
+def protected(frame: pl.DataFrame, step: dict[str, object], **roles: object) -> pl.DataFrame:
+    columns = {name: {"role": "confidential"} for name in frame.columns} | roles
+    plan = {"columns": columns, "constraints": SUM, "steps": [step], "output": {"shuffle": False}}
+    return shoal.protect(frame, plan, seed=3).data
+
+
+def test_a_rule_that_holds_leaves_cells_that_no_step_changed_to_the_last_bit() -> None:
+    frame = amounts()
+    released = protected(frame, {"mask": "noise", "variance": 0.1, "columns": ["other"]})
+    assert released.drop("other").equals(frame.drop("other"))
+    assert (released["other"] != frame["other"]).all()
+
+
+def test_only_records_that_break_a_rule_are_repaired_and_no_rounding_noise_is_written() -> None:
+    frame = amounts()
+    top = {"mask": "top-code", "value": 9000, "columns": ["total"]}
+    released = protected(frame, top)
+    over = frame["total"] > 9000
+    assert 0 < over.sum() < len(frame)
+    assert released.filter(~over).equals(frame.filter(~over))
+    for column in released.drop("other"):
+        assert all(len(repr(value).partition(".")[2]) <= 2 for value in column)
+
+
+def test_a_repair_of_whole_numbers_leaves_no_rounding_noise() -> None:
+    """What the quasi-identifiers determine is a whole number, and often 0."""
+    rng = np.random.default_rng(2)
+    a = rng.integers(0, 500, 300)
+    b = np.where(rng.random(300) < 0.5, a, rng.integers(0, 500, 300))
+    frame = pl.DataFrame({"a": a, "b": b, "d": a - b}, schema=dict.fromkeys("abd", pl.Float64))
+    keys = dict.fromkeys("ab", "quasi-identifier")
+    plan = {"columns": {**keys, "d": "confidential"}, "constraints": ["a - b == d"], "output": {"shuffle": False}}
+    noise = {"mask": "noise", "variance": 0.1, "columns": ["d"]}
+    assert shoal.protect(frame, {**plan, "steps": [noise]}, seed=1).data.equals(frame)
+
+
+def test_a_column_without_decimals_that_rounding_of_others_moves_is_the_sum_of_decimals() -> None:
+    table = Records.from_array(np.array([[0.11, 0.18, 0.29], [0.2, 0.1, 0.1 + 0.2]]), names=["a", "b", "s"])
+    after = Constraints.parse(["a + b == s"], table).round(table, {"a": 1, "b": 1}).raw()
+    assert after.tolist() == [[0.1, 0.2, 0.3], [0.2, 0.1, 0.1 + 0.2]]

@@ -124,6 +124,20 @@ def test_missing_keys_are_read_as_in_the_whole(released, folder_of):
     assert len({v.achieved for v in parts[:6]}) > 3  # the readings differ
 
 
+@pytest.mark.usefixtures("small_blocks")
+@pytest.mark.parametrize("last", [0.25, 1 / 3, 1e9 + 0.5])
+def test_rules_are_judged_in_the_decimals_of_the_whole(folder_of, last):
+    """Most parts hold whole numbers; in one a cell has decimals, or is none, so that a cent in billions is hidden."""
+    a = np.arange(3000.0)
+    a[-1], b = last, a[::-1].copy()
+    total = a + b
+    a[0], b[0], total[0] = 5e9, 4e9, 9e9 + 0.01 * (last == 1 / 3)
+    frame = pl.DataFrame({"a": a, "b": b, "total": total})
+    plan = {"columns": dict.fromkeys(frame.columns, "other"), "constraints": ["a + b == total", "a >= 0"]}
+    parts, whole = audit_large(folder_of(frame), plan, workers=1).verdicts, shoal.audit(frame, plan).verdicts
+    assert [v.private_form() for v in parts] == [v.private_form() for v in whole]
+
+
 def test_every_model_that_says_so_is_judged_class_by_class():
     tried = {requirement["privacy"] for requirement in REQUIREMENTS}
     assert tried == {entry.name for entry in registered("privacy") if entry.cls.scales == "classes"}

@@ -2,21 +2,22 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property, partial
+from functools import cached_property
 
 import numpy as np
 
 from shoal.constraints.deduction import deduced
-from shoal.constraints.precision import advice_on_digits
+from shoal.constraints.precision import Decimals, advice_on_digits, written_decimals
 from shoal.constraints.projection import System, nearest
 from shoal.constraints.repair import Table, repaired, table_of
 from shoal.constraints.rounding import Lattice, decimals_needed, decimals_of, rounded, to_decimals
 from shoal.constraints.rules import TOLERANCE, Clause, Linear, Rule, View, affine, bind
 from shoal.constraints.system import Domain, redundant, refuse_clashes
+from shoal.constraints.verdicts import unjudged, verdict_on
 from shoal.data.records import Records
 from shoal.data.schema import Policy
 from shoal.errors import ConstraintError, DataError, Refused, plural, quoted
-from shoal.facts import Count, Figure, OfOriginal, OfPlan, of_release
+from shoal.facts import Count, Figure, OfOriginal, OfPlan
 from shoal.judges.evidence import Verdict
 from shoal.kernels.arrays import Bools, Floats, floats
 from shoal.step_result import StepResult
@@ -35,6 +36,9 @@ class Constraints:
         As bound by `parse`.
     original
         The table they were parsed against: it fixes the units in which distances count.
+    decimals
+        Of the columns of sums; None to find them out from the cells that are judged. Given where these are a part of a
+        table.
 
     Examples
     --------
@@ -51,6 +55,7 @@ class Constraints:
 
     rules: tuple[Rule, ...]
     original: Records
+    decimals: Decimals | None = None
 
     @classmethod
     def parse(cls, rules: Sequence[str], records: Records, *, released: bool = False) -> "Constraints":
@@ -106,13 +111,14 @@ class Constraints:
     def _clauses(self) -> list[Clause]:
         return [clause for rule in self.rules for clause in rule.clauses]
 
-    def violations(self, records: Records, tolerance: float = TOLERANCE) -> dict[str, Bools]:
+    def violations(self, records: Records, tolerance: float | None = None) -> dict[str, Bools]:
         """For each rule which records break it, shape (n,); what is missing breaks nothing.
 
         Parameters
         ----------
         tolerance
-            Share of the size of a comparison's terms that counts as equal.
+            Share of the size of a comparison's terms that counts as equal. By default sums of columns whose cells are
+            decimals are judged exactly in these, and others within 1e-10.
 
         Raises
         ------
@@ -121,35 +127,41 @@ class Constraints:
         """
         if lost := [reason for reason in map(self._lost(records), self.rules) if reason]:
             raise Refused(" ".join(lost))
+        judged = self.in_decimals_of(records).rules if tolerance is None else self.rules
+        share = TOLERANCE if tolerance is None else tolerance
         return {
             rule.text: ~np.logical_and.reduce(
-                [clause.holds(View.of(records, clause.columns), tolerance) for clause in rule.clauses]
+                [clause.holds(View.of(records, clause.columns), share) for clause in rule.clauses]
             )
-            for rule in self.rules
+            for rule in judged
         }
 
-    def as_written(self, decimals: Mapping[str, int]) -> "Constraints":
-        """The same rules for a finished table, judged as exactly as its cells are written.
+    def as_written(self) -> "Constraints":
+        """The same rules for a finished table, in which a bound of one column is judged without tolerance."""
+        return self._with_linear(Linear.as_written)
 
-        What is computed is judged with a tolerance. What is written can be judged without: a bound of one column, and
-        sums of columns that are rounded to decimals, of which no sum comes nearer to another than a step.
+    def in_decimals_of(self, records: Records) -> "Constraints":
+        """The same rules, judged as exactly as the cells of some records are written.
 
-        Parameters
-        ----------
-        decimals
-            Of the columns that are rounded.
+        What is computed is judged with a tolerance. Decimals can be judged without: of their sums none comes nearer to
+        another than a step, though as binary numbers they may differ in the last bit.
         """
-        return replace(
-            self,
-            rules=tuple(
-                replace(rule, clauses=tuple(clause.as_written(decimals) for clause in rule.clauses))
-                for rule in self.rules
-            ),
-        )
+        decimals = self.decimals_of(records) if self.decimals is None else self.decimals
+        return self._with_linear(lambda literal: literal.in_decimals(decimals))
+
+    def decimals_of(self, records: Records) -> Decimals:
+        """The decimals of the columns with which rules calculate, if the records have them."""
+        names = dict.fromkeys(n for clause in self._clauses for a in clause.linear if a.step > 0 for n in a.columns)
+        there = (records[name] for name in names if name in records)
+        return {v.name: written_decimals(v.values) for v in there if v.continuous}
+
+    def _with_linear(self, change: Callable[[Linear], Linear]) -> "Constraints":
+        rules = (replace(r, clauses=tuple(c.with_linear(change) for c in r.clauses)) for r in self.rules)
+        return replace(self, rules=tuple(rules))
 
     def on_bounds(self, records: Records) -> Records:
         """Numbers that rounding put past the bound of one column, though within the tolerance, put on the bound."""
-        for clause in self.as_written({})._clauses:
+        for clause in self.as_written()._clauses:
             bound = clause.literals[0]
             if not isinstance(bound, Linear) or bound.step > 0 or bound.relation == "<":
                 continue
@@ -177,40 +189,29 @@ class Constraints:
 
         return reason
 
-    def check(self, records: Records, tolerance: float = TOLERANCE) -> list[Verdict]:
+    def check(self, records: Records) -> list[Verdict]:
         """One verdict a rule: how many records break it; a rule that cannot be judged does not hold."""
-        verdicts = []
         lost = {rule.text: reason for rule in self.rules if (reason := self._lost(records)(rule))}
-        answer = partial(Verdict, required=0.0, influence=0, protects=False)
-        for text, reason in lost.items():
-            verdicts.append(answer(requirement=text, holds=False, achieved=None, sentence=reason))
         judged = replace(self, rules=tuple(rule for rule in self.rules if rule.text not in lost))
-        for text, broken in judged.violations(records, tolerance).items():
-            count = int(broken.sum())
-            sentence = f"{plural(count, 'record')} {'breaks' if count == 1 else 'break'} the rule {text!r}."
-            if count and not judged.violations(records, max(tolerance, SINGLE))[text].any():
-                sentence += advice_on_digits(records, judged._columns_of(text))
-            verdicts.append(
-                answer(
-                    requirement=text,
-                    holds=count == 0,
-                    achieved=float(count),
-                    sentence=sentence if count else f"All {len(records):,} records obey the rule {text!r}.",
-                    facts=of_release({"records": len(records), "records that break it": count}),
-                    failing=broken,
-                )
-            )
-        return verdicts
+        judged = judged.in_decimals_of(records)
+        broken = judged.violations(records)
+        return [unjudged(rule, lost[rule.text]) for rule in self.rules if rule.text in lost] + [
+            verdict_on(rule, records, broken[rule.text], judged._advice_on(rule, records, broken[rule.text]))
+            for rule in judged.rules
+        ]
+
+    def _advice_on(self, rule: Rule, records: Records, broken: Bools) -> str:
+        """What to do about a rule that is broken by less than single precision can tell."""
+        if not broken.any() or self.violations(records, SINGLE)[rule.text].any():
+            return ""
+        return advice_on_digits(records, rule.columns)
 
     def deduced(self, records: Records) -> Records:
         """The records with every missing cell filled in that the rules which can be judged determine."""
         lost = self._lost(records)
         return deduced(records, [rule for rule in self.rules if not lost(rule)])
 
-    def _columns_of(self, text: str) -> tuple[str, ...]:
-        return next(rule.columns for rule in self.rules if rule.text == text)
-
-    def prove(self, records: Records, tolerance: float = TOLERANCE) -> list[Verdict]:
+    def prove(self, records: Records) -> list[Verdict]:
         """The verdicts of `check`, all of which hold.
 
         Raises
@@ -218,7 +219,7 @@ class Constraints:
         Refused
             If a record breaks a rule.
         """
-        verdicts = self.check(records, tolerance)
+        verdicts = self.check(records)
         if broken := [v.sentence for v in verdicts if not v.holds]:
             raise Refused(f"{' '.join(broken)} Nothing is released.")
         return verdicts
@@ -256,7 +257,7 @@ class Constraints:
         broken = np.logical_or.reduce([np.zeros(len(records), dtype=bool), *self.violations(records).values()])
         if not broken.any():
             return StepResult(records=records, facts={"records repaired": Count(n=0)})
-        after, freed = repaired(records, self.rules, self.domain, kept, self._apart)
+        after, freed = repaired(records, self.in_decimals_of(records).rules, self.domain, kept, self._apart)
         self.prove(after)
         moved = self._moved(records, after)
         return StepResult(

@@ -1,12 +1,57 @@
-"""What to say where a rule fails by less than the digits of its columns can tell."""
+"""How exactly a rule can be judged: the decimals with which cells are written, and what to say where digits lack."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from fractions import Fraction
 
 import numpy as np
 
 from shoal.data.records import Records
 from shoal.errors import quoted
 from shoal.kernels.arrays import Floats
+from shoal.kernels.elementary import power_of_ten
+
+MOST_DECIMALS = 15
+"""Digits of a float64; more decimals are not offered."""
+
+LARGEST_WHOLE, LARGEST = 2.0**49, 1e12
+"""Most steps that a value may be from 0, of whole numbers and of others. Float64s tell far more apart, so that numbers
+that are no decimals are not taken for some, and a sum of decimals stays nearer to the right one than to any other."""
+
+Decimals = Mapping[str, int | None]
+"""Of columns, the decimals with which their cells are written; None where they are no decimals."""
+
+
+def written_decimals(x: Floats) -> int | None:
+    """The decimals with which all known values of a column (n,) are written; None where they are no decimals."""
+    x = x[~np.isnan(x)]
+    largest = float(np.abs(x).max(initial=0.0))
+    if largest <= LARGEST_WHOLE and _written_with(x, 0):
+        return 0
+    fitting = [places for places in range(1, MOST_DECIMALS + 1) if largest * float(power_of_ten(places)) <= LARGEST]
+    if not fitting or not _written_with(x, fitting[-1]):  # whatever has fewer decimals has these, too
+        return None
+    return next(places for places in fitting if _written_with(x, places))
+
+
+def of_all(parts: Sequence[Decimals]) -> Decimals:
+    """The decimals of the columns of a table from those of its parts."""
+    return {
+        name: None if any(part[name] is None for part in parts) else max(part[name] or 0 for part in parts)
+        for name in parts[0]
+    }
+
+
+def _written_with(x: Floats, places: int) -> bool:
+    scale = power_of_ten(places)
+    return bool((np.rint(x * scale) / scale == x).all())
+
+
+def places_of(value: Fraction) -> int | None:
+    """Decimals that write a fraction exactly, None where no number of them does."""
+    for places in range(MOST_DECIMALS + 1):
+        if (value * 10**places).denominator == 1:
+            return places
+    return None
 
 
 def advice_on_digits(records: Records, names: Sequence[str]) -> str:

@@ -16,12 +16,19 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from shoal.constraints.projection import System, alike, nearest
+from shoal.constraints.projection import ROUNDING, System, alike, nearest
 from shoal.constraints.rules import TOLERANCE, Clause, Literals, Rule, View
 from shoal.constraints.system import Domain
 from shoal.data.records import Records
 from shoal.errors import Refused, plural, quoted
 from shoal.kernels.arrays import Bools, Floats, Ints, Longs
+from shoal.kernels.elementary import decade, power_of_ten
+
+LEAST = 1e-280
+"""Sizes of terms below it count as it: there are no digits to lose."""
+
+SHORTER = 4
+"""A decimal that a value is put on has so many digits fewer than rounding leaves it: chance seldom brings it there."""
 
 WEIGHTLESS = 1e3
 """Length of a column whose movement should cost nothing, against one that should hardly move."""
@@ -228,7 +235,9 @@ def _meet(start: Table, literals: Sequence[Literals], kept: set[str]) -> tuple[T
     domain = start.domain
     lengths = np.where([name in kept for name in domain.continuous], 0.0, domain.lengths)
     present = np.where(np.isnan(start.x), 0.0, start.x)
-    x, good = nearest(present, System(*domain.rows(literals)), lengths)
+    system = System(*domain.rows(literals))
+    x, good = nearest(present, system, lengths)
+    x = _without_noise(x, present, system)
     codes = start.codes.copy()
     for j, (name, allowed) in enumerate(domain.allowed(literals).items()):
         wrong = (codes[:, j] >= 0) & ~np.append(allowed, True)[codes[:, j]]
@@ -238,3 +247,24 @@ def _meet(start: Table, literals: Sequence[Literals], kept: set[str]) -> tuple[T
             cost = np.where(allowed, start.apart[name], np.inf)
             codes[wrong, j] = cost.argmin(axis=1)[codes[wrong, j]]
     return Table(domain, x, codes, start.apart), good
+
+
+def _without_noise(x: Floats, before: Floats, system: System) -> Floats:
+    """Moved values put on a shorter decimal that only rounding of their largest term keeps them from: 0, not 1e-13."""
+    rows = np.vstack([system.equalities, system.inequalities])
+    bounds = np.concatenate([system.equal_to, system.at_most])
+    alone = (rows != 0).sum(axis=1) == 1
+    out = x.copy()
+    for j, factors in enumerate(rows.T):
+        shared, own = (factors != 0) & ~alone, (factors != 0) & alone
+        moved = np.flatnonzero(x[:, j] != before[:, j])
+        if not shared.any() or not len(moved):
+            continue
+        terms = np.maximum(np.abs(x[moved]), np.abs(before[moved]))[:, None, :] * np.abs(rows[shared])
+        sizes = (terms.sum(axis=2) + np.abs(bounds[shared])) / np.abs(factors[shared])
+        noise = ROUNDING * np.maximum(sizes.max(axis=1), LEAST)
+        scale = power_of_ten(-decade(noise) - SHORTER)
+        shorter = np.rint(x[moved, j] * scale) / scale
+        on_bound = (x[moved, j][:, None] == bounds[own] / factors[own]).any(axis=1)
+        out[moved, j] = np.where(on_bound | (np.abs(shorter - x[moved, j]) > noise), x[moved, j], shorter)
+    return out

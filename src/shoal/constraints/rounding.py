@@ -9,6 +9,10 @@ columns at once) are taken as long as they mend an inequality or bring the recor
 For a single sum this ends at the largest-remainder rounding: every part is rounded up or down, those with the
 largest remainders up. Records for which no step mends what is broken, and equations without a
 coefficient of 1, are left to a mixed-integer programme (HiGHS), record by record.
+
+A record that obeys its rules and whose columns hold their multiples stays as it is, to the last bit; so does a value of
+a column without decimals whose equation still holds. Other such values are written as the sums of decimals that they
+are, where they are such sums.
 """
 
 import math
@@ -21,7 +25,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from shoal.constraints.projection import alike
+from shoal.constraints.precision import places_of, written_decimals
+from shoal.constraints.projection import ROUNDING, alike
 from shoal.constraints.repair import Table, all_hold
 from shoal.constraints.rules import TOLERANCE, Clause, Linear, Rule, View
 from shoal.constraints.system import Domain
@@ -40,8 +45,8 @@ BLOCK = 4096
 ENOUGH = 20
 """So many records without a rounding settle that the rules do not fit the decimals."""
 
-MOST_DECIMALS = 15
-"""Digits of a float64; more decimals are not offered."""
+HOLDS = 8 * ROUNDING
+"""Share of the size of its terms within which an equation holds after a repair, whose digits end there."""
 
 FREE = -1
 """A clause that binds nothing: not judged, or decided by a category."""
@@ -101,12 +106,27 @@ def rounded(table: Table, clauses: Sequence[Clause], lattice: Lattice) -> tuple[
     The records, and shape (n,): whether a record satisfies all clauses once it is rounded.
     """
     out = table.x.copy()
-    choice = np.column_stack([np.zeros((len(table), 0), dtype=int), *(_choice(c, table.view()) for c in clauses)])
+    open_rows = np.flatnonzero(~_settled(table, clauses, lattice))
+    left = table.take(open_rows)
+    choice = np.column_stack([np.zeros((len(left), 0), dtype=int), *(_choice(c, left.view()) for c in clauses)])
     for rows in alike(choice):
         bound = [clause.literals[i] for clause, i in zip(clauses, choice[rows[0]]) if i != FREE]
-        out[rows] = _Rounder([b for b in bound if isinstance(b, Linear)], lattice).round(table.x[rows])
+        out[open_rows[rows]] = _Rounder([b for b in bound if isinstance(b, Linear)], lattice).round(left.x[rows])
     after = replace(table, x=out)
     return after, all_hold(after, clauses)
+
+
+def _settled(table: Table, clauses: Sequence[Clause], lattice: Lattice) -> Bools:
+    """Shape (n,); records that obey all clauses and hold multiples already."""
+    places = {
+        name: written_decimals(column) if known is None else known
+        for name, column, known in zip(lattice.names, table.x.T, lattice.decimals)
+    }
+    settled = all_hold(table, [clause.with_linear(lambda a: a.in_decimals(places)) for clause in clauses])
+    for column, known, fixed in zip(table.x.T, lattice.decimals, lattice.fixed):
+        if known is not None and not fixed:
+            settled &= np.isnan(column) | (_values(np.rint(_units(column, known)), known) == column)
+    return settled
 
 
 def _choice(clause: Clause, view: View) -> Longs:
@@ -252,7 +272,25 @@ class _Rounder:
             u[:, j] = 0.0
             u[:, j] = float(row.bound) - row.left(u)
         self._descend(u, scaled)
-        return self._by_programme(scaled, np.flatnonzero(self._breach(u) > 0), u)
+        u = self._by_programme(scaled, np.flatnonzero(self._breach(u) > 0), u)
+        for j, row in self.pivots:
+            if not self.lattice.whole[j]:
+                u[:, j] = self._as_it_was(int(j), row, u, scaled[:, j])
+        return u
+
+    def _as_it_was(self, j: int, row: Row, u: Floats, was: Floats) -> Floats:
+        """Shape (n,); values of a solved column without decimals: as before where their equation holds with these."""
+        others = u.copy()
+        others[:, j] = 0.0
+        left = row.left(others)
+        sums = float(row.bound) - left
+        places = [places_of(value) for value in (*row.coefficients, row.bound)]
+        decimals = all(self.lattice.whole[i] for i, v in enumerate(row.coefficients) if v and i != j)
+        if decimals and None not in places:
+            known = max(place for place in places if place is not None)
+            sums = _values(np.rint(_units(sums, known)), known)
+        size = np.abs(float(row.bound)) + np.abs(left) + np.abs(was)
+        return np.where(np.abs(sums - was) <= HOLDS * size, was, sums)
 
     def _breach(self, u: Floats) -> Floats:
         """Shape (n,); by how many units the inequalities are broken in all."""
@@ -350,16 +388,8 @@ def decimals_needed(rule: Rule, lattice: Lattice) -> tuple[str, int] | None:
             continue
         for name, factor in literal.terms:
             steps = [other / factor * lattice.unit(lattice.names.index(n)) for n, other in literal.terms if n != name]
-            places = [_places(step) for step in (*steps, literal.bound / factor)]
+            places = [places_of(step) for step in (*steps, literal.bound / factor)]
             if None not in places:
                 most = max(p for p in places if p is not None)
                 best = min(best or (name, most), (name, most), key=lambda needed: needed[1])
     return best
-
-
-def _places(value: Fraction) -> int | None:
-    """Decimals that write a fraction exactly, None where no number of them does."""
-    for places in range(MOST_DECIMALS + 1):
-        if (value * 10**places).denominator == 1:
-            return places
-    return None

@@ -6,7 +6,7 @@ A clause that meets a missing value is not judged: nothing that is not there can
 """
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime
 from difflib import get_close_matches
@@ -17,6 +17,7 @@ from typing import Any, Literal, NoReturn
 import numpy as np
 
 from shoal.constraints.grammar import Comparison, Sentence, Sum, Text, parse
+from shoal.constraints.precision import Decimals
 from shoal.data.records import Records
 from shoal.data.standardisation import standardiser
 from shoal.data.variable import Variable
@@ -24,7 +25,11 @@ from shoal.errors import plural, quoted, unknown
 from shoal.kernels.arrays import Bools, Floats, Ints
 
 TOLERANCE = 1e-10
-"""A comparison holds within this share of the size of its terms: some thousand roundings of a float64."""
+"""Share of the size of its terms within which a comparison of numbers that are no decimals holds: some hundred
+thousand roundings of a float64."""
+
+EPSILON = float(np.finfo(np.float64).eps)
+"""Relative rounding of one float64 operation, twice over."""
 
 SHOWN_FROM = 10
 """A level is named in an error only if so many records hold it, a usual least frequency of published counts."""
@@ -39,7 +44,8 @@ class Linear:
     """`sum of terms (relation) bound`, over continuous columns, in exact numbers.
 
     `spread` is what the terms vary by in the original; it keeps the tolerance from vanishing near 0. `step` is the
-    smallest excess other than 0 that cells can have, where they are decimals: no tolerance reaches so far.
+    smallest excess other than 0 that cells can have: 0 where they are compared as they are, infinite where they are no
+    decimals. No tolerance reaches so far.
     """
 
     terms: tuple[tuple[str, Fraction], ...]
@@ -52,14 +58,29 @@ class Linear:
     def columns(self) -> tuple[str, ...]:
         return tuple(name for name, _ in self.terms)
 
-    def as_written(self, decimals: Mapping[str, int]) -> "Linear":
-        """The same, judged as exactly as cells with so many decimals allow; a bound of one column, altogether."""
-        if len(self.terms) == 1 and abs(self.terms[0][1]) == 1:
-            return replace(self, step=0.0)
-        if not all(name in decimals for name in self.columns):
+    @property
+    def bounds_one_column(self) -> bool:
+        """Whether cells are compared as they are, without arithmetic."""
+        return len(self.terms) == 1 and abs(self.terms[0][1]) == 1
+
+    def as_written(self) -> "Linear":
+        """The same, a bound of one column judged without tolerance."""
+        return replace(self, step=0.0) if self.bounds_one_column else self
+
+    def in_decimals(self, decimals: Decimals) -> "Linear":
+        """The same, judged as exactly as cells with so many decimals allow."""
+        if self.step == 0.0:
             return self
-        shares = [factor / 10 ** decimals[name] for name, factor in self.terms]
+        places = [decimals.get(name) for name in self.columns]
+        if None in places:
+            return replace(self, step=math.inf)
+        shares = [factor / 10**place for (_, factor), place in zip(self.terms, places) if place is not None]
         return replace(self, step=1 / math.lcm(*(share.denominator for share in (*shares, self.bound))))
+
+    def exact(self, values: Mapping[str, Floats]) -> bool:
+        """Whether records are judged exactly: no sum is so large that rounding could hide a step."""
+        largest = float(np.nanmax(self._rounding(self.excess(values)[1]), initial=0.0))
+        return self.step == 0.0 or largest < self.step / 4 < math.inf
 
     def excess(self, values: Mapping[str, Floats]) -> tuple[Floats, Floats]:
         """Shape (n,) twice: left side less bound, and the size of the terms that went into it."""
@@ -78,10 +99,17 @@ class Linear:
 
     def holds(self, values: Mapping[str, Floats], tolerance: float) -> Bools:
         excess, size = self.excess(values)
-        slack = np.minimum(tolerance * (size + self.spread), self.step / 4)
+        slack = np.minimum(tolerance * (size + self.spread), self._least_slack(size))
         if self.relation == "==":
             return np.asarray(np.abs(excess) <= slack)
         return np.asarray(excess < -slack if self.relation == "<" else excess <= slack)
+
+    def _least_slack(self, size: Floats) -> Floats:
+        """Shape (n,); a quarter of a step, or what rounding makes of terms of such sizes if that is more."""
+        return np.zeros(len(size)) if self.step == 0.0 else np.maximum(self.step / 4, self._rounding(size))
+
+    def _rounding(self, size: Floats) -> Floats:
+        return (len(self.terms) + 2) * EPSILON * size
 
     def negations(self) -> tuple["Linear", ...]:
         """What holds where this does not: one of them."""
@@ -106,9 +134,6 @@ class Member:
         """Shape (m,); which of the known categories satisfy it."""
         return np.array([(category in self.categories) != self.negated for category in known], dtype=bool)
 
-    def as_written(self, decimals: Mapping[str, int]) -> "Member":
-        return self
-
     def negations(self) -> tuple["Member", ...]:
         return (replace(self, negated=not self.negated),)
 
@@ -127,8 +152,13 @@ class Clause:
     def columns(self) -> tuple[str, ...]:
         return tuple(dict.fromkeys(name for literal in self.literals for name in literal.columns))
 
-    def as_written(self, decimals: Mapping[str, int]) -> "Clause":
-        return replace(self, literals=tuple(literal.as_written(decimals) for literal in self.literals))
+    @property
+    def linear(self) -> tuple[Linear, ...]:
+        return tuple(literal for literal in self.literals if isinstance(literal, Linear))
+
+    def with_linear(self, change: Callable[[Linear], Linear]) -> "Clause":
+        """The same with every linear literal changed."""
+        return replace(self, literals=tuple(change(a) if isinstance(a, Linear) else a for a in self.literals))
 
     def literals_hold(self, view: "View", tolerance: float) -> Bools:
         """Shape (literals, n)."""

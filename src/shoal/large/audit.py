@@ -66,7 +66,7 @@ def audit_large(
         refuse_given_away(table, schema, allowance, Path(place))
         refuse_narrowed(table, schema, described.folder, allowance, Path(place))
         judged = Judged.of(table, schema, described.folder, Path(place), at_work, tell)
-        rules = rules_on(table, judged.whole, schema, described.constraints)
+        rules = rules_on(table, judged.whole, described.constraints)
         verdicts = judged.judged(required)[0] + rules
         if left := [name for name in table.columns if _identifies(described, table, name)]:
             verdicts.append(identifiers_left(left))
