@@ -20,7 +20,7 @@ from shoal.judges.in_original_values import before_and_after
 from shoal.judges.odd_values import odd_values
 from shoal.judges.table_pair import TablePair
 from shoal.kernels.arrays import Bools
-from shoal.methods import build, entry
+from shoal.methods import build, entry, load
 from shoal.parameters import columns_named_by
 from shoal.plan import Plan
 from shoal.plan.publication import public_about, public_rule, public_sections
@@ -71,7 +71,7 @@ def account_of(done: Outcome, evidence: Evidence, withheld: set[str], exact: tup
         classes_before=classes_before,
         violations_before=None if classes_before is None else classes_before.violations(imputed=imputed),
         reached=tuple(_reached(done)),
-        versions=versions_of(PACKAGES),
+        versions=versions_of((*PACKAGES, *load())),
         seed=done.entropy,
         about=public_about(plan, withheld),
         exact=exact,

@@ -8,7 +8,10 @@ A method is a class in one file, written as
 
 The decorator makes it a frozen dataclass whose parameters check themselves, and enters it under its kind's
 name. The plan file, its JSON schema, the command line, the docs table and the contract tests all read here,
-so nothing else has to be edited when a method is added.
+so nothing else has to be edited when a method is added. A package of its own brings methods along by an entry point:
+
+    [project.entry-points."shoal.methods"]
+    mine = "my_package.my_methods"
 """
 
 import importlib
@@ -17,11 +20,19 @@ import re
 from collections.abc import Callable, Mapping
 from dataclasses import MISSING, dataclass, field, fields, is_dataclass
 from functools import cache, wraps
+from importlib.metadata import EntryPoint, entry_points
 from inspect import cleandoc
 from typing import Any, Literal, TypeVar, cast, dataclass_transform, get_args
 
 import numpy as np
-from pydantic import BeforeValidator, ConfigDict, GetCoreSchemaHandler, TypeAdapter, ValidationError
+from pydantic import (
+    BeforeValidator,
+    ConfigDict,
+    GetCoreSchemaHandler,
+    GetJsonSchemaHandler,
+    TypeAdapter,
+    ValidationError,
+)
 from pydantic.dataclasses import dataclass as checked_dataclass
 from pydantic_core import CoreSchema
 
@@ -29,6 +40,9 @@ from shoal.errors import Mistake, ParameterError, quoted, unknown
 from shoal.parameters import Method, broken_rules
 
 KINDS = ("partition", "replace", "mask", "privacy", "risk", "utility")
+
+PLUGINS = "shoal.methods"
+"""Entry points by which other packages bring methods along."""
 
 KIND_NAMES = {
     "partition": "partition",
@@ -112,6 +126,12 @@ def method(
         made.method_name, made.title = name, title
         made.__doc__ = _with_shared_parameters(made)
         _check_on_construction(made, name)
+        namesake = _entries.get((made.method_kind, name))
+        if namesake is not None and namesake.cls.__module__ != made.__module__:
+            raise ParameterError(
+                f"Two modules have a {KIND_NAMES[made.method_kind]} '{name}': {namesake.cls.__module__} and "
+                f"{made.__module__}. Rename one."
+            )
         _entries[made.method_kind, name] = Entry(
             name=name,
             kind=made.method_kind,
@@ -216,12 +236,38 @@ def _in_words(cls: type[Any], name: str, error: ValidationError) -> list[Mistake
 
 
 @cache
-def load() -> None:
-    """Import every module of every kind, so that each method has entered itself."""
+def load() -> tuple[str, ...]:
+    """Import every module of every kind, and those that other packages name, so that each method has entered itself.
+
+    Returns
+    -------
+    The packages that brought methods along: those with an entry point of the group "shoal.methods", which is a module.
+
+    Raises
+    ------
+    ParameterError
+        If such a module cannot be imported, or has a method with the name of another.
+    """
     for kind in KINDS:
         package = importlib.import_module(f"shoal.{kind}")
         for module in pkgutil.iter_modules(package.__path__):
             importlib.import_module(f"shoal.{kind}.{module.name}")
+    points = sorted(entry_points(group=PLUGINS))
+    for point in points:
+        try:
+            point.load()
+        except ParameterError:
+            raise
+        except Exception as error:
+            raise ParameterError(
+                f"The methods of the package '{_package(point)}' cannot be loaded ({type(error).__name__} in "
+                f"{point.value}). Mend it, or uninstall it."
+            ) from error
+    return tuple(dict.fromkeys(map(_package, points)))
+
+
+def _package(point: EntryPoint) -> str:
+    return point.dist.name if point.dist is not None else point.name
 
 
 def registered(kind: str | None = None) -> list[Entry]:
@@ -292,6 +338,11 @@ class _Nested(Method):
             lambda spec: None if spec is None else build(self.kind, spec), json_schema_input_type=str | dict[str, Any]
         )
         return made.__get_pydantic_core_schema__(source, handler)
+
+    def __get_pydantic_json_schema__(self, core: CoreSchema, handler: GetJsonSchemaHandler) -> dict[str, Any]:
+        """The schema of what a plan may say: a name, or a mapping with the name under `method`."""
+        names = {"enum": [known.name for known in registered(self.kind)]}
+        return {"anyOf": [names, {"type": "object", "properties": {"method": names}, "required": ["method"]}]}
 
 
 def nested(kind: str) -> Method:

@@ -4,123 +4,32 @@ A method of each kind is entered in the registry for the length of a test, with 
 contract tests must run on it as they are, and say in clear words what is missing.
 """
 
+import importlib
+import json
+import os
+import subprocess
+import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
 import numpy as np
 import polars as pl
 import pytest
-from annotated_types import Ge
 
 import shoal
 from contract import test_methods as contract
 from contract.test_parameters import unclassified
 from shoal import methods
-from shoal.data.partition import Partition, Progress
+from shoal.data.partition import Progress
 from shoal.data.records import Records
-from shoal.facts import Count
-from shoal.judges.evidence import Finding, Verdict
-from shoal.judges.table_pair import TablePair
-from shoal.kernels.arrays import ints
 from shoal.mask.base import Mask
 from shoal.methods import Entry, method
-from shoal.parameters import Setting
-from shoal.partition.base import Partitioner
-from shoal.privacy.base import PrivacyModel
-from shoal.replace.base import Replacement
-from shoal.risk.base import RiskMeasure
 from shoal.step_result import StepResult
-from shoal.utility.base import UtilityMeasure
 from test_docs import test_every_source_stands_in_the_literature as check_sources
 
+SIX = Path(__file__).parent / "six_methods.py"
 UNBOUNDED = "values beyond ten steps"
-
-
-def enter_all() -> None:
-    """One new method of each kind, as six files would hold them."""
-
-    @method("ten-steps", title="Rounding to steps", source="nobody (2026)", example={"step": 10.0})
-    class TenSteps(Mask):
-        """Rounds to a step.
-
-        Parameters
-        ----------
-        step
-            The step.
-        """
-
-        step: Annotated[float, Setting()]
-
-        def apply(
-            self, records: Records, columns: Sequence[str], rng: np.random.Generator, progress: Progress = None
-        ) -> StepResult:
-            changed = [records[name].with_values(np.round(records[name].values / self.step)) for name in columns]
-            beyond = int((records[columns[0]].values > 10 * self.step).sum()) if len(columns) else 0
-            return StepResult(
-                records=records.with_variables(*changed), facts={UNBOUNDED: Count(n=beyond, unit="values")}
-            )
-
-    @method("first-member", title="The first of the group", source="nobody (2026)")
-    class FirstMember(Replacement):
-        """Everyone gets the values of the group's first member."""
-
-        def apply(
-            self,
-            records: Records,
-            columns: Sequence[str],
-            partition: Partition,
-            rng: np.random.Generator,
-            progress: Progress = None,
-        ) -> StepResult:
-            rows = np.array([members[0] for members in partition.members()])[partition.labels]
-            changed = [records[name].with_values(records[name].values[rows]) for name in columns]
-            return StepResult(records=records.with_variables(*changed))
-
-    @method("runs", title="Runs of k rows", source="nobody (2026)", example={"k": 3})
-    class Runs(Partitioner):
-        """Rows in the order of the table, k by k.
-
-        Parameters
-        ----------
-        k
-            Rows in a group.
-        """
-
-        k: Annotated[int, Ge(1)]
-
-        def assign(
-            self, records: Records, columns: Sequence[str], rng: np.random.Generator, progress: Progress
-        ) -> Partition:
-            last = len(records) // self.k - 1
-            return Partition(labels=ints(np.minimum(np.arange(len(records)) // self.k, last)))
-
-    @method("no-ones", title="Nobody alone", source="nobody (2026)")
-    class NoOnes(PrivacyModel):
-        """No class holds a single record."""
-
-        def judge(self, pair: TablePair) -> Verdict:
-            smallest = int(pair.released.class_sizes(pair.released.quasi_identifiers).min())
-            sentence = f"The smallest class holds {smallest}."
-            return Verdict(
-                requirement="nobody alone", holds=smallest > 1, required=2, achieved=smallest, sentence=sentence
-            )
-
-    @method("share-alone", title="Share of records alone", source="nobody (2026)")
-    class ShareAlone(RiskMeasure):
-        """The share of released records alone in their class."""
-
-        def judge(self, pair: TablePair, rng: np.random.Generator) -> Finding:
-            sizes = pair.released.class_sizes(pair.released.quasi_identifiers)
-            return self.finding(float((sizes == 1).sum() / len(pair.released)), "So many are alone.")
-
-    @method("cells-kept", title="Share of records lost", source="nobody (2026)")
-    class CellsKept(UtilityMeasure):
-        """The share of the records that is not released."""
-
-        def judge(self, pair: TablePair, rng: np.random.Generator) -> Finding:
-            return self.finding(1 - len(pair.released) / len(pair.before), "So many are gone.")
-
 
 NEW = {
     "mask": "ten-steps",
@@ -137,7 +46,8 @@ def registry() -> Iterator[dict[str, Entry]]:
     """The new methods by kind; the registry is as before when the test is over."""
     methods.load()
     before = dict(methods._entries)
-    enter_all()
+    sys.modules.pop("contract.six_methods", None)
+    importlib.import_module("contract.six_methods")
     yield {kind: methods.entry(kind, name) for kind, name in NEW.items()}
     methods._entries.clear()
     methods._entries.update(before)
@@ -176,6 +86,67 @@ def test_a_plan_takes_them_and_no_unbounded_fact_is_public(registry: dict[str, E
     assert UNBOUNDED in shown["private"]
     assert '"values beyond ten steps": 2' in shown["private"]
     assert UNBOUNDED not in shown["release"]
+
+
+ASK = """
+import json, sys
+from click.testing import CliRunner
+import polars as pl
+import shoal
+from shoal.cli import cli
+from shoal.studio.forms import catalogue
+
+out, plan = sys.argv[1], json.loads(sys.argv[2])
+frame = pl.DataFrame({"age": [float(a) for a in range(20, 60)], "size": [1.0, 2.0] * 20})
+shoal.protect(frame, plan, seed=1).write(out)
+shown = {" ".join(words): CliRunner().invoke(cli, words).output for words in (["methods"], ["schema", "plan"])}
+shown["studio"] = json.dumps(catalogue())
+CliRunner().invoke(cli, ["dossier", out, "--private", "--out", out + ".html"], catch_exceptions=False)
+print(json.dumps(shown))
+"""
+
+
+def test_a_package_brings_methods_along_by_an_entry_point(tmp_path: Path) -> None:
+    """One file in a package of its own; the methods stand on the command line, in the schema, studio and reports."""
+    package, described = tmp_path / "pond.py", tmp_path / "pond-1.5.dist-info"
+    package.write_text(SIX.read_text("utf-8"), "utf-8")
+    described.mkdir()
+    (described / "METADATA").write_text("Metadata-Version: 2.1\nName: pond\nVersion: 1.5\n")
+    (described / "entry_points.txt").write_text("[shoal.methods]\nsix = pond\n")
+    plan = {
+        "columns": {"age": "quasi-identifier", "size": "quasi-identifier"},
+        "steps": [
+            {"mask": "ten-steps", "step": 10.0, "columns": ["age"]},
+            {"partition": "runs", "k": 4, "replace": "first-member"},
+        ],
+        "requirements": [{"privacy": "no-ones"}],
+        "measures": [{"risk": "share-alone"}, {"utility": "cells-kept"}],
+    }
+    done = ask(tmp_path, ASK, str(tmp_path / "out"), json.dumps(plan))
+    assert done.returncode == 0, done.stderr
+    shown = json.loads(done.stdout)
+    for name in NEW.values():
+        assert name in shown["methods"] and name in shown["schema plan"] and name in shown["studio"]
+    report = (tmp_path / "out" / "private" / "report.html").read_text("utf-8")
+    dossier = (tmp_path / "out.html").read_text("utf-8")
+    for title in ("nobody alone", "Share of records alone", "Share of records lost"):
+        assert title in report and title in dossier
+    record = json.loads((tmp_path / "out" / "private" / "record.json").read_text("utf-8"))
+    assert record["versions"]["pond"] == "1.5"
+
+    package.write_text("raise OSError('a secret')\n")
+    broken = ask(tmp_path, "import shoal; shoal.protect({'a': [1]}, {'steps': [{'mask': 'sample'}]})")
+    assert "The methods of the package 'pond' cannot be loaded (OSError in pond)." in broken.stderr
+    package.write_text(SIX.read_text("utf-8").replace('"runs"', '"mdav"'), "utf-8")
+    twice = ask(tmp_path, "import shoal; shoal.protect({'a': [1]}, {'steps': [{'mask': 'sample'}]})")
+    assert "Two modules have a partition 'mdav': shoal.partition.mdav and pond." in twice.stderr
+
+
+def ask(beside: Path, program: str, *given: str) -> "subprocess.CompletedProcess[str]":
+    """Run a program where a package lies on the path."""
+    path = os.pathsep.join([str(beside), *(p for p in sys.path if p)])
+    environment = {**os.environ, "PYTHONPATH": path, "COLUMNS": "200"}
+    return subprocess.run([sys.executable, "-c", program, *given], capture_output=True, text=True, env=environment)
 
 
 def _texts(folder: Path) -> str:

@@ -18,6 +18,7 @@ from shoal.files.json_text import write_json
 from shoal.files.table import Table
 from shoal.judges.evidence import RECORD_VERSION, Evidence, Finding
 from shoal.judges.in_original_values import before_and_after
+from shoal.methods import load
 from shoal.plan import Plan
 from shoal.plan.codebook import codebook
 from shoal.plan.publication import hidden_in_parts, public_about, public_rule, public_schema, public_sections, recorded
@@ -214,7 +215,7 @@ def _account(
         unchanged=tuple(unchanged(original, released)),
         missing=done.missing,
         before=(),
-        versions=versions_of((*PACKAGES, "duckdb", "pyarrow")),
+        versions=versions_of((*PACKAGES, "duckdb", "pyarrow", *load())),
         seed=done.run.entropy,
         about=public_about(plan, withheld),
         exact=exact,
