@@ -1,7 +1,7 @@
 """Account: what the reports tell of a release, gathered while the original is at hand."""
 
 import platform
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cache
 from importlib.metadata import version
 from typing import Any
@@ -24,7 +24,7 @@ from shoal.methods import build, entry, load
 from shoal.parameters import columns_named_by
 from shoal.plan import Plan
 from shoal.plan.publication import public_about, public_rule, public_sections
-from shoal.release import Account, ColumnAccount, ReachedLevel
+from shoal.release import Account, ColumnAccount, ReachedLevel, SingledOut
 from shoal.run import Outcome
 from shoal.step_result import StepAccount
 
@@ -49,6 +49,10 @@ def account_of(done: Outcome, evidence: Evidence, withheld: set[str], exact: tup
         Measures whose figures are published as they are.
     """
     plan, released = done.plan, done.released
+    keys = released.quasi_identifiers
+    changed = touched(plan, done.accounts)
+    untouched = tuple(name for name in released.names() if name not in changed)
+    same = tuple(unchanged(done.before, released))
     classes_before = ClassProfile.of(done.before, plan.reading)
     imputed = any(column.missing_policy == "impute" for column in plan.schema.columns.values())
     return Account(
@@ -62,8 +66,8 @@ def account_of(done: Outcome, evidence: Evidence, withheld: set[str], exact: tup
             for v in evidence.verdicts
         ),
         not_released=tuple(name for name in plan.schema.columns if name not in released),
-        untouched=tuple(name for name in released.names() if name not in touched(plan, done.accounts)),
-        unchanged=tuple(unchanged(done.before, released)),
+        untouched=untouched,
+        unchanged=same,
         made_anew=tuple(name for name in done.pair.made_anew if name in released),
         missing=done.original.missing_facts,
         before=done.risk_before() if evidence.findings else (),  # nothing to compare with
@@ -75,7 +79,10 @@ def account_of(done: Outcome, evidence: Evidence, withheld: set[str], exact: tup
         seed=done.entropy,
         about=public_about(plan, withheld),
         exact=exact,
-        singled_out={name: count for name in released.names("other") if (count := singled_out(released, name))},
+        singled_out=tuple(
+            SingledOut(columns=names, alone=alone(released, names), beside_keys=alone(released, (*keys, *names)))
+            for names in sets_unchanged(untouched, same)
+        ),
         odd_values=_odd_values(done),
         proved=any(model.protects for model in plan.requirements) or _bought_everywhere(done),
     )
@@ -100,11 +107,24 @@ def _version(package: str) -> str:
     return version(package)
 
 
-def singled_out(released: Records, name: str) -> int:
-    """The records that whoever knows the column as well as the quasi-identifiers finds alone."""
-    keys = released.quasi_identifiers
-    together = released.classes([*keys, name]).of_record == 1
-    return int((together & (released.classes(keys).of_record > 1)).sum())
+def alone(released: Records, names: Iterable[str]) -> int:
+    """The records whose values of some columns no other record has."""
+    chosen = tuple(dict.fromkeys(names))
+    if any(released[name].inexact for name in chosen):
+        return int((np.bincount(released.alike(chosen)) == 1).sum())
+    return int((released.class_sizes(chosen) == 1).sum())
+
+
+def sets_unchanged(*columns: Sequence[str]) -> list[tuple[str, ...]]:
+    """Each of the columns that left as they came, and all together, as everybody knows them and as they are known here.
+
+    Parameters
+    ----------
+    columns
+        Those that the plan leaves as they are, and those that are as they were.
+    """
+    singles = dict.fromkeys((name,) for names in columns for name in names)
+    return list(singles | dict.fromkeys(tuple(names) for names in columns if len(names) > 1))
 
 
 def _bought_everywhere(done: Outcome) -> bool:

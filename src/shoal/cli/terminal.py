@@ -169,14 +169,24 @@ class Terminal:
 
     def tried(self, release: Any) -> None:
         """What would be released."""
+        from shoal.release.evidence_file import left_as_they_came
+
         self.result(
-            {"exit status": 0, "dry run": True, "proved": release.account.proved, **release.evidence.as_mapping()}
+            {
+                "exit status": 0,
+                "dry run": True,
+                "proved": release.account.proved,
+                **left_as_they_came(release),
+                **release.evidence.as_mapping(),
+            }
         )
         self._noted(release)
         self.say("\nDry run: nothing was written.")
 
     def released(self, release: Any, out: Path) -> None:
         """What was proved and measured on a release, and where it lies."""
+        from shoal.release.evidence_file import left_as_they_came
+
         report = out / "release" / "report.html"
         self.result(
             {
@@ -185,6 +195,7 @@ class Terminal:
                 "report": str(report),
                 "seed": "in private/record.json",
                 "proved": release.account.proved,
+                **left_as_they_came(release),
                 **release.evidence.as_mapping(),
             }
         )
@@ -198,14 +209,13 @@ class Terminal:
 
     def _noted(self, release: Any) -> None:
         """What was proved and measured, and what is to be looked at."""
+        from shoal.release.evidence_file import left_as_they_came
+        from shoal.report.unchanged import unchanged_sentence
         from shoal.steps import LOSS, LOSS_OF_RECORDS
 
+        if sentence := unchanged_sentence(left_as_they_came(release)):
+            self.note(sentence)
         self.judged(release.evidence)
-        for name, count in release.account.singled_out.items():
-            self.note(
-                f"Whoever knows '{name}' beside the quasi-identifiers finds {plural(count, 'record')} alone; "
-                f"if somebody may, give it the role quasi-identifier."
-            )
         for name, odd in release.account.odd_values.items():
             counts = " and ".join(f"{plural(count, 'value')} {why}" for why, count in odd.items())
             self.note(

@@ -237,7 +237,7 @@ ALONE = {
     "first": "identifier", "last": "identifier", "key": "identifier", "patient": "identifier", "patients": "identifier",
     "person": "identifier", "subject": "identifier", "customer": "identifier", "client": "identifier",
 }  # fmt: skip
-"""Words that say it only where they are the whole name."""
+"""Words that say it only where they are the whole name or label."""
 
 
 def words_in(text: str) -> str:
@@ -259,7 +259,7 @@ def meaning(name: str, label: str = "") -> Meaning | None:
 def meanings(name: str, label: str = "") -> Iterator[Meaning]:
     """All that label and name of a column speak of, what decides first."""
     for where, text in (("label", words_in(label)), ("name", words_in(name))):
-        if where == "name" and text in ALONE:
+        if text in ALONE:
             whole = Term(role=ALONE[text], words=re.compile(text), letter="R" if text in PEOPLE else "")
             yield Meaning(term=whole, words=text, where=where)
         yield from _spoken_of(text, where)

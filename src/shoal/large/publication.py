@@ -7,7 +7,7 @@ from typing import Any
 
 import polars as pl
 
-from shoal.account import PACKAGES, SOLE, singled_out, touched, unchanged, versions_of
+from shoal.account import PACKAGES, SOLE, sets_unchanged, touched, unchanged, versions_of
 from shoal.data.bins import distribution
 from shoal.data.records import Records
 from shoal.data.schema import Schema
@@ -23,12 +23,13 @@ from shoal.plan import Plan
 from shoal.plan.codebook import codebook
 from shoal.plan.publication import hidden_in_parts, public_about, public_rule, public_schema, public_sections, recorded
 from shoal.publish import write_record
-from shoal.release import Account, ColumnAccount, LargeRelease, require
+from shoal.release import Account, ColumnAccount, LargeRelease, SingledOut, require
 from shoal.release.evidence_file import private_evidence, public_evidence
 from shoal.report.page import page
 from shoal.risk.class_risk import LookalikeRisk
 from shoal.run import MEASURES, taken_by
 from shoal.scale.admission import check_requirements
+from shoal.scale.alone import counts_alone
 from shoal.scale.finishing import released_files
 from shoal.scale.given_away import refuse_given_away
 from shoal.scale.moments import WholeTable
@@ -84,7 +85,7 @@ def write_release(
     sample = _sample(done, judged)
     evidence = Evidence(verdicts=tuple(verdicts), findings=_findings(done, sample, figures))
     withheld = _withheld(done, plan, written)
-    account = _account(done, plan, evidence, withheld, exact, sample)
+    account = _account(done, plan, evidence, withheld, exact, sample, judged)
     release = LargeRelease(
         records=written.records,
         evidence=evidence,
@@ -200,26 +201,32 @@ def _account(
     withheld: set[str],
     exact: tuple[str, ...],
     sample: SampleOfClasses,
+    judged: Judged,
 ) -> Account:
-    """How the release came about; pictures, and what singles people out, are those of the sample."""
+    """How the release came about; pictures, and which columns are as they were, are those of the sample."""
     released, original = sample.released, sample.original
     names = released.names()
     changed = touched(done.plan, done.accounts)
+    untouched = tuple(name for name in names if name not in changed)
+    same = tuple(unchanged(original, released))
     return Account(
         steps=done.accounts,
         columns=tuple(_column(plan, sample, name, withheld) for name in names if released[name].role not in SOLE),
         plan=public_sections(plan, withheld),
         requirements=tuple(verdict.requirement for verdict in evidence.verdicts),
         not_released=tuple(name for name in plan.schema.columns if name not in released),
-        untouched=tuple(name for name in names if name not in changed),
-        unchanged=tuple(unchanged(original, released)),
+        untouched=untouched,
+        unchanged=same,
         missing=done.missing,
         before=(),
         versions=versions_of((*PACKAGES, "duckdb", "pyarrow", *load())),
         seed=done.run.entropy,
         about=public_about(plan, withheld),
         exact=exact,
-        singled_out={name: count for name in released.names("other") if (count := singled_out(released, name))},
+        singled_out=tuple(
+            SingledOut(columns=names, alone=by_itself, beside_keys=beside)
+            for names, (by_itself, beside) in counts_alone(judged, sets_unchanged(untouched, same)).items()
+        ),
         proved=any(model.protects for model in plan.requirements),
     )
 

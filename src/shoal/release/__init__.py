@@ -10,6 +10,7 @@ from shoal.release.value import (
     Publisher,
     ReachedLevel,
     Release,
+    SingledOut,
     not_proved,
     require,
 )
@@ -25,6 +26,7 @@ __all__ = [
     "Publisher",
     "ReachedLevel",
     "Release",
+    "SingledOut",
     "not_proved",
     "require",
 ]

@@ -25,7 +25,7 @@ from shoal.methods import entry
 from shoal.plan.lines import dump_yaml
 from shoal.release.evidence_schema import Candidate, EvidenceFile, Exploration
 from shoal.release.forms import jsonable, without_bands
-from shoal.release.value import LEAST_SEED, Account, ColumnAccount, LargeRelease, Release
+from shoal.release.value import LEAST_SEED, Account, ColumnAccount, LargeRelease, Release, SingledOut
 from shoal.report.forms import in_words
 from shoal.step_result import StepAccount
 
@@ -79,6 +79,7 @@ def public_evidence(
     ]
     content = {
         **_of_both(release),
+        "singled out": [_singled_out(one) for one in account.singled_out if set(one.columns) <= set(account.untouched)],
         "of the original": " ".join([NOT_AT_ALL if bought else IN_BANDS, *_chosen(account)]),
         "requirements": verdicts,
         "measures": rounded([_public_figure(f, account, bought=bought) for f in release.evidence.findings]),
@@ -114,6 +115,7 @@ def private_evidence(
     before = {finding.title: finding.value for finding in account.before}
     content = {
         **_of_both(release),
+        "singled out": [_singled_out(one) for one in account.singled_out],
         "of the original": AS_IT_IS,
         "requirements": [verdict.private_form() for verdict in release.evidence.verdicts],
         "measures": [private_figure(f, before.get(f.title)) for f in release.evidence.findings],
@@ -129,7 +131,6 @@ def private_evidence(
             "seed": str(account.seed),
             "seed is small": account.seed < LEAST_SEED,
             "released unchanged": account.unchanged,
-            "singled out": dict(account.singled_out),
             "values that cannot be": {name: dict(odd) for name, odd in account.odd_values.items()},
             "copies": [_copy(copy) for copy in release.copies] if len(release.copies) > 1 else [],
             "missing values": in_words(account.missing),
@@ -208,6 +209,20 @@ def _of_both(release: Release | LargeRelease) -> dict[str, Any]:
         "not released": account.not_released,
         "versions": account.versions,
     }
+
+
+def left_as_they_came(release: Release | LargeRelease) -> dict[str, Any]:
+    """The released columns whose cells are those of the original, and how many records they single out; private."""
+    account = release.account
+    return {
+        "records": release.records,
+        "left as they came": list(account.unchanged),
+        "singled out": [_singled_out(one) for one in account.singled_out],
+    }
+
+
+def _singled_out(one: SingledOut) -> dict[str, Any]:
+    return {"columns": list(one.columns), "alone": one.alone, "beside the quasi-identifiers": one.beside_keys}
 
 
 def _profile(profile: ClassProfile) -> dict[str, Any]:

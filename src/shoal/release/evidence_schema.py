@@ -231,13 +231,18 @@ Copy = TypedDict(
 with_config(CLOSED)(Copy)
 
 
+SingledOutBy = TypedDict("SingledOutBy", {"columns": list[str], "alone": int, "beside the quasi-identifiers": int})
+"""Records that no other is like in some columns that left as they came, and in these and the quasi-identifiers."""
+with_config(CLOSED)(SingledOutBy)
+
+
 Private = TypedDict(
     "Private",
     {
         "seed": str,
         "seed is small": bool,
         "released unchanged": list[str],
-        "singled out": dict[str, int],
+        "singled out": NotRequired[dict[str, int]],
         "values that cannot be": NotRequired[dict[str, dict[str, int]]],
         "copies": NotRequired[list[Copy]],
         "missing values": dict[str, str],
@@ -279,6 +284,7 @@ EvidenceFile = TypedDict(
         "reached": list[Reached],
         "columns": list[ReleasedColumn],
         "left as they came": list[str],
+        "singled out": NotRequired[list[SingledOutBy]],
         "made anew": NotRequired[list[str]],
         "not released": list[str],
         "steps": list[Step],

@@ -74,6 +74,25 @@ class ReachedLevel:
     better: Better
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SingledOut:
+    """Records that columns which left as they came single out; functions of the released table and these names alone.
+
+    Parameters
+    ----------
+    columns
+        One of them, or all together.
+    alone
+        Records whose values of these columns no other record has.
+    beside_keys
+        The same where the released quasi-identifiers are known as well.
+    """
+
+    columns: tuple[str, ...]
+    alone: int
+    beside_keys: int
+
+
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Account:
     """How a release came about, as far as its reports tell.
@@ -97,8 +116,7 @@ class Account:
     proved
         Whether anything protects the release: a requirement that was proved, or differential privacy on every column.
     singled_out
-        For each released column with the role other, the records that are unique by it together with the
-        quasi-identifiers and not by these alone; private.
+        For each of these columns, and for all of them together, how many records they single out.
     odd_values
         For each released column how many numbers no original record could have, by why; private.
     before
@@ -130,7 +148,7 @@ class Account:
     about: Mapping[str, str] = field(default_factory=dict)
     exact: tuple[str, ...] = ()
     proved: bool = True
-    singled_out: Mapping[str, int] = field(default_factory=dict)
+    singled_out: tuple[SingledOut, ...] = ()
     odd_values: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
     classes: tuple[ClassProfile, ...] = ()
     classes_before: ClassProfile | None = None

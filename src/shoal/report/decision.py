@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from shoal.report.forms import figure, in_unit, is_bound, is_share, number_of, share
+from shoal.report.unchanged import most_singled_out, unchanged_sentence
 
 Status = Literal["good", "open", "bad"]
 
@@ -103,6 +104,7 @@ def decision(content: Mapping[str, Any]) -> Decision:
     limits = [verdict for verdict in content["requirements"] if verdict["model"]]
     rules = [verdict for verdict in content["requirements"] if not verdict["model"]]
     status, heading, sentences = _judged(content, limits, rules)
+    sentences += tuple(filter(None, [unchanged_sentence(content)]))
     return Decision(status=status, heading=heading, sentences=sentences, headlines=headlines(content))
 
 
@@ -159,6 +161,7 @@ def _not_judged(content: Mapping[str, Any]) -> list[str]:
     gaps = [f"the plan states no limit on {' and none on '.join(lacking)}"] if lacking else []
     gaps += [NOT_ATTACKED] * _not_attacked(content)
     gaps += _highest(content, on_risk)
+    gaps += filter(None, [most_singled_out(content)])
     hidden = [
         one
         for one in content["measures"]

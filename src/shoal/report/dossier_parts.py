@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from shoal.report.forms import READINGS, figure, in_unit, share
+from shoal.report.unchanged import unchanged_sentence
 
 CRITERIA: dict[str, tuple[str, ...]] = {
     "singling out": (
@@ -169,8 +170,8 @@ def _what_was_done(content: Mapping[str, Any]) -> Question:
             Statement(text=f"Not released: {', '.join(content['not released'])}.", sources=("/not released",))
         )
     if content["left as they came"]:
-        text = f"Left as they came: {', '.join(content['left as they came'])}."
-        statements.append(Statement(text=text, sources=("/left as they came",)))
+        sources = ("/left as they came", *(["/singled out"] if "singled out" in content else []))
+        statements.append(Statement(text=unchanged_sentence(content), sources=sources))
     return Question(title="What was done to the data", statements=tuple(statements))
 
 

@@ -1,0 +1,50 @@
+"""What leaves as it came and how many records it singles out, in one wording for the terminal and all reports."""
+
+from collections.abc import Mapping
+from typing import Any
+
+NAMED = 5
+"""Columns of which a sentence gives the figure, those with the highest ones."""
+
+TOLERATED = 0.01
+"""Share of the records that may be alone with what leaves unchanged before somebody has to decide on it."""
+
+BESIDE = "beside the quasi-identifiers"
+
+
+def unchanged_sentence(content: Mapping[str, Any]) -> str:
+    """A sentence or two on what leaves unchanged, from what evidence.json holds; empty where nothing does."""
+    names = _names(content)
+    figures = {frozenset(one["columns"]): one for one in content.get("singled out", [])}
+    whole = figures.get(frozenset(names))
+    if not names:
+        return ""
+    leaves = f"Leaves unchanged: {', '.join(names)}."
+    if whole is None:  # written before these were counted
+        return leaves
+    it, verb = ("It", "singles") if len(names) == 1 else ("They", "single")
+    if not whole[BESIDE]:
+        return f"{leaves} {it} {verb} no record out, not even beside the quasi-identifiers."
+    of = f" of {content['records']:,}"
+    singles = [(figures[frozenset([name])]["alone"], name) for name in names if frozenset([name]) in figures]
+    highest = sorted((one for one in singles if one[0]), key=lambda one: -one[0])[:NAMED] if len(names) > 1 else []
+    clauses = [f"{name} alone {count:,}" for count, name in highest]
+    clauses.append(f"{f'all {len(names)} together' if len(names) > 1 else 'alone'} {whole['alone']:,}")
+    clauses[0] += of
+    return f"{leaves} {it} {verb} records out: {', '.join(clauses)}; beside the quasi-identifiers {whole[BESIDE]:,}."
+
+
+def most_singled_out(content: Mapping[str, Any]) -> str:
+    """The column that singles out most records of those that no requirement is about, if these are too many to pass."""
+    keys = {column["name"] for column in content["columns"] if column["role"] == "quasi-identifier"}
+    open_to_all = [one for one in content.get("singled out", []) if not keys.issuperset(one["columns"])]
+    worst = max(open_to_all, key=lambda one: (one["alone"], -len(one["columns"])), default=None)
+    if worst is None or worst["alone"] <= TOLERATED * content["records"]:
+        return ""
+    named = ", ".join(worst["columns"][:NAMED]) + ", ..." * (len(worst["columns"]) > NAMED)
+    return f"{worst['alone']:,} of {content['records']:,} records can be found by {named}, which left unchanged"
+
+
+def _names(content: Mapping[str, Any]) -> list[str]:
+    private = content.get("private")
+    return list(private["released unchanged"] if private else content["left as they came"])
