@@ -61,7 +61,7 @@ def test_the_files_and_what_the_report_says(tmp_path: Path) -> None:
 
 def test_every_copy_is_proved(tmp_path: Path) -> None:
     required = [{"privacy": "k-anonymity", "k": 5}]
-    groups = [{"partition": "mdav", "k": 5, "replace": "centroid", "columns": ["age", "pay"]}]
+    groups = [*STEPS, {"partition": "mdav", "k": 5, "replace": "centroid", "columns": ["age", "pay"]}]
     release = shoal.protect(people(), plan(2, steps=groups, requirements=required), seed=1)
     assert all(copy.evidence.verdicts[0].holds for copy in release.copies)
     with pytest.raises(Refused):
@@ -69,9 +69,9 @@ def test_every_copy_is_proved(tmp_path: Path) -> None:
 
 
 def test_private_noise_is_not_spent_again() -> None:
-    noise = [{"mask": "laplace", "epsilon": 1.0, "bounds": {"age": [0, 100]}, "columns": ["age"]}]
+    noise = {"mask": "laplace", "epsilon": 1.0, "bounds": {"age": [0, 100]}, "columns": ["age"]}
     with pytest.raises(ParameterError, match="copies must be 1 where a step spends differential privacy"):
-        shoal.protect(people(), plan(2, steps=noise), seed=1)
+        shoal.protect(object(), plan(2, steps=[noise, *STEPS]), seed=1)
 
 
 def test_a_number_of_copies_is_at_least_one() -> None:
@@ -92,10 +92,7 @@ def test_an_estimate_from_copies() -> None:
 
 def test_the_private_evidence_has_every_copy(tmp_path: Path) -> None:
     required = [{"privacy": "k-anonymity", "k": 5}]
-    groups = [
-        {"partition": "mdav", "k": 5, "replace": "centroid", "columns": ["age", "pay"]},
-        {"partition": "whole", "replace": "cart", "columns": ["ill"]},
-    ]
+    groups = [*STEPS, {"partition": "mdav", "k": 5, "replace": "centroid", "columns": ["age", "pay"]}]
     measures = [{"risk": "attribute-inference"}]
     release = shoal.protect(people(), plan(3, steps=groups, requirements=required, measures=measures), seed=1)
     release.write(tmp_path / "out")
@@ -116,7 +113,9 @@ def test_copies_of_a_text_file_have_one_type_each_column(tmp_path: Path) -> None
     table = pl.DataFrame({"age": [20, 30] * 20, "pay": [1.5, *[2.0] * 39]})
     write_table(Table(frame=table), tmp_path / "t.csv")
     columns = {"age": "quasi-identifier", "pay": "confidential"}
-    described = {"columns": columns, "steps": [{"mask": "sample", "fraction": 0.5}], "output": {"copies": 4}}
+    tree = {"method": "cart", "smooth": False}
+    steps = [{"partition": "whole", "replace": tree, "columns": ["age", "pay"]}, {"mask": "sample", "fraction": 0.5}]
+    described = {"columns": columns, "steps": steps, "output": {"copies": 4}}
     release = shoal.protect(read_table(tmp_path / "t.csv"), described, seed=7)
     whole = [(copy.table.frame["pay"] == 2).all() for copy in release.copies]
     assert any(whole) and not all(whole)

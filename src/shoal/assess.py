@@ -6,6 +6,7 @@ from typing import Any
 
 from shoal.judges.evidence import Evidence
 from shoal.plan import Plan
+from shoal.plan.admission import admit
 from shoal.progress import Stage, shown
 from shoal.run import carry_out
 
@@ -22,6 +23,8 @@ def assess(
 
     Parameters are those of `protect`.
     """
+    described = Plan.of(plan, folder)
+    admit(described)
     with shown(stage) as tell:
-        done = carry_out(table, Plan.of(plan, folder), seed, tell)
+        done = carry_out(table, described, seed, tell)
         return Evidence(verdicts=tuple(done.verdicts()), findings=done.findings())

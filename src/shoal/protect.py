@@ -14,6 +14,7 @@ from shoal.errors import ParameterError, PlanError
 from shoal.facts import private_form
 from shoal.judges.evidence import RECORD_VERSION, Evidence
 from shoal.plan import Plan
+from shoal.plan.admission import admit
 from shoal.plan.publication import hidden_cells, public_schema, recorded
 from shoal.progress import Stage, shown
 from shoal.publish import publish
@@ -74,14 +75,15 @@ def protect(
 
 def _copies(table: Any, described: Plan, seed: int | None, stage: Stage, source: Mapping[str, Any] | None) -> Release:
     """The release, with its further copies."""
-    first = _made(table, described, seed, stage, source)
-    if described.output.copies == 1:
-        return first
-    if private_steps(described):
+    admit(described)
+    if described.output.copies > 1 and private_steps(described):
         raise ParameterError(
             "output: copies must be 1 where a step spends differential privacy, as every copy spends it anew. Release "
             "one table, or take the private noise out of the plan."
         )
+    first = _made(table, described, seed, stage, source)
+    if described.output.copies == 1:
+        return first
     seeds = [_seed_of_copy(first.account.seed, number) for number in range(1, described.output.copies)]
     further = tuple(_made(table, described, seed, stage, source) for seed in seeds)
     if fractional := _of_two_types((first, *further)):  # one codebook is for all copies

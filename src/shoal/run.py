@@ -9,7 +9,6 @@ import secrets
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
-from pathlib import Path
 from typing import Any
 
 import narwhals.stable.v2 as nw
@@ -33,6 +32,7 @@ from shoal.judges.refinement import trees
 from shoal.judges.table_pair import TablePair
 from shoal.methods import registered
 from shoal.plan import Plan
+from shoal.plan.admission import admit
 from shoal.plan.files import with_files
 from shoal.privacy.gate import Gate
 from shoal.progress import Stage
@@ -113,11 +113,7 @@ class Outcome:
 
 
 def carry_out(
-    table: Any,
-    plan: Plan | Mapping[str, Any] | str | Path,
-    seed: int | None,
-    stage: Stage | None,
-    fractional: Collection[str] = (),
+    table: Any, plan: Plan, seed: int | None, stage: Stage | None, fractional: Collection[str] = ()
 ) -> Outcome:
     """Carry a plan out on a table; parameters as in `shoal.protect`.
 
@@ -131,10 +127,10 @@ def carry_out(
     InputError
         If the table or the plan cannot be used.
     """
-    plan = Plan.of(plan)
     tell = stage or (lambda text, fraction: None)
     original = microdata(table, plan)
     plan = plan.covering(original.frame.columns)
+    admit(plan)
     if not len(original):
         raise DataError("The table has no records. A release needs at least one.")
     if seed is not None and (not isinstance(seed, (int, np.integer)) or seed < 0):
@@ -246,7 +242,8 @@ def pair_of(
     hidden
         As from `groups_by_column`; None where it is not known what was done.
     """
-    made_anew = tuple(name for step in plan.steps if step.as_a_whole for name in step.changes(plan.schema))
+    drawn = () if plan.schema.names("stratum") else plan.steps  # a stratum may be of few records
+    made_anew = tuple(name for step in drawn if step.as_a_whole for name in step.changes(plan.schema))
     repaired = StepTrace(columns=tuple(plan.schema.columns), reads=None)  # a rule may move any cell by any other
     admitted = (repaired,) if plan.constraints and plan.broken_rules == "repair" else ()
     return TablePair.of(

@@ -69,6 +69,11 @@ class Step(ABC):
         return False
 
     @property
+    def predictors(self) -> tuple[str, ...] | None:
+        """Columns that stay and that new cells depend on; None for all that the step does not change."""
+        return None
+
+    @property
     def further_methods(self) -> Mapping[str, Any]:
         """Methods beside `method`, by their keys in a plan."""
         return {}
@@ -135,6 +140,11 @@ class PartitionStep(Step):
     @property
     def as_a_whole(self) -> bool:
         return bool(self.method.one_group) and self.replace.anew
+
+    @property
+    def predictors(self) -> tuple[str, ...] | None:
+        predictors: tuple[str, ...] | None = self.replace.predictors
+        return predictors
 
     @property
     def further_methods(self) -> Mapping[str, Any]:

@@ -179,7 +179,8 @@ def test_levels_reached_agree_with_what_was_proved() -> None:
         ("equal", [("k-anonymity", 1)]),
     ):
         model = {"privacy": "k-anonymity", "k": 5 if required == "wildcard" else 1, "missing": required}
-        plan = {"columns": towns, "steps": [{"mask": "suppress", "k": 5}], "requirements": [model]}
+        plan = {"columns": towns, "steps": [{"mask": "suppress", "k": 5, "missing": "wildcard"}]}
+        plan["requirements"] = [model]
         release = shoal.protect(frame, plan, seed=1)
         reached = [(level.title, level.value) for level in release.account.reached if level.model == "k-anonymity"]
         assert reached == levels

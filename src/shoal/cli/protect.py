@@ -69,9 +69,11 @@ def protect(
       shoal protect census/ --plan plan.yaml --out release-4 --engine spark
     """
     from shoal.large import protect_large
+    from shoal.plan.admission import admit
     from shoal.publish import check_free, check_proved, check_writable
 
     plan = shoal.Plan.read(plan_file)
+    admit(plan)
     check_writable(out)
     check_free(out, overwrite=overwrite)
     _note_small_seed(terminal, seed)

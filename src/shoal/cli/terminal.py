@@ -229,5 +229,10 @@ class Terminal:
                     f"{step.facts[LOSS].value:.3g} %, of groups of records {step.facts[LOSS_OF_RECORDS].value:.3g} %. "
                     f"Choose with unit: household or unit: record in the step."
                 )
+        if len(release.copies) > 1:
+            self.note(
+                f"What is required was looked at in each of {len(release.copies)} tables by itself, not in all of them "
+                f"together, which tell more."
+            )
         if not release.account.proved:
             self.note("UNPROVED: the plan requires nothing, so nothing protects this release.")

@@ -7,12 +7,13 @@ from itertools import product
 from math import isfinite
 from typing import Any
 
+from shoal.data.records import MissingCells
 from shoal.errors import ParameterError, PlanError, unknown
 from shoal.files.names import slug
 from shoal.judges.base import Measure
 from shoal.methods import build, entry, registered
 from shoal.plan import Plan
-from shoal.privacy.base import FROM_HARDEST, reading_of
+from shoal.privacy.base import hardest, reading_of
 from shoal.run import taken_by
 
 DEFAULT_RISK = "distance-linkage"
@@ -93,6 +94,7 @@ def unprotected(plan: Plan) -> Candidate:
     """The table as it is, judged by the same measures: what there is to gain."""
     mapping = {**plan.as_mapping(), "steps": []}
     mapping.pop("explore", None)
+    mapping["output"] = {**mapping["output"], "copies": 1}  # nothing of it is released
     return Candidate(name="", method="", plan=_with_axes(Plan.of(mapping, plan.folder), axes_of(plan)))
 
 
@@ -136,15 +138,14 @@ def axes_of(plan: Plan) -> Axes:
     explored = plan.explore
     named = (explored.risk, explored.utility) if explored else (DEFAULT_RISK, DEFAULT_UTILITY)
     both = {kind: _axis(plan, kind, spec) for kind, spec in zip(("risk", "utility"), named)}
-    readings = {} if reading_of(plan.requirements) else dict.fromkeys(_readings(plan))
-    reading = next((reading for reading in FROM_HARDEST if reading in readings), "equal")
+    reading = "equal" if reading_of(plan.requirements) else hardest(_readings(plan)) or "equal"
     if reading != "equal":
         left_open = {kind: axis for kind, axis in both.items() if getattr(axis, "missing", reading) is None}
         both |= {kind: replace(axis, missing=reading) for kind, axis in left_open.items()}
     return Axes(**both)
 
 
-def _readings(plan: Plan) -> Iterator[str]:
+def _readings(plan: Plan) -> Iterator[MissingCells]:
     """What a missing cell matches for the steps of candidates that blank cells."""
     if plan.explore is None:
         return
@@ -152,7 +153,7 @@ def _readings(plan: Plan) -> Iterator[str]:
         for _, made in _combinations(str(name), steps, plan.explore.ranges, set()):
             masks = [(step, entry("mask", step["mask"])) for step in (*_before(plan), *made) if "mask" in step]
             yield from (
-                step.get("missing", mask.parameters["missing"]) for step, mask in masks if mask.cls.blanks_cells
+                step.get("missing") or mask.cls.default_reading for step, mask in masks if mask.cls.blanks_cells
             )
 
 

@@ -15,6 +15,7 @@ from shoal.large.given import engine_for, table_given
 from shoal.large.identity import identity
 from shoal.large.publication import write_release
 from shoal.plan import Plan
+from shoal.plan.admission import admit
 from shoal.progress import Stage
 from shoal.protect import exact_measures
 from shoal.publish import UNPROVED, check_free, check_writable
@@ -89,6 +90,7 @@ def protect_large(
     """
     described = Plan.of(plan, folder)
     target = Path(out)
+    admit(described)
     check_scales(described)
     check_requirements(described)
     if not described.requirements and not unproved:

@@ -8,7 +8,7 @@ import numpy as np
 
 from shoal.data.joint_moments import JointMoments
 from shoal.data.partition import Progress
-from shoal.data.records import Records
+from shoal.data.records import MissingCells, Records
 from shoal.data.variable import Variable
 from shoal.errors import DataError
 from shoal.kernels.arrays import Floats, Longs
@@ -43,6 +43,14 @@ class Mask(ABC):
     reads_others: ClassVar[bool] = True
     """Whether what becomes of a record may depend on columns beside those masked, those that a parameter names, strata
     and sampling weights."""
+
+    default_reading: ClassVar[MissingCells | None] = None
+    """What a missing cell matches for a method that counts like records, where nothing says; None where it does not."""
+
+    @property
+    def reading(self) -> MissingCells | None:
+        """What a missing cell matches for the method; None where it counts no like records."""
+        return self.default_reading
 
     @property
     def whole_needed(self) -> str:

@@ -54,7 +54,8 @@ class Suppress(Mask):
     missing
         What a missing cell is taken to match, here and in the requirement that proves the result:
         `wildcard`, everything, on either side; `nothing`, so that a record with missing cells counts for no
-        other; or `equal`, another missing cell only, so that the result has equivalence classes of k.
+        other; or `equal`, another missing cell only, so that the result has equivalence classes of k. By default as
+        the plan's requirements on these columns read it, else as the plan does (`Plan.reading`), else `wildcard`.
     sacrifice
         For `wildcard`: whether a record may lose cells that others need and it does not. If not (default), a
         record loses a set of cells only if it is at risk and no smaller part of the set would make it safe.
@@ -88,13 +89,14 @@ class Suppress(Mask):
 
     scales: ClassVar[Scales] = "combinations"
     blanks_cells: ClassVar[bool] = True
+    default_reading: ClassVar[MissingCells] = "wildcard"
 
     k: Annotated[int, Ge(1)] | None = None
     subsets: Annotated[tuple[Subset, ...] | None, Setting()] = None
     importance: Annotated[dict[str, Annotated[float, Gt(0)]] | None, Setting()] = None
     keep: Annotated[tuple[str, ...], Columns()] = ()
     limits: Annotated[dict[str, Annotated[float, Ge(0), Le(1)]] | None, Setting()] = None
-    missing: MissingCells = "wildcard"
+    missing: MissingCells | None = None
     sacrifice: bool = False
     search: How = "refined"
     effort: Annotated[float, Gt(0), Setting()] = 1.0
@@ -110,6 +112,8 @@ class Suppress(Mask):
             check_reading(model)
         if any(subset["k"] < 1 or not subset["columns"] for subset in self.subsets or ()):
             raise ParameterError("suppress: each of subsets needs columns and a k of at least 1.")
+        if self.sacrifice and self.missing is None:
+            object.__setattr__(self, "missing", "wildcard")
         if self.sacrifice and self.missing != "wildcard":
             raise ParameterError(f"suppress: sacrifice is for missing: wildcard; missing is {self.missing}.")
 
@@ -190,7 +194,7 @@ class Suppress(Mask):
             importance=self.importance or {},
             keep=self.keep,
             limits=self.limits or {},
-            missing=self.missing,
+            missing=self.reading,
             sacrifice=self.sacrifice,
             how=self.search,
             effort=self.effort,
@@ -232,6 +236,10 @@ class Suppress(Mask):
         }
 
     @property
+    def reading(self) -> MissingCells:
+        return self.missing or self.default_reading
+
+    @property
     def whole_needed(self) -> str:
         return "every record by itself for its requirements; require them of the table" if self.requirements else ""
 
@@ -240,7 +248,7 @@ class Suppress(Mask):
         this ends.
         """
         keys = search.keys
-        asked = Asked(models=self.requirements, before=records, keys=tuple(keys), missing=self.missing)
+        asked = Asked(models=self.requirements, before=records, keys=tuple(keys), missing=self.reading)
         together, blanked, notes = cells_a_blank(records, keys), -1, dict[str, Any]()
         while failing := asked.unmet(released := _released(records, before, codes, keys), filled_in=True):
             if int((codes < 0).sum()) == blanked:

@@ -40,7 +40,8 @@ class SuppressRecords(Mask):
     limit
         Largest share of the records that may be dropped; if more would have to be, nothing is released.
     missing
-        What a missing cell matches: another missing cell, everything, or nothing.
+        What a missing cell matches: another missing cell (`equal`), everything (`wildcard`), or `nothing`. By default
+        as the plan's requirements on these columns read it, else as the plan does (`Plan.reading`), else `equal`.
     requirements
         Privacy models that what is left must satisfy on the step's columns beside k, as in
         `[{method: k-map, k: 5, population: people.csv}]`: the records that one fails on are dropped, of `average-risk`
@@ -48,10 +49,11 @@ class SuppressRecords(Mask):
     """
 
     scales: ClassVar[Scales] = "combinations"
+    default_reading: ClassVar[MissingCells] = "equal"
 
     k: Annotated[int, Ge(1)]
     limit: Annotated[float, Ge(0), Le(1), Setting()]
-    missing: MissingCells = "equal"
+    missing: MissingCells | None = None
     requirements: tuple[Annotated[PrivacyModel, nested("privacy")], ...] = ()
 
     def apply(
@@ -61,6 +63,10 @@ class SuppressRecords(Mask):
         while len(left) and (failing := self._failing(records, left, columns)) is not None:
             left = left.take(~failing)
         return self._result(left, len(records) - len(left), len(records))
+
+    @property
+    def reading(self) -> MissingCells:
+        return self.missing or self.default_reading
 
     @property
     def whole_needed(self) -> str:
@@ -88,8 +94,8 @@ class SuppressRecords(Mask):
 
     def _matching(self, records: Records, times: Longs, columns: Sequence[str]) -> Floats:
         """Shape (n,); records that one of each combination may stand for."""
-        matching = records.matching_weight(columns, times.astype(np.float64), self.missing)
-        if self.missing != "nothing":
+        matching = records.matching_weight(columns, times.astype(np.float64), self.reading)
+        if self.reading != "nothing":
             return matching
         lacking = np.logical_or.reduce([records[name].missing for name in columns])
         return np.where(lacking, matching - times + 1, matching)  # such a record counts for itself alone
@@ -102,7 +108,7 @@ class SuppressRecords(Mask):
                 f"suppress-records would have to drop {dropped:,} of {total:,} records to reach {reached}, "
                 f"more than the limit of {self.limit:g}. Raise the limit, or recode first."
             )
-        bounded = self.missing == "equal" and not self.requirements  # else one record may carry many that lack cells
+        bounded = self.reading == "equal" and not self.requirements  # else one record may carry many that lack cells
         influence = float(self.k) if bounded else None
         of_share = None if influence is None or total < 2 else influence / (total - 1)
         facts = {
@@ -113,7 +119,7 @@ class SuppressRecords(Mask):
 
     def _failing(self, records: Records, left: Records, columns: Sequence[str]) -> Bools | None:
         """Shape (n',); which of the records left are to be dropped next; None where all is satisfied."""
-        few = left.matching(columns, self.missing) < self.k
+        few = left.matching(columns, self.reading) < self.k
         if few.any() or not self.requirements:
             return np.asarray(few) if few.any() else None
         pair = TablePair.of(as_quasi_identifiers(records, columns), as_quasi_identifiers(left, columns), traced=True)

@@ -36,7 +36,7 @@ from shoal.plan.lines import check_nesting, dump_yaml, load_yaml, plain
 from shoal.plan.mistakes import NO_COLUMNS, in_words, mistakes_of
 from shoal.plan.named import NamedBy, read_method, read_requirement, read_step
 from shoal.plan.sections import About, EditRules, Exploration, Output
-from shoal.privacy.base import PrivacyModel, reading_of
+from shoal.privacy.base import ClassModel, PrivacyModel, hardest, reading_of
 from shoal.privacy.gate import Gate, with_reading
 from shoal.steps import Step
 
@@ -169,8 +169,30 @@ class Plan:
         """What a missing cell matches wherever nothing else is said: what the requirements say, else what the steps do
         that blank cells, else a missing cell alone.
         """
-        blanking = (step.method for step in self.steps if getattr(step.method, "blanks_cells", False))
-        return reading_of(self.requirements) or reading_of(blanking) or "equal"
+        blanking = (step.method.reading for step in self.steps if getattr(step.method, "blanks_cells", False))
+        return reading_of(self.requirements) or hardest(blanking) or "equal"
+
+    def on_columns_of(self, step: Step) -> tuple[PrivacyModel, ...]:
+        """The requirements on columns that a step works on; bounds on figures are none."""
+        columns, keys = (
+            set(step.columns or self.schema.names(*step.default_roles)),
+            self.schema.names("quasi-identifier"),
+        )
+        return tuple(
+            model
+            for model in self.requirements
+            if not isinstance(model, Gate)
+            and columns.intersection(model.class_columns(keys) if isinstance(model, ClassModel) else keys)
+        )
+
+    def as_read(self, step: Step) -> Step:
+        """The step, missing cells read by it as the requirements on its columns say, or else the plan, where it does
+        not say how; and so in what it requires of figures.
+        """
+        method = step.method
+        if getattr(method, "missing", "") is None:
+            method = replace(method, missing=reading_of(self.on_columns_of(step)) or self.reading)
+        return replace(step, method=with_reading(method, self.reading))
 
     @cached_property
     def ready(self) -> "Plan":
@@ -180,8 +202,7 @@ class Plan:
         return replace(
             self,
             steps=tuple(
-                replace(step, method=with_reading(with_files(step.method, self.folder), self.reading))
-                for step in self.steps
+                replace(step, method=with_files(step.method, self.folder)) for step in map(self.as_read, self.steps)
             ),
             requirements=tuple(with_files(model, self.folder) for model in self.requirements),
             measures=tuple(with_files(measure, self.folder) for measure in self.measures),

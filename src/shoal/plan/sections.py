@@ -85,9 +85,10 @@ class Output(BaseModel):
     guard_formulas
         In CSV and Excel, put an apostrophe before text that a spreadsheet would run as a formula.
     copies
-        Tables to release, each made by the same plan with random numbers of its own and each proved: data-1, data-2 and
-        so on. What synthesis adds to the error of an estimate is seen between them (`shoal.combine`). They are all
-        about the same people, and together tell more than one does.
+        Tables to release, each made by the same plan with random numbers of its own and each proved by itself: data-1,
+        data-2 and so on. What synthesis adds to the error of an estimate is seen between them (`shoal.combine`). They
+        are all about the same people, and together tell more than one does: so more than one are made only of plans
+        that make every released column anew for the whole table.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid", strict=True)

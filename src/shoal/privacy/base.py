@@ -162,9 +162,14 @@ FROM_HARDEST: tuple[MissingCells, ...] = ("nothing", "equal", "wildcard")
 """What a missing cell may match, what is hardest to satisfy first."""
 
 
-def reading_of(methods: Iterable[Any]) -> MissingCells | None:
-    """What a missing cell matches for some requirements, or steps; where they differ, what is hardest to satisfy, and
-    None where none says.
+def reading_of(requirements: Iterable[Any]) -> MissingCells | None:
+    """What a missing cell matches for some requirements; where they differ, what is hardest to satisfy, and None where
+    none says.
     """
-    readings = {getattr(method, "missing", None) for method in methods}
-    return next((reading for reading in FROM_HARDEST if reading in readings), None)
+    return hardest(getattr(model, "missing", None) for model in requirements)
+
+
+def hardest(readings: Iterable[MissingCells | None]) -> MissingCells | None:
+    """Of several readings of a missing cell the one that is hardest to satisfy; None where there is none."""
+    there = set(readings)
+    return next((reading for reading in FROM_HARDEST if reading in there), None)

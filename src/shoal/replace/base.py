@@ -32,6 +32,11 @@ class Replacement(ABC):
         """Whether what a record gets depends on its own cells by its group, and by columns that stay, alone."""
         return self.exchangeable
 
+    @property
+    def predictors(self) -> tuple[str, ...] | None:
+        """Columns that stay and that what a record gets depends on; None for all that the step does not replace."""
+        return ()
+
     @abstractmethod
     def apply(
         self,

@@ -74,6 +74,10 @@ class ClassConditional(Replacement):
     def anew(self) -> bool:
         return self.continuous.anew
 
+    @property
+    def predictors(self) -> tuple[str, ...] | None:
+        return self.continuous.predictors
+
     def apply(
         self,
         records: Records,

@@ -63,6 +63,10 @@ class IPSO(Synthesiser):
     def anew(self) -> bool:
         return self.small != "allow"  # which lets a group come out as it went in
 
+    @property
+    def predictors(self) -> tuple[str, ...] | None:
+        return self.given
+
     def apply(
         self,
         records: Records,

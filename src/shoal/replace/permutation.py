@@ -36,6 +36,10 @@ class Permutation(Replacement):
     def dealing(self) -> Dealing:
         return "records" if self.joint else "columns"
 
+    @property
+    def anew(self) -> bool:
+        return not self.joint  # which leaves the cells of an original record beside one another
+
     def apply(
         self,
         records: Records,

@@ -73,6 +73,10 @@ class SequentialRegression(Synthesiser):
     def anew(self) -> bool:
         return True
 
+    @property
+    def predictors(self) -> tuple[str, ...]:
+        return self.given
+
     def apply(
         self,
         records: Records,

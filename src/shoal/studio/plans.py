@@ -17,6 +17,7 @@ from typing import Any
 from shoal.data.yaml_text import refuse_deep, too_deep_message
 from shoal.errors import FileError, InputError, PlanError
 from shoal.plan import Plan
+from shoal.plan.admission import admit
 from shoal.plan.lines import parse_yaml, position
 
 Place = tuple[str | int, ...]
@@ -73,7 +74,9 @@ def reading(text: str, folder: Path) -> Reading:
         return Reading(tree={}, plan=None, mistakes=(mistake,))
     tree = _shown(content) if isinstance(content, Mapping) else {}
     try:
-        return Reading(tree=tree, plan=Plan.of(content if tree else {}, folder))
+        plan = Plan.of(content if tree else {}, folder)
+        admit(plan)
+        return Reading(tree=tree, plan=plan)
     except InputError as error:
         placed = error.mistakes or (((), str(error)),)
         mistakes = tuple(

@@ -12,7 +12,7 @@ from shoal.errors import InputError
 from shoal.files.table import Table
 from shoal.judges.class_profile import SMALLEST
 from shoal.judges.standing import class_sizes
-from shoal.plan import Plan
+from shoal.plan import Output, Plan
 from shoal.plan.sections import EditRules
 from shoal.run import carry_out
 
@@ -38,7 +38,8 @@ def preview(table: Table, plan: Plan, step: int) -> dict[str, Any]:
     frame = table.frame
     if len(frame) > MOST_RECORDS:
         frame = frame.sample(MOST_RECORDS, seed=SEED)
-    only = replace(plan, steps=plan.steps[: step + 1], requirements=(), edit_rules=EditRules(), publish=())
+    steps = tuple(map(plan.as_read, plan.steps[: step + 1]))
+    only = replace(plan, steps=steps, requirements=(), edit_rules=EditRules(), publish=(), output=Output())
     done = carry_out(replace(table, frame=frame), only, SEED, None)
     results = done.course.results
     before, after = results[step - 1].records if step else done.before, results[step].records

@@ -33,6 +33,10 @@ from shoal.replace._trees.sequence import Rules, synthesised
 from shoal.replace.base import Replacement
 from shoal.step_result import StepResult
 
+DONORS = 10
+"""Records of a leaf from which on what is drawn there is nobody's. With a leaf of one record its cells come back, and
+twenty copies give them away (tests/attacks/test_copies.py)."""
+
 
 @family
 class TreeSynthesiser(Replacement):
@@ -66,7 +70,11 @@ class TreeSynthesiser(Replacement):
 
     @property
     def anew(self) -> bool:
-        return True
+        return self.growing.min_leaf >= DONORS
+
+    @property
+    def predictors(self) -> tuple[str, ...]:
+        return self.given
 
     @property
     @abstractmethod
