@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -9,7 +10,7 @@ import polars as pl
 import pytest
 
 import shoal
-from shoal.errors import ParameterError, PlanError, Refused
+from shoal.errors import DataError, ParameterError, PlanError, Refused
 from shoal.files.table import Table
 from shoal.files.tables import read_table, write_table
 
@@ -120,3 +121,23 @@ def test_copies_of_a_text_file_have_one_type_each_column(tmp_path: Path) -> None
     whole = [(copy.table.frame["pay"] == 2).all() for copy in release.copies]
     assert any(whole) and not all(whole)
     assert {str(copy.table.frame["pay"].dtype) for copy in release.copies} == {"Float64"}
+
+
+def test_every_copy_is_proved_again_on_its_own_file(tmp_path: Path) -> None:
+    """A further table on which the requirement does not hold, whatever was said of it before."""
+    alone = {"columns": COLUMNS, "steps": [{"mask": "noise", "variance": 0.1, "columns": ["pay"]}]}
+    required = [{"privacy": "k-anonymity", "k": 300}]
+    steps = [{"partition": "whole", "replace": "centroid", "columns": ["age", "pay"]}]
+    release = shoal.protect(people(), {"columns": COLUMNS, "steps": steps, "requirements": required}, seed=1)
+    other = shoal.protect(people(), alone, seed=1)
+    other = replace(other, requirements=release.requirements)
+    with pytest.raises(Refused, match="300-anonymity"):
+        replace(release, further=(other,)).write(tmp_path / "out")
+    assert not (tmp_path / "out").exists()
+
+
+def test_no_copy_is_written_that_was_changed_after_its_proof(tmp_path: Path) -> None:
+    release = shoal.protect(people(), plan(2), seed=7)
+    changed = replace(release.further[0], fingerprint="0" * 64)
+    with pytest.raises(DataError, match="changed after it was proved"):
+        replace(release, further=(changed,)).write(tmp_path / "out", unproved=True)

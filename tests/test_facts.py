@@ -67,10 +67,12 @@ def test_what_depends_on_no_record_is_shown_as_it_is() -> None:
 def test_a_step_bounds_nothing_after_others() -> None:
     facts = {
         "dropped": Count(n=30, influence=1),
+        "part of all": Share(value=0.03, influence=0.001),
         "of the release": Share(value=0.5, influence=0),
         "inside": Nested({"moved": Figure(value=3.0, influence=0.1)}),
         "by column": ByColumn({"age": Count(n=7, influence=1), "sex": OfPlan(2)}),
     }
+    assert public_form(facts).keys() == facts.keys()
     assert private_form(unbounded(facts)) == private_form(facts)
     assert public_form(unbounded(facts)) == {"of the release": 0.5, "by column": {"sex": 2}}
 

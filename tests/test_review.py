@@ -139,3 +139,15 @@ def test_what_was_changed_after_the_approval_is_refused(release: shoal.Release, 
 def test_what_is_no_review_is_refused(text: str) -> None:
     with pytest.raises(FileError, match="is no review of a release"):
         shoal.Review.of_text(text, "other.json")
+
+
+@pytest.mark.parametrize("doing", ["review", "approve"])
+def test_a_table_that_is_not_the_one_proved_is_neither_handed_over_nor_approved(
+    release: shoal.Release, tmp_path: Path, doing: str
+) -> None:
+    folder = release.write(tmp_path / "out")
+    given = shoal.review(folder, by="Ada").approved("Bo")
+    data = folder / "release" / "data.csv"
+    data.write_text(data.read_text().replace("Bonn", "Arles", 1))
+    with pytest.raises(FileError, match=r"data\.csv' is not the table that was proved"):
+        shoal.review(folder, by="Ada") if doing == "review" else shoal.approve(folder, given)

@@ -11,8 +11,9 @@ import pytest
 import shoal
 from shoal.data.microdata import Microdata
 from shoal.files.table import Table
-from shoal.plan.lines import dump_yaml
-from shoal.plan.publication import hidden_cells, public_rule, public_sections
+from shoal.parameters import Setting
+from shoal.plan.lines import dump_yaml, plain
+from shoal.plan.publication import _places, _public, hidden_cells, public_rule, public_sections
 
 FRAME = pl.DataFrame(
     {
@@ -179,3 +180,46 @@ def test_numbers_inside_released_labels_are_shown() -> None:
     shown = dump_yaml(public_sections(plan, hidden_cells(plan, records, released)))
     assert "30" in shown
     assert "60" in shown
+
+
+def test_no_number_but_0_and_1_is_shown_for_nothing() -> None:
+    """Every other rule speaks of them; 2 may be a cell like any other."""
+    plan = shoal.Plan.of({**PLAN, "constraints": [f"age >= {number}" for number in (0, 1, 2, 3, 5, 10, 100)]})
+    records = Microdata.of(FRAME, plan.schema).records
+    hidden = hidden_cells(plan, records, records.take(np.arange(0)))
+    assert hidden & {"0", "1", "2", "3", "5", "10", "100"} == {"2", "3", "5", "10", "100"}
+
+
+def test_a_cell_in_the_method_that_replaces_is_withheld() -> None:
+    """Beside a partition stands a replacement, whose parameters may name cells as those of the partition."""
+    dealt = {"method": "muralidhar-sarathy", "alpha": 0.5}
+    step = {"partition": "mdav", "k": 3, "columns": ["age"], "replace": dealt}
+    plan = shoal.Plan.of({**PLAN, "steps": [step]})
+    places = [(spec, key) for spec, key, _ in _places(plan, plain(plan.as_mapping()))]
+    assert any((spec.get("method"), key) == ("muralidhar-sarathy", "alpha") for spec, key in places)
+
+
+def test_how_many_cells_are_hidden_is_not_told() -> None:
+    plan = shoal.Plan.of(PLAN)
+    records = Microdata.of(FRAME, plan.schema).records
+    shown = public_sections(plan, hidden_cells(plan, records, records.take(np.arange(6))))  # of bakers alone
+    assert shown["columns"]["job"]["order"] == ["baker", "withheld"]
+    assert shown["steps"][1]["groups"] == {"withheld": ["withheld"]}
+
+
+def test_a_parameter_that_does_not_say_what_it_holds_is_taken_for_a_cell() -> None:
+    assert _public("falconer", None, {"falconer"}) == "withheld"
+    assert _public(["/home/mayer/falconer.csv", 3], None, {"3"}) == ["falconer.csv", "withheld"]
+    assert _public("falconer", Setting(), {"falconer"}) == "falconer"
+
+
+def test_words_for_readers_hide_only_what_the_original_has() -> None:
+    """A label may hold any word, as long as it is no cell that the release does not show."""
+    label = "falconer of 1850 with 'merlins' and \"person-3\""
+    columns = {**PLAN["columns"], "job": {"role": "confidential", "label": label}}
+    plan = shoal.Plan.of({**PLAN, "columns": columns, "steps": PLAN["steps"][:1]})
+    records = Microdata.of(FRAME.with_columns(age=pl.lit(1850)), plan.schema).records
+    nobody = records.take(np.arange(0))
+    assert hidden_cells(plan, records, nobody) & {"1850", "merlins"} == {"1850"}
+    assert not hidden_cells(plan, nobody, nobody) & {"1850", "merlins"}
+    assert hidden_cells(plan, None, nobody) >= {"1850", "merlins"}

@@ -385,3 +385,25 @@ def test_one_column_that_gives_people_away_is_found_among_others_that_lead_astra
     assert not answer.holds
     assert "the distance of 'x0', euclidean" in answer.details["measured"]["attacker"]
     assert answer.details["measured"]["rate"] > 0.5
+
+
+def test_a_column_that_is_constant_in_the_release_alone_was_not_dealt_out():
+    """Everybody's x1 is another one; the release has one for each group, and nobody knows how it came about."""
+    original = table(40)
+    part = groups(original, 20)
+    released = protected(original, part, shoal.Permutation(), ["x0"])
+    ofgroup = part.labels.astype(float)
+    released = released.with_variables(released["x1"].with_values(ofgroup))
+    answer = verdict(released, original, part, 20, dealt=["x0"])
+    assert not answer.holds
+    assert answer.achieved == 1
+
+
+def test_a_column_that_tells_nothing_hides_nobody():
+    """Every record stands alone by x0, which was left as it is; that x1 is one value for all changes nothing."""
+    original = table(40)
+    released = original.with_variables(original["x1"].with_values(np.zeros(40)))
+    for dealt in ([], ["x1"]):
+        answer = verdict(released, original, shoal.Whole().partition(original), 20, dealt=dealt)
+        assert not answer.holds
+        assert answer.achieved == 1

@@ -12,7 +12,7 @@ from shoal.data.schema import Schema
 from shoal.errors import ConstraintError, Refused
 from shoal.judges.closure import closure
 from shoal.judges.refinement import trees
-from shoal.large import audit_large
+from shoal.large import audit_large, protect_large
 from shoal.scale import given_away
 from shoal.scale.given_away import refuse_given_away
 from shoal.scale.narrowed import refuse_narrowed
@@ -150,3 +150,34 @@ def test_of_a_column_of_few_values_not_all_records_are_looked_at():
     part = pl.DataFrame({"a": np.arange(5_000) % 2, "b": np.arange(5_000) % 7})
     (records,) = given_away._samples_in(part, {"a": ["b"]}, shares=1, most=30).values()
     assert records.equals(part.head(30))
+
+
+NARROWED = "Column 'by' narrows down generalised cells of 'town'"
+
+
+def test_an_audit_by_parts_refuses_cells_that_are_narrowed_down(tmp_path):
+    tables("town", 1, 400).write_parquet(tmp_path / "t.parquet")
+    columns = {"by": "other", "town": {"role": "quasi-identifier", "hierarchy": TREE}}
+    with pytest.raises(Refused, match=NARROWED):
+        audit_large(
+            tmp_path / "t.parquet",
+            {"columns": columns, "requirements": [{"privacy": "k-anonymity", "k": 2}]},
+            workers=1,
+        )
+
+
+def test_no_release_by_parts_has_cells_that_are_narrowed_down(tmp_path):
+    """Groups get the ancestors that their towns have in common, and a column that stays says which town it was."""
+    rng = np.random.default_rng(1)
+    town = rng.integers(0, 4, 400)
+    pl.DataFrame({"by": town, "town": TOWNS[town], "age": rng.integers(20, 60, 400)}).write_parquet(
+        tmp_path / "o.parquet"
+    )
+    plan = {
+        "columns": {"by": "other", "age": "quasi-identifier", "town": {"role": "quasi-identifier", "hierarchy": TREE}},
+        "steps": [{"partition": "mdav", "k": 3, "replace": "centroid"}],
+        "requirements": [{"privacy": "k-anonymity", "k": 3}],
+    }
+    with pytest.raises(Refused, match=NARROWED):
+        protect_large(tmp_path / "o.parquet", plan, tmp_path / "out", seed=1, workers=1)
+    assert not (tmp_path / "out").exists()

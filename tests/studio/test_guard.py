@@ -1,5 +1,6 @@
 """Who may speak to a running studio, line by line."""
 
+import asyncio
 import json
 import os
 import socket
@@ -17,7 +18,7 @@ import pytest
 
 from shoal.studio.actions import Studio
 from shoal.studio.api import Questions
-from shoal.studio.guard import HEADERS
+from shoal.studio.guard import HEADERS, Guard, Keys
 from studio.running import LONGEST, Running, children, running
 
 PLANTED = "Zaphod-Beeblebrox-4711"
@@ -374,3 +375,32 @@ def test_the_way_for_the_browser_is_its_owners_alone(tmp_path: Path) -> None:
     assert "secret" not in shown
     assert stat.S_IMODE(int(mode, 8)) == 0o600
     assert "url=http://127.0.0.1:9/#secret" in content
+
+
+def let_through(kind: str = "http", method: str = "POST", path: str = "/api/ask", hosts: int = 1) -> bool:
+    """Whether the guard by itself hands something on, whatever the server before it and the app behind it would do."""
+    keys, handed_on = Keys(), []
+    key = keys.key_for(keys.token()) or ""
+    headers = [(b"host", b"127.0.0.1:9")] * hosts + [(b"authorization", f"Bearer {key}".encode())]
+
+    async def app(*request: object) -> None:
+        handed_on.append(request)
+
+    async def nothing(*message: object) -> None:
+        pass
+
+    scope = {"type": kind, "method": method, "path": path, "headers": headers}
+    asyncio.run(Guard(app, 9, keys)(scope, nothing, nothing))
+    return bool(handed_on)
+
+
+def test_the_guard_relies_on_nobody_else() -> None:
+    assert let_through()
+    assert let_through("lifespan")
+    assert not let_through("websocket")
+    assert not let_through(hosts=2)
+    assert not let_through(hosts=0)
+    assert not let_through(method="GET")
+    assert not let_through(method="GET", path="/api/enter")
+    assert let_through(method="GET", path="/") and let_through(method="HEAD", path="/")
+    assert not let_through(method="POST", path="/")

@@ -227,7 +227,7 @@ class Records:
         return self._classes[chosen]
 
     def class_sizes(self, names: Iterable[str]) -> Longs:
-        """Shape (C,); sizes of the equivalence classes over columns, where it does not matter who is in which."""
+        """Shape (C,); sizes of the equivalence classes over columns, in the order of their numbers."""
         chosen = tuple(names)
         if chosen in self._classes:
             return self._classes[chosen].sizes

@@ -142,8 +142,7 @@ class ClassModel(PrivacyModel):
         if verdict.failing is None:
             return verdict
         classes = pair.released.classes(self.class_columns(pair.released.quasi_identifiers))
-        fails = self.conclude(self.look(pair)).failing  # now with the classes numbered as those of the records are
-        return replace(verdict, failing=None if fails is None else fails[classes.ids])
+        return replace(verdict, failing=verdict.failing[classes.ids])
 
 
 def unproved(requirement: str, required: float, reason: str) -> Verdict:
