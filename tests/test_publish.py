@@ -14,6 +14,7 @@ import pytest
 import shoal
 from shoal.errors import FileError
 from shoal.files.atomic import UNFINISHED, atomic_directory, atomic_file
+from shoal.files.table import Table
 from shoal.publish import RECORD, is_release
 
 FRAME = pl.DataFrame({"a": [1, 1, 1, 2, 2, 2], "b": [1.5, 2, 3, 4, 5, 6]})
@@ -134,3 +135,18 @@ def test_suppressed_text_is_proved_on_files_that_write_it_empty(tmp_path: Path, 
     assert release.data["town"].null_count() == 1
     out = release.write(tmp_path / "out")
     assert shoal.audit(out / "release" / f"data.{ending}", plan).holds
+
+
+@pytest.mark.parametrize("left", [0, 3])
+def test_a_file_that_gives_fewer_records_back_is_not_released(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, left: int
+) -> None:
+    """As a library leaves it behind that does not notice a full disk; what is left would be proved, too."""
+    publish = sys.modules["shoal.publish"]
+    whole = publish.write_table
+    monkeypatch.setattr(
+        publish, "write_table", lambda table, *place, **how: whole(Table(frame=table.frame.head(left)), *place, **how)
+    )
+    with pytest.raises(FileError, match=rf"was not written whole \({left} of 6 records can be read back\)"):
+        shoal.protect(FRAME, PLAN, seed=1).write(tmp_path / "out")
+    assert not (tmp_path / "out").exists()

@@ -402,20 +402,3 @@ def test_the_nearest_category_is_that_of_the_hierarchy_and_of_equally_near_ones_
     rules = Constraints.parse(["age <= 5 -> job in ('a', 'b', 'e')"], records)
     after = rules.repair(records, keep=["age"]).records["job"]
     assert [after.categories[code] for code in after.values] == ["a", "b", "a", "b", "e"]  # e is as near to d as b
-
-
-@pytest.mark.parametrize(
-    ("column", "nearest"),
-    [
-        ({"hierarchy": {"nested": {"x": ["a", "d"], "y": ["b", "c"]}}}, "d"),  # the other one under x
-        ({"level": "ordinal", "order": ["a", "b", "c", "d"]}, "b"),
-    ],
-)
-def test_a_category_becomes_the_nearest_that_the_rules_allow(column, nearest):
-    """Not the first that is allowed, nor that whose number is nearest."""
-    frame = pl.DataFrame({"age": [1.0, 9.0, 9.0, 9.0], "job": ["a", "d", "b", "c"]})
-    columns = {"age": "confidential", "job": {"role": "confidential", **column}}
-    records = Microdata.of(frame, columns).encoded
-    for rule in ("age < 2 -> job in ('b', 'd')", "age < 2 -> job in ('d', 'b', 'c')"):
-        job = Constraints.parse([rule], records).repair(records).records["job"]
-        assert job.categories[job.values[0]] == nearest

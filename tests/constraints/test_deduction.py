@@ -108,10 +108,3 @@ def test_categories_that_are_left_and_categories_that_are_ruled_out_are_put_toge
         job=[None, None, None, "pupil", "none"],
     )
     assert out["job"] == ["pupil", None, None, "pupil", "none"]
-
-
-def test_a_category_that_is_ruled_out_is_none_that_is_left() -> None:
-    """Of two that one rule leaves another takes one away; of three no single one is left."""
-    rules = ["age <= 14 -> status in ('single', 'ward')", "town == 'b' -> status != 'ward'"]
-    cells = {"age": [10.0, 10.0, 40.0, 9.0], "town": ["b", "a", "a", "b"], "status": [None, None, "ward", "single"]}
-    assert filled(rules, **cells)["status"] == ["single", None, "ward", "single"]
