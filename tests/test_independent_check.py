@@ -197,3 +197,49 @@ def test_the_check_itself_can_fail(tmp_path: Path) -> None:
             check(rows_of(path), {"columns": columns, "requirements": [asked]})
         assert not shoal.audit(path, {"columns": columns, "requirements": [asked]}).holds
     check(rows_of(path), {"columns": columns, "requirements": [{"privacy": "k-anonymity", "k": 2}]})
+
+
+@FEW_TRIALS
+@given(data=st.data())
+def test_classes_hold_as_many_units_as_was_proved(
+    data: st.DataObject, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    """Households in the file, and persons by the rows of the private folder: no class of fewer than was required."""
+    n, k = data.draw(st.integers(6, 24)), data.draw(st.integers(2, 3))
+    few = st.integers(0, data.draw(st.integers(1, 8)))
+    table = pl.DataFrame(
+        {
+            "person": data.draw(st.lists(few.map("P{}".format), min_size=n, max_size=n)),
+            "home": data.draw(st.lists(few, min_size=n, max_size=n)),
+            "x": data.draw(st.lists(st.integers(0, 3), min_size=n, max_size=n)),
+        }
+    )
+    unit = data.draw(st.sampled_from(["person", "household"]))
+    asked = {"privacy": "k-anonymity", "k": k, "unit": unit}
+    step = data.draw(
+        st.sampled_from(
+            [
+                {"partition": "mdav", "k": k, "unit": unit},
+                {"partition": "mdav", "k": k, "unit": "record"},
+                {"mask": "suppress-records", "k": k, "limit": 1, "requirements": [{**asked, "method": "k-anonymity"}]},
+            ]
+        )
+    )
+    _ = step.get("requirements", [{}])[0].pop("privacy", None)
+    columns = {"person": "identifier", "home": "household", "x": "quasi-identifier"}
+    plan = {"columns": columns, "steps": [step], "requirements": [asked]}
+    try:
+        release = shoal.protect(table, plan, seed=0)
+    except (Refused, InputError):
+        return
+    out = release.write(tmp_path_factory.mktemp("units") / "out")
+    rows = pq.read_table(out / "private" / "partition.parquet")["row"].to_pylist()
+    with (out / "release" / "data.csv").open(newline="", encoding="utf-8") as file:
+        released = list(csv.DictReader(file))
+    assert len(rows) == len(released)
+    units = defaultdict(set)
+    for row, cells in zip(rows, released):
+        units[cells["x"]].add(table["person"][row] if unit == "person" else cells["home"])
+    assert min(map(len, units.values())) >= k
+    homes = {int(cells["home"]) for cells in released}
+    assert homes == set(range(1, len(homes) + 1))

@@ -7,6 +7,7 @@ from shoal.errors import in_digits, plural
 from shoal.judges.evidence import Verdict
 from shoal.release.refusal import Advice, general_advice
 from shoal.run import Outcome
+from shoal.steps import PartitionStep
 
 MOST = 3
 """Columns that are named to be left out."""
@@ -65,6 +66,9 @@ def _for_classes(done: Outcome, model: Any, verdict: Verdict) -> Iterator[Advice
         return int((records.matching(names, model.missing) < model.k).sum())
 
     yield from _larger_groups(done, verdict.requirement, model.k)
+    if model.identifiers:
+        yield from _for_units(done, model, verdict)
+        return
     concerned = below(keys)
     if not concerned:  # it is households that are too few
         return
@@ -81,6 +85,19 @@ def _for_classes(done: Outcome, model: Any, verdict: Verdict) -> Iterator[Advice
         remedy=f"Blank cells (mask: suppress, k: {model.k}), or leave out records (mask: suppress-records).",
         effect=f"{concerned:,} of {plural(len(records), 'record')} are concerned "
         f"({in_digits(100 * concerned / len(records), 3)} %).",
+    )
+
+
+def _for_units(done: Outcome, model: Any, verdict: Verdict) -> Iterator[Advice]:
+    """Groups of the values of an identifier, or this requirement in the steps that take one."""
+    for step in done.plan.steps:
+        if isinstance(step, PartitionStep) and step.unit != model.unit and step.method.by_household:
+            remedy = f"Say unit: {model.unit} in the step {step.name}, which then forms groups of its values."
+            yield Advice(requirement=verdict.requirement, remedy=remedy)
+    yield Advice(
+        requirement=verdict.requirement,
+        remedy="Make labels coarser (mask: generalise), or leave out records (mask: suppress-records), with this one "
+        "under the step's requirements.",
     )
 
 

@@ -27,4 +27,5 @@ def assess(
     admit(described)
     with shown(stage) as tell:
         done = carry_out(table, described, seed, tell)
-        return Evidence(verdicts=tuple(done.verdicts()), findings=done.findings())
+        verdicts = tuple(done.verdicts())
+        return Evidence(verdicts=verdicts, findings=done.findings(), of_records=done.of_records)

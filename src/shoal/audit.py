@@ -20,9 +20,10 @@ from shoal.files.value_labels import once_named, ranges_in_words
 from shoal.judges.closure import closure
 from shoal.judges.evidence import Evidence, Finding, Verdict
 from shoal.judges.refinement import trees
+from shoal.kernels.arrays import Longs
 from shoal.plan import Plan
-from shoal.release import OF
-from shoal.run import judged, measured, pair_of
+from shoal.release import OF, WHOSE
+from shoal.run import judged, measured, pair_of, repeated_in
 
 
 def audit(
@@ -74,22 +75,23 @@ def audit(
         raise DataError("The released table has no records, so nothing can be proved on it. Check the file.")
     partition, before = None, None
     hidden: Mapping[str, Partition] | None = None
+    units: Mapping[str, Longs] = {}
     if private is not None:
-        released, partition, hidden = _as_recorded(released, Path(private))
+        released, partition, hidden, units = _as_recorded(released, Path(private))
     if original is not None:
         before = Microdata.of(original, described.schema, plan.folder).records
         if private is None:
             _check_paired(before, released, plan)
     rules = Constraints.parse(plan.constraints, released, released=True).as_written()
     filled = closure(released, rules.deduced, trees(plan.schema, plan.folder, released))
-    pair = pair_of(plan, before, released, partition, filled, hidden)
+    pair = pair_of(plan, before, released, partition, filled, hidden, units)
     verdicts = judged(plan, pair) + rules.check(released)
     if left := [name for name in released.names("identifier") if not plan.coded(released[name])]:
         verdicts.append(identifiers_left(left))
     findings: tuple[Finding, ...] = ()
     if before is not None:
         findings = measured(plan, pair, seed, lambda text, fraction: None)
-    return Evidence(verdicts=tuple(verdicts), findings=findings)
+    return Evidence(verdicts=tuple(verdicts), findings=findings, of_records=repeated_in(plan, pair))
 
 
 def identifiers_left(names: Sequence[str]) -> Verdict:
@@ -125,15 +127,20 @@ def _in_nodes(table: Table, plan: Plan) -> pl.DataFrame:
     return frame.with_columns(frame[name].cast(pl.String).replace(meant) for name, meant in words.items())
 
 
-def _as_recorded(released: Records, private: Path) -> tuple[Records, Partition | None, dict[str, Partition]]:
-    """The released records with the rows they came from, their last groups, and those of each changed column."""
+def _as_recorded(
+    released: Records, private: Path
+) -> tuple[Records, Partition | None, dict[str, Partition], dict[str, Longs]]:
+    """The released records with the rows they came from, their last groups, those of each changed column, and whose
+    the records are by identifiers that were counted."""
     path = private / "partition.parquet"
     recorded = read_table(path).frame
     if "row" not in recorded.columns or len(recorded) != len(released):
         raise FileError(f"'{path}' does not belong to the released table, which has {len(released):,} records.")
-    groups = {name: Partition.of(recorded[name].to_numpy()) for name in recorded.columns if name != "row"}
+    numbers = {name: recorded[name].to_numpy().astype(np.int64) for name in recorded.columns}
+    groups = {name: Partition.of(labels) for name, labels in numbers.items() if name.startswith("group")}
     hidden = {name.removeprefix(OF): part for name, part in groups.items() if name.startswith(OF)}
-    return replace(released, rows=recorded["row"].to_numpy().astype(np.int64)), groups.get("group"), hidden
+    units = {name.removeprefix(WHOSE): number for name, number in numbers.items() if name.startswith(WHOSE)}
+    return replace(released, rows=numbers["row"]), groups.get("group"), hidden, units
 
 
 def _check_paired(original: Records, released: Records, plan: Plan) -> None:

@@ -8,7 +8,7 @@ shows a cell.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -99,6 +99,9 @@ class Exposure:
         Where these sets were looked for, and all of them with their counts.
     signs
         Where names or values of columns are those of HIPAA's eighteen identifiers.
+    persons
+        For each identifier of which several records have one value, how many values there are, and how many records
+        that have one: all other figures count records.
     """
 
     records: int
@@ -111,12 +114,16 @@ class Exposure:
     sets: tuple[Separation, ...]
     searched: MinimalSets
     signs: tuple[Sign, ...]
+    persons: Mapping[str, tuple[int, int]] = field(default_factory=dict)
 
     def as_mapping(self) -> dict[str, Any]:
         """For programs."""
         return {
             "private": True,
             "records": self.records,
+            "persons": {
+                name: {"persons": values, "records": records} for name, (values, records) in self.persons.items()
+            },
             "quasi-identifiers": list(self.keys),
             "fewer than": {str(k): count for k, count in self.fewer_than.items()},
             "measures": [finding.private_form() for finding in self.risks],
@@ -202,7 +209,15 @@ def exposure(
         sets=tuple(separation(records, columns) for columns in list(searched.counts)[:top]),
         searched=searched,
         signs=tuple(signs(original.frame, described.labels)),
+        persons=_persons(original.encoded),
     )
+
+
+def _persons(records: Records) -> dict[str, tuple[int, int]]:
+    """The identifiers that repeat, with how many values how many records have."""
+    counts = {name: codes[codes >= 0] for name in records.names("identifier") for codes in [records[name].codes()]}
+    persons = {name: (len(np.unique(codes)), len(codes)) for name, codes in counts.items()}
+    return {name: (values, known) for name, (values, known) in persons.items() if values < known}
 
 
 def _candidates(records: Records) -> tuple[str, ...]:

@@ -120,10 +120,11 @@ def _made(
     done = carry_out(table, plan, seed, stage, fractional)
     verdicts = tuple(done.verdicts())
     if not all(verdict.holds for verdict in verdicts):
-        refused = _release(done, Evidence(verdicts=verdicts, findings=()), (), source)
+        refused = _release(done, Evidence(verdicts=verdicts, findings=(), of_records=done.of_records), (), source)
         raise not_proved(verdicts, advice_on(done, verdicts), private_evidence(refused))
     exact = exact_measures(done.plan, done.accounts)
-    return _release(done, Evidence(verdicts=verdicts, findings=done.findings()), exact, source)
+    evidence = Evidence(verdicts=verdicts, findings=done.findings(), of_records=done.of_records)
+    return _release(done, evidence, exact, source)
 
 
 def _release(done: Outcome, evidence: Evidence, exact: tuple[str, ...], source: Mapping[str, Any] | None) -> Release:
@@ -143,6 +144,7 @@ def _release(done: Outcome, evidence: Evidence, exact: tuple[str, ...], source: 
         trees=done.trees,
         output=done.plan.output,
         rows=done.released.rows,
+        units=done.units,
         fingerprint=done.finished.fingerprint(),
         publisher=publish,
     )

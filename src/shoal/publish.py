@@ -36,7 +36,7 @@ from shoal.plan import Plan
 from shoal.plan.codebook import codebook
 from shoal.plan.lines import dump_yaml
 from shoal.plan.publication import moved
-from shoal.release import OF, Release, require
+from shoal.release import OF, WHOSE, Release, require
 from shoal.release.evidence_file import private_evidence, public_evidence
 from shoal.report.frontier_page import frontier_page
 from shoal.report.page import page
@@ -292,11 +292,9 @@ def _prove_file(release: Release, frame: pl.DataFrame, path: Path, coded: Mappin
     written = _as_in_file(release.table.encoded, finished)
     rules = Constraints.parse(release.rules, written, released=True)
     filled = closure(written, rules.deduced, release.trees)
-    pair = TablePair.of(None, finished, release.partition, filled, missing=release.reading)
-    require(
-        [model.verdict_on(pair) for model in release.requirements if not model.needs_original]
-        + rules.as_written().check(written)
-    )
+    pair = TablePair.of(None, finished, release.partition, filled, missing=release.reading, units=release.units)
+    known = [model for model in release.requirements if model.identifiers or not model.needs_original]
+    require([model.verdict_on(pair) for model in known] + rules.as_written().check(written))
     guarded = release.output.guard_formulas and release.output.format in FOR_SPREADSHEETS
     if lost := lost_columns(escape_formulas(frame) if guarded else frame, back.frame):
         raise FileError(
@@ -339,6 +337,7 @@ def _write_private(release: Release, folder: Path, frontier: Mapping[str, Any] |
     if release.partition is not None:
         groups["group"] = release.partition.labels.astype(np.int64)
     groups |= {OF + name: part.labels.astype(np.int64) for name, part in release.hidden.items()}
+    groups |= {WHOSE + name: numbers for name, numbers in release.units.items()}
     write_table(Table(frame=pl.DataFrame(groups)), folder / "partition.parquet")
     by_record = {
         f"{finding.measure}: {key}": np.asarray(values)

@@ -30,11 +30,15 @@ from shoal.judges.closure import Closure, closure
 from shoal.judges.evidence import Finding, Verdict
 from shoal.judges.refinement import trees
 from shoal.judges.table_pair import TablePair
+from shoal.judges.units import RepeatedIdentifier, repeated
+from shoal.kernels.arrays import Longs
 from shoal.methods import registered
 from shoal.plan import Plan
 from shoal.plan.admission import admit
 from shoal.plan.files import with_files
+from shoal.privacy.base import PrivacyModel
 from shoal.privacy.gate import Gate
+from shoal.privacy.k_anonymity import KAnonymity
 from shoal.progress import Stage
 from shoal.step_result import StepAccount, StepTrace, groups_by_column, last_partition
 from shoal.steps import Step
@@ -93,6 +97,18 @@ class Outcome:
     def pair(self) -> TablePair:
         """Both tables, as they are judged."""
         return pair_of(self.plan, self.before, self.released, self.partition, self.closure, self.hidden)
+
+    @property
+    def units(self) -> dict[str, Longs]:
+        """For each identifier that a requirement counts, whose each released record is, by number."""
+        names = dict.fromkeys(name for model in self.plan.requirements for name in model.identifiers)
+        known = {name: self.pair.units_by(name) for name in names}
+        return {name: units for name, units in known.items() if units is not None}
+
+    @cached_property
+    def of_records(self) -> tuple[RepeatedIdentifier, ...]:
+        """What counts records and no persons."""
+        return repeated_in(self.plan, self.pair)
 
     def verdicts(self) -> list[Verdict]:
         self.tell("proving", 0.0)
@@ -232,6 +248,7 @@ def pair_of(
     partition: Partition | None,
     filled: Closure,
     hidden: Mapping[str, Partition] | None,
+    units: Mapping[str, Longs] | None = None,
 ) -> TablePair:
     """Both tables, as a plan has them judged.
 
@@ -241,6 +258,8 @@ def pair_of(
         The groups of the last partition step.
     hidden
         As from `groups_by_column`; None where it is not known what was done.
+    units
+        As in `TablePair`.
     """
     drawn = () if plan.schema.names("stratum") else plan.steps  # a stratum may be of few records
     made_anew = tuple(name for step in drawn if step.as_a_whole for name in step.changes(plan.schema))
@@ -255,13 +274,30 @@ def pair_of(
         missing=plan.reading,
         made_anew=tuple(dict.fromkeys(made_anew)),
         traces=(*admitted, *(step.trace(plan.schema) for step in plan.steps)),
+        units=units,
         traced=hidden is not None,
     )
 
 
 def judged(plan: Plan, pair: TablePair) -> list[Verdict]:
     """What becomes of the plan's requirements on a release and its closure."""
-    return [model.verdict_on(pair) for model in plan.ready.requirements]
+    names = tuple(one.identifier for one in repeated_in(plan, pair))
+    return [of_records(model, model.verdict_on(pair), names) for model in plan.ready.requirements]
+
+
+def of_records(model: PrivacyModel, verdict: Verdict, repeated: tuple[str, ...]) -> Verdict:
+    """A model's verdict, which says that it counts records where identifiers repeat."""
+    return replace(verdict, of_records=repeated) if model.counts_records else verdict
+
+
+def repeated_in(plan: Plan, pair: TablePair) -> tuple[RepeatedIdentifier, ...]:
+    """The plan's identifiers that repeat, with what the classes of a release hold of their values."""
+    return pair.once("repeated", lambda: tuple(repeated(pair, plan.schema.names("identifier"), k_asked(plan))))
+
+
+def k_asked(plan: Plan) -> int:
+    """The largest k that a requirement asks of classes; 2 where none does."""
+    return max((model.k for model in plan.requirements if isinstance(model, KAnonymity)), default=2)
 
 
 def measured(plan: Plan, pair: TablePair, entropy: int, tell: Stage) -> tuple[Finding, ...]:

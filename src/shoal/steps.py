@@ -23,8 +23,8 @@ from shoal.step_result import Grouping, StepResult, StepTrace
 SmallStrata = Literal["refuse", "merge"]
 """What happens to a stratum of fewer records than a group needs."""
 
-Unit = Literal["record", "household"]
-"""What groups are formed of."""
+Unit = Literal["record", "household"] | Annotated[str, ColumnName()]
+"""What groups are formed of; a column's name for the values of an identifier."""
 
 LOSS, LOSS_OF_RECORDS = "information loss in percent", "information loss in percent, were groups formed of records"
 """What the loss of a partition is called in an account, and the loss that it would have if households were torn."""
@@ -74,6 +74,12 @@ class Step(ABC):
         return None
 
     @property
+    def identifiers(self) -> tuple[str, ...]:
+        """Identifiers whose values it groups or counts."""
+        required = getattr(self.method, "requirements", ())
+        return tuple(dict.fromkeys(name for model in required for name in model.identifiers))
+
+    @property
     def further_methods(self) -> Mapping[str, Any]:
         """Methods beside `method`, by their keys in a plan."""
         return {}
@@ -118,8 +124,9 @@ class PartitionStep(Step):
     small_strata
         What happens to a stratum under k: refuse or merge.
     unit
-        What groups are formed of, and what k counts: `record` or `household`. By default households where the table has
-        a household column; the account of the step then has the loss of groups of records, too.
+        What groups are formed of, and what k counts: `record`, `household`, or the values of an identifier, by its
+        name. By default households where the table has a household column; the account of the step then has the loss
+        of groups of records, too.
     """
 
     replace: Annotated[Any, nested("replace")]
@@ -145,6 +152,10 @@ class PartitionStep(Step):
     def predictors(self) -> tuple[str, ...] | None:
         predictors: tuple[str, ...] | None = self.replace.predictors
         return predictors
+
+    @property
+    def identifiers(self) -> tuple[str, ...]:
+        return () if self.unit in (None, "record", "household") else (self.unit,)
 
     @property
     def further_methods(self) -> Mapping[str, Any]:
@@ -182,7 +193,8 @@ class PartitionStep(Step):
         columns = self.changes(schema)
         reads = _read_by_methods((self.method, self.replace), schema)
         if not self.method.one_group:
-            reads |= {*(self.by or columns), *(schema.names("household") if self.unit != "record" else ())}
+            together = schema.names("household") if self.unit in (None, "household") else self.identifiers
+            reads |= {*(self.by or columns), *together}
         dealing = self.replace.dealing
         return StepTrace(columns=columns, reads=frozenset(reads) if dealing else None, dealing=dealing)
 
@@ -191,7 +203,7 @@ class PartitionStep(Step):
 
         These are formed with a copy of the generator, as they would be with `unit: record`.
         """
-        if records.households is None:
+        if records.households is None and self.unit in (None, "record"):
             return {}
         if self.unit is not None:
             return {"unit": OfPlan(self.unit)}

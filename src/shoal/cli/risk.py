@@ -9,6 +9,7 @@ import shoal
 from shoal.cli.group import cli, pass_terminal
 from shoal.cli.reading import DATA, FILE, query_option, read, reading_options
 from shoal.cli.terminal import Terminal
+from shoal.errors import plural
 from shoal.files.database import Database
 
 if TYPE_CHECKING:
@@ -46,6 +47,10 @@ def risk(terminal: Terminal, file: Path | Database, plan_file: Path | None, top:
     exposure = shoal.exposure(table, plan, top=top)
     terminal.result(exposure.as_mapping())
     terminal.say(f"PRIVATE   {exposure.records:,} records; quasi-identifiers: {', '.join(exposure.keys)}")
+    for name, (persons, records) in exposure.persons.items():
+        terminal.say(
+            f"records   {name}: {plural(persons, 'person')} in {plural(records, 'record')}; what follows counts records"
+        )
     for k, count in exposure.fewer_than.items():
         share = 100 * count / exposure.records
         terminal.say(f"{k}-anonymity is broken by {count:,} records ({share:.1f} %)")

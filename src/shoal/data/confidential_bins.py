@@ -143,7 +143,10 @@ def confidential_bins(records: Records, distance: Distance = "distinct") -> list
 
 def without_missing(records: Records) -> list[Bins]:
     """All confidential columns in bins of categories, -1 for a missing value, which adds no diversity."""
-    return [
-        replace(column, bins=ints(np.where(records[column.name].missing, -1, column.bins)))
-        for column in confidential_bins(records, "equal")
-    ]
+    return [values_without_missing(records[name]) for name in records.confidential]
+
+
+def values_without_missing(variable: Variable) -> Bins:
+    """A column in bins of categories, -1 for a missing value."""
+    column = binned(variable, "equal")
+    return replace(column, bins=ints(np.where(variable.missing, -1, column.bins)))

@@ -60,10 +60,13 @@ class Records:
         The columns, all of the same length.
     rows
         Shape (n,); each record's row number in the table that came in.
+    unit
+        What the column with the role household tells apart: households, or the values of an identifier, by its name.
     """
 
     variables: tuple[Variable, ...]
     rows: Longs
+    unit: str = "household"
 
     def __post_init__(self) -> None:
         if any(len(v) != len(self.rows) for v in self.variables):
@@ -163,6 +166,14 @@ class Records:
         names = self.names("household")
         spelt = [replace(self[name], spelling=None) for name in names if self[name].spelling is not None]
         return (self.with_variables(*spelt) if spelt else self).classes(names).ids if names else None
+
+    @property
+    def household_numbers(self) -> Longs | None:
+        """Shape (n,); as `households`, -1 for a record whose household is missing."""
+        numbers = self.households
+        if numbers is None:
+            return None
+        return np.where(np.logical_or.reduce([self[n].missing for n in self.names("household")]), -1, numbers)
 
     def select(self, names: Iterable[str]) -> "Records":
         """Some of the columns, in the order given."""

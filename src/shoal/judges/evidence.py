@@ -16,9 +16,10 @@ from typing import Any, cast
 
 import polars as pl
 
-from shoal.errors import NoFigure
+from shoal.errors import NoFigure, quoted
 from shoal.facts import Band, Better, ByColumn, Facts, Figure, Interval, OfPlan, as_known, private_form, public_form
 from shoal.files.json_text import as_json
+from shoal.judges.units import RepeatedIdentifier
 from shoal.kernels.arrays import Bools, Floats
 
 RECORD_VERSION = 2
@@ -49,6 +50,8 @@ class Verdict:
         Shape (n',); the released records that it fails on, where it is judged record by record. Private.
     model
         Registered name of the privacy model, or of the measure, that was required; empty for a rule of the data.
+    of_records
+        Identifiers of which several released records have one value, where the requirement counts records. Private.
     """
 
     requirement: str
@@ -61,11 +64,19 @@ class Verdict:
     protects: bool = True
     failing: Bools | None = field(default=None, repr=False, compare=False)
     model: str = ""
+    of_records: tuple[str, ...] = ()
 
     @property
     def details(self) -> dict[str, Any]:
         """The facts as they are; private."""
         return private_form(self.facts)
+
+    @property
+    def private_sentence(self) -> str:
+        """The sentence, and whom it does not speak of."""
+        if not self.of_records:
+            return self.sentence
+        return f"{self.sentence} This is of records, not of values of {quoted(self.of_records)}."
 
     @property
     def public_sentence(self) -> str:
@@ -89,9 +100,9 @@ class Verdict:
 
     def private_form(self) -> dict[str, Any]:
         """All of it but for figures by record, for record.json and the private report."""
-        left_out = ("facts", "influence", "failing")
+        left_out = ("facts", "influence", "failing", "of_records")
         plain = {f.name: getattr(self, f.name) for f in fields(self) if f.name not in left_out}
-        return {**plain, "facts": self.details}
+        return {**plain, "sentence": self.private_sentence, "facts": self.details}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -231,19 +242,34 @@ class Finding:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Evidence:
-    """What was proved and what was measured on the finished table."""
+    """What was proved and what was measured on the finished table.
+
+    Parameters
+    ----------
+    of_records
+        The identifiers of which several released records have one value, so that what counts records counts no persons.
+    """
 
     verdicts: tuple[Verdict, ...]
     findings: tuple[Finding, ...]
+    of_records: tuple[RepeatedIdentifier, ...] = ()
 
     @property
     def holds(self) -> bool:
         """True only where something was required, and all of it was proved."""
         return bool(self.verdicts) and all(verdict.holds for verdict in self.verdicts)
 
+    @property
+    def promises_of_records(self) -> list[str]:
+        """The requirements that count records where identifiers repeat."""
+        return [verdict.requirement for verdict in self.verdicts if verdict.of_records]
+
     def lines(self) -> list[str]:
-        """For a reader: what was proved or refuted, each figure, and why others are lacking."""
-        lines = [f"{'proved' if v.holds else 'REFUTED':9} {v.requirement}: {v.sentence}" for v in self.verdicts]
+        """For a reader: what counts records only, what was proved or refuted, the figures, and why some are lacking."""
+        lines = [f"records   {one.sentence(self.promises_of_records)}" for one in self.of_records]
+        lines += [
+            f"{'proved' if v.holds else 'REFUTED':9} {v.requirement}: {v.private_sentence}" for v in self.verdicts
+        ]
         lines += [f"measured  {finding}" for finding in self.findings if finding.value is not None]
         return lines + [f"no figure {f.title}: {f.reason}" for f in self.findings if f.value is None]
 
@@ -293,10 +319,25 @@ class Evidence:
         """Everything but figures by record: for record.json, which is private."""
         content = {
             "version": RECORD_VERSION,
+            **({"of records": self.private_of_records()} if self.of_records else {}),
             "requirements": [verdict.private_form() for verdict in self.verdicts],
             "measures": [finding.private_form() for finding in self.findings],
         }
         return cast(dict[str, Any], as_json(content))
+
+    def private_of_records(self) -> list[dict[str, Any]]:
+        """Of each identifier that repeats what promises of records mean for its values."""
+        return [one.private_form(self.promises_of_records) for one in self.of_records]
+
+    def public_of_records(self) -> list[dict[str, Any]]:
+        """The same as far as it may leave the building."""
+        promises = self.promises_of_records
+        sentences = {one.identifier: one.public_sentence(promises) for one in self.of_records}
+        return [
+            {"identifier": name, "sentence": sentence, "promises": promises}
+            for name, sentence in sentences.items()
+            if sentence
+        ]
 
     def public_form(self) -> dict[str, Any]:
         """What of it may leave the building; JSON-able but for a `Band`."""

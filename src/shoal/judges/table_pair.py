@@ -77,6 +77,8 @@ class TablePair:
         Columns whose cells were made for the table as a whole, so that a record's say nothing of one person.
     traces
         What each step depended on, in order.
+    units
+        By identifier, shape (n',): whose each released record is, where that is known and neither table says it.
     """
 
     original: Records | None
@@ -88,6 +90,7 @@ class TablePair:
     missing: MissingCells = "equal"
     made_anew: tuple[str, ...] = ()
     traces: tuple[StepTrace, ...] = ()
+    units: Mapping[str, Longs] = field(default_factory=dict)
     _made: dict[Hashable, Any] = field(default_factory=dict, init=False, repr=False)
 
     @classmethod
@@ -102,6 +105,7 @@ class TablePair:
         missing: MissingCells = "equal",
         made_anew: tuple[str, ...] = (),
         traces: tuple[StepTrace, ...] = (),
+        units: Mapping[str, Longs] | None = None,
         traced: bool = False,
     ) -> "TablePair":
         """The pair, paired by row numbers; the closure is found where it is not known.
@@ -123,6 +127,7 @@ class TablePair:
             missing=missing,
             made_anew=made_anew,
             traces=traces,
+            units=units or {},
         )
 
     @property
@@ -181,6 +186,25 @@ class TablePair:
     def classes(self) -> Classes:
         """Released records that agree on all quasi-identifiers, once filled in as far as the release allows."""
         return self.closure.records.classes(self.released.quasi_identifiers)
+
+    def units_by(self, unit: str) -> Longs | None:
+        """Shape (n',); whose each released record is, by number, -1 where that is missing; None where nobody knows.
+
+        Parameters
+        ----------
+        unit
+            `household`, by the released column; or the name of an identifier, of the original where it is not released.
+        """
+        released = self.released
+        if unit == "household":
+            return released.household_numbers
+        if unit in self.units:
+            return self.units[unit]
+        if unit in released:
+            return released.codes_as_written(unit).astype(np.int64)
+        if self.original is None or self.place is None or unit not in self.original:
+            return None
+        return self.original.codes_as_written(unit).astype(np.int64)[self.place]
 
     def common(self, names: Iterable[str] | None, *roles: str, continuous: bool | None = None) -> tuple[str, ...]:
         """Columns of both tables; as the function `common`."""

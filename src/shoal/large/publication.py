@@ -27,7 +27,7 @@ from shoal.release import Account, ColumnAccount, LargeRelease, SingledOut, requ
 from shoal.release.evidence_file import private_evidence, public_evidence
 from shoal.report.page import page
 from shoal.risk.class_risk import LookalikeRisk
-from shoal.run import MEASURES, taken_by
+from shoal.run import MEASURES, k_asked, of_records, taken_by
 from shoal.scale.admission import check_requirements
 from shoal.scale.alone import counts_alone
 from shoal.scale.finishing import released_files
@@ -41,6 +41,7 @@ from shoal.scale.sampled import DROPPED, SampleOfClasses
 from shoal.scale.source import Source, plain
 from shoal.scale.stage import GROUP, OWN, ROW, Stage, write_part
 from shoal.scale.steps import Run
+from shoal.scale.units import repeated_in_parts
 
 GROUPS = "groups"
 """The folder of what original record each released one came from, and how records were grouped."""
@@ -80,10 +81,15 @@ def write_release(
         done.run.tell,
     )
     by_class = [measure for measure in taken_by(done.plan) if isinstance(measure, LookalikeRisk)]
-    verdicts, figures = judged.judged(check_requirements(done.plan), by_class)
+    models = check_requirements(done.plan)
+    verdicts, figures = judged.judged(models, by_class)
     require(verdicts)
+    repeated = tuple(repeated_in_parts(done.before, done.plan.schema.names("identifier"), k_asked(done.plan)))
+    names = tuple(one.identifier for one in repeated)
+    verdicts = [of_records(model, verdict, names) for model, verdict in zip(models, verdicts, strict=True)]
     sample = _sample(done, judged)
-    evidence = Evidence(verdicts=tuple(verdicts), findings=_findings(done, sample, figures))
+    findings = _findings(done, sample, figures)
+    evidence = Evidence(verdicts=tuple(verdicts), findings=findings, of_records=repeated)
     withheld = _withheld(done, plan, written)
     account = _account(done, plan, evidence, withheld, exact, sample, judged)
     release = LargeRelease(

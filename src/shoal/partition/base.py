@@ -20,8 +20,8 @@ from shoal.partition.ancestor_loss import AncestorLoss
 
 SmallStrata = Literal["refuse", "merge"]
 
-Unit = Literal["record", "household"]
-"""What groups are formed of, and what k counts."""
+Unit = Literal["record", "household"] | str
+"""What groups are formed of, and what k counts; a column's name for its values."""
 
 BOUND_WORK = 4e8
 """A lower bound is computed with every partition up to this many coordinates compared, half a second or so ..."""
@@ -84,15 +84,17 @@ class Partitioner(ABC):
             What to do with a stratum of fewer than k records: refuse, or merge it with the next one.
         unit
             What groups are formed of, and what k counts: households, where the table has a household column, so that
-            the members of each stay together; or records, whatever household they are of. Households where the table
-            has them, if not given.
+            the members of each stay together; records, whatever household they are of; or the values of an
+            identifier, by its name, so that all records of one stay together. Households where the table has them, if
+            not given.
         progress
             Called with the fraction done.
 
         Raises
         ------
         DataError
-            If households are to be grouped of a table without them, or by a method that cannot.
+            If households, or values of an identifier, are to be grouped of a table without them, or by a method that
+            cannot.
         ParameterError
             If the table, or a stratum of it, holds fewer records than a group must.
         """
@@ -132,7 +134,7 @@ class Partitioner(ABC):
         self, records: Records, columns: Sequence[str], strata: Longs, rng: np.random.Generator, progress: Progress
     ) -> Partition:
         if records.households is not None:
-            _whole_households(records.households, strata)
+            _whole_units(records.households, strata, records.unit)
         labels = np.empty(len(records), dtype=np.int32)
         facts: dict[str, Fact] = {}
         models: dict[int, Any] = {}
@@ -157,20 +159,22 @@ class Partitioner(ABC):
             self._check_size(len(records), where, "record")
             return self.assign(records, columns, rng, progress)
         if not self.by_household:
+            other = ", give the household column the role other," if records.unit == "household" else ""
+            kept = "households" if records.unit == "household" else f"the records of a value of '{records.unit}'"
             raise DataError(
-                f"{self.method_name} cannot keep households together. Say unit: record in the step, give the household "
-                f"column the role other, or choose another method."
+                f"{self.method_name} cannot keep {kept} together. Say unit: record in the step{other} or choose "
+                f"another method."
             )
-        self._check_size(int(households.max()) + 1 if len(households) else 0, where, "household")
+        self._check_size(int(households.max()) + 1 if len(households) else 0, where, records.unit)
         weighted = bool(getattr(self, "weighted", False))
         means = _household_means(records, columns, households, weighted)
         part = self.assign(means, means.quasi_identifiers, rng, progress)
-        return Partition(labels=part.labels[households], facts={**part.facts, "unit": OfPlan("household")})
+        return Partition(labels=part.labels[households], facts={**part.facts, "unit": OfPlan(records.unit)})
 
     def _check_size(self, n: int, where: str, unit: str) -> None:
         if n < self.smallest:
             raise ParameterError(
-                f"k must be an integer in [1, {n}] ({where} has {plural(n, unit)}); got {self.smallest}. "
+                f"k must be an integer in [1, {n}] ({where} has {counted(n, unit)}); got {self.smallest}. "
                 f"Lower k{'' if where == 'the table' else ', or set small_strata: merge'}."
             )
 
@@ -194,7 +198,20 @@ def _of_unit(records: Records, unit: Unit | None) -> Records:
             "Households cannot be grouped, for the table has no column with the role household. Give one that role, or "
             "say unit: record."
         )
-    return records.without(records.names("household")) if unit == "record" else records
+    if unit in (None, "household"):
+        return records
+    single = records.without(records.names("household"))
+    if unit == "record":
+        return single
+    if unit not in records:
+        raise DataError(f"unit: there is no column '{unit}' whose values could be grouped. Name an identifier.")
+    single.complete([unit], "unit")
+    return replace(single.with_variables(replace(records[unit], role="household")), unit=unit)
+
+
+def counted(n: int, unit: str) -> str:
+    """So many of a unit: '3 households', '3 values of 'patient''."""
+    return plural(n, unit) if unit in ("record", "household") else f"{plural(n, 'value')} of '{unit}'"
 
 
 def _units_of(strata: Longs, households: Longs | None) -> Longs:
@@ -217,12 +234,13 @@ def _merged(strata: Longs, sizes: Longs, k: int) -> Longs:
     return new[strata]
 
 
-def _whole_households(households: Longs, strata: Longs) -> None:
-    """Refuse households that groups within strata would tear apart."""
-    homes = np.unique(np.column_stack([households, strata]), axis=0)[:, 0]
+def _whole_units(units: Longs, strata: Longs, unit: str) -> None:
+    """Refuse households, or values of an identifier, that groups within strata would tear apart."""
+    homes = np.unique(np.column_stack([units, strata]), axis=0)[:, 0]
     if torn := int((np.bincount(homes) > 1).sum()):
+        members = "members" if unit == "household" else "records"
         raise DataError(
-            f"{plural(torn, 'household')} {'has' if torn == 1 else 'have'} members in more than one stratum, so that "
+            f"{counted(torn, unit)} {'has' if torn == 1 else 'have'} {members} in more than one stratum, so that "
             f"they cannot stay in one group. Correct the stratum column, or give it another role."
         )
 

@@ -29,7 +29,7 @@ class Whole(Partitioner):
         """All records, whatever their cells hold and whoever shares a household with them."""
         self._check_size(len(records), where, "record")
         part = self.assign(records, columns, rng, progress)
-        return part if records.households is None else replace(part, facts={"unit": OfPlan("household")})
+        return part if records.households is None else replace(part, facts={"unit": OfPlan(records.unit)})
 
     def assign(
         self, records: Records, columns: Sequence[str], rng: np.random.Generator, progress: Progress

@@ -2,11 +2,11 @@
 
 import json
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import polars as pl
 
-from shoal.errors import printable
+from shoal.errors import plural, printable
 from shoal.files.table import Table
 from shoal.plan.guess import FEW_CODES, Guess, K, guess
 
@@ -38,6 +38,7 @@ def plan_text(table: Table, source: str, *, synthetic: bool = False) -> str:
     lines = [
         f"# Guessed from {printable(source)} ({len(frame):,} records). Correct the roles before you trust a release:",
         "# identifier, quasi-identifier, confidential, other, weight, household or stratum.",
+        *([] if synthetic else _repeated(frame, guesses)),
         "columns:",
     ]
     for g in guesses:
@@ -47,6 +48,17 @@ def plan_text(table: Table, source: str, *, synthetic: bool = False) -> str:
     ending = source.lower().removesuffix(".gz").rpartition(".")[2]
     done = _synthesised(frame, guesses) if synthetic else _done(frame, guesses)
     return "\n".join([*lines, *done, f"output: {{format: {FORMATS.get(ending, 'csv')}}}", ""])
+
+
+def _repeated(frame: pl.DataFrame, guesses: Sequence[Guess]) -> Iterator[str]:
+    """Of each identifier that repeats, how many persons that makes, and how they are counted."""
+    for name in (g.name for g in guesses if g.role == "identifier"):
+        known = frame[name].drop_nulls()
+        if (persons := known.n_unique()) < len(known):
+            yield (
+                f"# {printable(name)}: {plural(persons, 'person')} in {plural(len(known), 'record')}. What is required "
+                f"counts records; k-anonymity with unit: {_key(name)} counts persons, and mdav with it groups them."
+            )
 
 
 def _done(frame: pl.DataFrame, guesses: Sequence[Guess]) -> list[str]:

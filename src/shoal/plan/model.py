@@ -121,16 +121,32 @@ class Plan:
             if name not in measures:
                 sentence = f"publish: {unknown('measure', name, measures)}"
                 raise PlanError(sentence, [(("publish", number), sentence)])
+        if mistakes := list(self._no_identifiers()):
+            raise PlanError(" ".join(sentence for _, sentence in mistakes), mistakes)
         others = self.schema.all_others
         if self.schema.names("quasi-identifier") or (others is not None and others.role == "quasi-identifier"):
             return
         emptily = any(not isinstance(model, Gate) for model in self.requirements)
-        mistakes: list[Mistake] = [(("requirements",), f"requirements: {NOBODY}")] * emptily
+        mistakes = [(("requirements",), f"requirements: {NOBODY}")] * emptily
         for number, step in enumerate(self.steps):
             if step.needs_columns and not step.columns:
                 mistakes.append((("steps", number), f"steps {number + 1}: it names no columns. {NOBODY}"))
         if mistakes:
             raise PlanError(" ".join(sentence for _, sentence in mistakes), mistakes)
+
+    def _no_identifiers(self) -> Iterator[Mistake]:
+        """Columns whose values are to be counted or grouped, and that have another role."""
+        named = [("requirements", number, name) for number, m in enumerate(self.requirements) for name in m.identifiers]
+        named += [("steps", number, name) for number, step in enumerate(self.steps) for name in step.identifiers]
+        others = self.schema.all_others
+        for section, number, name in named:
+            column = self.schema.columns.get(name, others)
+            if column is None or column.role != "identifier":
+                sentence = (
+                    f"{section} {number + 1}: unit must be record, household or a column with the role identifier; "
+                    f"'{name}' is none. Give it that role, or name another."
+                )
+                yield ((section, number, "unit"), sentence)
 
     def __repr__(self) -> str:
         steps = ", ".join(step.name for step in self.steps) or "none"

@@ -31,8 +31,8 @@ from shoal.steps import STEPS, SmallStrata, Step, Unit
 EXAMPLES = {"partition": "mdav", "privacy": "k-anonymity", "risk": "distance-linkage"}
 """A method of each kind, to show how one is named."""
 
-CHOICES: Mapping[str, tuple[str, ...]] = {"small_strata": get_args(SmallStrata), "unit": get_args(Unit)}
-"""Keys of a partition's step that are answered with a word."""
+CHOICES: Mapping[str, tuple[str, ...]] = {"small_strata": get_args(SmallStrata), "unit": get_args(get_args(Unit)[0])}
+"""Keys of a partition's step that are answered with a word; `unit` with the name of a column, too."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,8 +141,10 @@ def read_step(item: Any, columns: Collection[str] | None) -> Step:
             given["replace"] = build("replace", given.get("replace", "centroid"))
         for key, words in CHOICES.items():
             with _gathering(mistakes, key):
-                if given.get(key, words[0]) not in words:
-                    raise PlanError(unknown(f"value of {key}", given[key], words))
+                named = (columns or ()) if key == "unit" else ()
+                if given.get(key, words[0]) not in (*words, *named):
+                    more = " Or name a column with the role identifier." if key == "unit" else ""
+                    raise PlanError(unknown(f"value of {key}", given[key], words) + more)
     if mistakes:
         raise ParameterError(" ".join(sentence for _, sentence in mistakes), mistakes)
     return STEPS[kind](method=method, **given)

@@ -15,7 +15,7 @@ from shoal.data.confidential_bins import Bins
 from shoal.data.microdata import as_records
 from shoal.data.partition import Partition
 from shoal.data.records import MissingCells, Records
-from shoal.facts import OfRelease
+from shoal.facts import Fact, OfOriginal, OfRelease
 from shoal.judges.class_figures import ClassCounts, ClassFigures
 from shoal.judges.evidence import Verdict
 from shoal.judges.natural_sets import NaturalSets
@@ -57,6 +57,16 @@ class PrivacyModel(ABC):
         """Whether the model compares with the original, so that it cannot be proved on a released file alone."""
         return False
 
+    @property
+    def counts_records(self) -> bool:
+        """Whether it takes every record for a person, so that it promises less of persons with several."""
+        return self.protects
+
+    @property
+    def identifiers(self) -> tuple[str, ...]:
+        """Identifiers of the original whose values it counts."""
+        return ()
+
     monotone: ClassVar[bool] = False
     """Whether a table that satisfies the model still does when some of its classes are united."""
 
@@ -71,9 +81,10 @@ class PrivacyModel(ABC):
         if not verdict.holds or not pair.closure.filled:
             return verdict
         closed = replace(self.judge(pair.closed), model=self.method_name)
-        facts = {"cells that the release gives away": OfRelease(pair.closure.filled)}
+        facts: dict[str, Fact] = {"cells that the release gives away": OfRelease(pair.closure.filled)}
         if closed.holds:
-            facts["achieved once these are filled in"] = OfRelease(closed.achieved)
+            kind = OfRelease if closed.influence == 0 else OfOriginal
+            facts["achieved once these are filled in"] = kind(closed.achieved)
             return replace(verdict, facts={**verdict.facts, **facts})
         return replace(
             closed, facts={**closed.facts, **facts}, sentence=f"{pair.closure.sentence} Filled in: {closed.sentence}"

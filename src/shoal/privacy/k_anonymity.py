@@ -7,19 +7,22 @@ import numpy as np
 from annotated_types import Ge
 from pydantic import AfterValidator
 
+from shoal.data.confidential_bins import values_without_missing
 from shoal.data.records import MissingCells, Records
 from shoal.errors import plural, quoted
-from shoal.facts import of_release
+from shoal.facts import OfOriginal, OfRelease, of_release
 from shoal.judges.class_figures import MATCHING, MEANING, ClassFigures, figures_of_matching
 from shoal.judges.evidence import Verdict
 from shoal.judges.table_pair import TablePair
+from shoal.judges.units import units_of_classes
 from shoal.kernels.arrays import Longs
+from shoal.kernels.requirement import emd
 from shoal.methods import Scales, method
-from shoal.parameters import Columns
+from shoal.parameters import ColumnName, Columns
 from shoal.privacy.base import ClassModel, GroupLimits
 
-HOUSEHOLDS = "households"
-"""What is counted in each class beside its records."""
+UNITS = "units"
+"""What is counted in each class beside its records: households, or values of an identifier."""
 
 
 def _some(columns: tuple[str, ...] | None) -> tuple[str, ...] | None:
@@ -50,9 +53,11 @@ class KAnonymity(ClassModel):
         records with missing cells. `nothing`: a record with a missing cell counts for no other record, while
         its own visible cells must agree with k - 1 complete records.
     unit
-        What is counted: records, or households, because k records of one family hide nobody. Households need
-        the household column in the table, and classes in the plain sense (`missing: equal`). A missing household
-        may be one that its class has already, and counts for none.
+        What is counted: records; households, because k records of one family hide nobody; or the values of an
+        identifier of the original, by its name, because k records of one patient hide nobody either. Households need
+        the household column in the table, an identifier that is not released the original at hand; both need
+        classes in the plain sense (`missing: equal`). A missing value may be one that its class has already, and
+        counts for none.
     """
 
     scales: ClassVar[Scales] = "classes"
@@ -60,19 +65,37 @@ class KAnonymity(ClassModel):
     k: Annotated[int, Ge(1)]
     columns: Annotated[tuple[str, ...] | None, AfterValidator(_some), Columns()] = None
     missing: MissingCells = "equal"
-    unit: Literal["record", "household"] = "record"
+    unit: Literal["record", "household"] | Annotated[str, ColumnName()] = "record"
 
     @property
     def reads(self) -> tuple[str, ...]:
         return ("quasi-identifier",) if self.columns is None else self.columns
 
+    @property
+    def counts_records(self) -> bool:
+        return self.unit == "record"
+
+    @property
+    def identifiers(self) -> tuple[str, ...]:
+        return () if self.unit in ("record", "household") else (self.unit,)
+
+    @property
+    def needs_original(self) -> bool:
+        return bool(self.identifiers)
+
     def group_limits(self, records: Records) -> GroupLimits | None:
-        plain = self.unit == "record" and self.columns is None and self.missing == "equal"
-        return GroupLimits(k=self.k) if plain else None
+        if self.columns is not None or self.missing != "equal" or self.unit == "household":
+            return None
+        if self.unit == "record":
+            return GroupLimits(k=self.k)
+        if self.unit not in records:
+            return None
+        column = values_without_missing(records[self.unit])
+        return GroupLimits(k=self.k, columns=(column,), requirements=(emd.diverse("distinct", self.k, 1.0),))
 
     @property
     def by_class(self) -> bool:
-        return self.missing == "equal" or self.unit == "household"  # or a record may stand for those of other classes
+        return self.missing == "equal" or self.unit != "record"  # or a record may stand for those of other classes
 
     def class_columns(self, quasi_identifiers: Sequence[str]) -> tuple[str, ...]:
         return tuple(quasi_identifiers) if self.columns is None else self.columns
@@ -80,17 +103,21 @@ class KAnonymity(ClassModel):
     def look(self, pair: TablePair) -> ClassFigures:
         released = pair.released
         names = self.class_columns(released.quasi_identifiers)
-        if self.unit == "household" and released.households is not None:
-            return _households(released, released.households, names)
-        return figures_of_matching(released, names, "equal" if self.unit == "household" else self.missing)
+        if self.unit == "record":
+            return figures_of_matching(released, names, self.missing)
+        units = pair.units_by(self.unit)
+        if units is None:
+            return figures_of_matching(released, names, "equal")
+        classes = released.classes(names)
+        return ClassFigures(sizes=classes.sizes, figures={UNITS: units_of_classes(classes, units)})
 
     def look_across(self, one_of_each: Records, sizes: Longs) -> ClassFigures:
         names = self.class_columns(one_of_each.quasi_identifiers)
         return ClassFigures(sizes=sizes, figures={MATCHING: one_of_each.matching(names, self.missing, sizes)})
 
     def conclude(self, seen: ClassFigures) -> Verdict:
-        if self.unit == "household":
-            return self._by_household(seen)
+        if self.unit != "record":
+            return self._by_unit(seen)
         sizes = seen.sizes
         matching = seen.figures.get(MATCHING, sizes)
         smallest = int(matching.min()) if len(sizes) else None
@@ -133,49 +160,61 @@ class KAnonymity(ClassModel):
         others = "no other" if self.k == 2 else f"fewer than {self.k - 1:,} others"
         return f"{plural(short, 'record')} {verb} {self._what()} with {others} ({MEANING[self.missing]})."
 
-    def _by_household(self, seen: ClassFigures) -> Verdict:
-        title = f"{self.k}-anonymity of households"
-        if HOUSEHOLDS not in seen.figures or self.missing != "equal":
+    def _by_unit(self, seen: ClassFigures) -> Verdict:
+        influence = None if self.identifiers else 0
+        if UNITS not in seen.figures or self.missing != "equal":
             why = (
-                "The table has no column with the role household, so households cannot be counted."
-                if HOUSEHOLDS not in seen.figures
-                else "Households can only be counted under missing: equal."
+                self._uncounted()
+                if UNITS not in seen.figures
+                else (f"{self._units().capitalize()} can only be counted under missing: equal.")
             )
-            return Verdict(requirement=title, holds=False, required=self.k, achieved=None, sentence=why, influence=0)
-        counts = seen.figures[HOUSEHOLDS]
+            return Verdict(
+                requirement=self._name(), holds=False, required=self.k, achieved=None, sentence=why, influence=influence
+            )
+        counts = seen.figures[UNITS]
         smallest = int(counts.min()) if len(counts) else None
         short = int((counts < self.k).sum())
         if smallest is None:
             sentence = "The table has no records, so no one can be singled out."
         elif short:
-            sentence = f"{plural(short, 'class')} of records come from fewer than {self.k} households."
+            sentence = f"{plural(short, 'class')} of records come from fewer than {self.k} {self._units()}."
         else:
-            sentence = f"Every class of records comes from at least {smallest:,} households."
+            sentence = f"Every class of records comes from at least {smallest:,} {self._units()}."
+        of_unit = OfRelease if influence == 0 else OfOriginal
         return Verdict(
-            requirement=title,
+            requirement=self._name(),
             holds=not short,
             required=self.k,
             achieved=smallest,
             sentence=sentence,
-            facts=of_release({"classes": len(counts), "fewest households": smallest, "classes too small": short}),
-            influence=0,
+            facts={
+                "classes": OfRelease(len(counts)),
+                f"fewest {self._units()}": of_unit(smallest),
+                "classes too small": of_unit(short),
+            },
+            influence=influence,
             failing=counts < self.k if short else None,
+        )
+
+    def _units(self) -> str:
+        """What is counted, where it is not records."""
+        return "households" if self.unit == "household" else f"values of '{self.unit}'"
+
+    def _uncounted(self) -> str:
+        """Why nothing was counted."""
+        if self.unit == "household":
+            return "The table has no column with the role household, so households cannot be counted."
+        return (
+            f"The table has no column '{self.unit}', and it is not known which original record each record came from, "
+            f"so the values of '{self.unit}' cannot be counted. Give the original and the private folder."
         )
 
     def _name(self) -> str:
         """A weaker requirement than that of the literature bears its condition in its name."""
         on = "" if self.columns is None else f" on {', '.join(self.columns)}"
         reading = "" if self.missing == "equal" else f", {MEANING[self.missing]}"
-        return f"{self.k}-anonymity{on}{reading}"
+        of = "" if self.unit == "record" else f" of {self._units()}"
+        return f"{self.k}-anonymity{of}{on}{reading}"
 
     def _what(self) -> str:
         return "quasi-identifiers" if self.columns is None else f"values of {quoted(self.columns)}"
-
-
-def _households(released: Records, households: Longs, names: Sequence[str]) -> ClassFigures:
-    """The households of each class, at least 1: one that is missing may be one that the class has already."""
-    classes = released.classes(names)
-    known = ~released[released.names("household")[0]].missing
-    pairs = np.unique(np.column_stack([classes.ids, households])[known], axis=0)
-    counts = np.maximum(np.bincount(pairs[:, 0], minlength=len(classes.sizes)), 1)
-    return ClassFigures(sizes=classes.sizes, figures={HOUSEHOLDS: counts})

@@ -4,6 +4,7 @@ from shoal.release.refusal import Advice, NotProved
 from shoal.release.value import (
     LEAST_SEED,
     OF,
+    WHOSE,
     Account,
     ColumnAccount,
     LargeRelease,
@@ -18,6 +19,7 @@ from shoal.release.value import (
 __all__ = [
     "LEAST_SEED",
     "OF",
+    "WHOSE",
     "Account",
     "Advice",
     "ColumnAccount",

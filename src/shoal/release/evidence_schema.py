@@ -266,6 +266,26 @@ class Approval(TypedDict):
     sha256: str
 
 
+@with_config(CLOSED)
+class OfRecords(TypedDict):
+    """An identifier of which several records have one value, so that what counts records counts no persons.
+
+    `promises` are the requirements that count records. What follows is private, and left out in public: how many
+    `values` how many `records` have, the fewest values in a class (`smallest`), and how many of the classes (`groups`)
+    have fewer than `k` (`few`); null where classes were not counted so.
+    """
+
+    identifier: str
+    sentence: str
+    promises: list[str]
+    records: NotRequired[int]
+    values: NotRequired[int]
+    smallest: NotRequired[int | None]
+    groups: NotRequired[int | None]
+    few: NotRequired[int | None]
+    k: NotRequired[int]
+
+
 EvidenceFile = TypedDict(
     "EvidenceFile",
     {
@@ -277,6 +297,7 @@ EvidenceFile = TypedDict(
         "records": int,
         "copies": int,
         "promises": int,
+        "of records": NotRequired[list[OfRecords]],
         "requirements": list[Requirement],
         "measures": list[Figure],
         "classes": list[Classes],

@@ -31,8 +31,8 @@ from shoal.step_result import StepAccount
 LEAST_SEED = 1 << 64
 """Smaller seeds can be tried one by one until a release comes out again."""
 
-OF = "group of "
-"""What comes before a column's name where its groups are written."""
+OF, WHOSE = "group of ", "value of "
+"""What comes before a column's name where its groups, or the numbers of an identifier's values, are written."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -194,6 +194,8 @@ class Release:
         What of the plan is needed to write the table and to prove the requirements and the rules on its file.
     rows
         Shape (n',); the original's row of each released record; private.
+    units
+        By identifier that a requirement counts, shape (n',): whose each released record is, by number; private.
     fingerprint
         Of the cells on which everything was proved.
     publisher
@@ -215,6 +217,7 @@ class Release:
     trees: Mapping[str, Hierarchy] = field(repr=False)
     output: Output = field(repr=False)
     rows: Longs = field(repr=False)
+    units: Mapping[str, Longs] = field(repr=False)
     fingerprint: str = field(repr=False)
     publisher: Publisher = field(repr=False)
     further: "tuple[Release, ...]" = field(default=(), repr=False)

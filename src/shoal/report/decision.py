@@ -104,7 +104,8 @@ def decision(content: Mapping[str, Any]) -> Decision:
     limits = [verdict for verdict in content["requirements"] if verdict["model"]]
     rules = [verdict for verdict in content["requirements"] if not verdict["model"]]
     status, heading, sentences = _judged(content, limits, rules)
-    sentences += tuple(filter(None, [unchanged_sentence(content)]))
+    of_records = tuple(one["sentence"] for one in content.get("of records", ()))
+    sentences = of_records + sentences + tuple(filter(None, [unchanged_sentence(content)]))
     return Decision(status=status, heading=heading, sentences=sentences, headlines=headlines(content))
 
 
@@ -160,6 +161,8 @@ def _not_judged(content: Mapping[str, Any]) -> list[str]:
     lacking = [what for what, stated in (("measured risk", on_risk), ("loss", on_loss)) if not stated]
     gaps = [f"the plan states no limit on {' and none on '.join(lacking)}"] if lacking else []
     gaps += [NOT_ATTACKED] * _not_attacked(content)
+    if repeated := [one["identifier"] for one in content.get("of records", ()) if one["promises"]]:
+        gaps.insert(0, f"records were counted, not values of {_listed([repr(name) for name in repeated])}")
     gaps += _highest(content, on_risk)
     gaps += filter(None, [most_singled_out(content)])
     hidden = [

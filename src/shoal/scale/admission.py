@@ -10,6 +10,12 @@ from shoal.steps import MaskStep, PartitionStep, Step
 
 FORMATS = ("parquet", "csv")
 
+WHOSE = (
+    "Work in memory (--engine memory), or give the column the role household, which leaves as a new number, and say "
+    "unit: household."
+)
+"""What to do where an identifier says whose records are whose."""
+
 
 def check_scales(plan: Plan) -> None:
     """Refuse a plan that a table larger than memory cannot be treated by.
@@ -45,6 +51,8 @@ def _steps(plan: Plan) -> Iterator[str]:
 def _whole_needed(step: Step) -> str:
     """Why a step cannot be carried out in parts; empty if it can."""
     if isinstance(step, PartitionStep):
+        if step.identifiers:
+            return f"needs the whole table at once to form groups of values of '{step.identifiers[0]}'. {WHOSE}"
         if step.small_strata == "merge":
             return "unites small strata, which parts cannot see. Recode the stratum column first."
         slow = [m.method_name for m in (step.method, step.replace) if m.scales != "blocks"]
@@ -72,6 +80,8 @@ def _requirements(plan: Plan) -> Iterator[str]:
                 f"The requirement {model.method_name} is proved only on a table that fits into memory; these "
                 f"are proved on any: {known}."
             )
+        elif unseen := [name for name in model.identifiers if name not in plan.pseudonyms]:
+            yield f"The values of '{unseen[0]}' are counted only where it is released. {WHOSE}"
 
 
 def _sections(plan: Plan) -> Iterator[str]:

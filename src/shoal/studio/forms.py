@@ -93,13 +93,15 @@ def _of_step(kind: str) -> list[dict[str, Any]]:
     if step is None:
         return []
     hints = get_type_hints(step, include_extras=True)
+    named = {name for name, marker in holds(step).items() if isinstance(marker, ColumnName)}
     _, said, _ = docstring_sections(step.__doc__)
     meanings = {name.strip(): meaning for names, meaning in said.items() for name in names.split(",")}
     made = []
     for f in (f for f in fields(step) if f.name != "method"):
         choices = _literals(hints[f.name])
         nested = next((m for m in getattr(hints[f.name], "__metadata__", ()) if isinstance(m, Method)), None)
-        control = "choice" if choices else "method" if nested else "columns"
+        one = "column" if f.name in named else "choice"
+        control = one if choices else "method" if nested else "columns"
         made.append(
             {
                 "name": f.name,
@@ -151,11 +153,16 @@ def _field(name: str, schema: Mapping[str, Any], marker: Holds | None, meaning: 
         "help": _words(meaning),
         "required": default is MISSING,
         "default": _plain(default),
-        "choices": one.get("enum", []),
+        "choices": one.get("enum", _words_of(allowed) if isinstance(marker, ColumnName) else []),
         "of": marker.kind if isinstance(marker, Method) else "",
         **limits,
         **shape,
     }
+
+
+def _words_of(allowed: list[dict[str, Any]]) -> list[Any]:
+    """The words that may stand in the place of something else."""
+    return [word for part in allowed for word in part.get("enum", ())]
 
 
 def _shape(allowed: list[dict[str, Any]], root: Mapping[str, Any]) -> dict[str, Any]:
@@ -163,7 +170,7 @@ def _shape(allowed: list[dict[str, Any]], root: Mapping[str, Any]) -> dict[str, 
     enums = [part for part in allowed if "enum" in part]
     numbers = [part for part in allowed if part.get("type") in ("integer", "number")]
     if len(enums) == len(allowed) > 0:
-        return {"control": "choice", "choices": [word for part in enums for word in part["enum"]]}
+        return {"control": "choice", "choices": _words_of(enums)}
     if len(allowed) == 1 and allowed[0].get("type") in CONTROLS:
         return {"control": CONTROLS[allowed[0]["type"]]}
     below = [part for part in allowed if isinstance(part.get("additionalProperties"), Mapping)]
@@ -176,8 +183,7 @@ def _shape(allowed: list[dict[str, Any]], root: Mapping[str, Any]) -> dict[str, 
     items = [part for part in allowed if part.get("type") == "array"]
     if len(items) == 1 and len(items) + len(enums) == len(allowed) and _is_list(items[0], root):
         of_items = _alternatives(items[0].get("items", {}), root)
-        words = [word for part in of_items for word in part.get("enum", ())]
-        if words:
+        if words := _words_of(of_items):
             return {"control": "several", "choices": words}
         if all(part.get("type") in ("integer", "number") for part in of_items):
             return {"control": "list"}

@@ -44,8 +44,8 @@ function Control({ field, value, set, more, id, here, note, standard }) {
       return html`<select ...${more} value=${shown(value)} onChange=${(e) => set(field.choices.find((c) => String(c) === e.target.value) ?? null)}>
         ${!field.required && html`<option value="">${empty || 'as usual'}</option>`}${field.choices.map((c) => html`<option value=${String(c)}>${String(c)}</option>`)}</select>`;
     case 'column':
-      return html`<select ...${more} value=${shown(value)} onChange=${(e) => set(e.target.value || null)}><option value="">none</option>
-        ${columnsOf(tree).map((c) => html`<option value=${c}>${c}</option>`)}</select>`;
+      return html`<select ...${more} value=${shown(value)} onChange=${(e) => set(e.target.value || null)}><option value="">${empty || 'none'}</option>
+        ${[...field.choices, ...columnsOf(tree)].map((c) => html`<option value=${c}>${c}</option>`)}</select>`;
     case 'columns':
       return html`<${ColumnChoice} chosen=${[value ?? []].flat().map(String)} all=${columnsOf(tree)} set=${set} label=${`${id}-label`} />`;
     case 'method':

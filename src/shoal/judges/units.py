@@ -1,0 +1,140 @@
+"""Units: the persons, or others, of whom a table may hold several records.
+
+A class of k records hides nobody where all of them are of one person. Which records are of one person the values of an
+identifier tell, or the number of a household.
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, fields
+from typing import Any
+
+import numpy as np
+
+from shoal.data.records import Classes
+from shoal.errors import plural
+from shoal.facts import Band, Figure
+from shoal.judges.table_pair import TablePair
+from shoal.kernels.arrays import Ints, Longs
+
+
+def units_of_classes(classes: Classes, units: Longs) -> Longs:
+    """Shape (C,); distinct units of each class, at least 1: one that is missing may be one that the class has already.
+
+    Parameters
+    ----------
+    units
+        Shape (n,); whose each record is, by number, -1 where that is missing.
+    """
+    known = units >= 0
+    width = int(units.max(initial=0)) + 1
+    pairs = np.unique(classes.ids[known] * width + units[known])
+    return np.maximum(np.bincount(pairs // width, minlength=len(classes.sizes)), 1)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RepeatedIdentifier:
+    """An identifier of which several released records have one value, so that what counts records counts no persons.
+
+    Parameters
+    ----------
+    identifier
+        The column.
+    records, values
+        Records that have a value of it, and how many values they have: of the release, or of the original where the
+        release is counted part by part. Private.
+    smallest, groups, few
+        Fewest values in a class of released records, the classes, and those with fewer than k values; None where that
+        was not counted. Private.
+    k
+        What classes are required to hold, 2 where nothing is.
+    further
+        Records of the original whose value an earlier record has; None where the original is not at hand. One record
+        more or less changes it by 1 at most.
+    """
+
+    identifier: str
+    records: int
+    values: int
+    smallest: int | None = None
+    groups: int | None = None
+    few: int | None = None
+    k: int = 2
+    further: int | None = None
+
+    def sentence(self, promises: Sequence[str]) -> str:
+        """All of it in words; private.
+
+        Parameters
+        ----------
+        promises
+            Names of the requirements that count records.
+        """
+        promised = _promised(promises)
+        persons = f"{plural(self.values, 'value')} in {plural(self.records, 'record')}"
+        if self.smallest is None or self.groups is None or self.few is None:
+            return f"{promised} of records, not of values of '{self.identifier}': there are {persons}."
+        return (
+            f"{promised} of records; counted in values of '{self.identifier}' the smallest group is "
+            f"{self.smallest:,} ({persons}; {self.few:,} of {plural(self.groups, 'group')} "
+            f"{'has' if self.few == 1 else 'have'} fewer than {self.k:,})."
+        )
+
+    def public_sentence(self, promises: Sequence[str]) -> str:
+        """What may leave the building: a bound that no single record of the original moves; empty without one."""
+        if self.further is None:
+            return ""
+        bound = Figure(value=float(self.further), unit="records", influence=1, better="higher").public()
+        if not isinstance(bound, Band):
+            return ""
+        promised = _promised(promises)
+        return f"{promised} of records, not of values of '{self.identifier}': {bound} of the original repeat one."
+
+    def private_form(self, promises: Sequence[str]) -> dict[str, Any]:
+        """All of it, JSON-able."""
+        figures = {f.name: getattr(self, f.name) for f in fields(self) if f.name != "further"}
+        return {"sentence": self.sentence(promises), "promises": list(promises), **figures}
+
+
+def _promised(promises: Sequence[str]) -> str:
+    return ", ".join(promises) or "Every figure is"
+
+
+def repeated(pair: TablePair, identifiers: Iterable[str], k: int) -> Iterator[RepeatedIdentifier]:
+    """The identifiers of which several records of the original, or else of the release, have one value.
+
+    Parameters
+    ----------
+    identifiers
+        Of the original, released or not.
+    k
+        Values that a class should hold.
+    """
+    released, original = pair.released, pair.original
+    keys = released.quasi_identifiers
+    if keys and set(keys) <= set(pair.made_anew):
+        return  # no record stands for anyone
+    countable = pair.missing == "equal" or pair.closure.records.complete_in(keys)
+    for name in identifiers:
+        units = pair.units_by(name)
+        if units is None:
+            continue
+        further = None if original is None or name not in original else _further(original[name].codes())
+        if not (_further(units) if further is None else further):
+            continue  # of the original, where it is at hand: no more is told than what one record hardly changes
+        counts = units_of_classes(pair.classes, units) if countable else None
+        yield RepeatedIdentifier(
+            identifier=name,
+            records=int((units >= 0).sum()),
+            values=int((units >= 0).sum()) - _further(units),
+            smallest=None if counts is None else int(counts.min()),
+            groups=None if counts is None else len(counts),
+            few=None if counts is None else int((counts < k).sum()),
+            k=k,
+            further=further,
+        )
+
+
+def _further(units: Longs | Ints) -> int:
+    """Records whose unit an earlier record has."""
+    known = units[units >= 0]
+    return len(known) - len(np.unique(known))

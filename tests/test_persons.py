@@ -1,0 +1,213 @@
+"""An identifier that repeats: what counts records says so before anything else, and a plan may count its values."""
+
+import json
+import re
+from collections import defaultdict
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+
+import shoal
+from command_line import runner
+from shoal.errors import DataError, ParameterError, PlanError, Refused
+from shoal.privacy.k_anonymity import KAnonymity
+
+COLUMNS: dict[str, Any] = {
+    "patient": "identifier",
+    "age": "quasi-identifier",
+    "area": {"role": "quasi-identifier", "level": "nominal", "hierarchy": {"nested": {"n": ["a0", "a1"], "s": ["a2"]}}},
+    "ill": "confidential",
+}
+K = {"privacy": "k-anonymity", "k": 3}
+OF_PATIENTS = {**K, "unit": "patient"}
+REQUIRED = {"method": "k-anonymity", "k": 3, "unit": "patient"}
+PERSONS = 40
+
+
+def visits(seed: int = 0, n: int = 120) -> pl.DataFrame:
+    """Patients with one visit or several, of whom all have nearly the same age."""
+    rng = np.random.default_rng(seed)
+    patient = rng.permutation(np.concatenate([np.arange(PERSONS), rng.integers(0, PERSONS // 4, n - PERSONS)]))
+    age, area = rng.integers(20, 90, PERSONS), rng.integers(0, 3, PERSONS)
+    return pl.DataFrame(
+        {
+            "patient": [f"P{number:02}" for number in patient],
+            "age": age[patient],
+            "area": [f"a{number}" for number in area[patient]],
+            "ill": rng.choice(["flu", "gout"], n),
+        }
+    )
+
+
+def plan(*requirements: Any, **step: Any) -> dict[str, Any]:
+    steps = [step or {"partition": "mdav", "k": 3, "columns": ["age"], "by": ["age", "area"]}]
+    columns = COLUMNS if "mask" in step else {**COLUMNS, "area": "other"}
+    return {"columns": columns, "steps": steps, "requirements": list(requirements) or [K]}
+
+
+def patients_of_classes(out: Path, table: pl.DataFrame, keys: tuple[str, ...]) -> list[set[str]]:
+    """The patients of each class, from the released file and the rows that the private folder has."""
+    released = pl.read_csv(out / "release" / "data.csv", infer_schema=False)
+    rows = pl.read_parquet(out / "private" / "partition.parquet")["row"].to_list()
+    classes = defaultdict(set)
+    for cells, row in zip(released.select(keys).rows(), rows, strict=True):
+        classes[cells].add(table["patient"][row])
+    return list(classes.values())
+
+
+def test_it_is_said_before_anything_else(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    table = visits()
+    table.write_csv(tmp_path / "visits.csv")
+    described = plan(K, {"privacy": "l-diversity", "l": 1})
+    (tmp_path / "plan.yaml").write_text(shoal.Plan.of(described).as_yaml())
+    run = runner(monkeypatch, capsys)
+    files = (tmp_path / "visits.csv", "--plan", tmp_path / "plan.yaml", "--out", tmp_path / "out")
+    _, text, _ = run("protect", *files, "--seed", 1)
+    few = [len(persons) for persons in patients_of_classes(tmp_path / "out", table, ("age",))]
+    assert min(few) < 3, "or nothing is shown by this"
+    small = sum(size < 3 for size in few)
+    sentence = (
+        f"3-anonymity, distinct 1-diversity of records; counted in values of 'patient' the smallest group is "
+        f"{min(few)} (40 values in 120 records; {small} of {len(few)} groups have fewer than 3)."
+    )
+    _, first, *others = text.splitlines()  # after what was read
+    assert first == f"records   {sentence}"
+    proved = [line for line in others if line.startswith("proved")]
+    assert len(proved) == 2 and all("This is of records, not of values of 'patient'." in line for line in proved)
+    printed = shoal.protect(table, described, seed=1).evidence.as_mapping()  # with --json, and in record.json
+    for content in (printed, json.loads((tmp_path / "out/private/evidence.json").read_text())):
+        (one,) = content["of records"]
+        assert one["sentence"] == sentence
+        assert (one["values"], one["records"], one["smallest"]) == (PERSONS, 120, min(few))
+        assert (one["groups"], one["few"], one["k"]) == (len(few), small, 3)
+    page = (tmp_path / "out/private/report.html").read_text()
+    card = page[page.index('<div class="decision') : page.index('<dl class="headlines">')]
+    assert 'class="decision open"' in card
+    assert re.findall(r"<p>(.*?)</p>", card)[0] == sentence.replace("'", "&#39;")
+
+
+def test_the_public_is_told_in_a_band_that_nobody_moves(tmp_path: Path) -> None:
+    """How many patients a class has is no function of the release: of the original it tells of in bands, or not."""
+    sentences = []
+    for n, rows in (("all", slice(None)), ("without the first", slice(1, None))):
+        out = shoal.protect(visits()[rows], plan(), seed=1).write(tmp_path / n)
+        content = json.loads((out / "release" / "evidence.json").read_text())
+        sentences += [one["sentence"] for one in content["of records"]]
+        assert all(set(one) == {"identifier", "sentence", "promises"} for one in content["of records"])
+        assert sentences[-1].replace("'", "&#39;") in (out / "release" / "report.html").read_text()
+    expected = "3-anonymity of records, not of values of 'patient': at least 50 records of the original repeat one."
+    assert sentences == [expected] * 2
+    once = visits().unique("patient", maintain_order=True)
+    twice = pl.concat([once, once[:1]])
+    for table in (once, twice):  # one record more says nothing to the public
+        out = shoal.protect(table, plan(), seed=1).write(tmp_path / f"{len(table)}")
+        assert json.loads((out / "release" / "evidence.json").read_text())["of records"] == []
+        assert len(shoal.protect(table, plan(), seed=1).evidence.of_records) == (table is twice)
+
+
+@pytest.mark.parametrize(
+    "step",
+    [
+        {"partition": "mdav", "k": 3, "unit": "patient", "columns": ["age"]},
+        {"partition": "refined", "k": 3, "start": "mdav", "unit": "patient", "columns": ["age"], "moves": 1000},
+        {"mask": "generalise", "k": 3, "columns": ["area"], "requirements": [REQUIRED], "suppression": 0.5},
+        {"mask": "suppress-records", "k": 3, "limit": 1, "columns": ["area"], "requirements": [REQUIRED]},
+        {"mask": "suppress", "k": 3, "missing": "equal", "columns": ["area"], "requirements": [REQUIRED]},
+    ],
+    ids=lambda step: next(name for kind, name in step.items() if kind in ("partition", "mask")),
+)
+def test_groups_hold_as_many_patients(step: dict[str, Any], tmp_path: Path) -> None:
+    masked = "mask" in step
+    columns = {**COLUMNS, "age": "confidential"} if masked else {**COLUMNS, "area": "other"}
+    table = visits(seed=4).filter(pl.col("area") != "a2") if masked else visits(seed=4)
+    lonely = table.with_columns(area=pl.when(pl.col("patient") == "P01").then(pl.lit("a2")).otherwise("area"))
+    table = lonely if masked else table  # one patient alone in an area, with several visits
+    described = {"columns": columns, "steps": [step], "requirements": [OF_PATIENTS, K]}
+    out = shoal.protect(table, described, seed=1).write(tmp_path / "out")
+    classes = patients_of_classes(out, table, ("area",) if masked else ("age",))
+    assert min(map(len, classes)) >= 3
+    without = {key: said for key, said in step.items() if key not in ("unit", "requirements")}
+    with pytest.raises(Refused, match="3-anonymity of values of 'patient' does not hold") as refused:
+        shoal.protect(table, {**described, "steps": [without]}, seed=1)
+    remedies = " ".join(one.remedy for one in refused.value.advice)
+    assert ("Say unit: patient in the step" in remedies) != masked
+    assert "under the step's requirements" in remedies
+
+
+def test_an_audit_counts_where_it_is_known_whose_records_are_whose(tmp_path: Path) -> None:
+    table = visits()
+    described = plan(OF_PATIENTS, partition="mdav", k=3, unit="patient", columns=["age"])
+    out = shoal.protect(table, described, seed=1).write(tmp_path / "out")
+    file, private = out / "release" / "data.csv", out / "private"
+    (alone,) = shoal.audit(file, described).verdicts
+    assert (alone.holds, alone.achieved) == (False, None)
+    assert alone.sentence.startswith("The table has no column 'patient', and it is not known which original record")
+    recorded = shoal.audit(file, described, private=private).verdicts[0]
+    both = shoal.audit(file, described, private=private, original=table).verdicts[0]
+    fewest = min(map(len, patients_of_classes(out, table, ("age",))))
+    assert recorded.holds and both.holds and recorded.achieved == both.achieved == fewest
+    public = json.loads((out / "release" / "evidence.json").read_text())["requirements"][0]
+    assert (public["achieved"], public["sentence"]) == (None, "It was proved on the released table.")
+    assert set(public["facts"]) == {"classes"}
+
+
+def test_a_pseudonym_that_is_released_is_counted(tmp_path: Path) -> None:
+    step = {"partition": "mdav", "k": 3, "unit": "patient", "columns": ["age"]}
+    described = {**plan(OF_PATIENTS), "steps": [step, {"mask": "pseudonymise"}]}
+    out = shoal.protect(visits(), described, seed=1).write(tmp_path / "out")
+    assert shoal.audit(out / "release" / "data.csv", described).holds
+    merged = pl.read_csv(out / "release" / "data.csv").with_columns(patient=pl.lit("0" * 20))
+    assert not shoal.audit(merged, described).verdicts[0].holds
+
+
+def test_part_by_part_records_are_counted_and_it_is_said(tmp_path: Path) -> None:
+    table = visits()
+    table.write_parquet(tmp_path / "visits.parquet")
+    release = shoal.protect_large(tmp_path / "visits.parquet", plan(), tmp_path / "out", seed=1, workers=1)
+    first = release.evidence.lines()[0]
+    assert first == "records   3-anonymity of records, not of values of 'patient': there are 40 values in 120 records."
+    assert release.evidence.verdicts[0].private_sentence.endswith("This is of records, not of values of 'patient'.")
+    public = json.loads((tmp_path / "out/release/evidence.json").read_text())["of records"]
+    assert [one["sentence"] for one in public] == [
+        "3-anonymity of records, not of values of 'patient': at least 50 records of the original repeat one."
+    ]
+    for described in (plan(OF_PATIENTS), plan(partition="mdav", k=3, unit="patient", columns=["age"])):
+        with pytest.raises(PlanError, match=r"values of 'patient'.* Work in memory"):
+            shoal.protect_large(tmp_path / "visits.parquet", described, tmp_path / "other", seed=1, workers=1)
+
+
+def test_what_cannot_be_counted_or_grouped_is_refused() -> None:
+    for wrong in (plan({**K, "unit": "ill"}), plan({**K, "unit": "nobody"})):
+        with pytest.raises(PlanError, match="requirements 1: unit must be record, household or a column with the role"):
+            shoal.Plan.of(wrong)
+    with pytest.raises(PlanError, match="steps 1: unit must be"):
+        shoal.Plan.of(plan(partition="mdav", k=3, unit="ill", columns=["age"]))
+    with pytest.raises(DataError, match="l-diverse cannot keep the records of a value of 'patient' together"):
+        shoal.protect(visits(), plan(partition="l-diverse", k=3, l=1, unit="patient", columns=["age"]), seed=1)
+    with pytest.raises(ParameterError, match=r"the table has 40 values of 'patient'\); got 41"):
+        shoal.protect(visits(), plan(partition="mdav", k=41, unit="patient", columns=["age"]), seed=1)
+    table = visits().with_columns(patient=pl.when(pl.col("patient") == "P01").then(None).otherwise("patient"))
+    with pytest.raises(DataError, match=r"Column 'patient' has .* missing values; unit needs complete columns"):
+        shoal.protect(table, plan(partition="mdav", k=3, unit="patient", columns=["age"]), seed=1)
+    assert KAnonymity(k=2, unit="patient", missing="wildcard").check(visits()).achieved is None
+
+
+def test_init_and_risk_name_it_first(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    visits().with_columns(patient=pl.col("patient") + "@example.org").rename({"patient": "mail"}).write_csv(
+        tmp_path / "visits.csv"
+    )
+    run = runner(monkeypatch, capsys)
+    _, text, _ = run("init", tmp_path / "visits.csv")
+    assert "mail: 40 persons in 120 records." in text.splitlines()[2]
+    (tmp_path / "plan.yaml").write_text(text)
+    _, text, _ = run("risk", tmp_path / "visits.csv", "--plan", tmp_path / "plan.yaml")
+    assert text.splitlines()[1].startswith("records   mail: 40 persons in 120 records")
+    _, text, _ = run("--json", "risk", tmp_path / "visits.csv", "--plan", tmp_path / "plan.yaml")
+    assert json.loads(text)["persons"] == {"mail": {"persons": 40, "records": 120}}
