@@ -7,7 +7,7 @@ files that its record names are ever replaced.
 
 import hashlib
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import replace
 from datetime import UTC, datetime
 from os import W_OK, access
@@ -215,13 +215,16 @@ def _files_of(directory: Path) -> set[str] | None:
 
 def _write_public(release: Release, folder: Path, labels: Table | None, approved: Mapping[str, Any] | None) -> None:
     coded = _codings(release, labels)
-    table = in_codes(_labelled(release, labels), coded)
+    measures = _measures(release, labels, coded)
+    table = replace(in_codes(_labelled(release, labels), coded), measures=measures)
     written = {}
     for number, copy in enumerate(release.copies, 1):
         path = folder / (f"data-{number}" if release.further else "data")
         path = path.with_suffix(f".{release.output.format}")
         labelled = _labelled(copy, labels)
-        write_table(in_codes(labelled, coded), path, guard_formulas=release.output.guard_formulas)
+        write_table(
+            replace(in_codes(labelled, coded), measures=measures), path, guard_formulas=release.output.guard_formulas
+        )
         _prove_file(copy, labelled.frame, path, coded)
         written[path.name] = hashlib.sha256(path.read_bytes()).hexdigest()
     write_json(folder / "codebook.json", codebook(release.table.schema, table, len(table.frame), RECORD_VERSION))
@@ -249,7 +252,29 @@ def _labelled(release: Release, labels: Table | None) -> Table:
         value_labels={n: _occurring(frame[n], v, reasons.get(n)) for n, v in labels.value_labels.items() if n in coded},
         reasons=reasons,
         missing_codes={n: codes for n, codes in labels.missing_codes.items() if n in coded},
+        title=labels.title,
     )
+
+
+MEASURE = {"nominal": "nominal", "ordinal": "ordinal", "continuous": "scale"}
+"""What SPSS calls a level of measurement."""
+
+
+def _measures(release: Release, labels: Table | None, coded: Collection[str]) -> dict[str, str]:
+    """The levels of measurement in SPSS: those that columns came with, otherwise the plan's where it has one.
+
+    Of a column that came as numbers and is text now, or codes of ranges, the level is another one.
+    """
+    came = {} if labels is None else labels.measures
+    measures = {}
+    for name, dtype in release.table.frame.to_polars().schema.items():
+        column = release.schema.columns[name]
+        measure = came.get(name) or MEASURE.get(column.level or "")
+        if measure == "scale" and (name in coded or not (dtype.is_numeric() or dtype.is_temporal())):
+            measure = "ordinal" if name in coded else "nominal"
+        if measure is not None:
+            measures[name] = measure
+    return measures
 
 
 def _codings(release: Release, labels: Table | None) -> dict[str, Coding]:

@@ -13,11 +13,27 @@ def test_every_column_in_the_words_of_the_plan() -> None:
         }
     )
     frame = pl.DataFrame({"age": [30, 40], "ill": [1, 2]})
-    table = Table(frame=frame, labels={"ill": "Illness"}, value_labels={"ill": {1: "flu", 2: "none"}})
+    table = Table(
+        frame=frame,
+        labels={"ill": "Illness"},
+        value_labels={"ill": {1: "flu", 2: "none"}},
+        title="People",
+        measures={"ill": "nominal"},
+        missing_codes={"age": [99], "ill": [2]},  # of which one stands for a cell
+    )
     content = codebook(schema, table, 2, 7)
     assert (content["version"], content["records"]) == (7, 2)
-    of_age = {"role": "quasi-identifier", "level": None, "label": None, "decimals": 0}
-    of_ill = {"role": "confidential", "level": "nominal", "label": "Illness", "decimals": None}
+    assert content["title"] == "People"
+    of_age = {
+        "missing codes": [99],
+        "measure": None,
+        "role": "quasi-identifier",
+        "level": None,
+        "label": None,
+        "decimals": 0,
+    }
+    of_ill = {"missing codes": None, "measure": "nominal", "role": "confidential", "level": "nominal"}
+    of_ill |= {"label": "Illness", "decimals": None}
     assert content["columns"] == [
         {"name": "age", "type": "Int64", "values": None, **of_age},
         {"name": "ill", "type": "Int64", "values": {"1": "flu", "2": "none"}, **of_ill},

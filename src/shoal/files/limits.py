@@ -27,6 +27,8 @@ class Limits:
         Bytes in UTF-8 of a cell; characters where `in_characters`.
     number
         Largest absolute value; of SAS 7.237e75, of which ReadStat writes infinity for those above 7e74.
+    title
+        Bytes, or characters, of what is said of the whole table; a longer one is cut.
     label
         Bytes, or characters, of what is said of a column; a longer one is cut.
     value_label
@@ -39,18 +41,26 @@ class Limits:
     columns: float = inf
     text: float = inf
     number: float = inf
+    title: float = inf
     label: float = inf
     value_label: float = inf
     in_characters: bool = False
     capitals: bool = True
 
+    def title_cut(self, text: str) -> str:
+        """As much of a table's title as fits."""
+        return self._cut(text, self.title)
+
     def label_cut(self, text: str) -> str:
         """As much of a column's label as fits."""
-        return text[: int(min(self.label, len(text)))] if self.in_characters else _first_bytes(text, self.label)
+        return self._cut(text, self.label)
 
     def value_label_cut(self, text: str) -> str:
         """As much of a code's label as fits."""
         return _first_bytes(text, self.value_label)
+
+    def _cut(self, text: str, most: float) -> str:
+        return text[: int(min(most, len(text)))] if self.in_characters else _first_bytes(text, most)
 
 
 def _first_bytes(text: str, most: float) -> str:
@@ -60,9 +70,9 @@ def _first_bytes(text: str, most: float) -> str:
 
 LIMITS = {
     "xlsx": Limits(records=1_048_575, columns=16_384, text=32_767, in_characters=True, capitals=False),
-    "sav": Limits(text=32_767, label=256, value_label=120),
-    "dta": Limits(number=8.988e307, label=80, value_label=32_000, in_characters=True),
-    "xpt": Limits(text=32_767, number=7e74, label=256),
+    "sav": Limits(text=32_767, title=64, label=256, value_label=120),
+    "dta": Limits(number=8.988e307, title=80, label=80, value_label=32_000, in_characters=True),
+    "xpt": Limits(text=32_767, number=7e74, title=40, label=256),
 }
 """By the ending of a file's name; other formats have none that a table meets."""
 

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from shoal.errors import FileError
 from shoal.files.clock import stop_clock
 from shoal.files.limits import LIMITS
+from shoal.files.missing_codes import declared_in, is_declared, still_missing
 from shoal.files.spelling import spelling
 from shoal.files.table import Reading, Table, library, unreadable
 from shoal.files.transport import LETTERS, numbers_as_written, reasons_of, write_reasons
@@ -38,8 +39,8 @@ TELLS_REASONS = ("sav", "zsav", "dta", "sas7bdat")
 TOO_FULL = "the disk is full, or takes no more of the file"
 """What is said where a library does not say it."""
 
-MOST_CODES = 3
-"""Codes that SPSS can declare as missing for a column, one by one."""
+MEASURES = ("nominal", "ordinal", "scale")
+"""What SPSS says of a column's level of measurement, where it says something."""
 
 
 def read_statistical(path: Path, how: Reading) -> Table:
@@ -54,8 +55,10 @@ def read_statistical(path: Path, how: Reading) -> Table:
     except pyreadstat.ReadstatError as error:
         raise unreadable(path, ending, error) from None
     columns, reasons = {}, {}
+    missing_codes = {name: declared_in(ranges) for name, ranges in meta.missing_ranges.items()}
     for name, values in data.items():
-        cells, codes = _divided(list(values), meta.missing_ranges.get(name, ()), meta.missing_user_values.get(name, ()))
+        declared = missing_codes.get(name, [])
+        cells, codes = _divided(list(values), declared, letters=name in meta.missing_user_values)
         columns[name] = _whole(pl.Series(name, cells))
         if any(code is not None for code in codes):
             reasons[name] = pl.Series(name, codes, dtype=pl.String)
@@ -74,33 +77,21 @@ def read_statistical(path: Path, how: Reading) -> Table:
         value_labels=labels_of_cells(frame, meta.variable_value_labels, reasons),
         spellings={name: way for name, way in ways.items() if way is not None},
         reasons=reasons,
-        missing_codes={name: _codes_of(ranges) for name, ranges in meta.missing_ranges.items()},
+        missing_codes=missing_codes,
+        title=(meta.file_label or "").strip(),
+        measures={name: level for name, level in meta.variable_measure.items() if level in MEASURES},
     )
 
 
-def _divided(cells: list[Any], ranges: Any, letters: Any) -> tuple[list[Any], list[str | None]]:
+def _divided(cells: list[Any], declared: list[Any], *, letters: bool) -> tuple[list[Any], list[str | None]]:
     """The cells with whatever says why they are missing as missing, and what says so."""
     if letters:
         reasons = [cell if isinstance(cell, str) else None for cell in cells]
-    elif ranges:
-        reasons = [code_text(cell) if _declared(cell, ranges) else None for cell in cells]
+    elif declared:
+        reasons = [code_text(cell) if is_declared(cell, declared) else None for cell in cells]
     else:
         return cells, []
     return [cell if reason is None else None for cell, reason in zip(cells, reasons)], reasons
-
-
-def _declared(cell: Any, ranges: Any) -> bool:
-    """Whether a cell is one of the codes that SPSS was told to take for missing."""
-    return cell is not None and any(
-        isinstance(part["lo"], str) == isinstance(cell, str) and part["lo"] <= cell <= part["hi"]
-        for part in ranges
-        if isinstance(cell, (int, float, str))
-    )
-
-
-def _codes_of(ranges: Any) -> list[Any]:
-    """The declaration of missing codes as it is given to the writer: single codes, and ranges."""
-    return [part["lo"] if part["lo"] == part["hi"] else {"lo": part["lo"], "hi": part["hi"]} for part in ranges]
 
 
 def _bits(name: str, cells: NDArray[np.uint8]) -> pl.Series:
@@ -148,6 +139,7 @@ def write_statistical(table: Table, path: Path, guard: bool) -> None:
             columns[name] = pd.Series(column.to_list(), dtype=object) if plain else column.to_numpy()
     limits = LIMITS[ending]
     how: dict[str, Any] = {"column_labels": [limits.label_cut(table.labels.get(name, "")) for name in columns]}
+    how["file_label"] = limits.title_cut(table.title)
     if ending in LABELLED:
         how |= LABELLED[ending](table, reasons, letters)
     try:
@@ -168,7 +160,7 @@ def write_statistical(table: Table, path: Path, guard: bool) -> None:
 def _writable(table: Table, name: str, ending: str) -> bool:
     """Whether a format can say why cells of a column are missing, in the codes that they came with."""
     if ending == "sav":
-        return name in table.missing_codes
+        return name in still_missing(table.frame.select(name), table.missing_codes)
     return table.frame[name].dtype.is_numeric() and table.reasons[name].drop_nulls().n_unique() < len(LETTERS)
 
 
@@ -198,10 +190,10 @@ def _with_reasons(column: pl.Series, codes: pl.Series, letters: Mapping[str, str
 
 
 def _labels_of_spss(table: Table, reasons: Mapping[str, pl.Series], letters: Any) -> dict[str, Any]:
-    declared = {name: table.missing_codes[name] for name in reasons}
     return {
         "variable_value_labels": _cut("sav", labels_of_cells(table.frame, table.value_labels, reasons)),
-        "missing_ranges": declared,
+        "missing_ranges": still_missing(table.frame, table.missing_codes),
+        "variable_measure": {name: level for name, level in table.measures.items() if name in table.frame.columns},
     }
 
 

@@ -37,6 +37,10 @@ class Table:
         null where there is none.
     missing_codes
         For columns of SPSS, the codes that it takes for missing, single ones and ranges as pyreadstat has them.
+    title
+        Description of the whole, of SPSS, Stata or SAS.
+    measures
+        For columns of SPSS, the level of measurement: nominal, ordinal or scale.
     """
 
     frame: pl.DataFrame
@@ -48,6 +52,8 @@ class Table:
     spellings: Mapping[str, pl.Series] = field(default_factory=dict)
     reasons: Mapping[str, pl.Series] = field(default_factory=dict)
     missing_codes: Mapping[str, list[Any]] = field(default_factory=dict)
+    title: str = ""
+    measures: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -3,6 +3,7 @@
 from typing import Any
 
 from shoal.data.schema import Column, Schema
+from shoal.files.missing_codes import still_missing
 from shoal.files.table import Table
 from shoal.methods import docstring_sections
 
@@ -13,6 +14,8 @@ OF_FILE = {
     "name": "The column's name in the file.",
     "type": "The type of its cells.",
     "values": "Codes that stand in the file, and what they mean.",
+    "missing codes": "Codes that SPSS takes for missing, single ones and ranges.",
+    "measure": "The level of measurement in SPSS: nominal, ordinal or scale.",
 }
 """What the file itself says."""
 
@@ -29,8 +32,10 @@ def codebook(schema: Schema, table: Table, records: int, version: int) -> dict[s
     version
         Of the layout of a release.
     """
+    missing = still_missing(table.frame, table.missing_codes)
     return {
         "version": version,
+        "title": table.title or None,
         "records": records,
         "keys": {**OF_FILE, **of_the_model()},
         "columns": [
@@ -38,6 +43,8 @@ def codebook(schema: Schema, table: Table, records: int, version: int) -> dict[s
                 "name": name,
                 "type": str(table.frame[name].dtype),
                 "values": {str(code): text for code, text in table.value_labels.get(name, {}).items()} or None,
+                "missing codes": missing.get(name),
+                "measure": table.measures.get(name),
                 **schema.columns[name].model_dump(include=set(OF_PLAN)),
                 "label": table.labels.get(name),
             }

@@ -27,7 +27,10 @@ OWN = 0.5
 LARGE_GROUPS = 20
 """Households, and clusters of a sample, have fewer members than this on average."""
 
-KEPT = {"nominal": ("category", "are a category of their own"), "continuous": ("impute", "are filled by the median")}
+KEPT = {
+    "nominal": ("category", "are a category of their own"),
+    **dict.fromkeys(("ordinal", "continuous"), ("impute", "are filled by the median")),
+}
 """What a drafted plan does with missing values of quasi-identifiers, by level."""
 
 ANEW = {
@@ -67,6 +70,8 @@ class Looks:
         Its cells, with missing ones.
     codes
         Whether labels stand for its cells, so that its numbers are names of categories.
+    ordered
+        Whether the file says that its numbers have an order and no distances.
     spoken_of
         What its label and name say.
     present, distinct, alone
@@ -75,6 +80,7 @@ class Looks:
 
     series: pl.Series
     codes: bool
+    ordered: bool
     spoken_of: Meaning | None
     present: int
     distinct: int
@@ -82,8 +88,8 @@ class Looks:
     outright: str = field(repr=False)
 
     @classmethod
-    def of(cls, series: pl.Series, labels: Iterable[object], label: str) -> "Looks":
-        """Those of a column, with the codes that have labels and its description."""
+    def of(cls, series: pl.Series, labels: Iterable[object], label: str, measure: str = "") -> "Looks":
+        """Those of a column, with the codes that have labels, its description, and its level of measurement in SPSS."""
         known = series.drop_nulls()
         counts = known.value_counts()["count"] if len(known) else pl.Series([], dtype=pl.UInt32)
         coded = set(map(str, labels))
@@ -92,6 +98,7 @@ class Looks:
         return cls(
             series=series,
             codes=2 * named >= len(counts) > 0,
+            ordered=measure == "ordinal" and series.dtype.is_numeric(),
             spoken_of=meaning(series.name, label),
             present=len(known),
             distinct=len(counts),
@@ -148,7 +155,12 @@ def guess(table: Table, *, synthetic: bool = False) -> list[Guess]:
         Whether every record is to be made up, and not one person's with some cells changed.
     """
     looks = [
-        Looks.of(column, table.value_labels.get(column.name, ()), table.labels.get(column.name, ""))
+        Looks.of(
+            column,
+            table.value_labels.get(column.name, ()),
+            table.labels.get(column.name, ""),
+            table.measures.get(column.name, ""),
+        )
         for column in table.frame
     ]
     body = any(one.spoken_of is not None and one.spoken_of.words in SIZE_WORDS for one in looks)
@@ -209,6 +221,9 @@ def _guess(look: Looks, *, body: bool, leaves: bool) -> Guess:
     level = "continuous" if look.measured and role != "stratum" else "nominal"
     if role == "quasi-identifier" and look.numbers_name:
         level = "nominal"
+    elif look.ordered and role in ("quasi-identifier", "confidential", "other"):
+        level = "ordinal"
+        reason += "; ordinal in the file"
     if look.codes:
         reason += "; its codes have labels"
     if role in ("identifier", "household"):
