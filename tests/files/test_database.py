@@ -76,6 +76,7 @@ def test_a_release_from_a_database(
         (["DATABASE"], "Name one, or give a SELECT, with --query."),
         (["plan.yaml", "--query", "people"], "A query asks a database, and a file was named."),
         (["DATABASE", "--query", "people", "--engine", "duckdb"], "Write the query to Parquet first."),
+        (["DATABASE", "--query", "people", "--memory", "1GB"], "Leave --memory out."),
         (["DATABASE", "--query", "absent"], "The sqlite database cannot be reached, or has no such table."),
         (["postgresql://me:secret@h/d", "--query", "people"], "has a password, which others can see."),
         (["postgresql://me@h/d?passwd=secret", "--query", "people"], "has a password, which others can see."),

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 import shoal
-from shoal.cli.engine import PARTWISE, engine_options, how_in_parts, in_parts
+from shoal.cli.engine import engine_options, how_in_parts, in_parts
 from shoal.cli.group import cli, pass_terminal
 from shoal.cli.reading import FILE, OUTPUT, read, reading_options
 from shoal.cli.terminal import Terminal
@@ -62,11 +62,12 @@ def audit(
 
     plan = shoal.Plan.read(plan_file)
     alone = original is None and private is None
-    if working["engine"] in PARTWISE and not alone:
+    parts = in_parts(released, working)
+    if parts and not alone:
         raise FileError("Part by part a release is judged by itself. Leave --original and --private out.")
-    if working["engine"] in PARTWISE and failing:
+    if parts and failing:
         raise FileError("Part by part classes are counted and no rows are kept. Leave --failing out.")
-    if alone and failing is None and in_parts(terminal, released, working, plan, steps=False):
+    if parts:
         how = how_in_parts(working)
         with terminal.progress() as stage:
             evidence = audit_large(released, plan, reading=reading, stage=stage, **how)

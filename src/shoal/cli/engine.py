@@ -1,4 +1,4 @@
-"""Whether a table is worked on in memory or part by part."""
+"""Which engine works on a table: as told, or by what the table lies in; never by how much memory a machine has."""
 
 from collections.abc import Mapping
 from functools import wraps
@@ -7,10 +7,9 @@ from typing import Any
 
 import click
 
-from shoal.cli.terminal import Terminal
-from shoal.errors import InputError
+from shoal.errors import FileError
 
-ENGINES = ("auto", "memory", "duckdb", "spark")
+ENGINES = ("memory", "duckdb", "spark")
 
 PARTWISE = ("duckdb", "spark")
 """Those that work part by part."""
@@ -31,12 +30,13 @@ OPTIONS = (
     click.option(
         "--engine",
         type=click.Choice(ENGINES),
-        default="auto",
-        show_default=True,
-        help="Hold the table in memory, or work on it part by part, here (duckdb) or on a cluster (spark); auto looks "
-        "at its size.",
+        help="Hold the table in memory, or work on it part by part, here (duckdb) or on a cluster (spark): parts give "
+        "other bytes. By default memory for a file or a database, duckdb for a folder or a pattern.",
     ),
-    click.option("--memory", help="Memory that may be used, as in 6GB; half of the machine's by default."),
+    click.option(
+        "--memory",
+        help="Memory that may be used, as in 6GB; half of the machine's by default. Changes no byte of what comes out.",
+    ),
     click.option("--workers", type=click.IntRange(1), help="Processes that work on parts; one a processor by default."),
 )
 
@@ -45,7 +45,7 @@ def engine_options(command: Any) -> Any:
     """Give a command the options of working part by part, as one mapping."""
 
     @wraps(command)
-    def with_engine(*args: Any, engine: str, memory: str | None, workers: int | None, **others: Any) -> Any:
+    def with_engine(*args: Any, engine: str | None, memory: str | None, workers: int | None, **others: Any) -> Any:
         how = {"engine": engine, "memory": memory, "workers": workers}
         return command(*args, working=how, **others)
 
@@ -56,48 +56,57 @@ def engine_options(command: Any) -> Any:
 
 def how_in_parts(working: Mapping[str, Any]) -> dict[str, Any]:
     """The options of working part by part, as `shoal.protect_large` has them."""
-    return {**working, "engine": working["engine"] if working["engine"] in PARTWISE else None}
+    return {**working, "engine": working["engine"] or "duckdb"}
 
 
-def in_parts(terminal: Terminal, data: Path, working: Mapping[str, Any], plan: Any, *, steps: bool = True) -> bool:
-    """Whether to work part by part: as told, or because the table may not fit into the memory that may be used.
+def in_parts(data: Path, working: Mapping[str, Any]) -> bool:
+    """Whether to work part by part: as told, else where the table is no single file.
 
-    A file whose plan needs the whole table at once is still tried in memory, with a note.
-
-    Parameters
-    ----------
-    steps
-        Whether the plan's steps are to be carried out; only its requirements are asked otherwise.
+    Raises
+    ------
+    FileError
+        If the table is to be held in memory and may not fit into what may be used.
     """
-    if working["engine"] != "auto":
-        return working["engine"] in PARTWISE
-    if not data.is_file():
-        return data.is_dir() or any(sign in str(data) for sign in "*?[")
-    if data.suffix.lower() not in PARTED or (working["memory"] is None and data.stat().st_size < SURELY_FITS):
-        return False
-    from shoal.scale.admission import check_requirements, check_scales
-    from shoal.scale.session import bytes_of, duckdb_module, half_of_memory
+    if working["engine"] is not None:
+        parts = working["engine"] in PARTWISE
+    else:
+        parts = not data.is_file() and (data.is_dir() or any(sign in str(data) for sign in "*?["))
+    if not parts and data.is_file():
+        _check_fits(data, working["memory"])
+    return parts
 
-    memory = half_of_memory() if working["memory"] is None else bytes_of(working["memory"])
-    try:
-        duckdb_module()
-        if (needed := _needed(data)) <= memory:
-            return False
-        if steps:
-            check_scales(plan)
-        check_requirements(plan)
-    except InputError as reason:
-        terminal.note(f"The table is held in memory, which it may not fit into. {reason}")
-        return False
-    terminal.say(f"The table may need {needed >> 20:,} MB in memory, so it is worked on part by part.")
-    return True
+
+def _check_fits(path: Path, memory: str | None) -> None:
+    """Refuse a file that may need more memory than may be used; other ways of working would give other bytes."""
+    if memory is None and path.stat().st_size < SURELY_FITS:
+        return
+    from shoal.scale.session import bytes_of, half_of_memory
+
+    allowed = half_of_memory() if memory is None else bytes_of(memory)
+    if (needed := _needed(path)) > allowed:
+        first = "" if path.suffix.lower() in PARTED else "write it to Parquet and "
+        raise FileError(
+            f"'{path.name}' may need {needed >> 20:,} MB in memory, of which {allowed >> 20:,} MB may be used. Allow "
+            f"more with --memory, or {first}work part by part with --engine duckdb, which gives other bytes."
+        )
 
 
 def _needed(path: Path) -> int:
-    """Bytes that a table takes at the peak of a run in memory: by its cells, or by the size of its text."""
-    from shoal.files.folders import kind_of
-    from shoal.scale.stage import rows_in, schema_in
+    """Bytes that a table takes at the peak of a run in memory: by its cells, or by the size of its file."""
+    import polars as pl
 
-    if kind_of(path) != "parquet":
-        return path.stat().st_size // CHARACTERS_A_CELL * BYTES_A_CELL
-    return rows_in(path) * len(schema_in(path)) * BYTES_A_CELL
+    if path.suffix.lower() == ".parquet":
+        try:
+            with path.open("rb") as file:  # of a path the signs * ? [ are a pattern
+                cells = len(pl.read_parquet_schema(file)) * _records(path)
+        except pl.exceptions.PolarsError:  # it is no Parquet, which its reader says
+            cells = 0
+        return cells * BYTES_A_CELL
+    return path.stat().st_size // CHARACTERS_A_CELL * BYTES_A_CELL
+
+
+def _records(path: Path) -> int:
+    """Records of a Parquet file, from its footer."""
+    import polars as pl
+
+    return int(pl.scan_parquet(path, glob=False).select(pl.len()).collect().item())

@@ -79,7 +79,7 @@ def protect(
     _note_small_seed(terminal, seed)
     if isinstance(data, Database):
         _check_in_memory(working)
-    elif in_parts(terminal, data, working, plan):
+    elif in_parts(data, working):
         if dry_run:
             raise FileError("Part by part a release is proved on its files, which are written. Leave --dry-run out.")
         if exploration:
@@ -105,9 +105,11 @@ def protect(
 
 
 def _check_in_memory(working: dict[str, Any]) -> None:
-    """Refuse to work part by part on what is no file."""
+    """Refuse to work part by part on what is no file, or within a memory that nobody can know to suffice."""
     if working["engine"] in PARTWISE:
         raise FileError("Tables are worked on part by part from files. Write the query to Parquet first.")
+    if working["memory"] is not None:
+        raise FileError("What a query needs in memory is not known before it is read. Leave --memory out.")
 
 
 @contextmanager

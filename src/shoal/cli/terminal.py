@@ -193,6 +193,7 @@ class Terminal:
                 "exit status": 0,
                 "directory": str(out),
                 "report": str(report),
+                "engine": release.record["engine"],
                 "seed": "in private/record.json",
                 "proved": release.account.proved,
                 **left_as_they_came(release),
@@ -203,7 +204,9 @@ class Terminal:
         proved = release.account.proved
         leaves = "may leave the building" if proved else "UNPROVED: nothing says that it may leave the building"
         self.log.info("wrote %s", out)
-        self.say(f"\nRelease   {out / 'release'}   ({leaves})")
+        engine = release.record["engine"]
+        self.say(f"\nEngine    {engine}{'' if engine == 'memory' else ', part by part'}")
+        self.say(f"Release   {out / 'release'}   ({leaves})")
         self.say(f"Private   {out / 'private'}   (may not)")
         self.say(f"Report    {report.resolve().as_uri()}")
 

@@ -1,7 +1,7 @@
 """Where a large table comes from: a file, a folder, a pattern of names, hive partitions, or a DuckDB relation."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
@@ -57,6 +57,8 @@ class Source:
         Whether the types of its columns were found out from their cells, as of text.
     ranges
         Its chunks as rows of Parquet files, so that each can be read elsewhere; none where they cannot.
+    reading
+        What was said of how its text is to be read.
     """
 
     name: str
@@ -66,6 +68,7 @@ class Source:
     files: tuple[SourceFile, ...] = ()
     types_from_cells: bool = False
     ranges: tuple[Chunk, ...] = ()
+    reading: Mapping[str, Any] = field(default_factory=dict)
 
     @classmethod
     def of(
@@ -104,6 +107,7 @@ class Source:
             files=state,
             types_from_cells=text,
             ranges=tuple(ranges),
+            reading={name: said for name, said in (reading or {}).items() if said is not None} if text else {},
         )
 
     @property
