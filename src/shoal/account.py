@@ -183,8 +183,9 @@ def _reached(done: Outcome) -> Iterator[ReachedLevel]:
         levels_of.insert(0, ("k-anonymity", {**LEVELS["k-anonymity"], "missing": reading}, f", {MEANING[reading]}"))
     for name, limit, said in levels_of:
         model = build("privacy", {"method": name, **limit})
-        pairs = [pair, *([pair.closed] if pair.closure.filled else [])]
-        levels = [verdict.achieved for verdict in map(model.judge, pairs) if verdict.achieved is not None]
+        levels = [
+            verdict.achieved for verdict in map(model.judge, (pair, *pair.stages)) if verdict.achieved is not None
+        ]
         if levels:
             lower = name == "t-closeness"
             worst = max(levels) if lower else min(levels)

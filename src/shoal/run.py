@@ -229,7 +229,14 @@ def _after_step(course: Course, step: Step, plan: Plan, rng: np.random.Generator
     """One step carried out."""
     tell(step.name, 0.0)
     columns = step.changes(plan.schema)
-    result = step.carry_out(course.records, columns, rng, lambda fraction: tell(step.name, fraction))
+    blanks = getattr(step.method, "blanks_cells", False)  # beside what nobody will see no cell need be blanked
+    named = {name for model in getattr(step.method, "requirements", ()) for name in model.identifiers}
+    hidden = (plan.unreleased & set(course.records.names())) - set(columns) - named if blanks else set()
+    seen = course.records.without(hidden)
+    result = step.carry_out(seen, columns, rng, lambda fraction: tell(step.name, fraction))
+    if hidden:
+        records = result.records.with_variables(*(course.records[name] for name in sorted(hidden)))
+        result = replace(result, records=records)
     tell(step.name, 1.0)
     if not len(result.records):
         raise Refused(

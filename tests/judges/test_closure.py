@@ -1,5 +1,8 @@
 """What a release gives away is filled in before it is judged, by every model and by risks that count classes."""
 
+from dataclasses import replace
+from pathlib import Path
+
 import numpy as np
 import polars as pl
 import pytest
@@ -8,13 +11,17 @@ import shoal
 from published.reference import reference
 from shoal.constraints import Constraints
 from shoal.data.microdata import Microdata
-from shoal.data.records import MissingCells
+from shoal.data.records import MissingCells, Records
 from shoal.errors import Refused
-from shoal.judges.closure import closure
+from shoal.judges.closure import Closure, closure
+from shoal.judges.evidence import Verdict
 from shoal.judges.table_pair import TablePair
+from shoal.publish import _prove_file
+from shoal.step_result import StepResult
 
 KEY = {"role": "quasi-identifier", "missing": "keep", "level": "nominal"}
 ROLES = {"home": "household", "town": KEY, "sex": KEY}
+ROLES_OF_TOWNS = {"home": "household", "town": KEY, "region": KEY}
 HOMES = pl.DataFrame(
     {
         "home": [1, 1, 2, 2, 3, 3, 4, 4],
@@ -89,7 +96,7 @@ def test_a_verdict_must_hold_on_the_open_cells_too() -> None:
     """Filled in, everyone shares a town; as released, one record alone lacks its town."""
     frame = pl.DataFrame({"home": [1, 1, 2, 2], "town": ["A", None, "A", "A"]})
     table = Microdata.of(frame, {"home": "household", "town": KEY})
-    assert shoal.KAnonymity(k=2).judge(TablePair.of(None, table.records).closed).holds
+    assert shoal.KAnonymity(k=2).judge(TablePair.of(None, table.records).stages[-1]).holds
     assert not shoal.KAnonymity(k=2).check(table).holds
 
 
@@ -125,3 +132,115 @@ def test_suppression_by_household_of_a_survey(missing: MissingCells) -> None:
     release = shoal.protect(table, survey_plan(missing, [step]), seed=1)
     assert release.evidence.holds
     assert shoal.audit(release.table.native, plan).holds
+
+
+def test_what_is_certain_and_what_is_not_are_kept_apart() -> None:
+    """One household has two towns: the region follows from the town, the town of two others only nearly always."""
+    home = [h for h in range(40) for _ in range(3)]
+    town: list[str | None] = ["ABCDEFGH"[h % 8] for h in home]
+    region: list[str | None] = ["north" if t in {"A", "B", "C"} else "south" for t in map(str, town)]
+    town[0], town[4], region[9] = "B", None, None
+    table = Microdata.of(pl.DataFrame({"home": home, "town": town, "region": region}), ROLES_OF_TOWNS)
+    filled = closure(table.records)
+    assert filled.filled == {"town": 1, "region": 1}
+    certain, likely = filled.stages
+    assert [int(certain[name].missing.sum()) for name in ("town", "region")] == [1, 0]
+    assert [int(likely[name].missing.sum()) for name in ("town", "region")] == [0, 0]
+    assert certain is filled.certain and likely is filled.records
+
+
+def verdict_of(stages: list[bool]) -> Verdict:
+    """The verdict where a model holds on the table as released, on what is certain, and on all, as is said."""
+    frame = pl.DataFrame({"a": ["x", "y"], "b": [1, 2]})
+    tables = [Microdata.of(frame.head(1 if holds else 2), {"a": KEY, "b": "other"}).records for holds in stages]
+    filled = Closure(records=tables[2], certain=tables[1], filled={"a": 1})
+    return shoal.KAnonymity(k=1).verdict_on(TablePair.of(None, tables[0], known=filled))
+
+
+def test_the_closure_without_exceptions_is_judged_between_the_table_and_all(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(
+        shoal.KAnonymity,
+        "judge",
+        lambda model, pair: Verdict(
+            requirement="", holds=len(pair.released) == 1, required=1, achieved=1, sentence="", influence=0
+        ),
+    )
+    assert verdict_of([True, True, True]).holds
+    for failing in range(3):
+        assert not verdict_of([stage != failing for stage in range(3)]).holds
+
+
+def test_arithmetic_is_named_with_what_helps() -> None:
+    years = np.random.default_rng(1).permutation(np.arange(1900, 2020))
+    frame = pl.DataFrame({"year": years, "age": [None if i % 10 == 0 else 2024 - y for i, y in enumerate(years)]})
+    number = {"role": "quasi-identifier", "missing": "keep"}
+    closed = closure(Microdata.of(frame, {"year": "other", "age": number}).records)
+    assert closed.filled == {"age": 12}
+    assert closed.certain is None  # all of it is
+    assert closed.sentence == (
+        "The release itself gives away 12 missing or generalised cells of 'age', by arithmetic. 'year' gives 'age' "
+        "back: take it out, coarsen it alike, or give it the role quasi-identifier."
+    )
+    after = closed.records["age"].values
+    assert (after + years == 2024).all()
+
+
+@pytest.mark.parametrize("rules", [["net + tax == gross"], []])
+def test_a_release_and_its_file_are_filled_in_by_the_rules(rules: list[str], tmp_path: Path) -> None:
+    """Six records are too few to show the rule, which stands in the plan."""
+    number = {"role": "quasi-identifier", "missing": "keep", "decimals": 0}
+    plan = {
+        "columns": {"net": "other", "tax": "other", "gross": number},
+        "requirements": [{"privacy": "k-anonymity", "k": 3}],
+        "constraints": rules,
+        "output": {"format": "csv", "shuffle": False},
+    }
+    frame = pl.DataFrame({"net": [1, 1, 1, 2, 2, 2], "tax": [3, 3, 3, 5, 5, 5], "gross": [4, 4, 4, 7, 7, 7]})
+    release = shoal.protect(frame, plan, seed=1)
+    lacking = frame.with_columns(net=pl.Series([1, 2, 3, 4, 5, 6]), gross=pl.lit(None, dtype=pl.Int64))
+    lacking.write_csv(tmp_path / "data.csv")
+    if not rules:
+        assert shoal.protect(lacking, plan, seed=1).evidence.holds
+        _prove_file(release, lacking, tmp_path / "data.csv", {})
+        return
+    with pytest.raises(Refused, match="by the rules"):
+        shoal.protect(lacking, plan, seed=1)
+    with pytest.raises(Refused, match="by the rules"):
+        _prove_file(_with_columns(release, lacking), lacking, tmp_path / "data.csv", {})
+
+
+def _with_columns(release: shoal.Release, frame: pl.DataFrame) -> shoal.Release:
+    """A release of which the table is another one."""
+    return replace(release, table=Microdata.finished(frame, release.schema))
+
+
+def test_a_release_and_its_file_are_narrowed_down_by_the_hierarchies(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A step leaves `Spain` to one member of a household whose other one lives in Madrid."""
+    tree = {"nested": {"Spain": ["Madrid", "Vigo"], "France": ["Lyon"]}}
+    plan = {
+        "columns": {"home": "household", "town": {**KEY, "hierarchy": tree}},
+        "steps": [{"mask": "generalise", "k": 2, "columns": ["town"]}],
+        "requirements": [{"privacy": "k-anonymity", "k": 2}],
+        "output": {"format": "csv", "shuffle": False},
+    }
+    towns = ["Madrid"] * 4 + ["Lyon"] * 2
+    labels = ["Madrid", "Spain", "Spain", "Madrid", "Lyon", "Lyon"]
+
+    def left(method: object, records: Records, *given: object) -> StepResult:
+        codes = np.array([["Madrid", "Spain", "Lyon"].index(label) for label in labels], dtype=np.int32)
+        town = replace(records["town"], values=codes, categories=("Madrid", "Spain", "Lyon"))
+        return StepResult(records=records.with_variables(town))
+
+    monkeypatch.setattr(shoal.Generalise, "apply", left)
+    alone = pl.DataFrame({"home": range(6), "town": towns})
+    release = shoal.protect(alone, plan, seed=1)
+    together = alone.with_columns(home=pl.Series([1, 1, 2, 3, 4, 5]))
+    said = "The release itself gives away 1 missing or generalised cell of 'town'"
+    with pytest.raises(Refused, match=said):
+        shoal.protect(together, plan, seed=1)
+    written = together.with_columns(town=pl.Series(labels))
+    written.write_csv(tmp_path / "data.csv")
+    with pytest.raises(Refused, match=said):
+        _prove_file(_with_columns(release, written), written, tmp_path / "data.csv", {})

@@ -3,6 +3,7 @@
 import itertools
 from pathlib import Path
 
+import numpy as np
 import polars as pl
 import pytest
 from hypothesis import given
@@ -148,3 +149,43 @@ def test_chance_is_the_one_of_dependencies() -> None:
     many = table(a=["x", "y"] * 30, town=["Madrid", "Lyon"] * 29 + ["Spain", "Lyon"])
     assert cells(refined(many, {"town": TREE})[0], "town")[-2] == "Madrid"
     assert CHANCE < 2.0**-18
+
+
+@pytest.mark.parametrize(("first", "second", "left"), [("39", "[20, 39]", 39), ("20", "[20, 39]", 20)])
+def test_both_ends_of_a_closed_interval_are_in_it(first: str, second: str, left: int) -> None:
+    schema = Schema.of({"home": "household", "age": {**KEY, "hierarchy": {"intervals": [10, 20]}}})
+    records = table(home=[1, 1, 2, 2], age=[first, second, "33", "33"])
+    tree = trees(schema, Path(), records)
+    assert cells(refined(records, tree)[0], "age") == [str(left), str(left), "33", "33"]
+
+
+def families(stray: int, n: int = 200) -> Records:
+    """Households in one town, which one member says and another only the country of; some live in two."""
+    towns = ["Madrid", "Vigo", "Lyon", "Nice"]
+    town = [[towns[h % 4], towns[h % 4], "Spain" if h % 4 < 2 else "France"] for h in range(n)]
+    for household in town[:stray]:
+        household[1] = "Nice" if household[0] != "Nice" else "Lyon"
+    return table(home=[h for h in range(n) for _ in range(3)], town=[cell for three in town for cell in three])
+
+
+@pytest.mark.parametrize(("stray", "law"), [(1, True), (40, True), (90, False)])
+def test_some_households_of_two_towns_do_not_end_the_law_but_many_do(stray: int, law: bool) -> None:
+    records = families(stray)
+    assert refined(records, {"town": TREE})[0] is records
+    after, sources = refined(records, {"town": TREE}, exceptions=True)
+    assert sources == (("home",) if law else ())
+    if law:
+        assert not {"Spain", "France"} & set(cells(after, "town")[3 * stray :])
+    assert (closure(records, None, {"town": TREE}).filled == {}) != law
+
+
+def test_overlapping_labels_without_a_law_are_left_alone() -> None:
+    """Towns, countries and sets of them, drawn for each record alone."""
+    for seed in range(10):
+        rng = np.random.default_rng(seed)
+        labels = ["Madrid", "Vigo", "Lyon", "Nice", "Spain", "France", "Madrid | Lyon"]
+        home = np.sort(rng.integers(0, 150, 400))
+        records = table(
+            home=home.tolist(), town=rng.choice(labels, 400).tolist(), other=rng.integers(0, 40, 400).tolist()
+        )
+        assert refined(records, {"town": TREE}, exceptions=True)[0] is records

@@ -259,12 +259,74 @@ def test_four_records_that_all_differ_have_no_way_out_where_a_missing_cell_match
             shoal.Suppress(k=2, missing="nothing").apply(table, ["k0", "k1", "k2"], np.random.default_rng(0))
 
 
+def visits() -> pd.DataFrame:
+    """Three visits of each of 300 patients, who live in one region each."""
+    rng = np.random.default_rng(3)
+    patient = np.repeat(np.arange(300), 3)
+    region = rng.choice(list("ABCDEF"), 300, p=[0.4, 0.3, 0.2, 0.05, 0.03, 0.02])[patient]
+    return pd.DataFrame({"patient": patient, "region": region, "age": rng.integers(0, 9, 900)})
+
+
+@pytest.mark.parametrize(
+    ("steps", "seen"),
+    [
+        ([], False),
+        ([{"mask": "remove-identifiers"}], False),
+        ([{"mask": "pseudonymise", "columns": ["patient"]}], True),
+    ],
+    ids=["taken out at the end", "taken out by a step", "pseudonyms"],
+)
+def test_only_an_identifier_that_is_released_gives_cells_away(steps, seen):
+    """Beside the number of a patient all regions of a patient must go; without it, as if it had not been there."""
+    keys = {"region": "quasi-identifier", "age": "quasi-identifier"}
+    suppress = {"mask": "suppress", "k": 6, "importance": {"age": 9}, "columns": ["region", "age"]}
+    required = [{"privacy": "k-anonymity", "k": 6, "missing": "wildcard"}]
+
+    def blanks(frame, columns, more):
+        plan = {"columns": columns, "steps": [suppress, *more], "requirements": required, "output": {"shuffle": False}}
+        return shoal.protect(frame, plan, seed=1).table.native["region"].isna().to_numpy()
+
+    frame = visits()
+    alone = blanks(frame.drop(columns="patient"), keys, [])
+    beside = blanks(frame, {"patient": "identifier", **keys}, steps)
+    assert alone.any()
+    whole = beside.reshape(300, 3)
+    assert (whole.all(axis=1) | ~whole.any(axis=1)).all() == seen
+    assert np.array_equal(alone, beside) != seen
+    assert beside.sum() <= alone.sum() or seen
+
+
+def test_an_age_is_not_blanked_all_over_beside_a_year_that_stays():
+    """What cannot be helped by blanking is left to the requirement, which names the year."""
+    year = np.random.default_rng(2).permutation(np.repeat(np.arange(1940, 2000), 10))
+    frame = pd.DataFrame({"year": year, "age": 2024 - year, "sex": ["f", "m"] * 300})
+    frame.loc[:3, "sex"] = ["x", "y", "z", "w"]
+    key = {"role": "quasi-identifier", "level": "nominal"}
+
+    def blanked(columns):
+        table = shoal.Microdata.of(frame[list(columns)], columns).records
+        step = shoal.Suppress(k=3, importance={"sex": 99})
+        return step.apply(table, ["age", "sex"], np.random.default_rng(0)).records
+
+    alone = blanked({"age": key, "sex": key})["age"].missing.sum()
+    assert 0 < blanked({"year": "other", "age": key, "sex": key})["age"].missing.sum() <= alone
+    plan = {
+        "columns": {"year": "other", "age": key, "sex": key},
+        "steps": [{"mask": "suppress", "k": 3, "importance": {"sex": 99}}],
+        "requirements": [{"privacy": "k-anonymity", "k": 3, "missing": "wildcard"}],
+    }
+    with pytest.raises(Refused, match="'year' gives 'age' back: take it out, coarsen it alike"):
+        shoal.protect(frame, plan, seed=1)
+    plan["columns"]["year"] = key
+    assert shoal.protect(frame, plan, seed=1).evidence.holds  # as a key it is blanked beside the age
+
+
 def test_a_key_that_another_column_determines_goes_wherever_that_is_the_same():
     """A postcode without a role tells the region: one region suppressed takes along those of its whole postcode."""
     postcode = np.array([i % 9 for i in range(90)], dtype=np.int32)
     rows = [[p // 3, i % 2] for i, p in enumerate(postcode)]
     rows[0][1] = rows[80][1] = 2  # two records alone with this value, in the postcodes 0 and 8
-    other = Variable(name="postcode", role="other", level="nominal", categories=tuple(range(9)), values=postcode)
+    other = Variable(name="postcode", role="other", level="nominal", categories=tuple("abcdefghi"), values=postcode)
     table = records(rows).with_variables(other)
     step = shoal.Suppress(k=2, keep=("k1",), missing="wildcard")
     result = step.apply(table, ["k0", "k1"], np.random.default_rng(0)).records

@@ -127,12 +127,21 @@ def test_a_rule_of_a_column_that_is_gone_is_an_error_as_in_memory(tmp_path):
 
 
 def test_missing_cells_that_rules_determine_are_refused(tmp_path):
-    frame = accounts().with_columns(pl.when(pl.int_range(pl.len()) == 7).then(None).otherwise("tax").alias("tax"))
+    blank = pl.when(pl.int_range(pl.len()) == 1).then(None).otherwise("tax").alias("tax")
+    frame = accounts().head(7).with_columns(blank)  # so few that the rule is not seen in them
     frame.write_parquet(tmp_path / "t.parquet")
     plan = {"columns": COLUMNS, "requirements": [{"privacy": "k-anonymity", "k": 2}]}
     assert audit_large(tmp_path / "t.parquet", plan, workers=1).holds
     with pytest.raises(Refused, match="rules of the plan determine missing cells"):
         audit_large(tmp_path / "t.parquet", plan | {"constraints": RULES}, workers=1)
+
+
+def test_missing_cells_that_arithmetic_restores_are_refused(tmp_path):
+    frame = accounts().with_columns(pl.when(pl.int_range(pl.len()) == 7).then(None).otherwise("tax").alias("tax"))
+    frame.write_parquet(tmp_path / "t.parquet")
+    plan = {"columns": COLUMNS, "requirements": [{"privacy": "k-anonymity", "k": 2}]}
+    with pytest.raises(Refused, match="'gross', 'net' give 'tax' back: take it out"):
+        audit_large(tmp_path / "t.parquet", plan, workers=1)
 
 
 def test_what_is_looked_at_first_is_a_copy():

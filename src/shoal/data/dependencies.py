@@ -13,31 +13,55 @@ Columns that say which records belong to one household or one person need no suc
 their records share a good deal: for them it is enough that some unit has two known cells of B, and that all units that
 have two agree.
 
-What this leaves out, on purpose: guesses that are right nearly always only (one exception among thousands ends a
-dependency), and determination by two columns together where neither does alone.
+Nobody is stopped by one exception. A law *with exceptions* fills a missing cell in with the value that is most frequent
+among the known cells of B beside the same cell of A, where one value alone is. It is right in a visible pair, a record
+with both cells known, if the record has that value; only pairs whose cell of A stands in two pairs or more can tell.
+It is believed if it is right
+
+- in all but a share of `EXCEPTIONS` of these pairs;
+- with at most half the errors of whoever names the most frequent value of B for every record (a lambda of 1/2 or more,
+  Goodman & Kruskal 1954), for where 96 % are equal every column is right in 96 %;
+- more often than chance would have it. Of the m records with one value of A, W = m - max_b n_b are exceptions, and for
+  0 < s < 1 the mean of s^W is at most sum_b (p_b + s (1 - p_b))^m. The least product of these over the values of A,
+  divided by s^w, bounds the chance of w exceptions or fewer (Chernoff 1952); for w = 0 and s -> 0 it is the one above.
+
+What this leaves out, on purpose: determination by two columns together where neither does alone (but for arithmetic:
+`shoal.data.arithmetic`), and laws that hold in a part of the table only.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from functools import cached_property
 
 import numpy as np
 
 from shoal.data.records import Records
+from shoal.errors import quoted
 from shoal.kernels.arrays import Bools, Floats, Ints, Longs
+from shoal.kernels.classes import classes, first_rows
 from shoal.kernels.elementary import exp, log
 
 CHANCE = 1e-6
 """Below this the chance that no exception is seen counts as none: small beside one over the pairs of columns of a table
 (a thousand for 32 columns), so that a law that is none is hardly ever seen in any of them."""
 
+CHANCE_IN_UNITS = 1e-3
+"""The same for exceptions in units, which need no evidence where there is none: small beside one over the columns."""
+
 LOG_CHANCE = float(log(CHANCE))
+
+EXCEPTIONS = {True: Fraction(1, 10), False: Fraction(1, 20)}
+"""Largest share of visible pairs in which a law may be wrong: of units, and of other columns."""
 
 UNITS = ("household", "identifier")
 """Roles of columns that say which records belong together."""
 
 HEAD = 4096
 """Records looked at first: most columns contradict each other there already."""
+
+HALVINGS = np.arange(1, 21)
+"""The s of the bound are these powers of 1/2: a millionth is enough, for beyond it one exception costs all evidence."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +87,12 @@ class Completion:
 
 
 class Dependencies:
-    """What determines what in a table, found when asked for.
+    """The laws by which columns of a table determine others, found when asked for.
+
+    Parameters
+    ----------
+    exceptions
+        Whether laws with exceptions count, too.
 
     Examples
     --------
@@ -81,8 +110,9 @@ class Dependencies:
     np.False_
     """
 
-    def __init__(self, records: Records) -> None:
+    def __init__(self, records: Records, *, exceptions: bool = False) -> None:
         self.records = records
+        self.exceptions = exceptions
 
     @cached_property
     def _codes(self) -> dict[str, Ints]:
@@ -90,14 +120,20 @@ class Dependencies:
         return {v.name: v.codes() for v in self.records.variables}
 
     def of(self, name: str) -> list[Dependency]:
-        """What determines a column: households and persons first."""
+        """The dependencies of a column: those without exceptions first, of these those of households and persons."""
         others = [v for v in self.records.variables if v.name != name]
         others.sort(key=lambda v: v.role not in UNITS)
-        return [
-            Dependency(v.name, name)
-            for v in others
-            if determines(self._codes[v.name], self._codes[name], unit=v.role in UNITS)
-        ]
+        pairs = [(v, self._codes[v.name], v.role in UNITS) for v in others]
+        on = self._codes[name]
+        laws = [Dependency(v.name, name) for v, by, unit in pairs if determines(by, on, unit=unit)]
+        if self.exceptions:
+            exact = {dependency.by for dependency in laws}
+            laws += [
+                Dependency(v.name, name)
+                for v, by, unit in pairs
+                if v.name not in exact and nearly_determines(by, on, unit=unit)
+            ]
+        return laws
 
     def completed(self, names: Iterable[str] | None = None) -> Completion:
         """The table with every missing cell filled in that another column determines, once.
@@ -124,6 +160,11 @@ class Dependencies:
         return Completion(records=self.records.with_variables(*changed) if cells else self.records, cells=cells)
 
 
+def gives_back(sources: Sequence[str], name: str) -> str:
+    """A law in words."""
+    return f"{quoted(sources)} {'give' if len(sources) > 1 else 'gives'} '{name}' back"
+
+
 def shares_of_household(records: Records, name: str) -> Floats | None:
     """Shape (n,); what each record counts where a household counts as one, for a column that households share.
 
@@ -145,7 +186,7 @@ def shares_of_household(records: Records, name: str) -> Floats | None:
 
 
 def determines(by: Ints, on: Ints, *, unit: bool) -> bool:
-    """Whether the cells of one column determine those of another.
+    """Whether the cells of one column determine those of another, without exception.
 
     Parameters
     ----------
@@ -164,6 +205,43 @@ def determines(by: Ints, on: Ints, *, unit: bool) -> bool:
     return log_chance(causes, effects) < LOG_CHANCE
 
 
+def nearly_determines(by: Ints, on: Ints, *, unit: bool) -> bool:
+    """Whether the cells of one column determine those of another with exceptions; parameters as of `determines`."""
+    known = (by >= 0) & (on >= 0)
+    causes, effects = by[known], on[known]
+    head = len(causes) // 4  # exceptions among some records are exceptions among all
+    for part in (slice(head), slice(None)):
+        wrong = _exceptions(causes[part], effects[part])
+        if not len(causes) or wrong > EXCEPTIONS[unit] * len(causes):
+            return False
+    sizes, times = np.unique(np.bincount(causes), return_counts=True)
+    return believed(sizes, times, np.bincount(effects), wrong, unit=unit)
+
+
+def believed(sizes: Longs, times: Longs, counts: Longs, wrong: int, *, unit: bool) -> bool:
+    """Whether so few exceptions make a law.
+
+    Parameters
+    ----------
+    sizes, times
+        How many visible pairs values of `by` have, and how many values have so many.
+    counts
+        How often each value of `on` occurs in these pairs.
+    wrong
+        Exceptions.
+    """
+    telling = int((sizes * times)[sizes > 1].sum())
+    total, others = int(counts.sum()), int(counts.sum() - counts.max())
+    if not telling or wrong > EXCEPTIONS[unit] * telling or 2 * wrong * total > others * telling:
+        return False
+    return log_chance_of(sizes, times, counts, wrong) < chance_of(unit=unit)
+
+
+def chance_of(*, unit: bool) -> float:
+    """Logarithm of the chance below which a law with exceptions is believed."""
+    return float(log(CHANCE_IN_UNITS if unit else CHANCE))
+
+
 def log_chance(by: Ints, on: Ints) -> float:
     """Logarithm of the chance that records equal on one column are equal on the other, were its cells drawn at random.
 
@@ -176,10 +254,34 @@ def log_chance(by: Ints, on: Ints) -> float:
     return log_chance_of(sizes, times, np.bincount(on))
 
 
-def log_chance_of(sizes: Longs, times: Longs, counts: Longs) -> float:
-    """The same from how many values of `by` so many records have, and how often each value of `on` occurs."""
-    shares = log(counts[counts > 0] / counts.sum())
-    return float(sum(time * _log_of_total(size * shares) for size, time in zip(sizes, times) if size > 1))
+def log_chance_of(sizes: Longs, times: Longs, counts: Longs, wrong: int = 0) -> float:
+    """The same from how many values of `by` so many records have, and how often each value of `on` occurs; of as many
+    exceptions or fewer, a bound.
+    """
+    shares = counts[counts > 0] / counts.sum()
+    return least_bound(sizes, times, shares, wrong)
+
+
+def least_bound(sizes: Longs, times: Longs, shares: Floats, wrong: int) -> float:
+    """Logarithm of a bound on the chance that at most so many records lack what is most frequent in their group.
+
+    Parameters
+    ----------
+    sizes, times
+        Records of a group, and how many groups have so many.
+    shares
+        Of the records that have each of the things that a group may have in common; they need not add up to 1.
+    """
+    groups = [(int(size), int(time)) for size, time in zip(sizes, times) if size > 1]
+    if not wrong:
+        logs = log(shares)
+        return float(sum(time * min(_log_of_total(size * logs), 0.0) for size, time in groups))
+    bounds = []
+    for power in HALVINGS:
+        logs = log(shares + (1 - shares) * 0.5 ** int(power))
+        evidence = sum(time * min(_log_of_total(size * logs), 0.0) for size, time in groups)
+        bounds.append(evidence + wrong * int(power) * float(log(2.0)))
+    return min(bounds)
 
 
 def _log_of_total(logs: Floats) -> float:
@@ -195,9 +297,36 @@ def _agree(by: Ints, on: Ints) -> bool:
     return bool((one[by] == on).all())
 
 
+def _exceptions(by: Ints, on: Ints) -> int:
+    """Records without the cell of `on` that is most frequent beside their cell of `by`; none is missing."""
+    if not len(by):
+        return 0
+    pairs, sizes = classes([by, on], len(by))
+    most = np.zeros(int(by.max()) + 1, dtype=np.int64)
+    np.maximum.at(most, by[first_rows(pairs, len(sizes))], sizes)
+    return int(len(by) - most.sum())
+
+
+def most_frequent(by: Ints, on: Ints) -> dict[int, int]:
+    """For each cell of one column the most frequent cell of another beside it, where one alone is."""
+    donors = _donors(by, on)
+    rows = np.flatnonzero(donors >= 0)
+    return dict(zip(by[rows].tolist(), on[donors[rows]].tolist()))
+
+
 def _donors(by: Ints, on: Ints) -> Longs:
-    """Shape (n,); a record with the same cell of `by` whose cell of `on` is known, -1 where there is none."""
+    """Shape (n,); a record with the same cell of `by`, whose cell of `on` is the most frequent one beside it; -1 where
+    there is none, or several are as frequent.
+    """
     known = np.flatnonzero((by >= 0) & (on >= 0))
     donor = np.full(int(by.max(initial=-1)) + 2, -1, dtype=np.int64)  # the last entry is that of missing cells
-    donor[by[known]] = known
+    if not len(known):
+        return np.asarray(donor[by])
+    pairs, sizes = classes([by[known], on[known]], len(known))
+    first = known[first_rows(pairs, len(sizes))]
+    most = np.zeros(len(donor), dtype=np.int64)
+    np.maximum.at(most, by[first], sizes)
+    best = first[sizes == most[by[first]]]
+    alone = np.bincount(by[best], minlength=len(donor)) == 1
+    donor[by[best]] = np.where(alone[by[best]], best, -1)
     return np.asarray(donor[by])

@@ -10,14 +10,16 @@ by whoever looks at the rest of the table (`shoal.data.dependencies`):
   a cell lies under the node of the others with the same province.
 
 That such a law holds is believed on the same evidence as for a missing cell; cells that stand for one value, or lie
-under one node, are what can keep it or break it.
+under one node, are what can keep it or break it. So are laws with exceptions: the value lies in the sets of as many
+cells as can have one in common, and the others are the exceptions. By chance m cells have a leaf in common that lies in
+a share q of all cells' sets with probability q^m, so that the bound is that of missing cells with these shares.
 
 A missing cell is filled in by what others have in full (`shoal.data.dependencies`), and never by a part of it: what it
 matches is for a requirement to say.
 """
 
-from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
@@ -25,7 +27,17 @@ from typing import Any
 
 import numpy as np
 
-from shoal.data.dependencies import LOG_CHANCE, UNITS, determines, log_chance
+from shoal.data.dependencies import (
+    EXCEPTIONS,
+    LOG_CHANCE,
+    UNITS,
+    chance_of,
+    determines,
+    least_bound,
+    log_chance,
+    most_frequent,
+    nearly_determines,
+)
 from shoal.data.hierarchy import SEPARATOR, Hierarchy
 from shoal.data.hierarchy_forms import leaves_in, of_values
 from shoal.data.records import Records
@@ -54,13 +66,17 @@ def trees(schema: Schema, folder: Path, released: Records) -> dict[str, Hierarch
     return loaded
 
 
-def refined(records: Records, trees: Mapping[str, Hierarchy]) -> tuple[Records, tuple[str, ...]]:
+def refined(
+    records: Records, trees: Mapping[str, Hierarchy], *, exceptions: bool = False
+) -> tuple[Records, tuple[str, ...]]:
     """The records with every cell narrowed down as far as other columns allow, and the columns that did so.
 
     Parameters
     ----------
     trees
         Hierarchies whose nodes, or sets of whose leaves, the cells of a column are.
+    exceptions
+        Whether laws with exceptions count, too.
 
     Returns
     -------
@@ -73,7 +89,7 @@ def refined(records: Records, trees: Mapping[str, Hierarchy]) -> tuple[Records, 
             continue
         others = sorted((v for v in records.variables if v.name != name), key=lambda v: v.role not in UNITS)
         for other in others:
-            narrowed = cells.narrowed_by(other.codes(), unit=other.role in UNITS)
+            narrowed = cells.narrowed_by(other.codes(), unit=other.role in UNITS, exceptions=exceptions)
             if narrowed is not cells:
                 cells, sources = narrowed, sources | {other.name: None}
         if cells.variable is not records[name]:
@@ -116,22 +132,23 @@ class Cells:
         """For each level between leaves and root the node, by number, that each leaf lies under."""
         return [dict(enumerate(self.tree.level_codes(level)[0].tolist())) for level in range(1, self.tree.height)]
 
-    def narrowed_by(self, by: Ints, *, unit: bool) -> "Cells":
+    def narrowed_by(self, by: Ints, *, unit: bool, exceptions: bool = False) -> "Cells":
         """The cells narrowed down by a column; the same object where that tells nothing.
 
         Parameters
         ----------
         by, unit
             As in `shoal.data.dependencies.determines`.
+        exceptions
+            Whether laws with exceptions count, too.
         """
         values = self.variable.values
-        bounds = self._common(by, unit) or {}
+        bounds = self._common(by, unit=unit, exceptions=exceptions) or {}
         for under in self.levels:
             node = [under_one(under, leaves) for leaves in self.sets]
             codes = ints(node)[values]  # of a missing cell the last, -1
-            known = (by >= 0) & (codes >= 0)
-            if determines(by, codes, unit=unit):
-                for value, number in set(zip(by[known].tolist(), codes[known].tolist())):
+            if determines(by, codes, unit=unit) or (exceptions and nearly_determines(by, codes, unit=unit)):
+                for value, number in most_frequent(by, codes).items():
                     inside = frozenset(leaf for leaf, above in under.items() if above == number)
                     bounds[value] = bounds.get(value, inside) & inside
         pairs = {(b, v) for b, v in set(zip(by.tolist(), values.tolist())) if v >= 0 and b in bounds}
@@ -139,22 +156,25 @@ class Cells:
         smaller = {pair: leaves for pair, leaves in smaller.items() if leaves and leaves != self.sets[pair[1]]}
         return self._with(by, smaller) if smaller else self
 
-    def _common(self, by: Ints, unit: bool) -> dict[int, Leaves] | None:
-        """For each cell of a column the leaves that all records with it may have; None if it determines none."""
+    def _common(self, by: Ints, *, unit: bool, exceptions: bool) -> dict[int, Leaves] | None:
+        """For each cell of a column the leaves that records with it may have; None if it determines none."""
         values = self.variable.values
         known = (by >= 0) & (values >= 0)
-        single = np.array([len(leaves) == 1 for leaves in self.sets])[values] & known
-        if unit:
-            believed = bool(len(by[known])) and bool((np.bincount(by[known]) > 1).any())
-        else:
-            believed = bool(single.any()) and log_chance(by[single], self._leaf[values[single]]) < LOG_CHANCE
-        if not believed:
-            return None
-        sets: dict[int, list[Leaves]] = defaultdict(list)
-        for cause, value in set(zip(by[known].tolist(), values[known].tolist())):
-            sets[cause].append(self.sets[value])
-        common = {cause: frozenset.intersection(*several) for cause, several in sets.items()}
-        return common if all(common.values()) else None
+        sets: dict[int, dict[int, int]] = defaultdict(dict)
+        pairs, counts = np.unique(np.column_stack([by[known], values[known]]), axis=0, return_counts=True)
+        for (cause, value), count in zip(pairs.tolist(), counts.tolist()):
+            sets[cause][value] = count
+        common = {cause: frozenset.intersection(*(self.sets[v] for v in several)) for cause, several in sets.items()}
+        if all(common.values()):
+            single = np.array([len(leaves) == 1 for leaves in self.sets])[values] & known
+            if unit:
+                believed = any(sum(several.values()) > 1 for several in sets.values())
+            else:
+                believed = bool(single.any()) and log_chance(by[single], self._leaf[values[single]]) < LOG_CHANCE
+            return common if believed else None
+        if exceptions and share_with_exceptions(((labels, 1) for labels in sets.values()), self.sets, unit=unit):
+            return {cause: most_common(labels, self.sets) for cause, labels in sets.items()}
+        return None
 
     @property
     def _leaf(self) -> Ints:
@@ -179,6 +199,58 @@ class Cells:
             values[rows], cells[rows] = code_of[leaves], True
         known = replace(variable, categories=tuple(categories)).filled_in(values, cells)
         return Cells(known, self.tree, [*sets, self.sets[-1]])
+
+
+def share_with_exceptions(
+    groups: Iterable[tuple[Mapping[int, int], int]], sets: Sequence[Leaves], *, unit: bool
+) -> bool:
+    """Whether the cells of each group have a leaf in common with so few exceptions that it is a law.
+
+    Parameters
+    ----------
+    groups
+        How many cells of a group have each label, and how many groups are like it.
+    sets
+        The leaves that each label stands for.
+    """
+    total: Counter[int] = Counter()
+    sizes: Counter[int] = Counter()
+    wrong = telling = 0
+    for labels, times in groups:
+        total.update({label: times * count for label, count in labels.items()})
+        size, most = sum(labels.values()), max(shared(labels, sets).values())
+        wrong, telling = wrong + times * (size - most), telling + times * (size if size > 1 else 0)
+        sizes[size] += times
+    cells, shares = sum(total.values()), _shares(total, sets)
+    if not telling or wrong > EXCEPTIONS[unit] * telling or 2 * wrong * cells > (cells - shares[-1]) * telling:
+        return False
+    table = np.array(sorted(sizes.items()), dtype=np.int64)
+    return least_bound(table[:, 0], table[:, 1], np.array(shares) / cells, wrong) < chance_of(unit=unit)
+
+
+def most_common(labels: Mapping[int, int], sets: Sequence[Leaves]) -> Leaves:
+    """The leaves that as many cells of a group may have as may have any."""
+    counts = shared(labels, sets)
+    most = max(counts.values())
+    return frozenset(leaf for leaf, count in counts.items() if count == most)
+
+
+def shared(labels: Mapping[int, int], sets: Sequence[Leaves]) -> Counter[Any]:
+    """How many cells of a group may have each leaf."""
+    counts: Counter[Any] = Counter()
+    for label, count in labels.items():
+        for leaf in sets[label]:
+            counts[leaf] += count
+    return counts
+
+
+def _shares(labels: Mapping[int, int], sets: Sequence[Leaves]) -> list[int]:
+    """How many cells may have each leaf; leaves that the same labels stand for count as one."""
+    inside: dict[Any, list[int]] = defaultdict(list)
+    for label in sorted(labels):
+        for leaf in sets[label]:
+            inside[leaf].append(label)
+    return sorted(sum(labels[label] for label in several) for several in set(map(tuple, inside.values())))
 
 
 def under_one(under: Mapping[int, int], leaves: Leaves) -> int:

@@ -131,9 +131,10 @@ class TablePair:
         )
 
     @property
-    def closed(self) -> "TablePair":
-        """The pair of the original and the release's closure."""
-        return replace(self, released=self.closure.records)
+    def stages(self) -> "tuple[TablePair, ...]":
+        """Pairs of the original and the release filled in, by laws without exceptions and by all; none where nothing
+        can be filled in."""
+        return tuple(replace(self, released=records) for records in self.closure.stages)
 
     @property
     def before(self) -> Records:

@@ -40,6 +40,9 @@ class Mask(ABC):
     blanks_cells: ClassVar[bool] = False
     """Whether records of one combination of cells may lose different ones of them."""
 
+    takes_identifiers_out: ClassVar[bool] = False
+    """Whether no identifier is left afterwards."""
+
     reads_others: ClassVar[bool] = True
     """Whether what becomes of a record may depend on columns beside those masked, those that a parameter names, strata
     and sampling weights."""

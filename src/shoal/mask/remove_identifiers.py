@@ -20,6 +20,7 @@ class RemoveIdentifiers(Mask):
     scales: ClassVar[Scales] = "rows"
     reads_others: ClassVar[bool] = False
     default_roles: ClassVar[tuple[str, ...]] = ("identifier",)
+    takes_identifiers_out: ClassVar[bool] = True
 
     def apply(
         self, records: Records, columns: Sequence[str], rng: np.random.Generator, progress: Progress = None

@@ -6,13 +6,13 @@ from typing import Annotated, Any, ClassVar
 import numpy as np
 from annotated_types import Ge, Gt, Le
 
-from shoal.data.dependencies import Dependencies
+from shoal.data.arithmetic import Arithmetic
 from shoal.data.partition import Progress
 from shoal.data.records import MissingCells, Records
 from shoal.errors import ParameterError, Refused
 from shoal.facts import ByColumn, Count, Fact, Figure, OfOriginal
 from shoal.kernels.arrays import Bools, Ints, Longs
-from shoal.mask._suppression.given_away import blank_sources, cells_a_blank
+from shoal.mask._suppression.given_away import Restored, cells_a_blank
 from shoal.mask._suppression.required import Asked, check_reading
 from shoal.mask._suppression.search import How, Search, Subset
 from shoal.mask._suppression.state import Patterns, State
@@ -264,7 +264,8 @@ class Suppress(Mask):
                 released = _released(records, before, codes, keys)
                 notes |= asked.blank(model, released, codes, prices, search.operations)
             if int((codes < 0).sum()) == blanked:  # as the cells stand they hold, and not once the release is filled in
-                blank_sources(codes, records, Dependencies(released).completed(), keys, search.keep)
+                laws = Arithmetic(records, keys).laws
+                Restored.of(released, laws).blank_sources(codes, records, keys, search.keep)
             codes = _guarded(records, before, _mended(before, codes, search), search)
         return codes, notes
 
@@ -287,14 +288,15 @@ def _guarded(records: Records, before: Ints, codes: Ints, search: Search) -> Int
     """The codes when what gives blanked ones away is blanked too, until the keys reach their k though all is filled in
     that can be. Cells are only ever blanked, so this ends.
     """
-    blanked = -1
+    blanked, laws = -1, Arithmetic(records, search.keys).laws
     while int((codes < 0).sum()) > blanked:
         blanked = int((codes < 0).sum())
-        completion = Dependencies(_released(records, before, codes, search.keys)).completed()
-        if not completion.cells or not search.falls_short(search.codes_of(completion.records)):
+        released = _released(records, before, codes, search.keys)
+        stages = [Restored.of(released, laws, exceptions=exceptions) for exceptions in (False, True)]
+        if not any(search.falls_short(search.codes_of(stage.records)) for stage in stages):
             break
         codes = codes.copy()
-        blank_sources(codes, records, completion, search.keys, search.keep)
+        stages[-1].blank_sources(codes, records, search.keys, search.keep)
         codes = _mended(before, codes, search)
     return codes
 

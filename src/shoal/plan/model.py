@@ -271,6 +271,13 @@ class Plan:
         """Identifiers that a step replaces by pseudonyms or takes out itself; all others are taken out at the end."""
         return {name for _, names in self._for_identifiers() for name in names}
 
+    @property
+    def unreleased(self) -> set[str]:
+        """Identifiers that no release has: those that no step replaces by pseudonyms."""
+        if any(getattr(step.method, "takes_identifiers_out", False) for step in self.steps):
+            return set(self.schema.names("identifier"))
+        return set(self.schema.names("identifier")) - self.pseudonyms
+
     def _for_identifiers(self) -> Iterator[tuple[Step, tuple[str, ...]]]:
         for step in self.steps:
             if "identifier" in step.default_roles:

@@ -3,7 +3,8 @@
 Most models ask something of every class of records by itself (`shoal.judges.class_figures`).
 
 A requirement must hold on the table as released and on its closure, the table with everything filled in that the
-release itself gives away (`shoal.judges.closure`). Both are judged here, for every model alike.
+release itself gives away, by laws without exceptions and by all (`shoal.judges.closure`). All are judged here, for
+every model alike.
 """
 
 from abc import ABC, abstractmethod
@@ -78,17 +79,16 @@ class PrivacyModel(ABC):
     def verdict_on(self, pair: TablePair) -> Verdict:
         """The verdict on a released table: the requirement must hold as the cells stand and once they are filled in."""
         verdict = replace(self.judge(pair), model=self.method_name)
-        if not verdict.holds or not pair.closure.filled:
-            return verdict
-        closed = replace(self.judge(pair.closed), model=self.method_name)
         facts: dict[str, Fact] = {"cells that the release gives away": OfRelease(pair.closure.filled)}
-        if closed.holds:
+        for stage in pair.stages if verdict.holds else ():
+            closed = replace(self.judge(stage), model=self.method_name)
+            if not closed.holds:
+                sentence = f"{pair.closure.sentence} Filled in: {closed.sentence}"
+                return replace(closed, facts={**closed.facts, **facts}, sentence=sentence)
             kind = OfRelease if closed.influence == 0 else OfOriginal
             facts["achieved once these are filled in"] = kind(closed.achieved)
-            return replace(verdict, facts={**verdict.facts, **facts})
-        return replace(
-            closed, facts={**closed.facts, **facts}, sentence=f"{pair.closure.sentence} Filled in: {closed.sentence}"
-        )
+            verdict = replace(verdict, facts={**verdict.facts, **facts})
+        return verdict
 
     @abstractmethod
     def judge(self, pair: TablePair) -> Verdict:

@@ -89,18 +89,24 @@ class Gate(PrivacyModel):
         return {self.measure.method_kind: spec.pop("method"), **spec, **self.as_mapping()}
 
     def verdict_on(self, pair: TablePair) -> Verdict:
-        """The verdict on a released table, on its cells as they stand or once they are filled in, whichever is worse.
+        """The verdict on a released table, on its cells as they stand or once they are filled in, whichever is worst.
 
         Measures that count classes do so on the closure.
         """
-        filled_in = self.judge(pair)
-        if not filled_in.holds or not pair.closure.filled:
-            return filled_in
-        as_it_stands = self.judge(replace(pair, closure=Closure(records=pair.released, filled={})))
-        if not as_it_stands.holds or filled_in.achieved is None or as_it_stands.achieved is None:
-            return as_it_stands
-        lower = as_it_stands.achieved < filled_in.achieved
-        return filled_in if lower == (self.at_most is not None) else as_it_stands
+        worst = self.judge(pair)
+        for records in () if not pair.closure.filled else (pair.released, *pair.closure.stages[:-1]):
+            if not worst.holds:
+                break
+            verdict = self.judge(replace(pair, closure=Closure(records=records, filled={})))
+            if not verdict.holds or self._worse(verdict, worst):
+                worst = verdict
+        return worst
+
+    def _worse(self, one: Verdict, other: Verdict) -> bool:
+        """Whether the figure of a verdict is nearer to the bound than that of another, or there is none."""
+        if one.achieved is None or other.achieved is None:
+            return True
+        return one.achieved > other.achieved if self.at_most is not None else one.achieved < other.achieved
 
     def judge(self, pair: TablePair) -> Verdict:
         verdict = self._verdict(self.measure.finding_on(pair, np.random.default_rng(0)))

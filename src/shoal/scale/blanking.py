@@ -14,12 +14,12 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from shoal.data.dependencies import UNITS
+from shoal.data.dependencies import UNITS, believed
 from shoal.data.microdata import Microdata
 from shoal.data.schema import Schema
 from shoal.facts import Facts
 from shoal.kernels.arrays import Longs
-from shoal.scale.given_away import contradicted, given_away, open_pairs
+from shoal.scale.given_away import computed, given_away, mostly_contradicted, open_pairs
 from shoal.scale.moments import COUNT, combinations_of
 from shoal.scale.stage import Stage, read_part, write_part
 from shoal.scale.steps import After, Run
@@ -45,7 +45,7 @@ def after_blanking(run: Run, number: int, step: Step, stage: Stage, schema: Sche
         step=step,
         keys=keys,
         compared=(*keys, *(name for name in schema.names("stratum") if name not in keys)),
-        released=tuple(n for n in stage.columns if n not in set(schema.names("identifier")) - run.plan.pseudonyms),
+        released=tuple(name for name in stage.columns if name not in run.plan.unreleased),
     )
     run.tell(step.name, 0.0)
     lost = run.journal.once(f"lost-{number}", lambda: work.lost(stage, schema))
@@ -172,18 +172,27 @@ class Blanking:
                 stage = self.written(stage, lost, f"turn-{turn}")
         return stage
 
-    def _given_away(self, stage: Stage, schema: Schema) -> list[tuple[str, str]]:
-        """The columns that determine missing cells of a key, with it, where one of the two may lose cells."""
+    def _given_away(self, stage: Stage, schema: Schema) -> list[tuple[str, str, bool]]:
+        """The columns that determine missing cells of a key, with it, and whether by arithmetic, where blanking one of
+        the two helps: not the key beside a column that gives it back by arithmetic.
+        """
         free = set(self.keys) - set(self.step.method.keep)
+        laws = list(computed(stage, schema, self.released, self.keys))
+        tied = [{name, *law.others(name)} for law, name in laws]
         pairs = given_away(stage, schema, self.run.memory, self.run.spill, self.released, self.keys)
-        return [pair for pair in pairs if free & set(pair)]
+        chosen = [(by, on, False) for by, on in pairs if by in free or (on in free and {by, on} not in tied)]
+        terms = [(next((term for term in law.others(name) if term in free), None), name) for law, name in laws]
+        return [*chosen, *((term, name, True) for term, name in terms if term is not None)]
 
-    def _without_sources(self, stage: Stage, pairs: Sequence[tuple[str, str]], turn: str) -> Stage:
+    def _without_sources(self, stage: Stage, pairs: Sequence[tuple[str, str, bool]], turn: str) -> Stage:
         """The stage after the key that determines a missing cell lost its cell beside it; where it is no key that may
         lose cells, after all records with the same cell of it lost theirs of the other.
         """
         free = set(self.keys) - set(self.step.method.keep)
-        sources = [Source(by=by, on=on, beside=by in free, cells=_sources(stage, by, on)) for by, on in pairs]
+        sources = [
+            Source(by=by, on=on, beside=by in free, cells=None if arithmetic else _sources(stage, by, on))
+            for by, on, arithmetic in pairs
+        ]
         place = self.run.journal.place(f"step-{self.number}") / turn
         place.mkdir(mode=0o700, exist_ok=True)
         paths = [place / path.name for path in stage.parts]
@@ -213,13 +222,13 @@ class Source:
     beside
         Whether its own cell beside a missing one is blanked; the other's in all records with it if not.
     cells
-        Its cells that do.
+        Its cells that do; None where all are meant.
     """
 
     by: str
     on: str
     beside: bool
-    cells: pl.DataFrame
+    cells: pl.DataFrame | None
 
 
 def _lost(name: str) -> str:
@@ -262,10 +271,12 @@ def _numbered_in(chunk: pl.DataFrame, numbered: pl.DataFrame) -> pl.DataFrame:
 def _write_without_sources(chunk: pl.DataFrame, path: Path, sources: Sequence[Source]) -> None:
     blank: dict[str, pl.Series] = {}
     for source in sources:
-        marked = source.cells.with_columns(pl.lit(True).alias(PLACE))
-        hit = chunk.select(source.by, source.on).join(marked, on=source.by, how="left", maintain_order="left")
         name = source.by if source.beside else source.on
-        chosen = hit[PLACE].fill_null(False) & (hit[source.on].is_null() if source.beside else True)
+        chosen = chunk[source.on].is_null() if source.beside else pl.repeat(True, len(chunk), eager=True)
+        if source.cells is not None:
+            marked = source.cells.with_columns(pl.lit(True).alias(PLACE))
+            hit = chunk.select(source.by).join(marked, on=source.by, how="left", maintain_order="left")
+            chosen = chosen & hit[PLACE].fill_null(False)
         blank[name] = blank[name] | chosen if name in blank else chosen
     write_part(
         chunk.with_columns(pl.when(~cells).then(pl.col(name)).alias(name) for name, cells in blank.items()), path
@@ -294,10 +305,17 @@ def _unit_sizes(stage: Stage, schema: Schema, released: Sequence[str], keys: Seq
     """For each key that is the same throughout units, the cells that must go with one: a unit's mean size."""
     units = [name for name in released if schema.columns[name].role in UNITS]
     sizes = dict.fromkeys(keys, 1.0) if units else {}
-    for by, on in open_pairs(stage, units, keys, contradicted):
+    for by, on in open_pairs(stage, units, keys, partial(mostly_contradicted, units=units)):
         pairs = combinations_of(stage, (by, on))
-        number = pairs[by].n_unique()
-        known = pairs.drop_nulls()
-        if known[by].n_unique() == len(known) and (known[COUNT] > 1).any():
-            sizes[on] = max(sizes[on], stage.records / max(number, 1))
+        known = pairs.drop_nulls().group_by(by).agg(pl.col(COUNT).sum().alias(START), pl.col(COUNT).max()).sort(by)
+        records, most = known[START].to_numpy(), known[COUNT].to_numpy()
+        wrong = int((records - most).sum())
+        if (records > 1).any() and (not wrong or _with_exceptions(pairs, on, records, wrong)):
+            sizes[on] = max(sizes[on], stage.records / max(pairs[by].n_unique(), 1))
     return sizes
+
+
+def _with_exceptions(pairs: pl.DataFrame, on: str, records: Longs, wrong: int) -> bool:
+    """Whether units share a column in spite of some exceptions; `records` are those of each unit, shape (m,)."""
+    counts = pairs.drop_nulls().group_by(on).agg(pl.col(COUNT).sum()).sort(on)[COUNT].to_numpy()
+    return believed(*np.unique(records, return_counts=True), counts, wrong, unit=True)

@@ -1,11 +1,13 @@
-"""Missing cells that a large release gives away itself: the laws of `shoal.data.dependencies`, asked by aggregates.
+"""Missing cells that a large release gives away itself: the laws of `shoal.data.dependencies` and
+`shoal.data.arithmetic`, asked by aggregates.
 
 A missing cell that another column determines is no secret. On a table in memory it is filled in, and everything must
-hold then as well. A table larger than memory is not filled in: if a column determines one that lacks cells, the release
-is refused. Most columns contradict each other in a few records already, and are not looked at further.
+hold then as well. A table larger than memory is not filled in: if a column determines one that lacks cells, without
+exceptions or with few, or arithmetic does, the release is refused. Most columns contradict each other in a few records
+already: a law that is wrong there in more than twice the share of exceptions that it may have is not looked at further.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -13,16 +15,22 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from shoal.data.dependencies import LOG_CHANCE, UNITS, log_chance_of
+from shoal.data.arithmetic import Arithmetic, ArithmeticLaw, fillable, wrong
+from shoal.data.dependencies import EXCEPTIONS, LOG_CHANCE, UNITS, believed, gives_back, log_chance_of
+from shoal.data.microdata import Microdata
+from shoal.data.numeric_cells import NumericCells, numbers_in
+from shoal.data.records import Records
 from shoal.data.schema import Schema
 from shoal.errors import Refused
+from shoal.judges.closure import remedy
+from shoal.kernels.arrays import Longs
 from shoal.scale.csv_columns import literal, name_in_sql
 from shoal.scale.proof import class_hash
 from shoal.scale.session import session
 from shoal.scale.stage import OWN, Stage
 
 FIRST = 50_000
-"""Records, about, in which a contradiction is looked for first."""
+"""Records, about, in which a contradiction is looked for first, and laws of arithmetic are."""
 
 LOOKED_AT = 200_000
 """Records, about, in which it is looked for then: all that have some of the values of a column."""
@@ -37,6 +45,11 @@ def refuse_given_away(stage: Stage, schema: Schema, memory: int, spill: Path) ->
         Naming both.
     """
     names = [name for name in stage.schema if name not in OWN]
+    for law, name in computed(stage, schema, names, names):
+        raise Refused(
+            f"Nothing was released. {remedy([gives_back(law.others(name), name)])} A table larger than memory is not "
+            f"judged with missing cells filled in."
+        )
     for by, on in given_away(stage, schema, memory, spill, names, names):
         raise Refused(
             f"Nothing was released. Column '{by}' determines missing cells of '{on}', so that they are given "
@@ -60,14 +73,65 @@ def given_away(
     lacking = _lacking(stage, lacking)
     if not lacking:
         return
-    pairs = open_pairs(stage, names, lacking, contradicted)
+    units = {name for name in names if schema.columns[name].role in UNITS}
+    pairs = open_pairs(stage, names, lacking, partial(mostly_contradicted, units=units))
     if not pairs:
         return
     with session(memory, spill) as connection:
         relation = connection.read_parquet([literal(path) for path in stage.parts], union_by_name=True)
         for by, on in pairs:
-            if _determines(relation, by, on, unit=schema.columns[by].role in UNITS):
+            if _determines(relation, by, on, unit=by in units):
                 yield by, on
+
+
+def computed(
+    stage: Stage, schema: Schema, names: Sequence[str], lacking: Sequence[str]
+) -> Iterator[tuple[ArithmeticLaw, str]]:
+    """The laws of arithmetic among columns that give back missing cells of some, each with the column.
+
+    They are looked for in records at equal distances, and must then be right in all parts together.
+
+    Parameters
+    ----------
+    names, lacking
+        As for `given_away`.
+    """
+    lacking = _lacking(stage, lacking)
+    if not lacking:
+        return
+    look = partial(_records_between, shares=max(stage.records // FIRST, 1))
+    some = pl.concat(stage.each(look, tuple(names)))
+    arithmetic = Arithmetic(_described(some, schema), lacking)
+    for law in arithmetic.laws:
+        cells = {name: arithmetic.cells[name] for name in law.columns}
+        counts_of = partial(_counts_of_law, law=law, cells=cells, schema=schema)
+        seen = np.sum(list(stage.each(counts_of, law.columns)), axis=0)
+        known, *exceptions = seen[:4].tolist()
+        if min(exceptions) <= EXCEPTIONS[False] * known:
+            yield from (
+                (law, name) for name, number in zip(law.columns, seen[4:].tolist()) if number and name in lacking
+            )
+
+
+def _records_between(chunk: pl.DataFrame, shares: int) -> pl.DataFrame:
+    return chunk[np.arange(0, len(chunk), shares)]  # a copy: a slice would keep the whole part in memory
+
+
+def _described(chunk: pl.DataFrame, schema: Schema) -> Records:
+    columns = {name: schema.columns[name].model_copy(update={"hierarchy": None}) for name in chunk.columns}
+    return Microdata.finished(chunk, Schema.model_construct(root=columns)).encoded
+
+
+def _counts_of_law(chunk: pl.DataFrame, law: ArithmeticLaw, cells: Mapping[str, NumericCells], schema: Schema) -> Longs:
+    """Shape (4 + columns,); records of a part in which all columns of a law are known, those in which it is wrong, by
+    way of rounding, and for each of its columns those in which it gives a missing cell back.
+    """
+    records = _described(chunk, schema)
+    numbers = {name: numbers_in(records[name]) for name in law.columns}
+    known = np.all([~np.isnan(values) for values in numbers.values()], axis=0)
+    filled = [int((fillable(law, name, numbers, cells)[1] & records[name].missing).sum()) for name in law.columns]
+    complete = {name: values[known] for name, values in numbers.items()}
+    return np.array([known.sum(), *wrong(law, complete, cells[law.on]), *filled], dtype=np.int64)
 
 
 def _lacking(stage: Stage, names: Sequence[str]) -> list[str]:
@@ -125,34 +189,40 @@ def _samples_in(
     }
 
 
-def contradicted(records: pl.DataFrame) -> bool:
-    """Whether two records with one cell of the first column have two of the second."""
-    known = records.drop_nulls().unique()
-    return known[known.columns[0]].n_unique() < len(known)
-
-
-def _groups(relation: Any, by: str, on: str) -> Any:
-    """For each cell of a column: different cells of another, known ones, and records."""
-    one, other = name_in_sql(by), name_in_sql(on)
-    return relation.filter(f"{one} IS NOT NULL").aggregate(
-        f"{one}, count(DISTINCT {other}) AS different, count({other}) AS known, count(*) AS all_records", one
-    )
+def mostly_contradicted(records: pl.DataFrame, units: Collection[str]) -> bool:
+    """Whether the second column is another than most often beside the same cell of the first, in twice the share of
+    records in which a law may be wrong.
+    """
+    by, on = records.columns
+    known = records.drop_nulls()
+    most = known.group_by(by, on).len().group_by(by).agg(pl.col("len").max())
+    return len(known) - int(most["len"].sum()) > 2 * EXCEPTIONS[by in units] * len(known)
 
 
 def _determines(relation: Any, by: str, on: str, *, unit: bool) -> bool:
-    """Whether one column determines the other, and some cell that is missing with it."""
-    one, other = name_in_sql(by), name_in_sql(on)
-    groups = _groups(relation, by, on)
-    contradicted, fillable = groups.aggregate(
-        "count(*) FILTER (different > 1), count(*) FILTER (different = 1 AND known < all_records)"
+    """Whether one column determines the other, with exceptions or without, and some cell that is missing with it."""
+    pairs = (
+        relation.filter(f"{name_in_sql(by)} IS NOT NULL")
+        .project(f"{name_in_sql(by)} AS cause, {name_in_sql(on)} AS effect")
+        .aggregate("cause, effect, count(*)::BIGINT AS n", "cause, effect")
+    )
+    groups = pairs.aggregate(
+        "cause, coalesce(sum(n) FILTER (effect IS NOT NULL), 0)::BIGINT AS known, "
+        "coalesce(max(n) FILTER (effect IS NOT NULL), 0)::BIGINT AS most, sum(n)::BIGINT AS all_records",
+        "cause",
+    )
+    exceptions, open_causes = groups.aggregate(
+        "sum(known - most)::BIGINT, count(*) FILTER (known > 0 AND known < all_records)"
     ).fetchall()[0]
-    if contradicted or not fillable:
+    if not open_causes:
         return False
-    sizes = groups.filter("known > 0").aggregate("known, count(*)", "known").fetchall()
-    if unit:
-        return any(size > 1 for size, _ in sizes)
-    counts = relation.filter(f"{one} IS NOT NULL AND {other} IS NOT NULL").aggregate(f"count(*), {other}", other)
-    return log_chance_of_groups(sizes, [count for count, _ in counts.fetchall()]) < LOG_CHANCE
+    sizes = sorted(groups.filter("known > 0").aggregate("known, count(*)", "known").fetchall())
+    effects = pairs.filter("effect IS NOT NULL").aggregate("effect, sum(n)::BIGINT", "effect").fetchall()
+    counts = [count for _, count in effects]
+    if exceptions:
+        table = np.array(sizes, dtype=np.int64)
+        return believed(table[:, 0], table[:, 1], np.array(sorted(counts), dtype=np.int64), exceptions, unit=unit)
+    return any(size > 1 for size, _ in sizes) if unit else log_chance_of_groups(sizes, counts) < LOG_CHANCE
 
 
 def log_chance_of_groups(sizes: Sequence[tuple[int, int]], counts: Sequence[int]) -> float:

@@ -2,26 +2,32 @@
 
 A cell `Spain` of a household of which another member lives in `Madrid` hides nothing. On a table in memory it is
 narrowed down, and everything must hold then as well. A table larger than memory is not: if a column narrows cells of
-another down, the release is refused. That can only be where labels overlap, as those of one level never do.
+another down, without exceptions or with few, the release is refused. That can only be where labels overlap, as those of
+one level never do.
 """
 
+from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Self
 
+import numpy as np
 import polars as pl
 
-from shoal.data.dependencies import LOG_CHANCE, UNITS
+from shoal.data.dependencies import EXCEPTIONS, LOG_CHANCE, UNITS, believed
 from shoal.data.microdata import Microdata
 from shoal.data.schema import Schema
 from shoal.errors import Refused
-from shoal.judges.refinement import Cells, Leaves, trees, under_one
+from shoal.judges.refinement import Cells, Leaves, most_common, share_with_exceptions, shared, trees, under_one
 from shoal.scale.csv_columns import literal, name_in_sql
 from shoal.scale.given_away import log_chance_of_groups, open_pairs
 from shoal.scale.moments import counted
 from shoal.scale.session import session
 from shoal.scale.stage import OWN, Stage
+
+Group = Mapping[int, int]
+"""How many records with one cell of a column have each label of another, by number."""
 
 LABEL = "shoal: label"
 """A label beside its number."""
@@ -80,20 +86,48 @@ class Way:
     reads: Mapping[int, Any]
     under: Mapping[int, int] | None = None
 
-    def contradicted(self, codes: Sequence[int]) -> bool:
-        """Whether records with some labels cannot all follow it."""
+    def read(self, labels: Group) -> Counter[Any]:
+        """How many cells of a group may have each value, or lie under each node."""
         if self.under is None:
-            return not frozenset.intersection(*(self.labels.sets[code] for code in codes))
-        return len({self.reads[code] for code in codes if code in self.reads}) > 1
+            return shared(labels, self.labels.sets)
+        nodes: Counter[Any] = Counter()
+        for code, count in labels.items():
+            if code in self.reads:
+                nodes[self.reads[code]] += count
+        return nodes
 
-    def narrows(self, codes: Sequence[int]) -> bool:
+    def wrong(self, labels: Group) -> int:
+        """Cells of a group that do not follow it where as many do as can."""
+        counts = self.read(labels)
+        cells = sum(labels.values()) if self.under is None else counts.total()
+        return cells - max(counts.values(), default=0)
+
+    def narrows(self, labels: Group) -> bool:
         """Whether it leaves less of one of some labels than it stands for."""
-        sets = [self.labels.sets[code] for code in codes]
+        most = self.read(labels).most_common(2)
+        if not most or (self.under is not None and len(most) == 2 and most[0][1] == most[1][1]):
+            return False
         if self.under is None:
-            return len(set(sets)) > 1
-        nodes = {self.reads[code] for code in codes if code in self.reads}
-        inside = frozenset(leaf for leaf, node in self.under.items() if node in nodes)
+            inside = most_common(labels, self.labels.sets)
+        else:
+            inside = frozenset(leaf for leaf, node in self.under.items() if node == most[0][0])
+        sets = [self.labels.sets[code] for code in labels]
         return any(leaves & inside and leaves - inside for leaves in sets)
+
+    def has_exceptions(self, groups: Sequence[tuple[Group, int]], *, unit: bool) -> bool:
+        """Whether it is a law with exceptions."""
+        if self.under is None:
+            return share_with_exceptions(groups, self.labels.sets, unit=unit)
+        sizes: Counter[int] = Counter()
+        nodes: Counter[Any] = Counter()
+        for labels, times in groups:
+            counts = self.read(labels)
+            sizes[counts.total()] += times
+            nodes.update({node: times * count for node, count in counts.items()})
+        wrong = sum(times * self.wrong(labels) for labels, times in groups)
+        table = np.array(sorted((size, times) for size, times in sizes.items() if size), dtype=np.int64).reshape(-1, 2)
+        counts_of = np.array(sorted(nodes.values()), dtype=np.int64)
+        return bool(len(table)) and believed(table[:, 0], table[:, 1], counts_of, wrong, unit=unit)
 
 
 def refuse_narrowed(stage: Stage, schema: Schema, folder: Path, memory: int, spill: Path) -> None:
@@ -111,8 +145,10 @@ def refuse_narrowed(stage: Stage, schema: Schema, folder: Path, memory: int, spi
         return
 
     def contradicted(records: pl.DataFrame) -> bool:
-        known = labels[records.columns[1]]
-        return not _open_ways(known, _groups_of(records, known))
+        by, on = records.columns
+        groups = _groups_of(records, labels[on])
+        share = 2 * EXCEPTIONS[schema.columns[by].role in UNITS] * sum(sum(g.values()) for g in groups)
+        return all(sum(map(way.wrong, groups)) > share for way in labels[on].ways)
 
     pairs = open_pairs(stage, names, list(labels), contradicted)
     if not pairs:
@@ -128,17 +164,15 @@ def refuse_narrowed(stage: Stage, schema: Schema, folder: Path, memory: int, spi
                 )
 
 
-def _groups_of(pairs: pl.DataFrame, labels: Labels) -> list[list[int]]:
-    """The different sets of labels that records with one cell of the first column have in the second."""
+def _groups_of(pairs: pl.DataFrame, labels: Labels) -> list[Group]:
+    """How many records with one cell of the first column have each label in the second."""
     by, on = pairs.columns
     known = pairs.drop_nulls().join(labels.frame, left_on=on, right_on=LABEL)
-    sets = known.group_by(by).agg(pl.col("code").unique().sort())["code"].unique()
-    return [list(codes) for codes in sets.to_list()]
-
-
-def _open_ways(labels: Labels, groups: Sequence[Sequence[int]]) -> list[Way]:
-    """The ways of reading labels that no group contradicts."""
-    return [way for way in labels.ways if not any(way.contradicted(codes) for codes in groups)]
+    counts = known.group_by(by, "code").len()
+    groups: dict[Any, dict[int, int]] = defaultdict(dict)
+    for cause, code, count in counts.iter_rows():
+        groups[cause][code] = count
+    return list(groups.values())
 
 
 def _narrows(connection: Any, files: Any, by: str, on: str, labels: Labels, *, unit: bool) -> bool:
@@ -150,13 +184,22 @@ def _narrows(connection: Any, files: Any, by: str, on: str, labels: Labels, *, u
         .project(f"{one} AS cause, {other} AS label")
         .join(numbered.project(f"code, {name_in_sql(LABEL)} AS label"), "label")
     )
-    sets = known.aggregate("cause, list_sort(list(DISTINCT code)) AS codes", "cause")
-    groups = [codes for (codes,) in sets.project("codes").distinct().fetchall()]
+    cells = known.aggregate("cause, code, count(*)::BIGINT AS n", "cause, code")
+    kinds = cells.aggregate("cause, list_sort(list([code::BIGINT, n])) AS cells", "cause")
+    alike = sorted(kinds.aggregate("cells, count(*)", "cells").fetchall())
+    groups = [(dict(map(tuple, cells)), times) for cells, times in alike]
     return any(
-        unit or _believed(known, way)
-        for way in _open_ways(labels, groups)
-        if any(way.narrows(codes) for codes in groups)
+        _follow(known, way, groups, unit=unit)
+        for way in labels.ways
+        if any(way.narrows(labels) for labels, _ in groups)
     )
+
+
+def _follow(known: Any, way: Way, groups: Sequence[tuple[Group, int]], *, unit: bool) -> bool:
+    """Whether records follow a way, without exceptions or with few."""
+    if any(way.wrong(labels) for labels, _ in groups):
+        return way.has_exceptions(groups, unit=unit)
+    return unit or _believed(known, way)
 
 
 def _believed(known: Any, way: Way) -> bool:

@@ -1,37 +1,76 @@
 """Blanked cells that the rest of the table gives away, and what must be blanked beside them so that it does not.
 
 A cell of a column that is the same throughout a household is only gone when it is gone for every member; a region is
-only gone when the postcode beside it is gone too (`shoal.data.dependencies`).
+only gone when the postcode beside it is gone too (`shoal.data.dependencies`), an age only when the year of birth is
+(`shoal.data.arithmetic`). Where the year of birth stays, no blanking of ages helps, and none is tried: the requirement
+on the release says so.
 """
 
 from collections.abc import Collection, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
+from shoal.data.arithmetic import ArithmeticLaw, filled_by
 from shoal.data.dependencies import UNITS, Completion, Dependencies
 from shoal.data.records import Records
-from shoal.kernels.arrays import Ints
+from shoal.kernels.arrays import Bools, Ints
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Restored:
+    """A table with blanked cells filled in, once.
+
+    Parameters
+    ----------
+    laws
+        Of arithmetic.
+    completion
+        By other records.
+    computed
+        By arithmetic: the law, the column, and shape (n,), its cells.
+    """
+
+    records: Records
+    laws: Sequence[ArithmeticLaw]
+    completion: Completion
+    computed: list[tuple[ArithmeticLaw, str, Bools]]
+
+    @classmethod
+    def of(cls, released: Records, laws: Sequence[ArithmeticLaw], *, exceptions: bool = True) -> "Restored":
+        """What laws fill in, with those that have exceptions or without them."""
+        completion = Dependencies(released, exceptions=exceptions).completed()
+        records, computed = filled_by(completion.records, [law for law in laws if exceptions or law.exact])
+        return cls(records=records, laws=laws, completion=completion, computed=computed)
+
+    def blank_sources(self, codes: Ints, records: Records, keys: Sequence[str], keep: Collection[str]) -> None:
+        """Blank in `codes`, shape (n, q or more), what filled cells of the keys in: the source's cell in the same
+        record where the source is a key that may lose cells, else the key's cells of all records with the same source,
+        unless the source gives these back by arithmetic.
+        """
+        free = [name for name in keys if name not in keep]
+        tied = [set(law.columns) for law in self.laws]
+        for dependency, cells in self.completion.cells.items():
+            if dependency.on not in keys:
+                continue
+            if dependency.by in free:
+                codes[cells, keys.index(dependency.by)] = -1
+            elif dependency.on in free and {dependency.by, dependency.on} not in tied:
+                source = records[dependency.by].codes()
+                codes[np.isin(source, source[cells]), keys.index(dependency.on)] = -1
+        for law, name, cells in self.computed:
+            terms = [term for term in law.columns if term != name and term in free]
+            if name in keys and terms:
+                codes[cells, keys.index(terms[0])] = -1
 
 
 def cells_a_blank(records: Records, names: Sequence[str]) -> dict[str, float]:
     """For each column that is the same throughout units, the cells that must go with one: a unit's mean size."""
     units = [records[name] for name in records.names(*UNITS)]
-    laws = Dependencies(records)
+    if not units:
+        return {}
     sizes = {unit.name: len(unit) / max(len(np.unique(unit.codes())), 1) for unit in units}
-    return {name: max([1.0, *(sizes[d.by] for d in laws.of(name) if d.by in sizes)]) for name in names if sizes}
-
-
-def blank_sources(
-    codes: Ints, records: Records, completion: Completion, keys: Sequence[str], keep: Collection[str]
-) -> None:
-    """Blank in `codes`, shape (n, q or more), what filled cells of the keys in: the source's cell in the same record
-    where the source is a key that may lose cells, else the key's cells of all records with the same source.
-    """
-    for dependency, cells in completion.cells.items():
-        if dependency.on not in keys:
-            continue
-        if dependency.by in keys and dependency.by not in keep:
-            codes[cells, keys.index(dependency.by)] = -1
-        elif dependency.on not in keep:
-            source = records[dependency.by].codes()
-            codes[np.isin(source, source[cells]), keys.index(dependency.on)] = -1
+    laws = {
+        name: Dependencies(records.select(dict.fromkeys((*sizes, name))), exceptions=True).of(name) for name in names
+    }
+    return {name: max([1.0, *(sizes[law.by] for law in laws[name])]) for name in names}
