@@ -127,7 +127,8 @@ def test_a_column_of_numbers_that_became_text_is_told_without_its_cells(tmp_path
     assert sentences == [
         "Column 'age' is read as text, because 1 of 4 cells is no number (the first in record 2). Mend what is wrong, "
         "leave missing values empty, or say level: nominal in the plan if these are codes.",
-        "Column 'day' looks like dates and is read as text, because only dates written YYYY-MM-DD are read as such.",
+        "Column 'day' looks like dates and is read as text, because only dates written YYYY-MM-DD, "
+        "and date-times YYYY-MM-DD hh:mm:ss, are read as such.",
     ]  # a column with more letters than numbers, as 'code', holds codes
 
 
@@ -302,3 +303,33 @@ def test_a_parquet_file_that_cannot_be_computed_with_says_why(tmp_path: Path) ->
     parquet.write_table(twice, tmp_path / "twice.parquet")
     with pytest.raises(DataError, match=r"Column names must differ; .*twice\.parquet' has one more than once"):
         read_table(tmp_path / "twice.parquet")
+
+
+def test_date_times_as_pandas_writes_them(tmp_path: Path) -> None:
+    """They are read as such, in memory and by parts, and written as they were; other forms stay text."""
+    import duckdb
+    import pandas as pd
+
+    from shoal.scale.csv_columns import csv_queries
+
+    seconds = pd.to_datetime(["2024-01-31 12:30:00", "2024-02-01 00:00:05"])
+    frame = pd.DataFrame(
+        {
+            "whole": seconds,
+            "milli": seconds + pd.to_timedelta([0, 250_000], unit="us"),
+            "micro": seconds + pd.to_timedelta([0, 250_001], unit="us"),
+            "zone": seconds.tz_localize("UTC"),
+            "even": ["2024-01-31 12:30:00.000000"] * 2,
+            "wrong": ["2024-01-31 12:30:00", "2024-02-30 00:00:05"],
+        }
+    )
+    path = tmp_path / "t.csv"
+    frame.to_csv(path, index=False)
+    back = read_table(path).frame
+    stamps = [name for name in back.columns if back[name].dtype == pl.Datetime("us")]
+    assert stamps == ["whole", "milli", "micro"]
+    assert back["milli"][1] == dt.datetime(2024, 2, 1, 0, 0, 5, 250_000)
+    large = csv_queries(duckdb.connect(), [path], {}, hive=False)[0].pl()
+    assert large.equals(back)
+    write_table(Table(frame=back), tmp_path / "again.csv")
+    assert (tmp_path / "again.csv").read_bytes() == path.read_bytes()

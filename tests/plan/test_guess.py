@@ -109,3 +109,11 @@ def test_studio_and_risk_guess_by_labels_too(tmp_path: Path) -> None:
     remarks = {column.name: column.remark for column in exposure.columns}
     assert remarks["rb030"].startswith("its label says 'personal id'")
     assert ("rb080", "C") in {(sign.column, sign.letter) for sign in exposure.signs}
+
+
+def test_date_times_of_a_csv_file_are_times_that_others_know(tmp_path: Path) -> None:
+    """They were text in which every value is different, and left out."""
+    lines = [f"2024-01-{i % 28 + 1:02} {i % 24:02}:{i % 60:02}:00" for i in range(60)]
+    (tmp_path / "t.csv").write_text("\n".join(["arrived", *lines]) + "\n")
+    one = guess(read_table(tmp_path / "t.csv"))[0]
+    assert (one.role, one.level) == ("quasi-identifier", "continuous")

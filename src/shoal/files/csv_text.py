@@ -23,6 +23,16 @@ NOT_IN_WINDOWS_1252 = frozenset(b"\x81\x8d\x8f\x90\x9d\x00")
 MISSING_AMONG_NUMBERS = ("NA", "NaN", "nan", "NULL", "null", ".")
 WRITTEN_CODE = r"^[+-]?0\d"
 """Numbers do not start with a spare zero; such a column holds codes."""
+DAY = r"\d{4}-\d{2}-\d{2}"
+STAMP = DAY + r" ([01]\d|2[0-3]):[0-5]\d:[0-5]\d"
+STAMPS = {
+    STAMP: "%Y-%m-%d %H:%M:%S",
+    STAMP + r"\.\d{3}": "%Y-%m-%d %H:%M:%S%.3f",
+    STAMP + r"\.\d{6}": "%Y-%m-%d %H:%M:%S%.6f",
+}
+"""Date-times as pandas and databases write them: of seconds, or of milliseconds or microseconds where they need these,
+and how they are written."""
+
 MARKS = {",": "comma", ";": "semicolon", "\t": "tab", "|": "bar"}
 """Delimiters in words."""
 
@@ -32,8 +42,8 @@ def read_csv(
 ) -> Table:
     """Read a CSV file with a header row, compressed by gzip or not.
 
-    Columns become integers, floats or ISO dates only where every cell is one; numbers written with a leading
-    zero are codes and stay text. Blank lines at the end count for nothing.
+    Columns become integers, floats, ISO dates or date-times (2024-01-31 12:30:00) only where every cell is one; numbers
+    written with a leading zero are codes and stay text. Blank lines at the end count for nothing.
 
     Raises
     ------
@@ -212,11 +222,8 @@ def _typed(column: pl.Series) -> pl.Series:
         if numbers.any() and others.is_in(MISSING_AMONG_NUMBERS).all():
             column = column.replace(dict.fromkeys(MISSING_AMONG_NUMBERS))
             known = column.drop_nulls()
-        elif known.str.contains(r"^\d{4}-\d{2}-\d{2}$").all():
-            dates = column.str.to_date("%Y-%m-%d", strict=False)
-            return dates if dates.null_count() == column.null_count() else column
         else:
-            return column
+            return _dated(column, known)
     if not len(known) or known.str.contains(WRITTEN_CODE).any():
         return column
     whole = column.cast(pl.Int64, strict=False)
@@ -227,9 +234,36 @@ def _typed(column: pl.Series) -> pl.Series:
     return column.cast(pl.Float64)
 
 
+def _dated(column: pl.Series, known: pl.Series) -> pl.Series:
+    """A column of text as dates or date-times, or the same where not every cell is one, or would be written so."""
+    if known.str.contains(rf"^{DAY}$").all():
+        dates = column.str.to_date("%Y-%m-%d", strict=False)
+        return dates if dates.null_count() == column.null_count() else column
+    for form, written in STAMPS.items():
+        if known.str.contains(rf"^{form}$").all():
+            dates = column.str.to_datetime(written, strict=False, time_unit="us")
+            return dates if dates.null_count() == column.null_count() and _form_of(dates) == written else column
+    return column
+
+
 def write_csv(frame: pl.DataFrame, path: Path, *, guard_formulas: bool) -> None:
     """Comma-separated UTF-8; floats in the shortest form that reads back as the same number."""
-    frame.pipe(escape_formulas if guard_formulas else _unchanged).write_csv(path)
+    with_stamps(frame).pipe(escape_formulas if guard_formulas else _unchanged).write_csv(path)
+
+
+def with_stamps(frame: pl.DataFrame) -> pl.DataFrame:
+    """Date-times of no time zone as text, in the form in which they are read as such."""
+    stamps = [column for column in frame if isinstance(column.dtype, pl.Datetime) and not column.dtype.time_zone]
+    return frame.with_columns(column.dt.to_string(_form_of(column)) for column in stamps)
+
+
+def _form_of(stamps: pl.Series) -> str:
+    """The coarsest form that loses nothing of a column."""
+    parts = stamps.dt.microsecond()
+    seconds, milliseconds, microseconds = STAMPS.values()
+    if not (parts != 0).any():
+        return seconds
+    return microseconds if (parts % 1000 != 0).any() else milliseconds
 
 
 def escape_formulas(frame: pl.DataFrame) -> pl.DataFrame:

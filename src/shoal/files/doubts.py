@@ -65,7 +65,10 @@ def _of_numbers_written_otherwise(known: pl.Series) -> str:
     if _all_numbers(known, PERCENT):
         return "holds numbers with a percent sign and is read as text. Take the signs out if it is to be a number."
     if known.str.contains(DATE).all():
-        return "looks like dates and is read as text, because only dates written YYYY-MM-DD are read as such."
+        return (
+            "looks like dates and is read as text, because only dates written YYYY-MM-DD, and date-times "
+            "YYYY-MM-DD hh:mm:ss, are read as such."
+        )
     return ""
 
 

@@ -12,7 +12,7 @@ import polars as pl
 
 from shoal.errors import DataError, FileError, InputError, MissingDependency, not_unique, quoted, unknown
 from shoal.files.atomic import atomic_file
-from shoal.files.csv_text import read_csv, write_csv
+from shoal.files.csv_text import read_csv, with_stamps, write_csv
 from shoal.files.excel import read_excel, write_excel
 from shoal.files.folders import refuse_logged
 from shoal.files.limits import refuse_beyond
@@ -257,7 +257,7 @@ def _equal(one: pl.Series, other: pl.Series) -> bool:
     if one.dtype == pl.Float32 and other.dtype.is_numeric():
         other = other.cast(pl.Float32)
     if one.dtype.is_temporal() and other.dtype == pl.String:
-        written = pl.read_csv(BytesIO(one.to_frame().write_csv().encode()), infer_schema=False)
+        written = pl.read_csv(BytesIO(with_stamps(one.to_frame()).write_csv().encode()), infer_schema=False)
         return written.to_series().equals(other, check_names=False)
     if one.dtype == pl.Boolean and other.dtype.is_numeric():
         one = one.cast(pl.Int8)  # statistical formats hold truth as 1 and 0

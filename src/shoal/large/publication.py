@@ -13,7 +13,7 @@ from shoal.data.records import Records
 from shoal.data.schema import Schema
 from shoal.errors import FileError, plural, quoted
 from shoal.facts import private_form
-from shoal.files.csv_text import escape_formulas
+from shoal.files.csv_text import escape_formulas, with_stamps
 from shoal.files.json_text import write_json
 from shoal.files.table import Table
 from shoal.judges.evidence import RECORD_VERSION, Evidence, Finding
@@ -139,7 +139,9 @@ def _write_csv(stage: Stage, path: Path, *, guard: bool) -> None:
     names = [name for name in stage.schema if name not in OWN]
     with path.open("wb") as file:
         for number, chunk in enumerate(stage.chunks(names)):
-            (escape_formulas(chunk) if guard else chunk).write_csv(file, include_header=number == 0)
+            (escape_formulas(with_stamps(chunk)) if guard else with_stamps(chunk)).write_csv(
+                file, include_header=number == 0
+            )
 
 
 def _read_back(path: Path, source: Source, run: Run) -> Stage:

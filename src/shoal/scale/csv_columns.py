@@ -1,7 +1,7 @@
 """Large CSV files: the same rules as for small ones (`shoal.files.csv_text`), asked of all records by aggregates.
 
-Columns become integers, floats or ISO dates only where every cell is one; numbers written with a leading zero are codes
-and stay text.
+Columns become integers, floats, ISO dates or date-times only where every cell is one; numbers written with a leading
+zero are codes and stay text.
 """
 
 import csv
@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from shoal.errors import DataError, FileError, not_unique, quoted
-from shoal.files.csv_text import DELIMITERS, MISSING_AMONG_NUMBERS
+from shoal.files.csv_text import DAY, DELIMITERS, MISSING_AMONG_NUMBERS, STAMPS
 from shoal.scale.csv_quotes import refuse_marks_that_tell
 
 Result = TypeVar("Result")
@@ -21,7 +21,6 @@ NUMBER = r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?"
 WHOLE = r"[+-]?\d{1,18}"
 CODE = r"[+-]?0\d.*"
 TOO_LONG = r"[+-]?\d{19,}"
-DATE = r"\d{4}-\d{2}-\d{2}"
 
 
 def csv_queries(
@@ -164,8 +163,12 @@ def _types(cells: Any) -> list[str]:
                 for pattern in (NUMBER, WHOLE, CODE, TOO_LONG)
             ),
             f"count(*) FILTER ({name_in_sql(name)} IS NOT NULL)",
-            f"count(*) FILTER (regexp_full_match({name_in_sql(name)}, {text_in_sql(DATE)}) "
-            f"AND TRY_CAST({name_in_sql(name)} AS DATE) IS NOT NULL)",
+            *(
+                f"count(*) FILTER (regexp_full_match({name_in_sql(name)}, {text_in_sql(form)}) "
+                f"AND TRY_CAST({name_in_sql(name)} AS {kind}) IS NOT NULL)"
+                for form, kind in ((DAY, "DATE"), *((form, "TIMESTAMP") for form in STAMPS))
+            ),
+            f"count(*) FILTER ({name_in_sql(name)} LIKE '%000')",
         ]
     counts = cells.aggregate(", ".join(tests)).fetchall()[0]
     width = len(tests) // max(len(names), 1)
@@ -173,13 +176,15 @@ def _types(cells: Any) -> list[str]:
 
 
 def _typed(name: str, counts: Sequence[int], marks: str) -> str:
-    known, numbers, whole, codes, too_long, cells, dates = counts
+    known, numbers, whole, codes, too_long, cells, dates, seconds, milliseconds, microseconds, coarser = counts
     column = name_in_sql(name)
     if known and numbers == known and not codes and not too_long:
         bare = f"CASE WHEN trim({column}) IN ({marks}) THEN NULL ELSE trim({column}) END"
         return f"CAST({bare} AS {'BIGINT' if whole == known else 'DOUBLE'}) AS {column}"
     if cells and dates == cells:
         return f"CAST({column} AS DATE) AS {column}"
+    if cells and (seconds == cells or (cells in (milliseconds, microseconds) and coarser < cells)):
+        return f"CAST({column} AS TIMESTAMP) AS {column}"
     return column
 
 
