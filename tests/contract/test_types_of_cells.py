@@ -24,6 +24,7 @@ import shoal
 from contract.test_methods import made
 from shoal.errors import DataError, ShoalError
 from shoal.methods import registered
+from shoal.plan import Plan
 from shoal.run import carry_out, microdata
 
 N = 24
@@ -289,7 +290,7 @@ def test_a_suppressed_cell_is_missing_in_the_file(make: Any, holds: str, kind: A
 def test_what_no_type_can_hold_is_named() -> None:
     plan = {"columns": {"x": "other", "wage": "other"}}
     with pytest.raises(DataError, match=r"INTERVAL .*: 'x'\. Turn them into seconds"):
-        carry_out(duckdb.sql("select interval 1 month as x, 1.0 as wage"), plan, 1, None)
+        carry_out(duckdb.sql("select interval 1 month as x, 1.0 as wage"), Plan.of(plan), 1, None)
     wide = pa.table({"x": pa.array([Decimal(10) ** 45], pa.decimal256(50, 2)), "wage": [1.0]})
     with pytest.raises(DataError, match=r"Column 'x' is of the type decimal256\(50, 2\)"):
-        carry_out(wide, plan, 1, None)
+        carry_out(wide, Plan.of(plan), 1, None)
