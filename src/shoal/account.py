@@ -67,6 +67,7 @@ def account_of(done: Outcome, evidence: Evidence, withheld: set[str], exact: tup
         ),
         not_released=tuple(name for name in plan.schema.columns if name not in released),
         untouched=untouched,
+        own_gaps=tuple(name for name in released.names() if name not in touched(plan, _moving_gaps(done))),
         unchanged=same,
         made_anew=tuple(name for name in done.pair.made_anew if name in released),
         missing=done.original.missing_facts,
@@ -191,6 +192,11 @@ def _reached(done: Outcome) -> Iterator[ReachedLevel]:
             worst = max(levels) if lower else min(levels)
             title = entry("privacy", name).title + said
             yield ReachedLevel(model=name, title=title, value=worst, better="lower" if lower else "higher")
+
+
+def _moving_gaps(done: Outcome) -> list[StepAccount]:
+    """The accounts of what may have put missing cells elsewhere."""
+    return [a for a in done.accounts if a.place is None or not done.plan.steps[a.place].leaves_gaps]
 
 
 def touched(plan: Plan, accounts: Iterable[StepAccount]) -> set[str]:

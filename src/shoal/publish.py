@@ -287,14 +287,14 @@ def _codings(release: Release, labels: Table | None) -> dict[str, Coding]:
 
 
 def _reasons(release: Release, frame: pl.DataFrame, labels: Table) -> dict[str, pl.Series]:
-    """Why cells of columns that left as they came are missing, in the codes that they came with.
+    """Why cells are missing that came missing, of columns of which no cell was blanked or moved, in their codes.
 
     Not of columns whose cells a requirement compares: there all missing cells were proved as one.
     """
     named = {name for model in release.requirements for name in model.reads}
     compared = named | set(release.schema.names("quasi-identifier"))
     reasons = {}
-    for name in release.account.untouched:
+    for name in release.account.own_gaps:
         if name in labels.reasons and name in frame.columns and name not in compared:
             codes = labels.reasons[name].gather(release.rows.tolist()).set(frame[name].is_not_null(), None)
             if codes.null_count() < len(codes):

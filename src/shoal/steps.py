@@ -64,6 +64,11 @@ class Step(ABC):
         return False
 
     @property
+    def leaves_gaps(self) -> bool:
+        """Whether missing cells stay their own record's (see `Mask.leaves_gaps`)."""
+        return False
+
+    @property
     def as_a_whole(self) -> bool:
         """Whether the columns' cells are made for the table as a whole, so that a record's are nobody's."""
         return False
@@ -228,7 +233,7 @@ class PartitionStep(Step):
 def _loss(part: Partition, records: Records, by: Sequence[str]) -> float:
     """The information loss of a partition, in percent, in the columns without missing cells.
 
-    Only a group of everybody (`whole`) is formed with missing cells; where all columns have some it keeps nothing.
+    Where all columns have missing cells it is given as that of keeping nothing.
     """
     if part.loss is not None:
         return float(part.loss)
@@ -260,6 +265,10 @@ class MaskStep(Step):
     @property
     def own_cells(self) -> bool:
         return bool(self.method.own_cells)
+
+    @property
+    def leaves_gaps(self) -> bool:
+        return bool(self.method.leaves_gaps)
 
     def coded(self, identifier: Variable) -> bool:
         return bool(self.method.coded(identifier))

@@ -97,6 +97,22 @@ def test_as_the_library_reads_them(ending: str, tmp_path: Path) -> None:
     assert [x is None or x != x for x in plain["pay"]] == [pay in (None, 97.0, 98.0) for pay in PAY]
 
 
+@pytest.mark.parametrize(
+    "mask", [{"mask": "noise", "variance": 0.1}, {"mask": "shuffle"}, {"mask": "rank-swap", "p": 0.5}]
+)
+def test_a_column_that_was_changed_in_known_cells_only_says_why_the_others_are_missing(
+    mask: dict[str, Any], tmp_path: Path
+) -> None:
+    table = survey(tmp_path, "sav")
+    confidential = {**PLAN["columns"], "pay": {"role": "confidential", "missing": "keep"}}
+    plan = {**PLAN, "columns": confidential, "steps": [{**mask, "columns": ["pay"]}], "output": {"format": "sav"}}
+    release = shoal.protect(table.frame, plan, seed=1).write(tmp_path / "out", labels=table)
+    back = read_table(release / "release" / "data.sav")
+    came = back.reasons["pay"].gather(back.frame["n"].arg_sort()).to_list()
+    assert came == [{97.0: "97", 98.0: "98"}.get(pay) for pay in PAY]
+    assert back.frame["pay"].null_count() == sum(pay in (None, 97.0, 98.0) for pay in PAY)
+
+
 def test_a_column_that_a_step_changed_says_no_more_why_it_is_missing(tmp_path: Path) -> None:
     table = survey(tmp_path, "sav")
     plan = {**PLAN, "steps": [{"mask": "permute", "columns": ["pay"]}], "output": {"format": "sav"}}

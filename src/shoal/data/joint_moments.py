@@ -1,4 +1,9 @@
-"""Means and covariances of several columns of a table, gathered part by part (Chan, Golub & LeVeque 1983)."""
+"""Means and covariances of several columns of a table, gathered part by part (Chan, Golub & LeVeque 1983).
+
+Of columns with missing cells, each mean and variance is that of the column's known cells, and the correlations are
+those of the complete records. So the covariance matrix is positive semidefinite, which it need not be if each
+correlation were that of the records that have both columns.
+"""
 
 from dataclasses import dataclass, field
 from typing import Self
@@ -10,52 +15,102 @@ from shoal.kernels import tall
 from shoal.kernels.arrays import Floats
 
 
+def _none() -> Floats:
+    return np.zeros(0)
+
+
 @dataclass(slots=True, kw_only=True, eq=False)
 class JointMoments:
-    """What is known of some complete columns.
+    """Moments of some columns.
 
     Parameters
     ----------
-    mean
-        Shape (d,).
-    products
-        Shape (d, d); sums of products of deviations from the mean.
+    count
+        Records without a missing cell.
+    mean, products
+        Shapes (d,) and (d, d); means of these records, and sums of products of deviations from them.
+    known, means, squares
+        Shape (d,) each; how many cells of a column are known, their mean, and the sum of squared deviations from it.
     low, high
         Shape (d,); the least and greatest values.
     """
 
     count: int = 0
-    mean: Floats = field(default_factory=lambda: np.zeros(0))
+    mean: Floats = field(default_factory=_none)
     products: Floats = field(default_factory=lambda: np.zeros((0, 0)))
-    low: Floats = field(default_factory=lambda: np.zeros(0))
-    high: Floats = field(default_factory=lambda: np.zeros(0))
+    known: Floats = field(default_factory=_none)
+    means: Floats = field(default_factory=_none)
+    squares: Floats = field(default_factory=_none)
+    low: Floats = field(default_factory=_none)
+    high: Floats = field(default_factory=_none)
 
     @classmethod
     def of_columns(cls, d: int) -> Self:
         """Those of no record yet, of so many columns."""
-        none = np.full(d, np.inf)
-        return cls(mean=np.zeros(d), products=np.zeros((d, d)), low=none, high=-none)
+        none, zeros = np.full(d, np.inf), np.zeros(d)
+        return cls(mean=zeros, products=np.zeros((d, d)), known=zeros, means=zeros, squares=zeros, low=none, high=-none)
 
     @classmethod
     def of(cls, x: Floats) -> Self:
-        """Those of some records, shape (n, d)."""
+        """Those of some records, shape (n, d); NaN for a missing cell."""
+        missing = np.isnan(x)
+        if not missing.any():
+            return cls._of_complete(x)
+        moments = cls._of_complete(x[~missing.any(axis=1)])
+        columns = [cls._of_complete(x[~missing[:, j], j : j + 1]) for j in range(x.shape[1])]
+        moments.known = np.array([column.count for column in columns], dtype=np.float64)
+        moments.means, moments.squares = (
+            np.array([float(v) for v in values])
+            for values in zip(*((column.mean[0], column.products[0, 0]) for column in columns))
+        )
+        moments.low, moments.high = (np.concatenate(ends) for ends in zip(*((c.low, c.high) for c in columns)))
+        return moments
+
+    @classmethod
+    def _of_complete(cls, x: Floats) -> Self:
         if not len(x):
             return cls.of_columns(x.shape[1])
         mean = x.mean(axis=0)
         centred = (x - mean)[None]
         products = tall.cross(centred, centred)[0]
-        return cls(count=len(x), mean=mean, products=products, low=x.min(axis=0), high=x.max(axis=0))
+        return cls(
+            count=len(x),
+            mean=mean,
+            products=products,
+            known=np.full(x.shape[1], float(len(x))),
+            means=mean,
+            squares=np.diag(products),
+            low=x.min(axis=0),
+            high=x.max(axis=0),
+        )
 
     def join(self, other: Self) -> None:
         """More records; the order in which they come is a part of the figures."""
-        if not other.count:
-            return
-        gap, total = other.mean - self.mean, self.count + other.count
-        self.products = self.products + other.products
-        self.products += np.multiply.outer(gap, gap) * (self.count * other.count / total)
-        self.mean = self.mean + gap * (other.count / total)
+        known = self.known + other.known
+        cells, gap = np.maximum(known, 1.0), other.means - self.means
+        self.squares = self.squares + other.squares + gap * gap * (self.known * other.known / cells)
+        self.means = self.means + gap * (other.known / cells)
+        self.known = known
         self.low, self.high = np.minimum(self.low, other.low), np.maximum(self.high, other.high)
-        self.count = total
+        if other.count:
+            gap, total = other.mean - self.mean, self.count + other.count
+            self.products = self.products + other.products
+            self.products += np.multiply.outer(gap, gap) * (self.count * other.count / total)
+            self.mean = self.mean + gap * (other.count / total)
+            self.count = total
+
+    @property
+    def variances(self) -> Floats:
+        """Shape (d,); of the known cells of the sample, 0 for a column without any.
+
+        Raises
+        ------
+        DataError
+            If a column has one known cell.
+        """
+        if (self.known == 1).any() or not self.known.any():
+            raise DataError("noise needs at least 2 records in every stratum, to have a variance.")
+        return np.asarray(self.squares / np.maximum(self.known - 1, 1.0))
 
     @property
     def covariance(self) -> Floats:
@@ -64,8 +119,19 @@ class JointMoments:
         Raises
         ------
         DataError
-            If there are fewer than two records.
+            If a column has one known cell, or fewer than two records have all of several columns.
         """
-        if self.count < 2:
-            raise DataError("noise needs at least 2 records in every stratum, to have a variance.")
-        return np.asarray(self.products / (self.count - 1))
+        variances = self.variances
+        if (self.known == self.count).all():
+            return np.asarray(self.products / (self.count - 1))
+        if self.count < 2 and len(variances) > 1:
+            raise DataError(
+                "noise needs at least 2 records with all of its columns in every stratum, to know how these vary "
+                "together. Take the kind uncorrelated, or give each column a step of its own."
+            )
+        deviations = np.sqrt(np.diag(self.products))
+        deviations[deviations == 0] = 1.0
+        spreads = np.sqrt(variances)
+        covariance = self.products / np.multiply.outer(deviations, deviations) * np.multiply.outer(spreads, spreads)
+        np.fill_diagonal(covariance, variances)
+        return np.asarray(covariance)

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from shoal.data.missing_patterns import patterns
 from shoal.data.records import MissingCells, Records
 from shoal.judges.joint_codes import joint_codes
 from shoal.kernels.arrays import Bools, Longs
@@ -62,20 +63,9 @@ def _comparable_rows(x: Longs, y: Longs, missing: MissingCells) -> Iterator[tupl
     elif missing == "nothing":
         yield np.flatnonzero((x >= 0).all(axis=1)), np.flatnonzero((y >= 0).all(axis=1)), every
     else:
-        for blank, rows in _patterns(x):
-            for other, others in _patterns(y):
+        for blank, rows in patterns(x < 0):
+            for other, others in patterns(y < 0):
                 yield rows, others, np.flatnonzero(~(blank | other))
-
-
-def _patterns(codes: Longs) -> list[tuple[Bools, Longs]]:
-    """Each set of columns that is missing together, and the rows where it is."""
-    if not len(codes):
-        return []
-    blank = codes < 0
-    ids = _ids(blank.astype(np.int64))
-    order = np.argsort(ids, kind="stable")
-    groups = np.split(order, np.flatnonzero(np.diff(ids[order])) + 1)
-    return [(blank[rows[0]], rows) for rows in groups]
 
 
 def _ids(codes: Longs) -> Longs:

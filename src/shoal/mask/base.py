@@ -25,6 +25,9 @@ class Mask(ABC):
     own_cells: ClassVar[bool] = False
     """The method's guarantee is for cells that still are their record's own: nothing before may have mixed records."""
 
+    leaves_gaps: ClassVar[bool] = False
+    """Whether missing cells stay where they are, each its own record's, so that their reasons may be released."""
+
     whole_records: ClassVar[bool] = False
     """The method's guarantee is for whole records: it must work on all columns that are released."""
 

@@ -49,7 +49,7 @@ class MicroaggregateColumns(Mask):
 
     Notes
     -----
-    For each group of columns the record holds SSE, SSA and SST in the standardised columns, with
+    For each group of columns the record holds SSE, SSA and SST in the standardised columns without missing cells, with
     SST = SSA + SSE checked, and the information loss 100 SSE / SST.
     """
 
@@ -90,7 +90,7 @@ class MicroaggregateColumns(Mask):
                 {
                     "groups": Count(n=part.n_groups, unit="groups"),
                     "smallest group": Count(n=part.k),
-                    **of_original(_sums_of_squares(records.matrix(names), part)),
+                    **of_original(_sums_of_squares(records.matrix(_complete(records, names)), part)),
                     "records that share their values, at least": Count(n=int(shared.min())),
                 }
             )
@@ -122,6 +122,9 @@ def _by_correlation(records: Records, columns: Sequence[str], size: int) -> tupl
                 f"Column '{name}' is {records[name].level}; groups by correlation need continuous columns. "
                 f"Name the groups by hand."
             )
+    if size == 1:
+        return tuple((name,) for name in columns)
+    records.complete(columns, "microaggregate-columns, which joins columns by correlation,")
     x = records.raw(columns)
     centred = x - x.mean(axis=0)
     spread = np.sqrt((centred**2).sum(axis=0))
@@ -138,6 +141,10 @@ def _by_correlation(records: Records, columns: Sequence[str], size: int) -> tupl
             return tuple(tuple(columns[j] for j in sorted(group)) for group in groups)
         _, i, j = max(pairs, key=lambda pair: (pair[0], -pair[1], -pair[2]))
         groups[i] += groups.pop(j)
+
+
+def _complete(records: Records, names: Sequence[str]) -> list[str]:
+    return [name for name in names if records[name].complete]
 
 
 def _sums_of_squares(x: Floats, part: Partition) -> dict[str, float]:

@@ -25,8 +25,8 @@ from annotated_types import Gt
 from shoal.data.joint_moments import JointMoments
 from shoal.data.partition import Progress
 from shoal.data.records import Records
-from shoal.errors import DataError, ParameterError, plural
-from shoal.kernels.arrays import Floats, Longs
+from shoal.errors import DataError, ParameterError, plural, quoted
+from shoal.kernels.arrays import Bools, Floats, Longs
 from shoal.kernels.elementary import normal_cdf, normal_quantile
 from shoal.mask.base import Mask, strata
 from shoal.methods import Scales, method
@@ -44,7 +44,9 @@ from shoal.step_result import StepResult
 class Noise(Mask):
     """Adds random noise to continuous columns.
 
-    With strata, means and covariances are those of each stratum, and noise is drawn stratum by stratum.
+    With strata, means and covariances are those of each stratum, and noise is drawn stratum by stratum. Missing cells
+    stay missing: means and variances are those of the known cells, correlations those of the complete records. `exact`,
+    `sullivan` and `orthogonal` need columns that are missing together, or a step for each.
 
     Parameters
     ----------
@@ -83,6 +85,7 @@ class Noise(Mask):
     scales: ClassVar[Scales] = "rows"
     reads_others: ClassVar[bool] = False
     wants_moments: ClassVar[bool] = True
+    leaves_gaps: ClassVar[bool] = True
 
     kind: Kind | Literal["restricted"] = "correlated"
     variance: Annotated[float, Gt(0), Setting()]
@@ -102,13 +105,29 @@ class Noise(Mask):
         self, records: Records, columns: Sequence[str], rng: np.random.Generator, progress: Progress = None
     ) -> StepResult:
         self.continuous(records, columns)
-        records.complete(columns, "noise")
         x = records.raw(columns)
-        masked = np.empty_like(x)
-        limits = self._limits(columns, x, x.min(axis=0, initial=np.inf), x.max(axis=0, initial=-np.inf))
-        for rows in strata(records):
-            masked[rows] = self._mask(x[rows], limits, rng) if len(rows) else x[rows]
+        masked, some = x.copy(), _with_a_known_cell(x)
+        low, high = np.fmin.reduce(x, axis=0, initial=np.inf), np.fmax.reduce(x, axis=0, initial=-np.inf)
+        limits = self._limits(columns, x, low, high)
+        for stratum in strata(records):
+            rows = stratum[some[stratum]]
+            if len(rows):
+                masked[rows] = self._mask(x[rows], limits, rng, self._moments_of_gaps(x[rows], columns))
         return StepResult(records=records.with_raw(columns, masked))
+
+    def _moments_of_gaps(self, x: Floats, columns: Sequence[str]) -> JointMoments | None:
+        """The moments of records with missing cells; None for complete ones, which give them themselves."""
+        gaps: Bools = np.isnan(x)
+        if not gaps.any():
+            return None
+        if self.exact or self.kind in ("sullivan", "orthogonal"):
+            lacking = [name for j, name in enumerate(columns) if gaps[:, j].any()]
+            raise DataError(
+                f"{quoted(lacking)}: cells are missing where others of the step's columns are known, so that noise of "
+                f"the kind {self.kind}{', exact,' * self.exact} is not defined. Give each column a step of its own, or "
+                f"take the kind kim, with exact: false."
+            )
+        return JointMoments.of(x)
 
     @property
     def whole_needed(self) -> str:
@@ -127,20 +146,19 @@ class Noise(Mask):
         moments: Sequence[JointMoments],
     ) -> StepResult:
         self.continuous(records, columns)
-        records.complete(columns, "noise")
         x = records.raw(columns)
-        masked = np.empty_like(x)
+        masked, some = x.copy(), _with_a_known_cell(x)
         low, high = (np.min([m.low for m in moments], axis=0), np.max([m.high for m in moments], axis=0))
         limits = self._limits(columns, x, low, high)
         for number in np.unique(stratum).tolist():
-            rows = stratum == number
+            rows = some & (stratum == number)
             masked[rows] = self._mask(x[rows], limits, rng, moments[number])
         return StepResult(records=records.with_raw(columns, masked))
 
     def _mask(self, x: Floats, limits: Floats, rng: np.random.Generator, whole: JointMoments | None = None) -> Floats:
         """The records of a stratum, or some of them where the moments of the whole stratum are given."""
         if self.kind == "restricted":
-            spread = x.std(axis=0, ddof=1) if whole is None else np.sqrt(np.diag(whole.covariance))
+            spread = x.std(axis=0, ddof=1) if whole is None else np.sqrt(whole.variances)
             return _truncated(x, np.sqrt(self.variance) * spread, limits, rng)
         return Law(kind=self.kind, variance=self.variance, exact=self.exact).masked(x, rng, whole)
 
@@ -157,6 +175,10 @@ class Noise(Mask):
             if count:
                 raise DataError(f"Column '{name}' has {plural(count, 'value')} outside its bounds; widen them.")
         return limits
+
+
+def _with_a_known_cell(x: Floats) -> Bools:
+    return np.asarray(~np.isnan(x).all(axis=1))
 
 
 def _truncated(x: Floats, spread: Floats, limits: Floats, rng: np.random.Generator) -> Floats:

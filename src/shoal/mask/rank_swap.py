@@ -43,6 +43,7 @@ class RankSwap(Mask):
 
     scales: ClassVar[Scales] = "sorting"
     reads_others: ClassVar[bool] = False
+    leaves_gaps: ClassVar[bool] = True
 
     p: Annotated[float, Gt(0), Le(1), Setting()]
 

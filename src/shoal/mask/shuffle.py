@@ -5,11 +5,13 @@ from typing import Annotated, ClassVar
 
 import numpy as np
 
+from shoal.data.missing_patterns import patterns
 from shoal.data.partition import Progress
 from shoal.data.records import Records
+from shoal.data.variable import Variable
 from shoal.errors import DataError, ParameterError
 from shoal.kernels import linear, tall
-from shoal.kernels.arrays import Floats
+from shoal.kernels.arrays import Bools, Floats
 from shoal.kernels.draws import standard_normal
 from shoal.kernels.elementary import normal_quantile, sine
 from shoal.mask.base import Mask, strata
@@ -41,9 +43,14 @@ class Shuffle(Mask):
     Spearman's rank correlation r becomes the normal model's correlation 2 sin(pi r / 6). A correlation matrix
     that is not positive semidefinite after that is projected on the nearest eigenvalues of 0 or more. With
     strata the model and the dealing are those of each stratum.
+
+    Missing cells stay missing and have no rank: a column's known values are dealt out among the records that know it,
+    correlations are those of the complete records, and scores are drawn given those of the `given` columns that a
+    record has.
     """
 
     scales: ClassVar[Scales] = "memory"
+    leaves_gaps: ClassVar[bool] = True
 
     given: Annotated[tuple[str, ...], Columns()] = ()
 
@@ -58,40 +65,61 @@ class Shuffle(Mask):
                 f"Column '{wrong[0]}' is nominal, so its values have no rank; shuffle needs continuous or "
                 f"ordinal columns."
             )
-        records.complete(names, "shuffle")
         values = {name: records[name].values.copy() for name in columns}
-        for rows in strata(records) if len(records) else ():
-            x = np.column_stack([records[name].values[rows] for name in names]).astype(np.float64)
+        ranked = np.column_stack([_with_gaps(records[name]) for name in names])
+        some: Bools = np.any(~np.isnan(ranked[:, : len(columns)]), axis=1)
+        for stratum in strata(records) if len(records) else ():
+            rows = stratum[some[stratum]]
+            x = ranked[rows]
             drawn = _new_scores(x, len(columns), rng)
             for j, name in enumerate(columns):
-                order = np.argsort(drawn[:, j], kind="stable")
-                values[name][rows[order]] = np.sort(records[name].values[rows])
+                known = np.flatnonzero(~np.isnan(x[:, j]))
+                order = known[np.argsort(drawn[known, j], kind="stable")]
+                values[name][rows[order]] = np.sort(records[name].values[rows[known]])
         changed = [records[name].with_values(v) for name, v in values.items()]
         return StepResult(records=records.with_variables(*changed))
 
 
 def _new_scores(x: Floats, targets: int, rng: np.random.Generator) -> Floats:
-    """Shape (n, targets); new normal scores of the first columns given those of the others."""
-    n = len(x)
+    """Shape (n, targets); new normal scores of the first columns given those of the others that a record has."""
+    r = _normal_correlations(x[~np.isnan(x).any(axis=1)])
+    given = x[:, targets:]
+    kept = normal_quantile((_mid_ranks(given) + 0.5) / (~np.isnan(given)).sum(axis=0))
+    drawn = standard_normal(rng, (len(x), targets))
+    scores = np.empty_like(drawn)
+    for missing, rows in patterns(np.isnan(given)):
+        has = np.flatnonzero(~missing)
+        across = r[:targets, targets + has]
+        slope = linear.product(across, linear.pseudo_inverse(r[np.ix_(targets + has, targets + has)], DEPENDENT))
+        rest = r[:targets, :targets] - linear.product(slope, across.T)
+        eigenvalues, vectors = linear.eigen((rest + rest.T) / 2)
+        root = vectors * np.sqrt(np.maximum(eigenvalues, 0.0))
+        both = np.ascontiguousarray(np.hstack([kept[rows][:, has], drawn[rows]]))
+        scores[rows] = tall.times(both[None], np.vstack([slope.T, root.T])[None])[0]
+    return scores
+
+
+def _normal_correlations(x: Floats) -> Floats:
+    """Shape (d, d); the correlations of the normal model that has the rank correlations of complete records (n, d)."""
+    if len(x) < 2:
+        return np.eye(x.shape[1])
     ranks = _mid_ranks(x)
-    moving = ranks.std(axis=0) > 0
-    r = np.eye(x.shape[1])
-    if n > 1:
-        centred = (ranks - ranks.mean(axis=0)) / np.where(moving, ranks.std(axis=0), 1.0)
-        correlation = tall.cross(centred[None], centred[None])[0] / n
-        r = np.where(np.eye(x.shape[1]) > 0, 1.0, 2 * sine(np.pi / 6 * correlation))
-    kept = normal_quantile((ranks[:, targets:] + 0.5) / n)
-    slope = linear.product(r[:targets, targets:], linear.pseudo_inverse(r[targets:, targets:], DEPENDENT))
-    rest = r[:targets, :targets] - linear.product(slope, r[targets:, :targets])
-    eigenvalues, vectors = linear.eigen((rest + rest.T) / 2)
-    root = vectors * np.sqrt(np.maximum(eigenvalues, 0.0))
-    drawn = np.ascontiguousarray(np.hstack([kept, standard_normal(rng, (n, targets))]))
-    return np.asarray(tall.times(drawn[None], np.vstack([slope.T, root.T])[None])[0])
+    spread = ranks.std(axis=0)
+    centred = (ranks - ranks.mean(axis=0)) / np.where(spread > 0, spread, 1.0)
+    correlation = tall.cross(centred[None], centred[None])[0] / len(x)
+    return np.where(np.eye(x.shape[1]) > 0, 1.0, 2 * sine(np.pi / 6 * correlation))
 
 
 def _mid_ranks(x: Floats) -> Floats:
-    """Ranks from 0, equal values sharing the middle of their block."""
-    ordered = np.sort(x, axis=0)
-    return np.column_stack(
-        [(np.searchsorted(s, c, "left") + np.searchsorted(s, c, "right") - 1) / 2 for s, c in zip(ordered.T, x.T)]
-    )
+    """Ranks from 0 of known cells, equal values sharing the middle of their block; NaN for a missing cell."""
+    ranks = np.full(x.shape, np.nan)
+    for j, known in enumerate(~np.isnan(x.T)):
+        cells = x[known, j]
+        ordered = np.sort(cells)
+        ranks[known, j] = (np.searchsorted(ordered, cells, "left") + np.searchsorted(ordered, cells, "right") - 1) / 2
+    return ranks
+
+
+def _with_gaps(variable: Variable) -> Floats:
+    """Shape (n,); values or codes that can be ranked, NaN for a missing cell."""
+    return np.where(variable.missing, np.nan, variable.values)

@@ -8,11 +8,12 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 
 from shoal.data.microdata import as_records
+from shoal.data.missing_patterns import patterns
 from shoal.data.partition import Partition, Progress, part_of
 from shoal.data.records import Records
 from shoal.data.schema import Scale
 from shoal.data.variable import Variable
-from shoal.errors import DataError, ParameterError, Refused, plural
+from shoal.errors import DataError, ParameterError, Refused, plural, quoted
 from shoal.facts import Fact, Nested, OfPlan, Share
 from shoal.kernels.arrays import Longs, ints
 from shoal.kernels.partition.bounds import neighbour_bound
@@ -40,6 +41,9 @@ class Partitioner(ABC):
     """Whether groups are compared with how confidential values are distributed over the whole table."""
     by_household: ClassVar[bool] = True
     """Whether the method may be run on household means, so that k counts households."""
+
+    by_known_columns: ClassVar[bool] = False
+    """Whether records with missing cells are grouped with those that lack the same columns, by the others."""
 
     one_group: ClassVar[bool] = False
     """Whether all records (of a stratum) are one group, so that what replaces them belongs to nobody."""
@@ -100,12 +104,12 @@ class Partitioner(ABC):
         """
         records = _of_unit(as_records(x, confidential, standardise), unit)
         columns = records.quasi_identifiers if columns is None else tuple(columns)
-        if not self.one_group:
-            records.complete(columns, self.method_name)
+        if not (self.one_group or self.by_known_columns) or records.households is not None:
+            records.complete(() if self.one_group else columns, self.method_name)
         rng = np.random.default_rng(seed)
         strata = records.strata
         if strata is None:
-            part = self._units(records, columns, rng, progress, "the table")
+            part = self._kinds(records, columns, rng, progress, "the table")
         else:
             if small_strata == "merge":
                 strata = _merged(strata, _units_of(strata, records.households), self.smallest)
@@ -121,6 +125,8 @@ class Partitioner(ABC):
         if 1 < k <= part.k:
             part = _with_ancestors(part, records, columns, k)
         width = sum(records[name].width for name in columns)
+        if not records.complete_in(columns):
+            return part
         affordable = n * width * (BOUND_LEAVES if width <= BOUND_DIMENSIONS else n) <= BOUND_WORK
         if not (1 < k <= n and width and affordable):
             return part
@@ -142,7 +148,7 @@ class Partitioner(ABC):
         for number in range(int(strata.max()) + 1 if len(strata) else 0):
             rows = np.flatnonzero(strata == number)
             share = part_of(progress, done / len(strata), len(rows) / len(strata))
-            part = self._units(records.take(rows), columns, rng, share, f"stratum {number + 1}")
+            part = self._kinds(records.take(rows), columns, rng, share, f"stratum {number + 1}")
             done += len(rows)
             labels[rows] = part.labels + count
             count += part.n_groups
@@ -150,6 +156,41 @@ class Partitioner(ABC):
             models[number] = part.model
         has_model = any(model is not None for model in models.values())
         return Partition(labels=labels, facts={"strata": Nested(facts)}, model=models if has_model else None)
+
+    def _kinds(
+        self, records: Records, columns: Sequence[str], rng: np.random.Generator, progress: Progress, where: str
+    ) -> Partition:
+        """A partition in which the records of a group lack the same of the columns, and are grouped by the others."""
+        if self.one_group or records.complete_in(columns):
+            return self._units(records, columns, rng, progress, where)
+        labels = np.empty(len(records), dtype=np.int32)
+        facts: dict[str, Fact] = {}
+        count = done = 0
+        missing = np.column_stack([records[name].missing for name in columns])
+        for number, (lacking, rows) in enumerate(patterns(missing), 1):
+            if len(rows) < self.smallest:
+                raise DataError(self._too_few(len(rows), [n for n, lacks in zip(columns, lacking) if lacks], where))
+            known = [name for name, lacks in zip(columns, lacking) if not lacks]
+            share = part_of(progress, done / len(records), len(rows) / len(records))
+            part = (
+                self._units(records.take(rows), known, rng, share, where)
+                if known
+                else Partition(labels=np.zeros(len(rows), dtype=np.int32))
+            )
+            done += len(rows)
+            labels[rows] = part.labels + count
+            count += part.n_groups
+            facts[f"columns missing together, {number}"] = Nested(part.facts)
+        return Partition(labels=labels, facts=facts)
+
+    def _too_few(self, count: int, lacking: Sequence[str], where: str) -> str:
+        """Why records cannot be a kind of their own."""
+        return (
+            f"{self.method_name} groups records by themselves that lack the same columns. Of {where} only "
+            f"{plural(count, 'record')} {'lacks' if count == 1 else 'lack'} {quoted(lacking) or 'none'}, fewer than "
+            f"k = {self.smallest}. Set missing: drop or impute for columns with missing values (category for nominal "
+            f"ones), form groups without these columns (by: ...), or lower k."
+        )
 
     def _units(
         self, records: Records, columns: Sequence[str], rng: np.random.Generator, progress: Progress, where: str

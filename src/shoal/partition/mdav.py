@@ -26,7 +26,8 @@ class MDAV(Partitioner):
     While 3k or more records remain: the record farthest from their average and its k - 1 nearest make a
     group, then the record farthest from that one and its k - 1 nearest. Of 2k to 3k - 1 remaining records
     one more group is taken, and the rest is the last group. Ties go to the lowest row. The result is exact
-    and does not depend on seeds, threads or instruction sets.
+    and does not depend on seeds, threads or instruction sets. Records with missing cells are grouped with those that
+    lack the same columns, by the others.
 
     Parameters
     ----------
@@ -41,6 +42,7 @@ class MDAV(Partitioner):
     """
 
     scales: ClassVar[Scales] = "blocks"
+    by_known_columns: ClassVar[bool] = True
 
     k: Annotated[int, Ge(1)]
     block_size: Annotated[int, Ge(SMALLEST_BLOCK)] | None = None

@@ -44,6 +44,7 @@ class MuApprox(Partitioner):
     """
 
     scales: ClassVar[Scales] = "blocks"
+    by_known_columns: ClassVar[bool] = True
 
     k: Annotated[int, Ge(1)]
 

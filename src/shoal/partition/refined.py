@@ -121,6 +121,7 @@ class Refined(Partitioner):
     """
 
     scales: ClassVar[Scales] = "blocks"
+    by_known_columns: ClassVar[bool] = True
 
     k: Annotated[int, Ge(1)] | None = None
     start: Annotated[

@@ -26,7 +26,7 @@ class Univariate(Partitioner):
 
     The groups of an optimal partition are runs of the sorted values, so a shortest path over cuts finds them
     in time k n. For several columns there is no such order: a step for each of them is what the literature calls
-    individual ranking, but it does not make records k-anonymous over the columns together.
+    individual ranking, but it does not make records k-anonymous over the columns together. Missing cells make a group.
 
     Sampling weights are not used: with them the best groups need not be runs (values 0, 1, 1.1 and 5 of weights
     1, 0, 1 and 1, k = 2: the least weighted error has the groups {0, 1.1} and {1, 5}).
@@ -38,6 +38,7 @@ class Univariate(Partitioner):
     """
 
     scales: ClassVar[Scales] = "blocks"
+    by_known_columns: ClassVar[bool] = True
 
     k: Annotated[int, Ge(1)]
 

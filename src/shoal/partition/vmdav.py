@@ -38,6 +38,7 @@ class VMDAV(Partitioner):
     """
 
     scales: ClassVar[Scales] = "blocks"
+    by_known_columns: ClassVar[bool] = True
 
     k: Annotated[int, Ge(1)]
     gamma: Annotated[Annotated[float, Ge(0), AllowInfNan(False)] | Literal["auto"], Setting()] = "auto"

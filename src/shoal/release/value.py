@@ -105,6 +105,9 @@ class Account:
         What each verdict is called for the public, in their order: a rule without what only the original tells.
     untouched
         Released columns that no step and no constraint of the plan names, so that they left as they came.
+    own_gaps
+        Released columns of which cells are missing where they came missing: untouched ones, and those that were changed
+        in known cells only.
     unchanged
         Released columns whose cells are those of the original, whatever was done to them; private.
     missing
@@ -146,6 +149,7 @@ class Account:
     versions: Mapping[str, str]
     seed: int
     about: Mapping[str, str] = field(default_factory=dict)
+    own_gaps: tuple[str, ...] = ()
     exact: tuple[str, ...] = ()
     proved: bool = True
     singled_out: tuple[SingledOut, ...] = ()

@@ -1,6 +1,6 @@
 """Replacement by the group's centre: what microaggregation releases."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any, ClassVar, Literal
 
@@ -23,7 +23,8 @@ from shoal.step_result import Dealing, StepResult
 class Centroid(Replacement):
     """Every record gets its group's centre, so that the records of a group cannot be told apart.
 
-    Continuous columns get the mean, the median or the medoid's value; ordinal ones the (lower) median;
+    Continuous columns get the mean, the median or the medoid's value; ordinal ones the (lower) median; of these,
+    missing cells do not count and stay missing;
     nominal ones the mode, of equally frequent categories the one most frequent in the whole table, or with
     `ancestors` the nearest common ancestor in the column's hierarchy.
 
@@ -75,21 +76,47 @@ class Centroid(Replacement):
         if variable.continuous:
             if medoids is not None:
                 return variable.with_values(variable.values[medoids][partition.labels])
-            if self.continuous == "median":
-                return variable.with_values(_medians(variable.values, partition, midpoint=True))
-            means = partition.means(variable.values[:, None], weights)[:, 0]
-            return variable.with_values(means[partition.labels])
+            centres = _means if self.continuous == "mean" else _middles
+            return variable.with_values(_of_known_cells(variable, partition, centres, weights))
         ancestors = variable.hierarchy is not None and self.ancestors and None not in variable.categories
-        if (variable.level == "ordinal" or ancestors) and (missing := int(variable.missing.sum())):
+        if ancestors and (missing := int(variable.missing.sum())):
             raise DataError(
-                f"Column '{variable.name}' has {plural(missing, 'missing value')}; a median or an ancestor needs "
-                f"complete columns. Set missing: drop or impute for it."
+                f"Column '{variable.name}' has {plural(missing, 'missing value')}; an ancestor needs complete "
+                f"columns. Set missing: drop, impute or category for it."
             )
         if variable.level == "ordinal":
-            return variable.with_values(_medians(variable.values, partition, midpoint=False))
+            return variable.with_values(_of_known_cells(variable, partition, _lower_medians, None))
         if variable.hierarchy is not None and ancestors:
             return _ancestors(variable, variable.hierarchy, partition)
         return variable.with_values(_modes(variable, partition, weights)[partition.labels])
+
+
+Centres = Callable[[NDArray[Any], Partition, Floats | None], NDArray[Any]]
+"""Of values (n,) in groups, with weights (n,): each group's centre, shape (n,)."""
+
+
+def _of_known_cells(variable: Variable, partition: Partition, centres: Centres, weights: Floats | None) -> NDArray[Any]:
+    """Shape (n,); the centres of the known cells of each group, where a cell is known."""
+    if variable.complete:
+        return centres(variable.values, partition, weights)
+    known = np.flatnonzero(~variable.missing)
+    values = variable.values.copy()
+    if len(known):
+        part = Partition.of(partition.labels[known])
+        values[known] = centres(values[known], part, None if weights is None else weights[known])
+    return values
+
+
+def _means(values: NDArray[Any], partition: Partition, weights: Floats | None) -> NDArray[Any]:
+    return partition.means(values[:, None], weights)[:, 0][partition.labels]
+
+
+def _middles(values: NDArray[Any], partition: Partition, weights: Floats | None) -> NDArray[Any]:
+    return _medians(values, partition, midpoint=True)
+
+
+def _lower_medians(values: NDArray[Any], partition: Partition, weights: Floats | None) -> NDArray[Any]:
+    return _medians(values, partition, midpoint=False)
 
 
 def _medians(values: NDArray[Any], partition: Partition, *, midpoint: bool) -> NDArray[Any]:
@@ -150,7 +177,14 @@ def _ancestors(variable: Variable, hierarchy: Hierarchy, partition: Partition) -
 
 
 def _medoids(records: Records, columns: Sequence[str], partition: Partition) -> Ints:
-    x = records.matrix(columns)
+    for name in columns:
+        known = np.bincount(partition.labels, weights=~records[name].missing, minlength=partition.n_groups)
+        if ((known > 0) & (known < partition.sizes)).any():
+            raise DataError(
+                f"Column '{name}' has missing values in groups that have known ones, too; a medoid needs groups of one "
+                f"kind. Form groups by the column, take continuous: mean, or set missing: drop or impute for it."
+            )
+    x = np.nan_to_num(records.matrix(columns))  # what a whole group lacks keeps none of its records apart
     far = ((x - partition.means(x)[partition.labels]) ** 2).sum(axis=1)
     order = np.lexsort((np.arange(len(x)), far, partition.labels))
     return order[np.searchsorted(partition.labels[order], np.arange(partition.n_groups))].astype(np.int32)

@@ -1,14 +1,16 @@
 """A step carried out on a table larger than memory: parts are made, treated side by side, and put together again."""
 
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import polars as pl
 
 from shoal.data.schema import Column, Schema
-from shoal.errors import Refused
+from shoal.errors import DataError, Refused, plural
 from shoal.facts import Count, Facts, Figure
 from shoal.plan import Plan
 from shoal.scale.dealing import Dealing
@@ -147,7 +149,7 @@ def _as_they_lie(run: Run, number: int, step: Step, stage: Stage, schema: Schema
         whole = run.journal.once(f"whole-{number}", lambda: with_categories(stage, whole, columns, run.folder))
     known = None
     if isinstance(step, MaskStep) and step.method.wants_moments:
-        known = run.journal.once(f"known-{number}", lambda: StrataMoments.of(stage, schema, columns, step.name))
+        known = run.journal.once(f"known-{number}", lambda: StrataMoments.of(stage, schema, columns))
     work = StepWork(
         step=step, columns=columns, whole=whole, folder=run.folder, entropy=run.entropy, key=number, known=known
     )
@@ -161,6 +163,7 @@ def _blocks(
     if step.unit is None and schema.names("household"):
         step = replace(step, unit="household")  # as by default, without the loss of another unit for each block
     by = step.by or columns
+    _refuse_gaps(stage, by, step.method.method_name)
     confidential = schema.names("confidential") if step.method.compares_confidential else ()
     whole = run.journal.once(
         f"whole-{number}", lambda: WholeTable.of(stage, schema, run.folder, compared=by, counts=confidential)
@@ -179,6 +182,23 @@ def _blocks(
         jobs, _ = _joined_with_next(jobs, small)
     work = StepWork(step=step, columns=columns, whole=whole, folder=run.folder, entropy=run.entropy, key=number)
     return Parts(jobs=jobs, work=work, private={"blocks": len(files), "cuts": cuts})
+
+
+def _refuse_gaps(stage: Stage, by: Sequence[str], method: str) -> None:
+    """Refuse missing cells where records are dealt to blocks by how near they are."""
+    missing = Counter[str]()
+    for counts in stage.each(_gaps, tuple(by)):
+        missing.update(counts)
+    for name in by:
+        if missing[name]:
+            raise DataError(
+                f"Column '{name}' has {plural(missing[name], 'missing value')}; {method} needs complete columns on a "
+                f"table larger than memory. Set missing: drop or impute for it, or take --engine memory."
+            )
+
+
+def _gaps(chunk: pl.DataFrame) -> dict[str, int]:
+    return {column.name: column.null_count() for column in chunk}
 
 
 def _records(job: PartJob) -> int:

@@ -10,7 +10,6 @@ import polars as pl
 
 from shoal.data.joint_moments import JointMoments
 from shoal.data.schema import Column, Schema
-from shoal.errors import DataError, plural
 from shoal.kernels.arrays import Longs
 from shoal.scale.moments import COUNT, combinations_of, counts_as_number, numbers
 from shoal.scale.stage import Stage
@@ -64,41 +63,23 @@ class StrataMoments:
     moments: tuple[JointMoments, ...]
 
     @classmethod
-    def of(cls, stage: Stage, schema: Schema, columns: Sequence[str], method: str) -> Self | None:
-        """Those of some columns; None where one is not continuous, which the method says itself.
-
-        Raises
-        ------
-        DataError
-            If a cell is missing.
-        """
+    def of(cls, stage: Stage, schema: Schema, columns: Sequence[str]) -> Self | None:
+        """Those of some columns; None where one is not continuous, which the method says itself."""
         types = stage.schema
         if not columns or not all(counts_as_number(types[name], schema.columns[name]) for name in columns):
             return None
         names = schema.names("stratum")
         strata = Strata.of(stage, names)
         moments = tuple(JointMoments.of_columns(len(columns)) for _ in strata.counts)
-        missing = np.zeros(len(columns), dtype=np.int64)
         look = partial(_seen, strata=strata, columns={name: schema.columns[name] for name in columns})
-        for lacking, seen in stage.each(look, tuple(dict.fromkeys((*columns, *names)))):
-            missing += lacking
+        for seen in stage.each(look, tuple(dict.fromkeys((*columns, *names)))):
             for number, part in seen.items():
                 moments[number].join(part)
-        for name, count in zip(columns, missing.tolist()):
-            if count:
-                raise DataError(
-                    f"Column '{name}' has {plural(count, 'missing value')}; {method} needs complete columns. "
-                    f"Set missing: drop or impute for it."
-                )
         return cls(strata=strata, moments=moments)
 
 
-def _seen(
-    chunk: pl.DataFrame, strata: Strata, columns: Mapping[str, Column]
-) -> tuple[list[int], dict[int, JointMoments]]:
-    """Missing cells of some columns in a part, and the moments of each stratum that occurs in it."""
-    variables = [numbers(chunk[name], column) for name, column in columns.items()]
-    x = np.column_stack([variable.values for variable in variables])
+def _seen(chunk: pl.DataFrame, strata: Strata, columns: Mapping[str, Column]) -> dict[int, JointMoments]:
+    """The moments of some columns in each stratum that occurs in a part."""
+    x = np.column_stack([numbers(chunk[name], column).values for name, column in columns.items()])
     stratum = strata.of_records(chunk)
-    moments = {int(number): JointMoments.of(x[stratum == number]) for number in np.unique(stratum)}
-    return [int(variable.missing.sum()) for variable in variables], moments
+    return {int(number): JointMoments.of(x[stratum == number]) for number in np.unique(stratum)}

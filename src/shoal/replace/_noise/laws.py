@@ -56,7 +56,7 @@ class Law:
     where: str = "stratum"
 
     def masked(self, x: Floats, rng: np.random.Generator, whole: JointMoments | None = None) -> Floats:
-        """Records of shape (n, d), masked together.
+        """Records of shape (n, d), masked together; a missing cell, NaN, stays one, if moments are given.
 
         Parameters
         ----------
@@ -71,7 +71,7 @@ class Law:
             case "correlated":
                 return x + self._noise(x, c * self._covariance(x, whole), rng)
             case "kim":
-                centre = x.mean(axis=0) if whole is None else whole.mean
+                centre = x.mean(axis=0) if whole is None else whole.means
                 return _kim(x, self._noise(x, c * self._covariance(x, whole), rng), c, centre)
             case "sullivan":
                 return self._sullivan(x, rng)
@@ -148,7 +148,7 @@ def _root(covariance: Floats) -> Floats:
 
 
 def _variance(x: Floats, whole: JointMoments | None) -> Floats:
-    return np.asarray(x.var(axis=0, ddof=1) if whole is None else np.diag(whole.covariance))
+    return np.asarray(x.var(axis=0, ddof=1) if whole is None else whole.variances)
 
 
 def _kim(x: Floats, noise: Floats, c: float, centre: Floats) -> Floats:
