@@ -24,6 +24,9 @@ ROUNDING = 1e-9
 DIGITS = 1e-12
 """Relative difference from a whole number that arithmetic leaves of decimals."""
 
+LARGEST = 1e60
+"""Numbers beyond, or below its inverse, are not computed with: their products and squares are none."""
+
 DAY = 86_400_000_000
 """Microseconds."""
 
@@ -118,10 +121,14 @@ class NumericCells:
 
 def numbers_in(variable: Variable) -> Floats:
     """Shape (n,); a column's cells as numbers, times in days; NaN for missing cells and others that are none."""
-    if not variable.continuous:
-        return np.asarray(np.append(_of_categories(variable.categories), np.nan)[variable.values])
-    values = floats(variable.values)
-    return values / DAY if variable.unit in ("datetime", "duration") else values
+    if variable.continuous:
+        values = floats(variable.values)
+        values = values / DAY if variable.unit in ("datetime", "duration") else values
+    else:
+        values = np.append(_of_categories(variable.categories), np.nan)[variable.values]
+    sizes = np.abs(values)
+    computable = (sizes == 0) | ((sizes > 1 / LARGEST) & (sizes < LARGEST))
+    return np.asarray(np.where(computable, values, np.nan))
 
 
 def _in_own_units(variable: Variable, numbers: Floats) -> Floats:
