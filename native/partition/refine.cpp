@@ -19,7 +19,6 @@
 // the mean loss of a record nearly everything moves, at kCold only ties do. Skewed tables need the whole
 // range, since their groups differ in loss by orders of magnitude; between a third and three times these
 // values results change by less than they do between seeds.
-#include <chrono>
 #include <limits>
 #include <unordered_set>
 
@@ -34,25 +33,6 @@ constexpr double kHot = 10.0;       // first temperature, in units of the mean l
 constexpr double kCold = 0.004;     // last temperature, same units
 constexpr double kCompound = 0.02;  // share of proposals that dissolve a group, and of those that form one
 constexpr double kNoise = 1e-12;    // changes below this share of a record's mean loss are not worth a step
-constexpr double kAnnealed = 0.95;  // share of the time after which annealing gives way to a last descent
-
-// How far the work has got: in moves, in seconds, or whichever ends first.
-class Budget {
- public:
-  Budget(std::int64_t moves, double seconds) : moves_(moves), seconds_(seconds), start_(Clock::now()) {}
-  std::int64_t moves() const { return moves_; }
-  double share(std::int64_t made) const {
-    const std::chrono::duration<double> elapsed = Clock::now() - start_;
-    return std::max(moves_ > 0 ? static_cast<double>(made) / static_cast<double>(moves_) : 1.0,
-                    std::isfinite(seconds_) ? elapsed.count() / seconds_ : 0.0);
-  }
-
- private:
-  using Clock = std::chrono::steady_clock;
-  std::int64_t moves_;
-  double seconds_;
-  Clock::time_point start_;
-};
 
 // The distinct groups met, as sorted lists of members: candidates for an exact set partition.
 class Collection {
@@ -88,19 +68,15 @@ class Refiner {
       while (groups_.size(static_cast<Group>(g)) >= 2 * k_) split(static_cast<Group>(g));
   }
 
-  // Best improving step for each record in turn, until a sweep finds none or the time is up. A sweep must lower
+  // Best improving step for each record in turn, until a sweep finds none. A sweep must lower
   // the recomputed loss, so rounding errors cannot make it go round in circles.
-  void descend(const Budget& budget) {
+  void descend() {
     double before = std::numeric_limits<double>::infinity(), now = groups_.loss();
-    while (now < before && budget.share(0) < 1.0) {
+    while (now < before) {
       const double least = kNoise * now / static_cast<double>(cloud_.n());
       bool improved = false;
       for (Record i = 0; i < static_cast<Record>(cloud_.n()); ++i) {
-        if ((i & 255) == 0) {
-          const double done = budget.share(0);
-          if (done >= 1.0) return;
-          progress_.tick(done);
-        }
+        if ((i & 255) == 0) progress_.tick(0.0);
         improved |= improve(i, least);
       }
       if (!improved) return;
@@ -109,7 +85,7 @@ class Refiner {
   }
 
   // Returns the number of proposals made.
-  std::int64_t anneal(const Budget& budget, Collection& collection) {
+  std::int64_t anneal(std::int64_t moves, Collection& collection) {
     double now = groups_.loss(), best = now;
     if (now <= 0) return 0;
     const double unit = now / static_cast<double>(cloud_.n());
@@ -119,10 +95,10 @@ class Refiner {
     const auto keep_best = [&] {
       if (now < best) best = now, kept = groups_.labels();
     };
-    for (double done = budget.share(0); done < 1.0 && made < budget.moves(); ++made) {
+    for (double done = 0.0; made < moves; ++made) {
       if (made % 256 == 0) {
-        done = budget.share(made);
-        cooling.at(std::min(done, 1.0));
+        done = static_cast<double>(made) / static_cast<double>(moves);
+        cooling.at(done);
         progress_.tick(done);
       }
       if (made % sweep == 0) {
@@ -262,7 +238,7 @@ class Refiner {
 };
 
 auto refine(Matrix x, Vector weights, Ints labels, IntMatrix near, std::int64_t k, std::int64_t moves,
-            double seconds, std::int64_t keep, std::uint64_t seed, nb::object callback) {
+            std::int64_t keep, std::uint64_t seed, nb::object callback) {
   Progress progress(callback);
   Collection collection(static_cast<std::size_t>(keep));
   std::vector<std::int32_t> refined;
@@ -270,17 +246,16 @@ auto refine(Matrix x, Vector weights, Ints labels, IntMatrix near, std::int64_t 
   std::int64_t made = 0;
   {
     nb::gil_scoped_release free_lock;
-    const Budget budget(moves, kAnnealed * seconds), time(1, seconds);
     const Cloud cloud(x.data(), weights.data(), x.shape(0), x.shape(1));
     Groups groups(cloud, {labels.data(), labels.data() + labels.shape(0)});
     Refiner refiner(cloud, groups, {near.data(), near.shape(1)}, static_cast<std::size_t>(k), seed, progress);
     losses.push_back(cloud.in_units(groups.loss()));
     refiner.split_large();
-    refiner.descend(time);
+    refiner.descend();
     losses.push_back(cloud.in_units(groups.loss()));
-    made = refiner.anneal(budget, collection);
+    made = refiner.anneal(moves, collection);
     refiner.split_large();
-    refiner.descend(time);
+    refiner.descend();
     collection.add(groups);
     losses.push_back(cloud.in_units(groups.loss()));
     refined = groups.labels();
@@ -297,7 +272,7 @@ double partition_loss(Matrix x, Vector weights, Ints labels) {
 
 const Kernel kernel([](nb::module_& m) {
   m.def("refine", &refine, nb::arg("x"), nb::arg("weights"), nb::arg("labels"), nb::arg("near"), nb::arg("k"),
-        nb::arg("moves"), nb::arg("seconds"), nb::arg("keep"), nb::arg("seed"), nb::arg("progress").none());
+        nb::arg("moves"), nb::arg("keep"), nb::arg("seed"), nb::arg("progress").none());
   m.def("partition_loss", &partition_loss, nb::arg("x"), nb::arg("weights"), nb::arg("labels"));
 });
 

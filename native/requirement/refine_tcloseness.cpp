@@ -7,7 +7,7 @@ namespace shoal {
 namespace {
 
 auto refine_tcloseness(Matrix x, IntMatrix bins, Requirements requirements, Ints labels, IntMatrix near, std::size_t k,
-                       std::int64_t moves, double seconds, std::uint64_t seed, nb::object callback) {
+                       std::int64_t moves, std::uint64_t seed, nb::object callback) {
   Progress progress(callback);
   std::vector<std::int32_t> out(labels.data(), labels.data() + labels.shape(0));
   bool satisfied = false;
@@ -18,7 +18,7 @@ auto refine_tcloseness(Matrix x, IntMatrix bins, Requirements requirements, Ints
     Groups groups(cloud, out);
     RequirementCheck check(bins, std::move(requirements));
     RequirementRefiner refiner(cloud, groups, check, {near.data(), near.shape(1)}, k, seed);
-    satisfied = std::isfinite(refiner.search(moves, seconds, progress));
+    satisfied = std::isfinite(refiner.search(moves, progress));
     made = refiner.made();
     out = groups.labels();
   }
@@ -46,7 +46,7 @@ auto repair_tcloseness(Matrix x, IntMatrix bins, Requirements requirements, Ints
 static const Kernel kernel([](nb::module_& m) {
   using namespace nb::literals;
   m.def("refine_tcloseness", &refine_tcloseness, "x"_a, "bins"_a, "requirements"_a, "labels"_a, "near"_a, "k"_a,
-        "moves"_a, "seconds"_a, "seed"_a, "progress"_a.none());
+        "moves"_a, "seed"_a, "progress"_a.none());
   m.def("repair_tcloseness", &repair_tcloseness, "x"_a, "bins"_a, "requirements"_a, "labels"_a, "near"_a,
         "progress"_a.none());
 });

@@ -24,7 +24,6 @@
 // is kept: the result is never worse than a start that satisfies the requirement.
 #pragma once
 #include <algorithm>
-#include <chrono>
 #include <cmath>
 #include <limits>
 #include <queue>
@@ -57,16 +56,16 @@ class RequirementRefiner {
       : cloud_(cloud), groups_(groups), check_(check), near_(near), journal_(groups), k_(k), random_(seed) {}
 
   // Returns the loss of the best partition found that satisfies the requirement, infinity if none was.
-  double search(std::int64_t moves, double seconds, Progress& progress) {
+  double search(std::int64_t moves, Progress& progress) {
     unit_ = groups_.loss() / static_cast<double>(cloud_.n());
     const auto trial = static_cast<std::int64_t>(kTrial * static_cast<double>(moves));
     const std::vector<std::int32_t> start = groups_.labels();
-    const double soft = anneal({trial, kTrial * seconds, 0.0, kTrial, kWarm}, kSoft, progress);
+    const double soft = anneal({trial, 0.0, kTrial, kWarm}, kSoft, progress);
     const std::vector<std::int32_t> softly = groups_.labels();
     groups_.reset(start);
-    const double firm = anneal({trial, kTrial * seconds, kTrial, kTrial, kWarm}, kFirm, progress);
+    const double firm = anneal({trial, kTrial, kTrial, kWarm}, kFirm, progress);
     if (soft <= firm) groups_.reset(softly);
-    const Span rest{moves - 2 * trial, (1 - 2 * kTrial) * seconds, 2 * kTrial, 1 - 2 * kTrial, kHot};
+    const Span rest{moves - 2 * trial, 2 * kTrial, 1 - 2 * kTrial, kHot};
     return anneal(rest, soft <= firm ? kSoft : kFirm, progress);
   }
 
@@ -77,9 +76,8 @@ class RequirementRefiner {
   // one that costs least is made; the other group may not come to exceed its own limit. First a group's members
   // are exchanged with their neighbours; where that does not settle it, with any record, or with every so-many-th
   // where that would be more than kLooks pairs for all groups together. A group that nothing helps is left as it
-  // is, and so are all that are over their limit still when the time is up.
-  std::int64_t repair(Progress& progress, double seconds = std::numeric_limits<double>::infinity()) {
-    const auto start = Clock::now();
+  // is.
+  std::int64_t repair(Progress& progress) {
     open_all();
     std::priority_queue<std::pair<double, Group>> waiting;  // excess, and the group's number negated
     double members = 0;
@@ -90,7 +88,7 @@ class RequirementRefiner {
     }
     const auto step = static_cast<std::size_t>(std::ceil(members * static_cast<double>(cloud_.n()) / kLooks));
     std::int64_t swaps = 0;
-    for (std::size_t tries = 0; !waiting.empty() && since(start) < seconds; ++tries) {
+    for (std::size_t tries = 0; !waiting.empty(); ++tries) {
       const auto [excess, minus] = waiting.top();
       waiting.pop();
       const double now = group_state(-minus).excess;
@@ -112,13 +110,10 @@ class RequirementRefiner {
   }
 
  private:
-  using Clock = std::chrono::steady_clock;
-  static double since(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
-
   // A part of the budget, and where it lies in the whole.
   struct Span {
     std::int64_t moves;
-    double seconds, first, share, hot;
+    double first, share, hot;
   };
 
   double anneal(const Span& span, double price, Progress& progress) {
@@ -130,7 +125,6 @@ class RequirementRefiner {
     };
     keep_best();
     if (unit_ <= 0) return best;
-    const auto start = Clock::now();
     const std::int64_t sweep = std::max<std::int64_t>(256, static_cast<std::int64_t>(cloud_.n()));
     const double share = static_cast<double>(span.moves) / (kAmple * static_cast<double>(cloud_.n()));
     Cooling cooling(std::clamp(share * kHot, kCold, span.hot) * unit_, kCold * unit_);
@@ -138,16 +132,14 @@ class RequirementRefiner {
     bool quenching = false;
     for (std::int64_t made = 0;; ++made, ++made_) {
       if (made % 256 == 0) {
-        const double elapsed = since(start);
-        done = std::max(span.moves > 0 ? static_cast<double>(made) / static_cast<double>(span.moves) : 1.0,
-                        elapsed / span.seconds);
+        done = span.moves > 0 ? static_cast<double>(made) / static_cast<double>(span.moves) : 1.0;
         progress.tick(span.first + span.share * std::min(done, 1.0));
         const double cooled = std::min(done / kQuench, 1.0);
         cooling.at(cooled);
         reprice(unit_ * price * power(kHard / price, std::min(cooled / kSettled, 1.0)));
         if (done >= kQuench && !quenching) {
           quenching = true;
-          repair(progress, span.seconds - elapsed);
+          repair(progress);
           merge_over();
           now = groups_.loss();
           keep_best();

@@ -277,7 +277,7 @@ def test_no_worker_outlives_an_exploration_that_was_stopped(tmp_path: Path, sent
             plan(
                 method={
                     "short": [{"partition": "mdav", "k": 3}],
-                    "long": [{"partition": "refined", "start": "mdav", "k": [3, 4, 5], "seconds": 600}],
+                    "long": [{"partition": "refined", "start": "mdav", "k": [3, 4, 5], "moves": 10**12}],
                 }
             )
         ).as_yaml()

@@ -134,16 +134,14 @@ def test_requirements_hold_and_cost_no_more_than_the_start(rows, seed):
     assert diverse.k >= 2 and diverse.details["l"] >= 2
 
 
-def test_a_budget_of_time_is_kept_and_enough_for_the_walk():
+def test_a_budget_is_kept_and_enough_for_the_walk():
     rng = np.random.default_rng(2)
     records = table(
         [(rng.choice(list("abcdef")), rng.choice(list("uvwx")), rng.choice(list("pq"))) for _ in range(200)]
     )
-    part = shoal.Refined(k=5, start="mdav", seconds=0.2).partition(records, seed=1)
-    assert part.details["moves"] > 0 and part.details["moves"] % (20 * 200) == 0
+    part = shoal.Refined(k=5, start="mdav", moves=5000).partition(records, seed=1)
+    assert part.details["moves"] == 5000
     assert part.details["refined loss"] < part.details["loss of the start"]
-    both = shoal.Refined(k=5, start="mdav", seconds=60.0, moves=5000).partition(records, seed=1)
-    assert both.details["moves"] == 5000
 
 
 def test_weights_of_columns_count():

@@ -156,3 +156,14 @@ def test_same_seed_same_groups_for_every_frame():
     expected = method.partition(frame, seed=4).labels.tolist()
     for other in (pl.from_pandas(frame), pa.Table.from_pandas(frame)):
         assert method.partition(other, seed=4).labels.tolist() == expected
+
+
+@pytest.mark.parametrize("seed", [0, 2, 3, 5])
+def test_more_starts_never_end_worse(seed):
+    rng = np.random.default_rng(seed)
+    frame = pd.DataFrame({f"q{j}": rng.choice(list("ab"), 150) for j in range(7)})
+    ends = [
+        LatentClass(k=3, groups=4, starts=starts, prior_records=1e-9).partition(frame, seed=1).details["log-likelihood"]
+        for starts in (2, 4, 8, 16, 32)
+    ]
+    assert (np.diff(ends) >= -1e-3).all()

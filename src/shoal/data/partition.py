@@ -1,6 +1,5 @@
 """A partition: which record belongs to which group."""
 
-import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -23,11 +22,6 @@ def part_of(progress: Progress, first: float, share: float) -> Progress:
     if progress is None:
         return None
     return lambda done: progress(first + share * done)
-
-
-def left_until(end: float | None, share: float = 1.0) -> float | None:
-    """A share of the seconds left until `end` on the monotonic clock, at least 0; None without an end."""
-    return None if end is None else max(end - time.monotonic(), 0.0) * share
 
 
 def meet(parts: "Sequence[Partition]") -> "Partition":

@@ -44,6 +44,7 @@ def milp(
     whole: ArrayLike = 1,
     low: ArrayLike = 0.0,
     high: ArrayLike = math.inf,
+    start: ArrayLike | None = None,
     **limits: float,
 ) -> Solution:
     """Minimise `cost` x, where `row_low` <= `rows` x <= `row_high` and `low` <= x <= `high`.
@@ -60,9 +61,10 @@ def milp(
         Shape (v,) or scalar; 1 for a variable that takes whole numbers only, else 0.
     low, high
         Shape (v,) or scalar.
+    start
+        Shape (v,); a solution that is known, for the search to go on from.
     limits
-        By HiGHS's names: `mip_max_nodes`, `mip_rel_gap`, `time_limit` in seconds. With the last one the answer
-        depends on the machine.
+        By HiGHS's names: `mip_max_nodes`, `mip_rel_gap`. None of them in seconds, which do not repeat.
 
     Raises
     ------
@@ -76,14 +78,18 @@ def milp(
         if solver.setOptionValue(option, value) != highspy.HighsStatus.kOk:
             raise RuntimeError(f"The solver does not know the option {option}.")
     solver.passModel(_programme(np.asarray(cost, dtype=float), rows, row_low, row_high, whole, low, high))
+    if start is not None:
+        known = highspy.HighsSolution()
+        known.col_value = np.asarray(start, dtype=float)
+        solver.setSolution(known)
     if solver.run() == highspy.HighsStatus.kError:
         raise RuntimeError(f"The solver failed: {solver.modelStatusToString(solver.getModelStatus())}.")
     solution, information = solver.getSolution(), solver.getInfo()
     status = solver.getModelStatus()
-    known = information.primal_solution_status == highspy.SolutionStatus.kSolutionStatusFeasible
+    feasible = information.primal_solution_status == highspy.SolutionStatus.kSolutionStatusFeasible
     return Solution(
-        x=np.array(solution.col_value) if known else None,
-        cost=information.objective_function_value if known else math.inf,
+        x=np.array(solution.col_value) if feasible else None,
+        cost=information.objective_function_value if feasible else math.inf,
         bound=information.mip_dual_bound,
         proved=status == highspy.HighsModelStatus.kOptimal,
     )

@@ -7,7 +7,6 @@ least of: they anneal it from the best of their starts and the classes of a walk
 record's loss at the cheapest node of the lattice at which k records share its labels.
 """
 
-import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Self
@@ -104,7 +103,6 @@ class AncestorLoss:
         check: RequirementCheck | None,
         rng: np.random.Generator,
         moves: int | None,
-        seconds: float | None,
         progress: Progress,
     ) -> tuple[Ints, Facts]:
         """Groups that lose no more than any of the starts, and facts.
@@ -115,13 +113,13 @@ class AncestorLoss:
             Groups of `k` or more without excess; the first of them is what the outcome is compared with.
         check
             What every group must satisfy beside k.
-        moves, seconds
-            Budget; the default one without either.
+        moves
+            Budget; the default one if not given.
         """
         check = self._checked(check)
         losses = [self.mean(start) for start in starts]
         start = starts[int(np.argmin(losses))]
-        labels, proposed = self._annealed(start, k, check, seed_of(rng), moves, seconds, progress)
+        labels, proposed = self._annealed(start, k, check, seed_of(rng), moves, progress)
         facts: dict[str, Fact] = {
             "loss of the start": Share(value=losses[0]),
             "refined loss": Share(value=self.mean(labels)),
@@ -130,28 +128,22 @@ class AncestorLoss:
         return labels, facts
 
     def _annealed(
-        self,
-        labels: Ints,
-        k: int,
-        check: RequirementCheck,
-        seed: int,
-        moves: int | None,
-        seconds: float | None,
-        progress: Progress,
+        self, labels: Ints, k: int, check: RequirementCheck, seed: int, moves: int | None, progress: Progress
     ) -> tuple[Ints, int]:
-        """Refined groups, and the changes proposed; by time in rounds, each from where the last one ended."""
-        n, most = len(labels), self.most
-        if moves is None and seconds is None:
+        """Refined groups, and the changes proposed."""
+        n = len(labels)
+        if moves is None:
             moves = int(min(PROPOSALS_PER_RECORD * n, MOST_PROPOSALS) * min(1.0, LARGE * len(np.unique(labels)) / n))
-        began, done, whole = time.monotonic(), 0, seconds is None
-        while (moves is None or done < moves) and (seconds is None or time.monotonic() < began + seconds):
-            left = None if moves is None else moves - done
-            size = left if whole and left is not None else min(ROUND * n, left or ROUND * n)
-            inside = progress if whole else None
+        if moves:
             labels = anneal(
-                self.table, k, check, labels, suppressed=most, most=0, proposals=size, seed=seed ^ done, progress=inside
+                self.table,
+                k,
+                check,
+                labels,
+                suppressed=self.most,
+                most=0,
+                proposals=moves,
+                seed=seed,
+                progress=progress,
             )
-            done += size
-            if progress is not None and seconds:
-                progress(min(1.0, (time.monotonic() - began) / seconds))
-        return labels, done
+        return labels, moves

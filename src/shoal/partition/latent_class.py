@@ -24,11 +24,8 @@ from shoal.methods import Scales, method
 from shoal.parameters import Columns, Setting
 from shoal.partition._em.group_counts import Groups, group_counts
 from shoal.partition._em.hard_assignment import hold_sizes
-from shoal.partition._em.starts import SHORT_RUN, independent_columns, kmeans
+from shoal.partition._em.starts import independent_columns, kmeans
 from shoal.partition.base import Partitioner, refuse_unless_k
-
-CARRIED = 3
-"""Starts that are run to convergence: after a short run the best one need not be the best in the end."""
 
 SURE = 0.8
 """Posterior of a record's own class in a k-means start: not 1, so that EM can leave it quickly."""
@@ -63,6 +60,8 @@ class ClassSearch:
         The prevalences are held at k/n.
     rows
         Rows on which the grid is compared; the chosen model is fitted to all records.
+    seed
+        Of the starts; those of few are among those of many.
     """
 
     def __init__(
@@ -75,19 +74,21 @@ class ClassSearch:
         tolerance: float,
         most_steps: int,
         rows: Longs,
+        seed: int,
     ) -> None:
         self.answers = answers
         self.starts = starts
         self.most_steps = most_steps
         self.rows = rows
+        self.seed = seed
         self.options: dict[str, Any] = {"floor": k / len(answers), "pseudo": prior_records, "tolerance": tolerance}
         self.table: dict[str, float] = {}
 
-    def best(self, counts: list[int], rng: np.random.Generator, progress: Progress) -> LatentClassFit:
+    def best(self, counts: list[int], progress: Progress) -> LatentClassFit:
         """The fit with the greatest BIC on the sample, refitted to all records if they are more."""
         fits: list[tuple[float, LatentClassFit]] = []
         for number, groups in enumerate(counts):
-            fit = self._fit(groups, rng)
+            fit = self._fit(groups)
             bic = 2 * fit.loglik - self.parameters(groups) * float(log(len(self.rows)))
             self.table[str(groups)] = bic
             fits.append((bic, fit))
@@ -99,7 +100,7 @@ class ClassSearch:
         scores = self.scores(fit)
         posterior = exp(scores - scores.max(axis=1, keepdims=True))
         posterior /= posterior.sum(axis=1, keepdims=True)
-        return self._em(slice(None), posterior, self.most_steps)
+        return self._em(slice(None), posterior)
 
     def scores(self, fit: LatentClassFit) -> Floats:
         """Shape (n, G); log of class probability times probability of the answers, for all records."""
@@ -109,32 +110,27 @@ class ClassSearch:
     def parameters(self, groups: int) -> int:
         return latent_class_parameters(groups, self.answers.seen, len(self.answers.covariates))
 
-    def _fit(self, groups: int, rng: np.random.Generator) -> LatentClassFit:
-        short = [self._em(self.rows, self._start(groups, i, rng), SHORT_RUN) for i in range(self.starts)]
-        leading = sorted(short, key=lambda fit: -fit.objective)[:CARRIED]
-        return max((self._converged(fit) for fit in leading), key=lambda fit: fit.objective)
+    def _fit(self, groups: int) -> LatentClassFit:
+        """The best of all starts, each carried to convergence: which of them end well shows only there."""
+        fits = (self._em(self.rows, self._start(groups, i)) for i in range(self.starts))
+        return max(fits, key=lambda fit: fit.objective)
 
-    def _converged(self, fit: LatentClassFit) -> LatentClassFit:
-        if fit.converged or self.most_steps <= SHORT_RUN:
-            return fit
-        longer = self._em(self.rows, fit.posterior, self.most_steps - SHORT_RUN)
-        return longer._replace(steps=longer.steps + SHORT_RUN)
-
-    def _start(self, groups: int, number: int, rng: np.random.Generator) -> Floats:
-        """First memberships: by k-means and at random in turn."""
+    def _start(self, groups: int, number: int) -> Floats:
+        """First memberships, by k-means and at random in turn; the same however many there are."""
+        rng = np.random.default_rng([self.seed, groups, number])
         if number % 2:
             return dirichlet(rng, groups, len(self.rows))
         labels = kmeans(self.answers.points[self.rows], groups, rng)
         return np.asarray(np.eye(groups)[labels] * SURE + (1 - SURE) / groups)
 
-    def _em(self, rows: Longs | slice, posterior: Floats, steps: int) -> LatentClassFit:
+    def _em(self, rows: Longs | slice, posterior: Floats) -> LatentClassFit:
         a = self.answers
         return latent_class_em(
             a.codes[rows],
             a.categories,
             posterior,
             covariates=a.design[rows],
-            most_steps=min(steps, self.most_steps),
+            most_steps=self.most_steps,
             **self.options,
         )
 
@@ -196,8 +192,8 @@ class LatentClass(Partitioner):
     covariates
         Continuous columns that the class probabilities depend on; none of them is a column of the step.
     starts
-        First memberships to try, by k-means and at random in turn; each gets 25 EM steps, the best
-        three go on to convergence.
+        First memberships to try, by k-means and at random in turn; EM carries each to convergence, and the best
+        end counts.
     prior_records
         How many records each class is credited with that answer like the whole table, so that no category gets
         probability 0 where it was merely not observed.
@@ -234,7 +230,7 @@ class LatentClass(Partitioner):
         self._check(records, columns)
         counts = group_counts(self.groups, self.k, len(records), self.method_name)
         search = search_of(self, records, columns, self.covariates, rng)
-        fit = search.best(counts, rng, progress)
+        fit = search.best(counts, progress)
         labels, repair = hold_sizes(search.scores(fit), self.k)
         groups = len(fit.prevalence)
         facts = {
@@ -271,4 +267,5 @@ def search_of(
         tolerance=method.tolerance,
         most_steps=method.most_steps,
         rows=rows,
+        seed=int(rng.integers(2**63)),
     )

@@ -82,7 +82,7 @@ class LocalSynthesis(Partitioner):
         classes = part.n_groups if self.classes is None else self.classes
         counts = group_counts(classes, self.k, len(records), self.method_name)
         search = search_of(self, records, categorical, continuous, rng)
-        fit = search.best(counts, rng, None)
+        fit = search.best(counts, None)
         facts = {
             "groups": Count(n=part.n_groups, unit="groups"),
             "mixture": Nested(part.facts),

@@ -1,32 +1,23 @@
 """Refined: any partition, improved to near the optimum."""
 
-import time
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
-from annotated_types import Ge, Gt
-from pydantic import AllowInfNan, BeforeValidator, ValidationInfo
+from annotated_types import Ge
+from pydantic import BeforeValidator, ValidationInfo
 
-from shoal.data.partition import Partition, Progress, left_until, part_of
+from shoal.data.partition import Partition, Progress, part_of
 from shoal.data.records import Records
 from shoal.errors import DataError, ParameterError
 from shoal.facts import Count, Fact, Facts, Figure, Nested
 from shoal.kernels.arrays import Floats, Ints, seed_of
-from shoal.kernels.partition.bounds import (
-    MOST_RECORDS,
-    best_in_window,
-    cheapest,
-    groups_of,
-    labels_of,
-    relaxation,
-    windows,
-)
+from shoal.kernels.partition.bounds import MOST_RECORDS, best_in_window, best_of_columns, groups_of, labels_of, windows
 from shoal.kernels.partition.refine import partition_loss, refine
 from shoal.kernels.search.neighbours import candidates
 from shoal.methods import Scales, build, entry, method
-from shoal.parameters import Method, Setting
+from shoal.parameters import Method
 from shoal.partition.ancestor_loss import AncestorLoss
 from shoal.partition.base import Partitioner, refuse_unless_k
 
@@ -54,9 +45,6 @@ SWEEPS = 2
 WINDOW_NODES = 200
 FINISH_NODES = 500
 """Branch-and-bound nodes of one window and of a whole table; nodes, unlike seconds, repeat."""
-
-FINISH_SECONDS = 60.0
-"""Where a whole table's program is not solved by then, it is given up: its first node alone can take hours."""
 
 
 def _start(spec: Any, info: ValidationInfo) -> Any:
@@ -93,19 +81,15 @@ class Refined(Partitioner):
         The partition to start from: a method, its name, or a mapping with its name and parameters. A start
         with a smaller k, or none, is run with the k given here.
     moves
-        Budget as a number of proposals: the same seed then gives the same groups. 0: no annealing. By default
-        40 000 a record, 200 million at most. Under a few hundred a record, little is gained over `moves` 0.
-    seconds
-        Budget as wall-clock time. The groups then depend on the speed of the machine and do not repeat, though
-        they are never worse than the start. With both budgets, the one that ends first counts.
+        Budget as a number of proposals. 0: no annealing. By default 40 000 a record, 200 million at most. Under a few
+        hundred a record, little is gained over `moves` 0.
     finish
         "windows": afterwards, the groups of overlapping windows of about 48 records are replaced by the best
         possible ones for the same records. "columns": the best partition that can be put together from all groups
-        met while annealing and those that column generation adds (up to 5 000 records), sought for a minute at most:
-        where that is not enough, as on tables with a wide gap between bound and loss, the outcome may depend on the
-        machine. With a finish the budget is spent in three annealing runs, the best of which counts, and the
-        default budget is three times as large. Both are practical up to k of about 5, and use the seconds that are
-        left if `seconds` is given.
+        met while annealing and those that column generation adds (up to 5 000 records), where branch and bound finds
+        one within its nodes that loses less than annealing's. With a finish the budget is spent in three annealing
+        runs, the best of which counts, and the default budget is three times as large. Both are practical up to k of
+        about 5.
     weighted
         Sampling weights enter centres and the loss; without an exact finish only.
 
@@ -128,7 +112,6 @@ class Refined(Partitioner):
         Partitioner, BeforeValidator(_start, json_schema_input_type=str | dict[str, Any]), Method("partition")
     ]
     moves: Annotated[int, Ge(0)] | None = None
-    seconds: Annotated[Annotated[float, Gt(0), AllowInfNan(False)] | None, Setting()] = None
     finish: Literal["none", "windows", "columns"] = "none"
     weighted: bool = False
 
@@ -148,7 +131,6 @@ class Refined(Partitioner):
     def assign(
         self, records: Records, columns: Sequence[str], rng: np.random.Generator, progress: Progress
     ) -> Partition:
-        end = None if self.seconds is None else time.monotonic() + self.seconds
         k, x, weights = self.smallest, records.matrix(columns), self._weights(records)
         if self.finish == "columns" and len(x) > MOST_RECORDS:
             raise ParameterError(
@@ -160,12 +142,12 @@ class Refined(Partitioner):
         if ancestors is not None:
             rest = part_of(progress, 0.1, 0.9)
             starts = [start.labels, *ancestors.walked(k)]
-            labels, facts = ancestors.refined(starts, k, None, rng, self.moves, left_until(end), rest)
+            labels, facts = ancestors.refined(starts, k, None, rng, self.moves, rest)
             part = Partition.of(labels)
             return refuse_unless_k(replace(part, facts={"start": Nested(start.facts), **facts}), k, "refined")
-        labels, facts, met = self._search(x, weights, start.labels, end, rng, progress)
+        labels, facts, met = self._search(x, weights, start.labels, rng, progress)
         if self.finish != "none" and k > 1 and len(x) >= 2 * k and x.shape[1]:
-            labels = self._finish(x, labels, met, end, progress)
+            labels = self._finish(x, labels, met, progress)
         return self._better(x, weights, start, labels, facts)
 
     def _weights(self, records: Records) -> Floats | None:
@@ -176,23 +158,16 @@ class Refined(Partitioner):
         return records.weights
 
     def _search(
-        self,
-        x: Floats,
-        weights: Floats | None,
-        labels: Ints,
-        end: float | None,
-        rng: np.random.Generator,
-        progress: Progress,
+        self, x: Floats, weights: Floats | None, labels: Ints, rng: np.random.Generator, progress: Progress
     ) -> tuple[Ints, Facts, list[Ints]]:
         """Descent and annealing: labels, facts, and the groups met on the way."""
         seed, moves = seed_of(rng), self.moves
         runs = 1 if self.finish == "none" else RUNS
-        if moves is None and self.seconds is None:
+        if moves is None:
             moves = min(MOVES_PER_RECORD * len(x) * runs, MOST_MOVES)
         if len(x) < 2 or not x.shape[1]:
             return labels, {"moves": Count(n=0, unit="moves")}, []
         near = candidates(x, max(CANDIDATES, 2 * self.smallest), progress=part_of(progress, 0.1, 0.1))
-        seconds = left_until(end, 1.0 if self.finish == "none" else 0.5 / runs)
         refinements = [
             refine(
                 x,
@@ -201,8 +176,7 @@ class Refined(Partitioner):
                 near,
                 self.smallest,
                 seed=seed ^ run,
-                seconds=seconds,
-                moves=None if moves is None else moves // runs,
+                moves=moves // runs,
                 keep=COLUMNS_KEPT // runs if self.finish == "columns" else 0,
                 progress=part_of(progress, 0.2 + 0.6 * run / runs, 0.6 / runs),
             )
@@ -217,13 +191,13 @@ class Refined(Partitioner):
         }
         return best.labels, facts, met
 
-    def _finish(self, x: Floats, labels: Ints, met: list[Ints], end: float | None, progress: Progress) -> Ints:
+    def _finish(self, x: Floats, labels: Ints, met: list[Ints], progress: Progress) -> Ints:
         if self.finish == "windows":
             for sweep in range(SWEEPS):
                 part = part_of(progress, 0.8 + 0.2 * sweep / SWEEPS, 0.2 / SWEEPS)
-                labels = _by_windows(x, labels, self.smallest, end, part)
+                labels = _by_windows(x, labels, self.smallest, part)
             return labels
-        return _by_columns(x, labels, self.smallest, met, end, part_of(progress, 0.8, 0.2))
+        return _by_columns(x, labels, self.smallest, met, part_of(progress, 0.8, 0.2))
 
     def _better(self, x: Floats, weights: Floats | None, start: Partition, labels: Ints, facts: Facts) -> Partition:
         labels = Partition.of(labels).labels
@@ -240,13 +214,11 @@ class Refined(Partitioner):
         )
 
 
-def _by_windows(x: Floats, labels: Ints, k: int, end: float | None, progress: Progress) -> Ints:
+def _by_windows(x: Floats, labels: Ints, k: int, progress: Progress) -> Ints:
     """Each window's groups replaced by the best for its records."""
     groups = groups_of(Partition.of(labels).labels)
     plan = list(windows(x, labels_of(groups, len(x)), max(WINDOW, 6 * k)))
     for number, window in enumerate(plan):
-        if end is not None and time.monotonic() > end:
-            break
         if progress is not None:
             progress(number / len(plan))
         window = np.array([g for g in window if groups[g]])  # earlier windows may have dissolved a group
@@ -263,13 +235,8 @@ def _by_windows(x: Floats, labels: Ints, k: int, end: float | None, progress: Pr
     return labels_of([group for group in groups if group], len(x))
 
 
-def _by_columns(x: Floats, labels: Ints, k: int, met: list[Ints], end: float | None, progress: Progress) -> Ints:
-    """The best partition from all groups met and those that column generation adds."""
-    columns = [*groups_of(labels), *(tuple(group.tolist()) for group in met if k <= len(group) < 2 * k)]
-    relaxed = relaxation(x, k, columns, seconds=left_until(end, 0.5), progress=progress)
-    left = left_until(end)
-    if left is not None and left < 1.0:
-        return labels
-    seconds = FINISH_SECONDS if left is None else left
-    cover = cheapest(relaxed.groups, relaxed.costs, len(x), nodes=FINISH_NODES, seconds=seconds)
-    return labels if cover is None else labels_of(cover, len(x))
+def _by_columns(x: Floats, labels: Ints, k: int, met: list[Ints], progress: Progress) -> Ints:
+    """The best partition from all groups met and those that column generation adds; the one at hand where it is."""
+    columns = [tuple(group.tolist()) for group in met if k <= len(group) < 2 * k]
+    better = best_of_columns(x, k, groups_of(labels), columns, nodes=FINISH_NODES, progress=progress)
+    return labels if better is None else labels_of(better, len(x))

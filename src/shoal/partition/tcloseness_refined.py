@@ -1,20 +1,18 @@
 """Refinement of t-close partitions: as little information lost as k and t allow."""
 
-import time
 from collections.abc import Sequence
 from typing import Annotated, ClassVar
 
 import numpy as np
-from annotated_types import Ge, Gt
+from annotated_types import Ge
 from numpy.typing import NDArray
 
-from shoal.data.partition import Partition, Progress, left_until, part_of
+from shoal.data.partition import Partition, Progress, part_of
 from shoal.data.records import Records
 from shoal.facts import Count, Facts, Figure
 from shoal.kernels.arrays import Floats, Ints, ints, seed_of
 from shoal.kernels.requirement.requirement_partition import Refinement, RequirementCheck, merge_groups, refine, repair
 from shoal.methods import Scales, method
-from shoal.parameters import Setting
 from shoal.partition._requirement.closeness import TClose
 from shoal.partition._requirement.requirement import GroupRequirement, near_lists
 from shoal.partition.ancestor_loss import AncestorLoss
@@ -59,16 +57,12 @@ class TClosenessRefined(TClose):
     Parameters
     ----------
     moves
-        Proposals to make; the result then repeats on any machine. By default 10 000 a record, 20 million at
-        most, unless seconds are given.
-    seconds
-        Wall-clock time after which to stop.
+        Proposals to make. By default 10 000 a record, 20 million at most.
     """
 
     scales: ClassVar[Scales] = "blocks"
 
     moves: Annotated[int, Ge(0)] | None = None
-    seconds: Annotated[Annotated[float, Gt(0)] | None, Setting()] = None
 
     def divide(
         self,
@@ -78,22 +72,21 @@ class TClosenessRefined(TClose):
         rng: np.random.Generator,
         progress: Progress,
     ) -> tuple[Ints, Facts]:
-        end = None if self.seconds is None else time.monotonic() + self.seconds
         rest = part_of(progress, START, 1 - START)
         ancestors = AncestorLoss.of(records, columns)
         walked = [] if ancestors is None else ancestors.walked(self.k, required.check)
         if ancestors is not None and walked and len(records) > MOST_BOTH:
-            return ancestors.refined(walked, self.k, required.check, rng, self.moves, left_until(end), rest)
+            return ancestors.refined(walked, self.k, required.check, rng, self.moves, rest)
         x, near = records.matrix(columns), near_lists(records.matrix(columns))
         first, count = first_groups(records, columns, required, self.k, self.t, part_of(progress, 0.0, START))
         if ancestors is not None:
             starts = [satisfying_groups(x, required, first, near, self.k), *walked]
-            return ancestors.refined(starts, self.k, required.check, rng, self.moves, left_until(end), rest)
-        starts = [first, assigned(x, first, strata_of(required.ranks(), count), left_until(end, 0.5))]
+            return ancestors.refined(starts, self.k, required.check, rng, self.moves, rest)
+        starts = [first, assigned(x, first, strata_of(required.ranks(), count))]
         feasible = [satisfying_groups(x, required, start, near, self.k) for start in starts]
         losses = [Partition.of(labels).sse(x) for labels in feasible]
         start = feasible[int(np.argmin(losses))]
-        best = annealed(x, required.check, start, near, self.k, rng, self.moves, left_until(end), rest)
+        best = annealed(x, required.check, start, near, self.k, rng, self.moves, rest)
         return best.labels, {
             "sse of algorithm 3": Figure(value=losses[0]),
             "sse at the start": Figure(value=min(losses)),
@@ -110,13 +103,12 @@ def annealed(
     k: int,
     rng: np.random.Generator,
     moves: int | None,
-    seconds: float | None,
     progress: Progress,
 ) -> Refinement:
     """Refine with the given budget, or the default one."""
-    if moves is None and seconds is None:
+    if moves is None:
         moves = min(MOVES_PER_RECORD * len(x), MOST_MOVES)
-    return refine(x, check, labels, near, k, seed=seed_of(rng), moves=moves, seconds=seconds, progress=progress)
+    return refine(x, check, labels, near, k, seed=seed_of(rng), moves=moves, progress=progress)
 
 
 def satisfying_groups(x: Floats, required: GroupRequirement, labels: Ints, near: Ints, k: int) -> Ints:
@@ -126,13 +118,12 @@ def satisfying_groups(x: Floats, required: GroupRequirement, labels: Ints, near:
     return merge_groups(x, required.check, Partition.of(labels).labels, k)[0]
 
 
-def assigned(x: Floats, labels: Ints, strata: Ints, seconds: float | None = None) -> Ints:
+def assigned(x: Floats, labels: Ints, strata: Ints) -> Ints:
     """Deal the records of each stratum anew to the places that the stratum has in the groups.
 
     Stratum by stratum the squared distances to the groups' other members are minimised by optimal assignment,
-    until no stratum gains or the time is up.
+    until no stratum gains.
     """
-    end = np.inf if seconds is None else time.monotonic() + seconds
     members = [np.flatnonzero(strata == s) for s in range(int(strata.max()) + 1)]
     if max(map(len, members)) > MOST_ASSIGNED:
         return labels
@@ -140,8 +131,6 @@ def assigned(x: Floats, labels: Ints, strata: Ints, seconds: float | None = None
     best, gained = Partition.of(labels).sse(x), True
     while gained:
         for rows in members:
-            if time.monotonic() > end:
-                return ints(labels)
             labels[rows] = labels[rows][_dealt(x, labels, rows)]
         now = Partition.of(labels).sse(x)
         gained, best = now < best * (1 - 1e-9), now

@@ -20,7 +20,6 @@ stays short; prices whose list the kernel had to cut short yield no bound at all
 rounds, the bound is proven; rounding is covered by `SLACK`.
 """
 
-import time
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -54,7 +53,7 @@ WINDOW_LIMIT = 50_000
 """The same for a window."""
 
 MOST_COLUMNS = 4_000
-"""Columns of a window's program: those of least reduced cost."""
+"""Columns of a program: those of least reduced cost. Its first node then takes some seconds."""
 
 NEW_PER_RECORD = 6
 """Columns that one round adds for a record, at most."""
@@ -104,7 +103,6 @@ def relaxation(
     *,
     rounds: int = 100,
     precision: float = 1e-4,
-    seconds: float | None = None,
     progress: Progress = None,
 ) -> Relaxation:
     """Bound the loss by the linear relaxation of the set partition.
@@ -120,10 +118,7 @@ def relaxation(
         Most programs to solve.
     precision
         Stop when the bound is within this share of the program's optimum.
-    seconds
-        Begin no round after this time; the bound then depends on the machine.
     """
-    begun = time.monotonic()
     known = {group: loss_of(x, group) for group in columns}
     best = _neighbour_prices(x, k)
     value, step = np.inf, FIRST_STEP
@@ -134,8 +129,6 @@ def relaxation(
         groups, costs = list(known), np.array(list(known.values()))
         value, prices = _restricted(groups, costs, len(x))
         if value - best.sum() <= precision * value or step < 1e-3:
-            break
-        if seconds is not None and time.monotonic() - begun > seconds:
             break
         asked = best + step * (prices - best)
         below = groups_below_price(x, asked, k, least=least, limit=LIST_LIMIT)
@@ -191,15 +184,17 @@ def _chosen(groups: Sequence[Group], reduced: Floats, n: int) -> list[Group]:
 
 
 def cheapest(
-    groups: Sequence[Group], costs: Floats, n: int, *, nodes: int, seconds: float | None = None
+    groups: Sequence[Group], costs: Floats, n: int, *, nodes: int, start: Sequence[Group] = ()
 ) -> list[Group] | None:
     """The partition of least cost among those that the groups given can form.
 
-    None where branch and bound (HiGHS) found none within its number of nodes or seconds.
+    None where branch and bound (HiGHS) found none within its number of nodes. Where `start`, a partition of groups
+    given, is known, the answer costs no more than it does.
     """
-    scale = float(costs.mean()) or 1.0
-    limits = {"mip_max_nodes": nodes, "mip_rel_gap": 1e-6} | ({} if seconds is None else {"time_limit": seconds})
-    solution = milp(costs / scale, _covering(groups, n), 1, 1, high=1, **limits)
+    scale, known = float(costs.mean()) or 1.0, set(start)
+    from_there = [float(group in known) for group in groups] if known else None
+    limits = {"mip_max_nodes": nodes, "mip_rel_gap": 1e-6}
+    solution = milp(costs / scale, _covering(groups, n), 1, 1, high=1, start=from_there, **limits)
     if solution.x is None:
         return None
     return [group for group, share in zip(groups, solution.x) if share > 0.5]
@@ -233,11 +228,33 @@ def best_in_window(x: Floats, k: int, current: Sequence[Group], *, nodes: int) -
         return None
     # A group with reduced cost under the gap falls below its price once every price is raised by gap / k.
     below = groups_below_price(x, relaxed.prices + gap / k, k, least=0.0, limit=WINDOW_LIMIT)
-    groups = list(dict.fromkeys([*relaxed.groups, *below.groups]))
+    return _better(x, current, list(dict.fromkeys([*relaxed.groups, *below.groups])), relaxed, nodes)
+
+
+def best_of_columns(
+    x: Floats, k: int, current: Sequence[Group], met: Sequence[Group], *, nodes: int, progress: Progress = None
+) -> list[Group] | None:
+    """The best partition of a table from groups met and those that column generation adds.
+
+    None where no better one than `current` was found. Of the groups those of least reduced cost take part.
+    """
+    relaxed = relaxation(x, k, [*current, *met], progress=progress)
+    return _better(x, current, relaxed.groups, relaxed, nodes)
+
+
+def _better(
+    x: Floats, current: Sequence[Group], groups: Sequence[Group], relaxed: Relaxation, nodes: int
+) -> list[Group] | None:
+    """A partition into some of the groups that loses less than the current one; None where none was found."""
+    now = sum(loss_of(x, group) for group in current)
     costs = floats([loss_of(x, group) for group in groups])
     reduced = _reduced(costs, groups, relaxed.prices)
-    kept = [number for number in np.argsort(reduced, kind="stable")[:MOST_COLUMNS] if reduced[number] <= gap]
-    cover = cheapest([groups[number] for number in kept], costs[kept], len(x), nodes=nodes)
+    least = [
+        number for number in np.argsort(reduced, kind="stable")[:MOST_COLUMNS] if reduced[number] <= now - relaxed.bound
+    ]
+    own = set(current)
+    kept = list(dict.fromkeys([*least, *(number for number, group in enumerate(groups) if group in own)]))
+    cover = cheapest([groups[number] for number in kept], costs[kept], len(x), nodes=nodes, start=current)
     if cover is None or sum(loss_of(x, group) for group in cover) >= now * (1 - 1e-12):
         return None
     return cover

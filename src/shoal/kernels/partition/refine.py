@@ -1,15 +1,11 @@
 """Refinement of a partition by descent and annealing (native/partition/refine.cpp)."""
 
-import math
 from typing import NamedTuple
 
 import numpy as np
 
 import shoal.kernels._native as _native
 from shoal.kernels.arrays import Floats, Ints, Longs, Progress, floats, ints
-
-NO_LIMIT = 2**62
-"""More proposals than any machine makes."""
 
 
 class Refinement(NamedTuple):
@@ -44,8 +40,7 @@ def refine(
     k: int,
     *,
     seed: int,
-    moves: int | None = None,
-    seconds: float | None = None,
+    moves: int,
     keep: int = 0,
     progress: Progress = None,
 ) -> Refinement:
@@ -62,31 +57,15 @@ def refine(
     near
         Shape (n, m), m >= 1; candidates (`shoal.kernels.neighbours.candidates`).
     moves
-        Proposals to make while annealing; the result then depends on the arguments only.
-    seconds
-        Wall-clock time after which to stop; the result then depends on the machine too. What ends first
-        counts; one of the two must be given.
+        Proposals to make while annealing.
     keep
         Largest number of distinct groups to collect on the way.
     """
     refined, losses, made, members, ends = _native.refine(
-        floats(x), _weights(x, weights), ints(labels), ints(near), k, *budget(moves, seconds), keep, seed, progress
+        floats(x), _weights(x, weights), ints(labels), ints(near), k, moves, keep, seed, progress
     )
     start, descended, loss = (float(value) for value in losses)
     return Refinement(refined, start, descended, loss, int(made), members, ends)
-
-
-def budget(moves: int | None, seconds: float | None) -> tuple[int, float]:
-    """Proposals and seconds as kernels take them, no limit where one is not given.
-
-    Raises
-    ------
-    ValueError
-        If neither is given.
-    """
-    if moves is None and seconds is None:
-        raise ValueError("Give moves or seconds.")
-    return NO_LIMIT if moves is None else moves, math.inf if seconds is None else seconds
 
 
 def partition_loss(x: Floats, weights: Floats | None, labels: Ints) -> float:

@@ -6,7 +6,6 @@ from typing import Literal, NamedTuple
 
 import shoal.kernels._native as _native
 from shoal.kernels.arrays import Floats, Ints, Progress, floats, ints
-from shoal.kernels.partition.refine import budget
 from shoal.kernels.requirement.emd import Requirement
 
 
@@ -119,8 +118,7 @@ def refine(
     k: int,
     *,
     seed: int,
-    moves: int | None = None,
-    seconds: float | None = None,
+    moves: int,
     progress: Progress = None,
 ) -> Refinement:
     """Lower the within-group sum of squares, keeping groups of `k` or more and ending without excess.
@@ -130,21 +128,10 @@ def refine(
     labels
         Shape (n,); the partition to start from, every group of `k` or more; it may have an excess.
     moves
-        Proposals to make; the result then depends on the arguments only.
-    seconds
-        Wall-clock time after which to stop; the result then depends on the machine too. What ends first
-        counts; one of the two must be given.
+        Proposals to make.
     """
     return Refinement(
         *_native.refine_tcloseness(
-            floats(x),
-            ints(check.bins),
-            list(check.requirements),
-            ints(labels),
-            ints(near),
-            k,
-            *budget(moves, seconds),
-            seed,
-            progress,
+            floats(x), ints(check.bins), list(check.requirements), ints(labels), ints(near), k, moves, seed, progress
         )
     )

@@ -11,9 +11,6 @@ from shoal.kernels.mixture.agglomeration import agglomeration, cut
 from shoal.kernels.mixture.mixture import Statistics, statistics_of
 from shoal.kernels.tall import independent
 
-SHORT_RUN = 25
-"""EM steps of latent classes that each start gets before the best go on (Biernacki, Celeux & Govaert 2003)."""
-
 LLOYD_STEPS = 50
 """k-means is only a start: it is stopped after this many steps if it has not settled."""
 

@@ -1,23 +1,21 @@
 """What the partitions share that make groups diverse: exchanges, merging and refinement."""
 
-import time
 from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Annotated, Any
 
 import numpy as np
-from annotated_types import Ge, Gt
+from annotated_types import Ge
 
 from shoal.data.confidential_bins import without_missing
-from shoal.data.partition import Partition, Progress, left_until, part_of
+from shoal.data.partition import Partition, Progress, part_of
 from shoal.data.records import Records
 from shoal.facts import Count, Facts, Figure, Nested
 from shoal.kernels.arrays import Ints, Longs
 from shoal.kernels.requirement import emd
 from shoal.kernels.requirement.emd import Kind
 from shoal.methods import family, nested
-from shoal.parameters import Setting
 from shoal.partition._requirement.requirement import GroupRequirement, RequirementPartitioner, near_lists
 from shoal.partition.ancestor_loss import AncestorLoss
 from shoal.partition.base import Partitioner
@@ -42,15 +40,12 @@ class Diversified(RequirementPartitioner):
     start
         The partition to start from; MDAV with the same k by default.
     moves
-        Proposals to make; by default 10 000 a record, 20 million at most, unless seconds are given.
-    seconds
-        Wall-clock time after which to stop.
+        Proposals to make; by default 10 000 a record, 20 million at most.
     """
 
     k: Annotated[int, Ge(1)]
     start: Annotated[Partitioner | None, nested("partition")] = None
     moves: Annotated[int, Ge(0)] | None = None
-    seconds: Annotated[Annotated[float, Gt(0)] | None, Setting()] = None
 
     @property
     @abstractmethod
@@ -82,18 +77,16 @@ class Diversified(RequirementPartitioner):
         rng: np.random.Generator,
         progress: Progress,
     ) -> tuple[Ints, Facts]:
-        end = None if self.seconds is None else time.monotonic() + self.seconds
         x, near = records.matrix(columns), near_lists(records.matrix(columns))
         start = (self.start or MDAV(k=self.k)).assign(records, columns, rng, part_of(progress, 0.0, START))
         feasible = satisfying_groups(x, required, start.labels, near, self.k)
         rest = part_of(progress, START, 1 - START)
         made = Nested({"groups": Count(n=start.n_groups, unit="groups"), **start.facts})
         if (ancestors := AncestorLoss.of(records, columns)) is not None:
-            left = left_until(end)
             starts = [feasible, *ancestors.walked(self.k, required.check)]
-            labels, facts = ancestors.refined(starts, self.k, required.check, rng, self.moves, left, rest)
+            labels, facts = ancestors.refined(starts, self.k, required.check, rng, self.moves, rest)
             return labels, {"start": made, **facts}
-        best = annealed(x, required.check, feasible, near, self.k, rng, self.moves, left_until(end), rest)
+        best = annealed(x, required.check, feasible, near, self.k, rng, self.moves, rest)
         return best.labels, {
             "start": made,
             "sse at the start": Figure(value=Partition.of(feasible).sse(x)),
