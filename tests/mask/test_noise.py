@@ -132,7 +132,7 @@ def test_bad_input_refused():
         shoal.Noise(kind="restricted", variance=0.1, exact=True)
     with pytest.raises(InputError, match=r"variance must be in \(0, 2\] for the kind orthogonal; got 3"):
         shoal.Noise(kind="orthogonal", variance=3)
-    with pytest.raises(InputError, match="at least 7 records in every stratum for these columns; got 6"):
+    with pytest.raises(InputError, match="at least 8 records in every stratum for these columns; got 6"):
         masked(data(6), kind="kim", variance=0.1, exact=True)
     with pytest.raises(InputError, match="Column 'x0' has 400 values outside its bounds"):
         masked(data(), kind="restricted", variance=0.1, bounds={"x0": (0, 1)})

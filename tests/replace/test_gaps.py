@@ -116,17 +116,17 @@ def test_a_cell_that_one_record_has_alone_is_not_given_away():
 
 
 def test_who_is_joined_to_whom_by_hand():
-    # 8 complete records, 3 lack b, 1 lacks a, 1 has nothing. With 5 enough only the complete stand alone; with 3 those
-    # without b do, too, and the one without a joins the complete.
-    known = np.array([[1, 1]] * 8 + [[1, 0]] * 3 + [[0, 1]] + [[0, 0]], dtype=bool)
-    one = Partition(labels=np.zeros(13, dtype=np.int32))
+    # 8 complete records, 4 lack b, 1 lacks a, 1 has nothing. With 5 enough only the complete stand alone; with 4 those
+    # without b do, too, and the one without a joins the complete. Three of one column would give each other away.
+    known = np.array([[1, 1]] * 8 + [[1, 0]] * 4 + [[0, 1]] + [[0, 0]], dtype=bool)
+    one = Partition(labels=np.zeros(14, dtype=np.int32))
     joined = Gaps.of(one, known, 5, 0)
     assert joined.patterns.tolist() == [[False, False], [False, True], [True, False], [True, True]]
-    assert joined.base.tolist() == [NONE] * 8 + [3] * 5
-    assert Gaps.of(one, known, 3, 0).base.tolist() == [NONE] * 11 + [3] * 2
+    assert joined.base.tolist() == [NONE] * 8 + [3] * 6
+    assert Gaps.of(one, known, 4, 0).base.tolist() == [NONE] * 12 + [3] * 2
     assert not Gaps.of(one, known, 0, 0).joined.any()
-    three = Partition(labels=np.zeros(3, dtype=np.int32))
-    assert Gaps.of(three, known[8:11], 3, 0).dimensions(np.empty((3, 0))).tolist() == [np.iinfo(np.int64).max]
+    four = Partition(labels=np.zeros(4, dtype=np.int32))
+    assert Gaps.of(four, known[8:12], 4, 0).dimensions(np.empty((4, 0))).tolist() == [np.iinfo(np.int64).max]
 
 
 def test_groups_in_which_nobody_can_be_a_base():
@@ -150,9 +150,7 @@ def test_a_column_without_cells_stays_without():
     new, _ = synthesised(shoal.Normal(), x, np.zeros(30))
     assert np.isnan(new[:, 1]).all()
     assert new[:, 0].mean() == pytest.approx(x[:, 0].mean())
-    assert np.isfinite(
-        synthesised(shoal.Normal(), x[:3], np.zeros(3))[0][:, 0]
-    ).all()  # L + 2 for one column with cells
+    assert np.isfinite(synthesised(shoal.Normal(), x[:4], np.zeros(4))[0][:, 0]).all()  # four for one column with cells
 
 
 def test_the_support_binds_all_records():

@@ -52,7 +52,7 @@ def random_tables(draw):
     """Tables whose columns are collinear, constant, far from 0, tiny or huge, in groups of random sizes."""
     rng = np.random.default_rng(draw(st.integers(0, 2**32)))
     wide, kept = draw(st.integers(1, 4)), draw(st.integers(0, 3))
-    sizes = [wide + kept + 2 + draw(st.integers(0, 6)) for _ in range(draw(st.integers(1, 6)))]
+    sizes = [max(wide, 2) + kept + 2 + draw(st.integers(0, 6)) for _ in range(draw(st.integers(1, 6)))]
     n = sum(sizes)
     x, y = rng.normal(size=(n, wide)), rng.normal(size=(n, kept))
     for kind in draw(

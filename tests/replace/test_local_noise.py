@@ -86,7 +86,7 @@ def test_bad_input_is_refused() -> None:
         shoal.LocalNoise(kind="orthogonal", variance=3)
     with pytest.raises(DataError, match="noise needs at least 2 records in every group"):
         drawn(two_groups(), variance=0.1, labels=np.arange(100, dtype=np.int32))
-    with pytest.raises(DataError, match="Exact noise needs at least 5 records in every group for these columns; got 4"):
+    with pytest.raises(DataError, match="Exact noise needs at least 6 records in every group for these columns; got 4"):
         drawn(two_groups(), variance=0.1, exact=True, labels=(np.arange(100) // 4).astype(np.int32))
     coded = Microdata.of(pl.DataFrame({"a": ["x", "y"]}), {"a": "quasi-identifier"}).records
     with pytest.raises(DataError, match="Column 'a' is nominal; local-noise needs columns that are continuous"):

@@ -106,7 +106,7 @@ def test_collinear_and_constant_columns_and_groups():
     new, _ = hybrid(x, y, 0.5, labels=np.arange(60) % 3)
     np.testing.assert_allclose(new[:, 1], 3 * new[:, 0], atol=1e-9)
     np.testing.assert_array_equal(new[:, 2], 2.0)
-    with pytest.raises(shoal.errors.ParameterError, match="needs groups of 9 records, with 2 columns kept"):
+    with pytest.raises(shoal.errors.ParameterError, match="needs groups of 10 records, with 2 columns kept"):
         hybrid(x, y, 0.5, labels=np.arange(60) // 6)
     with pytest.raises(shoal.errors.ParameterError, match="small must be 'refuse' or 'merge'"):
         shoal.MuralidharSarathy(alpha=0.5, small="allow")

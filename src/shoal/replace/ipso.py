@@ -32,8 +32,8 @@ class IPSO(Synthesiser):
         not replaced.
     small
         The residuals of a group of s records live in d = s - 1 - rank Y dimensions. With d = 0 a group comes out as
-        it went in, with d = 1 it does so half the time. A group with d < L + 1, for L replaced columns, makes the
-        step refuse, or is merged with the group of the nearest mean, or is allowed. Only `allow` lets k = 1 return
+        it went in, with d = 1 it does so half the time. A group with d < max(L + 1, 3), for L replaced columns, makes
+        the step refuse, or is merged with the group of the nearest mean, or is allowed. Only `allow` lets k = 1 return
         the data as they are.
     support
         Rules of the observed support that released values obey: range, coarse-range (with ends a
@@ -51,8 +51,10 @@ class IPSO(Synthesiser):
     which leaves d = 0. From d = 2 on no draw equals the original, yet that is not enough. Where d >= L, a draw is one
     frame of L columns in d dimensions, which L (2d - L - 1) / 2 angles determine. The moments are public, so whoever
     knows a record's L values too has L equations for these angles. With d = L = 2 there is one angle, and one known
-    cell gives all others of the group away (but for two or three false solutions). d = L + 1 leaves L (L + 1) / 2
-    angles: the least d at which, whatever L > 1, a known record does not determine the others.
+    cell gives all others of the group away (but for two or three false solutions). With one column and d = 2, as in a
+    group of four with one kept column, there is one angle, too, whatever cell is known. d = max(L + 1, 3) leaves more
+    angles than a known record has equations: L (L + 1) / 2 for L > 1, two for L = 1. Whoever knows more
+    records has more equations; larger groups leave more angles.
     """
 
     scales: ClassVar[Scales] = "blocks"
@@ -76,4 +78,4 @@ class IPSO(Synthesiser):
         progress: Progress = None,
     ) -> StepResult:
         given = kept(records, columns, self.given, self.method_name)
-        return self._synthesise(records, columns, partition, given, len(columns) + 1, rotate, rng, progress)
+        return self._synthesise(records, columns, partition, given, rotate, rng, progress)

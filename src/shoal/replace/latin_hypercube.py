@@ -34,7 +34,7 @@ class LatinHypercube(Synthesiser):
         Whether mean and covariance of the draw are made equal to the group's; values then move a little off their
         strata. Otherwise they are nearly so.
     small, support, marginals
-        As for IPSO: a group needs L + 2 records for L columns.
+        As for IPSO: a group needs L + 2 records for L columns, and 4 at least.
     """
 
     scales: ClassVar[Scales] = "blocks"
@@ -54,9 +54,7 @@ class LatinHypercube(Synthesiser):
         progress: Progress = None,
     ) -> StepResult:
         draw = _exact if self.exact else _stratified
-        return self._synthesise(
-            records, columns, partition, (), len(columns) + 1, draw, rng, progress, exact=self.exact
-        )
+        return self._synthesise(records, columns, partition, (), draw, rng, progress, exact=self.exact)
 
 
 def _stratified(parts: Split, rows: Longs, rng: np.random.Generator) -> Floats:

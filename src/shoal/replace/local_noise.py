@@ -40,7 +40,8 @@ class LocalNoise(Replacement):
         value). At most 2 for `orthogonal`.
     exact
         The mean and covariance that the kind has hold in every group and not only in expectation. `orthogonal` is
-        always exact; a group needs twice as many records as there are columns, and one more.
+        always exact; a group needs 5 records for one column, 6 for two, 8 for three, and from six columns on twice
+        as many records as there are columns, and one more.
     """
 
     scales: ClassVar[Scales] = "blocks"

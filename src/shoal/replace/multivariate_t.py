@@ -52,7 +52,7 @@ class MultivariateT(Synthesiser):
         Of every group; by default those of the partition's model. Few make long tails; from about 30 on the draw is
         all but normal.
     small, support, marginals
-        As for IPSO: a group needs L + 2 records for L columns.
+        As for IPSO: a group needs L + 2 records for L columns, and 4 at least.
     """
 
     scales: ClassVar[Scales] = "blocks"
@@ -77,7 +77,7 @@ class MultivariateT(Synthesiser):
         def draw(parts: Split, rows: Longs, rng: np.random.Generator) -> Floats:
             return _drawn(parts, freedom[rows[:, 0]], rng)
 
-        return self._synthesise(records, columns, partition, (), len(columns) + 1, draw, rng, progress)
+        return self._synthesise(records, columns, partition, (), draw, rng, progress)
 
     def _by_record(self, partition: Partition) -> Floats:
         """Shape (n,); the degrees of freedom of each record's group."""

@@ -15,7 +15,7 @@ from shoal.kernels.arrays import Floats, Longs
 from shoal.kernels.tall import cross, times
 from shoal.methods import Scales, method
 from shoal.parameters import Columns, Setting
-from shoal.replace._residuals.rotation import NEGLIGIBLE, Split, random_frame, span
+from shoal.replace._residuals.rotation import NEGLIGIBLE, Split, least_dimensions_beside, random_frame, span
 from shoal.replace.synthesis import Synthesiser, kept
 from shoal.step_result import StepResult
 
@@ -49,7 +49,8 @@ class MuralidharSarathy(Synthesiser):
         the step refuses, or with `clip` drops the negative part of See, and the covariances of X are then exceeded
         by what the facts tell.
     given, small, support, marginals
-        As for IPSO; a group needs d >= 2 L, as the noise is orthogonal to X too.
+        As for IPSO. The noise is orthogonal to X too, and the covariances of old and new values are exact: a group
+        needs d >= 4 for one replaced column, 5 for two, 7 for three, 2 L from six on.
 
     Notes
     -----
@@ -76,7 +77,9 @@ class MuralidharSarathy(Synthesiser):
         width = len(columns)
         share = _Share(matrix=_matrix(self.alpha, width), clip=self.clip, dropped=[])
         given = kept(records, columns, self.given, self.method_name)
-        change = self._synthesise(records, columns, partition, given, 2 * width, share.draw, rng, progress)
+        change = self._synthesise(
+            records, columns, partition, given, share.draw, rng, progress, needs=least_dimensions_beside
+        )
         facts = {**change.facts, "alpha": OfPlan(share.matrix.tolist())}
         if share.dropped:
             facts["smallest eigenvalue of the noise covariance that was clipped"] = Figure(value=min(share.dropped))

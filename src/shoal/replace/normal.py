@@ -28,7 +28,7 @@ class Normal(Synthesiser):
     exact
         Whether mean and covariance of the draw equal the group's, or only their expectations do.
     small, support, marginals
-        As for IPSO: a group needs L + 2 records for L columns.
+        As for IPSO: a group needs L + 2 records for L columns, and 4 at least.
     """
 
     scales: ClassVar[Scales] = "blocks"
@@ -47,9 +47,8 @@ class Normal(Synthesiser):
         rng: np.random.Generator,
         progress: Progress = None,
     ) -> StepResult:
-        needs = len(columns) + 1
         draw = rotate if self.exact else _free
-        return self._synthesise(records, columns, partition, (), needs, draw, rng, progress, exact=self.exact)
+        return self._synthesise(records, columns, partition, (), draw, rng, progress, exact=self.exact)
 
 
 def _free(parts: Split, _: Longs, rng: np.random.Generator) -> Floats:

@@ -18,7 +18,7 @@ from shoal.kernels.arrays import Bools, Floats, Longs
 from shoal.kernels.tall import cross
 from shoal.methods import family
 from shoal.replace._residuals.gaps import Gaps
-from shoal.replace._residuals.rotation import LAST_DIGIT, NEGLIGIBLE, leverage, power_of_two, stacks
+from shoal.replace._residuals.rotation import LAST_DIGIT, NEGLIGIBLE, least_dimensions, leverage, power_of_two, stacks
 from shoal.replace.base import Replacement
 from shoal.replace.drawing import Draw, Drawing, known_means
 from shoal.replace.marginals import Marginals, margin
@@ -52,18 +52,18 @@ class Synthesiser(Replacement):
         names: Sequence[str],
         partition: Partition,
         given: tuple[str, ...],
-        needs: int,
         draw: Draw,
         rng: np.random.Generator,
         progress: Progress,
         *,
         exact: bool = True,
+        needs: Callable[[int], int] = least_dimensions,
     ) -> StepResult:
-        """Replace columns by draws; `needs` is the least dimension of a group's residuals."""
+        """Replace columns by draws; `needs` gives the least dimension of a group's residuals of so many columns."""
         name = self.method_name
         records.complete(given, name)
         empty = [column for column in names if records[column].missing.all()]
-        names, needs = [column for column in names if column not in empty], needs - len(empty)
+        names = [column for column in names if column not in empty]
         x, y = records.raw(names), records.raw(given)
         if not len(x) or not names:
             return StepResult(records=records, facts={"groups": Count(n=partition.n_groups, unit="groups")})
@@ -72,8 +72,9 @@ class Synthesiser(Replacement):
         def divided(groups: Partition) -> Gaps:
             return Gaps.of(groups, ~np.isnan(x), least, y.shape[1])
 
+        z, least_left = records.matrix(names), needs(len(names))
         groups = large_enough(
-            partition, records.matrix(names), lambda p: divided(p).dimensions(y), needs, y.shape[1], self.small, name
+            partition, z, lambda p: divided(p).dimensions(y), least_left, y.shape[1], self.small, name
         )
         work = Drawing(
             x=x,

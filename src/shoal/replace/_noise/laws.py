@@ -26,6 +26,7 @@ from shoal.kernels import linear, tall
 from shoal.kernels.arrays import Floats
 from shoal.kernels.draws import standard_normal
 from shoal.kernels.elementary import exp, log1p, normal_cdf, normal_quantile
+from shoal.replace._residuals.rotation import least_dimensions_beside
 
 Kind = Literal["uncorrelated", "correlated", "kim", "sullivan", "multiplicative", "orthogonal"]
 
@@ -114,9 +115,10 @@ class Law:
         n = len(centred)
         u, _, _, real = tall.principal(centred[None], RANK_TOLERANCE)
         basis = np.ascontiguousarray(u[0][:, real[0]])
-        if n < 1 + basis.shape[1] + m:
+        needed = 1 + max(basis.shape[1] + m, least_dimensions_beside(m))
+        if n < needed:
             raise DataError(
-                f"Exact noise needs at least {1 + basis.shape[1] + m} records in every {self.where} for these columns; "
+                f"Exact noise needs at least {needed} records in every {self.where} for these columns; "
                 f"got {n}. Set exact: false, or form larger ones."
             )
         z = standard_normal(rng, (n, m))

@@ -24,7 +24,14 @@ from shoal.kernels import linear
 from shoal.kernels.arrays import Bools, Floats, Longs
 from shoal.kernels.draws import standard_normal
 from shoal.kernels.tall import singular
-from shoal.replace._residuals.rotation import NEGLIGIBLE, dimensions, power_of_two, random_frame, split
+from shoal.replace._residuals.rotation import (
+    NEGLIGIBLE,
+    dimensions,
+    least_dimensions,
+    power_of_two,
+    random_frame,
+    split,
+)
 
 ENOUGH = 50
 """So many records may have moments of their own, however large the groups are."""
@@ -77,7 +84,8 @@ class Gaps:
             patterns, pattern = np.unique(known, axis=0, return_inverse=True)
             pattern = pattern.reshape(-1).astype(np.int64)
         least = min(least, ENOUGH)
-        alone = np.maximum(patterns.sum(axis=1) + kept + 2, least) if least else np.zeros(len(patterns))
+        needed = np.array([least_dimensions(int(columns)) for columns in patterns.sum(axis=1)])
+        alone = np.maximum(needed + kept + 1, least) if least else np.zeros(len(patterns))
         base, fewer = np.full(len(known), NONE), np.zeros(len(known), dtype=bool)
         incomplete = np.bincount(partition.labels, weights=~complete) > 0
         fewer[~incomplete[partition.labels]] = True
@@ -93,8 +101,8 @@ class Gaps:
         return np.asarray(self.base != NONE)
 
     def dimensions(self, y: Floats) -> Longs:
-        """Shape (G,); the fewest that [1, Y] leaves of a base, and one more for each column that it lacks; 0 where
-        a base and its joined records are too few."""
+        """Shape (G,); the fewest that [1, Y] leaves of a base, and as many more as it needs less than all columns do; 0
+        where a base and its joined records are too few."""
         out = np.full(self.partition.n_groups, np.iinfo(np.int64).max)
         rows = np.flatnonzero(self.fewer)
         if not rows.size:
@@ -103,8 +111,9 @@ class Gaps:
         whole = self.partition.labels.astype(np.int64) * count + np.where(self.joined, self.base, self.pattern)
         sizes = np.bincount(whole, minlength=count * self.partition.n_groups)
         blocks, labels = np.unique(whole[rows], return_inverse=True)
-        lacking = (~self.patterns).sum(axis=1)[blocks % count]
-        left = dimensions(Partition(labels=labels.astype(np.int32)), y[rows]) + lacking
+        needed = np.array([least_dimensions(int(columns)) for columns in self.patterns.sum(axis=1)])
+        spared = least_dimensions(self.patterns.shape[1]) - needed[blocks % count]
+        left = dimensions(Partition(labels=labels.astype(np.int32)), y[rows]) + spared
         np.minimum.at(out, blocks // count, np.where(sizes[blocks] < self.least, 0, left))
         return out
 

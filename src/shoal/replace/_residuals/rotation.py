@@ -41,8 +41,29 @@ exact collinearity and moves no relative second moment by more than itself."""
 LAST_DIGIT = 4 * np.finfo(np.float64).eps
 """A column whose spread is below this part of its values is constant."""
 
+LEAST = 3
+"""Dimensions of a group's residuals, at least, whatever the number of columns (see `least_dimensions`)."""
+
 STACK = 1 << 21
 """Numbers in one stack: bounds the memory of the work arrays, not the result."""
+
+
+def least_dimensions(columns: int) -> int:
+    """Dimensions d from which a record that is known leaves the others of its group open, for so many columns.
+
+    Moments are public where they are exact, so residuals of L columns are one frame in d dimensions, which
+    L (2d - L - 1) / 2 angles determine; a known record is L equations for them. Without a column nothing is drawn.
+    With one column and d = 2 there is one angle, and one known cell gives all others away: so d is at least 3.
+    """
+    return max(columns + 1, LEAST) if columns else 1
+
+
+def least_dimensions_beside(columns: int) -> int:
+    """The same where the products of new and old residuals are exact, too: L^2 equations more, and 2L dimensions.
+
+    The least d with L (2d - L - 1) / 2 > L^2 + L: 4 for one column, 5 for two, 7 for three.
+    """
+    return max(2 * columns, (3 * columns + 3) // 2 + 1)
 
 
 def stacks(partition: Partition, width: int) -> Iterator[Longs]:
