@@ -1,6 +1,9 @@
 """Hybrid microdata: the tables of Domingo-Ferrer & Gonzalez-Nicolas (2010), Section 5.3, beside our figures.
 
-    python bench/published/s3.py [--data FOLDER] [--repeats 10]
+    python bench/published/s3.py [--data FOLDER] [--repeats 10] [--out FILE]
+
+FILE, s3.json beside this script if none is named, gets the figures from which docs/explanation/synthesis.md tells
+(tests/published/test_s3_figures.py compares the two).
 
 Census: X = FICA, FEDTAX, Y = INTVAL, POTHVAL; EIA: X = INDREVENUE, INDSALES, Y = TOTREVENUE, TOTSALES. Hybrid data
 replace X given Y: microaggregation on X and IPSO inside the groups (k), or Muralidhar-Sarathy on the whole table
@@ -24,6 +27,7 @@ and how many times as much as hybrid data with that k the Muralidhar-Sarathy dat
 """
 
 import argparse
+import json
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -187,14 +191,15 @@ def least_squares_within(records: Records, study: Study, k: int) -> float:
     return float((distance**2).sum() / (2 * k))
 
 
-def run(study: Study, folder: Path, repeats: int) -> None:
+def run(study: Study, folder: Path, repeats: int) -> dict:
+    """Print the study's tables; their figures, as the documentation gives them."""
     records = load(study, folder)
     print(
         f"\n{study.file}: X = {', '.join(study.x)} given Y = {', '.join(study.y)}; {len(records):,} records; "
         f"links made at random are right for {100 / len(records):.2f} %"
     )
     print(f"{'':9}{'':9}{'match %':>9}" + "".join(f"{row:>8}" for row in ROWS))
-    ours = {}
+    ours, figures = {}, {}
     for setting, (printed_matches, printed) in study.printed.items():
         ours[setting] = share, mean, median, part, note = repeated(records, study, setting, repeats)
         print(line(setting, "printed", printed_matches, printed))
@@ -202,17 +207,21 @@ def run(study: Study, folder: Path, repeats: int) -> None:
         print(line("", "(median)", None, median))
         lower = int((mean < np.array(printed)).sum())
         note = f"{'':9}ours vary less in {lower} of 12"
+        figures[setting] = {"matches": round(share, 2), "vary less": lower}
         if setting not in ALPHAS:
             plain = shoal.Centroid().apply(records, records.quasi_identifiers, part, np.random.default_rng(0)).records
             k = int(setting.removeprefix("k = "))
+            needed, own = needed_squares(records, study, printed), residual_squares(records, part, study)
+            least, linked = least_squares_within(records, study, k), matches(records, plain, study)
             note += (
-                f"; squares within groups: printed needs {needed_squares(records, study, printed):.2f}, "
-                f"ours {residual_squares(records, part, study):.2f}, any groups before regression "
-                f"{least_squares_within(records, study, k):.2f} or more; matches of plain microaggregation: "
-                f"printed {study.plain.get(k, float('nan')):.2f} %, ours {matches(records, plain, study):.2f} %"
+                f"; squares within groups: printed needs {needed:.2f}, ours {own:.2f}, any groups before regression "
+                f"{least:.2f} or more; matches of plain microaggregation: printed "
+                f"{study.plain.get(k, float('nan')):.2f} %, ours {linked:.2f} %"
             )
+            squares = {"needed": round(needed, 1), "ours": round(own, 1), "least": round(least, 1)}
+            figures[setting] |= {"squares": squares, "matches of plain microaggregation": round(linked, 2)}
         print(note)
-    comparable(records, study, ours, repeats)
+    return {"settings": figures, "comparison": comparable(records, study, ours, repeats)}
 
 
 def repeated(
@@ -229,8 +238,9 @@ def repeated(
     return float(np.mean(shares)), np.mean(means, axis=0), np.mean(medians, axis=0), part, note
 
 
-def comparable(records: Records, study: Study, ours: dict, repeats: int) -> None:
-    """Table 1 from our matches, and MS over microhybrid at those k."""
+def comparable(records: Records, study: Study, ours: dict, repeats: int) -> dict:
+    """Table 1 from our matches, and MS over microhybrid at those k; printed, and its figures."""
+    figures = {}
     hybrids = {k: repeated(records, study, f"k = {k}", repeats) for k in study.sizes}
     print("Table 1 from our matches; below it, how many times as much as microhybrid MS varies (medians over samples)")
     print(f"{'':9}{'':9}{'match %':>9}" + "".join(f"{row:>8}" for row in ROWS))
@@ -243,6 +253,14 @@ def comparable(records: Records, study: Study, ours: dict, repeats: int) -> None
             + "".join(f"{value:8.2f}" for value in ratio)
             + f"  MS varies more in {int((ratio > 1).sum())} of 12"
         )
+        figures[alpha] = {
+            "matches": round(ours[alpha][0], 2),
+            "k": k,
+            "matches of k": round(hybrids[k][0], 2),
+            "varies more": int((ratio > 1).sum()),
+            "by": [round(float(ratio.min()), 2), round(float(ratio.max()), 2)],
+        }
+    return figures
 
 
 def line(setting: str, whose: str, matched: float | None, values) -> str:
@@ -254,10 +272,11 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--data", type=Path, default=SHARED, help="folder with census.csv and eia.csv")
     parser.add_argument("--repeats", type=int, default=10)
+    parser.add_argument("--out", type=Path, default=Path(__file__).with_suffix(".json"), help="file for the figures")
     arguments = parser.parse_args()
     print(f"Clusters on X by {partitioner(10).method_name}.")
-    for study in (CENSUS, EIA):
-        run(study, arguments.data, arguments.repeats)
+    figures = {study.file: run(study, arguments.data, arguments.repeats) for study in (CENSUS, EIA)}
+    arguments.out.write_text(json.dumps(figures, indent=1) + "\n", encoding="utf-8")
 
 
 if __name__ == "__main__":
