@@ -137,7 +137,8 @@ def outside(entry: Entry) -> list[tuple[str, Any]]:
     for name, schema in entry.json_schema()["properties"].items():
         kinds = [schema, *schema.get("anyOf", ())]
         beyond += [(name, kind[limit] + step) for kind in kinds for limit, step in STEPS.items() if limit in kind]
-        if any("enum" in kind for kind in kinds) and not any(kind.get("type") == "object" for kind in kinds):
+        free = any(kind.get("type") == "object" or kind == {"type": "string"} for kind in kinds)
+        if any("enum" in kind for kind in kinds) and not free:
             beyond.append((name, "no such word"))
     return beyond
 
