@@ -67,7 +67,8 @@ def oldest_allowed() -> dict[str, str]:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
     extras = project["optional-dependencies"]
     wanted = [*project["dependencies"], *(w for name in INSTALLED for w in extras[name])]
-    bounds = [match.groups() for w in wanted if (match := re.match(r"([\w.-]+)(?:\[.*\])?>=([\w.]+)$", w))]
+    range_from = re.compile(r"([\w.-]+)(?:\[.*\])?>=([\w.]+)(?:,!=[\w.]+)?$")
+    bounds = [match.groups() for w in wanted if (match := range_from.match(w))]
     return {name: max((v for other, v in bounds if other == name), key=in_order) for name, _ in bounds}
 
 
