@@ -89,7 +89,7 @@ def plan_of(entry: Entry) -> Plan:
     if entry.kind == "mask":
         step = {"mask": made(entry), "columns": columns}
     else:
-        grouping = {"partition": "mdav", "k": 6, "by": ["age"]}
+        grouping = {"partition": "mdav", "k": 7, "by": ["age"]}
         if entry.name == "fuzzy-centre":  # it needs the centres of these columns
             grouping = {"partition": "fuzzy-c-means", "k": 6}
         step = {**grouping, "columns": ["income"], "replace": made(entry)}

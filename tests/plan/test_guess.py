@@ -65,14 +65,15 @@ def test_labels_tell_what_names_do_not(ending: str, tmp_path: Path) -> None:
 
 def test_what_singles_most_out_never_leaves_by_a_guess() -> None:
     """By no name at all: numbers of records and of their groups, texts, and measurements of which nearly all differ."""
+    rng = np.random.default_rng(6)
     frame = pl.DataFrame(
         {
             "q1": np.arange(N) + 7,
             "q2": np.repeat(np.arange(N // 4), 4),
             "q3": [f"text {i}" for i in range(N)],
-            "q4": RNG.lognormal(8, 1, N),
-            "q5": RNG.integers(0, 10**9, N),
-            "q6": RNG.integers(0, 30, N),
+            "q4": rng.lognormal(8, 1, N),
+            "q5": rng.integers(0, 10**9, N),
+            "q6": rng.integers(0, 30, N),
         }
     )
     roles = {name: column["role"] for name, column in columns_of(Table(frame=frame)).items()}
@@ -83,17 +84,19 @@ def test_what_singles_most_out_never_leaves_by_a_guess() -> None:
 
 def test_weights_of_people_are_no_sampling_weights() -> None:
     """A weight alone is read by its values and by what stands beside it, and the doubt is said."""
-    kilograms = RNG.normal(75, 12, N).round(1)
+    rng = np.random.default_rng(6)
+    kilograms = rng.normal(75, 12, N).round(1)
     alone = guess(Table(frame=pl.DataFrame({"weight": kilograms})))[0]
     assert alone.role == "quasi-identifier"
     assert "doubtful" in alone.reason
-    beside = guess(Table(frame=pl.DataFrame({"weight": kilograms / 9, "height": RNG.normal(170, 8, N).round(0)})))
+    beside = guess(Table(frame=pl.DataFrame({"weight": kilograms / 9, "height": rng.normal(170, 8, N).round(0)})))
     assert [one.role for one in beside] == ["quasi-identifier"] * 2
-    assert guess(Table(frame=pl.DataFrame({"weight": RNG.uniform(0.5, 3, N)})))[0].role == "weight"
+    assert guess(Table(frame=pl.DataFrame({"weight": rng.uniform(0.5, 3, N)})))[0].role == "weight"
 
 
 def test_an_identifier_that_repeats_says_so() -> None:
-    patients = pl.DataFrame({"patient_id": RNG.integers(0, 150, N), "age": RNG.integers(0, 90, N)})
+    rng = np.random.default_rng(6)
+    patients = pl.DataFrame({"patient_id": rng.integers(0, 150, N), "age": rng.integers(0, 90, N)})
     one = guess(Table(frame=patients))[0]
     assert one.role == "identifier"
     assert f"different values in {N} records" in one.reason

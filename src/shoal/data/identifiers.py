@@ -82,7 +82,7 @@ IDENTIFIERS = (
 """45 CFR 164.514(b)(2)(i); the words that speak of each stand in `column_words`."""
 
 INSIDE = {
-    "F": re.compile(r"[\w.+-]+@[\w-]+(\.[\w-]+)+"),
+    "F": re.compile(r"(?<![\w.+-])[\w.+-]+@[\w-]+(\.[\w-]+)+"),  # begun once in a long word, not at each letter
     "N": re.compile(r"(https?://|www\.)[\w-]+\.\w", re.I),
     "O": re.compile(
         r"(?<![\d.])((25[0-5]|2[0-4]\d|1?\d?\d)\.){3}(25[0-5]|2[0-4]\d|1?\d?\d)(?![\d.])|"

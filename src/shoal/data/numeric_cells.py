@@ -17,6 +17,7 @@ import numpy as np
 
 from shoal.data.variable import Variable
 from shoal.kernels.arrays import Bools, Floats, floats
+from shoal.kernels.elementary import power_of_ten
 
 ROUNDING = 1e-9
 """Relative difference up to which two numbers are one."""
@@ -181,7 +182,7 @@ def _step(variable: Variable, known: Floats) -> float:
         whole = np.round(known * DAY)
         return next(unit for unit in CLOCK if not (whole % unit).any()) / DAY
     for places in DECIMALS:
-        scaled = known / 10.0**-places if places < 0 else known * 10.0**places
+        scaled = known / power_of_ten(-places) if places < 0 else known * power_of_ten(places)
         if (np.abs(scaled - np.round(scaled)) <= DIGITS * np.maximum(np.abs(scaled), 1)).all():
-            return 10.0**-places if places <= 0 else float(f"1e-{places}")
+            return float(power_of_ten(-places))
     return 0.0
