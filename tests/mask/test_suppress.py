@@ -119,7 +119,18 @@ def test_k_is_reached_with_sacrifice_too(rows, k, seed):
 def test_classes_under_equal_cost_no_less_than_the_optimum(rows, k, seed):
     best = suppressed(rows, k=k, missing="equal", search="optimal")[1]["cells suppressed"]
     blanked = suppressed(rows, seed, k=k, missing="equal")[1]["cells suppressed"]
-    assert best <= blanked <= 1.5 * best + 3
+    assert best <= blanked
+
+
+def test_classes_under_equal_cost_little_more_than_the_optimum() -> None:
+    """No bound holds for each table (8 records may lose 9 cells where 3 would do), but one holds for many together."""
+    best = blanked = 0
+    for number in range(30):
+        rng = np.random.default_rng(number)
+        rows = rng.integers(0, 3, (int(rng.integers(8, 31)), 3)).tolist()
+        best += suppressed(rows, k=2, missing="equal", search="optimal")[1]["cells suppressed"]
+        blanked += suppressed(rows, k=2, missing="equal")[1]["cells suppressed"]
+    assert best <= blanked <= 1.2 * best, (best, blanked)
 
 
 def test_one_cell_serves_three_records():
