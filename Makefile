@@ -6,7 +6,7 @@ BIN    := $(VENV)/bin
 .PHONY: demo studio test examples set-up check format test-matrix docs image clean
 .PHONY: native sanitize sanitizers try-sanitized
 
-demo: $(VENV)/runs
+demo: $(VENV)/demo
 	$(BIN)/shoal demo --out demo
 
 # The studio in the browser; `make studio FILE=people.csv` opens a table.
@@ -70,32 +70,40 @@ $(BIN)/python:
 
 SOURCES := pyproject.toml CMakeLists.txt $(shell find native src -type f -not -name '*.so' -not -name '*.pyc')
 
-$(VENV)/runs: $(BIN)/python $(SOURCES)
-	$(BIN)/python -m pip install --quiet ".[all]"
+# By the tools in the environment, which stay: a kernel is then compiled once, and again only when it has changed.
+INSTALL = $(BIN)/python -m pip install --quiet --no-build-isolation
+
+# What the demo imports is compiled to bytecode then; all that is installed would take longer.
+$(VENV)/demo: $(SOURCES) | $(VENV)/kernels
+	$(INSTALL) --no-compile .
 	touch $@
 
-$(VENV)/tests: $(BIN)/python $(SOURCES)
-	$(BIN)/python -m pip install --quiet ".[test]"
-	touch $@
+$(VENV)/runs: $(SOURCES) | $(VENV)/kernels
+	$(INSTALL) ".[all]"
+	touch $(VENV)/demo $@
 
-# After the tools of compiling: installed twice at once, they would be newer than what was compiled with them.
-$(VENV)/checks: $(BIN)/python $(SOURCES) | $(VENV)/kernels
-	$(BIN)/python -m pip install --quiet ".[test,docs,kernels]"
-	touch $(VENV)/tests $@
+$(VENV)/tests: $(SOURCES) | $(VENV)/kernels
+	$(INSTALL) ".[test]"
+	touch $(VENV)/demo $(VENV)/runs $@
+
+$(VENV)/checks: $(SOURCES) | $(VENV)/kernels
+	$(INSTALL) ".[test,docs,kernels]"
+	touch $(VENV)/demo $(VENV)/runs $(VENV)/tests $@
 
 # What compiling alone needs, as pyproject.toml names it.
-KERNELS := import tomllib; project = tomllib.load(open("pyproject.toml", "rb"))["project"]; \
-  print(*project["optional-dependencies"]["kernels"])
+TOOLS := import tomllib; described = tomllib.load(open("pyproject.toml", "rb")); \
+  print(*described["build-system"]["requires"], *described["project"]["optional-dependencies"]["kernels"])
 $(VENV)/kernels: $(BIN)/python pyproject.toml
-	$(BIN)/python -m pip install --quiet $$($(BIN)/python -c '$(KERNELS)')
+	$(BIN)/python -m pip install --quiet --no-compile $$($(BIN)/python -c '$(TOOLS)')
 	touch $@
 
-# For development: build the kernels in place; then run with PYTHONPATH=src and any interpreter that has
-# the dependencies and nanobind.
+# For development: build the kernels in place and write their stub; then run with PYTHONPATH=src and any interpreter
+# that has the dependencies and nanobind.
 native:
 	cmake -S . -B build/dev -G Ninja -DSHOAL_IN_PLACE=$(abspath src/shoal) \
 	  -DPython_EXECUTABLE=$(shell command -v $(PYTHON)) >/dev/null
 	cmake --build build/dev
+	$(PYTHON) -m nanobind.stubgen -q -D -i src/shoal/kernels -m _native -p native/stub.txt -o src/shoal/kernels/_native.pyi
 
 # The kernels' tests under the address and undefined-behaviour sanitizers (GCC), in a copy of the package; needs what
 # `make native` needs. `make sanitize TESTS=tests/kernels/search` runs some of them.
@@ -109,14 +117,14 @@ try-sanitized:
 
 sanitizers:
 	rm -rf build/sanitized && mkdir -p build/sanitized
-	cp -R src/shoal build/sanitized/ && rm -f build/sanitized/shoal/kernels/_native*
+	cp -R src/shoal build/sanitized/ && rm -f build/sanitized/shoal/kernels/_native*.so
 	cmake -S . -B build/sanitize -G Ninja -DSHOAL_IN_PLACE=$(abspath build/sanitized/shoal) -DSHOAL_SANITIZE=ON \
-	  -DPython_EXECUTABLE=$(shell command -v $(PYTHON)) >/dev/null
+	  -DCMAKE_DISABLE_PRECOMPILE_HEADERS=ON -DPython_EXECUTABLE=$(shell command -v $(PYTHON)) >/dev/null
 	MAKEFLAGS= cmake --build build/sanitize
 
 clean:
 	rm -rf build $(VENV) src/shoal/kernels/*.so
 
-docs: $(BIN)/python
-	$(BIN)/python -m pip install --quiet ".[docs]"
+docs: $(VENV)/kernels
+	$(INSTALL) ".[docs]"
 	$(BIN)/sphinx-build -W --keep-going -q -b html docs docs/_build

@@ -5,6 +5,8 @@ import shlex
 import subprocess
 import sys
 from collections.abc import Iterator
+from contextlib import redirect_stderr, redirect_stdout
+from io import StringIO
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -26,12 +28,31 @@ class ConsoleBlockParser(CodeBlockParser):
                 continue
             command, _, comment = line.removeprefix("$ ").partition(" # exit status ")
             expected = int(comment or 0)
-            shell = command.replace("shoal", f"{shlex.quote(sys.executable)} -m shoal", 1)
-            environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
-            done = subprocess.run(shell, shell=True, capture_output=True, text=True, env=environment, check=False)
-            if done.returncode != expected:
-                return f"{command!r} ended with {done.returncode}, not {expected}:\n{done.stdout}\n{done.stderr}"
+            words = shlex.split(command)
+            status, messages = by_shell(command) if {">", "|"} & set(words) else in_this_process(words)
+            if status != expected:
+                return f"{command!r} ended with {status}, not {expected}:\n{messages}"
         return None
+
+
+def by_shell(command: str) -> tuple[int, str]:
+    """The exit status of a command, and what it printed."""
+    shell = command.replace("shoal", f"{shlex.quote(sys.executable)} -m shoal", 1)
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+    done = subprocess.run(shell, shell=True, capture_output=True, text=True, env=environment, check=False)
+    return done.returncode, f"{done.stdout}\n{done.stderr}"
+
+
+def in_this_process(words: list[str]) -> tuple[int, str]:
+    """The same without the second that a process of its own takes to import the package."""
+    from shoal import cli
+
+    printed = StringIO()
+    with pytest.MonkeyPatch.context() as patched, redirect_stdout(printed), redirect_stderr(printed):
+        patched.setattr("sys.argv", words)
+        with pytest.raises(SystemExit) as end:
+            cli.main()
+    return int(end.value.code or 0), printed.getvalue()
 
 
 class FileBlockParser(CodeBlockParser):

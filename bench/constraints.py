@@ -15,9 +15,9 @@ import polars as pl
 
 import shoal
 from shoal.constraints import Constraints
-from shoal.data.microdata import Microdata
-from shoal.errors import InputError, Refused
-from shoal.methods import MISSING, Entry, registered
+from shoal.table.microdata import Microdata
+from shoal.vocabulary.errors import InputError, Refused
+from shoal.vocabulary.registry import MISSING, Entry, registered
 
 RULES = [
     "room + drugs + procedures == charge",

@@ -11,7 +11,8 @@ import resource
 import numpy as np
 
 from alone import timed
-from shoal.kernels.partition.fuzzy import Rule, fuzzy_draw, fuzzy_step
+from shoal.kernels.arrays import Rule
+from shoal.kernels.partition import fuzzy_draw, fuzzy_step
 
 
 def numpy_step(x: np.ndarray, centres: np.ndarray, rule: Rule, parameter: float, block: int = 2000) -> np.ndarray:

@@ -13,9 +13,9 @@ import numpy as np
 import polars as pl
 
 import shoal
-from shoal.data.microdata import Microdata
-from shoal.data.partition import Partition
-from shoal.data.records import Records
+from shoal.table.microdata import Microdata
+from shoal.table.partition import Partition
+from shoal.table.records import Records
 
 PEOPLE = 500
 NAMES = ("mean of y", "slope of y on x", "share of z")

@@ -15,8 +15,8 @@ from pathlib import Path
 import numpy as np
 
 import shoal
-from shoal.data.partition import Partition
-from shoal.data.records import Records
+from shoal.table.partition import Partition
+from shoal.table.records import Records
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 

@@ -22,13 +22,13 @@ import numpy as np
 import polars as pl
 
 import shoal.kernels.search.nearest as nearest
-from shoal.data.microdata import Microdata
 from shoal.judges.evidence import Finding, Verdict
 from shoal.kernels.risk.suda2 import suda2
 from shoal.privacy.k_anonymity import KAnonymity
 from shoal.privacy.l_diversity import LDiversity
 from shoal.privacy.t_closeness import TCloseness
 from shoal.risk.individual import IndividualRisk
+from shoal.table.microdata import Microdata
 
 KEYS = {"sex": 2, "area": 5, "job": 8, "school": 6, "age": 10, "size": 12}
 
@@ -191,7 +191,7 @@ def peak() -> float:
 
 def default() -> None:
     """What a step needs is its peak beyond what stood before it: the tables, and for judging the release too."""
-    from shoal.run import carry_out
+    from shoal.run.carry_out import carry_out
 
     print(f"default judgement {'masking s':>15} {'judging s':>10} {'ratio':>6} {'masking MB':>11} {'judging MB':>11}")
     for name, (frame, plan) in {"100,000 x 6, suppress": categories(), "1,000,000 x 5, mdav": numbers()}.items():

@@ -14,11 +14,11 @@ import pandas as pd
 
 import shoal
 from alone import timed
-from shoal.data.hierarchy import Hierarchy
-from shoal.data.records import Records
-from shoal.data.variable import Variable
 from shoal.kernels.suppression import wildcard_counts
 from shoal.mask._suppression.task import distinct_rows
+from shoal.table.hierarchy import Hierarchy
+from shoal.table.records import Records
+from shoal.table.variable import Variable
 
 SDCMICRO = {
     "rank swap, 1 000 000 x 5": 91.4,

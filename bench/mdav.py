@@ -16,9 +16,9 @@ import time
 import numpy as np
 
 from alone import agree, child_arguments, in_child, measure
-from shoal.data.partition import Partition
-from shoal.kernels.partition.mdav import coded_mdav, mdav
+from shoal.kernels.partition import coded_mdav, mdav
 from shoal.partition.mdav import MDAV
+from shoal.table.partition import Partition
 
 SIZES = ["20000x5", "100000x2", "100000x5", "100000x10", "100000x30", "1000000x2", "1000000x5"]
 BLOCK_SIZES = ["250000x10", "250000x30"]

@@ -15,8 +15,8 @@ from pathlib import Path
 import numpy as np
 
 from alone import agree, child_arguments, in_child, measure
-from shoal.kernels.partition.mdav import mdav
-from shoal.kernels.partition.mu_approx import forest, mu_approx
+from shoal.kernels.partition import forest, mdav
+from shoal.kernels.partition.mu_approx import mu_approx
 
 SIZES = ["5000x5", "20000x5", "100000x5"]
 MOST_FOR_DEFINITION = 5_000

@@ -15,8 +15,8 @@ from pathlib import Path
 import polars as pl
 
 import shoal
-from shoal.data.microdata import as_records
-from shoal.data.records import Records
+from shoal.table.microdata import as_records
+from shoal.table.records import Records
 
 DATA = Path(__file__).parents[2] / "shared" / "data"
 TS = (0.05, 0.09, 0.13, 0.17, 0.25)

@@ -16,9 +16,9 @@ import numpy as np
 import polars as pl
 
 import shoal
-from shoal.data.examples import PLAN
-from shoal.files.table import Table
 from shoal.release import NotProved
+from shoal.table.examples import PLAN
+from shoal.table.files.table import Table
 
 Made = tuple[pl.DataFrame, dict[str, Any], Table | None]
 ABOUT = {"owner": "Department of statistics", "date": "2026-11-22", "valid_until": "2031-12-31"}

@@ -3,6 +3,7 @@
     python bench/scale.py 1e6 1e7               # both sides at 1e6, parts alone beyond; minutes
     python bench/scale.py 1e8 --workers 2       # an hour of two processors, 15 GB of disk
     python bench/scale.py 1e7 --audit           # judging alone: k, l and t
+    python bench/scale.py 1e7 --audit --beside T  # and by the version of shoal whose tree is T
     python bench/scale.py 1e7 --generalise      # categorical columns, generalisation to k = 10
     python bench/scale.py 1e7 --rank-swap       # six numeric columns, ranks swapped within 5 %
     python bench/scale.py 3e7 --mixed           # 3 numeric and 5 categorical columns, one of 1000 values, k = 5
@@ -126,25 +127,17 @@ def _categories(rng: np.random.Generator, m: int) -> pl.DataFrame:
 
 
 def child(side: str, kind: str, table: str, out: str, workers: int, memory: str) -> None:
-    import shoal
-    from shoal.large import audit_large, protect_large
+    from shoal import audit, protect
 
-    if side == "parts" and kind == "audit":
-        evidence = audit_large(table, plan_of(kind), workers=workers, memory=memory or "2GB")
-        loss = float("nan")
-    elif side == "parts":
-        release = protect_large(table, plan_of(kind), out, seed=1 << 70, workers=workers, memory=memory or "4GB")
+    plan = {**plan_of(kind), "exact": side != "parts"}
+    given = table if side == "parts" else pl.read_parquet(f"{table}/*.parquet")
+    how: dict[str, object] = {"workers": workers, "memory": memory or "4GB"} if side == "parts" else {"memory": "1TB"}
+    if kind == "audit":
+        evidence, loss = audit(given, plan, **how), float("nan")
+    else:
+        release = protect(given, plan, out, seed=1 << 70, **how)
         evidence = release.evidence
         loss = float(release.record["steps"][0].get("information loss in percent", float("nan")))
-    else:
-        frame = pl.read_parquet(f"{table}/*.parquet")
-        if kind == "audit":
-            evidence, loss = shoal.audit(frame, plan_of(kind)), float("nan")
-        else:
-            made = shoal.protect(frame, plan_of(kind), seed=1 << 70)
-            made.write(out)
-            evidence = made.evidence
-            loss = float(made.record["steps"][0].get("information loss in percent", float("nan")))
     own, others = resource.getrusage(resource.RUSAGE_SELF), resource.getrusage(resource.RUSAGE_CHILDREN)
     cpu = own.ru_utime + own.ru_stime + others.ru_utime + others.ru_stime
     print(f"RESULT {cpu} {loss} {all(v.holds for v in evidence.verdicts)}")
@@ -168,13 +161,14 @@ def memory_of(pid: int) -> int:
     return total
 
 
-def measured(side: str, kind: str, table: Path, out: Path, workers: int, memory: str) -> None:
+def measured(side: str, kind: str, table: Path, out: Path, workers: int, memory: str, tree: Path | None = None) -> None:
     shutil.rmtree(out, ignore_errors=True)
     began = time.monotonic()
     command = [sys.executable, __file__, "--child", side, kind, str(table), str(out), str(workers), memory]
     n = sum(pl.scan_parquet(p).select(pl.len()).collect().item() for p in table.glob("*.parquet"))
     peak = 0
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+    env = os.environ | ({} if tree is None else {"PYTHONPATH": str(tree / "src")})
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=env) as process:
         while process.poll() is None:
             peak = max(peak, memory_of(process.pid))
             time.sleep(0.5)
@@ -185,7 +179,7 @@ def measured(side: str, kind: str, table: Path, out: Path, workers: int, memory:
     cpu, loss, holds = next(line.split()[1:] for line in lines if line.startswith("RESULT"))
     seconds = time.monotonic() - began
     print(
-        f"{n:>11,} {side:>7} | {seconds:>8.0f} {float(cpu):>8.0f} {1e6 * float(cpu) / n:>9.2f} | "
+        f"{n:>11,} {'beside' if tree else side:>7} | {seconds:>8.0f} {float(cpu):>8.0f} {1e6 * float(cpu) / n:>9.2f} | "
         f"{peak / 2**30:>7.2f} | {float(loss):>8.4f} | {'proved' if holds == 'True' else 'REFUTED'}",
         flush=True,
     )
@@ -206,6 +200,7 @@ def main() -> None:
     parser.add_argument("--memory", default="", help="that parts may take, e.g. 3GB (4GB; for judging 2GB)")
     parser.add_argument("--most-in-memory", type=float, default=1e6, help="largest table that is held in memory too")
     parser.add_argument("--place", type=Path, help="where tables and releases are written")
+    parser.add_argument("--beside", type=Path, help="tree of another version, built, that works on the same tables")
     parser.add_argument("--child", nargs=6, help=argparse.SUPPRESS)
     given = parser.parse_args()
     if given.child:
@@ -220,6 +215,8 @@ def main() -> None:
             table = generated(size, kind, Path(place, "table"))
             for side in ("memory", "parts") if size <= given.most_in_memory else ("parts",):
                 measured(side, kind, table, Path(place, "out"), given.workers, given.memory)
+            if given.beside:
+                measured("parts", kind, table, Path(place, "out"), given.workers, given.memory, given.beside)
             shutil.rmtree(table)
 
 

@@ -13,9 +13,9 @@ import numpy as np
 
 import shoal
 from alone import timed
-from shoal.data.records import Records
-from shoal.data.variable import Variable
 from shoal.replace.centroid import Centroid
+from shoal.table.records import Records
+from shoal.table.variable import Variable
 
 
 def table(n: int, seed: int = 1) -> Records:

@@ -12,7 +12,7 @@ import argparse
 import numpy as np
 
 from alone import agree, child_arguments, in_child, measure
-from shoal.kernels.requirement.tcloseness_first import tcloseness_first
+from shoal.kernels.requirement import tcloseness_first
 
 CASES = ["20000x5x5", "50000x5x10", "50000x5x50", "50000x5x100", "1000000x5x10"]
 MOST_FOR_BRUTE = 100_000

@@ -12,7 +12,7 @@ import argparse
 import numpy as np
 
 from alone import agree, child_arguments, in_child, measure
-from shoal.kernels.partition.vmdav import vmdav
+from shoal.kernels.partition import vmdav
 
 SIZES = ["20000x5", "50000x2", "50000x5", "1000000x5"]
 GAMMAS = (0.2, 1.0)

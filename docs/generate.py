@@ -15,17 +15,17 @@ from pydantic.fields import FieldInfo
 
 import shoal
 from shoal.cli import cli
-from shoal.data.schema import Column
-from shoal.methods import KIND_NAMES, SCALE_NAMES, docstring_sections, registered
 from shoal.plan import Plan
 from shoal.plan.sections import About, EditRules, Output
+from shoal.table.schema import Column
+from shoal.vocabulary.registry import KIND_NAMES, SCALE_NAMES, docstring_sections, registered
 
 REFERENCE = Path(__file__).parent / "reference"
 
 
 def scaling_page() -> str:
     parts = [
-        "# Methods and tables larger than memory\n",
+        "# Methods and tables in parts\n",
         "How each method works on a table that does not fit into memory ([how to](../howto/large-tables.md)). A plan "
         "that needs the whole table at once is refused before a record is read, naming the step.\n",
     ]

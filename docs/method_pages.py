@@ -8,8 +8,7 @@ from inspect import getdoc
 from typing import Any
 
 from shoal.cli.methods import python_of, required_of, yaml_of
-from shoal.methods import KIND_NAMES, SCALE_NAMES, Entry, docstring_sections, registered
-from shoal.parameters import (
+from shoal.vocabulary.parameters import (
     ColumnName,
     Columns,
     ForReaders,
@@ -21,6 +20,7 @@ from shoal.parameters import (
     TablePath,
     holds,
 )
+from shoal.vocabulary.registry import KIND_NAMES, SCALE_NAMES, Entry, docstring_sections, registered
 
 KINDS = {
     "partition": ("Partitions", "Ways to divide records into groups: `{partition: NAME, ...}` in a plan."),

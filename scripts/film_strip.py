@@ -15,8 +15,8 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 import shoal
-from shoal.files.table import Table
-from shoal.files.tables import write_table
+from shoal.table.files.table import Table
+from shoal.table.files.tables import write_table
 
 PICTURES = Path(__file__).parents[1] / "docs" / "studio"
 PATIENCE = 120_000

@@ -1,6 +1,6 @@
 """The suite in other surroundings: `python tests/matrix.py all | today | NAME ...` (or `make test-matrix PART=NAME`).
 
-What follows `--` goes to pytest: `python tests/matrix.py oldest -- tests/files` runs some tests only.
+What follows `--` goes to pytest: `python tests/matrix.py oldest -- tests/table/files` runs some tests only.
 
 Each part makes an environment below `.venv-matrix/` and runs the suite in it; `today` is one part, another each day.
 A part whose Python or user is not on this machine is not run, and said so. `examples` tries new examples of a few
@@ -151,7 +151,7 @@ PARTS: dict[str, Callable[..., str]] = {
 
 
 EXAMPLES = (
-    "tests/files/test_csv_fuzzed.py",
+    "tests/table/files/test_csv_fuzzed.py",
     "tests/test_independent_check.py",
     "tests/kernels/test_classes.py",
     "tests/kernels/partition/test_mdav.py",

@@ -10,7 +10,7 @@ import pytest
 
 import shoal
 from shoal.kernels.partition import bounds
-from shoal.methods import KINDS, registered
+from shoal.vocabulary.registry import KINDS, registered
 
 TIMED = {"seconds", "time_limit", "timeout", "deadline"}
 

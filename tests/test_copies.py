@@ -10,9 +10,9 @@ import polars as pl
 import pytest
 
 import shoal
-from shoal.errors import DataError, ParameterError, PlanError, Refused
-from shoal.files.table import Table
-from shoal.files.tables import read_table, write_table
+from shoal.table.files.table import Table
+from shoal.table.files.tables import read_table, write_table
+from shoal.vocabulary.errors import DataError, ParameterError, PlanError, Refused
 
 COLUMNS = {"age": "quasi-identifier", "pay": "quasi-identifier", "ill": "confidential"}
 STEPS = [{"partition": "whole", "replace": "cart", "columns": ["age", "pay", "ill"]}]

@@ -13,9 +13,9 @@ import click
 import pytest
 
 from shoal.cli import cli
-from shoal.data.yaml_text import parse_yaml
-from shoal.methods import Entry, registered
 from shoal.plan import Plan
+from shoal.table.yaml_text import parse_yaml
+from shoal.vocabulary.registry import Entry, registered
 
 
 @pytest.fixture(scope="module")

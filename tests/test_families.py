@@ -7,7 +7,7 @@ from inspect import getdoc
 import pytest
 
 import shoal
-from shoal.errors import ParameterError
+from shoal.vocabulary.errors import ParameterError
 
 
 def described(cls: type) -> list[str]:

@@ -14,7 +14,7 @@ import pytest
 
 import shoal
 from shoal import cli
-from shoal.publish import is_release
+from shoal.release.directory import is_release
 
 VERSIONS = {"version-1": 1, "version-2": 2}
 

@@ -11,11 +11,11 @@ import polars as pl
 import pytest
 
 import shoal
-from shoal.data import packed
-from shoal.data.bins import MOST_CATEGORIES, distribution
-from shoal.data.variable import Variable
-from shoal.errors import DataError, FileError, InputError, ParameterError, PlanError, SchemaError
-from shoal.files.atomic import atomic_file
+from shoal.table import packed
+from shoal.table.bins import MOST_CATEGORIES, distribution
+from shoal.table.files.atomic import atomic_file
+from shoal.table.variable import Variable
+from shoal.vocabulary.errors import DataError, FileError, InputError, ParameterError, PlanError, SchemaError
 
 N = 60
 AGE = np.random.default_rng(0).integers(20, 80, N)
@@ -190,7 +190,7 @@ def test_no_hash_decides_the_order_of_bars() -> None:
     both = distribution({"original": letters(list(range(8)) * 5, "a"), "released": letters(list(range(8)) * 5, "b")})
     assert both is not None
     shown = [f"a{i}" for i in range(8)] + [f"b{i}" for i in range(MOST_CATEGORIES - 8)]
-    assert [one.category for one in both.bins] == shown
+    assert [one["category"] for one in both["bins"]] == shown
 
 
 def test_a_format_that_cannot_hold_a_column_says_so(tmp_path: Path) -> None:

@@ -6,11 +6,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from shoal.data.partition import Partition
-from shoal.data.records import Records
-from shoal.data.variable import Variable
 from shoal.judges.table_pair import TablePair
-from shoal.methods import Entry, registered
+from shoal.table.partition import Partition
+from shoal.table.records import Records
+from shoal.table.variable import Variable
+from shoal.vocabulary.registry import Entry, registered
 
 MEASURES = registered("risk") + registered("utility")
 PARAMETERS: dict[str, dict[str, Any]] = {"train-test": {"target": "wage"}}

@@ -22,7 +22,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import shoal
-from shoal.errors import InputError, Refused
+from shoal.vocabulary.errors import InputError, Refused
 
 NAME = "Zyxw Vuts"
 FEW_TRIALS = settings(max_examples=25, deadline=None, suppress_health_check=list(HealthCheck))

@@ -31,7 +31,8 @@ def ended(module: str, folder: Path, *, ignored: bool = False) -> subprocess.Com
 
 
 @pytest.mark.parametrize(
-    "module", ["click", "shoal.cli.commands", "polars", "shoal.protect", "shoal.partition.mdav", "shoal.data.examples"]
+    "module",
+    ["click", "shoal.cli.commands", "polars", "shoal.desk.protect", "shoal.partition.mdav", "shoal.table.examples"],
 )
 def test_while_libraries_are_imported(module: str, tmp_path: Path) -> None:
     done = ended(module, tmp_path)
@@ -51,8 +52,8 @@ def test_while_it_works(tmp_path: Path) -> None:
     """A step that interrupts its own process: the directory is left as it was."""
     program = f"""
 import os, signal, sys
-import shoal.publish
-publish = sys.modules["shoal.publish"]
+import shoal.release.publish
+publish = sys.modules["shoal.release.publish"]
 whole = publish.write_json
 def write_json(*content):
     whole(*content)

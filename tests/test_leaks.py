@@ -15,12 +15,12 @@ import pytest
 from ruamel.yaml import YAML
 
 import shoal
-from shoal.errors import DataError, FileError, Refused
-from shoal.files.atomic import atomic_directory
-from shoal.files.checksums import unchanging
-from shoal.files.table import Table
-from shoal.files.tables import read_table
 from shoal.plan.draft import plan_text
+from shoal.table.files.atomic import atomic_directory
+from shoal.table.files.checksums import unchanging
+from shoal.table.files.table import Table
+from shoal.table.files.tables import read_table
+from shoal.vocabulary.errors import DataError, FileError, Refused
 
 K4 = [{"privacy": "k-anonymity", "k": 4}]
 RARE = "a rare disease"
@@ -276,8 +276,8 @@ def test_numbers_beyond_their_type_do_not_come_round(kind: str) -> None:
 
 
 def test_an_exploration_is_for_its_owner_only(tmp_path: Path) -> None:
-    from shoal.frontier import explore
-    from shoal.publish import publish_frontier
+    from shoal.desk.frontier import explore
+    from shoal.release.publish import publish_frontier
 
     frame = pl.DataFrame({"a": [float(i) for i in range(20)]})
     plan = {"columns": {"a": "quasi-identifier"}, "requirements": K4, "explore": {"method": ["mdav"], "k": [4, 5]}}

@@ -14,12 +14,12 @@ steps: [{partition: mdav, k: 3}]
 requirements: [{privacy: k-anonymity, k: 3}]
 """
 PLACES = [
-    ("shoal.files.tables", "read_csv"),
+    ("shoal.table.files.tables", "read_csv"),
     ("shoal.partition.mdav", "mdav"),
-    ("shoal.run", "measured"),
-    ("shoal.publish", "write_table"),
-    ("shoal.publish", "page"),
-    ("shoal.publish", "write_record"),
+    ("shoal.run.carry_out", "measured"),
+    ("shoal.release.publish", "write_table"),
+    ("shoal.release.publish", "page"),
+    ("shoal.release.publish", "write_record"),
 ]
 """Where it runs out: reading, in a step, measuring, and writing the first file, a page and the last file."""
 

@@ -18,7 +18,7 @@ INSTEAD = {
 
 FOLDERS = ("src", "tests", "bench", "scripts", "docs")
 
-COMMENT_OR_TEXT = re.compile(r'//[^\n]*|/\*.*?\*/|"(?:\\.|[^"\\\n])*"', re.S)
+COMMENT_OR_TEXT = re.compile(r'//[^\n]*|/\*.*?\*/|R"\(.*?\)"|"(?:\\.|[^"\\\n])*"', re.S)
 
 
 def identifiers(tree: ast.Module) -> Iterator[tuple[str, int]]:

@@ -12,13 +12,13 @@ import polars as pl
 import pytest
 
 import shoal
-from shoal.errors import NoFigure
-from shoal.frontier import explore
+from shoal.desk.frontier import explore
 from shoal.judges.evidence import Evidence
+from shoal.vocabulary.errors import NoFigure
 
 CELLS = {
     "begin": "import warnings; warnings.simplefilter('error')\nimport shoal\ntable = shoal.example(n=120, seed=1)\n"
-    "from shoal.data.examples import PLAN\nplan = shoal.Plan.of(PLAN)",
+    "from shoal.table.examples import PLAN\nplan = shoal.Plan.of(PLAN)",
     "plan": "plan",
     "release": "release = shoal.protect(table, plan, seed=1); release",
     "evidence": "release.evidence",

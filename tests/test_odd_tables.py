@@ -10,10 +10,10 @@ import polars as pl
 import pytest
 
 import shoal
-from shoal.data.schema import Schema
-from shoal.errors import FileError, Refused
-from shoal.files.table import Table
 from shoal.plan.draft import plan_text
+from shoal.table.files.table import Table
+from shoal.table.schema import Schema
+from shoal.vocabulary.errors import FileError, Refused
 
 N = 40
 RNG = np.random.default_rng(2)

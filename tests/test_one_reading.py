@@ -7,8 +7,8 @@ import polars as pl
 import pytest
 
 import shoal
-from shoal.errors import PlanError
 from shoal.plan import Plan
+from shoal.vocabulary.errors import PlanError
 
 TABLE = shoal.example("hospital", n=300, seed=1).select(pl.col("age") // 10, "sex", "payer")
 KEYS = {name: {"role": "quasi-identifier", "level": "nominal"} for name in TABLE.columns}
@@ -86,7 +86,7 @@ def test_readings_that_contradict_each_other_are_refused_before_a_record_is_read
     with pytest.raises(PlanError, match="steps 1"):
         shoal.assess(object(), asked)
     with pytest.raises(PlanError, match="steps 1"):
-        shoal.protect_large(tmp_path / "absent.parquet", asked, tmp_path / "out")
+        shoal.protect(tmp_path / "absent.parquet", asked, tmp_path / "out")
     assert not list(tmp_path.iterdir())
 
 
@@ -105,7 +105,9 @@ def test_a_step_that_says_nothing_reads_as_what_is_required_does(required: str, 
     )
     if partwise:
         TABLE.write_parquet(tmp_path / "t.parquet")
-        release: Any = shoal.protect_large(tmp_path / "t.parquet", asked, tmp_path / "out", seed=1, workers=1)
+        release: Any = shoal.protect(
+            tmp_path / "t.parquet", {**asked, "exact": False}, tmp_path / "out", seed=1, workers=1
+        )
     else:
         release = shoal.protect(TABLE, asked, seed=1)
     (verdict,) = release.evidence.verdicts

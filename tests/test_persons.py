@@ -12,8 +12,8 @@ import pytest
 
 import shoal
 from command_line import runner
-from shoal.errors import DataError, ParameterError, PlanError, Refused
 from shoal.privacy.k_anonymity import KAnonymity
+from shoal.vocabulary.errors import DataError, ParameterError, PlanError, Refused
 
 COLUMNS: dict[str, Any] = {
     "patient": "identifier",
@@ -168,7 +168,9 @@ def test_a_pseudonym_that_is_released_is_counted(tmp_path: Path) -> None:
 def test_part_by_part_records_are_counted_and_it_is_said(tmp_path: Path) -> None:
     table = visits()
     table.write_parquet(tmp_path / "visits.parquet")
-    release = shoal.protect_large(tmp_path / "visits.parquet", plan(), tmp_path / "out", seed=1, workers=1)
+    release = shoal.protect(
+        tmp_path / "visits.parquet", {**plan(), "exact": False}, tmp_path / "out", seed=1, workers=1
+    )
     first = release.evidence.lines()[0]
     assert first == "records   3-anonymity of records, not of values of 'patient': there are 40 values in 120 records."
     assert release.evidence.verdicts[0].private_sentence.endswith("This is of records, not of values of 'patient'.")
@@ -177,8 +179,8 @@ def test_part_by_part_records_are_counted_and_it_is_said(tmp_path: Path) -> None
         "3-anonymity of records, not of values of 'patient': at least 50 records of the original repeat one."
     ]
     for described in (plan(OF_PATIENTS), plan(partition="mdav", k=3, unit="patient", columns=["age"])):
-        with pytest.raises(PlanError, match=r"values of 'patient'.* Work in memory"):
-            shoal.protect_large(tmp_path / "visits.parquet", described, tmp_path / "other", seed=1, workers=1)
+        with pytest.raises(PlanError, match=r"values of 'patient'.* Hold the table whole"):
+            shoal.protect(tmp_path / "visits.parquet", {**described, "exact": False}, tmp_path / "other", workers=1)
 
 
 def test_what_cannot_be_counted_or_grouped_is_refused() -> None:

@@ -10,8 +10,8 @@ import polars as pl
 import pytest
 
 import shoal
-from shoal.errors import DataError, FileError
-from shoal.files.tables import read_table
+from shoal.table.files.tables import read_table
+from shoal.vocabulary.errors import DataError, FileError
 
 PLAN = {"columns": {"a": "quasi-identifier", "b": "other"}, "requirements": [{"privacy": "k-anonymity", "k": 4}]}
 SAME = "1,1\n" * 4

@@ -11,8 +11,8 @@ import polars as pl
 import pytest
 
 import shoal
-from shoal.files.table import Table
-from shoal.files.tables import read_table, write_table
+from shoal.table.files.table import Table
+from shoal.table.files.tables import read_table, write_table
 
 PLAN = """
 columns:

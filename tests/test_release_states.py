@@ -15,9 +15,9 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
 import shoal
-from shoal.errors import DataError, FileError, Refused
-from shoal.files.atomic import UNFINISHED
-from shoal.publish import RECORD, is_release
+from shoal.release.directory import RECORD, is_release
+from shoal.table.files.atomic import UNFINISHED
+from shoal.vocabulary.errors import DataError, FileError, Refused
 
 FRAME = pl.DataFrame({"a": [1, 1, 1, 2, 2, 2], "b": [1.5, 2, 3, 4, 5, 6]})
 PLAN = {"columns": {"a": "quasi-identifier", "b": "confidential"}, "requirements": [{"privacy": "k-anonymity", "k": 3}]}

@@ -102,9 +102,9 @@ def test_nobody_singled_out_is_said_too() -> None:
 @pytest.mark.parametrize("keys", [("sex",), ()])
 def test_parts_count_what_memory_counts(keys: tuple[str, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The whole release is counted, not the sample of it, whichever parts the records lie in."""
-    monkeypatch.setattr("shoal.scale.sampled.SAMPLE", 200)
-    monkeypatch.setattr("shoal.scale.dealing.SMALLEST_BLOCK", 300)
-    monkeypatch.setattr("shoal.scale.dealing.BLOCK_CELLS", 1200)
+    monkeypatch.setattr("shoal.proof.sampled.SAMPLE", 200)
+    monkeypatch.setattr("shoal.table.parts.dealing.SMALLEST_BLOCK", 300)
+    monkeypatch.setattr("shoal.table.parts.dealing.BLOCK_CELLS", 1200)
     rng = np.random.default_rng(3)
     n = 3000
     frame = pl.DataFrame(
@@ -120,7 +120,9 @@ def test_parts_count_what_memory_counts(keys: tuple[str, ...], tmp_path: Path, m
     plan = {"columns": columns, "requirements": privacy, "output": {"format": "parquet"}}
     frame.write_parquet(tmp_path / "t.parquet")
     unproved = not keys
-    by_parts = shoal.protect_large(tmp_path / "t.parquet", plan, tmp_path / "out", seed=1, unproved=unproved)
+    by_parts = shoal.protect(
+        tmp_path / "t.parquet", {**plan, "exact": False}, tmp_path / "out", seed=1, unproved=unproved
+    )
     in_memory = shoal.protect(frame, plan, seed=1)
     assert set(by_parts.account.singled_out) == set(in_memory.account.singled_out)
     assert max(one.alone for one in in_memory.account.singled_out) > 200

@@ -20,8 +20,8 @@ import pytest
 import xlsxwriter
 
 import shoal
-from shoal.errors import FileError, Refused
-from shoal.files.tables import read_table
+from shoal.table.files.tables import read_table
+from shoal.vocabulary.errors import FileError, Refused
 
 Writer = Callable[[Path, list[Any]], None]
 
@@ -213,6 +213,6 @@ def test_what_protect_writes_is_judged_as_finely(tmp_path: Path, monkeypatch: py
         path.write_text("\n".join(lines) + "\n", encoding="utf-8")
 
     release = shoal.protect(pl.DataFrame({"x": [5] * 8, "n": range(8)}), plan(8, "quasi-identifier", "equal"), seed=1)
-    monkeypatch.setattr(sys.modules["shoal.publish"], "write_table", careless)
+    monkeypatch.setattr(sys.modules["shoal.release.publish"], "write_table", careless)
     with pytest.raises(Refused, match="the smallest holds 1"):
         release.write(tmp_path / "out")

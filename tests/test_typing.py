@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 import shoal
-from shoal.methods import registered
+from shoal.vocabulary.registry import registered
 
 RIGHT = """
 import polars as pl

@@ -7,7 +7,7 @@ import polars as pl
 import pytest
 
 import shoal
-from shoal.errors import PlanError, Refused
+from shoal.vocabulary.errors import PlanError, Refused
 
 FRAME = pl.DataFrame({"a": [float(i % 7) for i in range(40)], "b": [1.5 * i for i in range(40)]})
 COLUMNS = {"a": "quasi-identifier", "b": "confidential"}

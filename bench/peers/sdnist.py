@@ -17,8 +17,8 @@ import numpy as np
 import polars as pl
 
 import shoal
-from shoal.data.microdata import Microdata
-from shoal.data.records import Records
+from shoal.table.microdata import Microdata
+from shoal.table.records import Records
 
 NUMBERS = ("AGEP", "PINCP", "POVPIP", "PWGTP", "WGTP")
 DENSITY_CLASSES = np.array([0.0, 150.0, *np.logspace(1, np.log10(52_864.7 + 500), 21)[8:]])

@@ -29,9 +29,9 @@ import numpy as np
 import polars as pl
 
 import shoal
-from shoal.data.microdata import Microdata
-from shoal.data.partition import Partition
-from shoal.data.records import Records
+from shoal.table.microdata import Microdata
+from shoal.table.partition import Partition
+from shoal.table.records import Records
 
 ROOT = Path(__file__).parents[2]
 sys.path[:0] = [str(ROOT / "tests"), str(ROOT / "bench")]

@@ -22,9 +22,9 @@ import numpy as np
 import polars as pl
 
 import shoal
-from shoal.data.microdata import as_records
-from shoal.data.records import Records
-from shoal.data.schema import Scale
+from shoal.table.microdata import as_records
+from shoal.table.records import Records
+from shoal.table.schema import Scale
 
 TS = (0.01, 0.05, 0.09, 0.13, 0.17, 0.21, 0.25)
 KS = (2, 5, 10, 15, 20, 25, 30)

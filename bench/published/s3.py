@@ -36,8 +36,8 @@ import polars as pl
 from scipy.spatial import cKDTree
 
 import shoal
-from shoal.data.partition import Partition
-from shoal.data.records import Records
+from shoal.table.partition import Partition
+from shoal.table.records import Records
 
 SHARED = Path(__file__).parents[3] / "shared" / "data"
 

@@ -13,9 +13,9 @@ import argparse
 
 import numpy as np
 
-from shoal.data.records import Records
-from shoal.kernels.partition.fuzzy import fuzzy_step
+from shoal.kernels.partition import fuzzy_step
 from shoal.partition.fuzzy import _onto, system_of
+from shoal.table.records import Records
 
 RULE = "v3 == 1.16*v1 + 1.07*v2"
 DATA = np.array(

@@ -18,7 +18,7 @@ import numpy as np
 import polars as pl
 
 import shoal
-from shoal.data.records import Records
+from shoal.table.records import Records
 
 SHARED = Path(__file__).parents[3] / "shared" / "data"
 

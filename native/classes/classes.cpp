@@ -16,6 +16,7 @@
 #include <tuple>
 
 #include "core/hash_table.hpp"
+#include "classes/column.hpp"
 #include "core/kernels.hpp"
 
 namespace shoal {
@@ -250,7 +251,6 @@ std::unique_ptr<Digits> reals(const double* values, std::size_t n) {
   return integers(data, n, std::move(whole));
 }
 
-using Column = nb::ndarray<nb::ro, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 
 std::unique_ptr<Digits> digits(const Column& column) {
   const std::size_t n = column.shape(0);
@@ -282,7 +282,19 @@ Distinct grouped(const std::vector<Column>& columns, std::size_t n, std::vector<
   return number(group, n, ids);
 }
 
-// The number of each row's class and the sizes of the classes; no columns make one class.
+constexpr const char* kClasses = R"(Number records so that two have the same number exactly where all columns agree.
+
+Parameters
+----------
+columns
+    Each of shape (n,), of integers or floating-point numbers; 0 and -0 differ, all NaNs are one value. No columns make
+    one class of all records.
+
+Returns
+-------
+Shape (n,) and (C,); class of each record, counted from 0 in the order of the values, column after column (floating-point
+ones in that of their bits where not all are whole), and the sizes of the classes.)";
+
 auto classes(const std::vector<Column>& columns, std::size_t n) {
   std::vector<std::int64_t> ids;
   Distinct result = grouped(columns, n, &ids);
@@ -293,20 +305,28 @@ auto class_sizes(const std::vector<Column>& columns, std::size_t n) {
   return to_numpy(std::move(grouped(columns, n, nullptr).sizes));
 }
 
-// The first row of each class.
 auto first_rows(const Longs& ids, std::size_t count) {
   std::vector<std::int64_t> first(count);
   for (std::size_t i = ids.shape(0); i-- > 0;) first[static_cast<std::size_t>(ids.data()[i])] = static_cast<std::int64_t>(i);
   return to_numpy(std::move(first));
 }
 
-// codes[i] becomes table[codes[i]]; -1 stays.
-void renumber(nb::ndarray<std::int32_t, nb::ndim<1>, nb::c_contig, nb::device::cpu> codes, const Ints& table) {
+void renumber(Input<std::int32_t, nb::ndim<1>> codes, const Ints& table) {
   std::int32_t* out = codes.data();
   for (std::size_t i = 0; i < codes.shape(0); ++i) out[i] = out[i] < 0 ? -1 : table.data()[out[i]];
 }
 
-// The distinct values of a column, ascending, the number of each row's value, and how often each occurs.
+constexpr const char* kDistinct = R"(Distinct values in ascending order, each record's place among them, and how often each occurs.
+
+Parameters
+----------
+values
+    Shape (n,).
+
+Returns
+-------
+Shapes (C,), (n,) and (C,): what `np.unique(values, return_inverse=True, return_counts=True)` gives, in O(n + C log C).)";
+
 auto distinct(const Longs& values) {
   const std::size_t n = values.shape(0);
   std::vector<std::int32_t> inverse;
@@ -338,11 +358,13 @@ auto distinct(const Longs& values) {
 
 static const Kernel kernel([](nb::module_& m) {
   using namespace nb::literals;
-  m.def("classes", &classes, "columns"_a, "n"_a);
-  m.def("class_sizes", &class_sizes, "columns"_a, "n"_a);
-  m.def("first_rows", &first_rows, "ids"_a, "count"_a);
-  m.def("renumber", &renumber, "codes"_a, "table"_a);
-  m.def("distinct", &distinct, "values"_a);
+  m.def("classes", &classes, "columns"_a, "n"_a, kClasses);
+  m.def("class_sizes", &class_sizes, "columns"_a, "n"_a, "Sizes that `classes` gives, in half the time.");
+  m.def("first_rows", &first_rows, "ids"_a, "count"_a,
+        "Shape (count,); the row at which each of the numbers 0 to count - 1 first occurs in `ids`, which has them all.");
+  m.def("renumber", &renumber, "codes"_a.noconvert(), "table"_a,
+        "Replace each code, shape (n,), by the entry of `table` at it; -1 stays.");
+  m.def("distinct", &distinct, "values"_a, kDistinct);
 });
 
 }  // namespace shoal

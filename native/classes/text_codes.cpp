@@ -11,6 +11,7 @@
 // number, so that a collision costs a step and never merges two texts. Codes count texts as they first appear.
 #include <cstring>
 #include <memory>
+#include <nanobind/stl/optional.h>
 #include <stdexcept>
 #include <string>
 
@@ -224,16 +225,26 @@ void encode_by(char index, const ArrowArray& array, Reader read, Dictionary& dic
   }
 }
 
-// Codes from 0 as texts first appear, -1 for missing, and the row where each text first appears; None where the
-// stream holds no text.
-nb::object text_codes(nb::capsule capsule) {
+constexpr const char* kTextCodes = R"(Number the texts of a column in the order in which they first appear.
+
+Parameters
+----------
+capsule
+    What `__arrow_c_stream__` gives for the column.
+
+Returns
+-------
+Shape (n,), codes from 0, -1 for missing cells; and the row where each code first appears. None where the stream holds
+something else than text or categories that are text.)";
+
+std::optional<std::pair<Output<std::int32_t>, Output<std::int64_t>>> text_codes(nb::object capsule) {
   auto* stream = static_cast<ArrowArrayStream*>(PyCapsule_GetPointer(capsule.ptr(), "arrow_array_stream"));
   if (!stream) throw nb::python_error();
   Owned<ArrowSchema> schema;
   if (stream->get_schema(stream, &schema)) throw std::runtime_error("The Arrow stream has no schema.");
   const std::string format = schema.format;
   const Reader read = reader_of(schema.dictionary ? schema.dictionary->format : format);
-  if (!read) return nb::none();
+  if (!read) return std::nullopt;
   Dictionary dictionary;
   std::vector<std::int32_t> codes;
   std::vector<std::unique_ptr<Owned<ArrowArray>>> arrays;
@@ -248,14 +259,14 @@ nb::object text_codes(nb::capsule capsule) {
     else if (format == "U") encode<by_offsets<std::int64_t>>(array, dictionary, codes);
     else encode<by_views>(array, dictionary, codes);
   }
-  return nb::make_tuple(to_numpy(std::move(codes)), to_numpy(dictionary.take_first()));
+  return std::pair(to_numpy(std::move(codes)), to_numpy(dictionary.take_first()));
 }
 
 }  // namespace
 
 static const Kernel kernel([](nb::module_& m) {
   using namespace nb::literals;
-  m.def("text_codes", &text_codes, "stream"_a);
+  m.def("text_codes", &text_codes, "capsule"_a, kTextCodes);
 });
 
 }  // namespace shoal

@@ -10,12 +10,19 @@
 
 namespace shoal {
 
+// None, or what is called now and then with the fraction of the work that is done, in [0, 1].
+inline bool is_none_or_callable(PyObject* object) { return object == Py_None || PyCallable_Check(object); }
+
+class Listener : public nanobind::object {
+  NB_OBJECT_DEFAULT(Listener, nanobind::object, "collections.abc.Callable[[float], object]", is_none_or_callable)
+};
+
 class Progress {
  public:
   // Ctrl-C alone.
   Progress() : Progress(nanobind::handle(Py_None)) {}
 
-  // `callback` is None or a callable that takes one float in [0, 1]; it must outlive the Progress.
+  // The listener must outlive the Progress.
   explicit Progress(nanobind::handle callback) : callback_(callback), last_(Clock::now()) {}
 
   // For a step of well under a millisecond: looks at the clock now and then.

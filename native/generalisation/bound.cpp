@@ -10,6 +10,8 @@
 // holds no such node below, nor does one whose labels already lose as much as each of its rows does at the best node found for
 // it; both are left. Where this takes more steps than allowed, the search is made of one column, of two and so on, until all
 // these together take as many: what the others lose is then taken to be nothing, which keeps the bound valid.
+#include <limits>
+
 #include "core/progress.hpp"
 #include "generalisation/recoding_table.hpp"
 
@@ -127,22 +129,55 @@ class CheapestNodes {
   std::vector<std::int32_t> touched_;
 };
 
-auto cheapest_nodes(const RecodingTable& table, std::int64_t k, Vector start, std::int64_t most_steps, nb::object callback) {
-  Progress progress(callback);
-  std::vector<double> losses(start.data(), start.data() + start.shape(0));
+constexpr std::int64_t kMostSteps = 2'000'000'000;  // rows that one search looks at, some ten seconds' worth
+
+constexpr const char* kCheapestNodes = R"(What each record loses at least, shape (n,): at the cheapest node at which `k` records share its labels.
+
+Parameters
+----------
+start
+    Shape (n,); what the records lose in some recoding with classes of `k` or more, or infinity.
+most_steps
+    Rows to look at; where that is too few, some columns are taken to lose nothing, after as many again.)";
+
+auto cheapest_nodes(const RecodingTable& table, std::int64_t k, Vector start, std::int64_t most_steps, Listener listener) {
+  Progress progress(listener);
+  std::vector<double> losses(table.records());
   {
     nb::gil_scoped_release unlocked;
-    losses = CheapestNodes(table, k, std::move(losses), progress).search(most_steps);
+    std::vector<double> least(table.combinations.m, std::numeric_limits<double>::infinity());
+    const auto row = [&](std::size_t i) { return static_cast<std::size_t>(table.rows()[i]); };
+    for (std::size_t i = 0; i < losses.size(); ++i) least[row(i)] = std::min(least[row(i)], start.data()[i]);
+    least = CheapestNodes(table, k, std::move(least), progress).search(most_steps);
+    for (std::size_t i = 0; i < losses.size(); ++i) losses[i] = least[row(i)];
   }
   return to_numpy(std::move(losses));
 }
+
+constexpr const char* kRecodingTable = R"(Distinct combinations of leaves, and the records that have them.
+
+Parameters
+----------
+ladders
+    One a column: number of each leaf's label at each level, and what a cell loses whose label at that level is released,
+    both of shape (levels, leaves).
+leaves
+    Shape (m, q), m >= 1; the distinct combinations.
+rows
+    Shape (n,); combination of each record.
+times
+    Shape (n,); how many records each entry of `rows` stands for; None for one each.)";
 
 }  // namespace
 
 static const Kernel kernel([](nb::module_& m) {
   using namespace nb::literals;
-  nb::class_<RecodingTable>(m, "RecodingTable").def(nb::init<Ints, Ints, Ints, Vector, IntMatrix, Longs, Ints>());
-  m.def("cheapest_nodes", &cheapest_nodes, "table"_a, "k"_a, "start"_a, "most_steps"_a, "progress"_a.none());
+  nb::class_<RecodingTable>(m, "RecodingTable", kRecodingTable)
+      .def(nb::init<const std::vector<Ladder>&, IntMatrix, Ints, const std::optional<Longs>&>(), "ladders"_a, "leaves"_a,
+           "rows"_a, "times"_a.none() = nb::none());
+  m.def("cheapest_nodes", &cheapest_nodes, "table"_a, "k"_a, "start"_a, nb::kw_only(), "most_steps"_a = kMostSteps,
+        "progress"_a.none() = nb::none(), kCheapestNodes);
+  m.attr("MOST_NODES") = kMostNodes;
 });
 
 }  // namespace shoal

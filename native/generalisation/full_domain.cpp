@@ -32,6 +32,10 @@
 namespace shoal {
 namespace {
 
+class Asked : public nb::object {
+  NB_OBJECT_DEFAULT(Asked, nb::object, "collections.abc.Callable[[list[int], Ints], int]", is_none_or_callable)
+};
+
 // What the caller says of a table made at a node.
 enum class Answer { kYes = 1, kNo = 0, kNoneBelow = -1 };
 
@@ -308,12 +312,38 @@ class FullDomain {
   std::vector<std::int64_t> sizes_;
 };
 
-auto best_node(const RecodingTable& table, std::int64_t k, IntMatrix bins, Requirements requirements, double suppressed, std::int64_t most,
-               nb::object ask, std::int64_t most_nodes, std::int64_t most_cells, nb::object callback) {
-  Progress progress(callback);
+struct BestNode {
+  Levels levels;
+  Output<std::int32_t> classes;
+  double loss, bound;
+  bool finished;
+  std::int64_t looked;
+};
+
+constexpr const char* kBestNode = R"(The node of least loss; classes under `k` or with an excess are suppressed.
+
+Parameters
+----------
+check
+    What every class must satisfy, as for `merge_groups`.
+suppressed
+    What a suppressed record loses.
+most
+    Records that may be suppressed.
+ask
+    Called with the levels of a node that would be the best so far and its classes, as of the outcome: 1 allows it, 0 does
+    not, -1 says that no node below is allowed either. Where it does not, the smallest classes are suppressed, as few as it
+    takes by bisection.
+most_nodes, most_cells
+    After so many the search goes on in a thinned lattice, with as many again, and among the neighbours of the best node;
+    the bound is that of the first part.)";
+
+auto best_node(const RecodingTable& table, std::int64_t k, const Check& required, double suppressed, std::int64_t most,
+               Asked ask, std::int64_t most_nodes, std::int64_t most_cells, Listener listener) {
+  Progress progress(listener);
   double nodes = 1;
   for (std::size_t j = 0; j < table.hierarchies.columns(); ++j) nodes *= table.hierarchies.height(j) + 1;
-  const RequirementCheck check(bins, std::move(requirements));
+  const RequirementCheck check(required);
   FullDomain search(table, table.rows(), k, check, suppressed, most, std::move(ask));
   bool finished = false;
   {
@@ -321,15 +351,25 @@ auto best_node(const RecodingTable& table, std::int64_t k, IntMatrix bins, Requi
     finished = search.search(most_nodes, most_cells, nodes, progress);
   }
   Outcome& best = search.best();
-  return std::make_tuple(best.levels, to_numpy(std::move(best.classes)), best.loss, search.bound(), finished, search.looked());
+  return BestNode{best.levels, to_numpy(std::move(best.classes)), best.loss, search.bound(), finished, search.looked()};
 }
 
 }  // namespace
 
 static const Kernel kernel([](nb::module_& m) {
   using namespace nb::literals;
-  m.def("best_node", &best_node, "table"_a, "k"_a, "bins"_a, "requirements"_a, "suppressed"_a, "most"_a, "ask"_a.none(), "most_nodes"_a, "most_cells"_a,
-        "progress"_a.none());
+  nb::class_<BestNode>(m, "BestNode", "Outcome of a full-domain search.")
+      .def_ro("levels", &BestNode::levels, "One a column; empty where no node was allowed.")
+      .def_ro("classes", &BestNode::classes,
+              "Shape (m,); the class there of each combination, numbers may have gaps; -1 where its records are suppressed.")
+      .def_ro("loss", &BestNode::loss, "Summed over all records; infinite where no node was allowed.")
+      .def_ro("bound", &BestNode::bound,
+              "No node of the lattice that is allowed loses less; the loss itself where the search was finished.")
+      .def_ro("finished", &BestNode::finished, "True if the search came to its end.")
+      .def_ro("looked", &BestNode::looked, "Nodes at which classes were formed.");
+  m.def("best_node", &best_node, "table"_a, "k"_a, "check"_a, nb::kw_only(), "suppressed"_a, "most"_a,
+        "ask"_a.none() = nb::none(), "most_nodes"_a = kMostNodes, "most_cells"_a = kMostCells,
+        "progress"_a.none() = nb::none(), kBestNode);
 });
 
 }  // namespace shoal

@@ -79,8 +79,21 @@ class NodeScores {
   std::vector<std::int64_t> sizes_;
 };
 
-auto node_scores(const RecodingTable& table, Longs worth, std::int64_t slope, double suppressed, std::int64_t unit, nb::object callback) {
-  Progress progress(callback);
+constexpr const char* kNodeScores = R"(What every node of the lattice is expected to leave, the levels of the last column running fastest.
+
+Parameters
+----------
+worth
+    Shape (c + 1,); what a class of so many records is worth.
+slope
+    What each record beyond c adds.
+suppressed
+    What a suppressed record loses.
+unit
+    What a record without loss counts.)";
+
+auto node_scores(const RecodingTable& table, Longs worth, std::int64_t slope, double suppressed, std::int64_t unit, Listener listener) {
+  Progress progress(listener);
   std::vector<std::int64_t> scores;
   {
     nb::gil_scoped_release unlocked;
@@ -93,7 +106,8 @@ auto node_scores(const RecodingTable& table, Longs worth, std::int64_t slope, do
 
 static const Kernel kernel([](nb::module_& m) {
   using namespace nb::literals;
-  m.def("node_scores", &node_scores, "table"_a, "worth"_a, "slope"_a, "suppressed"_a, "unit"_a, "progress"_a.none());
+  m.def("node_scores", &node_scores, "table"_a, "worth"_a, "slope"_a, nb::kw_only(), "suppressed"_a, "unit"_a,
+        "progress"_a.none() = nb::none(), kNodeScores);
 });
 
 }  // namespace shoal

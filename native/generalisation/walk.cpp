@@ -261,28 +261,55 @@ class Walk {
   std::int64_t nodes_ = 0, cells_ = 0;
 };
 
-// Returns the class of each record, -1 for those that none takes, and how many nodes were visited.
-auto walk_lattice(const RecodingTable& table, std::size_t k, IntMatrix bins, Requirements requirements, double suppressed, std::int64_t allowance,
-                  std::int64_t most_nodes, std::int64_t most_cells, nb::object callback) {
-  Progress progress(callback);
-  const RequirementCheck check(bins, std::move(requirements));
+struct Walked {
+  Output<std::int32_t> labels;
+  std::int64_t nodes;
+};
+
+constexpr const char* kWalk = R"(Classes of `k` or more without excess, by visiting the lattice's nodes in the order of their mean loss.
+
+Parameters
+----------
+check
+    What every class must satisfy, as for `merge_groups`; no columns for nothing but k.
+suppressed
+    What a suppressed record loses.
+most
+    Records that may be suppressed where they would cost others more than that. Records that no class can take, since
+    some column has no label in common with any, are suppressed beyond it.
+most_nodes, most_cells
+    After so many the walk goes on through a thinned lattice, with as many again; what is left then is looked at on the way
+    to the top and joins the classes there are.
+
+Notes
+-----
+Deterministic. Ties go to the node met first and to the class made first.)";
+
+auto walk(const RecodingTable& table, std::size_t k, const Check& required, double suppressed, std::int64_t most,
+          std::int64_t most_nodes, std::int64_t most_cells, Listener listener) {
+  Progress progress(listener);
+  const RequirementCheck check(required);
   std::vector<std::int32_t> labels;
   std::int64_t nodes = 0;
   {
     nb::gil_scoped_release unlocked;
-    Walk walk(table, k, check, suppressed, allowance);
-    labels = walk.labels(most_nodes, most_cells, progress);
-    nodes = walk.nodes();
+    Walk lattice(table, k, check, suppressed, most);
+    labels = lattice.labels(most_nodes, most_cells, progress);
+    nodes = lattice.nodes();
   }
-  return std::make_pair(to_numpy(std::move(labels)), nodes);
+  return Walked{to_numpy(std::move(labels)), nodes};
 }
 
 }  // namespace
 
 static const Kernel kernel([](nb::module_& m) {
   using namespace nb::literals;
-  m.def("walk_lattice", &walk_lattice, "table"_a, "k"_a, "bins"_a, "requirements"_a, "suppressed"_a, "allowance"_a,
-        "most_nodes"_a, "most_cells"_a, "progress"_a.none());
+  nb::class_<Walked>(m, "Walked", "Outcome of `walk`.")
+      .def_ro("labels", &Walked::labels,
+              "Shape (n,); class of each record, from 0, numbers may have gaps; -1 for suppressed records.")
+      .def_ro("nodes", &Walked::nodes, "Nodes visited.");
+  m.def("walk", &walk, "table"_a, "k"_a, "check"_a, nb::kw_only(), "suppressed"_a, "most"_a, "most_nodes"_a = kMostNodes,
+        "most_cells"_a = kMostCells, "progress"_a.none() = nb::none(), kWalk);
 });
 
 }  // namespace shoal

@@ -22,8 +22,31 @@
 namespace shoal {
 namespace {
 
-using Stack = nb::ndarray<const double, nb::ndim<3>, nb::c_contig, nb::device::cpu>;
-using Array = nb::ndarray<nb::numpy, double>;
+using Floats = Input<const double>;
+using Array = Output<double>;
+
+// One matrix, or a stack of any shape of them, as (B, rows, columns).
+class Stack {
+ public:
+  explicit Stack(const Floats& a) : data_(a.data()) {
+    if (a.ndim() < 2) throw std::domain_error("a matrix has two dimensions");
+    for (std::size_t j = 0; j < a.ndim(); ++j) (j + 2 < a.ndim() ? leading_ : shape_).push_back(a.shape(j));
+    for (const std::size_t size : leading_) shape_[0] *= size;
+  }
+  std::size_t shape(std::size_t j) const { return shape_[j]; }
+  const double* data() const { return data_; }
+
+  // A stack of results of another shape each.
+  Array unstacked(std::vector<double>&& values, const std::vector<std::size_t>& shape) const {
+    std::vector<std::size_t> whole = leading_;
+    whole.insert(whole.end(), shape.begin(), shape.end());
+    return to_numpy(std::move(values), whole);
+  }
+
+ private:
+  const double* data_;
+  std::vector<std::size_t> leading_, shape_{1};
+};
 
 // One matrix of a stack, or of the work space.
 struct Block {
@@ -43,8 +66,8 @@ void add(double factor, const double* from, double* to, std::size_t n) {
   for (std::size_t j = 0; j < n; ++j) to[j] += factor * from[j];
 }
 
-// A B; a stack of one matrix B serves all.
-Array product(Stack a, Stack b) {
+Array product(const Floats& left_matrices, const Floats& right_matrices) {
+  const Stack a(left_matrices), b(right_matrices);
   const std::size_t stack = a.shape(0), n = a.shape(1), inner = a.shape(2), m = b.shape(2);
   std::vector<double> out(stack * n * m, 0.0);
   for (std::size_t s = 0; s < stack; ++s) {
@@ -54,11 +77,12 @@ Array product(Stack a, Stack b) {
       for (std::size_t k = 0; k < inner; ++k) add(a.data()[row * inner + k], right + k * m, out.data() + row * m, m);
     }
   }
-  return to_numpy(std::move(out), {stack, n, m});
+  return a.unstacked(std::move(out), {n, m});
 }
 
-// A'B; rows are summed in blocks, whose sums are added, so that rounding grows slowly with their number.
-Array cross(Stack a, Stack b) {
+// Rows are summed in blocks, whose sums are added, so that rounding grows slowly with their number.
+Array cross_product(const Floats& left_matrices, const Floats& right_matrices) {
+  const Stack a(left_matrices), b(right_matrices);
   constexpr std::size_t height = 128;
   const std::size_t stack = a.shape(0), n = a.shape(1), k = a.shape(2), m = b.shape(2);
   std::vector<double> out(stack * k * m, 0.0), part(k * m);
@@ -70,7 +94,7 @@ Array cross(Stack a, Stack b) {
       add(1.0, part.data(), out.data() + s * k * m, k * m);
     }
   }
-  return to_numpy(std::move(out), {stack, k, m});
+  return a.unstacked(std::move(out), {k, m});
 }
 
 // Reflect the rows j.. of `a`: a -= v (2 v'a / v'v); v is zero above j.
@@ -112,8 +136,7 @@ std::size_t longest_column(Block& a, std::size_t j) {
   return static_cast<std::size_t>(std::max_element(squares.begin() + static_cast<std::ptrdiff_t>(j), squares.end()) - squares.begin());
 }
 
-// R of one matrix whose columns are taken in an order in which R's diagonal falls in size, and that order.
-nb::tuple pivoted(Matrix a) {
+std::pair<Array, Output<std::int64_t>> pivoted(Matrix a) {
   const std::size_t n = a.shape(0), m = a.shape(1), size = std::min(n, m);
   Block r(n, m);
   std::copy(a.data(), a.data() + n * m, r.values.begin());
@@ -126,11 +149,11 @@ nb::tuple pivoted(Matrix a) {
     clear_below(r, nullptr, j);
   }
   r.values.resize(size * m);
-  return nb::make_tuple(to_numpy(std::move(r.values), {size, m}), to_numpy(std::move(order)));
+  return {to_numpy(std::move(r.values), {size, m}), to_numpy(std::move(order))};
 }
 
-// R of A = Q R, shape (B, min(n, m), m).
-Array triangular(Stack a) {
+Array triangular(const Floats& matrices) {
+  const Stack a(matrices);
   const std::size_t size = std::min(a.shape(1), a.shape(2)) * a.shape(2);
   std::vector<double> out(a.shape(0) * size);
   for (std::size_t s = 0; s < a.shape(0); ++s) {
@@ -138,11 +161,10 @@ Array triangular(Stack a) {
     householder(r, nullptr);
     std::copy(r.values.begin(), r.values.begin() + static_cast<std::ptrdiff_t>(size), out.begin() + static_cast<std::ptrdiff_t>(s * size));
   }
-  return to_numpy(std::move(out), {a.shape(0), std::min(a.shape(1), a.shape(2)), a.shape(2)});
+  return a.unstacked(std::move(out), {std::min(a.shape(1), a.shape(2)), a.shape(2)});
 }
 
-// Q (n, n) of one matrix A = Q R, and the diagonal of R.
-nb::tuple orthogonal(Matrix a) {
+std::pair<Array, Array> orthogonal(Matrix a) {
   const std::size_t n = a.shape(0), m = a.shape(1);
   Block r(n, m), turned(n, n);
   std::copy(a.data(), a.data() + n * m, r.values.begin());
@@ -152,7 +174,7 @@ nb::tuple orthogonal(Matrix a) {
   for (std::size_t i = 0; i < n; ++i)
     for (std::size_t j = 0; j < n; ++j) q[i * n + j] = turned(j, i);
   for (std::size_t j = 0; j < diagonal.size(); ++j) diagonal[j] = r(j, j);
-  return nb::make_tuple(to_numpy(std::move(q), {n, n}), to_numpy(std::move(diagonal)));
+  return {to_numpy(std::move(q), {n, n}), to_numpy(std::move(diagonal))};
 }
 
 // Rotate columns p and q of `a` by the angle that makes them orthogonal, and those of `v` with them.
@@ -176,8 +198,8 @@ bool make_orthogonal(Block& a, Block& v, std::size_t p, std::size_t q) {
   return true;
 }
 
-// Singular values (B, m), largest first, zeros where there are fewer rows, and V' (B, m, m).
-nb::tuple singular(Stack stack) {
+std::pair<Array, Array> singular(const Floats& matrices) {
+  const Stack stack(matrices);
   const std::size_t m = stack.shape(2);
   std::vector<double> values(stack.shape(0) * m), right(stack.shape(0) * m * m);
   for (std::size_t s = 0; s < stack.shape(0); ++s) {
@@ -204,11 +226,11 @@ nb::tuple singular(Stack stack) {
       for (std::size_t i = 0; i < m; ++i) right[(s * m + j) * m + i] = v(i, order[j]);
     }
   }
-  return nb::make_tuple(to_numpy(std::move(values), {stack.shape(0), m}), to_numpy(std::move(right), {stack.shape(0), m, m}));
+  return {stack.unstacked(std::move(values), {m}), stack.unstacked(std::move(right), {m, m})};
 }
 
-// Eigenvalues (B, d) of symmetric matrices, largest first, and eigenvectors in columns.
-nb::tuple eigen_stack(Stack stack) {
+std::pair<Array, Array> eigen_stack(const Floats& matrices) {
+  const Stack stack(matrices);
   const std::size_t d = stack.shape(1);
   std::vector<double> values, vectors;
   for (std::size_t s = 0; s < stack.shape(0); ++s) {
@@ -216,10 +238,11 @@ nb::tuple eigen_stack(Stack stack) {
     values.insert(values.end(), e.values.begin(), e.values.end());
     vectors.insert(vectors.end(), e.vectors.begin(), e.vectors.end());
   }
-  return nb::make_tuple(to_numpy(std::move(values), {stack.shape(0), d}), to_numpy(std::move(vectors), {stack.shape(0), d, d}));
+  return {stack.unstacked(std::move(values), {d}), stack.unstacked(std::move(vectors), {d, d})};
 }
 
-Array cholesky_stack(Stack stack) {
+Array cholesky_stack(const Floats& matrices) {
+  const Stack stack(matrices);
   const std::size_t d = stack.shape(1);
   std::vector<double> out;
   for (std::size_t s = 0; s < stack.shape(0); ++s) {
@@ -227,7 +250,7 @@ Array cholesky_stack(Stack stack) {
     if (!cholesky(a, d, 0.0)) throw std::domain_error("the matrix is not positive definite");
     out.insert(out.end(), a.begin(), a.end());
   }
-  return to_numpy(std::move(out), {stack.shape(0), d, d});
+  return stack.unstacked(std::move(out), {d, d});
 }
 
 // Solve A X = B in place of B.
@@ -252,26 +275,52 @@ void eliminate(Block& a, Block& b) {
   }
 }
 
-Array solve(Stack a, Stack b) {
+Array solve(const Floats& left_matrices, const Floats& right_matrices) {
+  const Stack a(left_matrices), b(right_matrices);
   std::vector<double> out;
   for (std::size_t s = 0; s < a.shape(0); ++s) {
     Block left(a, s), right(b, s);
     eliminate(left, right);
     out.insert(out.end(), right.values.begin(), right.values.end());
   }
-  return to_numpy(std::move(out), {b.shape(0), b.shape(1), b.shape(2)});
+  return a.unstacked(std::move(out), {b.shape(1), b.shape(2)});
 }
 
+constexpr const char* kSingular = R"(Singular values of (..., n, m), largest first, and right singular vectors in rows.
+
+Returns
+-------
+Shape (..., m); values, beyond the number of rows 0. Shape (..., m, m); vectors, orthogonal also beyond the rank.)";
+
+constexpr const char* kCholesky = R"(Lower triangle L with L L' = A, for positive definite (..., d, d).
+
+Raises
+------
+ValueError
+    If a matrix is not positive definite.)";
+
+constexpr const char* kSolve = R"(X with A X = B: (..., d, d) and (..., d, m) give (..., d, m).
+
+Raises
+------
+ValueError
+    If a matrix is singular.)";
+
 const Kernel kernel([](nb::module_& m) {
-  m.def("product", &product);
-  m.def("cross_product", &cross);
-  m.def("triangular", &triangular);
-  m.def("pivoted", &pivoted, nb::arg("a"));
-  m.def("orthogonal", &orthogonal);
-  m.def("singular", &singular);
-  m.def("eigen", &eigen_stack);
-  m.def("cholesky", &cholesky_stack);
-  m.def("solve", &solve);
+  using namespace nb::literals;
+  m.def("product", &product, "a"_a, "b"_a,
+        "A B: (..., n, k) and (..., k, m) give (..., n, m); one matrix B serves a stack of A.");
+  m.def("cross_product", &cross_product, "a"_a, "b"_a, "A'B: (..., n, k) and (..., n, m) give (..., k, m).");
+  m.def("triangular", &triangular, "a"_a, "R of A = Q R: (..., n, m) gives (..., min(n, m), m).");
+  m.def("pivoted", &pivoted, "a"_a,
+        "R (min(n, m), m) of one matrix (n, m), columns in an order in which its diagonal falls; the order (m,).");
+  m.def("orthogonal", &orthogonal, "a"_a,
+        "Q of A = Q R for one matrix (n, m), shape (n, n), and the diagonal of R, shape (min(n, m),).");
+  m.def("singular", &singular, "a"_a, kSingular);
+  m.def("eigen", &eigen_stack, "a"_a,
+        "Eigenvalues (..., d) of symmetric matrices (..., d, d), largest first, and eigenvectors in columns (..., d, d).");
+  m.def("cholesky", &cholesky_stack, "a"_a, kCholesky);
+  m.def("solve", &solve, "a"_a, "b"_a, kSolve);
 });
 
 }  // namespace

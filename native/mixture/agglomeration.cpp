@@ -121,10 +121,26 @@ class Agglomeration {
   Square work_, union_;
 };
 
-nb::ndarray<nb::numpy, std::int32_t> agglomeration(const Matrix& x, nb::handle callback) {
+constexpr const char* kAgglomeration = R"(Merge records one pair of classes at a time by the normal classification likelihood.
+
+Parameters
+----------
+x
+    Shape (n, d), n >= 1, centred with unit covariance matrix. Memory is 4 n^2 bytes.
+
+Returns
+-------
+Shape (n - 1, 2); the rows that name the two classes merged at each stage, the lower one first: it names the union from
+then on.
+
+Notes
+-----
+Fraley & Raftery (2002), unconstrained covariances. Ties go to the lowest rows.)";
+
+Output<std::int32_t> agglomeration(const Matrix& x, Listener listener) {
   const std::size_t n = x.shape(0);
   std::vector<std::int32_t> merges;
-  Progress progress(callback);
+  Progress progress(listener);
   {
     nb::gil_scoped_release release;
     merges = Agglomeration(x.data(), n, x.shape(1)).run(progress);
@@ -133,7 +149,8 @@ nb::ndarray<nb::numpy, std::int32_t> agglomeration(const Matrix& x, nb::handle c
 }
 
 const Kernel kernel([](nb::module_& m) {
-  m.def("agglomeration", &agglomeration, nb::arg("x"), nb::arg("progress").none());
+  using namespace nb::literals;
+  m.def("agglomeration", &agglomeration, "x"_a, "progress"_a.none() = nb::none(), kAgglomeration);
 });
 
 }  // namespace

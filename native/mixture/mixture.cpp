@@ -1,323 +1,100 @@
-// EM for mixtures of multivariate normal or t distributions, with mixing proportions held above a floor.
-//
-// Density: sum_g pi_g f_g(x), f_g normal with mean m_g and covariance S_g, or multivariate t with dof_g
-// degrees of freedom and scale matrix S_g. The E-step (Oganian & Domingo-Ferrer 2017, equation 2) works
-// with logarithms and subtracts the largest term before it exponentiates, so no record is ever lost to
-// underflow. The M-step needs only n_g, the group means and the scatter matrices; therefore the pass over
-// the records that finds the posteriors adds them up at once, and the n x G posterior matrix is never
-// stored. Sums are taken about the group's current mean, which keeps them accurate for data far from the
-// origin: the corrections vanish as EM converges. Records are taken in blocks of 64, transposed so that the
-// inner loops run along records; sums go to eight fixed lanes in a fixed order, hence the same bytes on
-// every run and machine width.
-//
-// After every M-step the proportions are moved by equations (3) and (4) where one is below the floor k/n (see
-// proportion_floor.hpp). The likelihood may fall at such a step; the loop ends when it has settled.
-//
-// t components: Liu & Rubin (1995), ECM. A record's weight in group g is z_ig u_ig with
-// u = (dof + d)/(dof + mahalanobis distance^2); dof solves a one-dimensional equation, here by bisection.
-#include <algorithm>
-#include <cmath>
+// Mixtures of normal and t distributions (mixture_model.hpp): the kernels' face.
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/string.h>
 #include <string>
 
-#include <nanobind/stl/string.h>
-
-#include "core/elementary.hpp"
 #include "core/kernels.hpp"
-#include "core/progress.hpp"
-#include "mixture/covariance_models.hpp"
-#include "mixture/proportion_floor.hpp"
+#include "mixture/mixture_model.hpp"
 
 namespace shoal {
+
+using namespace mixture;
+
 namespace {
 
-constexpr std::size_t kBlock = 64;
-constexpr std::size_t kLanes = 8;
-constexpr double kLog2Pi = 1.8378770664093454836;
-// Beyond 200 degrees of freedom a t is a normal to all purposes; below 2 it has no covariance.
-constexpr double kLeastDof = 2.1, kMostDof = 200.0;
+// Least conditional variance of a column within a group; the data are standardised, so about its square is lost to
+// rounding in a Cholesky factor.
+constexpr double kSingular = 1e-12;
 
-struct Mixture {
-  std::size_t groups, d;
-  std::vector<double> proportion, mean, dof;  // dof: infinity for a normal component
-  std::vector<Square> inverse;                // inverse Cholesky factors of the covariances
-  std::vector<double> log_scale;              // log of pi_g times the density's constant
+// All that an M-step needs.
+struct Statistics {
+  Output<double> weight, mean, scatter;
 
-  bool tailed(std::size_t g) const { return std::isfinite(dof[g]); }
-};
-
-double digamma(double x) {
-  double shift = 0.0;
-  for (; x < 10.0; x += 1.0) shift -= 1.0 / x;
-  const double r = 1.0 / (x * x);
-  return shift + logarithm(x) - 0.5 / x - r * (1.0 / 12 - r * (1.0 / 120 - r * (1.0 / 252 - r * (1.0 / 240 - r / 132))));
-}
-
-// Prepare densities; the group whose covariance is singular, or -1.
-int prepare(Mixture& m, const std::vector<Square>& covariance, double singular) {
-  const double d = static_cast<double>(m.d);
-  for (std::size_t g = 0; g < m.groups; ++g) {
-    Square factor = covariance[g];
-    if (!cholesky(factor, m.d, singular)) return static_cast<int>(g);
-    double scale = logarithm(m.proportion[g]);
-    for (std::size_t j = 0; j < m.d; ++j) scale -= logarithm(factor[j * m.d + j]);
-    if (m.tailed(g)) {
-      const double nu = m.dof[g];
-      scale += log_gamma(0.5 * (nu + d)) - log_gamma(0.5 * nu) - 0.5 * d * (logarithm(nu) + kLog2Pi - logarithm(2.0));
-    } else {
-      scale -= 0.5 * d * kLog2Pi;
-    }
-    m.inverse[g] = inverse_triangle(factor, m.d);
-    m.log_scale[g] = scale;
-  }
-  return -1;
-}
-
-// Work space for one block of records: everything is column-wise, kBlock long.
-struct Block {
-  std::size_t size = 0;
-  std::vector<double> x, y, joint, u;
-  Block(std::size_t groups, std::size_t d)
-      : x(d * kBlock), y(d * kBlock), joint(groups * kBlock), u(groups * kBlock, 1.0) {}
-
-  void load(const double* rows, std::size_t count, std::size_t d) {
-    size = count;
-    for (std::size_t i = 0; i < kBlock; ++i)  // a short last block repeats its first record, with weight zero
-      for (std::size_t j = 0; j < d; ++j) x[j * kBlock + i] = rows[(i < count ? i : 0) * d + j];
-  }
-  void centre(const double* mean, std::size_t d) {
-    for (std::size_t j = 0; j < d; ++j)
-      for (std::size_t i = 0; i < kBlock; ++i) y[j * kBlock + i] = x[j * kBlock + i] - mean[j];
+  Scatters scatters() const {
+    const auto weights = nb::cast<Vector>(weight);
+    const auto means = nb::cast<Matrix>(mean);
+    const auto squares = nb::cast<Cube>(scatter);
+    const std::size_t groups = means.shape(0), d = means.shape(1);
+    Scatters copy(groups, d);
+    std::copy_n(weights.data(), groups, copy.weight.begin());
+    std::copy_n(means.data(), groups * d, copy.mean.begin());
+    for (std::size_t g = 0; g < groups; ++g) std::copy_n(squares.data() + g * d * d, d * d, copy.scatter[g].begin());
+    return copy;
   }
 };
 
-// log(pi_g f_g) of a block's records, and u_ig for t components.
-void log_joint(const Mixture& m, std::size_t g, Block& b) {
-  b.centre(&m.mean[g * m.d], m.d);
-  double* out = &b.joint[g * kBlock];
-  double distance[kBlock] = {}, t[kBlock];
-  for (std::size_t r = 0; r < m.d; ++r) {
-    std::fill(t, t + kBlock, 0.0);
-    for (std::size_t c = 0; c <= r; ++c) {
-      const double w = m.inverse[g][r * m.d + c];
-      const double* y = &b.y[c * kBlock];
-      for (std::size_t i = 0; i < kBlock; ++i) t[i] += w * y[i];
-    }
-    for (std::size_t i = 0; i < kBlock; ++i) distance[i] += t[i] * t[i];
-  }
-  if (!m.tailed(g)) {
-    for (std::size_t i = 0; i < kBlock; ++i) out[i] = m.log_scale[g] - 0.5 * distance[i];
-    return;
-  }
-  const double nu = m.dof[g], d = static_cast<double>(m.d);
-  for (std::size_t i = 0; i < kBlock; ++i) {
-    out[i] = m.log_scale[g] - 0.5 * (nu + d) * logarithm_above_one(distance[i] / nu);
-    b.u[g * kBlock + i] = (nu + d) / (nu + distance[i]);
-  }
-}
-
-// Turn a block's log joint densities into posteriors; the sum of its records' log densities.
-double normalise(Block& b, std::size_t groups) {
-  double top[kBlock], sum[kBlock] = {};
-  std::copy(b.joint.begin(), b.joint.begin() + kBlock, top);
-  for (std::size_t g = 1; g < groups; ++g)
-    for (std::size_t i = 0; i < kBlock; ++i) top[i] = std::max(top[i], b.joint[g * kBlock + i]);
-  for (std::size_t g = 0; g < groups; ++g)
-    for (std::size_t i = 0; i < kBlock; ++i) {
-      const double gap = b.joint[g * kBlock + i] - top[i];
-      const double z = gap == 0.0 ? 1.0 : gap < -745.0 ? 0.0 : exponential(gap);
-      b.joint[g * kBlock + i] = z;
-      sum[i] += z;
-    }
-  double loglik = 0.0;
-  for (std::size_t i = 0; i < b.size; ++i) loglik += top[i] + logarithm(sum[i]);
-  for (std::size_t i = 0; i < kBlock; ++i) sum[i] = i < b.size ? 1.0 / sum[i] : 0.0;
-  for (std::size_t g = 0; g < groups; ++g)
-    for (std::size_t i = 0; i < kBlock; ++i) b.joint[g * kBlock + i] *= sum[i];
-  return loglik;
-}
-
-double lane_sum(const double* lanes) {
-  return ((lanes[0] + lanes[1]) + (lanes[2] + lanes[3])) + ((lanes[4] + lanes[5]) + (lanes[6] + lanes[7]));
-}
-
-double sum_of(const double* a) {
-  double lanes[kLanes] = {};
-  for (std::size_t i = 0; i < kBlock; i += kLanes)
-    for (std::size_t l = 0; l < kLanes; ++l) lanes[l] += a[i + l];
-  return lane_sum(lanes);
-}
-
-double dot(const double* a, const double* b) {
-  double lanes[kLanes] = {};
-  for (std::size_t i = 0; i < kBlock; i += kLanes)
-    for (std::size_t l = 0; l < kLanes; ++l) lanes[l] += a[i + l] * b[i + l];
-  return lane_sum(lanes);
-}
-
-// Sums of one E-step about the current means; `mass` is the sum of z u, `weight` the sum of z.
-struct Sums {
-  std::vector<double> weight, mass, first, second, tail;
-  Sums(std::size_t groups, std::size_t d)
-      : weight(groups), mass(groups), first(groups * d), second(groups * d * d), tail(groups) {}
+struct MixtureFit {
+  double loglik;
+  int steps;
+  bool converged;
+  int singular;
+  Output<double> proportion, mean, covariance, dof;
+  Statistics statistics;
 };
 
-void accumulate(const Mixture& m, std::size_t g, Block& b, Sums& s) {
-  double* z = &b.joint[g * kBlock];
-  s.weight[g] += sum_of(z);
-  if (m.tailed(g)) {
-    const double* u = &b.u[g * kBlock];
-    for (std::size_t i = 0; i < kBlock; ++i) {
-      if (z[i] > 0.0) s.tail[g] += z[i] * (logarithm(u[i]) - u[i]);
-      z[i] *= u[i];
-    }
-    s.mass[g] += sum_of(z);
-  }
-  b.centre(&m.mean[g * m.d], m.d);
-  for (std::size_t j = 0; j < m.d; ++j) {
-    double zy[kBlock];
-    const double* y = &b.y[j * kBlock];
-    for (std::size_t i = 0; i < kBlock; ++i) zy[i] = z[i] * y[i];
-    s.first[g * m.d + j] += sum_of(zy);
-    for (std::size_t k = 0; k <= j; ++k) s.second[(g * m.d + j) * m.d + k] += dot(zy, &b.y[k * kBlock]);
-  }
-}
+constexpr const char* kFit = R"(Fit a mixture by EM, beginning with an M-step.
 
-// Means and scatters from the sums of a pass about the old means.
-Scatters finish(const Mixture& m, const Sums& s) {
-  Scatters out(m.groups, m.d);
-  out.weight = s.weight;
-  out.tail = s.tail;
-  for (std::size_t g = 0; g < m.groups; ++g) {
-    const double mass = m.tailed(g) ? s.mass[g] : s.weight[g];
-    const double* first = &s.first[g * m.d];
-    for (std::size_t j = 0; j < m.d; ++j) {
-      out.mean[g * m.d + j] = m.mean[g * m.d + j] + first[j] / mass;
-      for (std::size_t k = 0; k <= j; ++k) {
-        const double w = s.second[(g * m.d + j) * m.d + k] - first[j] * (first[k] / mass);
-        out.scatter[g][j * m.d + k] = out.scatter[g][k * m.d + j] = w;
-      }
-    }
-  }
-  return out;
-}
+Parameters
+----------
+x
+    Shape (n, d), finite, standardised.
+start
+    Statistics of a first assignment (of the records or of a sample of them).
+model
+    One of `COVARIANCE_MODELS`, or `VVE_ALONG_EVE`.
+dof
+    Shape (G,); first degrees of freedom, infinity for a normal component; all normal if None.
+floor
+    Smallest mixing proportion, at most 1/G: equations (3) and (4) of Oganian & Domingo-Ferrer (2017).
+tolerance
+    Stop when the log-likelihood L changes by at most `tolerance` (1 + |L|).
+singular
+    Stop when a conditional variance within a group is not above this.
+ridge
+    Added to every variance within a group before the model shapes the covariances.
+progress
+    Called with the share of `most_steps` that is done.
 
-// One E-step: the log-likelihood, and the statistics for the next M-step.
-double pass(const double* x, std::size_t n, const Mixture& m, Scatters& out, Progress& progress, double done) {
-  Block b(m.groups, m.d);
-  Sums sums(m.groups, m.d);
-  double loglik = 0.0;
-  for (std::size_t start = 0; start < n; start += kBlock) {
-    b.load(x + start * m.d, std::min(kBlock, n - start), m.d);
-    for (std::size_t g = 0; g < m.groups; ++g) log_joint(m, g, b);
-    loglik += normalise(b, m.groups);
-    for (std::size_t g = 0; g < m.groups; ++g) accumulate(m, g, b, sums);
-    progress.tick(done);
-  }
-  out = finish(m, sums);
-  return loglik;
-}
+Notes
+-----
+One pass over the records a step; beside `x` the memory is that of the parameters.)";
 
-// Shares of the total weight.
-std::vector<double> proportions(std::vector<double> weight) {
-  double total = 0.0;
-  for (double w : weight) total += w;
-  for (double& w : weight) w /= total;
-  return weight;
-}
-
-double next_dof(double old, double weight, double tail, double d) {
-  const double constant = 1.0 + tail / weight + digamma(0.5 * (old + d)) - logarithm(0.5 * (old + d));
-  double lo = kLeastDof, hi = kMostDof;
-  for (int step = 0; step < 60; ++step) {
-    const double mid = std::sqrt(lo * hi);
-    (logarithm(0.5 * mid) - digamma(0.5 * mid) + constant > 0.0 ? lo : hi) = mid;
-  }
-  return std::sqrt(lo * hi);
-}
-
-struct Rules {
-  double floor, tolerance, singular, ridge;
-  int most_steps;
-};
-
-struct Fit {
-  Mixture mixture;
-  Covariances covariances;
-  Scatters scatters;
-  double loglik = -HUGE_VAL;
-  int steps = 0;
-  bool converged = false;
-  int singular = -1;  // group whose covariance became singular
-};
-
-// M-step: proportions, means, covariances, degrees of freedom; false if a covariance is singular.
-bool maximise(Fit& f, const CovarianceModel& model, const Rules& rules, bool first) {
-  Mixture& m = f.mixture;
-  m.proportion = floored_proportions(proportions(f.scatters.weight), rules.floor);
-  m.mean = f.scatters.mean;
-  for (std::size_t g = 0; g < m.groups; ++g)
-    for (std::size_t j = 0; j < m.d; ++j) f.scatters.scatter[g][j * m.d + j] += rules.ridge * f.scatters.weight[g];
-  model.update(f.scatters, f.covariances);
-  for (std::size_t g = 0; g < m.groups && !first; ++g)
-    if (m.tailed(g)) m.dof[g] = next_dof(m.dof[g], f.scatters.weight[g], f.scatters.tail[g], static_cast<double>(m.d));
-  f.singular = prepare(m, f.covariances.matrix, rules.singular);
-  return f.singular < 0;
-}
-
-void run(const double* x, std::size_t n, Fit& f, const CovarianceModel& model, const Rules& rules, Progress& progress) {
-  while (f.steps < rules.most_steps) {
-    if (!maximise(f, model, rules, f.steps == 0)) return;
-    const double before = f.loglik;
-    f.loglik = pass(x, n, f.mixture, f.scatters, progress, static_cast<double>(f.steps) / rules.most_steps);
-    ++f.steps;
-    if (std::fabs(f.loglik - before) <= rules.tolerance * (1.0 + std::fabs(f.loglik))) {
-      f.converged = true;
-      return;
-    }
-  }
-}
-
-Mixture empty_mixture(std::size_t groups, std::size_t d, const Vector& dof) {
-  return {groups, d, std::vector<double>(groups, 1.0), std::vector<double>(groups * d),
-          std::vector<double>(dof.data(), dof.data() + groups), std::vector<Square>(groups, Square(d * d)),
-          std::vector<double>(groups)};
-}
-
-using Cube = nb::ndarray<const double, nb::ndim<3>, nb::c_contig, nb::device::cpu>;
-
-std::vector<double> flattened(const std::vector<Square>& matrices) {
-  std::vector<double> flat;
-  for (const auto& m : matrices) flat.insert(flat.end(), m.begin(), m.end());
-  return flat;
-}
-
-nb::tuple mixture_em(const Matrix& x, const Vector& weight, const Matrix& mean, const Cube& scatter, const Vector& dof,
-                     const std::string& model, double floor, double tolerance, double singular, double ridge,
-                     int most_steps, nb::handle callback) {
-  const std::size_t groups = mean.shape(0), d = mean.shape(1);
-  Fit f{empty_mixture(groups, d, dof), Covariances(groups, d), Scatters(groups, d)};
-  std::copy_n(weight.data(), groups, f.scatters.weight.begin());
-  std::copy_n(mean.data(), groups * d, f.scatters.mean.begin());
-  for (std::size_t g = 0; g < groups; ++g) std::copy_n(scatter.data() + g * d * d, d * d, f.scatters.scatter[g].begin());
+MixtureFit mixture_em(const Matrix& x, const Statistics& start, const std::string& model, const std::optional<Vector>& dof,
+                      double floor, double tolerance, double singular, double ridge, int most_steps, Listener listener) {
+  Scatters scatters = start.scatters();
+  const std::size_t groups = scatters.weight.size(), d = groups == 0 ? 0 : scatters.mean.size() / groups;
+  const std::vector<double> normal(groups, HUGE_VAL);
+  Fit f{empty_mixture(groups, d, dof ? dof->data() : normal.data()), Covariances(groups, d), std::move(scatters)};
   const auto* restriction = std::find_if(kCovarianceModels.begin(), kCovarianceModels.end(),
                                          [&](const CovarianceModel& c) { return c.name == model; });
-  Progress progress(callback);
+  Progress progress(listener);
   {
     nb::gil_scoped_release release;
     run(x.data(), x.shape(0), f, *restriction, {floor, tolerance, singular, ridge, most_steps}, progress);
   }
-  return nb::make_tuple(f.loglik, f.steps, f.converged, f.singular, to_numpy(std::move(f.mixture.proportion)),
-                        to_numpy(std::move(f.mixture.mean), {groups, d}),
-                        to_numpy(flattened(f.covariances.matrix), {groups, d, d}), to_numpy(std::move(f.mixture.dof)),
-                        to_numpy(std::move(f.scatters.weight)), to_numpy(std::move(f.scatters.mean), {groups, d}),
-                        to_numpy(flattened(f.scatters.scatter), {groups, d, d}));
+  const Statistics last{to_numpy(std::move(f.scatters.weight)), to_numpy(std::move(f.scatters.mean), {groups, d}),
+                        to_numpy(flattened(f.scatters.scatter), {groups, d, d})};
+  return {f.loglik, f.steps, f.converged, f.singular, to_numpy(std::move(f.mixture.proportion)),
+          to_numpy(std::move(f.mixture.mean), {groups, d}), to_numpy(flattened(f.covariances.matrix), {groups, d, d}),
+          to_numpy(std::move(f.mixture.dof)), last};
 }
 
-// (n, G) matrix of log(pi_g f_g(x_i)).
-nb::ndarray<nb::numpy, double> mixture_scores(const Matrix& x, const Vector& proportion, const Matrix& mean,
-                                              const Cube& covariance, const Vector& dof) {
+Output<double> mixture_scores(const Matrix& x, const MixtureFit& fit) {
+  const auto proportion = nb::cast<Vector>(fit.proportion);
+  const auto mean = nb::cast<Matrix>(fit.mean);
+  const auto covariance = nb::cast<Cube>(fit.covariance);
   const std::size_t n = x.shape(0), groups = mean.shape(0), d = mean.shape(1);
-  Mixture m = empty_mixture(groups, d, dof);
+  Mixture m = empty_mixture(groups, d, nb::cast<Vector>(fit.dof).data());
   std::copy_n(proportion.data(), groups, m.proportion.begin());
   std::copy_n(mean.data(), groups * d, m.mean.begin());
   std::vector<Square> matrices(groups);
@@ -340,15 +117,43 @@ nb::ndarray<nb::numpy, double> mixture_scores(const Matrix& x, const Vector& pro
   return to_numpy(std::move(scores), {n, groups});
 }
 
+void add_fit(nb::module_& m) {
+  nb::class_<MixtureFit>(m, "MixtureFit", "A fitted mixture of G groups.")
+      .def_ro("loglik", &MixtureFit::loglik,
+              "Log-likelihood at these parameters; minus infinity if the first M-step was singular.")
+      .def_ro("steps", &MixtureFit::steps, "EM steps made.")
+      .def_ro("converged", &MixtureFit::converged, "True if the log-likelihood came to rest.")
+      .def_ro("singular", &MixtureFit::singular,
+              "Group whose covariance became singular, or -1; if not -1 the fit is of no use.")
+      .def_ro("proportion", &MixtureFit::proportion, "Shape (G,).")
+      .def_ro("mean", &MixtureFit::mean, "Shape (G, d).")
+      .def_ro("covariance", &MixtureFit::covariance, "Shape (G, d, d); the scale matrix of a t component.")
+      .def_ro("dof", &MixtureFit::dof, "Shape (G,); degrees of freedom, infinity for a normal component.")
+      .def_ro("statistics", &MixtureFit::statistics,
+              "From the last E-step; starting from them goes on where this fit stopped (t components take one step without "
+              "moving their degrees of freedom).");
+}
+
 const Kernel kernel([](nb::module_& m) {
-  m.def("mixture_em", &mixture_em, nb::arg("x"), nb::arg("weight"), nb::arg("mean"), nb::arg("scatter"), nb::arg("dof"),
-        nb::arg("model"), nb::arg("floor"), nb::arg("tolerance"), nb::arg("singular"), nb::arg("ridge"),
-        nb::arg("most_steps"), nb::arg("progress").none());
-  m.def("mixture_scores", &mixture_scores, nb::arg("x"), nb::arg("proportion"), nb::arg("mean"), nb::arg("covariance"),
-        nb::arg("dof"));
+  using namespace nb::literals;
+  nb::class_<Statistics>(m, "Statistics", "All that an M-step of a mixture of G groups needs.")
+      .def(nb::init<Output<double>, Output<double>, Output<double>>(), "weight"_a, "mean"_a, "scatter"_a)
+      .def_ro("weight", &Statistics::weight, "Shape (G,); sum of the posteriors of each group.")
+      .def_ro("mean", &Statistics::mean, "Shape (G, d).")
+      .def_ro("scatter", &Statistics::scatter,
+              "Shape (G, d, d); weighted sum of squares and products about the group's mean.");
+  add_fit(m);
+  m.attr("SINGULAR") = kSingular;
+  m.def("mixture_em", &mixture_em, "x"_a, "start"_a, nb::kw_only(), "model"_a = "VVV", "dof"_a.none() = nb::none(),
+        "floor"_a = 0.0, "tolerance"_a = 1e-10, "singular"_a = kSingular, "ridge"_a = 0.0, "most_steps"_a = 1000,
+        "progress"_a.none() = nb::none(), kFit);
+  m.def("mixture_scores", &mixture_scores, "x"_a, "fit"_a,
+        "Shape (n, G); log of proportion times density of each record in each group.");
   m.def("floored_proportions", [](const Vector& weight, double floor) {
     return to_numpy(floored_proportions(proportions({weight.data(), weight.data() + weight.size()}), floor));
-  }, nb::arg("weight"), nb::arg("floor"));
+  }, "weight"_a, "floor"_a,
+        "Shape (G,); weights as proportions, moved by equations (3) and (4) of Oganian & Domingo-Ferrer (2017) so that none "
+        "is below `floor`.");
 });
 
 }  // namespace

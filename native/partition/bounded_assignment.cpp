@@ -143,9 +143,26 @@ class Assignment {
   std::vector<Offers> offers_;
 };
 
-nb::ndarray<nb::numpy, std::int32_t> bounded_assignment(const Matrix& score, std::size_t least, nb::handle callback) {
+constexpr const char* kBoundedAssignment = R"(Assign records to groups with the greatest total score, at least `least` records to each.
+
+Parameters
+----------
+score
+    Shape (n, G), finite; what it is worth to have record i in group g.
+least
+    Smallest size of a group, least * G <= n.
+
+Returns
+-------
+Shape (n,); group number of each record.
+
+Notes
+-----
+Exact: successive shortest paths. Where no group is short, each record is in its best group (the first of equals).)";
+
+Output<std::int32_t> bounded_assignment(const Matrix& score, std::size_t least, Listener listener) {
   std::vector<std::int32_t> labels;
-  Progress progress(callback);
+  Progress progress(listener);
   {
     nb::gil_scoped_release release;
     labels = Assignment(score.data(), score.shape(0), score.shape(1), least).run(progress);
@@ -154,7 +171,9 @@ nb::ndarray<nb::numpy, std::int32_t> bounded_assignment(const Matrix& score, std
 }
 
 const Kernel kernel([](nb::module_& m) {
-  m.def("bounded_assignment", &bounded_assignment, nb::arg("score"), nb::arg("least"), nb::arg("progress").none());
+  using namespace nb::literals;
+  m.def("bounded_assignment", &bounded_assignment, "score"_a, "least"_a, "progress"_a.none() = nb::none(),
+        kBoundedAssignment);
 });
 
 }  // namespace

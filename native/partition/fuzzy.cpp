@@ -23,9 +23,18 @@
 #include "core/kernels.hpp"
 #include "core/progress.hpp"
 #include "core/random.hpp"
+#include "core/words.hpp"
 #include "partition/fuzzy_loops.hpp"
 
 namespace shoal {
+
+enum class FuzzyRule { kPower, kEntropy };
+
+template <> struct Words<FuzzyRule> {
+  static constexpr auto name = nb::detail::const_name("Rule");
+  static constexpr const char* words[] = {"power", "entropy"};
+};
+
 namespace {
 
 constexpr std::size_t kRows = 8;       // records whose weights are added up together
@@ -35,9 +44,9 @@ constexpr double kFarAway = 1e150;     // where the padding centres lie
 // The rule by which distances become memberships, and the centres it applies to.
 class Rule {
  public:
-  Rule(const double* centres, std::size_t c, std::size_t d, double parameter, bool entropy, bool simd)
-      : c_(c), d_(d), padded_((c + 3) / 4 * 4), entropy_(entropy), parameter_(parameter),
-        power_(entropy ? 0.0 : 1.0 / (parameter - 1.0)), loops_(fuzzy_loops(simd)), columns_(padded_ * d, kFarAway) {
+  Rule(const double* centres, std::size_t c, std::size_t d, FuzzyRule kind, double parameter, bool simd)
+      : c_(c), d_(d), padded_((c + 3) / 4 * 4), entropy_(kind == FuzzyRule::kEntropy), parameter_(parameter),
+        power_(entropy_ ? 0.0 : 1.0 / (parameter - 1.0)), loops_(fuzzy_loops(simd)), columns_(padded_ * d, kFarAway) {
     for (std::size_t j = 0; j < c; ++j)
       for (std::size_t s = 0; s < d; ++s) columns_[s * padded_ + j] = centres[j * d + s];
   }
@@ -156,23 +165,52 @@ Step step(const double* x, std::size_t n, const double* centres, std::size_t c, 
   return out;
 }
 
-auto fuzzy_step(Matrix x, Matrix centres, double parameter, bool entropy, bool simd, nb::object callback) {
-  Progress progress(callback);
+constexpr const char* kFuzzyStep = R"(Move centres to the weighted means that the memberships in them cause.
+
+Parameters
+----------
+x
+    Shape (n, d), finite.
+centres
+    Shape (c, d), finite.
+rule
+    Memberships |x - v|^(-2/(m-1)) ("power", fuzzy c-means) or exp(-lambda |x - v|^2) ("entropy", entropy fuzzy
+    c-means).
+parameter
+    m > 1 for the power rule, lambda > 0 for the entropy rule.
+simd
+    Use the processor's vector unit where it has one. The result is the same.
+
+Returns
+-------
+Shape (c, d), the weighted means (a centre no record has weight for stays), and the objective at the centres that
+came in.
+
+Notes
+-----
+O(n c d) time, O(c d) memory.)";
+
+auto fuzzy_step(Matrix x, Matrix centres, Word<FuzzyRule> rule, double parameter, bool simd, Listener listener) {
+  Progress progress(listener);
   const std::size_t n = x.shape(0), d = x.shape(1), c = centres.shape(0);
   Step out;
   {
     nb::gil_scoped_release release;
-    out = step(x.data(), n, centres.data(), c, d, Rule(centres.data(), c, d, parameter, entropy, simd), progress);
+    out = step(x.data(), n, centres.data(), c, d, Rule(centres.data(), c, d, rule, parameter, simd), progress);
   }
   return std::pair(to_numpy(std::move(out.means), {c, d}), out.objective);
 }
 
-auto fuzzy_memberships(Matrix x, Matrix centres, double parameter, bool entropy, bool simd) {
+constexpr const char* kFuzzyMemberships = R"(Memberships of records in centres, shape (n, c), summing to 1 for each record.
+
+The parameters are those of `fuzzy_step`.)";
+
+auto fuzzy_memberships(Matrix x, Matrix centres, Word<FuzzyRule> kind, double parameter, bool simd) {
   const std::size_t n = x.shape(0), d = x.shape(1), c = centres.shape(0);
   std::vector<double> u(n * c);
   {
     nb::gil_scoped_release release;
-    const Rule rule(centres.data(), c, d, parameter, entropy, simd);
+    const Rule rule(centres.data(), c, d, kind, parameter, simd);
     std::vector<double> d2(rule.padded()), t(rule.padded());
     for (std::size_t i = 0; i < n; ++i) {
       const double sum = rule.memberships(x.data() + i * d, d2.data(), t.data()).second;
@@ -182,16 +220,23 @@ auto fuzzy_memberships(Matrix x, Matrix centres, double parameter, bool entropy,
   return to_numpy(std::move(u), {n, c});
 }
 
-// Each record takes a centre with the probability of its membership; also the expected sizes.
-auto fuzzy_draw(Matrix x, Matrix centres, double parameter, bool entropy, std::uint64_t seed, bool simd,
-                nb::object callback) {
-  Progress progress(callback);
+constexpr const char* kFuzzyDraw = R"(Draw a centre for each record with the probabilities of its memberships.
+
+The parameters are those of `fuzzy_step`.
+
+Returns
+-------
+Shape (n,), the number of the centre drawn, and shape (c,), the expected sizes.)";
+
+auto fuzzy_draw(Matrix x, Matrix centres, Word<FuzzyRule> kind, double parameter, std::uint64_t seed, bool simd,
+                Listener listener) {
+  Progress progress(listener);
   const std::size_t n = x.shape(0), d = x.shape(1), c = centres.shape(0);
   std::vector<std::int32_t> labels(n);
   std::vector<double> expected(c, 0.0);
   {
     nb::gil_scoped_release release;
-    const Rule rule(centres.data(), c, d, parameter, entropy, simd);
+    const Rule rule(centres.data(), c, d, kind, parameter, simd);
     Random random(seed);
     std::vector<double> d2(rule.padded()), t(rule.padded());
     for (std::size_t i = 0; i < n; ++i) {
@@ -213,16 +258,28 @@ auto fuzzy_draw(Matrix x, Matrix centres, double parameter, bool entropy, std::u
   return std::pair(to_numpy(std::move(labels)), to_numpy(std::move(expected)));
 }
 
-// Bring every group to `least` records: short groups, in order, take the records that lose least
-// log-membership by coming, from groups that can spare one. Ties go to the lowest row.
-auto fuzzy_fill(Matrix x, Matrix centres, double parameter, bool entropy, Ints start, std::int64_t least,
-                nb::object callback) {
-  Progress progress(callback);
+constexpr const char* kFuzzyFill = R"(Bring every group to at least `least` records, c * least <= n.
+
+Short groups take, one after the other, the records that lose least log-membership by coming, from groups that can
+spare one. Ties go to the lowest row. The other parameters are those of `fuzzy_step`.
+
+Parameters
+----------
+labels
+    Shape (n,); group of each record.
+
+Returns
+-------
+Shape (n,); group of each record.)";
+
+auto fuzzy_fill(Matrix x, Matrix centres, Word<FuzzyRule> kind, double parameter, Ints start, std::int64_t least,
+                Listener listener) {
+  Progress progress(listener);
   const std::size_t n = x.shape(0), d = x.shape(1), c = centres.shape(0);
   std::vector<std::int32_t> labels(start.data(), start.data() + n);
   {
     nb::gil_scoped_release release;
-    const Rule rule(centres.data(), c, d, parameter, entropy, false);
+    const Rule rule(centres.data(), c, d, kind, parameter, false);
     std::vector<std::int64_t> size(c, 0);
     for (std::int32_t g : labels) ++size[static_cast<std::size_t>(g)];
     std::vector<std::pair<double, std::size_t>> offers;
@@ -250,15 +307,16 @@ auto fuzzy_fill(Matrix x, Matrix centres, double parameter, bool entropy, Ints s
 }
 
 const Kernel kernel([](nb::module_& m) {
-  using nb::arg;
-  m.def("fuzzy_step", &fuzzy_step, arg("x"), arg("centres"), arg("parameter"), arg("entropy"), arg("simd"),
-        arg("progress").none());
-  m.def("fuzzy_memberships", &fuzzy_memberships, arg("x"), arg("centres"), arg("parameter"), arg("entropy"),
-        arg("simd"));
-  m.def("fuzzy_draw", &fuzzy_draw, arg("x"), arg("centres"), arg("parameter"), arg("entropy"), arg("seed"),
-        arg("simd"), arg("progress").none());
-  m.def("fuzzy_fill", &fuzzy_fill, arg("x"), arg("centres"), arg("parameter"), arg("entropy"), arg("labels"),
-        arg("least"), arg("progress").none());
+  using namespace nb::literals;
+  m.attr("COINCIDENT") = kCoincident;
+  m.def("fuzzy_step", &fuzzy_step, "x"_a, "centres"_a, "rule"_a, "parameter"_a, nb::kw_only(), "simd"_a = true,
+        "progress"_a.none() = nb::none(), kFuzzyStep);
+  m.def("fuzzy_memberships", &fuzzy_memberships, "x"_a, "centres"_a, "rule"_a, "parameter"_a, nb::kw_only(),
+        "simd"_a = true, kFuzzyMemberships);
+  m.def("fuzzy_draw", &fuzzy_draw, "x"_a, "centres"_a, "rule"_a, "parameter"_a, "seed"_a, nb::kw_only(), "simd"_a = true,
+        "progress"_a.none() = nb::none(), kFuzzyDraw);
+  m.def("fuzzy_fill", &fuzzy_fill, "x"_a, "centres"_a, "rule"_a, "parameter"_a, "labels"_a, "least"_a,
+        "progress"_a.none() = nb::none(), kFuzzyFill);
 });
 
 }  // namespace

@@ -2,12 +2,11 @@
 #include "core/exact_sum.hpp"
 #include "core/kernels.hpp"
 #include "core/progress.hpp"
+#include "core/words.hpp"
 #include "partition/mdav.hpp"
 #include "search/brute.hpp"
 #include "search/tree.hpp"
-#include <nanobind/stl/string.h>
 #include <numeric>
-#include <string>
 
 namespace shoal {
 namespace {
@@ -29,21 +28,47 @@ bool small(const Table& table, std::size_t k) {
   return static_cast<double>(table.n) < kCrossover * static_cast<double>(k) * std::sqrt(static_cast<double>(table.d));
 }
 
-nb::ndarray<nb::numpy, std::int32_t> mdav(Matrix x, std::size_t k, const std::string& engine, bool simd,
-                                          nb::object callback) {
+constexpr const char* kMdav = R"(Group records by MDAV; every group has k to 2k - 1 members (one group if there are fewer than 2k records).
+
+Parameters
+----------
+x
+    Shape (n, d), finite, standardised.
+k
+    Smallest group size, at least 1.
+engine
+    "brute" looks at every record at every step, "tree" prunes by bounds; "auto" takes the faster one. The partition is
+    the same.
+simd
+    Use the processor's vector unit where it has one. The partition is the same.
+progress
+    Called now and then with the fraction of the records that are grouped.
+
+Returns
+-------
+Shape (n,); group number of each record, counted from 0 in the order the groups were formed.
+
+Notes
+-----
+Domingo-Ferrer & Torra (2005), MDAV-generic. Distances are float64 sums over the columns in order; the mean is exact,
+rounded once; among equals the lowest row is taken; the record a group is built around belongs to it even if others
+have the same values.)";
+
+Output<std::int32_t> mdav(Matrix x, std::size_t k, Word<SearchEngine> engine, bool simd, Listener listener) {
   std::vector<std::int32_t> labels;
-  Progress progress(callback);
+  Progress progress(listener);
   {
     nb::gil_scoped_release unlock;
     const Table table(x.data(), x.shape(0), x.shape(1));
-    const bool brute = engine == "brute" || (engine == "auto" && small(table, k));
-    labels = brute ? partition<Brute>(table, k, simd, progress) : partition<Tree>(table, k, simd, progress);
+    labels = exhaustive(engine, small(table, k)) ? partition<Brute>(table, k, simd, progress) : partition<Tree>(table, k, simd, progress);
   }
   return to_numpy(std::move(labels));
 }
 
 const Kernel kernel([](nb::module_& m) {
-  m.def("mdav", &mdav, nb::arg("x"), nb::arg("k"), nb::arg("engine"), nb::arg("simd"), nb::arg("progress").none());
+  using namespace nb::literals;
+  m.def("mdav", &mdav, "x"_a, "k"_a, nb::kw_only(), "engine"_a = "auto", "simd"_a = true, "progress"_a.none() = nb::none(),
+        kMdav);
 });
 
 }  // namespace

@@ -19,11 +19,10 @@
 // more. A Steiner u may not (subtrees k - 1, k - 1, k - 1), but then at most 3k - 3 records are left on it.
 #include "core/kernels.hpp"
 #include "core/progress.hpp"
+#include "core/words.hpp"
 #include "search/brute.hpp"
 #include "search/tree.hpp"
-#include <nanobind/stl/string.h>
 #include <numeric>
-#include <string>
 
 namespace shoal {
 namespace {
@@ -280,20 +279,53 @@ std::vector<std::int32_t> decompose_all(const std::int32_t* edge, std::size_t n,
 // A search costs more to prepare in the tree than by looking at everything once, for tiny tables only.
 constexpr std::size_t kSmall = 300;
 
-nb::ndarray<nb::numpy, std::int32_t> forest(Matrix x, std::size_t k, const std::string& engine, bool simd,
-                                            nb::object callback) {
+constexpr const char* kForest = R"(Join records to near ones until every tree has k of them.
+
+Parameters
+----------
+x
+    Shape (n, d), finite, standardised, n >= k.
+k
+    Smallest tree, at least 1.
+engine, simd, progress
+    As for `mdav`.
+
+Returns
+-------
+Shape (n,); the record at the other end of each record's outgoing edge, -1 for the root of a tree.
+
+Notes
+-----
+Aggarwal et al. (2005). Row after row, while the tree of a row holds fewer than k records, the tree's root is joined to
+the nearest record outside of the tree, the lowest row among equals. Every edge leads to one of the k - 1 nearest others
+of the record it leaves. Distances are those of `mdav`.)";
+
+Output<std::int32_t> forest(Matrix x, std::size_t k, Word<SearchEngine> engine, bool simd, Listener listener) {
   std::vector<std::int32_t> edge;
-  Progress progress(callback);
+  Progress progress(listener);
   {
     nb::gil_scoped_release unlock;
     const Table table(x.data(), x.shape(0), x.shape(1));
-    const bool brute = engine == "brute" || (engine == "auto" && table.n < kSmall);
+    const bool brute = exhaustive(engine, table.n < kSmall);
     edge = brute ? grow<Brute>(table, k, simd, progress) : grow<Tree>(table, k, simd, progress);
   }
   return to_numpy(std::move(edge));
 }
 
-nb::ndarray<nb::numpy, std::int32_t> decompose(Ints edge, std::size_t k) {
+constexpr const char* kDecompose = R"(Cut large trees of a forest where both sides keep k records.
+
+Parameters
+----------
+edge
+    Shape (n,); as `forest` returns it.
+
+Returns
+-------
+Shape (n,); group number of each record. A tree of up to max(2k - 1, 3k - 5) records stays whole; so does the rest of
+one, of up to 3k - 3 records, whose parts only a Steiner vertex holds together and that cannot be divided into two of k
+or more.)";
+
+Output<std::int32_t> decompose(Ints edge, std::size_t k) {
   std::vector<std::int32_t> labels;
   Progress progress;
   {
@@ -304,9 +336,10 @@ nb::ndarray<nb::numpy, std::int32_t> decompose(Ints edge, std::size_t k) {
 }
 
 const Kernel kernel([](nb::module_& m) {
-  m.def("forest", &forest, nb::arg("x"), nb::arg("k"), nb::arg("engine"), nb::arg("simd"),
-        nb::arg("progress").none());
-  m.def("decompose", &decompose, nb::arg("edge"), nb::arg("k"));
+  using namespace nb::literals;
+  m.def("forest", &forest, "x"_a, "k"_a, nb::kw_only(), "engine"_a = "auto", "simd"_a = true,
+        "progress"_a.none() = nb::none(), kForest);
+  m.def("decompose", &decompose, "edge"_a, "k"_a, kDecompose);
 });
 
 }  // namespace

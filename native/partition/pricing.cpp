@@ -190,9 +190,42 @@ class Walk {
   std::vector<double> stars_;
 };
 
+using Rows = nb::typed<nb::tuple, int, nb::ellipsis>;
+
+// Tuples of row numbers, from all of them one after the other and where each tuple ends.
+std::vector<Rows> as_tuples(const std::vector<std::int32_t>& members, const std::vector<std::int64_t>& ends) {
+  std::vector<Rows> tuples;
+  std::size_t at = 0;
+  for (const std::int64_t end : ends) {
+    nb::list rows;
+    while (at < static_cast<std::size_t>(end)) rows.append(members[at++]);
+    tuples.emplace_back(nb::tuple(rows));
+  }
+  return tuples;
+}
+
+struct BelowPrice {
+  std::vector<Rows> groups;
+  Output<double> reduced, shortfall;
+  bool complete;
+};
+
+constexpr const char* kGroupsBelowPrice = R"(List the groups of k to 2k - 1 records whose sum of squares is more than `least` below their prices.
+
+Parameters
+----------
+x
+    Shape (n, d), finite; n^2 distances are kept in memory.
+prices
+    Shape (n,).
+k
+    At least 2.
+limit
+    Steps of the walk after which it is cut short.)";
+
 auto groups_below_price(Matrix x, Vector prices, std::int64_t k, double least, std::int64_t limit,
-                        nb::object callback) {
-  Progress progress(callback);
+                        Listener listener) {
+  Progress progress(listener);
   std::vector<double> shortfall, costs;
   std::vector<std::int32_t> members;
   std::vector<std::int64_t> ends;
@@ -213,13 +246,19 @@ auto groups_below_price(Matrix x, Vector prices, std::int64_t k, double least, s
     members = std::move(walk.members);
     ends = std::move(walk.ends);
   }
-  return nb::make_tuple(to_numpy(std::move(members)), to_numpy(std::move(ends)), to_numpy(std::move(costs)),
-                        to_numpy(std::move(shortfall)), complete);
+  return BelowPrice{as_tuples(members, ends), to_numpy(std::move(costs)), to_numpy(std::move(shortfall)), complete};
 }
 
 const Kernel kernel([](nb::module_& m) {
-  m.def("groups_below_price", &groups_below_price, nb::arg("x"), nb::arg("prices"), nb::arg("k"), nb::arg("least"),
-        nb::arg("limit"), nb::arg("progress").none());
+  using namespace nb::literals;
+  nb::class_<BelowPrice>(m, "BelowPrice", "Groups whose loss is below the sum of their members' prices.")
+      .def_ro("groups", &BelowPrice::groups, "Ascending row numbers of each.")
+      .def_ro("reduced", &BelowPrice::reduced, "Shape (number of groups,); loss less prices, negative.")
+      .def_ro("shortfall", &BelowPrice::shortfall,
+              "Shape (n,); lowering each price by this much leaves no listed group below its price.")
+      .def_ro("complete", &BelowPrice::complete, "True if the list holds all such groups.");
+  m.def("groups_below_price", &groups_below_price, "x"_a, "prices"_a, "k"_a, nb::kw_only(), "least"_a, "limit"_a,
+        "progress"_a.none() = nb::none(), kGroupsBelowPrice);
 });
 
 }  // namespace

@@ -100,7 +100,21 @@ class BlockCutter {
   std::int32_t blocks_ = 0;
 };
 
-nb::ndarray<nb::numpy, std::int32_t> principal_blocks(Matrix x, std::size_t smallest) {
+constexpr const char* kPrincipalBlocks = R"(Halve the records until a half would fall below a size.
+
+Parameters
+----------
+x
+    Shape (n, d), finite, standardised.
+smallest
+    Smallest block; a block of twice that or more is cut at the median of its first principal component.
+
+Returns
+-------
+Shape (n,); block number of each record, counted from 0. Every block has between `smallest` and twice `smallest`
+members (one block if there are fewer than twice `smallest` records).)";
+
+Output<std::int32_t> principal_blocks(Matrix x, std::size_t smallest) {
   std::vector<std::int32_t> labels;
   Progress progress;
   {
@@ -112,7 +126,8 @@ nb::ndarray<nb::numpy, std::int32_t> principal_blocks(Matrix x, std::size_t smal
 }
 
 const Kernel kernel([](nb::module_& m) {
-  m.def("principal_blocks", &principal_blocks, nb::arg("x"), nb::arg("smallest"));
+  using namespace nb::literals;
+  m.def("principal_blocks", &principal_blocks, "x"_a, "smallest"_a, kPrincipalBlocks);
 });
 
 }  // namespace

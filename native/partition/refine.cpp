@@ -20,6 +20,7 @@
 // range, since their groups differ in loss by orders of magnitude; between a third and three times these
 // values results change by less than they do between seeds.
 #include <limits>
+#include <nanobind/stl/optional.h>
 #include <unordered_set>
 
 #include "core/kernels.hpp"
@@ -237,43 +238,88 @@ class Refiner {
   std::uint64_t round_ = 0;
 };
 
-auto refine(Matrix x, Vector weights, Ints labels, IntMatrix near, std::int64_t k, std::int64_t moves,
-            std::int64_t keep, std::uint64_t seed, nb::object callback) {
-  Progress progress(callback);
+using Weights = std::optional<Vector>;  // none: every record counts once
+
+Cloud cloud_of(const Matrix& x, const Weights& weights) {
+  return {x.data(), weights ? weights->data() : nullptr, x.shape(0), x.shape(1)};
+}
+
+struct Refinement {
+  Output<std::int32_t> labels;
+  double start, descended, loss;
+  std::int64_t moves;
+  Output<std::int32_t> members;
+  Output<std::int64_t> ends;
+};
+
+constexpr const char* kRefine = R"(Lower the within-group sum of squares of a partition into groups of `k` or more.
+
+Parameters
+----------
+x
+    Shape (n, d), finite, d >= 1, n >= 2.
+weights
+    Shape (n,), at least 0; None counts every record once.
+labels
+    Shape (n,); the partition to start from, every group of `k` or more.
+near
+    Shape (n, m), m >= 1; candidates (`shoal.kernels.search.neighbours.candidates`).
+seed
+    Of the proposals.
+moves
+    Proposals to make while annealing.
+keep
+    Largest number of distinct groups to collect on the way.)";
+
+auto refine(Matrix x, Weights weights, Ints labels, IntMatrix near, std::int64_t k, std::uint64_t seed, std::int64_t moves,
+            std::int64_t keep, Listener listener) {
+  Progress progress(listener);
   Collection collection(static_cast<std::size_t>(keep));
   std::vector<std::int32_t> refined;
-  std::vector<double> losses;
+  double start = 0, descended = 0, loss = 0;
   std::int64_t made = 0;
   {
     nb::gil_scoped_release free_lock;
-    const Cloud cloud(x.data(), weights.data(), x.shape(0), x.shape(1));
+    const Cloud cloud = cloud_of(x, weights);
     Groups groups(cloud, {labels.data(), labels.data() + labels.shape(0)});
     Refiner refiner(cloud, groups, {near.data(), near.shape(1)}, static_cast<std::size_t>(k), seed, progress);
-    losses.push_back(cloud.in_units(groups.loss()));
+    start = cloud.in_units(groups.loss());
     refiner.split_large();
     refiner.descend();
-    losses.push_back(cloud.in_units(groups.loss()));
+    descended = cloud.in_units(groups.loss());
     made = refiner.anneal(moves, collection);
     refiner.split_large();
     refiner.descend();
     collection.add(groups);
-    losses.push_back(cloud.in_units(groups.loss()));
+    loss = cloud.in_units(groups.loss());
     refined = groups.labels();
   }
-  return nb::make_tuple(to_numpy(std::move(refined)), to_numpy(std::move(losses)), made,
-                        to_numpy(std::move(collection.members)), to_numpy(std::move(collection.ends)));
+  return Refinement{to_numpy(std::move(refined)), start, descended, loss, made, to_numpy(std::move(collection.members)),
+                    to_numpy(std::move(collection.ends))};
 }
 
-double partition_loss(Matrix x, Vector weights, Ints labels) {
+double partition_loss(Matrix x, Weights weights, Ints labels) {
+  if (x.size() == 0) return 0.0;
   nb::gil_scoped_release free_lock;
-  const Cloud cloud(x.data(), weights.data(), x.shape(0), x.shape(1));
+  const Cloud cloud = cloud_of(x, weights);
   return cloud.in_units(Groups(cloud, {labels.data(), labels.data() + labels.shape(0)}).loss());
 }
 
 const Kernel kernel([](nb::module_& m) {
-  m.def("refine", &refine, nb::arg("x"), nb::arg("weights"), nb::arg("labels"), nb::arg("near"), nb::arg("k"),
-        nb::arg("moves"), nb::arg("keep"), nb::arg("seed"), nb::arg("progress").none());
-  m.def("partition_loss", &partition_loss, nb::arg("x"), nb::arg("weights"), nb::arg("labels"));
+  using namespace nb::literals;
+  nb::class_<Refinement>(m, "Refinement", "Outcome of `refine`.")
+      .def_ro("labels", &Refinement::labels, "Shape (n,); group numbers, with gaps.")
+      .def_ro("start", &Refinement::start, "Within-group sum of squares at the start.")
+      .def_ro("descended", &Refinement::descended, "Within-group sum of squares after the first descent.")
+      .def_ro("loss", &Refinement::loss, "Within-group sum of squares at the end.")
+      .def_ro("moves", &Refinement::moves, "Proposals made while annealing.")
+      .def_ro("members", &Refinement::members,
+              "Distinct groups met, one after the other: group g is `members[ends[g - 1]:ends[g]]`, ascending.")
+      .def_ro("ends", &Refinement::ends, "Where each of those groups ends.");
+  m.def("refine", &refine, "x"_a, "weights"_a.none(), "labels"_a, "near"_a, "k"_a, nb::kw_only(), "seed"_a, "moves"_a,
+        "keep"_a = 0, "progress"_a.none() = nb::none(), kRefine);
+  m.def("partition_loss", &partition_loss, "x"_a, "weights"_a.none(), "labels"_a,
+        "Within-group sum of squares, about exact means, in a compensated sum over groups; as for `refine`.");
 });
 
 }  // namespace

@@ -8,11 +8,10 @@
 #include "core/exact_sum.hpp"
 #include "core/kernels.hpp"
 #include "core/progress.hpp"
+#include "core/words.hpp"
 #include "search/brute.hpp"
 #include "search/tree.hpp"
-#include <nanobind/stl/string.h>
 #include <numeric>
-#include <string>
 
 namespace shoal {
 namespace {
@@ -123,22 +122,45 @@ std::vector<std::int32_t> partition(const Table& table, std::size_t k, double ga
 // Growing asks k times for a nearest neighbour, so exhaustive search pays for tiny tables only.
 constexpr std::size_t kSmall = 300;
 
-nb::ndarray<nb::numpy, std::int32_t> vmdav(Matrix x, std::size_t k, double gamma, const std::string& engine,
-                                           bool simd, nb::object callback) {
+constexpr const char* kVmdav = R"(Group records by V-MDAV; every group has k or more members (one group if there are fewer than k records).
+
+Parameters
+----------
+x
+    Shape (n, d), finite, standardised.
+k
+    Smallest group size, at least 1.
+gamma
+    A record outside joins while its distance to the nearest member is below gamma times its distance to the nearest
+    other record outside; at least 0, where 0 keeps every group at k.
+engine, simd, progress
+    As for `mdav`.
+
+Returns
+-------
+Shape (n,); group number of each record, counted from 0 in the order the groups were formed.
+
+Notes
+-----
+Solanas & Martinez-Balleste (2006). Groups grow to 2k - 1 members at most; the last records, fewer than k, join the
+groups with the nearest mean. The canonical order is that of `mdav`.)";
+
+Output<std::int32_t> vmdav(Matrix x, std::size_t k, double gamma, Word<SearchEngine> engine, bool simd, Listener listener) {
   std::vector<std::int32_t> labels;
-  Progress progress(callback);
+  Progress progress(listener);
   {
     nb::gil_scoped_release unlock;
     const Table table(x.data(), x.shape(0), x.shape(1));
-    const bool brute = engine == "brute" || (engine == "auto" && table.n < kSmall);
+    const bool brute = exhaustive(engine, table.n < kSmall);
     labels = brute ? partition<Brute>(table, k, gamma, simd, progress) : partition<Tree>(table, k, gamma, simd, progress);
   }
   return to_numpy(std::move(labels));
 }
 
 const Kernel kernel([](nb::module_& m) {
-  m.def("vmdav", &vmdav, nb::arg("x"), nb::arg("k"), nb::arg("gamma"), nb::arg("engine"), nb::arg("simd"),
-        nb::arg("progress").none());
+  using namespace nb::literals;
+  m.def("vmdav", &vmdav, "x"_a, "k"_a, "gamma"_a, nb::kw_only(), "engine"_a = "auto", "simd"_a = true,
+        "progress"_a.none() = nb::none(), kVmdav);
 });
 
 }  // namespace

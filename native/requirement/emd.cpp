@@ -1,16 +1,41 @@
 // Entry points for distributions and requirements (emd.hpp, requirement.hpp), and the distances of all
 // groups of a table at once.
+#include <algorithm>
 #include <memory>
+#include <numeric>
 
 #include "core/kernels.hpp"
+#include "core/words.hpp"
 #include "requirement/requirement.hpp"
 
 namespace shoal {
+
+template <> struct Words<Diverse::Kind> {
+  static constexpr auto name = nb::detail::const_name("Kind");
+  static constexpr const char* words[] = {"distinct", "entropy", "recursive"};
+};
+
 namespace {
 
-// Distance of every group's values from `table`; records in any order.
-nb::ndarray<nb::numpy, double> distances(const Distribution& table, Ints bins, Longs groups, std::int64_t m,
-                                         std::int64_t count) {
+constexpr const char* kDistances = R"(Distance of every group's values from the table's.
+
+Parameters
+----------
+bins
+    Shape (n,); bin of each record, 0 to m - 1, or -1 for a missing value.
+groups
+    Shape (n,); group of each record, 0 to count - 1.
+
+Returns
+-------
+Shape (count,); 0 to 1.
+
+Notes
+-----
+O(n + m + count): Li, Li & Venkatasubramanian (2007), section 5, with a group's cost proportional to its size. Ordered
+and tree distances are exact in whole numbers and rounded once.)";
+
+Output<double> distances(const Distribution& table, Ints bins, Longs groups, std::int64_t m, std::int64_t count) {
   std::vector<double> out(static_cast<std::size_t>(count), 0.0);
   {
     nb::gil_scoped_release unlocked;
@@ -63,9 +88,22 @@ class Part {
   std::unique_ptr<Distribution> table_;
 };
 
-// Distance of every group from the set of records it lies in: inside[g] is the set of group g.
-nb::ndarray<nb::numpy, double> distances_within(Ints bins, Longs groups, Longs inside, IntMatrix nodes,
-                                                std::int64_t sets) {
+constexpr const char* kDistancesWithin = R"(Distance of every group from the set of records that it is a part of.
+
+Parameters
+----------
+bins, groups
+    As for `distances`.
+inside
+    Shape (count,); set of each group, 0 to sets - 1.
+nodes
+    Shape (height, m) as for `Taxonomy`; height 0 for m ordered bins.
+
+Returns
+-------
+Shape (count,). Bins are as far apart as in the whole table, whichever of them the set holds.)";
+
+Output<double> distances_within(Ints bins, Longs groups, Longs inside, IntMatrix nodes, std::int64_t sets) {
   const std::size_t count = inside.shape(0), n = bins.shape(0), m = nodes.shape(1);
   std::vector<double> out(count, 0.0);
   {
@@ -85,9 +123,7 @@ nb::ndarray<nb::numpy, double> distances_within(Ints bins, Longs groups, Longs i
   return to_numpy(std::move(out));
 }
 
-// Excess of every group over a requirement.
-nb::ndarray<nb::numpy, double> excesses(const Requirement& requirement, Ints bins, Longs groups, std::int64_t m,
-                                        std::int64_t count) {
+Output<double> excesses(const Requirement& requirement, Ints bins, Longs groups, std::int64_t m, std::int64_t count) {
   std::vector<double> out(static_cast<std::size_t>(count), 0.0);
   {
     nb::gil_scoped_release unlocked;
@@ -98,7 +134,7 @@ nb::ndarray<nb::numpy, double> excesses(const Requirement& requirement, Ints bin
   return to_numpy(std::move(out));
 }
 
-// Distance of one group before and after a swap, the second from the first: what refinement relies on.
+// The second distance is computed from the first: refinement relies on that.
 std::pair<double, double> swap_distances(const Distribution& table, Ints sorted, std::int64_t out, std::int32_t in) {
   const std::size_t c = sorted.shape(0);
   const Wide before = table.cost(sorted.data(), c);
@@ -106,34 +142,80 @@ std::pair<double, double> swap_distances(const Distribution& table, Ints sorted,
   return {table.distance(before, c), table.distance(after, c)};
 }
 
+constexpr const char* kOrdered = R"(Distribution of m ordered bins; neighbouring bins are 1 / (m - 1) apart.
+
+Parameters
+----------
+counts
+    Shape (m,); records in each bin.
+missing
+    Records without a value. A missing value is at distance 1 from every value.)";
+
+constexpr const char* kTaxonomy = R"(Distribution of the m leaves of a tree.
+
+Leaves are level of nearest common ancestor / height apart.
+
+Parameters
+----------
+counts
+    Shape (m,).
+nodes
+    Shape (height, m); number of the node above each leaf at level 1, 2, ... up to the root. Every node owns
+    neighbouring leaves.)";
+
+void add_distributions(nb::module_& m) {
+  using namespace nb::literals;
+  nb::class_<Distribution>(m, "Distribution", "A distribution of one column.");
+  nb::class_<Ordered, Distribution>(m, "Ordered", kOrdered)
+      .def("__init__", [](Ordered* self, Longs counts, std::int64_t missing) {
+        std::vector<std::int64_t> places(counts.shape(0));
+        std::iota(places.begin(), places.end(), 0);
+        const auto last = static_cast<std::int64_t>(places.size()) - 1;
+        new (self) Ordered(counts.data(), places.data(), places.size(), missing, std::max<std::int64_t>(last, 0));
+      }, "counts"_a, "missing"_a = 0);
+  nb::class_<Spread, Distribution>(m, "Spread", "As `Ordered`, but over one place for each record: a tied value's mass is "
+                                                "spread over its places.")
+      .def("__init__", [](Spread* self, Longs counts, std::int64_t missing) {
+        new (self) Spread(counts.data(), counts.shape(0), missing);
+      }, "counts"_a, "missing"_a = 0);
+  nb::class_<Taxonomy, Distribution>(m, "Taxonomy", kTaxonomy)
+      .def("__init__", [](Taxonomy* self, Longs counts, IntMatrix nodes) {
+        new (self) Taxonomy(counts.data(), nodes.data(), nodes.shape(1), nodes.shape(0));
+      }, "counts"_a, "nodes"_a);
+}
+
+void add_requirements(nb::module_& m) {
+  using namespace nb::literals;
+  nb::class_<Requirement>(m, "Requirement", "What groups must satisfy in one column.");
+  nb::class_<Close, Requirement>(m, "Close", "A group's distance from the table is at most t.")
+      .def(nb::init<const Distribution&, double>(), "table"_a, "t"_a, nb::keep_alive<1, 2>());
+  nb::class_<Diverse, Requirement>(m, "Diverse", "l-diversity of a kind; c is that of recursive (c, l)-diversity.")
+      .def("__init__", [](Diverse* self, Word<Diverse::Kind> kind, double l, double c) { new (self) Diverse(kind, l, c); },
+           "kind"_a, "l"_a, "c"_a = 1.0);
+  nb::class_<Alike, Requirement>(m, "Alike", "beta-likeness to a column with `counts` records in each of its m bins.")
+      .def("__init__", [](Alike* self, Longs counts, double beta, bool enhanced) {
+        new (self) Alike(counts.data(), counts.shape(0), beta, enhanced);
+      }, "counts"_a, "beta"_a, "enhanced"_a);
+  nb::class_<Undisclosed, Requirement>(m, "Undisclosed", "delta-disclosure privacy in a column with `counts` records in each "
+                                                         "of its m bins.")
+      .def("__init__", [](Undisclosed* self, Longs counts, double delta) {
+        new (self) Undisclosed(counts.data(), counts.shape(0), delta);
+      }, "counts"_a, "delta"_a);
+}
+
 }  // namespace
 
 static const Kernel kernel([](nb::module_& m) {
   using namespace nb::literals;
-  nb::class_<Distribution>(m, "Distribution");
-  nb::class_<Ordered, Distribution>(m, "Ordered")
-      .def("__init__", [](Ordered* self, Longs count, Longs place, std::int64_t missing, std::int64_t range) {
-        new (self) Ordered(count.data(), place.data(), count.shape(0), missing, range);
-      });
-  nb::class_<Spread, Distribution>(m, "Spread").def("__init__", [](Spread* self, Longs count, std::int64_t missing) {
-    new (self) Spread(count.data(), count.shape(0), missing);
-  });
-  nb::class_<Taxonomy, Distribution>(m, "Taxonomy").def("__init__", [](Taxonomy* self, Longs count, IntMatrix node) {
-    new (self) Taxonomy(count.data(), node.data(), node.shape(1), node.shape(0));
-  });
-  nb::class_<Requirement>(m, "Requirement");
-  nb::class_<Close, Requirement>(m, "Close").def(nb::init<const Distribution&, double>(), nb::keep_alive<1, 2>());
-  nb::class_<Diverse, Requirement>(m, "Diverse").def(nb::init<int, double, double>());
-  nb::class_<Alike, Requirement>(m, "Alike").def("__init__", [](Alike* self, Longs counts, double beta, bool enhanced) {
-    new (self) Alike(counts.data(), counts.shape(0), beta, enhanced);
-  });
-  nb::class_<Undisclosed, Requirement>(m, "Undisclosed").def("__init__", [](Undisclosed* self, Longs counts, double delta) {
-    new (self) Undisclosed(counts.data(), counts.shape(0), delta);
-  });
-  m.def("distances", &distances, "table"_a, "bins"_a, "groups"_a, "m"_a, "count"_a);
-  m.def("distances_within", &distances_within, "bins"_a, "groups"_a, "inside"_a, "nodes"_a, "sets"_a);
-  m.def("excesses", &excesses, "requirement"_a, "bins"_a, "groups"_a, "m"_a, "count"_a);
-  m.def("swap_distances", &swap_distances, "table"_a, "sorted"_a, "out"_a, "in"_a);
+  add_distributions(m);
+  add_requirements(m);
+  m.def("distances", &distances, "table"_a, "bins"_a, "groups"_a, "m"_a, "count"_a, kDistances);
+  m.def("distances_within", &distances_within, "bins"_a, "groups"_a, "inside"_a, "nodes"_a, "sets"_a, kDistancesWithin);
+  m.def("excesses", &excesses, "requirement"_a, "bins"_a, "groups"_a, "m"_a, "count"_a,
+        "By how much every group exceeds a requirement; shape (count,), at most 0 where it is satisfied.");
+  m.def("swap_distances", &swap_distances, "table"_a, "bins"_a, "out"_a, "into"_a,
+        "Distance of one group, whose bins (c,) ascend, before and after its member number `out` gives way to a record in "
+        "bin `into`.");
 });
 
 }  // namespace shoal

@@ -108,13 +108,31 @@ class KAnonymityFirst {
   std::int32_t count_ = 0;
 };
 
-auto k_anonymity_first(Matrix x, IntMatrix bins, Requirements requirements, std::size_t k, nb::object callback) {
-  Progress progress(callback);
+constexpr const char* kKAnonymityFirst = R"(Group records around far-out seeds; swap records in until each group has no excess, where that is possible.
+
+Parameters
+----------
+x
+    Shape (n, d), finite.
+check
+    What every group must satisfy, as for `merge_groups`.
+
+Returns
+-------
+Shape (n,); group of each record. All groups have `k` records but the last, which has `k` to 2k - 1; some may have an
+excess.
+
+Notes
+-----
+Soria-Comas et al. (2015), Algorithm 2. Ties go to the nearer member, then to the lower row.)";
+
+auto k_anonymity_first(Matrix x, const Check& required, std::size_t k, Listener listener) {
+  Progress progress(listener);
   std::vector<std::int32_t> labels;
   {
     nb::gil_scoped_release unlocked;
     const Table table(x.data(), x.shape(0), x.shape(1));
-    RequirementCheck check(bins, std::move(requirements));
+    RequirementCheck check(required);
     labels = KAnonymityFirst(table, check, k).run(progress);
   }
   return to_numpy(std::move(labels));
@@ -124,7 +142,7 @@ auto k_anonymity_first(Matrix x, IntMatrix bins, Requirements requirements, std:
 
 static const Kernel kernel([](nb::module_& m) {
   using namespace nb::literals;
-  m.def("k_anonymity_first", &k_anonymity_first, "x"_a, "bins"_a, "requirements"_a, "k"_a, "progress"_a.none());
+  m.def("k_anonymity_first", &k_anonymity_first, "x"_a, "check"_a, "k"_a, "progress"_a.none() = nb::none(), kKAnonymityFirst);
 });
 
 }  // namespace shoal

@@ -21,12 +21,19 @@
 
 #include "core/progress.hpp"
 #include "core/table.hpp"
+#include "core/words.hpp"
 #include "requirement/requirement_check.hpp"
 
 namespace shoal {
-namespace {
 
 enum class Partner { kNearest, kCheapest, kFarthest };
+
+template <> struct Words<Partner> {
+  static constexpr auto name = nb::detail::const_name("Partner");
+  static constexpr const char* words[] = {"nearest", "cheapest", "farthest"};
+};
+
+namespace {
 
 class Merger {
  public:
@@ -166,15 +173,37 @@ class Merger {
   std::priority_queue<std::tuple<double, std::int64_t, std::uint32_t>> waiting_;
 };
 
-auto merge_groups(Matrix x, IntMatrix bins, Requirements requirements, Ints labels, std::size_t k,
-                  int partner, nb::object callback) {
-  Progress progress(callback);
+constexpr const char* kMergeGroups = R"(Merge groups until each has `k` records and no excess, or a single one is left.
+
+Parameters
+----------
+x
+    Shape (n, d), finite.
+check
+    What every group must satisfy: bins of the records in each column, shape (columns, n), and a requirement a column.
+labels
+    Shape (n,); the partition to start from.
+partner
+    The group that one with an excess is merged with: that of the nearest centroid; the one that costs least within-group
+    sum of squares for the excess it settles; or that of the farthest centroid.
+
+Returns
+-------
+Group of each record, shape (n,), and the number of merges.
+
+Notes
+-----
+Soria-Comas et al. (2015), Algorithm 1: the group with the greatest excess and the one whose centroid is nearest. Ties go
+to the lowest group number.)";
+
+auto merge_groups(Matrix x, const Check& required, Ints labels, std::size_t k, Listener listener, Word<Partner> partner) {
+  Progress progress(listener);
   std::vector<std::int32_t> out;
   std::int64_t merges = 0;
   {
     nb::gil_scoped_release unlocked;
-    RequirementCheck check(bins, std::move(requirements));
-    Merger merger(x, labels, check, k, static_cast<Partner>(partner));
+    RequirementCheck check(required);
+    Merger merger(x, labels, check, k, partner);
     merges = merger.run(progress);
     out = merger.labels(x.shape(0));
   }
@@ -185,8 +214,8 @@ auto merge_groups(Matrix x, IntMatrix bins, Requirements requirements, Ints labe
 
 static const Kernel kernel([](nb::module_& m) {
   using namespace nb::literals;
-  m.def("merge_groups", &merge_groups, "x"_a, "bins"_a, "requirements"_a, "labels"_a, "k"_a,
-        "partner"_a, "progress"_a.none());
+  m.def("merge_groups", &merge_groups, "x"_a, "check"_a, "labels"_a, "k"_a, "progress"_a.none() = nb::none(), nb::kw_only(),
+        "partner"_a = "nearest", kMergeGroups);
 });
 
 }  // namespace shoal

@@ -1,14 +1,35 @@
 // Partitions made better, or brought under a requirement, by requirement_refiner.hpp.
-#include <tuple>
-
 #include "requirement/requirement_refiner.hpp"
 
 namespace shoal {
 namespace {
 
-auto refine_tcloseness(Matrix x, IntMatrix bins, Requirements requirements, Ints labels, IntMatrix near, std::size_t k,
-                       std::int64_t moves, std::uint64_t seed, nb::object callback) {
-  Progress progress(callback);
+struct RequirementRefinement {
+  Output<std::int32_t> labels;
+  bool satisfied;
+  std::int64_t moves;
+};
+
+constexpr const char* kRefine = R"(Lower the within-group sum of squares, keeping groups of `k` or more and ending without excess.
+
+Parameters
+----------
+x
+    Shape (n, d), finite.
+check
+    What every group must satisfy, as for `merge_groups`.
+labels
+    Shape (n,); the partition to start from, every group of `k` or more; it may have an excess.
+near
+    Shape (n, m), m >= 1; candidates (`shoal.kernels.search.neighbours.candidates`).
+seed
+    Of the proposals.
+moves
+    Proposals to make.)";
+
+auto refine_tcloseness(Matrix x, const Check& required, Ints labels, IntMatrix near, std::size_t k, std::uint64_t seed,
+                       std::int64_t moves, Listener listener) {
+  Progress progress(listener);
   std::vector<std::int32_t> out(labels.data(), labels.data() + labels.shape(0));
   bool satisfied = false;
   std::int64_t made = 0;
@@ -16,24 +37,37 @@ auto refine_tcloseness(Matrix x, IntMatrix bins, Requirements requirements, Ints
     nb::gil_scoped_release unlocked;
     const Cloud cloud(x.data(), nullptr, x.shape(0), x.shape(1));
     Groups groups(cloud, out);
-    RequirementCheck check(bins, std::move(requirements));
+    RequirementCheck check(required);
     RequirementRefiner refiner(cloud, groups, check, {near.data(), near.shape(1)}, k, seed);
     satisfied = std::isfinite(refiner.search(moves, progress));
     made = refiner.made();
     out = groups.labels();
   }
-  return std::make_tuple(to_numpy(std::move(out)), satisfied, made);
+  return RequirementRefinement{to_numpy(std::move(out)), satisfied, made};
 }
 
-auto repair_tcloseness(Matrix x, IntMatrix bins, Requirements requirements, Ints labels, IntMatrix near, nb::object callback) {
-  Progress progress(callback);
+constexpr const char* kRepair = R"(Exchange records between groups, sizes unchanged, until no group has an excess or no exchange helps.
+
+Parameters
+----------
+x, check, labels
+    As for `refine_tcloseness`.
+near
+    Shape (n, m), m >= 1; candidates that are tried first (`shoal.kernels.search.neighbours.candidates`).
+
+Returns
+-------
+Group of each record, shape (n,), and the number of exchanges.)";
+
+auto repair_tcloseness(Matrix x, const Check& required, Ints labels, IntMatrix near, Listener listener) {
+  Progress progress(listener);
   std::vector<std::int32_t> out(labels.data(), labels.data() + labels.shape(0));
   std::int64_t swaps = 0;
   {
     nb::gil_scoped_release unlocked;
     const Cloud cloud(x.data(), nullptr, x.shape(0), x.shape(1));
     Groups groups(cloud, out);
-    RequirementCheck check(bins, std::move(requirements));
+    RequirementCheck check(required);
     RequirementRefiner refiner(cloud, groups, check, {near.data(), near.shape(1)}, 1, 0);
     swaps = refiner.repair(progress);
     out = groups.labels();
@@ -45,10 +79,15 @@ auto repair_tcloseness(Matrix x, IntMatrix bins, Requirements requirements, Ints
 
 static const Kernel kernel([](nb::module_& m) {
   using namespace nb::literals;
-  m.def("refine_tcloseness", &refine_tcloseness, "x"_a, "bins"_a, "requirements"_a, "labels"_a, "near"_a, "k"_a,
-        "moves"_a, "seed"_a, "progress"_a.none());
-  m.def("repair_tcloseness", &repair_tcloseness, "x"_a, "bins"_a, "requirements"_a, "labels"_a, "near"_a,
-        "progress"_a.none());
+  nb::class_<RequirementRefinement>(m, "RequirementRefinement", "Outcome of `refine_tcloseness`.")
+      .def_ro("labels", &RequirementRefinement::labels,
+              "Shape (n,); group numbers, with gaps. The start where nothing without excess was met.")
+      .def_ro("satisfied", &RequirementRefinement::satisfied, "True if a partition without excess was met.")
+      .def_ro("moves", &RequirementRefinement::moves, "Proposals made.");
+  m.def("refine_tcloseness", &refine_tcloseness, "x"_a, "check"_a, "labels"_a, "near"_a, "k"_a, nb::kw_only(), "seed"_a,
+        "moves"_a, "progress"_a.none() = nb::none(), kRefine);
+  m.def("repair_tcloseness", &repair_tcloseness, "x"_a, "check"_a, "labels"_a, "near"_a, "progress"_a.none() = nb::none(),
+        kRepair);
 });
 
 }  // namespace shoal

@@ -42,8 +42,8 @@ class Close : public Requirement {
 // union keeps the property above: filled in with one value, each part is as diverse as with its own, or more.)
 class Diverse : public Requirement {
  public:
-  enum Kind { kDistinct = 0, kEntropy = 1, kRecursive = 2 };
-  Diverse(int kind, double l, double c) : kind_(static_cast<Kind>(kind)), l_(l), c_(c) {}
+  enum Kind { kDistinct, kEntropy, kRecursive };
+  Diverse(Kind kind, double l, double c) : kind_(kind), l_(l), c_(c) {}
 
   Wide state(const Bin* sorted, std::size_t c) const override {
     const auto missing = static_cast<std::size_t>(std::lower_bound(sorted, sorted + c, 0) - sorted);

@@ -14,6 +14,9 @@ namespace shoal {
 
 using Requirements = std::vector<const Requirement*>;
 
+// Bins of the records in each column, (columns, n), and a requirement a column.
+using Check = std::pair<IntMatrix, Requirements>;
+
 struct GroupState {
   std::vector<std::vector<Bin>> bins;  // by column, ascending
   std::vector<Wide> states;  // by column, as the requirement keeps it
@@ -23,9 +26,8 @@ struct GroupState {
 
 class RequirementCheck {
  public:
-  // `bins` has shape (columns, n).
-  RequirementCheck(IntMatrix bins, Requirements requirements)
-      : bins_(bins.data()), n_(bins.shape(1)), requirements_(std::move(requirements)) {}
+  explicit RequirementCheck(const Check& check)
+      : bins_(check.first.data()), n_(check.first.shape(1)), requirements_(check.second) {}
 
   std::size_t columns() const { return requirements_.size(); }
   Bin bin(std::size_t column, Record i) const { return bins_[column * n_ + static_cast<std::size_t>(i)]; }

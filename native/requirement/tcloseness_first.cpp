@@ -15,12 +15,11 @@
 #include "core/exact_sum.hpp"
 #include "core/kernels.hpp"
 #include "core/progress.hpp"
+#include "core/words.hpp"
 #include "search/brute.hpp"
 #include "search/tree.hpp"
 #include <memory>
-#include <nanobind/stl/string.h>
 #include <numeric>
-#include <string>
 
 namespace shoal {
 namespace {
@@ -124,15 +123,41 @@ class TClosenessFirst {
 // Many strata of few records each: looking at all of them beats a tree over each.
 constexpr std::size_t kManyStrata = 50, kFewRecords = 100'000;
 
-nb::ndarray<nb::numpy, std::int32_t> tcloseness_first(Matrix x, Ints strata, std::size_t k, const std::string& engine,
-                                                      bool simd, nb::object callback) {
+constexpr const char* kTClosenessFirst = R"(Group records so that each group holds one record of every stratum, and at most one extra.
+
+Parameters
+----------
+x
+    Shape (n, d), finite, standardised quasi-identifiers.
+strata
+    Shape (n,); stratum of each record, 0 to k - 1, in ascending order of the confidential attribute. Every stratum
+    holds floor(n / k) records but for the central ones, which hold the n mod k extras between them; there may be no
+    more extras than groups (further ones would all go to the last group).
+k
+    Number of strata, which is the smallest group size; 1 <= k <= n.
+progress
+    Called now and then with the fraction of the records that are grouped.
+engine, simd
+    As for `mdav`.
+
+Returns
+-------
+Shape (n,); group number of each record, counted from 0 in the order the groups were formed.
+
+Notes
+-----
+Soria-Comas, Domingo-Ferrer, Sanchez & Martinez (2015), Algorithm 3, from 'while X' on. The canonical order is that of
+`mdav`.)";
+
+Output<std::int32_t> tcloseness_first(Matrix x, Ints strata, std::size_t k, Listener listener, Word<SearchEngine> engine,
+                                      bool simd) {
   std::vector<std::int32_t> labels;
-  Progress progress(callback);
+  Progress progress(listener);
   {
     nb::gil_scoped_release unlock;
     const Table table(x.data(), x.shape(0), x.shape(1));
     const bool few = table.n < 1000 || (k >= kManyStrata && table.n <= kFewRecords);
-    if (engine == "brute" || (engine == "auto" && few))
+    if (exhaustive(engine, few))
       labels = TClosenessFirst<Brute>(table, strata.data(), k, scans(simd), progress).run();
     else
       labels = TClosenessFirst<Tree>(table, strata.data(), k, scans(simd), progress).run();
@@ -141,8 +166,9 @@ nb::ndarray<nb::numpy, std::int32_t> tcloseness_first(Matrix x, Ints strata, std
 }
 
 const Kernel kernel([](nb::module_& m) {
-  m.def("tcloseness_first", &tcloseness_first, nb::arg("x"), nb::arg("strata"), nb::arg("k"), nb::arg("engine"),
-        nb::arg("simd"), nb::arg("progress").none());
+  using namespace nb::literals;
+  m.def("tcloseness_first", &tcloseness_first, "x"_a, "strata"_a, "k"_a, "progress"_a.none() = nb::none(), nb::kw_only(),
+        "engine"_a = "auto", "simd"_a = true, kTClosenessFirst);
 });
 
 }  // namespace

@@ -14,21 +14,34 @@
 
 #include "core/kernels.hpp"
 #include "core/progress.hpp"
+#include "core/words.hpp"
 
 namespace shoal {
+
+enum class Reading { equal, wildcard, nothing };
+
+template <> struct Words<Reading> {
+  static constexpr auto name = nb::detail::const_name("Reading");
+  static constexpr const char* words[] = {"equal", "wildcard", "nothing"};
+};
+
 namespace {
 
 constexpr double kMissing = -std::numeric_limits<double>::infinity();
 
-enum class Reading { equal, wildcard, nothing };
+struct GowerSpace {
+  Matrix candidates;
+  Vector scale;
+  Word<Reading> missing;
+};
 
 class Gower {
  public:
-  // `cells` holds one column of the candidates after the other; a scale of 0 marks a column without an order.
-  Gower(const double* cells, std::size_t n, std::size_t columns, const double* scale, Reading reading)
-      : cells_(cells), n_(n), scale_(scale), reading_(reading), complete_(columns) {
-    for (std::size_t c = 0; c < columns; ++c)
-      complete_[c] = std::find(column(c), column(c) + n, kMissing) == column(c) + n;
+  explicit Gower(const GowerSpace& space)
+      : cells_(space.candidates.data()), n_(space.candidates.shape(1)), scale_(space.scale.data()), reading_(space.missing),
+        complete_(space.candidates.shape(0)) {
+    for (std::size_t c = 0; c < complete_.size(); ++c)
+      complete_[c] = std::find(column(c), column(c) + n_, kMissing) == column(c) + n_;
   }
 
   // Distances of a target, whose cells lie `stride` apart, from all candidates over columns [first, last).
@@ -78,17 +91,29 @@ double threshold(const std::vector<double>& distances, std::size_t k, std::vecto
   return scratch[k - 1];
 }
 
-// For each target, how the candidates nearest to it by the first `split` columns and those nearest to it by the other
-// columns overlap. N are those nearer than the k-th, T those that tie with it. Rows of eight: N1 and N2, N1 and T2,
-// T1 and N2, T1 and T2, N1, T1, N2, T2.
-nb::ndarray<nb::numpy, std::int64_t> gower_overlaps(Matrix candidates, Matrix targets, Vector scale, std::size_t split,
-                                                    std::size_t k, int reading) {
+constexpr const char* kOverlaps = R"(Count how the candidates nearest to each target by some columns overlap with those nearest to it by the others.
+
+Parameters
+----------
+targets
+    Shape (d, m).
+split
+    So many columns come first.
+k
+    How many nearest ones are meant, from 1 to n.
+
+Returns
+-------
+Shape (m, 8). With N the candidates nearer than the k-th and T those that tie with it, by the first columns (1) and by the
+others (2), the numbers in N1 and N2, N1 and T2, T1 and N2, T1 and T2, N1, T1, N2, T2.)";
+
+Output<std::int64_t> gower_overlaps(const GowerSpace& space, Matrix targets, std::size_t split, std::size_t k) {
   Progress progress;
-  const std::size_t n = candidates.shape(1), columns = candidates.shape(0), m = targets.shape(1);
+  const std::size_t n = space.candidates.shape(1), columns = space.candidates.shape(0), m = targets.shape(1);
   std::vector<std::int64_t> out(8 * m, 0);
   {
     nb::gil_scoped_release unlock;
-    const Gower gower(candidates.data(), n, columns, scale.data(), static_cast<Reading>(reading));
+    const Gower gower(space);
     std::vector<double> one(n), two(n), scratch;
     for (std::size_t j = 0; j < m; ++j) {
       progress.look(static_cast<double>(j) / static_cast<double>(m));
@@ -112,42 +137,70 @@ nb::ndarray<nb::numpy, std::int64_t> gower_overlaps(Matrix candidates, Matrix ta
   return to_numpy(std::move(out), {m, 8});
 }
 
-// For each target and each secret, how many of the nearest candidates there are, and for how many of them the secret
-// lies between the bounds that the candidate sets. Shape (secrets + 1, m): the number of nearest ones first.
-nb::ndarray<nb::numpy, std::int64_t> gower_guesses(Matrix candidates, Matrix targets, Vector scale, int reading,
-                                                   Matrix low, Matrix high, Matrix secrets) {
+constexpr const char* kGuesses = R"(Share of the nearest candidates that tell a secret, for each secret and target.
+
+Parameters
+----------
+targets
+    Shape (d, m).
+low, high
+    Shape (s, n); bounds of the secrets that a candidate would tell.
+secrets
+    Shape (s, m).
+
+Returns
+-------
+Shape (s, m).)";
+
+Output<double> gower_guesses(const GowerSpace& space, Matrix targets, Matrix low, Matrix high, Matrix secrets) {
   Progress progress;
-  const std::size_t n = candidates.shape(1), columns = candidates.shape(0), m = targets.shape(1);
+  const std::size_t n = space.candidates.shape(1), columns = space.candidates.shape(0), m = targets.shape(1);
   const std::size_t count = secrets.shape(0);
-  std::vector<std::int64_t> out((count + 1) * m, 0);
+  std::vector<double> out(count * m, 0.0);
   {
     nb::gil_scoped_release unlock;
-    const Gower gower(candidates.data(), n, columns, scale.data(), static_cast<Reading>(reading));
+    const Gower gower(space);
     std::vector<double> distance(n);
     for (std::size_t j = 0; j < m; ++j) {
       progress.look(static_cast<double>(j) / static_cast<double>(m));
       gower.distances(targets.data() + j, m, 0, columns, distance);
       const double nearest = *std::min_element(distance.begin(), distance.end());
+      double ties = 0.0;
       for (std::size_t i = 0; i < n; ++i) {
         if (distance[i] != nearest) continue;
-        ++out[j];
+        ++ties;
         for (std::size_t s = 0; s < count; ++s) {
           const double secret = secrets.data()[s * m + j];
-          out[(s + 1) * m + j] += low.data()[s * n + i] <= secret && secret <= high.data()[s * n + i];
+          out[s * m + j] += low.data()[s * n + i] <= secret && secret <= high.data()[s * n + i];
         }
       }
+      for (std::size_t s = 0; s < count; ++s) out[s * m + j] /= ties;
     }
   }
-  return to_numpy(std::move(out), {count + 1, m});
+  return to_numpy(std::move(out), {count, m});
 }
+
+constexpr const char* kGowerSpace = R"(Candidates, and the scale on which columns are compared.
+
+Parameters
+----------
+candidates
+    Shape (d, n); one column after the other, minus infinity for missing cells.
+scale
+    Shape (d,); 1 / range of an ordered column, 0 for a column whose values are equal or not.
+missing
+    What a missing cell equals: a missing cell ("equal"), everything ("wildcard"), or nothing.)";
 
 }  // namespace
 
 static const Kernel kernel([](nb::module_& m) {
   using namespace nb::literals;
-  m.def("gower_overlaps", &gower_overlaps, "candidates"_a, "targets"_a, "scale"_a, "split"_a, "k"_a, "reading"_a);
-  m.def("gower_guesses", &gower_guesses, "candidates"_a, "targets"_a, "scale"_a, "reading"_a, "low"_a, "high"_a,
-        "secrets"_a);
+  nb::class_<GowerSpace>(m, "GowerSpace", kGowerSpace)
+      .def("__init__", [](GowerSpace* self, Matrix candidates, Vector scale, Word<Reading> missing) {
+        new (self) GowerSpace{std::move(candidates), std::move(scale), missing};
+      }, nb::kw_only(), "candidates"_a, "scale"_a, "missing"_a = "equal");
+  m.def("gower_overlaps", &gower_overlaps, "space"_a, "targets"_a, "split"_a, "k"_a, kOverlaps);
+  m.def("gower_guesses", &gower_guesses, "space"_a, "targets"_a, "low"_a, "high"_a, "secrets"_a, kGuesses);
 });
 
 }  // namespace shoal

@@ -46,8 +46,8 @@ class Predicates {
     return matches;
   }
 
-  Term term(std::int32_t column, double low, double high, std::int32_t outside) const {
-    return {cells_ + static_cast<std::size_t>(column) * n_, low, high, outside != 0};
+  Term term(std::int32_t column, double low, double high, bool outside) const {
+    return {cells_ + static_cast<std::size_t>(column) * n_, low, high, outside};
   }
 
  private:
@@ -75,9 +75,21 @@ class Predicates {
   std::vector<std::uint8_t> marks_;
 };
 
-// `cells` holds one column after the other; the other matrices have a predicate a row and a term a column.
-nb::ndarray<nb::numpy, std::int64_t> predicate_counts(Matrix cells, IntMatrix columns, Matrix low, Matrix high,
-                                                      IntMatrix outside, bool missing_matches, std::int64_t limit) {
+constexpr const char* kPredicateCounts = R"(Count the records that satisfy each of q predicates, shape (q,).
+
+Parameters
+----------
+cells
+    Shape (d, n); one column after the other, minus infinity for missing cells.
+columns, low, high, outside
+    Shape (q, t); the terms of each predicate, as `shoal.kernels.risk.predicates.Predicates` holds them.
+missing_matches
+    Whether a missing cell satisfies every term.
+limit
+    Count no further than this, which saves most of the work; 0 to count all.)";
+
+Output<std::int64_t> predicate_counts(Matrix cells, IntMatrix columns, Matrix low, Matrix high, BoolMatrix outside,
+                                      bool missing_matches, std::int64_t limit) {
   Progress progress;
   const std::size_t count = columns.shape(0), size = columns.shape(1);
   std::vector<std::int64_t> matches(count, 0);
@@ -100,8 +112,8 @@ nb::ndarray<nb::numpy, std::int64_t> predicate_counts(Matrix cells, IntMatrix co
 
 static const Kernel kernel([](nb::module_& m) {
   using namespace nb::literals;
-  m.def("predicate_counts", &predicate_counts, "cells"_a, "columns"_a, "low"_a, "high"_a, "outside"_a,
-        "missing_matches"_a, "limit"_a);
+  m.def("predicate_counts", &predicate_counts, "cells"_a, "columns"_a, "low"_a, "high"_a, "outside"_a, nb::kw_only(),
+        "missing_matches"_a = false, "limit"_a = 0, kPredicateCounts);
 });
 
 }  // namespace shoal

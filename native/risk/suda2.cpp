@@ -18,7 +18,7 @@
 #include "core/kernels.hpp"
 #include "core/progress.hpp"
 #include <algorithm>
-#include <tuple>
+#include <nanobind/stl/optional.h>
 #include <unordered_map>
 
 namespace shoal {
@@ -143,22 +143,101 @@ class Suda {
   std::vector<std::int64_t> set_counts;  // and for how many
 };
 
-auto suda2(IntMatrix codes, Ints cards, Vector weights, nb::object callback) {
-  Progress progress(callback);
-  Suda suda(codes.data(), cards.data(), codes.shape(1), static_cast<int>(codes.shape(0)), weights.data(),
-            static_cast<int>(weights.shape(0)), progress);
+// Codes column after column, and how many each column has.
+struct Columns {
+  std::vector<std::int32_t> codes, cards;
+
+  explicit Columns(const IntMatrix& rows) {
+    const std::size_t n = rows.shape(0), d = rows.shape(1);
+    for (std::size_t c = 0; c < d; ++c) {
+      std::int32_t highest = -1;
+      for (std::size_t i = 0; i < n; ++i) codes.push_back(rows.data()[i * d + c]), highest = std::max(highest, codes.back());
+      cards.push_back(highest + 1);
+    }
+  }
+};
+
+using ColumnSet = nb::typed<nb::tuple, int, nb::ellipsis>;
+
+struct SampleUniques {
+  Output<double> score, by_column;
+  std::vector<Output<double>> by_category;
+  Output<std::int64_t> by_size;
+  Output<std::int32_t> smallest;
+  nb::typed<nb::dict, ColumnSet, int> by_set;
+};
+
+std::vector<Output<double>> by_column(const std::vector<double>& values, const std::vector<std::int32_t>& cards) {
+  std::vector<Output<double>> parts;
+  auto from = values.begin();
+  for (const std::int32_t card : cards) {
+    parts.push_back(to_numpy(std::vector<double>(from, from + card)));
+    from += card;
+  }
+  return parts;
+}
+
+nb::typed<nb::dict, ColumnSet, int> by_positions(const Suda& suda) {
+  nb::typed<nb::dict, ColumnSet, int> counts;
+  for (std::size_t i = 0; i < suda.sets.size(); ++i) {
+    nb::list positions;
+    for (int c = 0; c < 64; ++c)
+      if (suda.sets[i] >> c & 1) positions.append(c);
+    counts[nb::tuple(positions)] = suda.set_counts[i];
+  }
+  return counts;
+}
+
+constexpr const char* kSuda2 = R"(List all minimal sample uniques of up to `most` columns.
+
+Parameters
+----------
+codes
+    Shape (n, columns), at most 64 columns; categories as integers from 0, as dense as may be.
+most
+    Largest size of a set of columns.
+weights
+    What a set of 1, 2, ... columns adds to a score; by default (columns - size)!.
+
+Notes
+-----
+Manning, Haglin & Keane (2008). Time grows with the number of column sets times the records that are not unique on
+smaller sets.)";
+
+SampleUniques suda2(IntMatrix codes, int most, Listener listener, const std::optional<Vector>& weights) {
+  Progress progress(listener);
+  const Columns columns(codes);
+  const auto d = static_cast<int>(columns.cards.size());
+  std::vector<double> weight(static_cast<std::size_t>(std::min(most, d)), 1.0);  // of a set, by size from 1
+  for (std::size_t s = 0; s < weight.size(); ++s)
+    if (weights) weight[s] = weights->data()[s];
+    else for (int i = 2; i < d - static_cast<int>(s); ++i) weight[s] *= i;
+  Suda suda(columns.codes.data(), columns.cards.data(), codes.shape(0), d, weight.data(), static_cast<int>(weight.size()),
+            progress);
   {
     nb::gil_scoped_release unlock;
     suda.run();
   }
-  return std::make_tuple(to_numpy(std::move(suda.score)), to_numpy(std::move(suda.column_score)),
-                         to_numpy(std::move(suda.category_score)), to_numpy(std::move(suda.by_size)),
-                         to_numpy(std::move(suda.smallest)), to_numpy(std::move(suda.sets)),
-                         to_numpy(std::move(suda.set_counts)));
+  return {to_numpy(std::move(suda.score)), to_numpy(std::move(suda.column_score)),
+          by_column(suda.category_score, columns.cards), to_numpy(std::move(suda.by_size)),
+          to_numpy(std::move(suda.smallest)), by_positions(suda)};
 }
 
 const Kernel kernel([](nb::module_& m) {
-  m.def("suda2", &suda2, nb::arg("codes"), nb::arg("cards"), nb::arg("weights"), nb::arg("progress").none());
+  using namespace nb::literals;
+  nb::class_<SampleUniques>(m, "SampleUniques", "Scores over minimal sample uniques.")
+      .def_ro("score", &SampleUniques::score,
+              "Shape (n,); sum over a record's minimal sample uniques of their weights.")
+      .def_ro("by_column", &SampleUniques::by_column,
+              "Shape (columns,); the part of all scores that sets with the column account for.")
+      .def_ro("by_category", &SampleUniques::by_category,
+              "For each column, shape (categories,); the same by the value that the unique record has there.")
+      .def_ro("by_size", &SampleUniques::by_size, "Shape (most,); number of minimal sample uniques of size 1, 2, ...")
+      .def_ro("smallest", &SampleUniques::smallest,
+              "Shape (n,); size of a record's smallest minimal sample unique, 0 where it has none.")
+      .def_ro("by_set", &SampleUniques::by_set,
+              "For each set of columns that is minimal for some record, by the columns' positions, for how many it is.");
+  m.def("suda2", &suda2, "codes"_a, "most"_a, "progress"_a.none() = nb::none(), "weights"_a.none() = nb::none(), kSuda2);
 });
 
 }  // namespace

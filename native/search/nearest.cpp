@@ -71,6 +71,26 @@ auto as_arrays(Answers&& answers) {
   return std::make_tuple(to_numpy(std::move(distance)), to_numpy(std::move(tied)), to_numpy(std::move(lowest)), looked);
 }
 
+constexpr const char* kNearest = R"(Look for the nearest points of queries, ties counted, in a tree of boxes.
+
+Parameters
+----------
+points, queries
+    Shapes (u, d) and (m, d), finite.
+sizes
+    Shape (u,); what a point counts for among ties.
+known
+    Shape (m,); a distance at which each query has a point, or infinity. Where it is beaten, any nearer point will do.
+tie
+    Distances within tie (1 + d) of the smallest distance d tie with it.
+most, each
+    Points to look at, in all and a query on average: beyond that the first queries only are answered.
+
+Returns
+-------
+Of the queries answered the smallest distance, the number of ties and the lowest point among them; and the points looked
+at.)";
+
 auto nearest(Matrix points, Longs sizes, Matrix queries, Vector known, double tie, std::uint64_t most,
              std::uint64_t each) {
   Progress progress;
@@ -88,7 +108,15 @@ auto nearest(Matrix points, Longs sizes, Matrix queries, Vector known, double ti
   }());
 }
 
-// `tables` hold for each column of codes the squared distance of every code of a query (rows) to every one of a point.
+constexpr const char* kNearestMixed = R"(As `nearest`, for rows of numbers and codes.
+
+Parameters
+----------
+tables
+    For each column of codes the squared distance of every code of a query (rows) to every one of a point.
+weights
+    Shape (q,); the squared distance of two different codes, as a rule: by it the tree chooses what to part.)";
+
 auto nearest_mixed(Matrix numbers, IntMatrix codes, Longs sizes, Matrix asked_numbers, IntMatrix asked_codes,
                    std::vector<Matrix> tables, Vector weights, Vector known, double tie, std::uint64_t most) {
   Progress progress;
@@ -113,9 +141,10 @@ auto nearest_mixed(Matrix numbers, IntMatrix codes, Longs sizes, Matrix asked_nu
 
 static const Kernel kernel([](nb::module_& m) {
   using namespace nb::literals;
-  m.def("nearest", &nearest, "points"_a, "sizes"_a, "queries"_a, "known"_a, "tie"_a, "most"_a, "each"_a);
+  m.def("nearest", &nearest, "points"_a, "sizes"_a, "queries"_a, "known"_a, "tie"_a, "most"_a, "each"_a,
+        kNearest);
   m.def("nearest_mixed", &nearest_mixed, "numbers"_a, "codes"_a, "sizes"_a, "asked_numbers"_a, "asked_codes"_a,
-        "tables"_a, "weights"_a, "known"_a, "tie"_a, "most"_a);
+        "tables"_a, "weights"_a, "known"_a, "tie"_a, "most"_a, kNearestMixed);
 });
 
 }  // namespace shoal

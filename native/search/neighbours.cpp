@@ -6,34 +6,66 @@
 namespace shoal {
 namespace {
 
-auto neighbours(Matrix x, std::int64_t m, nb::object callback) {
-  Progress progress(callback);
-  const std::size_t n = x.shape(0), width = static_cast<std::size_t>(m);
-  std::vector<std::int32_t> who;
-  std::vector<double> square;
-  {
-    nb::gil_scoped_release free_lock;
-    const Table table(x.data(), n, x.shape(1));
-    std::vector<std::int32_t> rows(n);
-    std::iota(rows.begin(), rows.end(), 0);
-    Tree tree(table, rows, scans(true));
-    std::vector<Neighbour> nearest;
-    who.reserve(n * width);
-    square.reserve(n * width);
-    for (const std::int32_t row : rows) {
-      if ((row & 15) == 0) progress.tick(static_cast<double>(row) / static_cast<double>(n));
-      tree.nearest(table.row(static_cast<std::size_t>(row)), row, width + 1, nearest);  // the record itself is first
-      for (std::size_t r = 1; r <= width; ++r) {
-        who.push_back(nearest[r].row);
-        square.push_back(table.in_units(nearest[r].d2));
-      }
+struct Others {
+  std::vector<std::int32_t> rows;
+  std::vector<double> squares;
+};
+
+Others by_tree(const Table& table, std::size_t width, Progress& progress) {
+  Others others;
+  std::vector<std::int32_t> rows(table.n);
+  std::iota(rows.begin(), rows.end(), 0);
+  Tree tree(table, rows, scans(true));
+  std::vector<Neighbour> nearest;
+  others.rows.reserve(table.n * width);
+  others.squares.reserve(table.n * width);
+  for (const std::int32_t row : rows) {
+    if ((row & 15) == 0) progress.tick(static_cast<double>(row) / static_cast<double>(table.n));
+    tree.nearest(table.row(static_cast<std::size_t>(row)), row, width + 1, nearest);  // the record itself is first
+    for (std::size_t r = 1; r <= width; ++r) {
+      others.rows.push_back(nearest[r].row);
+      others.squares.push_back(table.in_units(nearest[r].d2));
     }
   }
-  return nb::make_tuple(to_numpy(std::move(who), {n, width}), to_numpy(std::move(square), {n, width}));
+  return others;
+}
+
+// Without columns all records are equal: the ones that follow in the table, around its end.
+Others that_follow(std::size_t n, std::size_t width) {
+  Others others{{}, std::vector<double>(n * width, 0.0)};
+  for (std::size_t i = 0; i < n; ++i)
+    for (std::size_t r = 1; r <= width; ++r) others.rows.push_back(static_cast<std::int32_t>((i + r) % n));
+  return others;
+}
+
+constexpr const char* kNeighbours = R"(List the `m` nearest others of every record.
+
+Parameters
+----------
+x
+    Shape (n, d), finite.
+m
+    0 <= m <= n - 1.
+
+Returns
+-------
+Row numbers and squared distances, both of shape (n, m), nearest first; of records at equal distance the lowest rows.)";
+
+auto neighbours(Matrix x, std::size_t m, Listener listener) {
+  Progress progress(listener);
+  const std::size_t n = x.shape(0);
+  Others others;
+  {
+    nb::gil_scoped_release free_lock;
+    const bool apart = m > 0 && x.shape(1) > 0;
+    others = apart ? by_tree(Table(x.data(), n, x.shape(1)), m, progress) : that_follow(n, m);
+  }
+  return std::pair(to_numpy(std::move(others.rows), {n, m}), to_numpy(std::move(others.squares), {n, m}));
 }
 
 const Kernel kernel([](nb::module_& m) {
-  m.def("neighbours", &neighbours, nb::arg("x"), nb::arg("m"), nb::arg("progress").none());
+  using namespace nb::literals;
+  m.def("neighbours", &neighbours, "x"_a, "m"_a, nb::kw_only(), "progress"_a.none() = nb::none(), kNeighbours);
 });
 
 }  // namespace

@@ -62,6 +62,28 @@ auto compatible_sums(IntMatrix codes, const Amount* amounts, Amount own, bool mi
   return to_numpy(std::move(out));
 }
 
+constexpr const char* kCounts = R"(Count the records that agree with each row wherever both have a value.
+
+Parameters
+----------
+codes
+    Shape (n, q); distinct rows of category codes, -1 for missing; at most 31 keys and 2^127 combinations.
+counts
+    Shape (n,); records that each row stands for.
+missing_counts
+    Whether records with a missing cell count for others; if not, they count for themselves only.
+
+Returns
+-------
+Shape (n,); for each row the number of records compatible with one of its records, that one included.)";
+
+constexpr const char* kWeights = R"(As `wildcard_counts`, of the weights of records; without `missing_counts`, of the complete records alone.
+
+Parameters
+----------
+weights
+    Shape (n,); summed over the records that each row stands for.)";
+
 auto wildcard_counts(IntMatrix codes, Longs counts, bool missing_counts) {
   return compatible_sums<std::int64_t>(codes, counts.data(), 1, missing_counts);
 }
@@ -74,8 +96,10 @@ auto wildcard_weights(IntMatrix codes, Vector weights, bool missing_counts) {
 
 static const Kernel kernel([](nb::module_& m) {
   using namespace nb::literals;
-  m.def("wildcard_counts", &wildcard_counts, "codes"_a, "counts"_a, "missing_counts"_a);
-  m.def("wildcard_weights", &wildcard_weights, "codes"_a, "weights"_a, "missing_counts"_a);
+  m.def("wildcard_counts", &wildcard_counts, "codes"_a, "counts"_a, nb::kw_only(), "missing_counts"_a = true,
+        kCounts);
+  m.def("wildcard_weights", &wildcard_weights, "codes"_a, "weights"_a, nb::kw_only(), "missing_counts"_a = true,
+        kWeights);
 });
 
 }  // namespace shoal

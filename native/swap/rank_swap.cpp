@@ -64,7 +64,7 @@ class Pairing {
   std::vector<std::int64_t> partner_, free_;  // of the ranks from `first_` on
 };
 
-nb::ndarray<nb::numpy, std::int64_t> next_partners(Pairing& pairing, std::int64_t count) {
+Output<std::int64_t> next_partners(Pairing& pairing, std::int64_t count) {
   Progress progress;
   std::vector<std::int64_t> partner;
   {
@@ -78,9 +78,10 @@ nb::ndarray<nb::numpy, std::int64_t> next_partners(Pairing& pairing, std::int64_
 
 static const Kernel kernel([](nb::module_& m) {
   using namespace nb::literals;
-  nb::class_<Pairing>(m, "RankPairing")
+  nb::class_<Pairing>(m, "RankPairs", "Pairs of the ranks 0 to n - 1 at random whose partners lie at most `window` apart, rank by "
+                                      "rank (Moore 1996).")
       .def(nb::init<std::int64_t, std::int64_t, std::uint64_t>(), "n"_a, "window"_a, "seed"_a)
-      .def("next", &next_partners, "count"_a);
+      .def("next", &next_partners, "count"_a, "Partners of the next so many ranks, shape (count,).");
 });
 
 }  // namespace shoal

@@ -305,44 +305,44 @@ class Grower {
 
 auto as_arrays(std::pair<Tree, std::vector<std::int32_t>>&& grown) {
   Tree& tree = grown.first;
-  return nb::make_tuple(to_numpy(std::move(tree.feature)), to_numpy(std::move(tree.threshold)),
-                        to_numpy(std::move(tree.missing_left)), to_numpy(std::move(tree.mask)),
-                        to_numpy(std::move(tree.left)), to_numpy(std::move(tree.right)),
-                        to_numpy(std::move(tree.leaf)), to_numpy(std::move(tree.masks)),
-                        to_numpy(std::move(grown.second)));
+  auto nodes = std::make_tuple(to_numpy(std::move(tree.feature)), to_numpy(std::move(tree.threshold)),
+                               to_numpy(std::move(tree.missing_left)), to_numpy(std::move(tree.mask)),
+                               to_numpy(std::move(tree.left)), to_numpy(std::move(tree.right)),
+                               to_numpy(std::move(tree.leaf)), to_numpy(std::move(tree.masks)));
+  return std::pair(std::move(nodes), to_numpy(std::move(grown.second)));
 }
 
 template <class Side, class Response, class Array>
-nb::object grown(Matrix x, Ints levels, IntMatrix orders, Array y, std::size_t classes, const Limits& limits,
-                 std::uint64_t seed, nb::object progress) {
-  Progress watch(progress);
+auto grown(Matrix x, Ints levels, IntMatrix orders, Array y, std::size_t classes, const Limits& limits,
+           std::uint64_t seed, Listener listener) {
+  Progress progress(listener);
   std::pair<Tree, std::vector<std::int32_t>> result;
   {
     nb::gil_scoped_release free_lock;
     const Table table{x.data(), levels.data(), x.shape(0), x.shape(1)};
     Grower<Side, Response> grower(table, orders.data(), y.data(), classes, limits, seed);
-    result = grower.grow(watch);
+    result = grower.grow(progress);
   }
   return as_arrays(std::move(result));
 }
 
-nb::object grow_numbers(Matrix x, Ints levels, IntMatrix orders, Vector y, std::int64_t min_leaf, double complexity,
-                        std::size_t features, std::uint64_t seed, nb::object progress) {
-  return grown<NumberSide, double>(x, levels, orders, y, 0, {min_leaf, complexity, features}, seed, progress);
+auto grow_numbers(Matrix x, Ints levels, IntMatrix orders, Vector y, std::int64_t min_leaf, double complexity,
+                  std::size_t features, std::uint64_t seed, Listener listener) {
+  return grown<NumberSide, double>(x, levels, orders, y, 0, {min_leaf, complexity, features}, seed, listener);
 }
 
-nb::object grow_classes(Matrix x, Ints levels, IntMatrix orders, Ints y, std::size_t classes, std::int64_t min_leaf,
-                        double complexity, std::size_t features, std::uint64_t seed, nb::object progress) {
-  return grown<ClassSide, std::int32_t>(x, levels, orders, y, classes, {min_leaf, complexity, features}, seed,
-                                        progress);
+auto grow_classes(Matrix x, Ints levels, IntMatrix orders, Ints y, std::size_t classes, std::int64_t min_leaf,
+                  double complexity, std::size_t features, std::uint64_t seed, Listener listener) {
+  return grown<ClassSide, std::int32_t>(x, levels, orders, y, classes, {min_leaf, complexity, features}, seed, listener);
 }
 
 const Kernel kernel([](nb::module_& m) {
-  m.def("grow_numbers", &grow_numbers, nb::arg("x"), nb::arg("levels"), nb::arg("orders"), nb::arg("y"),
-        nb::arg("min_leaf"), nb::arg("complexity"), nb::arg("features"), nb::arg("seed"), nb::arg("progress").none());
-  m.def("grow_classes", &grow_classes, nb::arg("x"), nb::arg("levels"), nb::arg("orders"), nb::arg("y"),
-        nb::arg("classes"), nb::arg("min_leaf"), nb::arg("complexity"), nb::arg("features"), nb::arg("seed"),
-        nb::arg("progress").none());
+  using namespace nb::literals;
+  m.def("grow_numbers", &grow_numbers, "x"_a, "levels"_a, "orders"_a, "y"_a, "min_leaf"_a, "complexity"_a, "features"_a,
+        "seed"_a, "progress"_a.none() = nb::none(),
+        "Grow a tree for numbers, scaled and centred: its nodes, as `tree_leaves` takes them, and the leaf of each case.");
+  m.def("grow_classes", &grow_classes, "x"_a, "levels"_a, "orders"_a, "y"_a, "classes"_a, "min_leaf"_a, "complexity"_a,
+        "features"_a, "seed"_a, "progress"_a.none() = nb::none(), "As `grow_numbers`, for classes from 0 to classes - 1.");
 });
 
 }  // namespace

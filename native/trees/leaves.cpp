@@ -6,8 +6,6 @@
 namespace shoal {
 namespace {
 
-using Bytes = nb::ndarray<const std::uint8_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
-
 // The leaf of every case of a table (d, m) with the features that the tree was grown on.
 auto leaves(Ints feature, Vector threshold, Bytes missing_left, Ints mask, Ints left, Ints right, Ints leaf, Bytes masks,
             Matrix x) {
@@ -31,7 +29,11 @@ auto leaves(Ints feature, Vector threshold, Bytes missing_left, Ints mask, Ints 
   return to_numpy(std::move(leaf_of));
 }
 
-const Kernel kernel([](nb::module_& m) { m.def("tree_leaves", &leaves); });
+const Kernel kernel([](nb::module_& m) {
+  using namespace nb::literals;
+  m.def("tree_leaves", &leaves, "feature"_a, "threshold"_a, "missing_left"_a, "mask"_a, "left"_a, "right"_a, "leaf"_a,
+        "masks"_a, "x"_a, "Shape (m,); the leaf of every case of a table (d, m) in a tree of these nodes.");
+});
 
 }  // namespace
 }  // namespace shoal

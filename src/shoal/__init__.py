@@ -9,37 +9,44 @@ Every registered method is a name of this package (`shoal.MDAV`, `shoal.KAnonymi
 `shoal methods` on the command line lists them.
 """
 
-import sys
+from functools import cache
 from importlib import import_module
-from types import ModuleType
 from typing import Any
 
 _HOMES = {
-    "protect": "protect",
-    "publish": "publish",
-    "review": "review",
-    "Review": "review",
-    "approve": "review",
-    "assess": "assess",
-    "audit": "audit",
-    "protect_large": "large",
-    "audit_large": "large",
-    "exposure": "exposure",
+    "protect": "desk.protect",
+    "publish": "release.publish",
+    "review": "release.review",
+    "Review": "release.review",
+    "approve": "release.review",
+    "assess": "desk.assess",
+    "audit": "desk.audit",
+    "exposure": "desk.exposure",
     "Release": "release",
     "Plan": "plan",
-    "Microdata": "data.microdata",
-    "Records": "data.records",
-    "Partition": "data.partition",
-    "Hierarchy": "data.hierarchy",
-    "Schema": "data.schema",
-    "example": "data.examples",
-    "explore": "frontier",
-    "combine": "combine",
-    "compare": "compare",
-    "dossier": "dossier",
-    "combine_tables": "combine",
-    "read": "files.tables",
+    "Microdata": "table.microdata",
+    "Records": "table.records",
+    "Partition": "table.partition",
+    "Hierarchy": "table.hierarchy",
+    "Schema": "table.schema",
+    "example": "table.examples",
+    "explore": "desk.frontier",
+    "combine": "release.combine",
+    "compare": "release.compare",
+    "dossier": "release.dossier",
+    "combine_tables": "release.combine",
+    "read": "table.files.tables",
     "Gate": "privacy.gate",
+    "ShoalError": "vocabulary.errors",
+    "InputError": "vocabulary.errors",
+    "DataError": "vocabulary.errors",
+    "SchemaError": "vocabulary.errors",
+    "ParameterError": "vocabulary.errors",
+    "PlanError": "vocabulary.errors",
+    "ConstraintError": "vocabulary.errors",
+    "FileError": "vocabulary.errors",
+    "MissingDependency": "vocabulary.errors",
+    "Refused": "vocabulary.errors",
 }
 
 
@@ -50,7 +57,7 @@ def __getattr__(name: str) -> Any:
     if name in _HOMES:
         return getattr(import_module(f"shoal.{_HOMES[name]}"), name)
     if not name.startswith("_"):
-        for entry in import_module("shoal.methods").registered():
+        for entry in import_module("shoal.vocabulary.registry").registered():
             if entry.cls.__name__ == name:
                 return entry.cls
     raise AttributeError(f"module 'shoal' has no attribute '{name}'{_nearest(name)}")
@@ -63,6 +70,7 @@ def _nearest(name: str) -> str:
     return f"; did you mean '{close[0]}'?" if close else ""
 
 
+@cache
 def _version() -> str:
     from importlib.metadata import PackageNotFoundError, version
 
@@ -72,17 +80,6 @@ def _version() -> str:
         return "0+source"
 
 
-class _Package(ModuleType):
-    """The package, in which a public name is never hidden by the module of the same name (`shoal.protect`)."""
-
-    def __setattr__(self, name: str, value: Any) -> None:
-        if not (name in _HOMES and isinstance(value, ModuleType)):
-            super().__setattr__(name, value)
-
-
-sys.modules[__name__].__class__ = _Package
-
-
 def __dir__() -> list[str]:
-    methods = [entry.cls.__name__ for entry in import_module("shoal.methods").registered()]
+    methods = [entry.cls.__name__ for entry in import_module("shoal.vocabulary.registry").registered()]
     return sorted([*_HOMES, *methods, "__version__"])

@@ -1,22 +1,10 @@
 """Written by docs/generate.py: the names of the package and where they are made."""
 
-from shoal.assess import assess as assess
-from shoal.audit import audit as audit
-from shoal.combine import combine as combine
-from shoal.combine import combine_tables as combine_tables
-from shoal.compare import compare as compare
-from shoal.data.examples import example as example
-from shoal.data.hierarchy import Hierarchy as Hierarchy
-from shoal.data.microdata import Microdata as Microdata
-from shoal.data.partition import Partition as Partition
-from shoal.data.records import Records as Records
-from shoal.data.schema import Schema as Schema
-from shoal.dossier import dossier as dossier
-from shoal.exposure import exposure as exposure
-from shoal.files.tables import read as read
-from shoal.frontier import explore as explore
-from shoal.large import audit_large as audit_large
-from shoal.large import protect_large as protect_large
+from shoal.desk.assess import assess as assess
+from shoal.desk.audit import audit as audit
+from shoal.desk.exposure import exposure as exposure
+from shoal.desk.frontier import explore as explore
+from shoal.desk.protect import protect as protect
 from shoal.mask.bottom_code import BottomCode as BottomCode
 from shoal.mask.data_swap import DataSwap as DataSwap
 from shoal.mask.generalise import Generalise as Generalise
@@ -70,9 +58,15 @@ from shoal.privacy.nt_closeness import NTCloseness as NTCloseness
 from shoal.privacy.p_sensitivity import PSensitivity as PSensitivity
 from shoal.privacy.probabilistic_k_anonymity import ProbabilisticKAnonymity as ProbabilisticKAnonymity
 from shoal.privacy.t_closeness import TCloseness as TCloseness
-from shoal.protect import protect as protect
-from shoal.publish import publish as publish
 from shoal.release import Release as Release
+from shoal.release.combine import combine as combine
+from shoal.release.combine import combine_tables as combine_tables
+from shoal.release.compare import compare as compare
+from shoal.release.dossier import dossier as dossier
+from shoal.release.publish import publish as publish
+from shoal.release.review import Review as Review
+from shoal.release.review import approve as approve
+from shoal.release.review import review as review
 from shoal.replace.cart import Cart as Cart
 from shoal.replace.centroid import Centroid as Centroid
 from shoal.replace.class_conditional import ClassConditional as ClassConditional
@@ -88,9 +82,6 @@ from shoal.replace.muralidhar_sarathy import MuralidharSarathy as MuralidharSara
 from shoal.replace.normal import Normal as Normal
 from shoal.replace.permutation import Permutation as Permutation
 from shoal.replace.sequential_regression import SequentialRegression as SequentialRegression
-from shoal.review import Review as Review
-from shoal.review import approve as approve
-from shoal.review import review as review
 from shoal.risk.attribute_inference import AttributeInference as AttributeInference
 from shoal.risk.closest_record import ClosestRecord as ClosestRecord
 from shoal.risk.distance_linkage import DistanceLinkage as DistanceLinkage
@@ -117,6 +108,13 @@ from shoal.risk.singling_out import SinglingOut as SinglingOut
 from shoal.risk.suda2 import SUDA2 as SUDA2
 from shoal.risk.transparency import TransparencyAttack as TransparencyAttack
 from shoal.risk.unique_exact_matches import UniqueExactMatches as UniqueExactMatches
+from shoal.table.examples import example as example
+from shoal.table.files.tables import read as read
+from shoal.table.hierarchy import Hierarchy as Hierarchy
+from shoal.table.microdata import Microdata as Microdata
+from shoal.table.partition import Partition as Partition
+from shoal.table.records import Records as Records
+from shoal.table.schema import Schema as Schema
 from shoal.utility.associations import Associations as Associations
 from shoal.utility.class_majority import ClassMajority as ClassMajority
 from shoal.utility.class_size import ClassSize as ClassSize
@@ -140,5 +138,15 @@ from shoal.utility.sse import SSE as SSE
 from shoal.utility.subgroup_means import SubgroupMeans as SubgroupMeans
 from shoal.utility.train_test import TrainTest as TrainTest
 from shoal.utility.univariate_change import UnivariateChange as UnivariateChange
+from shoal.vocabulary.errors import ConstraintError as ConstraintError
+from shoal.vocabulary.errors import DataError as DataError
+from shoal.vocabulary.errors import FileError as FileError
+from shoal.vocabulary.errors import InputError as InputError
+from shoal.vocabulary.errors import MissingDependency as MissingDependency
+from shoal.vocabulary.errors import ParameterError as ParameterError
+from shoal.vocabulary.errors import PlanError as PlanError
+from shoal.vocabulary.errors import Refused as Refused
+from shoal.vocabulary.errors import SchemaError as SchemaError
+from shoal.vocabulary.errors import ShoalError as ShoalError
 
 __version__: str

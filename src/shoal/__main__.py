@@ -11,8 +11,8 @@ import sys
 from pathlib import Path
 from types import FrameType
 
-from shoal.errors import INTERRUPTED
-from shoal.supervised import supervised
+from shoal.processes.supervised import supervised
+from shoal.vocabulary.errors import INTERRUPTED
 
 
 def main() -> None:
@@ -36,7 +36,7 @@ def _run() -> None:
 
 
 def _sweep(path: Path) -> None:
-    from shoal.files.atomic import sweep
+    from shoal.table.files.atomic import sweep
 
     sweep(path)
 

@@ -17,14 +17,14 @@ from typing import Any
 import numpy as np
 import pytest
 
-from shoal.data.hierarchy import Hierarchy
-from shoal.data.records import Records
-from shoal.data.variable import Variable
-from shoal.facts import FEWEST, Band, ByColumn, Count, Fact, Figure, Nested, OfPlan, OfRelease, Share
 from shoal.judges.evidence import Finding
 from shoal.judges.table_pair import TablePair
 from shoal.kernels.arrays import Longs
-from shoal.methods import registered
+from shoal.table.hierarchy import Hierarchy
+from shoal.table.records import Records
+from shoal.table.variable import Variable
+from shoal.vocabulary.facts import FEWEST, Band, ByColumn, Count, Fact, Figure, Nested, OfPlan, OfRelease, Share
+from shoal.vocabulary.registry import registered
 
 TABLES = 250
 COSTLY = {

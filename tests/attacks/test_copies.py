@@ -19,7 +19,7 @@ import polars as pl
 import pytest
 
 import shoal
-from shoal.errors import PlanError
+from shoal.vocabulary.errors import PlanError
 
 COPIES, K = 8, 5
 KEYS = ["age", "town", "work"]

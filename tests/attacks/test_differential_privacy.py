@@ -22,13 +22,13 @@ import pytest
 from scipy.stats import beta
 
 import shoal
-from shoal.data.records import Records
-from shoal.facts import losses
 from shoal.kernels.arrays import Floats, Longs
 from shoal.mask.private_noise import PrivateNoise, discrete_laplace
 from shoal.mask.secret_stream import SecretStream
-from shoal.methods import registered
-from shoal.step_result import StepResult
+from shoal.table.records import Records
+from shoal.table.step_result import StepResult
+from shoal.vocabulary.facts import losses
+from shoal.vocabulary.registry import registered
 
 LOW, HIGH = 0.0, 10.0
 RUNS = 80_000

@@ -24,7 +24,7 @@ import polars as pl
 import pytest
 
 import shoal
-from shoal.errors import Refused
+from shoal.vocabulary.errors import Refused
 
 TOWNS = {
     "north": {"ostland": ["oa", "ob"], "westland": ["wa", "wb"]},

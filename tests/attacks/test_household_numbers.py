@@ -9,7 +9,7 @@ import polars as pl
 import pytest
 
 import shoal
-from shoal.files.tables import read_table
+from shoal.table.files.tables import read_table
 
 COLUMNS = {"home": "household", "town": "quasi-identifier", "ill": {"role": "confidential", "missing": "keep"}}
 FEW = {"mask": "suppress-records", "k": 5, "limit": 1}
@@ -66,7 +66,8 @@ def test_numbers_left_tell_how_many_households_were_released(
         shoal.protect(table, plan, seed=1).write(tmp_path / "out", unproved=True)
     else:
         table.write_parquet(tmp_path / "homes.parquet")
-        shoal.protect_large(tmp_path / "homes.parquet", plan, tmp_path / "out", seed=1, workers=1, unproved=True)
+        in_parts = {**plan, "exact": False}
+        shoal.protect(tmp_path / "homes.parquet", in_parts, tmp_path / "out", seed=1, workers=1, unproved=True)
     left = set(numbers(tmp_path / "out"))
     assert left == set(range(1, len(left) + 1)) and len(left) < before
     guesses = set(estimates(tmp_path / "out"))

@@ -17,11 +17,11 @@ from hypothesis import strategies as st
 
 import shoal
 from contract.test_methods import columns_of, ids, made
-from shoal.data.microdata import Microdata
-from shoal.errors import ShoalError
-from shoal.facts import ByColumn, Count, Fact, Figure, Nested, Share
 from shoal.mask.base import Mask
-from shoal.methods import registered
+from shoal.table.microdata import Microdata
+from shoal.vocabulary.errors import ShoalError
+from shoal.vocabulary.facts import ByColumn, Count, Fact, Figure, Nested, Share
+from shoal.vocabulary.registry import registered
 
 ROLES = {
     "age": "quasi-identifier",

@@ -16,11 +16,12 @@ import pytest
 import dropped_decimal
 import shoal
 from contract.test_methods import columns_of, made, roles_for
-from shoal.files.table import Table
-from shoal.files.tables import read_table, write_table
-from shoal.methods import Entry, registered
 from shoal.plan import Output, Plan
 from shoal.release.evidence_file import public_evidence
+from shoal.run.carry_out import carry_out
+from shoal.table.files.table import Table
+from shoal.table.files.tables import read_table, write_table
+from shoal.vocabulary.registry import Entry, registered
 
 MEASURES = [
     {e.kind: e.name}
@@ -110,15 +111,17 @@ def test_neighbours_with_one_release_have_one_folder(entry: Entry, tmp_path: Pat
     try:
         plan = plan_of(entry)
         release = shoal.protect(table, plan, seed=SEED)
-    except shoal.errors.InputError as error:
+    except shoal.InputError as error:
         pytest.fail(f"give {entry.name} columns in contract/test_methods: {error}")
     cells, evidence, files = release.data.write_csv(), public_evidence(release, files={}), None
     for neighbour in (*single_changes(table), *moved_between(table, "income")):
         try:
-            other = shoal.protect(neighbour, plan, seed=SEED)
-        except shoal.errors.InputError:
+            finished = carry_out(neighbour, plan, SEED, None).finished
+        except shoal.InputError:
             continue  # a label that the hierarchy lacks
-        if other.data.write_csv() == cells:
+        if finished.native.write_csv() == cells:  # only then is it worth measuring
+            other = shoal.protect(neighbour, plan, seed=SEED)
+            assert other.data.write_csv() == cells
             assert public_evidence(other, files={}) == evidence
             if files is None:
                 files = public_files(release, tmp_path / "one")

@@ -20,8 +20,8 @@ import polars as pl
 import pytest
 
 import shoal
-from shoal.methods import registered
 from shoal.release.evidence_file import public_evidence
+from shoal.vocabulary.registry import registered
 
 N = 60
 SEED = 5

@@ -19,12 +19,12 @@ from scipy.optimize import linprog
 import shoal
 from attacks.test_bands import shown
 from attacks.test_neighbours import METHODS, SEED, plan_of
-from shoal.data.microdata import Microdata
-from shoal.data.records import Records
-from shoal.facts import Band, Figure
 from shoal.judges.table_pair import TablePair
 from shoal.kernels.arrays import Floats, Longs
-from shoal.methods import Entry, registered
+from shoal.table.microdata import Microdata
+from shoal.table.records import Records
+from shoal.vocabulary.facts import Band, Figure
+from shoal.vocabulary.registry import Entry, registered
 
 N = 150
 TANGENTS = np.linspace(-1, 1, 41)

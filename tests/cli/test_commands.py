@@ -19,7 +19,7 @@ import shoal
 from command_line import Run
 from shoal import cli
 from shoal.cli.terminal import Terminal
-from shoal.methods import registered, spec_of
+from shoal.vocabulary.registry import registered, spec_of
 
 PLAN = """
 columns: {a: quasi-identifier, b: quasi-identifier, c: confidential}

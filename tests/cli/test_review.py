@@ -9,7 +9,7 @@ import pytest
 
 import shoal
 from command_line import Run
-from shoal.errors import FileError, InputError
+from shoal.vocabulary.errors import FileError, InputError
 
 ODD = "Zaphod-4711"
 PLAN = {

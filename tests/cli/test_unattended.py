@@ -53,7 +53,7 @@ def test_a_refusal_in_json_tells_the_verdicts_and_what_would_help(run: Run) -> N
         ("5-anonymity", False, 3)
     ]
     assert report["what would help"][0] == "The step mdav + centroid has k = 3; give it at least 5."
-    with pytest.raises(shoal.errors.Refused) as refused:
+    with pytest.raises(shoal.Refused) as refused:
         shoal.protect(pl.read_csv("in.csv"), "stricter.yaml", seed=1)
     said = [f"{one.remedy} {one.effect}".rstrip() for one in refused.value.advice]
     assert report["what would help"] == said

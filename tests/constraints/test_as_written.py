@@ -14,10 +14,10 @@ import pytest
 import shoal
 from shoal.constraints import Constraints
 from shoal.constraints.precision import written_decimals
-from shoal.data.records import Records
-from shoal.errors import DataError, Refused
-from shoal.files.table import Table
-from shoal.files.tables import read_table, write_table
+from shoal.table.files.table import Table
+from shoal.table.files.tables import read_table, write_table
+from shoal.table.records import Records
+from shoal.vocabulary.errors import DataError, Refused
 
 
 def holding(a: list[float], b: list[float], total: list[float]) -> Records:
@@ -111,7 +111,7 @@ def test_every_format_is_read_back_and_judged(ending: str, tmp_path: Path, monke
         return write
 
     for step, rule in ((1e-4, "x <= 0.7"), (-0.2, "s == 'b' -> x >= 0.6")):
-        monkeypatch.setattr(sys.modules["shoal.publish"], "write_table", careless(step))
+        monkeypatch.setattr(sys.modules["shoal.release.publish"], "write_table", careless(step))
         with pytest.raises(Refused, match=re.escape(f"1 record breaks the rule {rule!r}")):
             release.write(tmp_path / "wrong", unproved=True)
     assert [path.name for path in tmp_path.iterdir()] == ["right"]

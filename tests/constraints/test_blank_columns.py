@@ -7,9 +7,9 @@ import pytest
 
 import shoal
 from shoal.constraints.blank_columns import with_blank_numbers
-from shoal.data.microdata import Microdata
-from shoal.data.records import Records
-from shoal.errors import ConstraintError
+from shoal.table.microdata import Microdata
+from shoal.table.records import Records
+from shoal.vocabulary.errors import ConstraintError
 
 
 def records(**columns: list[object]) -> Records:

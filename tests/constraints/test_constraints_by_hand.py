@@ -8,10 +8,10 @@ import polars as pl
 import pytest
 
 from shoal.constraints import Constraints
-from shoal.data.microdata import Microdata
-from shoal.data.records import Records
-from shoal.data.variable import Variable
-from shoal.errors import ConstraintError, DataError, Refused
+from shoal.table.microdata import Microdata
+from shoal.table.records import Records
+from shoal.table.variable import Variable
+from shoal.vocabulary.errors import ConstraintError, DataError, Refused
 
 BILL = ["net + tax == gross", "tax >= 0"]
 

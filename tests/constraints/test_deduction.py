@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from shoal.constraints import Constraints
-from shoal.data.microdata import Microdata
-from shoal.data.records import Records
+from shoal.table.microdata import Microdata
+from shoal.table.records import Records
 
 KEEP = {"role": "quasi-identifier", "missing": "keep"}
 LABEL = {**KEEP, "level": "nominal"}

@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 
 from shoal.constraints import Constraints
 from shoal.constraints.grammar import Sum, parse
-from shoal.data.records import Records
-from shoal.data.variable import Variable
-from shoal.errors import ConstraintError
+from shoal.table.records import Records
+from shoal.table.variable import Variable
+from shoal.vocabulary.errors import ConstraintError
 
 PIECES = [
     "a",

@@ -9,11 +9,11 @@ from hypothesis import strategies as st
 from scipy.optimize import minimize
 
 from shoal.constraints import Constraints
-from shoal.constraints.projection import System, alike, nearest
+from shoal.constraints.projection import System, nearest
 from shoal.constraints.rules import bind
-from shoal.data.records import Records
-from shoal.data.variable import Variable
-from shoal.errors import Refused
+from shoal.table.records import Records
+from shoal.table.variable import Variable
+from shoal.vocabulary.errors import Refused
 
 
 def random_system(rng: np.random.Generator, p: int, m: int, bounds: int) -> System:
@@ -215,12 +215,3 @@ def test_bounds_hold_to_the_last_bit_after_laplace_noise_of_a_tiny_epsilon(seed:
     assert after["a"].values.min() >= 0
     total = after["total"].values
     assert np.abs(sum(after[n].values for n in "abc") - total).max() <= 1e-14 * np.abs(after.raw()).max()
-
-
-@given(st.integers(0, 40), st.integers(1, 5), st.integers(-3, 3), st.integers(0, 99))
-def test_equal_rows_are_found(n: int, p: int, low: int, seed: int) -> None:
-    table = np.random.default_rng(seed).integers(low, low + 3, (n, p))
-    parts = alike(table)
-    assert sorted(np.concatenate([np.empty(0, dtype=int), *parts]).tolist()) == list(range(n))
-    assert all((table[part] == table[part[0]]).all() for part in parts)
-    assert len(parts) == len({tuple(row) for row in table})

@@ -13,7 +13,7 @@ from shoal.constraints import Constraints
 from shoal.constraints.repair import table_of
 from shoal.constraints.rounding import Lattice, rounded
 from shoal.constraints.system import Domain
-from shoal.data.records import Records
+from shoal.table.records import Records
 
 NAMES = ["a", "b", "c", "s", "d", "t"]
 NESTED = ["a + b + c == s", "s + d == t"]

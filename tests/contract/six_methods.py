@@ -1,26 +1,26 @@
 """One method of each kind, in a file as another package would bring it along."""
 
-from collections.abc import Sequence
-from typing import Annotated
+from collections.abc import Mapping, Sequence
+from typing import Annotated, ClassVar
 
 import numpy as np
 from annotated_types import Ge
 
-from shoal.data.partition import Partition, Progress
-from shoal.data.records import Records
-from shoal.facts import Count
 from shoal.judges.evidence import Finding, Verdict
 from shoal.judges.table_pair import TablePair
 from shoal.kernels.arrays import ints
 from shoal.mask.base import Mask
-from shoal.methods import method
-from shoal.parameters import Setting
 from shoal.partition.base import Partitioner
 from shoal.privacy.base import PrivacyModel
 from shoal.replace.base import Replacement
 from shoal.risk.base import RiskMeasure
-from shoal.step_result import StepResult
+from shoal.table.partition import Partition, Progress
+from shoal.table.records import Records
+from shoal.table.step_result import StepResult
 from shoal.utility.base import UtilityMeasure
+from shoal.vocabulary.facts import Count
+from shoal.vocabulary.parameters import Setting
+from shoal.vocabulary.registry import method
 
 UNBOUNDED = "values beyond ten steps"
 
@@ -85,6 +85,10 @@ class Runs(Partitioner):
 class NoOnes(PrivacyModel):
     """No class holds a single record."""
 
+    counts_classes = True
+    reported: ClassVar[Mapping[str, float]] = {}
+    question = "singling out"
+
     def judge(self, pair: TablePair) -> Verdict:
         smallest = int(pair.released.class_sizes(pair.released.quasi_identifiers).min())
         sentence = f"The smallest class holds {smallest}."
@@ -95,6 +99,9 @@ class NoOnes(PrivacyModel):
 class ShareAlone(RiskMeasure):
     """The share of released records alone in their class."""
 
+    question = "linkability"
+    of_made_up = True
+
     def judge(self, pair: TablePair, rng: np.random.Generator) -> Finding:
         sizes = pair.released.class_sizes(pair.released.quasi_identifiers)
         return self.finding(float((sizes == 1).sum() / len(pair.released)), "So many are alone.")
@@ -103,6 +110,10 @@ class ShareAlone(RiskMeasure):
 @method("cells-kept", title="Share of records lost", source="nobody (2026)")
 class CellsKept(UtilityMeasure):
     """The share of the records that is not released."""
+
+    prominence = 1000
+    unchanged = 0.0
+    headline = ", of all that came in"
 
     def judge(self, pair: TablePair, rng: np.random.Generator) -> Finding:
         return self.finding(1 - len(pair.released) / len(pair.before), "So many are gone.")

@@ -8,7 +8,7 @@ import pytest
 
 import shoal
 from published.reference import reference
-from shoal.errors import Refused
+from shoal.vocabulary.errors import Refused
 
 KEYS = ["urbrur", "roof", "walls", "water", "electcon", "relat", "sex", "age"]
 

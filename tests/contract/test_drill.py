@@ -20,12 +20,15 @@ import pytest
 import shoal
 from contract import test_methods as contract
 from contract.test_parameters import unclassified
-from shoal import methods
-from shoal.data.partition import Progress
-from shoal.data.records import Records
 from shoal.mask.base import Mask
-from shoal.methods import Entry, method
-from shoal.step_result import StepResult
+from shoal.report.decision import decision
+from shoal.report.dossier_parts import dossier_parts
+from shoal.report.page import release_map
+from shoal.table.partition import Progress
+from shoal.table.records import Records
+from shoal.table.step_result import StepResult
+from shoal.vocabulary import registry as methods
+from shoal.vocabulary.registry import Entry, method
 from test_docs import test_every_source_stands_in_the_literature as check_sources
 
 SIX = Path(__file__).parent / "six_methods.py"
@@ -131,6 +134,7 @@ def test_a_package_brings_methods_along_by_an_entry_point(tmp_path: Path) -> Non
     dossier = (tmp_path / "out.html").read_text("utf-8")
     for title in ("nobody alone", "Share of records alone", "Share of records lost"):
         assert title in report and title in dossier
+    check_what_they_declare(json.loads((tmp_path / "out" / "private" / "evidence.json").read_text("utf-8")))
     record = json.loads((tmp_path / "out" / "private" / "record.json").read_text("utf-8"))
     assert record["versions"]["pond"] == "1.5"
 
@@ -140,6 +144,23 @@ def test_a_package_brings_methods_along_by_an_entry_point(tmp_path: Path) -> Non
     package.write_text(SIX.read_text("utf-8").replace('"runs"', '"mdav"'), "utf-8")
     twice = ask(tmp_path, "import shoal; shoal.protect({'a': [1]}, {'steps': [{'mask': 'sample'}]})")
     assert "Two modules have a partition 'mdav': shoal.partition.mdav and pond." in twice.stderr
+
+
+def check_what_they_declare(content: Any) -> None:
+    """The head of the report, its map and the dossier, drawn from a file by what the methods say of themselves."""
+    smallest, _, _, loss = decision(content).headlines
+    assert (smallest.limit, smallest.kept) == ("at least 2", True)
+    assert (loss.value, loss.note) == ("0", "Share of records lost, of all that came in")
+    drawn = release_map(content)
+    assert drawn is not None and (drawn.marks[0].kind, drawn.marks[0].loss) == ("unprotected", 0.0)
+    (singling_out, linkability, _, _) = dossier_parts(content)[1].questions
+    assert any("Nobody alone reached: 4 (higher" in statement.text for statement in singling_out.statements)
+    assert any("Share of records alone: 0" in statement.text for statement in linkability.statements)
+    made_anew: Any = {**content, "made anew": ["age", "size"]}
+    without = [one for one in content["measures"] if not one["of_made_up"]]
+    attacked = "no attack on made-up records was measured"
+    assert attacked not in " ".join(decision(made_anew).sentences)
+    assert attacked in " ".join(decision({**made_anew, "measures": without}).sentences)
 
 
 def ask(beside: Path, program: str, *given: str) -> "subprocess.CompletedProcess[str]":
@@ -177,7 +198,7 @@ def test_what_a_new_method_lacks_is_said(registry: dict[str, Entry], project: Pa
         contract.test_it_is_described(bare)
     assert unclassified(bare.cls)[0].startswith("Bare.threshold: ")
     bare.example["threshold"] = 1.0
-    with pytest.raises(AssertionError, match=r"bare tells 'records seen' as it is: make it a fact of shoal\.facts"):
+    with pytest.raises(AssertionError, match=r"bare tells 'records seen' as it is: make it a fact of shoal\.voc"):
         contract.test_replacements_and_masks(bare)
 
 

@@ -21,11 +21,11 @@ import pytest
 import shoal
 from contract.test_marked_values import files as packed_files
 from contract.test_methods import ALL, columns_of, roles_for
-from shoal.files.table import Table
-from shoal.files.tables import read_table
-from shoal.methods import Entry
-from shoal.parameters import HoldsCells, KeyFile, Secret, TablePath
 from shoal.plan import publication
+from shoal.table.files.table import Table
+from shoal.table.files.tables import read_table
+from shoal.vocabulary.parameters import HoldsCells, KeyFile, Secret, TablePath
+from shoal.vocabulary.registry import Entry
 
 HIGH, LOW, SMALL, PAY = 731.5, -811.5, 0.0625, 864.5
 VISITS, REGION = 97743, 86617

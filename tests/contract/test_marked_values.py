@@ -17,13 +17,13 @@ import pytest
 
 import shoal
 from contract.test_methods import ALL, ids, made
-from shoal.data.microdata import Microdata
-from shoal.files.tables import read_table
-from shoal.methods import Entry
-from shoal.parameters import HoldsCells, KeyFile, Secret, TablePath, holds
 from shoal.plan import MaskStep, PartitionStep, Plan
 from shoal.plan.lines import dump_yaml
 from shoal.plan.publication import WITHHELD, hidden_cells, public_sections, recorded
+from shoal.table.files.tables import read_table
+from shoal.table.microdata import Microdata
+from shoal.vocabulary.parameters import HoldsCells, KeyFile, Secret, TablePath, holds
+from shoal.vocabulary.registry import Entry
 
 NUMBER, TEXT, FOLDER, KEY = 103.25, "zyxwvut", "mayerhofer", "feedfacecafebeef" * 2
 """Marks: the largest number of the original, a category of one person, a folder, a secret."""

@@ -5,8 +5,8 @@ import polars as pl
 import pytest
 
 import shoal
-from shoal.errors import ShoalError
-from shoal.methods import registered
+from shoal.vocabulary.errors import ShoalError
+from shoal.vocabulary.registry import registered
 
 PARAMETERS = {
     "bottom-code": {"k": 1},

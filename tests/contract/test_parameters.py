@@ -5,9 +5,9 @@ from typing import Any, get_type_hints
 
 import pytest
 
-from shoal.methods import Entry, registered
-from shoal.methods import entry as find
-from shoal.parameters import HoldsCells, KeyFile, Method, Secret, Setting, holds
+from shoal.vocabulary.parameters import HoldsCells, KeyFile, Method, Secret, Setting, holds
+from shoal.vocabulary.registry import Entry, registered
+from shoal.vocabulary.registry import entry as find
 
 
 def unclassified(cls: type[Any]) -> list[str]:

@@ -4,11 +4,13 @@ The twin is a polars table of the plainest type that holds the same cells. Only 
 hold the same cells, or the refusal the same words.
 """
 
+import contextlib
 import datetime as dt
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Container
 from decimal import Decimal
 from functools import cache
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -22,10 +24,10 @@ import pytest
 
 import shoal
 from contract.test_methods import made
-from shoal.errors import DataError, ShoalError
-from shoal.methods import registered
 from shoal.plan import Plan
-from shoal.run import carry_out, microdata
+from shoal.run.carry_out import carry_out, microdata
+from shoal.vocabulary.errors import DataError, ShoalError
+from shoal.vocabulary.registry import registered
 
 N = 24
 CODES = np.random.default_rng(3).integers(0, 6, N).tolist()
@@ -188,8 +190,11 @@ def alike(one: Any, other: Any, *, coarse: bool) -> bool:
     return type(one) is type(other) and one == other
 
 
+UNCHANGED = "left as it is"
+
+
 def steps() -> dict[str, list[dict[str, Any]]]:
-    by_method: dict[str, list[dict[str, Any]]] = {"left as it is": []}
+    by_method: dict[str, list[dict[str, Any]]] = {UNCHANGED: []}
     for entry in registered("mask"):
         private = {"epsilon", "bounds"} <= entry.parameters.keys()
         method = entry.cls(epsilon=1.0, bounds={"x": (0, 100)}) if private else made(entry)
@@ -249,27 +254,67 @@ def expected(holds: str, gap: int | None, *asked: Any) -> dict[str, list[Any]] |
     return twin(holds, gap).under(holds, *asked)
 
 
-@pytest.mark.parametrize(("make", "holds", "kind"), KINDS, ids=[f"{m.__name__}-{h}-{k}" for m, h, k in KINDS])
-def test_the_same_cells_or_the_same_words(make: Any, holds: str, kind: Any) -> None:
+Way = tuple[int | None, str, str | None]
+"""The row whose cell is missing, what is done about it, and the level that the plan gives the column."""
+
+
+def tables(make: Any, holds: str, kind: Any) -> dict[int | None, Tried]:
+    """A table of a type by the row whose cell is missing; some types of pandas and NumPy know no missing cell."""
+    out = {None: Tried(make(with_gap(holds, None), kind))}
+    for gap in {gap for gap, _ in POLICIES if gap is not None}:
+        with contextlib.suppress(ValueError, TypeError):
+            out[gap] = Tried(make(with_gap(holds, gap), kind))
+    return out
+
+
+def ways(number: int, gaps: Container[int | None]) -> dict[str, list[Way]]:
+    """The ways in which a type meets each step: all of them without a step, and otherwise the one whose turn it is.
+
+    Types that hold the same cells take turns: each type meets each step, and each step meets each kind of cells in
+    every way (`test_every_step_meets_all_cells_in_every_way`).
+    """
+    make, holds, kind = KINDS[number]
     nominal = make is pandas and kind == "object" and holds != "text"
+    levels = ("nominal",) if nominal else (None, "nominal")
+    every: list[Way] = [(*policy, level) for policy in POLICIES if policy[0] in gaps for level in levels]
+    with_steps = [way for way in every if way[1] != "impute"]
+    turn = sum(other == holds for _, other, _ in KINDS[:number])
+    return {
+        step: every if step == UNCHANGED else [with_steps[(turn + place) % len(with_steps)]]
+        for place, step in enumerate(STEPS)
+    }
+
+
+def test_every_step_meets_all_cells_in_every_way() -> None:
+    met = {
+        (holds, step, *way)
+        for number, (make, holds, kind) in enumerate(KINDS)
+        for step, several in ways(number, tables(make, holds, kind)).items()
+        for way in several
+    }
+    assert met >= {
+        (holds, step, gap, missing, level)
+        for (holds, step), (gap, missing), level in product(product(CELLS, STEPS), POLICIES[:2], (None, "nominal"))
+    }
+
+
+@pytest.mark.parametrize("number", range(len(KINDS)), ids=[f"{m.__name__}-{h}-{k}" for m, h, k in KINDS])
+def test_the_same_cells_or_the_same_words(number: int) -> None:
+    make, holds, kind = KINDS[number]
     coarse = any(word in str(kind) for word in ("half", "[s]", "float16", "_s"))
-    for gap, missing in POLICIES:
-        try:
-            table = Tried(make(with_gap(holds, gap), kind))
-        except (ValueError, TypeError):  # a type of pandas or NumPy that knows no missing cell
-            assert gap is not None
+    made_of = tables(make, holds, kind)
+    for step, (gap, missing, level) in (
+        (step, way) for step, several in ways(number, made_of).items() for way in several
+    ):
+        plain, came = expected(holds, gap, step, missing, level), made_of[gap].under(holds, step, missing, level)
+        where = (step, missing, level, came)
+        assert isinstance(came, str) == isinstance(plain, str), (*where, plain)
+        if isinstance(came, str):
+            assert came == plain, where
             continue
-        for step in STEPS if missing != "impute" else ("left as it is",):
-            for level in ("nominal",) if nominal else (None, "nominal"):
-                plain, came = expected(holds, gap, step, missing, level), table.under(holds, step, missing, level)
-                where = (step, missing, level, came)
-                assert isinstance(came, str) == isinstance(plain, str), (*where, plain)
-                if isinstance(came, str):
-                    assert came == plain, where
-                    continue
-                for name, cells in plain.items():
-                    assert len(cells) == len(came[name]), where
-                    assert all(alike(a, b, coarse=coarse) for a, b in zip(cells, came[name])), (*where, cells)
+        for name, cells in plain.items():
+            assert len(cells) == len(came[name]), where
+            assert all(alike(a, b, coarse=coarse) for a, b in zip(cells, came[name])), (*where, cells)
 
 
 @pytest.mark.parametrize(("make", "holds", "kind"), KINDS, ids=[f"{m.__name__}-{h}-{k}" for m, h, k in KINDS])

@@ -7,9 +7,9 @@ import polars as pl
 import pytest
 
 import shoal
-from shoal.data.records import Records
-from shoal.facts import Band, Count
 from shoal.judges.class_profile import SMALLEST, ClassProfile
+from shoal.table.records import Records
+from shoal.vocabulary.facts import Band, Count
 
 ROLES = {"a": {"role": "quasi-identifier", "level": "nominal", "missing": "keep"}}
 

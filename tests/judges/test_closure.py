@@ -10,14 +10,14 @@ import pytest
 import shoal
 from published.reference import reference
 from shoal.constraints import Constraints
-from shoal.data.microdata import Microdata
-from shoal.data.records import MissingCells, Records
-from shoal.errors import Refused
 from shoal.judges.closure import Closure, closure
 from shoal.judges.evidence import Verdict
 from shoal.judges.table_pair import TablePair
-from shoal.publish import _prove_file
-from shoal.step_result import StepResult
+from shoal.release.publish import _prove_file
+from shoal.table.microdata import Microdata
+from shoal.table.records import MissingCells, Records
+from shoal.table.step_result import StepResult
+from shoal.vocabulary.errors import Refused
 
 KEY = {"role": "quasi-identifier", "missing": "keep", "level": "nominal"}
 ROLES = {"home": "household", "town": KEY, "sex": KEY}
@@ -70,7 +70,7 @@ def test_rules_and_households_are_applied_in_turn() -> None:
     closed = closure(table, rules.deduced)
     assert closed.records["tax"].values.tolist() == [4, 4, 3, 3]
     assert closed.records["gross"].values.tolist() == [9, 10, 4, 5]
-    assert closed.by_rules
+    assert closed.origin.by_rules
     assert closed.sentence.endswith("by other records with the same 'home' and the rules.")
 
 

@@ -5,16 +5,18 @@ import polars as pl
 import pytest
 
 import shoal
-from shoal.errors import NoFigure
-from shoal.facts import Band, Figure
 from shoal.judges.evidence import Evidence, Finding, Verdict
 from shoal.judges.table_pair import TablePair
+from shoal.vocabulary.errors import NoFigure
+from shoal.vocabulary.facts import Band, Figure
 
 FRAME = pl.DataFrame({"a": [1, 1, 1, 2, 2, 2], "b": ["x", "y", "x", "y", "x", "x"]})
 
 
 def test_what_depends_on_the_original_and_is_not_bounded_stays_private():
-    finding = Finding(measure="m", title="Loss", value=0.123, sentence="The mean of 17 moved.", facts={"secret": 3.5})
+    finding = Finding(
+        measure="m", kind="utility", title="Loss", value=0.123, sentence="The mean of 17 moved.", facts={"secret": 3.5}
+    )
     assert finding.public_value is None and finding.public_sentence == ""
     assert "0.123" not in str(finding.public_form()) and "17" not in str(finding.public_form())
     assert finding.public_form()["facts"] == {}
@@ -22,17 +24,19 @@ def test_what_depends_on_the_original_and_is_not_bounded_stays_private():
 
 
 def test_a_bounded_figure_is_shown_in_a_band():
-    finding = Finding(measure="m", title="Loss", value=0.123, influence=0.001, sentence="private")
+    finding = Finding(measure="m", kind="utility", title="Loss", value=0.123, influence=0.001, sentence="private")
     assert finding.public_value == Band(at_most=0.2)
     assert finding.public_sentence == "Loss: at most 0.2."
 
 
 def test_a_band_that_reaches_the_limit_says_nothing():
-    assert Finding(measure="m", title="t", value=0.9, limits=(0, 1), influence=0.01).public_value is None
+    assert (
+        Finding(measure="m", kind="utility", title="t", value=0.9, limits=(0, 1), influence=0.01).public_value is None
+    )
 
 
 def test_the_clipped_loss_stands_for_the_loss():
-    finding = Finding(measure="m", title="t", value=7.0, clipped=Figure(value=0.45, influence=0.01))
+    finding = Finding(measure="m", kind="utility", title="t", value=7.0, clipped=Figure(value=0.45, influence=0.01))
     assert finding.public_value == Band(at_most=0.5)
 
 

@@ -4,9 +4,9 @@ import numpy as np
 import polars as pl
 import pytest
 
-from shoal.data.microdata import Microdata
-from shoal.errors import DataError
 from shoal.judges.further_tables import like, numbers_of
+from shoal.table.microdata import Microdata
+from shoal.vocabulary.errors import DataError
 
 KNOWN = Microdata.of(
     pl.DataFrame({"grade": ["low", "high"], "age": [1.0, 2.0]}),

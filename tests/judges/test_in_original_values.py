@@ -5,9 +5,9 @@ import polars as pl
 import pytest
 
 import shoal
-from shoal.data.bins import Distribution
-from shoal.data.microdata import Microdata
 from shoal.judges.in_original_values import before_and_after
+from shoal.report.evidence import Distribution
+from shoal.table.microdata import Microdata
 
 REGIONS = {"paths": [[town, town[0], "*"] for town in ("aa", "ab", "ba", "bb")]}
 
@@ -22,8 +22,8 @@ def drawn(before: list, after: list, **described) -> Distribution | None:
 
 def shares(drawn: Distribution | None, table: str) -> dict[str | tuple[float, float], float]:
     assert drawn is not None
-    bins = [one for one in drawn.bins if one.table == table]
-    return {one.category if one.category is not None else (one.low, one.high): one.share for one in bins}
+    bins = [one for one in drawn["bins"] if one["table"] == table]
+    return {one["category"] if "category" in one else (one["low"], one["high"]): one["share"] for one in bins}
 
 
 @pytest.mark.parametrize(
@@ -53,7 +53,7 @@ def test_numbers_keep_their_scale_when_the_release_has_ranges() -> None:
     ages = [20.0] * 9 + [29.0]
     picture = drawn(ages, ["[20, 29]"] * 10)
     assert picture is not None
-    assert picture.scale == "quantitative"
+    assert picture["scale"] == "quantitative"
     before, after = shares(picture, "original"), shares(picture, "released")
     assert sorted(before.values()) == [0.1, 0.9]
     assert sorted(after.values()) == [0.5, 0.5]  # the range says of no age that it is the frequent one

@@ -3,8 +3,8 @@
 import numpy as np
 import polars as pl
 
-from shoal.data.microdata import Microdata
 from shoal.judges.joint_codes import joint_codes
+from shoal.table.microdata import Microdata
 
 
 def column(values: list, level: str | None = None):

@@ -4,9 +4,6 @@ import numpy as np
 import polars as pl
 import pytest
 
-from shoal.data.microdata import Microdata
-from shoal.data.records import Records
-from shoal.data.variable import Variable
 from shoal.judges.labels import Labels
 from shoal.judges.recoded import as_labels
 from shoal.judges.table_pair import TablePair
@@ -14,6 +11,9 @@ from shoal.mask.bottom_code import BottomCode
 from shoal.mask.recode import Recode
 from shoal.mask.top_code import TopCode
 from shoal.privacy.k_map import KMap
+from shoal.table.microdata import Microdata
+from shoal.table.records import Records
+from shoal.table.variable import Variable
 
 AGES = [15.0, 20, 20.5, 39, 40, 61]
 

@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 
 import shoal.judges.linkage as module
-from shoal.data.records import Records
 from shoal.judges.linkage import DIRECTIONS, METRICS, link_by_distance
 from shoal.judges.table_pair import TablePair
 from shoal.risk.distance_linkage import DistanceLinkage
+from shoal.table.records import Records
 
 
 @pytest.mark.parametrize("metric", METRICS)

@@ -9,8 +9,8 @@ import pytest
 
 import shoal
 from shoal import cli
-from shoal.data.variable import Variable
 from shoal.judges.odd_values import BEYOND, FRACTIONS, NEGATIVE, odd_values
+from shoal.table.variable import Variable
 
 
 def column(*values: float) -> Variable:

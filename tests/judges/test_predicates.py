@@ -4,10 +4,10 @@ import numpy as np
 import polars as pl
 import pytest
 
-from shoal.data.microdata import Microdata
 from shoal.judges.mixed_columns import MixedColumns
 from shoal.judges.predicates import random_predicates, singling_out_predicates, success_at
 from shoal.kernels.risk.predicates import HIGHEST, LOWEST, MISSING, predicate_counts
+from shoal.table.microdata import Microdata
 
 FRAME = pl.DataFrame({"age": [3.0, 5.0, 5.0, 9.0], "sex": ["f", "f", "m", "f"], "ill": ["y", None, "y", "y"]})
 ROLES = {name: {"role": "quasi-identifier", "missing": "keep"} for name in FRAME.columns}

@@ -4,9 +4,9 @@ import numpy as np
 import polars as pl
 import pytest
 
-from shoal.data.microdata import Microdata
-from shoal.data.variable import Variable
 from shoal.judges.recoded import in_terms_of_release
+from shoal.table.microdata import Microdata
+from shoal.table.variable import Variable
 from shoal.utility.contingency import Contingency
 
 REGIONS = {"paths": [[town, town[0], "*"] for town in ("aa", "ab", "ba", "bb")]}

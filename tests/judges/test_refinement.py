@@ -10,13 +10,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import shoal
-from shoal.data.dependencies import CHANCE
-from shoal.data.hierarchy import Hierarchy
-from shoal.data.microdata import Microdata
-from shoal.data.records import Records
-from shoal.data.schema import Schema
 from shoal.judges.closure import closure
 from shoal.judges.refinement import refined, trees
+from shoal.table.dependencies import CHANCE
+from shoal.table.hierarchy import Hierarchy
+from shoal.table.microdata import Microdata
+from shoal.table.records import Records
+from shoal.table.schema import Schema
 
 TOWNS = {"Spain": ["Madrid", "Vigo"], "France": ["Lyon", "Nice"]}
 TREE = Hierarchy.from_nested(TOWNS)

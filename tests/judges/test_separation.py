@@ -9,9 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from naive.suda2 import minimal_sample_uniques
-from shoal.data.microdata import Microdata
 from shoal.judges import separation as module
 from shoal.judges.separation import minimal_sets, separation
+from shoal.table.microdata import Microdata
 
 
 def table(columns):

@@ -9,12 +9,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from naive import linkage as naive
-from shoal.data.microdata import Microdata
-from shoal.data.records import Records
-from shoal.errors import WidthError
 from shoal.judges import space as module
 from shoal.judges.space import Points
 from shoal.judges.table_pair import TablePair
+from shoal.table.microdata import Microdata
+from shoal.table.records import Records
+from shoal.vocabulary.errors import WidthError
 
 REGIONS = {"paths": [[town, town[0], "*"] for town in ("aa", "ab", "ba", "bb", "ca")]}
 ROLES = {
@@ -110,7 +110,7 @@ def test_work_is_spent_on_the_first_records() -> None:
 
 def test_categories_are_never_spread_out(monkeypatch: pytest.MonkeyPatch) -> None:
     # 400 categories of 5000 records: 2 million coordinates, but a table of 160 000 squares.
-    monkeypatch.setattr("shoal.data.variable.MOST_COORDINATES", 1_000_000)
+    monkeypatch.setattr("shoal.table.variable.MOST_COORDINATES", 1_000_000)
     monkeypatch.setattr(module, "MOST_COORDINATES", 1_000_000)
     rng = np.random.default_rng(4)
     jobs = pl.DataFrame({"job": [f"job {i}" for i in rng.integers(0, 400, 5000)]})

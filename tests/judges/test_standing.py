@@ -5,10 +5,10 @@ from collections import Counter
 import numpy as np
 import polars as pl
 
-from shoal.data.microdata import Microdata
-from shoal.data.records import Records
-from shoal.data.schema import Schema
-from shoal.judges.standing import class_sizes, standing
+from shoal.judges.standing import standing, unique_records
+from shoal.table.microdata import Microdata
+from shoal.table.records import Records
+from shoal.table.schema import Schema
 
 
 def records_of(frame: pl.DataFrame) -> Records:
@@ -49,4 +49,4 @@ def test_a_single_column_is_all_that_there_is() -> None:
     records = records_of(pl.DataFrame({"a": [1, 1, 2]}))
     [share] = standing(records, ["a"]).columns
     assert (share.spared, share.alone) == (1, 1)
-    assert class_sizes(records, []).tolist() == [3, 3, 3]
+    assert unique_records(records, []) == 0

@@ -2,11 +2,11 @@ import numpy as np
 import polars as pl
 import pytest
 
-from shoal.data.microdata import Microdata
-from shoal.data.records import Records
-from shoal.errors import DataError
 from shoal.judges.space import embedded
 from shoal.judges.table_pair import common, comparable, counterparts, moved_constant
+from shoal.table.microdata import Microdata
+from shoal.table.records import Records
+from shoal.vocabulary.errors import DataError
 
 X = Records.from_array(np.arange(6.0))
 

@@ -7,8 +7,8 @@ import polars as pl
 import pytest
 
 import shoal
-from shoal.data.microdata import Microdata
 from shoal.judges.variants import typed_alike, variants
+from shoal.table.microdata import Microdata
 
 ILLNESSES = [
     "flu",

@@ -7,7 +7,7 @@ from naive.generalise import cheapest, class_loss, nested, walk
 from shoal.kernels import generalisation
 from shoal.kernels.arrays import ints
 from shoal.kernels.generalisation import Ladder, RecodingTable
-from shoal.kernels.requirement.requirement_partition import RequirementCheck
+from shoal.kernels.requirement import RequirementCheck
 
 PATHS = [nested(list("abcdef"), [2]), nested(list("uvwx"), [2]), nested(list("pq"), [])]
 LEAVES = [list(paths) for paths in PATHS]

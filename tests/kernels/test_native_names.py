@@ -16,6 +16,6 @@ def test_no_type_is_defined_twice(project: Path) -> None:
         if path.suffix == ".cpp" and "\nnamespace {" in text:
             continue  # local to its file
         inner = re.search(r"^inline namespace (\w+) \{", text, re.M)
-        for name in re.findall(r"^(?:struct|class) (\w+)[^;]*?\{", text, re.M):
+        for name in re.findall(r"^(?:struct|class) (\w+)\b(?!<)[^;]*?\{", text, re.M):
             homes.setdefault(f"{inner[1] if inner else 'shoal'}::{name}", set()).add(str(path.relative_to(native)))
     assert {name: files for name, files in homes.items() if len(files) > 1} == {}

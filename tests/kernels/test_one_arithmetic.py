@@ -39,7 +39,7 @@ DRAWS = {
 LIBRARIES = {"scipy.special", "scipy.stats", "scipy.linalg", "scipy.optimize"}
 
 ALLOWED = {
-    "data/examples.py: normal": "invented tables, rounded to what is written",
+    "table/examples.py: normal": "invented tables, rounded to what is written",
     "kernels/draws.py: standard_normal": "rounded there",
     "kernels/draws.py: chisquare": "rounded there",
     "kernels/draws.py: standard_exponential": "rounded there",
@@ -49,10 +49,10 @@ ALLOWED = {
     "partition/blocks.py: @": "progress",
     "constraints/grammar.py: **": "a bound that no coefficient comes near",
     "constraints/precision.py: **": "whole numbers, and a power of two",
-    "data/arithmetic.py: **": "whole numbers",
-    "data/dependencies.py: **": "a power of two",
-    "data/standardisation.py: **": "a power of two",
-    "files/value_labels.py: **": "a whole power of ten",
+    "table/arithmetic.py: **": "whole numbers",
+    "table/dependencies.py: **": "a power of two",
+    "table/standardisation.py: **": "a power of two",
+    "table/files/value_labels.py: **": "a whole power of ten",
     "risk/robust_intervals.py: cov": "the figure counts records inside intervals: last digits move it at a tie only",
     "risk/robust_intervals.py: linalg": "as before",
     "risk/robust_intervals.py: scipy.special": "a factor of all distances and of their bound",
@@ -74,7 +74,7 @@ ALLOWED = {
     "risk/membership_inference.py: scipy.stats": "rankdata sorts",
     "utility/associations.py: scipy.stats": "rankdata sorts",
     "partition/tcloseness_first.py: scipy.stats": "rankdata sorts",
-    "combine.py: scipy.stats": "an analyst's own estimates, which no release holds",
+    "release/combine.py: scipy.stats": "an analyst's own estimates, which no release holds",
 }
 
 

@@ -4,9 +4,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from naive.suppression import matching
-from shoal.errors import DataError
 from shoal.kernels.suppression import wildcard_counts
 from shoal.mask._suppression.task import different_places, distinct_rows
+from shoal.vocabulary.errors import DataError
 
 tables = st.integers(1, 5).flatmap(
     lambda q: st.lists(st.lists(st.integers(-1, 3), min_size=q, max_size=q), min_size=1, max_size=30)

@@ -6,8 +6,8 @@ import pytest
 
 import shoal
 from naive.generalise import best_aimed_local_loss, best_aimed_loss, nested
-from shoal.data.hierarchy import Hierarchy
-from shoal.errors import DataError, ParameterError
+from shoal.table.hierarchy import Hierarchy
+from shoal.vocabulary.errors import DataError, ParameterError
 
 PATHS = [nested(list("abcdef"), [2]), nested(list("uvwx"), [2]), nested(list("pq"), [])]
 BOUND = "no recoding with this k loses less than"

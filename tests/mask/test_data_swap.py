@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 import shoal
 from mask.swapped import people, run
-from shoal.errors import InputError
+from shoal.vocabulary.errors import InputError
 
 
 def counts(frame, names):

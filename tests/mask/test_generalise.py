@@ -6,10 +6,11 @@ from hypothesis import strategies as st
 
 import shoal
 from naive.generalise import adult_like, best_local_loss, best_loss, best_loss_of_table, nested, partitions
-from shoal.data.hierarchy import Hierarchy
-from shoal.errors import InputError, Refused
 from shoal.mask._generalisation.requirements import Requirements
 from shoal.privacy.gate import requirement
+from shoal.table.hierarchy import Hierarchy
+from shoal.vocabulary import registry
+from shoal.vocabulary.errors import InputError, Refused
 
 PATHS = [nested(list("abcdef"), [2]), nested(list("uvwx"), [2]), nested(list("pq"), [])]
 
@@ -160,7 +161,7 @@ def test_requirements_hold_on_the_table_and_cost_no_less_than_k_alone(model, rec
     table = with_illness()
     free = run(table, k=2, recoding=recoding)
     change = run(table, k=2, recoding=recoding, requirements=[model])
-    assert shoal.methods.build("privacy", model).check(change.records).holds
+    assert registry.build("privacy", model).check(change.records).holds
     assert shoal.KAnonymity(k=2).check(change.records).holds
     if recoding == "full-domain":
         assert change.details["loss"] >= free.details["loss"] - 1e-12
@@ -238,9 +239,9 @@ def test_a_bound_on_a_measure_is_spelled_as_it_was_given():
     step = shoal.Generalise(
         k=1, requirements=[{"risk": "individual-risk", "at most": 0.02}, {"method": "k-anonymity", "k": 2}]
     )
-    spec = shoal.methods.spec_of(step)
+    spec = registry.spec_of(step)
     assert spec["requirements"][0]["risk"] == "individual-risk" and spec["requirements"][0]["at most"] == 0.02
-    assert shoal.methods.build("mask", spec) == step
+    assert registry.build("mask", spec) == step
     with pytest.raises(InputError, match="a requirement needs a finite number"):
         shoal.Generalise(k=1, requirements=[{"risk": "individual-risk"}])
 
@@ -249,7 +250,7 @@ def test_two_requirements_at_once_on_two_confidential_columns():
     table = with_illness()
     change = run(table, k=2, recoding="local", requirements=MODELS[:1] + MODELS[4:5])
     for model in (MODELS[0], MODELS[4]):
-        assert shoal.methods.build("privacy", model).check(change.records).holds
+        assert registry.build("privacy", model).check(change.records).holds
 
 
 def test_a_requirement_that_no_class_can_meet_is_refused():

@@ -6,7 +6,7 @@ import pytest
 
 import shoal
 from naive.generalise import adult_like
-from shoal.data.hierarchy import Hierarchy
+from shoal.table.hierarchy import Hierarchy
 
 linear_model = pytest.importorskip("sklearn.linear_model")
 metrics = pytest.importorskip("sklearn.metrics")

@@ -5,7 +5,7 @@ import pytest
 
 import shoal
 from mask.test_private_noise import N, noisy
-from shoal.data.records import Records
+from shoal.table.records import Records
 
 
 @pytest.mark.parametrize("epsilon", [0.5, 2.0, 20.0])

@@ -7,9 +7,9 @@ import polars as pl
 import pytest
 
 import shoal
-from shoal.data.dependencies import Dependencies, Dependency, shares_of_household
-from shoal.data.microdata import Microdata
-from shoal.data.records import Records
+from shoal.table.dependencies import Dependencies, Dependency, shares_of_household
+from shoal.table.microdata import Microdata
+from shoal.table.records import Records
 
 KEY = {"role": "quasi-identifier", "missing": "keep"}
 

@@ -7,9 +7,9 @@ from hypothesis import strategies as st
 from scipy.stats import spearmanr
 
 import shoal
-from shoal.data.records import Records
-from shoal.data.variable import Variable
-from shoal.errors import DataError
+from shoal.table.records import Records
+from shoal.table.variable import Variable
+from shoal.vocabulary.errors import DataError
 
 NOISE = [shoal.Noise(kind=kind, variance=0.5) for kind in ("uncorrelated", "correlated", "kim", "multiplicative")]
 ALONE = [

@@ -5,9 +5,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import shoal
-from shoal.data.records import Records
-from shoal.errors import InputError, Refused
-from shoal.step_result import StepResult
+from shoal.table.records import Records
+from shoal.table.step_result import StepResult
+from shoal.vocabulary.errors import InputError, Refused
 
 
 def data(n=60, seed=0):

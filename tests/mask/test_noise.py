@@ -5,8 +5,8 @@ from hypothesis import strategies as st
 from scipy.stats import ks_2samp, kstest, truncnorm
 
 import shoal
-from shoal.data.records import Records
-from shoal.errors import InputError
+from shoal.table.records import Records
+from shoal.vocabulary.errors import InputError
 
 
 def data(n=400, seed=0):

@@ -7,9 +7,6 @@ from hypothesis import strategies as st
 from scipy.stats import chisquare, norm
 
 import shoal
-from shoal.data.records import Records
-from shoal.errors import InputError
-from shoal.facts import losses
 from shoal.mask.private_noise import (
     GRID_STEPS,
     MOST_STEPS,
@@ -20,6 +17,9 @@ from shoal.mask.private_noise import (
     geometric_exp,
 )
 from shoal.mask.secret_stream import SecretStream
+from shoal.table.records import Records
+from shoal.vocabulary.errors import InputError
+from shoal.vocabulary.facts import losses
 
 N = 60_000
 

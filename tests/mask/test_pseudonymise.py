@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import shoal
-from shoal.errors import InputError
+from shoal.vocabulary.errors import InputError
 
 KEY = "00112233445566778899aabbccddeeff"
 

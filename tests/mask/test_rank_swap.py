@@ -5,9 +5,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import shoal
-from shoal.data.records import Records
-from shoal.data.variable import Variable
-from shoal.errors import InputError
+from shoal.table.records import Records
+from shoal.table.variable import Variable
+from shoal.vocabulary.errors import InputError
 
 values = st.lists(st.integers(-50, 50), min_size=20, max_size=120)
 

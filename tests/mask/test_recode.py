@@ -7,9 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import shoal
-from shoal.data.records import Records
-from shoal.errors import DataError, InputError
-from shoal.facts import private_form
+from shoal.table.records import Records
+from shoal.vocabulary.errors import DataError, InputError
+from shoal.vocabulary.facts import private_form
 
 
 def recoded(column, spec="quasi-identifier", **parameters):

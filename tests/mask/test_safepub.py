@@ -14,13 +14,13 @@ from scipy.stats import beta as beta_law
 from scipy.stats import chisquare
 
 import shoal
-from shoal.errors import ParameterError, PlanError
-from shoal.facts import losses
 from shoal.kernels.generalisation import node_scores
 from shoal.mask._generalisation.task import Task
 from shoal.mask.safepub import QUALITY, permute_and_flip
 from shoal.mask.sampled_classes import PARTS, Drawing, Expected
 from shoal.mask.secret_stream import SecretStream
+from shoal.vocabulary.errors import ParameterError, PlanError
+from shoal.vocabulary.facts import losses
 
 TOWNS = {"nested": {"south": ["Arles", "Evora"], "north": ["Bonn", "Cork", "Delft"]}}
 ILLS = {"nested": {"any": ["flu", "gout"]}}
@@ -225,7 +225,7 @@ def test_too_much_is_refused():
         released(people(), most_nodes=8)
     gap = people().with_columns(town=pl.Series([None, *people()["town"].to_list()[1:]]))
     spec = {**COLUMNS, "town": {**COLUMNS["town"], "missing": "keep"}}
-    with pytest.raises(shoal.errors.DataError, match="town"):
+    with pytest.raises(shoal.DataError, match="town"):
         shoal.SafePub(epsilon=1.0, delta=0.01).apply(
             shoal.Microdata.of(gap, spec).records, ["town", "ill"], np.random.default_rng(0)
         )

@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 
 import shoal
 from mask.people_with_roles import records
-from shoal.errors import InputError
+from shoal.vocabulary.errors import InputError
 
 
 @given(fraction=st.floats(0.1, 1.0), seed=st.integers(0, 99))

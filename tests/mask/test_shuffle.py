@@ -7,7 +7,7 @@ from scipy.stats import spearmanr
 
 import shoal
 from mask.swapped import people, run
-from shoal.errors import InputError
+from shoal.vocabulary.errors import InputError
 
 
 @given(seed=st.integers(0, 999))

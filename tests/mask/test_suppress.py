@@ -8,9 +8,9 @@ from hypothesis import strategies as st
 
 import shoal
 from naive.suppression import fewest_cells, matching
-from shoal.data.records import Records
-from shoal.data.variable import Variable
-from shoal.errors import InputError, Refused
+from shoal.table.records import Records
+from shoal.table.variable import Variable
+from shoal.vocabulary.errors import InputError, Refused
 
 tables = st.integers(2, 4).flatmap(
     lambda q: st.lists(st.lists(st.integers(-1, 2), min_size=q, max_size=q), min_size=5, max_size=30)

@@ -7,9 +7,9 @@ from hypothesis import strategies as st
 import shoal
 from mask.test_suppress import records, tables
 from naive.suppression import matching
-from shoal.data.microdata import Microdata
-from shoal.data.records import Records
-from shoal.errors import Refused
+from shoal.table.microdata import Microdata
+from shoal.table.records import Records
+from shoal.vocabulary.errors import Refused
 
 
 @given(rows=tables, k=st.integers(1, 4), missing=st.sampled_from(["wildcard", "nothing", "equal"]))

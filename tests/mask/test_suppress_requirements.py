@@ -10,7 +10,7 @@ import shoal
 from mask.test_suppress import cells, records
 from naive.people import cheapest, people, presence
 from naive.suppression import matching
-from shoal.errors import ParameterError, Refused
+from shoal.vocabulary.errors import ParameterError, Refused
 
 WIDTH = 3
 rows_of = st.lists(st.lists(st.integers(0, 2), min_size=WIDTH, max_size=WIDTH), min_size=2, max_size=12)

@@ -5,8 +5,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import shoal
-from shoal.data.records import Records
-from shoal.errors import InputError, Refused
+from shoal.table.records import Records
+from shoal.vocabulary.errors import InputError, Refused
 
 values = st.lists(st.integers(0, 30), min_size=3, max_size=60)
 

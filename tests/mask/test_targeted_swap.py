@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 import shoal
 from mask.swapped import households, run
-from shoal.errors import InputError
+from shoal.vocabulary.errors import InputError
 
 
 @given(seed=st.integers(0, 99), share=st.sampled_from([0.0, 0.3]))

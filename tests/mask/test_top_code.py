@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 import shoal
 from mask.test_tail_codes import coded, values
-from shoal.data.records import Records
+from shoal.table.records import Records
 
 
 @given(values=values, k=st.integers(1, 3))

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from shoal.data.hierarchy import Hierarchy
+from shoal.table.hierarchy import Hierarchy
 
 
 def ancestor(hierarchy: Hierarchy, leaves: Sequence[int]) -> str:

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 import shoal
 from naive.generalise import best_local_loss, cheapest, nested
 from naive.hierarchy import ancestor
-from shoal.data.hierarchy import Hierarchy
 from shoal.partition.ancestor_loss import AncestorLoss
+from shoal.table.hierarchy import Hierarchy
 
 PATHS = [nested(list("abcdef"), [2]), nested(list("uvwx"), [2]), nested(list("pq"), [])]
 COLUMNS = ("c0", "c1", "c2")

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import shoal
-from shoal.data.microdata import Microdata
+from shoal.table.microdata import Microdata
 
 
 def mixed(n, seed, towns="abc"):
@@ -34,7 +34,7 @@ def test_by_hand():
 @given(st.integers(0, 2**32), st.integers(2, 60), st.integers(1, 8))
 def test_every_group_reaches_k(seed, n, k):
     if k > n:
-        with pytest.raises(shoal.errors.ParameterError, match="k must be an integer"):
+        with pytest.raises(shoal.ParameterError, match="k must be an integer"):
             shoal.Consensus(start={"method": "mdav", "k": k}).partition(mixed(n, seed))
         return
     part = shoal.Consensus(start={"method": "mdav", "k": k}).partition(mixed(n, seed))

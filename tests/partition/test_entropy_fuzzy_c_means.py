@@ -6,8 +6,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from naive import fuzzy as naive
-from shoal.data.records import Records
 from shoal.partition.entropy_fuzzy_c_means import EntropyFuzzyCMeans
+from shoal.table.records import Records
 
 
 def centres_of(part):

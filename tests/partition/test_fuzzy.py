@@ -7,13 +7,13 @@ from hypothesis import strategies as st
 
 from naive import fuzzy as naive
 from shoal.constraints import Constraints
-from shoal.data.records import Records
-from shoal.data.variable import Variable
-from shoal.errors import ConstraintError, DataError, ParameterError
 from shoal.partition.entropy_fuzzy_c_means import EntropyFuzzyCMeans
 from shoal.partition.fuzzy_c_means import FuzzyCMeans
 from shoal.partition.mdav import MDAV
 from shoal.replace.fuzzy_centre import FuzzyCentre
+from shoal.table.records import Records
+from shoal.table.variable import Variable
+from shoal.vocabulary.errors import ConstraintError, DataError, ParameterError
 
 BOTH = [FuzzyCMeans, EntropyFuzzyCMeans]
 SUM = "a + 2*b == s"

@@ -10,7 +10,7 @@ def test_where_proposition_2_ends() -> None:
     lambda is the largest eigenvalue of the mean of z z'/|z|^2, z = x - mean. With two columns it is 1/2 or more, and
     then no m brings the centres to the mean.
     """
-    from shoal.kernels.partition.fuzzy import fuzzy_step
+    from shoal.kernels.partition import fuzzy_step
 
     def leaves_the_mean(x: np.ndarray, m: float) -> bool:
         direction = 1e-3 * np.linalg.eigh(along(x))[1][:, -1]
@@ -35,7 +35,7 @@ def test_where_proposition_2_ends() -> None:
 
 def test_constraints_are_kept_at_every_step_and_not_once_at_the_end() -> None:
     """The constrained optimum is lower in the objective than the plain optimum projected afterwards."""
-    from shoal.kernels.partition.fuzzy import fuzzy_step
+    from shoal.kernels.partition import fuzzy_step
     from shoal.partition.fuzzy import Search, _onto, fit, system_of
 
     records = summed(60, 5, noise=25.0)
@@ -51,7 +51,7 @@ def test_constraints_are_kept_at_every_step_and_not_once_at_the_end() -> None:
 
 def test_the_balanced_draw_is_the_plain_one_where_no_bound_binds() -> None:
     """Labels of the balanced draw are distributed by the memberships."""
-    from shoal.kernels.partition.fuzzy import fuzzy_memberships
+    from shoal.kernels.partition import fuzzy_memberships
     from shoal.partition.fuzzy import draw
 
     rng = np.random.default_rng(4)

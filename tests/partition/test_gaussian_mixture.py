@@ -9,10 +9,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from naive import mixture as naive
-from shoal.errors import DataError, ParameterError
 from shoal.kernels.mixture.mixture import COVARIANCE_MODELS
 from shoal.partition._em.starts import Starts, independent_columns, kmeans
 from shoal.partition.gaussian_mixture import GaussianMixture
+from shoal.vocabulary.errors import DataError, ParameterError
 
 FAST = {"groups": 3, "models": ("EII", "VVV"), "kmeans_starts": 1}
 
@@ -178,7 +178,7 @@ def test_selection_on_a_sample():
 def test_strata_and_households():
     x, _ = three_groups(120)
     frame = pd.DataFrame(x, columns=["a", "b"]).assign(s=np.arange(120) // 60, h=np.arange(120) // 2)
-    from shoal.data.microdata import Microdata
+    from shoal.table.microdata import Microdata
 
     qi = "quasi-identifier"
     data = Microdata.of(frame, {"a": qi, "b": qi, "s": "stratum", "h": "other"})

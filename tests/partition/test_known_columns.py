@@ -7,9 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import shoal
-from shoal.data.records import Records
-from shoal.data.variable import Variable
-from shoal.errors import DataError
+from shoal.table.records import Records
+from shoal.table.variable import Variable
+from shoal.vocabulary.errors import DataError
 
 K = 3
 METHODS = [shoal.MDAV(k=K), shoal.VMDAV(k=K), shoal.MuApprox(k=K), shoal.Refined(start=shoal.MDAV(k=K))]

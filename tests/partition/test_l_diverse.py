@@ -5,9 +5,9 @@ from hypothesis import strategies as st
 
 import shoal
 from partition.test_t_close import blobs, released, tables
-from shoal.data.records import Records
-from shoal.data.variable import Variable
-from shoal.errors import Refused
+from shoal.table.records import Records
+from shoal.table.variable import Variable
+from shoal.vocabulary.errors import Refused
 
 
 @given(

@@ -9,9 +9,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from naive import latent_class as naive
-from shoal.data.microdata import Microdata
-from shoal.errors import DataError, ParameterError
 from shoal.partition.latent_class import LatentClass
+from shoal.table.microdata import Microdata
+from shoal.vocabulary.errors import DataError, ParameterError
 
 QI = "quasi-identifier"
 

@@ -5,13 +5,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from published.thyroid import BINARY, CONTINUOUS, thyroid
-from shoal.data.microdata import Microdata
-from shoal.data.partition import Partition
-from shoal.errors import ParameterError
 from shoal.partition.gaussian_mixture import GaussianMixture
 from shoal.partition.latent_class import LatentClass
 from shoal.partition.local_synthesis import LocalSynthesis
 from shoal.replace.class_conditional import ClassConditional
+from shoal.table.microdata import Microdata
+from shoal.table.partition import Partition
+from shoal.vocabulary.errors import ParameterError
 
 QI = "quasi-identifier"
 

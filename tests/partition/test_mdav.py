@@ -9,15 +9,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import shoal
-from shoal.data import variable
-from shoal.data.microdata import as_records
-from shoal.data.packed import Packed
-from shoal.data.partition import Partition
-from shoal.errors import DataError, ParameterError
-from shoal.facts import Count
-from shoal.kernels.partition.mdav import mdav
+from shoal.kernels.partition import mdav
 from shoal.partition.mdav import MDAV
 from shoal.partition.vmdav import VMDAV
+from shoal.table import variable
+from shoal.table.microdata import as_records
+from shoal.table.packed import Packed
+from shoal.table.partition import Partition
+from shoal.vocabulary.errors import DataError, ParameterError
+from shoal.vocabulary.facts import Count
 
 
 def test_two_clouds_by_hand() -> None:

@@ -5,10 +5,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from shoal.data.microdata import Microdata
-from shoal.errors import ParameterError
 from shoal.partition.mdav import MDAV
 from shoal.partition.mu_approx import MuApprox
+from shoal.table.microdata import Microdata
+from shoal.vocabulary.errors import ParameterError
 
 
 def test_by_hand():

@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 
 import shoal
 from partition.test_t_close import released, tables
-from shoal.errors import Refused
+from shoal.vocabulary.errors import Refused
 
 
 @given(records=tables(gaps=True), k=st.integers(1, 4), p=st.integers(1, 4))

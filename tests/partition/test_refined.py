@@ -6,9 +6,9 @@ from hypothesis import strategies as st
 
 import shoal
 from naive.refine import best_loss
-from shoal.data.microdata import Microdata
-from shoal.errors import ParameterError
-from shoal.kernels.partition.refine import partition_loss
+from shoal.kernels.partition import partition_loss
+from shoal.table.microdata import Microdata
+from shoal.vocabulary.errors import ParameterError
 
 
 def loss(part, x):
@@ -101,7 +101,7 @@ def test_weights_enter_the_loss_when_asked():
     x, w = table.matrix(), table.weights
     part = shoal.Refined(start="mdav", k=2, weighted=True).partition(table, seed=1)
     assert part.sse(x, w) == pytest.approx(best_loss(x, 2, w), rel=1e-9)
-    with pytest.raises(shoal.errors.DataError, match="weighted needs a column with the role weight"):
+    with pytest.raises(shoal.DataError, match="weighted needs a column with the role weight"):
         shoal.Refined(start="mdav", k=2, weighted=True).partition(x)
 
 

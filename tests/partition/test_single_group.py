@@ -2,7 +2,7 @@ import numpy as np
 import polars as pl
 
 import shoal
-from shoal.data.microdata import Microdata
+from shoal.table.microdata import Microdata
 
 
 def test_one_group():

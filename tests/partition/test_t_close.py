@@ -11,11 +11,11 @@ from hypothesis import strategies as st
 
 import shoal
 from naive import emd as naive
-from shoal.data.confidential_bins import confidential_bins
-from shoal.data.microdata import Microdata
-from shoal.data.records import Records
-from shoal.data.variable import Variable
-from shoal.errors import DataError, ParameterError, Refused
+from shoal.table.confidential_bins import confidential_bins
+from shoal.table.microdata import Microdata
+from shoal.table.records import Records
+from shoal.table.variable import Variable
+from shoal.vocabulary.errors import DataError, ParameterError, Refused
 
 values = st.sampled_from([0.0, 1.0, 2.0, 5.0])
 

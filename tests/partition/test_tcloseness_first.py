@@ -5,9 +5,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import shoal
-from shoal.data.microdata import Microdata
-from shoal.errors import Refused
 from shoal.partition.tcloseness_first import strata_needed, strata_of
+from shoal.table.microdata import Microdata
+from shoal.vocabulary.errors import Refused
 
 
 def test_groups_that_no_exchange_helps_are_merged_also_in_a_large_table():

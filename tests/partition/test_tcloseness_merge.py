@@ -1,17 +1,19 @@
+from typing import get_args
+
 import numpy as np
 
 import shoal
-from shoal.data.confidential_bins import confidential_bins
-from shoal.data.records import Records
-from shoal.data.variable import Variable
-from shoal.kernels.requirement import emd
-from shoal.kernels.requirement.requirement_partition import PARTNERS, merge_groups
+from shoal.kernels.arrays import Partner
+from shoal.kernels.requirement import emd, merge_groups
 from shoal.partition._requirement.requirement import GroupRequirement
+from shoal.table.confidential_bins import confidential_bins
+from shoal.table.records import Records
+from shoal.table.variable import Variable
 
 
 def test_groups_that_are_only_too_small_join_the_nearest_whatever_the_partner():
     x, pay = np.array([0.0, 0.1, 5.0, 5.1, 9.0, 9.1]), np.zeros(6)
-    for partner in PARTNERS:
+    for partner in get_args(Partner):
         method = shoal.TClosenessMerge(k=2, t=0.1, start=shoal.MDAV(k=1), partner=partner)
         assert method.partition(x, confidential=pay).labels.tolist() == [0, 0, 1, 1, 2, 2]
 
@@ -24,7 +26,7 @@ def test_the_cheapest_partner_settles_more_for_less():
             [Variable(name="pay", role="confidential", level="continuous", values=np.array([1.0, 2.0, 4.0, 3.0]))]
         )
     )
-    required = GroupRequirement.of(columns, [emd.close(columns[0].table(), 0.2)])
+    required = GroupRequirement.of(columns, [emd.Close(columns[0].table(), 0.2)])
     x, single = np.array([[0.0], [-1.0], [1.1], [-2.0]]), np.arange(4, dtype=np.int32)
     assert len(set(merge_groups(x, required.check, single, 1)[0])) == 1
     assert merge_groups(x, required.check, single, 1, partner="cheapest")[0].tolist() == [0, 1, 0, 1]
@@ -34,6 +36,6 @@ def test_of_groups_equally_near_the_lowest_is_the_partner():
     """Pay 1 is the only one over 0.4 (at 2/3), and lies in the middle between the two others."""
     pay = Variable(name="pay", role="confidential", level="continuous", values=np.array([2.0, 1.0, 2.0]))
     columns = confidential_bins(Records.of([pay]))
-    check = GroupRequirement.of(columns, [emd.close(columns[0].table(), 0.4)]).check
+    check = GroupRequirement.of(columns, [emd.Close(columns[0].table(), 0.4)]).check
     merged, merges = merge_groups(np.array([[1.0], [0.0], [-1.0]]), check, np.arange(3, dtype=np.int32), 1)
     assert merges == 1 and merged[0] == merged[1] != merged[2]

@@ -3,25 +3,24 @@ import pytest
 
 import shoal
 from partition.test_t_close import blobs
-from shoal.data.confidential_bins import confidential_bins
-from shoal.data.partition import Partition
-from shoal.data.records import Records
-from shoal.data.variable import Variable
-from shoal.kernels.partition.refine import partition_loss
-from shoal.kernels.partition.refine import refine as freely_refine
-from shoal.kernels.requirement import emd
-from shoal.kernels.requirement.requirement_partition import RequirementCheck, refine
+from shoal.kernels.partition import partition_loss
+from shoal.kernels.partition import refine as freely_refine
+from shoal.kernels.requirement import RequirementCheck, emd, refine_tcloseness
 from shoal.partition._requirement.requirement import GroupRequirement, near_lists
+from shoal.table.confidential_bins import confidential_bins
+from shoal.table.partition import Partition
+from shoal.table.records import Records
+from shoal.table.variable import Variable
 
 
 def test_refinement_itself_never_goes_below_k():
     """Whoever calls it merges what is too small, which would hide it."""
     x, pay = blobs(60)
     columns = confidential_bins(Records.of([Variable(name="pay", role="confidential", level="continuous", values=pay)]))
-    check = GroupRequirement.of(columns, [emd.close(columns[0].table(), 0.3)]).check
+    check = GroupRequirement.of(columns, [emd.Close(columns[0].table(), 0.3)]).check
     start = shoal.TClosenessFirst(k=3, t=0.3).partition(x, confidential=pay).labels
     for seed in range(5):
-        refined = refine(x, check, start, near_lists(x), 3, seed=seed, moves=20_000)
+        refined = refine_tcloseness(x, check, start, near_lists(x), 3, seed=seed, moves=20_000)
         assert refined.satisfied and Partition.of(refined.labels).k >= 3
 
 
@@ -31,9 +30,9 @@ def test_refinement_ends_with_the_best_that_it_met():
         rng = np.random.default_rng(seed)
         x = rng.normal(size=(40, 2))
         bins = np.arange(40, dtype=np.int32)
-        check = RequirementCheck(bins[None], [emd.close(emd.ordered(np.ones(40, dtype=np.int64)), 1.0)])
+        check = RequirementCheck(bins[None], [emd.Close(emd.Ordered(np.ones(40, dtype=np.int64)), 1.0)])
         best = freely_refine(x, None, bins % 13, near_lists(x), 3, seed=1, moves=200_000)
-        refined = refine(x, check, best.labels, near_lists(x), 3, seed=seed, moves=20_000)
+        refined = refine_tcloseness(x, check, best.labels, near_lists(x), 3, seed=seed, moves=20_000)
         assert partition_loss(x, None, refined.labels) <= best.loss * (1 + 1e-9)
 
 
@@ -62,9 +61,9 @@ def test_a_refinement_that_finds_nothing_says_so():
     """No distance is below 0."""
     x, pay = blobs(40)
     columns = confidential_bins(Records.of([Variable(name="pay", role="confidential", level="continuous", values=pay)]))
-    never = GroupRequirement.of(columns, [emd.close(columns[0].table(), -0.001)]).check
+    never = GroupRequirement.of(columns, [emd.Close(columns[0].table(), -0.001)]).check
     start = np.repeat(np.arange(10, dtype=np.int32), 4)
-    refined = refine(x, never, start, near_lists(x), 4, seed=1, moves=2_000)
+    refined = refine_tcloseness(x, never, start, near_lists(x), 4, seed=1, moves=2_000)
     assert not refined.satisfied and refined.labels.tolist() == start.tolist()
 
 
@@ -74,8 +73,8 @@ def test_an_excess_of_less_than_a_thousandth_is_an_excess():
     start = np.repeat(np.arange(2, dtype=np.int32), 20)
     x = x + 1_000 * start[:, None]
     columns = confidential_bins(Records.of([Variable(name="pay", role="confidential", level="continuous", values=pay)]))
-    reached = max(GroupRequirement.of(columns, [emd.close(columns[0].table(), 0.0)]).excess(start))
+    reached = max(GroupRequirement.of(columns, [emd.Close(columns[0].table(), 0.0)]).excess(start))
     for short in (1e-9, 9e-4):
-        required = GroupRequirement.of(columns, [emd.close(columns[0].table(), reached - short)])
-        refined = refine(x, required.check, start, near_lists(x), 20, seed=1, moves=0)
+        required = GroupRequirement.of(columns, [emd.Close(columns[0].table(), reached - short)])
+        refined = refine_tcloseness(x, required.check, start, near_lists(x), 20, seed=1, moves=0)
         assert refined.satisfied and max(required.excess(refined.labels)) <= 0

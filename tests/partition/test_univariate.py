@@ -5,8 +5,8 @@ from hypothesis import strategies as st
 
 import shoal
 from naive.refine import best_loss, loss
-from shoal.errors import DataError
-from shoal.kernels.partition.univariate import univariate
+from shoal.kernels.partition import univariate
+from shoal.vocabulary.errors import DataError
 
 
 def test_by_hand():

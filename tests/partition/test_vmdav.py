@@ -3,8 +3,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from shoal.errors import ParameterError
 from shoal.partition.vmdav import GRID, VMDAV
+from shoal.vocabulary.errors import ParameterError
 
 
 def clustered(seed=0):

@@ -9,10 +9,10 @@ import pytest
 
 import shoal
 from shoal import cli
-from shoal.errors import PlanError
 from shoal.plan import Plan
 from shoal.plan.admission import admit
 from shoal.studio.plans import reading
+from shoal.vocabulary.errors import PlanError
 
 ALL = ["age", "pay", "ill"]
 COLUMNS = {"age": "quasi-identifier", "pay": "quasi-identifier", "ill": "confidential"}
@@ -72,7 +72,7 @@ def test_copies_that_share_something_are_refused_before_a_record_is_read(
     with pytest.raises(PlanError, match="copies must be 1"):
         shoal.assess(object(), asked)
     with pytest.raises(PlanError, match="copies must be 1"):
-        shoal.protect_large(tmp_path / "absent.parquet", asked, tmp_path / "out")
+        shoal.protect(tmp_path / "absent.parquet", asked, tmp_path / "out")
     assert not list(tmp_path.iterdir())
 
 
@@ -137,7 +137,7 @@ def test_the_command_line_and_the_studio_refuse_before_they_read(
     monkeypatch.chdir(tmp_path)
     Path("plan.yaml").write_text(text)
     Path("t.parquet").write_bytes(b"no table")
-    for option in ([], ["--dry-run"], ["--engine", "duckdb"]):
+    for option in ([], ["--dry-run"], ["--engine", "spark"]):
         monkeypatch.setattr("sys.argv", ["shoal", "protect", "t.parquet", "--plan", "plan.yaml", "--out", "o", *option])
         with pytest.raises(SystemExit) as end:
             cli.main()

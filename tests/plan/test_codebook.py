@@ -1,8 +1,8 @@
 import polars as pl
 
-from shoal.data.schema import Column, Schema
-from shoal.files.table import Table
 from shoal.plan.codebook import codebook
+from shoal.table.files.table import Table
+from shoal.table.schema import Column, Schema
 
 
 def test_every_column_in_the_words_of_the_plan() -> None:

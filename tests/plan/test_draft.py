@@ -8,11 +8,11 @@ import polars as pl
 import pytest
 
 import shoal
-from shoal.data.check_digits import luhn
-from shoal.files.table import Table
 from shoal.plan import Plan
 from shoal.plan.draft import plan_text
 from shoal.plan.guess import guess
+from shoal.table.check_digits import luhn
+from shoal.table.files.table import Table
 
 
 def test_roles_of_typical_columns() -> None:

@@ -7,10 +7,10 @@ import polars as pl
 import pytest
 
 import shoal
-from shoal.errors import FileError
-from shoal.files.names import slug
-from shoal.frontier import explore
-from shoal.publish import publish_frontier
+from shoal.desk.frontier import explore
+from shoal.release.publish import publish_frontier
+from shoal.table.files.names import slug
+from shoal.vocabulary.errors import FileError
 
 RNG = np.random.default_rng(3)
 FRAME = pl.DataFrame(

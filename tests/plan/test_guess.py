@@ -7,10 +7,10 @@ import polars as pl
 import pytest
 
 import shoal
-from shoal.files.table import Table
-from shoal.files.tables import read_table, write_table
 from shoal.plan.draft import plan_text
 from shoal.plan.guess import columns_of, guess
+from shoal.table.files.table import Table
+from shoal.table.files.tables import read_table, write_table
 
 N = 400
 RNG = np.random.default_rng(5)

@@ -6,12 +6,12 @@ from typing import Any
 import pytest
 
 import shoal
-from shoal.data.schema import Schema
-from shoal.errors import PlanError
-from shoal.methods import KINDS, registered
 from shoal.plan import Plan
-from shoal.plan.model import SECTIONS
+from shoal.plan.model import SECTIONS, SETTINGS
 from shoal.privacy.k_anonymity import KAnonymity
+from shoal.table.schema import Schema
+from shoal.vocabulary.errors import PlanError
+from shoal.vocabulary.registry import KINDS, registered
 
 GOOD = """
 columns:
@@ -128,7 +128,7 @@ def test_the_schema_knows_every_method() -> None:
         if "const" in model.get("properties", {}).get(kind, {})
     }
     assert known == {(entry.kind, entry.name) for entry in registered() if entry.kind != "replace"}
-    assert set(schema["properties"]) == set(SECTIONS)
+    assert set(schema["properties"]) == {*SECTIONS, *SETTINGS}
 
 
 def test_a_name_as_a_number_and_as_text_is_one_column(tmp_path: Path) -> None:

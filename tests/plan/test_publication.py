@@ -9,11 +9,11 @@ import polars as pl
 import pytest
 
 import shoal
-from shoal.data.microdata import Microdata
-from shoal.files.table import Table
-from shoal.parameters import Setting
 from shoal.plan.lines import dump_yaml, plain
 from shoal.plan.publication import _places, _public, hidden_cells, public_rule, public_sections
+from shoal.table.files.table import Table
+from shoal.table.microdata import Microdata
+from shoal.vocabulary.parameters import Setting
 
 FRAME = pl.DataFrame(
     {

@@ -15,10 +15,10 @@ from hypothesis import strategies as st
 
 import shoal
 from naive import privacy as naive
-from shoal.data.microdata import Microdata
 from shoal.judges.table_pair import TablePair
 from shoal.kernels.requirement import emd
 from shoal.privacy.base import PrivacyModel
+from shoal.table.microdata import Microdata
 
 READINGS = ("equal", "wildcard", "nothing")
 KINDS = ("distinct", "entropy", "recursive")

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 import shoal
 from naive import emd as naive
-from shoal.data.microdata import Microdata
-from shoal.errors import ParameterError
+from shoal.table.microdata import Microdata
+from shoal.vocabulary.errors import ParameterError
 
 MODELS = [
     lambda: shoal.TCloseness(t=0.2),

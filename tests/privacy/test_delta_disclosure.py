@@ -16,7 +16,7 @@ def test_delta_itself_is_not_allowed():
 
 def test_a_figure_without_bound_is_refused_in_words():
     frame = pd.DataFrame({"q": [0, 1], "c": list("ab")})
-    with pytest.raises(shoal.errors.Refused, match=r"does not hold \(required 3, achieved infinite\): 2 classes"):
+    with pytest.raises(shoal.Refused, match=r"does not hold \(required 3, achieved infinite\): 2 classes"):
         shoal.protect(
             frame,
             {

@@ -3,9 +3,9 @@
 import polars as pl
 import pytest
 
-from shoal.data.microdata import Microdata
 from shoal.judges.table_pair import TablePair
 from shoal.privacy.delta_presence import DeltaPresence
+from shoal.table.microdata import Microdata
 
 ROLES = {"zip": {"role": "quasi-identifier", "level": "nominal", "missing": "keep"}}
 POPULATION = pl.DataFrame({"zip": ["a", "a", "a", "b", "b", "c"]})

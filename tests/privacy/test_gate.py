@@ -5,8 +5,6 @@ import polars as pl
 import pytest
 
 import shoal
-from shoal.data.microdata import Microdata
-from shoal.errors import ParameterError, PlanError, Refused
 from shoal.judges.evidence import Verdict
 from shoal.judges.table_pair import TablePair
 from shoal.plan import Plan
@@ -16,7 +14,9 @@ from shoal.risk.individual import IndividualRisk
 from shoal.risk.journalist import Journalist
 from shoal.risk.prosecutor import Prosecutor
 from shoal.risk.robust_intervals import RobustIntervals
+from shoal.table.microdata import Microdata
 from shoal.utility.sse import SSE
+from shoal.vocabulary.errors import ParameterError, PlanError, Refused
 
 FRAME = pl.DataFrame(np.random.default_rng(1).normal(size=(400, 3)), schema=["a", "b", "c"])
 PLAN = {

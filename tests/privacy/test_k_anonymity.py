@@ -10,11 +10,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from shoal.data.microdata import Microdata
-from shoal.errors import DataError
 from shoal.judges.table_pair import TablePair
 from shoal.privacy.base import reading_of
 from shoal.privacy.k_anonymity import KAnonymity
+from shoal.table.microdata import Microdata
+from shoal.vocabulary.errors import DataError
 
 
 def test_by_hand() -> None:
@@ -38,7 +38,7 @@ def test_any_table_of_any_kind_equals_counting_tuples(rows: list[tuple[int, str 
     columns = {"x": [r[0] for r in rows], "y": [r[1] for r in rows]}
     shuffled = pd.DataFrame(columns, index=np.random.default_rng(1).permutation(len(rows)) * 3)
     roles = {"x": "quasi-identifier", "y": {"role": "quasi-identifier", "missing": "keep", "level": "nominal"}}
-    from shoal.data.microdata import Microdata
+    from shoal.table.microdata import Microdata
 
     for frame in (pl.DataFrame(columns, schema_overrides={"y": pl.String}), shuffled, pa.table(columns)):
         assert KAnonymity(k=2).check(Microdata.of(frame, roles)).achieved == smallest
@@ -54,7 +54,7 @@ def test_a_filtered_index_and_a_genuine_minus_999() -> None:
 
 
 def test_k_records_of_one_family_hide_nobody() -> None:
-    from shoal.data.microdata import Microdata
+    from shoal.table.microdata import Microdata
 
     frame = pl.DataFrame({"age": [30, 30, 30, 40, 40, 40], "home": [1, 1, 2, 3, 3, 3]})
     table = Microdata.of(frame, {"age": "quasi-identifier", "home": "household"})

@@ -5,10 +5,10 @@ import polars as pl
 import pytest
 
 import shoal
-from shoal.data.microdata import Microdata
-from shoal.errors import Refused
 from shoal.judges.table_pair import TablePair
 from shoal.privacy.k_map import KMap
+from shoal.table.microdata import Microdata
+from shoal.vocabulary.errors import Refused
 
 REGIONS = {"paths": [[town, town[0], "*"] for town in ("aa", "ab", "ba", "bb")]}
 ROLES = {

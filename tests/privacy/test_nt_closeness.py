@@ -6,9 +6,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import shoal
-from shoal.data.confidential_bins import confidential_bins
-from shoal.data.microdata import Microdata
 from shoal.judges.natural_sets import class_points, nearest_set_distances, nested_boxes
+from shoal.table.confidential_bins import confidential_bins
+from shoal.table.microdata import Microdata
 
 
 def test_large_set_may_differ_from_the_table():
@@ -80,9 +80,9 @@ def test_the_figure_is_that_of_the_first_box_that_is_near_enough() -> None:
     records = Microdata.of(frame, {"age": "quasi-identifier", "ill": "confidential"}).encoded
     classes = records.classes(("age",))
     boxes = nested_boxes(class_points(records, ("age",), classes), classes.sizes, 4)
-    columns = confidential_bins(records, "distinct")
-    assert nearest_set_distances(columns, classes.ids, boxes, 0.3).tolist() == [[0.25, 0.25, 0.5, 0.375]]
-    assert nearest_set_distances(columns, classes.ids, boxes, 0.2).tolist() == [[0.125, 0.25, 0.5, 0.375]]
+    columns = [(column, classes) for column in confidential_bins(records, "distinct")]
+    assert nearest_set_distances(columns, boxes, 0.3).tolist() == [[0.25, 0.25, 0.5, 0.375]]
+    assert nearest_set_distances(columns, boxes, 0.2).tolist() == [[0.125, 0.25, 0.5, 0.375]]
 
 
 def test_missing_quasi_identifiers_stand_below_all_others_in_a_box() -> None:

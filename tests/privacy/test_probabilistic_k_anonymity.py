@@ -7,12 +7,12 @@ import polars as pl
 import pytest
 
 import shoal
-from shoal.data.partition import Partition
-from shoal.data.records import Records
-from shoal.errors import Refused
 from shoal.judges.intervals import proportion_interval
-from shoal.kernels.partition.mdav import mdav
-from shoal.methods import build
+from shoal.kernels.partition import mdav
+from shoal.table.partition import Partition
+from shoal.table.records import Records
+from shoal.vocabulary.errors import Refused
+from shoal.vocabulary.registry import build
 
 
 def table(n=600, d=2, seed=0):
@@ -141,7 +141,7 @@ def test_what_is_not_at_hand_is_not_proved():
 
 def test_frames():
     frame = pl.DataFrame({"age": np.random.default_rng(3).normal(size=100), "pay": np.arange(100.0)})
-    records = shoal.data.microdata.as_records(frame, "pay")
+    records = shoal.table.microdata.as_records(frame, "pay")
     part = shoal.Whole().partition(records)
     new = frame.with_columns(age=pl.Series(np.random.default_rng(4).permutation(frame["age"].to_numpy())))
     model = shoal.ProbabilisticKAnonymity(k=50)

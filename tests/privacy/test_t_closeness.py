@@ -3,9 +3,9 @@ import pandas as pd
 import pytest
 
 import shoal
-from shoal.data.hierarchy import Hierarchy
-from shoal.data.microdata import Microdata
-from shoal.errors import DataError
+from shoal.table.hierarchy import Hierarchy
+from shoal.table.microdata import Microdata
+from shoal.vocabulary.errors import DataError
 
 
 def test_a_planted_lie_is_caught():

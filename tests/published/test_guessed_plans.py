@@ -6,12 +6,12 @@ import pytest
 
 import shoal
 from published.reference import reference
-from shoal.files.table import Table
-from shoal.files.tables import read_table, write_table
 from shoal.plan.draft import plan_text
 from shoal.plan.guess import guess
 from shoal.release.evidence_file import left_as_they_came
 from shoal.report.unchanged import unchanged_sentence
+from shoal.table.files.table import Table
+from shoal.table.files.tables import read_table, write_table
 
 FILES = ("census.csv", "eia.csv", "thyroid.csv", "testdata.csv", "francdat.csv", "free1.csv", "tarragona.csv")
 

@@ -9,10 +9,10 @@ import polars as pl
 import pytest
 
 from published.reference import reference
-from shoal.data.confidential_bins import confidential_bins
-from shoal.data.microdata import as_records
 from shoal.privacy.confidential import Occurrences
 from shoal.privacy.l_diversity import diversity
+from shoal.table.confidential_bins import confidential_bins
+from shoal.table.microdata import as_records
 
 KEYS = ["urbrur", "roof", "walls", "water", "electcon", "relat", "sex"]
 

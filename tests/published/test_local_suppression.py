@@ -8,8 +8,8 @@ import pytest
 
 import shoal
 from published.reference import reference
-from shoal.data.records import Records
-from shoal.data.variable import Variable
+from shoal.table.records import Records
+from shoal.table.variable import Variable
 
 KEYS = ["urbrur", "roof", "walls", "water", "electcon", "relat", "sex"]
 

@@ -54,7 +54,7 @@ def test_the_vve_of_mclust_is_no_maximum_of_the_likelihood_and_ours_is(mclust):
     fit = fitted(x, first, VVE_ALONG_EVE, tolerance=1e-13)
     assert fit.loglik == pytest.approx(theirs, rel=1e-8)
     axes = np.linalg.eigh(fit.covariance[0])[1]
-    weight, _, scatter = fit.statistics
+    weight, scatter = fit.statistics.weight, fit.statistics.scatter
     roots = np.array([np.exp(np.log(np.diag(axes.T @ w @ axes)).mean()) for w in scatter])
     assert turning(axes, scatter, roots).max() < 1e-6 * roots.sum()  # EVE's criterion is at rest,
     assert turning(axes, scatter, weight).max() > 0.3 * len(x)  # the likelihood is not:

@@ -5,8 +5,8 @@ import polars as pl
 import pytest
 
 from published.reference import reference
-from shoal.data.partition import Partition
-from shoal.kernels.partition.mdav import mdav
+from shoal.kernels.partition import mdav
+from shoal.table.partition import Partition
 
 # IL = 100 SSE / SST of `microaggregation(as.data.frame(scale(X)), method = "mdav", aggr = k)`.
 LOSS = {

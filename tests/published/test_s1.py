@@ -12,12 +12,12 @@ import pytest
 
 import shoal
 from published.reference import reference
-from shoal.data.confidential_bins import confidential_bins
-from shoal.data.microdata import as_records
-from shoal.data.partition import Partition
 from shoal.kernels.requirement import emd
 from shoal.partition._requirement.requirement import GroupRequirement
 from shoal.partition.tcloseness_first import first_groups
+from shoal.table.confidential_bins import confidential_bins
+from shoal.table.microdata import as_records
+from shoal.table.partition import Partition
 
 TS = (0.01, 0.05, 0.09, 0.13, 0.17, 0.21, 0.25)
 
@@ -32,8 +32,14 @@ TABLE_3 = {
 }
 """Minimum and (rounded down) average size, for FICA and FEDTAX alike."""
 
-REFINED = {("FICA", 0.05): 31.1, ("FICA", 0.17): 12.8, ("FEDTAX", 0.05): 55.4, ("FEDTAX", 0.09): 49.7}
-"""Information loss, in percent, that refinement must not exceed; bench/published/s1.py prints all t."""
+REFINED = {
+    ("FICA", 0.05): (31.1, {}),
+    ("FICA", 0.17): (12.8, {"moves": 300_000}),
+    ("FEDTAX", 0.05): (55.4, {}),
+    ("FEDTAX", 0.09): (49.7, {}),
+}
+"""Information loss, in percent, that refinement must not exceed, and with fewer moves than usual where these reach it;
+bench/published/s1.py prints all t."""
 
 
 def census(confidential, scale="sd"):
@@ -97,9 +103,10 @@ def test_table_1_as_the_paper_writes_the_algorithm(confidential):
 @pytest.mark.parametrize(("confidential", "t"), REFINED)
 def test_refinement_reaches_its_figures(confidential, t):
     records = census(confidential)
-    part = shoal.TClosenessRefined(k=2, t=t).partition(records, seed=1)
+    most, budget = REFINED[confidential, t]
+    part = shoal.TClosenessRefined(k=2, t=t, **budget).partition(records, seed=1)
     loss = part.information_loss(records.matrix())
-    assert loss <= REFINED[confidential, t]
+    assert loss <= most
     assert loss < 0.92 * shoal.TClosenessFirst(k=2, t=t).partition(records).information_loss(records.matrix())
     assert shoal.TCloseness(t=t).check(released(records, part)).holds
     assert shoal.KAnonymity(k=2).check(released(records, part)).holds
@@ -125,7 +132,7 @@ def test_near_the_best_there_is_on_eight_records(confidential):
     table = pl.read_csv(reference("francdat.csv")).drop("w")
     records = as_records(table.with_columns(pl.col("Key1", "Key2", "Key3", "Key4").cast(pl.String)), confidential)
     x, columns = records.matrix(), confidential_bins(records)
-    required = GroupRequirement.of(columns, [emd.close(c.table(), 1.0) for c in columns])
+    required = GroupRequirement.of(columns, [emd.Close(c.table(), 1.0) for c in columns])
     every = [Partition.of(np.array(labels, dtype=np.int32)) for labels in set_partitions(8)]
     priced = [(p.k, required.distances(p.labels).max(), p.information_loss(x)) for p in every]
     for k, t in product((2, 3, 5), (0.05, 0.09, 0.13, 0.17, 0.25)):
@@ -154,7 +161,7 @@ def test_optimal_assignment_where_t_leaves_no_room():
 
 def distance(group, n):
     members = np.array(sorted(group), dtype=np.int32)
-    table = emd.ordered(np.ones(n, dtype=np.int64))
+    table = emd.Ordered(np.ones(n, dtype=np.int64))
     return emd.distances(table, members, np.zeros(len(members), dtype=np.int64), n, 1)[0]
 
 
@@ -192,7 +199,7 @@ def test_proposition_2_is_no_guarantee_under_ties():
     """Census, FICA, k = 2, t = 0.25: the groups as Algorithm 3 makes them reach 0.2560 and are repaired."""
     records = census("FICA")
     columns = confidential_bins(records)
-    required = GroupRequirement.of(columns, [emd.close(columns[0].table(), 0.25)])
+    required = GroupRequirement.of(columns, [emd.Close(columns[0].table(), 0.25)])
     labels, count = first_groups(records, records.quasi_identifiers, required, 2, 0.25, None)
     assert count == 2
     assert round(required.distances(labels).max(), 4) == 0.2560

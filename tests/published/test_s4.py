@@ -12,9 +12,9 @@ import numpy as np
 import pytest
 
 from shoal.constraints import Constraints
-from shoal.data.records import Records
-from shoal.kernels.partition.fuzzy import fuzzy_step
+from shoal.kernels.partition import fuzzy_step
 from shoal.partition.fuzzy import Search, _alternate, system_of
+from shoal.table.records import Records
 
 RULE = "v3 == 1.16*v1 + 1.07*v2"
 M = 1.32

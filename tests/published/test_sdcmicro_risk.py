@@ -7,10 +7,7 @@ import polars as pl
 import pytest
 
 from published.reference import other_measures, reference
-from shoal.data.microdata import Microdata
-from shoal.data.partition import Partition
-from shoal.data.records import Records
-from shoal.kernels.partition.mdav import mdav
+from shoal.kernels.partition import mdav
 from shoal.risk.household import HouseholdRisk, household_risk
 from shoal.risk.individual import IndividualRisk, individual_risk
 from shoal.risk.interval_disclosure import IntervalDisclosure
@@ -18,6 +15,9 @@ from shoal.risk.population import lookalikes
 from shoal.risk.prosecutor import Prosecutor
 from shoal.risk.sample_uniques import SampleUniques
 from shoal.risk.suda2 import SUDA2
+from shoal.table.microdata import Microdata
+from shoal.table.partition import Partition
+from shoal.table.records import Records
 
 KEYS = ["urbrur", "roof", "walls", "water", "electcon", "relat", "sex"]
 

@@ -8,8 +8,8 @@ import polars as pl
 import pytest
 
 from published.reference import other_measures, reference
-from shoal.data.partition import Partition
-from shoal.kernels.partition.mdav import mdav
+from shoal.kernels.partition import mdav
+from shoal.table.partition import Partition
 from shoal.utility.eigenvalues import Eigenvalues
 from shoal.utility.il1s import IL1s
 from shoal.utility.sse import SSE

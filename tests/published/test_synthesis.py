@@ -11,9 +11,9 @@ from scipy.spatial import cKDTree
 import shoal
 from published.reference import reference
 from published.thyroid import BINARY, CONTINUOUS, thyroid
-from shoal.data.microdata import Microdata
-from shoal.data.records import Records
 from shoal.replace.decimals import Decimals
+from shoal.table.microdata import Microdata
+from shoal.table.records import Records
 
 
 def continuous_thyroid():

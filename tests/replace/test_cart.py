@@ -5,11 +5,11 @@ import polars as pl
 import pytest
 
 import shoal
-from shoal.data.microdata import Microdata
-from shoal.data.partition import Partition
-from shoal.data.records import Records
-from shoal.errors import DataError, ParameterError
 from shoal.replace._trees.smoothing import FEW, LONGEST, between, tail
+from shoal.table.microdata import Microdata
+from shoal.table.partition import Partition
+from shoal.table.records import Records
+from shoal.vocabulary.errors import DataError, ParameterError
 
 
 def records(frame: pl.DataFrame, **columns: object) -> Records:

@@ -8,12 +8,12 @@ from hypothesis import strategies as st
 
 import shoal
 from naive.hierarchy import ancestor
-from shoal.data.hierarchy import Hierarchy
-from shoal.data.partition import Partition
-from shoal.data.records import Records
-from shoal.data.variable import Variable
-from shoal.errors import DataError
 from shoal.replace.centroid import Centroid
+from shoal.table.hierarchy import Hierarchy
+from shoal.table.partition import Partition
+from shoal.table.records import Records
+from shoal.table.variable import Variable
+from shoal.vocabulary.errors import DataError
 
 
 def column(level: str, values: list[float], **extra: object) -> Variable:

@@ -9,12 +9,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import shoal
-from shoal.data.microdata import Microdata
-from shoal.data.partition import Partition
-from shoal.errors import DataError, ParameterError
 from shoal.partition.latent_class import LatentClass
 from shoal.partition.local_synthesis import LocalSynthesis
 from shoal.replace.class_conditional import ClassConditional, balanced_draw
+from shoal.table.microdata import Microdata
+from shoal.table.partition import Partition
+from shoal.vocabulary.errors import DataError, ParameterError
 
 QI = "quasi-identifier"
 

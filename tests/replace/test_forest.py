@@ -5,8 +5,8 @@ import polars as pl
 import pytest
 
 import shoal
-from shoal.data.microdata import Microdata
-from shoal.data.partition import Partition
+from shoal.table.microdata import Microdata
+from shoal.table.partition import Partition
 
 
 def test_a_forest_keeps_what_goes_together_and_copies_less_than_a_tree() -> None:
@@ -26,5 +26,5 @@ def test_a_forest_keeps_what_goes_together_and_copies_less_than_a_tree() -> None
 
 
 def test_a_forest_has_at_least_two_trees() -> None:
-    with pytest.raises(shoal.errors.ParameterError, match="trees must be"):
+    with pytest.raises(shoal.ParameterError, match="trees must be"):
         shoal.Forest(trees=1)

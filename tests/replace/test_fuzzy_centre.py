@@ -1,9 +1,9 @@
 import numpy as np
 
-from shoal.data.records import Records
-from shoal.data.variable import Variable
 from shoal.partition.fuzzy_c_means import FuzzyCMeans
 from shoal.replace.fuzzy_centre import FuzzyCentre
+from shoal.table.records import Records
+from shoal.table.variable import Variable
 
 
 def test_categories_take_the_centre_nearest_to_them() -> None:

@@ -7,11 +7,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import shoal
-from shoal.data.microdata import Microdata
-from shoal.data.partition import Partition
-from shoal.data.records import Records
-from shoal.data.variable import Variable
 from shoal.replace._residuals.gaps import NONE, Gaps
+from shoal.table.microdata import Microdata
+from shoal.table.partition import Partition
+from shoal.table.records import Records
+from shoal.table.variable import Variable
 
 EXACT = (shoal.Normal(), shoal.MultivariateT(degrees_of_freedom=5.0), shoal.LatinHypercube())
 
@@ -135,7 +135,7 @@ def test_groups_in_which_nobody_can_be_a_base():
     x[:5, 0] = x[5:10, 1] = np.nan
     labels = np.arange(20) // 10
     message = "normal needs groups of 4 records.*1 group of 2 is smaller, counting records that have the same cells"
-    with pytest.raises(shoal.errors.ParameterError, match=message):
+    with pytest.raises(shoal.ParameterError, match=message):
         synthesised(shoal.Normal(), x, labels)
     new, facts = synthesised(shoal.Normal(small="merge"), x, labels)
     assert facts["groups merged because too small"] == 1
@@ -171,7 +171,7 @@ def test_the_support_binds_all_records():
 
 def test_muralidhar_sarathy_wants_complete_columns():
     x, _, labels = with_gaps(1)
-    with pytest.raises(shoal.errors.DataError, match="muralidhar-sarathy needs complete columns"):
+    with pytest.raises(shoal.DataError, match="muralidhar-sarathy needs complete columns"):
         synthesised(shoal.MuralidharSarathy(alpha=0.5), x, labels)
 
 

@@ -8,11 +8,11 @@ from scipy.stats import ks_2samp
 import shoal
 from naive.ipso import complement, haar, ipso
 from published.reference import reference
-from shoal.data.microdata import Microdata
-from shoal.data.partition import Partition
-from shoal.data.records import Records
-from shoal.kernels.partition.mdav import mdav
+from shoal.kernels.partition import mdav
 from shoal.replace._residuals.rotation import dimensions, random_frame, split
+from shoal.table.microdata import Microdata
+from shoal.table.partition import Partition
+from shoal.table.records import Records
 
 
 def synthesise(x, y, labels, seed=0, **parameters):
@@ -202,7 +202,7 @@ def test_groups_too_small_are_refused_merged_or_allowed():
     x, y = rng.normal(size=(40, 2)), rng.normal(size=(40, 1))
     labels = np.arange(40) // 4  # d = 4 - 1 - 1 = 2 < 3
     with pytest.raises(
-        shoal.errors.ParameterError,
+        shoal.ParameterError,
         match=(
             r"ipso needs groups of 5 records, with 1 column kept, so that 3 dimensions are left to draw from; "
             r"10 groups of 10 are smaller. Raise k to 5, or replace fewer columns at once, or name fewer in given, "
@@ -226,7 +226,7 @@ def test_merging_ends_with_groups_large_enough(sizes, seed):
     labels = np.repeat(np.arange(len(sizes)), sizes)
     x, y = rng.normal(size=(len(labels), 2)), rng.integers(0, 2, (len(labels), 1)).astype(float)
     if dimensions(Partition.of(np.zeros(len(labels))), y)[0] < 3:
-        with pytest.raises(shoal.errors.ParameterError):
+        with pytest.raises(shoal.ParameterError):
             synthesise(x, y, labels, small="merge")
         return
     new, facts = synthesise(x, y, labels, small="merge")
@@ -270,14 +270,14 @@ def test_the_default_keeps_the_columns_that_are_not_replaced():
     assert_same_moments(frame[["c"]].to_numpy(), new, y)
     assert np.abs(np.corrcoef(new[:, 0], frame["d"])[0, 1] - np.corrcoef(frame["c"], frame["d"])[0, 1]) > 1e-6
     assert change.records["d"] is records["d"]
-    with pytest.raises(shoal.errors.ParameterError, match="stay, and not 'c', which the step replaces"):
+    with pytest.raises(shoal.ParameterError, match="stay, and not 'c', which the step replaces"):
         shoal.IPSO(given=("a", "c")).apply(records, ["c"], Partition.of(np.zeros(50)), rng)
 
 
 def test_columns_that_are_not_numbers_are_refused():
     frame = pl.DataFrame({"a": ["x", "y"] * 10})
     records = Microdata.of(frame, {"a": "quasi-identifier"}).records
-    with pytest.raises(shoal.errors.DataError, match="needs continuous columns; 'a' is not"):
+    with pytest.raises(shoal.DataError, match="needs continuous columns; 'a' is not"):
         shoal.IPSO().apply(records, records.quasi_identifiers, Partition.of(np.zeros(20)), np.random.default_rng(0))
 
 
@@ -309,5 +309,5 @@ def test_with_as_many_dimensions_as_columns_one_known_cell_gives_all_others_away
             solutions.append(middle + basis @ turn @ turned)
     assert len(solutions) == 4
     assert min(np.abs(solution - x).max() for solution in solutions) < 1e-8
-    with pytest.raises(shoal.errors.ParameterError, match="ipso needs groups of 4 records"):
+    with pytest.raises(shoal.ParameterError, match="ipso needs groups of 4 records"):
         shoal.IPSO(given=()).apply(records, records.quasi_identifiers, whole, np.random.default_rng(1))

@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 
 import shoal
-from shoal.data.partition import Partition
-from shoal.data.records import Records
-from shoal.errors import DataError, ParameterError
 from shoal.replace._residuals.rotation import least_dimensions, least_dimensions_beside
+from shoal.table.partition import Partition
+from shoal.table.records import Records
+from shoal.vocabulary.errors import DataError, ParameterError
 
 
 def released(method, size, width, seed=0, **how):

@@ -6,9 +6,9 @@ import pytest
 from scipy.stats import norm
 
 import shoal
-from shoal.data.partition import Partition
-from shoal.data.records import Records
-from shoal.errors import ParameterError
+from shoal.table.partition import Partition
+from shoal.table.records import Records
+from shoal.vocabulary.errors import ParameterError
 
 
 def drawn(x: np.ndarray, labels: np.ndarray, seed: int = 0, **parameters: object) -> np.ndarray:

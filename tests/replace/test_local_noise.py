@@ -5,10 +5,10 @@ import polars as pl
 import pytest
 
 import shoal
-from shoal.data.microdata import Microdata
-from shoal.data.partition import Partition
-from shoal.data.records import Records
-from shoal.errors import DataError, ParameterError
+from shoal.table.microdata import Microdata
+from shoal.table.partition import Partition
+from shoal.table.records import Records
+from shoal.vocabulary.errors import DataError, ParameterError
 
 TIGHT, WIDE = slice(0, 40), slice(40, 100)
 GROUPS = np.repeat([0, 1], [40, 60]).astype(np.int32)
@@ -73,7 +73,7 @@ def test_nothing_is_proved_of_noise() -> None:
         "steps": [{"partition": "mdav", "k": 20, "replace": {"method": "local-noise", "variance": 0.5}}],
     }
     model = {"privacy": "probabilistic-k-anonymity", "k": 2}
-    with pytest.raises(shoal.errors.Refused, match="probabilistic 2-anonymity"):
+    with pytest.raises(shoal.Refused, match="probabilistic 2-anonymity"):
         shoal.protect(table, plan | {"requirements": [model]}, seed=1)
     facts = shoal.protect(table, plan, seed=1).record["steps"][0]
     assert facts["records unchanged"] == 0

@@ -7,10 +7,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import shoal
-from shoal.data.microdata import Microdata
-from shoal.data.partition import Partition
-from shoal.data.records import Records
-from shoal.errors import ParameterError
+from shoal.table.microdata import Microdata
+from shoal.table.partition import Partition
+from shoal.table.records import Records
+from shoal.vocabulary.errors import ParameterError
 
 
 def swapped(x: np.ndarray, labels: np.ndarray, p: float, seed: int = 0) -> np.ndarray:

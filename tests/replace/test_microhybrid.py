@@ -54,7 +54,7 @@ def test_k_from_the_data_themselves_to_fully_synthetic():
         new = hybrid({"partition": "mdav", "k": k}, "ipso").data
         distance.append(float(np.abs(new["pay"] - FRAME["pay"]).mean()))
     assert 0 < distance[0] < distance[1] < distance[2]
-    with pytest.raises(shoal.errors.ParameterError, match="ipso needs groups of 5 records, with 1 column kept"):
+    with pytest.raises(shoal.ParameterError, match="ipso needs groups of 5 records, with 1 column kept"):
         hybrid({"partition": "mdav", "k": 4}, "ipso")
 
 

@@ -5,9 +5,9 @@ import polars as pl
 import pytest
 
 import shoal
-from shoal.data.partition import Partition
-from shoal.data.records import Records
-from shoal.errors import ParameterError
+from shoal.table.partition import Partition
+from shoal.table.records import Records
+from shoal.vocabulary.errors import ParameterError
 
 
 def drawn(x, labels, seed=0, **parameters):

@@ -6,8 +6,8 @@ from hypothesis import strategies as st
 
 import shoal
 from published.reference import reference
-from shoal.data.partition import Partition
-from shoal.data.records import Records
+from shoal.table.partition import Partition
+from shoal.table.records import Records
 
 
 def hybrid(x, y, alpha, labels=None, seed=0, **parameters):
@@ -69,7 +69,7 @@ def test_impossible_shares_are_explained_or_clipped():
     rng = np.random.default_rng(3)
     a = rng.normal(size=100)
     x = np.column_stack([a, a + 0.01 * rng.normal(size=100)])
-    with pytest.raises(shoal.errors.ParameterError, match="alpha must leave the noise a covariance matrix"):
+    with pytest.raises(shoal.ParameterError, match="alpha must leave the noise a covariance matrix"):
         hybrid(x, np.empty((100, 0)), (0.8, 0.3))
     new, facts = hybrid(x, np.empty((100, 0)), (0.8, 0.3), clip=True)
     assert facts["smallest eigenvalue of the noise covariance that was clipped"] < -0.05
@@ -82,7 +82,7 @@ def test_eia_cannot_take_the_second_alpha_of_the_paper():
     frame = pl.read_csv(reference("eia.csv"))
     x = frame[["INDREVENUE", "INDSALES"]].to_numpy().astype(float)
     y = frame[["TOTREVENUE", "TOTSALES"]].to_numpy().astype(float)
-    with pytest.raises(shoal.errors.ParameterError, match="muralidhar-sarathy: alpha must leave"):
+    with pytest.raises(shoal.ParameterError, match="muralidhar-sarathy: alpha must leave"):
         hybrid(x, y, (0.8, 0.3))
     new, _ = hybrid(x, y, 0.9)
     np.testing.assert_allclose(second_moments(new, y), second_moments(x, y), rtol=1e-9)
@@ -90,13 +90,13 @@ def test_eia_cannot_take_the_second_alpha_of_the_paper():
 
 @pytest.mark.parametrize("alpha", [2, -1.5, (0.5, 1.1)])
 def test_a_share_beyond_the_whole_is_refused_for_what_it_is(alpha):
-    with pytest.raises(shoal.errors.ParameterError, match=r"share of a column's own value, must lie in \[-1, 1\]"):
+    with pytest.raises(shoal.ParameterError, match=r"share of a column's own value, must lie in \[-1, 1\]"):
         hybrid(*data(4), alpha)
 
 
 @pytest.mark.parametrize("alpha", [(0.1, 0.2, 0.3), ((0.1, 0.2),), ((0.1,), (0.2, 0.3)), float("nan")])
 def test_alpha_of_the_wrong_shape(alpha):
-    with pytest.raises(shoal.errors.ParameterError, match="alpha must be one number, 2 numbers, or 2 rows"):
+    with pytest.raises(shoal.ParameterError, match="alpha must be one number, 2 numbers, or 2 rows"):
         hybrid(*data(4), alpha)
 
 
@@ -106,7 +106,7 @@ def test_collinear_and_constant_columns_and_groups():
     new, _ = hybrid(x, y, 0.5, labels=np.arange(60) % 3)
     np.testing.assert_allclose(new[:, 1], 3 * new[:, 0], atol=1e-9)
     np.testing.assert_array_equal(new[:, 2], 2.0)
-    with pytest.raises(shoal.errors.ParameterError, match="needs groups of 10 records, with 2 columns kept"):
+    with pytest.raises(shoal.ParameterError, match="needs groups of 10 records, with 2 columns kept"):
         hybrid(x, y, 0.5, labels=np.arange(60) // 6)
-    with pytest.raises(shoal.errors.ParameterError, match="small must be 'refuse' or 'merge'"):
+    with pytest.raises(shoal.ParameterError, match="small must be 'refuse' or 'merge'"):
         shoal.MuralidharSarathy(alpha=0.5, small="allow")

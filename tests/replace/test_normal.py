@@ -4,8 +4,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import shoal
-from shoal.data.partition import Partition
-from shoal.data.records import Records
+from shoal.table.partition import Partition
+from shoal.table.records import Records
 
 
 def synthesise(x, labels, seed=0, **parameters):
@@ -68,7 +68,7 @@ def test_normal_draws_are_normal():
 
 
 def test_too_small_a_group():
-    with pytest.raises(shoal.errors.ParameterError, match=r"normal needs groups of 4 records, so that 3 dimensions"):
+    with pytest.raises(shoal.ParameterError, match=r"normal needs groups of 4 records, so that 3 dimensions"):
         synthesise(np.eye(3)[:, :2], np.zeros(3))
     new, facts = synthesise(np.eye(3), np.arange(3), small="allow", exact=False)
     np.testing.assert_array_equal(new, np.eye(3))

@@ -6,8 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import shoal
-from shoal.data.microdata import Microdata
-from shoal.data.partition import Partition
+from shoal.table.microdata import Microdata
+from shoal.table.partition import Partition
 
 FRAME = pl.DataFrame(
     {"age": [20.0, 30, 40, 50, 60, 70], "town": ["a", "a", "b", "b", "c", "c"], "pay": [1.0, 2, 3, 4, 5, 6]}

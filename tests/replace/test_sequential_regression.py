@@ -5,9 +5,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import shoal
-from shoal.data.microdata import Microdata
-from shoal.data.partition import Partition
-from shoal.data.records import Records
+from shoal.table.microdata import Microdata
+from shoal.table.partition import Partition
+from shoal.table.records import Records
 
 
 def synthesise(records, labels=None, seed=0, columns=None, **parameters):
@@ -114,7 +114,7 @@ def test_kept_columns_predict_and_stay():
 
 def test_a_column_cannot_predict_itself():
     # It would, perfectly, and so be released as it is.
-    with pytest.raises(shoal.errors.ParameterError, match="given must name columns that stay, and not 'age'"):
+    with pytest.raises(shoal.ParameterError, match="given must name columns that stay, and not 'age'"):
         synthesise(mixed(50), given=("age",))
 
 
@@ -129,7 +129,7 @@ def test_a_column_that_the_kept_ones_determine_is_reported():
 
 def test_groups_too_small():
     x = np.random.default_rng(2).normal(size=(20, 3))
-    with pytest.raises(shoal.errors.ParameterError, match="sequential-regression needs groups of 5 records"):
+    with pytest.raises(shoal.ParameterError, match="sequential-regression needs groups of 5 records"):
         synthesise(Records.from_array(x), np.arange(20) // 4)
     assert synthesise(Records.from_array(x), np.arange(20) // 4, small="merge").details["groups"] < 5
     assert np.isfinite(synthesise(Records.from_array(x), np.arange(20), small="allow").records.raw()).all()
@@ -254,6 +254,6 @@ def test_a_number_that_two_records_of_a_group_have_is_not_regressed():
     frame = pl.DataFrame({f"x{j}": pl.Series(x[:, j], nan_to_null=True) for j in range(2)})
     schema = {name: {"role": "quasi-identifier", "missing": "keep"} for name in frame.columns}
     records = Microdata.of(frame, schema).records
-    with pytest.raises(shoal.errors.ParameterError, match="1 group of 2 is smaller, counting records that have the"):
+    with pytest.raises(shoal.ParameterError, match="1 group of 2 is smaller, counting records that have the"):
         synthesise(records, np.arange(60) // 30)
     assert synthesise(records, np.arange(60) // 30, small="merge").details["groups merged because too small"] == 1

@@ -4,11 +4,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import shoal
-from shoal.data.partition import Partition
-from shoal.data.records import Records
 from shoal.replace.decimals import Decimals
 from shoal.replace.marginals import margin
 from shoal.replace.support import Support
+from shoal.table.partition import Partition
+from shoal.table.records import Records
 
 RULES = ["range", "group-range", "non-negative", "zeros", "integers", "decimals"]
 
@@ -142,7 +142,7 @@ def test_logarithms():
     np.testing.assert_allclose(scale.there(x), np.log([1.0, 3.0, 9.0]))
     np.testing.assert_allclose(scale.back(scale.there(x)), x, atol=1e-12)
     assert np.isfinite(scale.back(np.array([1e6]))).all()
-    with pytest.raises(shoal.errors.DataError, match="Column 'pay' has negative values, so it has no logarithms"):
+    with pytest.raises(shoal.DataError, match="Column 'pay' has negative values, so it has no logarithms"):
         margin(np.array([-1.0, 2.0]), "log", "pay")
 
 

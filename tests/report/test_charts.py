@@ -40,7 +40,11 @@ def test_hostile_labels_are_drawn(label: str) -> None:
     assert drawn(bars(["a" + label]), {}) != UNDRAWN
 
 
-@pytest.mark.parametrize("label", HOSTILE, ids=[ascii(label)[:10] for label in HOSTILE])
+ENDING = ["\x00", "\ud800", "\u202e" * 40]
+"""One of each way in which a text goes wrong: it ends the renderer, it cannot be handed to it, it is drawn."""
+
+
+@pytest.mark.parametrize("label", ENDING, ids=[ascii(label)[:10] for label in ENDING])
 def test_no_text_ends_more_than_the_renderer(label: str) -> None:
     """The texts as they are, some of which end the renderer; the next picture is drawn all the same."""
     spec = {"data": {"values": [{"x": "a" + label, "y": 1}]}, "mark": "bar", "encoding": {"x": {"field": "x"}}}

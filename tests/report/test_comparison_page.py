@@ -1,20 +1,27 @@
 """Releases side by side: a gap is never shown as if it were a good figure."""
 
+from typing import Any
+
 import pytest
 
 from shoal.report.comparison_page import comparison, comparison_map, comparison_page
 
-SHARE = {"kind": "risk", "unit": "", "limits": [0.0, 1.0]}
+SHARE = {"kind": "risk", "unit": "", "limits": [0.0, 1.0], "original": None, "prominence": 0, "unchanged": None}
 FIGURE = {"measure": "suda2", "title": "SUDA risk", "better": "lower", **SHARE}
 RIGHT = {"measure": "r", "title": "Correct", "better": "higher", **SHARE}
-PLAIN = {
-    "requirements": [{"requirement": "3-anonymity", "achieved": 3}],
-    "measures": [FIGURE | {"value": 0.25}, RIGHT | {"value": 0.5}],
-}
-OTHER = {
-    "requirements": [{"requirement": "0.1-closeness", "achieved": 0.07}],
-    "measures": [FIGURE | {"value": None}, RIGHT | {"value": 0.75}],
-}
+
+
+def evidence(*measures: dict[str, Any], **more: Any) -> Any:
+    """Of an evidence.json what is compared."""
+    return {"records": 9, "requirements": [], "measures": list(measures), "reached": [], "columns": []} | more
+
+
+def required(requirement: str, achieved: float, limit: float, *, holds: bool = True) -> dict[str, Any]:
+    return {"requirement": requirement, "required": limit, "achieved": achieved, "holds": holds}
+
+
+PLAIN = evidence(FIGURE | {"value": 0.25}, RIGHT | {"value": 0.5}, requirements=[required("3-anonymity", 3, 3)])
+OTHER = evidence(FIGURE | {"value": None}, RIGHT | {"value": 0.75}, requirements=[required("0.1-closeness", 0.1, 0.1)])
 
 
 def test_requirements_come_first_and_the_best_figures_are_marked():
@@ -22,24 +29,18 @@ def test_requirements_come_first_and_the_best_figures_are_marked():
 
     assert [(row["title"], row["cells"], row["best"]) for row in rows] == [
         ("3-anonymity", [3, None], []),
-        ("0.1-closeness", [None, 0.07], []),
+        ("0.1-closeness", [None, 0.1], []),
         ("SUDA risk", [0.25, None], [0]),
         ("Correct", [0.5, 0.75], [1]),
+        ("Records", [9, 9], []),
     ]
 
 
 def test_figures_with_other_parameters_are_not_compared():
-    rows = comparison(
-        {
-            "a": PLAIN,
-            "b": {
-                "requirements": [],
-                "measures": [FIGURE | {"value": 0.5}, FIGURE | {"title": "SUDA risk (max size 2)", "value": 0.125}],
-            },
-        }
-    )
+    other = evidence(FIGURE | {"value": 0.5}, FIGURE | {"title": "SUDA risk (max size 2)", "value": 0.125})
+    rows = comparison({"a": PLAIN, "b": other})
 
-    assert [(row["title"], row["cells"], row["best"]) for row in rows[1:]] == [
+    assert [(row["title"], row["cells"], row["best"]) for row in rows[1:-1]] == [
         ("SUDA risk", [0.25, 0.5], [0]),
         ("Correct", [0.5, None], [0]),
         ("SUDA risk (max size 2)", [None, 0.125], [1]),
@@ -48,7 +49,7 @@ def test_figures_with_other_parameters_are_not_compared():
 
 def test_two_measures_under_one_title_are_two_rows():
     """Rules that a measure counts may name cells, so they stand in no title."""
-    twice = {"requirements": [], "measures": [FIGURE | {"value": 0.5}, FIGURE | {"value": 0.125}]}
+    twice = evidence(FIGURE | {"value": 0.5}, FIGURE | {"value": 0.125})
     rows = comparison({"a": PLAIN, "b": twice})
 
     assert [(row["title"], row["cells"]) for row in rows[1:] if "SUDA" in row["title"]] == [
@@ -69,7 +70,7 @@ def test_a_gap_says_what_it_is_and_never_reads_as_no_risk():
 def test_figures_stand_in_groups_with_the_levels_that_were_reached() -> None:
     level = {"model": "k-anonymity", "title": "k-anonymity", "value": 3.0, "better": "higher"}
     loss = {**FIGURE, "kind": "utility", "title": "Loss", "value": 2.0}
-    plain = {**PLAIN, "measures": [loss, *PLAIN["measures"]], "reached": [level], "records": 9}
+    plain = {**PLAIN, "measures": [loss, *PLAIN["measures"]], "reached": [level]}
     rows = comparison({"a": plain, "b": {**OTHER, "reached": [{**level, "value": 2.0}]}, "earlier": OTHER})
 
     assert [(row["group"], row["title"]) for row in rows] == [
@@ -92,31 +93,24 @@ def test_figures_stand_in_groups_with_the_levels_that_were_reached() -> None:
 def test_the_side_of_the_limit_says_which_way_is_better(
     achieved: tuple[float, float], holds: tuple[bool, bool], best: list[int]
 ) -> None:
-    required = {5: 3, 0.1: 0.2, 0.2: 0.2}[achieved[0]]
-    evidence = {
-        name: {
-            "requirements": [{"requirement": "r", "required": required, "achieved": value, "holds": kept}],
-            "measures": [],
-        }
+    limit = {5: 3, 0.1: 0.2, 0.2: 0.2}[achieved[0]]
+    releases = {
+        name: evidence(requirements=[required("r", value, limit, holds=kept)])
         for name, value, kept in zip("ab", achieved, holds)
     }
-    assert comparison(evidence)[0]["best"] == best
+    assert comparison(releases)[0]["best"] == best
 
 
 def test_a_map_needs_figures_that_all_releases_have() -> None:
-    sse = {"measure": "sse", "kind": "utility", "title": "SSE", "better": "lower", "unit": "", "limits": [0.0, None]}
+    sse = {**FIGURE, "measure": "sse", "kind": "utility", "title": "SSE", "limits": [0.0, None], "unchanged": 0.0}
     risk = {**FIGURE, "value": 0.25, "original": 1.0}
-    first = {"requirements": [], "measures": [risk, {**sse, "value": 3.0}]}
-    second = {"requirements": [], "measures": [{**risk, "value": 0.5}, {**sse, "value": 1.0}]}
-    drawn = comparison_map([first, second])
+    first = evidence(risk, {**sse, "value": 3.0})
+    drawn = comparison_map([first, evidence({**risk, "value": 0.5}, {**sse, "value": 1.0})])
     assert drawn is not None
-    assert [(m.label, m.risk, m.loss) for m in drawn["marks"]] == [
+    assert [(m.label, m.risk, m.loss) for m in drawn.marks] == [
         ("1", 0.25, 3.0),
         ("2", 0.5, 1.0),
         ("unprotected", 1.0, 0.0),
     ]
-    assert comparison_map([first, {"requirements": [], "measures": [risk]}]) is None
-    assert (
-        comparison_map([first, {**second, "measures": [{**risk, "value": {"at most": 0.5}}, {**sse, "value": 1.0}]}])
-        is None
-    )
+    assert comparison_map([first, evidence(risk)]) is None
+    assert comparison_map([first, evidence({**risk, "value": {"at most": 0.5}}, {**sse, "value": 1.0})]) is None

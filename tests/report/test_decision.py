@@ -4,8 +4,9 @@ from typing import Any
 
 import pytest
 
-from shoal.methods import registered
-from shoal.report.decision import MADE_UP_ATTACKS, MAIN_LOSSES, MAIN_RISKS, UNCHANGED, decision
+import shoal
+from shoal.report.decision import decision
+from shoal.vocabulary.registry import registered
 
 K5 = {
     "requirement": "5-anonymity",
@@ -15,8 +16,18 @@ K5 = {
     "sentence": "Every record shares.",
     "protects": True,
     "model": "k-anonymity",
+    "limited": "",
+    "counts_classes": True,
 }
-RULE = {**K5, "requirement": "a <= b", "required": 0, "achieved": 0, "protects": False, "model": ""}
+RULE = {
+    **K5,
+    "requirement": "a <= b",
+    "required": 0,
+    "achieved": 0,
+    "protects": False,
+    "model": "",
+    "counts_classes": False,
+}
 SHARE = {
     "sentence": "",
     "unit": "",
@@ -25,6 +36,10 @@ SHARE = {
     "reason": "",
     "facts": {},
     "original": None,
+    "of_made_up": False,
+    "prominence": 0,
+    "headline": "",
+    "unchanged": None,
 }
 PROSECUTOR = {
     "measure": "prosecutor",
@@ -33,8 +48,16 @@ PROSECUTOR = {
     "value": 0.2,
     "better": "lower",
     **SHARE,
+    "prominence": 50,
 }
-INTERVAL = {**PROSECUTOR, "measure": "interval-disclosure", "title": "Interval disclosure", "value": 0.836}
+LINKED = {**PROSECUTOR, "measure": "distance-linkage", "title": "Records found again", "value": 0.0, "prominence": 20}
+INTERVAL = {
+    **PROSECUTOR,
+    "measure": "interval-disclosure",
+    "title": "Interval disclosure",
+    "value": 0.836,
+    "prominence": 0,
+}
 LOSS = {**PROSECUTOR, "measure": "sse", "kind": "utility", "title": "Loss by SSE", "value": 2.4, "limits": [0.0, None]}
 
 
@@ -48,6 +71,8 @@ def limit(measure: dict[str, Any], at_most: float, *, holds: bool = True) -> dic
         "holds": holds,
         "protects": measure["kind"] == "risk",
         "model": measure["measure"],
+        "limited": measure["title"],
+        "counts_classes": False,
     }
 
 
@@ -60,6 +85,10 @@ def content(*requirements: dict[str, Any], measures: tuple[dict[str, Any], ...] 
         "columns": [column, {**column, "name": "b", "missing": 0, "original": None}],
         "records": 10,
         "left as they came": [],
+        "made anew": [],
+        "singled out": [],
+        "of records": [],
+        "private": None,
         "proved": True,
     }
 
@@ -100,19 +129,17 @@ def test_the_upper_end_stands_beside_a_figure_that_looks_safe() -> None:
 
 
 def test_made_up_records_are_not_judged_by_looking_for_the_records_that_they_replaced() -> None:
-    linked = {**PROSECUTOR, "measure": "distance-linkage", "title": "Records found again", "value": 0.0}
-    limits = (K5, limit(linked, 0.2), limit(LOSS, 5.0))
-    whole = content(*limits, measures=(linked, LOSS))
+    limits = (K5, limit(LINKED, 0.2), limit(LOSS, 5.0))
+    whole = content(*limits, measures=(LINKED, LOSS))
     whole["columns"][0]["role"] = "quasi-identifier"
     assert decision(whole).status == "good"
     made_up = {**whole, "made anew": ["a"]}
     assert decision(made_up).status == "open"
     assert "no attack on made-up records was measured" in decision(made_up).sentences[0]
-    attack = {**linked, "measure": "singling-out", "value": 0.01}
+    attack = {**LINKED, "measure": "singling-out", "value": 0.01, "of_made_up": True}
     for one, status in ((attack, "good"), ({**attack, "value": None, "reason": "No column."}, "open")):
-        measures = (linked, one, LOSS)
+        measures = (LINKED, one, LOSS)
         assert decision({**made_up, "measures": measures}).status == status
-    assert set(MADE_UP_ATTACKS) <= {entry.name for entry in registered("risk")}
 
 
 def test_a_refusal_says_that_nothing_was_measured() -> None:
@@ -151,7 +178,7 @@ def test_what_is_open_stands_in_one_sentence() -> None:
 
 
 def test_the_highest_of_the_usual_risks_stands_at_the_head() -> None:
-    linked = {**PROSECUTOR, "measure": "distance-linkage", "title": "Records found again", "value": 0.56}
+    linked = {**LINKED, "value": 0.56}
     for measures in ((PROSECUTOR, linked, LOSS), (linked, PROSECUTOR, LOSS)):
         assert decision(content(K5, measures=measures)).headlines[1].value == "56 %"
     equal = {**linked, "value": PROSECUTOR["value"]}
@@ -232,18 +259,15 @@ def test_a_measure_that_is_limited_stands_at_the_head() -> None:
     assert (head.headlines[1].value, head.headlines[1].limit) == ("83.6 %", "at most 90 %")
 
 
-def test_the_measures_at_the_head_exist_and_lose_nothing_on_a_table_that_was_not_changed() -> None:
-    import shoal
-    from shoal.methods import registered
-
+def test_what_measures_declare_is_true_of_a_table_that_was_not_changed() -> None:
     table = shoal.example("hospital", n=80, seed=3).drop("patient", "household", "discharge")
-    names = {e.name: e for kind in ("risk", "utility") for e in registered(kind)}
-    known = [name for name in (*MAIN_RISKS, *MAIN_LOSSES) if name in names]
-    assert {"prosecutor", "distance-linkage", "sse", "label-loss"} <= set(known)
-    for name, nothing in UNCHANGED.items():
-        if name in names:
-            value = names[name].cls().measure(table, table).value
-            assert value is None or value == pytest.approx(nothing, abs=1e-12), name
+    known = {entry.name: entry.cls for kind in ("risk", "utility") for entry in registered(kind)}
+    assert {"prosecutor", "distance-linkage", "sse", "label-loss"} <= {n for n, cls in known.items() if cls.prominence}
+    declared = {name: cls for name, cls in known.items() if cls.unchanged is not None}
+    assert {name for name, cls in known.items() if cls.prominence and cls.method_kind == "utility"} <= declared.keys()
+    for name, cls in declared.items():
+        value = cls().measure(table, table).value
+        assert value is None or value == pytest.approx(cls.unchanged, abs=1e-12), name
 
 
 def test_a_table_that_was_carried_through_in_parts_has_the_class_of_its_proof() -> None:

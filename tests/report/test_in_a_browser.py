@@ -3,6 +3,7 @@
 import json
 import shutil
 from collections.abc import Iterator
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -11,12 +12,12 @@ import polars as pl
 import pytest
 
 import shoal
-from shoal.data.examples import PLAN
-from shoal.files.table import Table
-from shoal.frontier import explore
-from shoal.publish import publish_frontier
+from shoal.desk.frontier import explore
 from shoal.release import NotProved
+from shoal.release.publish import publish_frontier
 from shoal.report.comparison_page import comparison_page
+from shoal.table.examples import PLAN
+from shoal.table.files.table import Table
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
 pytestmark = [
@@ -86,30 +87,43 @@ SURVEY_PLAN = {
 PAGES = ("report", "private", "frontier", "wide", "survey", "comparison", "refusal", "dossier")
 
 
-@pytest.mark.parametrize("width", [360, 500, 1200])
-@pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("name", PAGES)
-def test_page(browser: Any, pages: dict[str, Path], name: str, scheme: str, width: int) -> None:
-    context = browser.new_context(viewport={"width": width, "height": 900}, color_scheme=scheme)
-    page = context.new_page()
+def test_page(browser: Any, pages: dict[str, Path], name: str) -> None:
+    """In both colour schemes, at every width of a window: it is opened once, and the window changed."""
+    page = browser.new_page()
     messages: list[str] = []
     asked: list[str] = []
     page.on("console", lambda message: messages.append(message.text))
     page.on("pageerror", lambda error: messages.append(str(error)))
     page.on("request", lambda request: asked.append(request.url))
     page.goto(pages[name].as_uri())
+    for scheme, width in product(("light", "dark"), (360, 500, 1200)):
+        page.emulate_media(color_scheme=scheme)
+        page.set_viewport_size({"width": width, "height": 900})
+        assert page.evaluate("window.innerWidth") == width
+        assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth"), (scheme, width)
+        assert page.evaluate(UNSEEN_CELLS) == 0, (scheme, width)
+        assert page.evaluate(NOTHING_CUT) == [], (scheme, width)
+    papers = {assert_colours_can_be_read(page, scheme) for scheme in ("light", "dark")}
+    assert len(papers) == 2
     assert messages == []
     assert asked == [pages[name].as_uri()]
-    assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth")
-    assert page.evaluate("[...document.querySelectorAll('th, td')].every(c => c.scrollWidth <= c.clientWidth + 1)")
-    assert page.evaluate(NOTHING_CUT) == []
-    paper = page.evaluate("getComputedStyle(document.body).backgroundColor")
+    page.close()
+
+
+def assert_colours_can_be_read(page: Any, scheme: str) -> str:
+    """The colour of the paper, against which text and marks are seen."""
+    page.emulate_media(color_scheme=scheme)
+    paper = str(page.evaluate("getComputedStyle(document.body).backgroundColor"))
     assert contrast([page.evaluate("getComputedStyle(document.body).color"), paper]) >= 4.5
     for colour in ("before", "after", "soft"):  # those of marks
         page.evaluate(f"document.body.style.color = 'var(--{colour})'")
         assert contrast([page.evaluate("getComputedStyle(document.body).color"), paper]) >= 3
-    context.close()
+    page.evaluate("document.body.style.color = ''")
+    return paper
 
+
+UNSEEN_CELLS = "[...document.querySelectorAll('th, td')].filter(c => c.scrollWidth > c.clientWidth + 1).length"
 
 NOTHING_CUT = """[...document.querySelectorAll('svg')].flatMap(svg => {
   const box = svg.getBoundingClientRect();
@@ -122,17 +136,17 @@ NOTHING_CUT = """[...document.querySelectorAll('svg')].flatMap(svg => {
 AXE = Path(__file__).parents[1] / "studio" / "vendor" / "axe.js"
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("name", PAGES)
-def test_axe_finds_nothing(browser: Any, pages: dict[str, Path], name: str, scheme: str) -> None:
-    context = browser.new_context(viewport={"width": 1000, "height": 900}, color_scheme=scheme, bypass_csp=True)
-    page = context.new_page()
+def test_axe_finds_nothing(browser: Any, pages: dict[str, Path], name: str) -> None:
+    page = browser.new_page(viewport={"width": 1000, "height": 900}, bypass_csp=True)
     page.goto(pages[name].as_uri())
     page.add_script_tag(path=AXE)
-    violations = page.evaluate("axe.run().then(outcome => outcome.violations)")
-    described = [f"{one['id']} ({one['impact']}): {one['nodes'][0]['html'][:200]}" for one in violations]
-    context.close()
-    assert described == []
+    for scheme in ("light", "dark"):
+        page.emulate_media(color_scheme=scheme)
+        violations = page.evaluate("axe.run().then(outcome => outcome.violations)")
+        described = [f"{one['id']} ({one['impact']}): {one['nodes'][0]['html'][:200]}" for one in violations]
+        assert described == [], scheme
+    page.close()
 
 
 def test_on_paper_every_bar_differs_without_colour(browser: Any, pages: dict[str, Path], tmp_path: Path) -> None:

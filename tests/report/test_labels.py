@@ -7,9 +7,9 @@ import polars as pl
 import pytest
 
 import shoal
-from shoal.errors import in_digits
-from shoal.files.table import Table
 from shoal.release.refusal import NotProved
+from shoal.table.files.table import Table
+from shoal.vocabulary.errors import in_digits
 
 FRAME = pl.DataFrame({"a": [1, 1, 2, 2] * 3, "b": list("xxyy") * 3})
 PLAN = {

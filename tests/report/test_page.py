@@ -12,9 +12,9 @@ import pytest
 from jinja2 import Environment
 
 import shoal
-from shoal.methods import registered
 from shoal.report.audit_page import audit_page
 from shoal.report.forms import figure
+from shoal.vocabulary.registry import registered
 
 COLUMNS = {
     "age": {"role": "quasi-identifier", "decimals": 2},

@@ -4,11 +4,11 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from shoal.data.microdata import Microdata
-from shoal.errors import DataError
 from shoal.risk.journalist import Journalist
 from shoal.risk.marketer import Marketer
 from shoal.risk.prosecutor import Prosecutor
+from shoal.table.microdata import Microdata
+from shoal.vocabulary.errors import DataError
 
 # Classes: (f, 1) twice with weights 3 and 5; (m, 1) once, weight 2; (m, 2) three times, weights 1, 1, 0.5.
 FRAME = pd.DataFrame(

@@ -4,9 +4,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from shoal.data.microdata import Microdata
-from shoal.data.partition import Partition
 from shoal.risk.attribute_inference import AttributeInference, _independent, _paired
+from shoal.table.microdata import Microdata
+from shoal.table.partition import Partition
 
 RNG = np.random.default_rng(41)
 N = 600

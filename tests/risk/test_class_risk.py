@@ -5,15 +5,16 @@ import polars as pl
 import pytest
 
 import shoal
-from shoal.data.microdata import Microdata
-from shoal.data.records import MissingCells, Records
 from shoal.judges.table_pair import NO_PEOPLE, NO_VERSIONS, TablePair
-from shoal.methods import registered
 from shoal.risk.class_risk import ClassRisk, in_full
 from shoal.risk.individual import IndividualRisk
 from shoal.risk.population import lookalikes
 from shoal.risk.prosecutor import Prosecutor
 from shoal.risk.sample_uniques import SampleUniques
+from shoal.table.microdata import Microdata
+from shoal.table.records import MissingCells, Records
+from shoal.vocabulary import registry
+from shoal.vocabulary.registry import registered
 
 KEYS = ("sex", "town")
 CLASS_RISKS = [entry for entry in registered("risk") if issubclass(entry.cls, ClassRisk)]
@@ -106,7 +107,7 @@ def test_a_release_is_measured_as_its_requirement_reads_it() -> None:
     assert strict["prosecutor"].value == 1
 
 
-@pytest.mark.parametrize("entry", [*CLASS_RISKS, shoal.methods.entry("risk", "suda2")], ids=lambda entry: entry.name)
+@pytest.mark.parametrize("entry", [*CLASS_RISKS, registry.entry("risk", "suda2")], ids=lambda entry: entry.name)
 def test_nobody_stands_in_a_table_that_was_made_as_a_whole(entry) -> None:
     records = survey()
     finding = entry.cls().finding_on(TablePair.of(records, records, made_anew=KEYS), np.random.default_rng(0))
@@ -182,7 +183,9 @@ def test_levels_reached_agree_with_what_was_proved() -> None:
         plan = {"columns": towns, "steps": [{"mask": "suppress", "k": 5, "missing": "wildcard"}]}
         plan["requirements"] = [model]
         release = shoal.protect(frame, plan, seed=1)
-        reached = [(level.title, level.value) for level in release.account.reached if level.model == "k-anonymity"]
+        reached = [
+            (level["title"], level["value"]) for level in release.account.reached if level["model"] == "k-anonymity"
+        ]
         assert reached == levels
 
 

@@ -9,8 +9,8 @@ import pytest
 import shoal
 from naive.linkage import nearest_distance
 from risk.test_holdout_attacks import FRESH, HOLDOUT, X
-from shoal.errors import DataError
 from shoal.risk.closest_record import ClosestRecord
+from shoal.vocabulary.errors import DataError
 
 
 def test_closest_record_by_definition():

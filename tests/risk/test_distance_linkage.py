@@ -4,10 +4,10 @@ import polars as pl
 import pyarrow as pa
 import pytest
 
-from shoal.data.partition import Partition
-from shoal.data.records import Records
-from shoal.errors import DataError, ParameterError
 from shoal.risk.distance_linkage import DistanceLinkage
+from shoal.table.partition import Partition
+from shoal.table.records import Records
+from shoal.vocabulary.errors import DataError, ParameterError
 
 RNG = np.random.default_rng(11)
 X = RNG.normal(size=(400, 3))
@@ -101,7 +101,7 @@ def test_tables_of_other_length_without_row_numbers_give_no_figure():
 def test_mixed_levels_missing_values_and_the_three_kinds_of_frame():
     columns = {"age": [20.0, 30, None, 50, 60, 70], "sex": ["f", "m", None, "m", "f", "m"]}
     roles = {name: {"role": "quasi-identifier", "missing": "keep"} for name in columns}
-    from shoal.data.microdata import Microdata
+    from shoal.table.microdata import Microdata
 
     kinds = [pl.DataFrame(columns), pa.table(columns), pl.DataFrame(columns).to_pandas()]
     for kind in kinds:

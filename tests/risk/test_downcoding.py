@@ -4,8 +4,8 @@ import pytest
 
 import shoal
 from naive.generalise import nested
-from shoal.data.hierarchy import Hierarchy
-from shoal.errors import InputError
+from shoal.table.hierarchy import Hierarchy
+from shoal.vocabulary.errors import InputError
 
 PAIRS = Hierarchy(tuple(nested(list("abcdef"), [2]).values()))
 

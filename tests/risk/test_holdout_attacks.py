@@ -4,9 +4,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from shoal.data.microdata import Microdata
 from shoal.risk.closest_record import ClosestRecord
 from shoal.risk.membership_inference import MembershipInference
+from shoal.table.microdata import Microdata
 
 RNG = np.random.default_rng(31)
 X, HOLDOUT, FRESH = RNG.normal(size=(3, 600, 3))

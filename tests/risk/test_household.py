@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from risk.test_individual import FRAME, ROLES
-from shoal.data.microdata import Microdata
 from shoal.risk.household import HouseholdRisk, household_risk
+from shoal.table.microdata import Microdata
 
 
 def test_household_by_hand():

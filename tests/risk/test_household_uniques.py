@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import shoal
-from shoal.data.microdata import Microdata
-from shoal.errors import DataError, ParameterError
+from shoal.table.microdata import Microdata
+from shoal.vocabulary.errors import DataError, ParameterError
 
 ROLE = {"role": "quasi-identifier", "level": "nominal", "missing": "keep"}
 

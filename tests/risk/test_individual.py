@@ -6,8 +6,8 @@ from hypothesis import strategies as st
 from scipy.integrate import quad
 from scipy.stats import nbinom
 
-from shoal.data.microdata import Microdata
 from shoal.risk.individual import IndividualRisk, individual_risk
+from shoal.table.microdata import Microdata
 
 ROLES = {"age": "quasi-identifier", "w": "weight", "home": "household"}
 FRAME = pd.DataFrame({"age": [30, 30, 40, 50], "w": [10.0, 30, 5, 0.5], "home": ["a", "a", "b", "a"]})

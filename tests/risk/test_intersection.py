@@ -4,8 +4,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import shoal.risk.intersection as intersection
-from shoal.data.microdata import Microdata
 from shoal.risk.intersection import Intersection
+from shoal.table.microdata import Microdata
 
 ROLES = {"zip": "quasi-identifier", "illness": "confidential"}
 

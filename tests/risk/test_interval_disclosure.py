@@ -1,9 +1,9 @@
 import numpy as np
 import pytest
 
-from shoal.data.records import Records
-from shoal.errors import ParameterError
 from shoal.risk.interval_disclosure import IntervalDisclosure
+from shoal.table.records import Records
+from shoal.vocabulary.errors import ParameterError
 
 RNG = np.random.default_rng(2)
 X = RNG.normal(size=(500, 2))

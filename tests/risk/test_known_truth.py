@@ -5,18 +5,18 @@ import pandas as pd
 import polars as pl
 import pytest
 
-from shoal.data.microdata import Microdata
-from shoal.data.partition import Partition
-from shoal.data.records import Records
-from shoal.methods import registered
 from shoal.risk.attribute_inference import AttributeInference
 from shoal.risk.distance_linkage import DistanceLinkage
 from shoal.risk.individual import IndividualRisk
 from shoal.risk.prosecutor import Prosecutor
+from shoal.table.microdata import Microdata
+from shoal.table.partition import Partition
+from shoal.table.records import Records
 from shoal.utility.correlation_change import CorrelationChange
 from shoal.utility.propensity import Propensity
 from shoal.utility.sse import SSE
 from shoal.utility.univariate_change import UnivariateChange
+from shoal.vocabulary.registry import registered
 
 N, K = 1000, 5
 COVARIANCE = np.array([[1.0, 0.7, 0.2], [0.7, 1, 0.4], [0.2, 0.4, 1]])

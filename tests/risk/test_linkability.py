@@ -6,7 +6,7 @@ import pytest
 
 import shoal
 from risk.test_singling_out import FRESH, ORIGINAL, ROLES, people
-from shoal.errors import DataError
+from shoal.vocabulary.errors import DataError
 
 
 def test_which_columns_the_two_files_have():

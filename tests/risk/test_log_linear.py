@@ -8,11 +8,11 @@ import pytest
 
 import shoal
 from published.reference import reference
-from shoal.data.microdata import Microdata
-from shoal.data.records import Records
-from shoal.data.variable import Variable
-from shoal.errors import ParameterError
 from shoal.risk.log_linear import _by_pairs, _fitted
+from shoal.table.microdata import Microdata
+from shoal.table.records import Records
+from shoal.table.variable import Variable
+from shoal.vocabulary.errors import ParameterError
 
 KEYS = ["urbrur", "roof", "walls", "water", "electcon", "relat", "sex"]
 

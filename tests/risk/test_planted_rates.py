@@ -10,9 +10,6 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from shoal.data.partition import Partition
-from shoal.data.records import Records
-from shoal.data.variable import Variable
 from shoal.judges.base import Measure
 from shoal.judges.table_pair import TablePair
 from shoal.risk.attribute_inference import AttributeInference
@@ -22,6 +19,9 @@ from shoal.risk.inference import Inference
 from shoal.risk.linkability import Linkability
 from shoal.risk.membership_inference import MembershipInference
 from shoal.risk.probabilistic_linkage import ProbabilisticLinkage
+from shoal.table.partition import Partition
+from shoal.table.records import Records
+from shoal.table.variable import Variable
 
 DRAWS, COVERED = 200, 0.92
 N, ATTACKED = 160, 60

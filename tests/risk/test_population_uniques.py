@@ -4,8 +4,6 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from shoal.data.microdata import Microdata
-from shoal.errors import ParameterError
 from shoal.risk.population_uniques import (
     MODELS,
     Estimate,
@@ -15,6 +13,8 @@ from shoal.risk.population_uniques import (
     slide_negative_binomial,
 )
 from shoal.risk.suda2 import SUDA2
+from shoal.table.microdata import Microdata
+from shoal.vocabulary.errors import ParameterError
 
 POPULATION = 60_000
 

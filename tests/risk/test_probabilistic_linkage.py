@@ -2,9 +2,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from shoal.data.microdata import Microdata
-from shoal.errors import ParameterError
 from shoal.risk.probabilistic_linkage import ProbabilisticLinkage, estimate, weights
+from shoal.table.microdata import Microdata
+from shoal.vocabulary.errors import ParameterError
 
 
 def records(frame):

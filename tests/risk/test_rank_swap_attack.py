@@ -6,10 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from shoal.data.microdata import Microdata
-from shoal.data.records import Records
 from shoal.mask.rank_swap import RankSwap
 from shoal.risk.rank_swap_attack import RankSwapAttack
+from shoal.table.microdata import Microdata
+from shoal.table.records import Records
 
 
 def swapped(x, p, seed):

@@ -6,8 +6,8 @@ import pytest
 
 import shoal
 from published.reference import other_measures, reference
-from shoal.errors import NoFigure, ParameterError
 from shoal.risk.robust_intervals import robust_distances
+from shoal.vocabulary.errors import NoFigure, ParameterError
 
 RNG = np.random.default_rng(11)
 X = RNG.normal(size=(400, 2)) * [1, 5] + [3, 0]

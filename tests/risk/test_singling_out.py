@@ -6,8 +6,8 @@ import pyarrow as pa
 import pytest
 
 import shoal
-from shoal.data.microdata import Microdata
-from shoal.errors import DataError, ParameterError
+from shoal.table.microdata import Microdata
+from shoal.vocabulary.errors import DataError, ParameterError
 
 ROLES = {
     "age": "quasi-identifier",

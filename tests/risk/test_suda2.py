@@ -4,9 +4,9 @@ import polars as pl
 import pyarrow as pa
 import pytest
 
-from shoal.data.microdata import Microdata
-from shoal.errors import ParameterError
 from shoal.risk.suda2 import SUDA2, dis_score
+from shoal.table.microdata import Microdata
+from shoal.vocabulary.errors import ParameterError
 
 FRAME = pd.DataFrame({"sex": ["f", "f", "m", "m", "f"], "area": [1, 2, 1, -999, 2]})
 ROLES = {name: {"role": "quasi-identifier", "level": "nominal", "missing": "keep"} for name in FRAME}

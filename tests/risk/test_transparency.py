@@ -6,10 +6,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import shoal
-from shoal.data.partition import Partition
-from shoal.data.records import Records
 from shoal.risk.transparency import TransparencyAttack
-from shoal.step_result import StepResult
+from shoal.table.partition import Partition
+from shoal.table.records import Records
+from shoal.table.step_result import StepResult
 
 
 def microaggregated(x: np.ndarray, part: Partition, replacement: str = "Centroid") -> tuple[Records, Records]:

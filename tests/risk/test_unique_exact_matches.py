@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 
 import shoal
 from published.reference import reference
-from shoal.data.microdata import Microdata
-from shoal.errors import ParameterError
 from shoal.judges.exact_matches import exact_matches
+from shoal.table.microdata import Microdata
+from shoal.vocabulary.errors import ParameterError
 
 ORIGINAL = {"sex": ["f", "f", "m", "m", "f"], "area": [1, 1, 1, 2, 3]}
 RELEASED = {"sex": ["m", "f", "f", "f", "m"], "area": [1, 3, 3, 1, 3]}

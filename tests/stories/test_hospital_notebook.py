@@ -24,7 +24,7 @@ CELLS = [
     "plan = {'columns': roles, 'steps': [{'partition': 'mdav', 'k': 3}],\n"
     "        'requirements': [{'privacy': 'k-anonymity', 'k': 5}, {'utility': 'il1s', 'at most': 100}],\n"
     "        'measures': [{'risk': 'distance-linkage'}, {'utility': 'sse'}]}\n"
-    "try:\n    shoal.protect(stays, plan, seed=1)\nexcept shoal.errors.Refused as refusal:\n"
+    "try:\n    shoal.protect(stays, plan, seed=1)\nexcept shoal.Refused as refusal:\n"
     "    reason = refusal\nreason.to_frame()['remedy'].to_list()",
     "plan['steps'][0]['k'] = 5\nrelease = shoal.protect(stays, plan, seed=1)\nrelease",
     "release.plot('age')",

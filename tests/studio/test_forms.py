@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
-from shoal.methods import registered
 from shoal.plan import Plan
 from shoal.studio.forms import catalogue
+from shoal.vocabulary.registry import registered
 
 CONTROLS = {"integer", "number", "truth", "choice", "text", "column", "columns", "method", "file", "secret", "yaml"} | {
     "entries",
@@ -104,8 +104,8 @@ import numpy as np
 from annotated_types import Ge
 
 from shoal.mask.base import Mask
-from shoal.methods import method
-from shoal.parameters import ColumnName
+from shoal.vocabulary.registry import method
+from shoal.vocabulary.parameters import ColumnName
 
 
 @method("invented-rounding", title="Invented rounding", source="")

@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from shoal.errors import ShoalError
 from shoal.studio import parcels
 from shoal.studio.parcels import Desk, bring, carry
 from shoal.studio.worker import Worker
+from shoal.vocabulary.errors import ShoalError
 from studio.running import children, running
 
 

@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from shoal.errors import PlanError
 from shoal.plan.lines import parse_yaml, plain
 from shoal.studio.plans import names_in, put, reading, swapped
+from shoal.vocabulary.errors import PlanError
 
 TEXT = """\
 # roles were agreed on in May

@@ -6,11 +6,11 @@ from typing import Any
 import polars as pl
 import pytest
 
-from shoal.errors import InputError
-from shoal.files.table import Table
 from shoal.plan import Plan
 from shoal.studio import preview as module
 from shoal.studio.preview import preview
+from shoal.table.files.table import Table
+from shoal.vocabulary.errors import InputError
 
 FRAME = pl.DataFrame(
     {

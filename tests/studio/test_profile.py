@@ -5,9 +5,9 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from shoal.errors import InputError
-from shoal.files.table import Table
 from shoal.studio import profile
+from shoal.table.files.table import Table
+from shoal.vocabulary.errors import InputError
 
 TABLE = pl.DataFrame(
     {"age": [30, 30, 30, 41, 41, 52], "town": ["A", "A", "B", "B", "B", None], "income": [1.5, 2.5, 3.5, 4.5, 5.5, 6.5]}

@@ -2,8 +2,8 @@
 
 import pytest
 
-from shoal.errors import InputError
 from shoal.studio.session import MOST_POINTS, MOST_RUNS, Session, as_text, of_text
+from shoal.vocabulary.errors import InputError
 
 
 def opened() -> Session:

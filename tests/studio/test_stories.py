@@ -704,8 +704,8 @@ def test_what_sdcapp_does_is_done_here(browser: Any, fresh: Running, tmp_path: P
     """From SPSS with labels, by forms alone: roles, recoding, suppression with importance, PRAM, noise, swapping,
     microaggregation, SUDA2, k, l and t, undo, result, script."""
     import shoal
-    from shoal.files.table import Table
-    from shoal.files.tables import write_table
+    from shoal.table.files.table import Table
+    from shoal.table.files.tables import write_table
 
     table = shoal.example(n=300, seed=4).select("household", "age", "sex", "payer", "charge", "los", "drugs", "glucose")
     write_table(Table(frame=table, labels={"payer": "who pays"}), tmp_path / "survey.sav")

@@ -5,11 +5,11 @@ from typing import Any
 
 import pytest
 
-from shoal.data.hierarchy_forms import hierarchy_of
-from shoal.errors import InputError
 from shoal.studio import trees
 from shoal.studio.plans import put, reading
 from shoal.studio.trees import edited
+from shoal.table.hierarchy_forms import hierarchy_of
+from shoal.vocabulary.errors import InputError
 
 COUNTS = {"Arles": 3, "Evora": 1, "Bonn": 2}
 SPEC = {"nested": {"south": ["Arles", "Evora"], "north": ["Bonn"]}}

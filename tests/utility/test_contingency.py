@@ -2,9 +2,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from shoal.data.records import Records
-from shoal.errors import ParameterError
+from shoal.table.records import Records
 from shoal.utility.contingency import Contingency
+from shoal.vocabulary.errors import ParameterError
 from utility.test_second_set import records
 
 

@@ -4,12 +4,12 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from shoal.data.microdata import Microdata
-from shoal.errors import DataError
+from shoal.table.microdata import Microdata
 from shoal.utility.correlation_change import CorrelationChange
 from shoal.utility.il1s import IL1s
 from shoal.utility.sse import SSE
 from shoal.utility.univariate_change import UnivariateChange
+from shoal.vocabulary.errors import DataError
 
 RNG = np.random.default_rng(3)
 X = RNG.normal(size=(200, 3)) @ np.array([[1.0, 0.5, 0], [0, 1, 0], [0, 0, 2]]) + 5

@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 import shoal
-from shoal.methods import build
+from shoal.vocabulary.registry import build
 
 TOWNS = shoal.Hierarchy(
     (("Arles", "south", "*"), ("Evora", "south", "*"), ("Bonn", "north", "*"), ("Cork", "north", "*"))

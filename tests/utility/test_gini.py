@@ -3,8 +3,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from shoal.errors import DataError
 from shoal.utility.gini import Gini, gini
+from shoal.vocabulary.errors import DataError
 from utility.test_second_set import records
 
 

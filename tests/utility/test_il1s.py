@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from shoal.data.records import Records
+from shoal.table.records import Records
 from shoal.utility.il1s import IL1s
 from utility.test_first_set import X
 

@@ -4,8 +4,8 @@ import polars as pl
 import pytest
 
 import shoal
-from shoal.data.microdata import Microdata
-from shoal.errors import ParameterError
+from shoal.table.microdata import Microdata
+from shoal.vocabulary.errors import ParameterError
 
 ROLES = {"age": "quasi-identifier", "marital": {"role": "quasi-identifier", "missing": "keep"}}
 FRAME = pl.DataFrame({"age": [3.0, 30.0, 9.0, 70.0], "marital": ["never", "married", "married", None]})

@@ -8,9 +8,9 @@ import pytest
 
 import shoal
 from published.reference import reference
-from shoal.data.microdata import Microdata
-from shoal.errors import DataError, ParameterError
+from shoal.table.microdata import Microdata
 from shoal.utility.k_marginal import in_parts
+from shoal.vocabulary.errors import DataError, ParameterError
 
 DEMOGRAPHIC = ["AGEP", "SEX", "MSP", "RAC1P", "HOUSING_TYPE", "OWN_RENT", "EDU", "PINCP_DECILE", "DVET", "DEYE"]
 

@@ -3,7 +3,7 @@ import pytest
 
 import shoal
 from naive.refine import best_loss
-from shoal.data.partition import Partition
+from shoal.table.partition import Partition
 
 
 def standardised(x):

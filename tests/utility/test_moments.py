@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 import shoal
 from naive.moments import all_central_moments, normal_moment
-from shoal.data.partition import Partition
+from shoal.table.partition import Partition
 from shoal.utility.moments import normal_mixture_moments, product_moments
 
 

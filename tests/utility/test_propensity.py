@@ -3,7 +3,7 @@ import polars as pl
 import pytest
 
 import shoal
-from shoal.data.microdata import Microdata
+from shoal.table.microdata import Microdata
 
 
 def pair(seed, n=400, d=2, shift=0.0):

@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import shoal
-from shoal.data.partition import Partition
+from shoal.table.partition import Partition
 from shoal.utility.regressions import Fits, all_regressions, interval_overlap
 
 

@@ -6,7 +6,7 @@ import polars as pl
 import pyarrow as pa
 import pytest
 
-from shoal.data.microdata import Microdata
+from shoal.table.microdata import Microdata
 from shoal.utility.associations import Associations
 from shoal.utility.contingency import Contingency
 from shoal.utility.eigenvalues import Eigenvalues

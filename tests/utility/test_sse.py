@@ -3,9 +3,9 @@ import pandas as pd
 import polars as pl
 import pytest
 
-from shoal.data.microdata import Microdata
-from shoal.data.partition import Partition
-from shoal.data.records import Records
+from shoal.table.microdata import Microdata
+from shoal.table.partition import Partition
+from shoal.table.records import Records
 from shoal.utility.sse import SSE
 from utility.test_first_set import X
 

@@ -2,9 +2,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from shoal.data.microdata import Microdata
-from shoal.errors import DataError, ParameterError
+from shoal.table.microdata import Microdata
 from shoal.utility.train_test import TrainTest
+from shoal.vocabulary.errors import DataError, ParameterError
 
 pytest.importorskip("sklearn")
 RNG = np.random.default_rng(61)

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from shoal.data.partition import Partition
+from shoal.table.partition import Partition
 from shoal.utility.univariate_change import UnivariateChange
 from utility.test_first_set import ALL, X
 

@@ -6,8 +6,8 @@ from typing import Any
 import polars as pl
 
 import shoal
-from shoal.errors import ShoalError
-from shoal.files.tables import read_table
+from shoal import ShoalError
+from shoal.table.files.tables import read_table
 
 TYPES = {
     "text": pl.String,
@@ -98,7 +98,7 @@ def figures(exposure: Any) -> pl.DataFrame:
 
 def catalogue(kind: str | None = None) -> pl.DataFrame:
     """Every method, or those of a kind."""
-    from shoal.methods import registered
+    from shoal.vocabulary.registry import registered
 
     entries = registered(kind)
     return pl.DataFrame(

@@ -1,16 +1,16 @@
 """A released file proved or refuted."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
 import shoal
-from shoal.cli.engine import engine_options, how_in_parts, in_parts
+from shoal.cli.engine import engine_options
 from shoal.cli.group import cli, pass_terminal
-from shoal.cli.reading import FILE, OUTPUT, read, reading_options
+from shoal.cli.reading import FILE, OUTPUT, Options, read, reading_options
 from shoal.cli.terminal import Terminal
-from shoal.errors import FileError
+from shoal.vocabulary.errors import FileError
 
 if TYPE_CHECKING:
     from shoal.judges.evidence import Evidence
@@ -41,8 +41,8 @@ def audit(
     report: Path | None,
     junit_file: Path | None,
     failing: Path | None,
-    reading: dict[str, Any],
-    working: dict[str, Any],
+    reading: Options,
+    working: Options,
 ) -> None:
     """Prove or refute a plan's requirements on any released file, whoever made it.
 
@@ -57,24 +57,15 @@ def audit(
     \b
     Exit status: 0 if all is proved, 3 if a requirement is refuted, or if the plan names none.
     """
-    from shoal.files.tables import read_table
-    from shoal.large import audit_large
+    from shoal.desk.given import Given
 
     plan = shoal.Plan.read(plan_file)
-    alone = original is None and private is None
-    parts = in_parts(released, working)
-    if parts and not alone:
-        raise FileError("Part by part a release is judged by itself. Leave --original and --private out.")
-    if parts and failing:
-        raise FileError("Part by part classes are counted and no rows are kept. Leave --failing out.")
-    if parts:
-        how = how_in_parts(working)
-        with terminal.progress() as stage:
-            evidence = audit_large(released, plan, reading=reading, stage=stage, **how)
-    else:
-        table = read_table(released, **reading, judged=True)
-        before = read(terminal, original, reading, plan).frame if original else None
-        evidence = shoal.audit(table, plan, original=before, private=private)
+    before = read(terminal, original, reading, plan).frame if original else None
+    given = Given.of(released, reading, judged=True)
+    if failing and not (original or private) and given.in_parts(plan):
+        raise FileError("Of a table in parts classes are counted and no rows kept. Leave --failing out.")
+    with terminal.progress() as stage:
+        evidence = shoal.audit(given, plan, original=before, private=private, stage=stage, **working)
     terminal.result({"exit status": 0 if evidence.holds else 3, **evidence.as_mapping(), "holds": evidence.holds})
     if not evidence.verdicts:
         terminal.say("The plan names no requirement, so nothing was proved.")
@@ -86,8 +77,8 @@ def audit(
 
 def _write(evidence: "Evidence", name: str, report: Path | None, junit_file: Path | None, failing: Path | None) -> None:
     """Write what was asked for; what tells of single records or of the original is for its owner only."""
-    from shoal.files.atomic import atomic_file
     from shoal.report.audit_page import audit_page, junit
+    from shoal.table.files.atomic import atomic_file
 
     public = all(verdict.influence == 0 for verdict in evidence.verdicts)
     texts = [(report, audit_page, 0o600), (junit_file, junit, 0o644 if public else 0o600), (failing, _rows, 0o600)]

@@ -24,9 +24,9 @@ def compare(terminal: Terminal, releases: tuple[Path, ...], out: Path | None) ->
     Example:
       shoal compare release-1 release-2 --out comparison.html
     """
-    from shoal.files.atomic import atomic_file
     from shoal.report.comparison_page import GROUPS
     from shoal.report.forms import in_unit
+    from shoal.table.files.atomic import atomic_file
 
     compared = shoal.compare(*releases)
     if compared.note:

@@ -22,8 +22,8 @@ def demo(terminal: Terminal, out: Path, n: int, seed: int) -> None:
     Example:
       shoal demo --records 5000 --out demo
     """
-    from shoal.data.examples import PLAN, example
-    from shoal.publish import is_release
+    from shoal.release.directory import is_release
+    from shoal.table.examples import PLAN, example
 
     terminal.say(f"Making {n:,} discharges of an invented hospital (no real person stands behind any value) ...")
     with terminal.progress() as stage:

@@ -8,13 +8,13 @@ import click
 
 import shoal
 from shoal.cli.group import cli, pass_terminal
-from shoal.cli.reading import DATA, FILE, OUTPUT, query_option, read, reading_options
+from shoal.cli.reading import DATA, FILE, OUTPUT, Options, query_option, read, reading_options
 from shoal.cli.terminal import Terminal
-from shoal.errors import FileError, Interrupted
-from shoal.files.database import Database
+from shoal.table.files.database import Database
+from shoal.vocabulary.errors import FileError, Interrupted
 
 if TYPE_CHECKING:
-    from shoal.frontier import Frontier
+    from shoal.desk.frontier import Frontier
 
 KEPT = "Interrupted; finished candidates are kept, and the same command goes on from there."
 
@@ -41,7 +41,7 @@ def explore(
     risk: str | None,
     utility: str | None,
     workers: int,
-    reading: dict[str, Any],
+    reading: Options,
 ) -> None:
     """Try many methods and parameters on DATA and draw the frontier of risk and utility.
 
@@ -52,8 +52,9 @@ def explore(
       shoal explore people.csv --plan ranges.yaml --out exploration --dry-run
       shoal explore people.csv --plan ranges.yaml --out exploration --workers 2
     """
-    from shoal.frontier import explore as run
-    from shoal.publish import check_writable, is_release, publish_frontier
+    from shoal.desk.frontier import explore as run
+    from shoal.release.directory import check_writable, is_release
+    from shoal.release.publish import publish_frontier
 
     plan = _steered(shoal.Plan.read(plan_file), {"risk": risk, "utility": utility})
     check_writable(out)
@@ -78,7 +79,7 @@ def explore(
 
 def _list(terminal: Terminal, table: Any, plan: "shoal.Plan", out: Path, seed: int) -> None:
     """What would be tried."""
-    from shoal.frontier import listed
+    from shoal.desk.frontier import listed
 
     tries = listed(table, plan, out, seed=seed)
     kept = sum(tries.values())
@@ -90,6 +91,7 @@ def _list(terminal: Terminal, table: Any, plan: "shoal.Plan", out: Path, seed: i
 
 def _show(terminal: Terminal, frontier: "Frontier", out: Path) -> None:
     """All candidates with their figures, and which to take."""
+    from shoal.report.exploration import KINDS
     from shoal.report.forms import in_unit
     from shoal.report.frontier_marks import numbered
 
@@ -102,7 +104,7 @@ def _show(terminal: Terminal, frontier: "Frontier", out: Path) -> None:
         for number, point in numbered(content).items()
     ]
     bare = content["unprotected"]
-    rows.append(["", "the table unprotected", *(in_unit(bare[kind], axes[kind]) for kind in axes), ""])
+    rows.append(["", "the table unprotected", *(in_unit(bare and bare[kind], axes[kind]) for kind in KINDS), ""])
     best = [{1} if point["name"] == frontier.recommended else set() for point in numbered(content).values()]
     terminal.table(["No.", "plan", axes["risk"]["title"], axes["utility"]["title"], "standing"], rows, bold=best)
     terminal.say(f"\n{frontier.because}\nPage      {(out / 'frontier.html').resolve().as_uri()}")

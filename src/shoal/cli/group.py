@@ -56,9 +56,9 @@ class _Command(click.Command):
         self.params += _of_every_command()
 
     def invoke(self, context: click.Context) -> Any:
-        for module in ("shoal.protect", "shoal.files.tables"):
+        for module in ("shoal.desk.protect", "shoal.table.files.tables"):
             import_module(module)
-        import_module("shoal.methods").load()
+        import_module("shoal.vocabulary.registry").load()
         if threading.current_thread() is threading.main_thread():
             for number in (signal.SIGINT, signal.SIGTERM):
                 if callable(signal.getsignal(number)):  # not where it is ignored

@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from shoal.cli.group import cli, pass_terminal
-from shoal.cli.reading import FILE, OUTPUT, read, reading_options
+from shoal.cli.reading import FILE, OUTPUT, Options, read, reading_options
 from shoal.cli.terminal import Terminal
-from shoal.errors import InputError, SchemaError, plural, quoted
+from shoal.vocabulary.errors import InputError, SchemaError, plural, quoted
 
 if TYPE_CHECKING:
-    from shoal.data.hierarchy import Hierarchy
-    from shoal.data.hierarchy_faults import Fault
+    from shoal.table.hierarchy import Hierarchy
+    from shoal.table.hierarchy_faults import Fault
 
 SHOWN = 10
 """Values that are listed of those that a hierarchy lacks, or that no record has."""
@@ -49,9 +49,7 @@ def _column_options(command: Any) -> Any:
 @_column_options
 @click.option("--most", type=click.IntRange(1), default=100, show_default=True, help="Labels to list.")
 @pass_terminal
-def show(
-    terminal: Terminal, form: str, data: Path | None, column: str | None, most: int, reading: dict[str, Any]
-) -> None:
+def show(terminal: Terminal, form: str, data: Path | None, column: str | None, most: int, reading: Options) -> None:
     """Show the levels of HIERARCHY and its labels as a tree, with the records of a column under each.
 
     \b
@@ -76,7 +74,7 @@ def show(
 @click.argument("form", metavar="HIERARCHY")
 @_column_options
 @pass_terminal
-def check(terminal: Terminal, form: str, data: Path | None, column: str | None, reading: dict[str, Any]) -> None:
+def check(terminal: Terminal, form: str, data: Path | None, column: str | None, reading: Options) -> None:
     """Name all that is wrong with HIERARCHY: blanks, leaves that occur twice, labels with two parents.
 
     With a table, also the values of a column that it lacks. What is no mistake and seldom meant is listed, too.
@@ -88,7 +86,7 @@ def check(terminal: Terminal, form: str, data: Path | None, column: str | None, 
 
     Exit status: 2 if there is a mistake.
     """
-    from shoal.data.hierarchy_faults import Fault, cautions, faults, rooted
+    from shoal.table.hierarchy_faults import Fault, cautions, faults, rooted
 
     counts = _counts(terminal, data, column, reading)
     rows = _rows(form, counts)
@@ -115,7 +113,7 @@ def check(terminal: Terminal, form: str, data: Path | None, column: str | None, 
 @click.option("--out", type=OUTPUT, help="File to write, in ARX's form, private; printed by default.")
 @reading_options
 @pass_terminal
-def build(terminal: Terminal, data: Path, column: str, form: str, out: Path | None, reading: dict[str, Any]) -> None:
+def build(terminal: Terminal, data: Path, column: str, form: str, out: Path | None, reading: Options) -> None:
     """Build a hierarchy for COLUMN of DATA as FORM says, and write it as a file that a plan can name.
 
     \b
@@ -134,7 +132,7 @@ def build(terminal: Terminal, data: Path, column: str, form: str, out: Path | No
       shoal hierarchy build people.csv age '{intervals: [5, 10, 50]}' --out age.csv
       shoal hierarchy build people.csv town '{frequency: [20, 100]}' --out town.csv
     """
-    from shoal.files.atomic import atomic_file
+    from shoal.table.files.atomic import atomic_file
 
     tree = _loaded(form, _counts(terminal, data, column, reading))
     terminal.result({"paths": [list(path) for path in tree.paths]})
@@ -152,7 +150,7 @@ def _counts(
     """Records by value of the column that a hierarchy is for; None without a table."""
     import narwhals.stable.v2 as nw
 
-    from shoal.data.cells import value_counts
+    from shoal.table.cells import value_counts
 
     if data is None:
         if column is not None:
@@ -169,13 +167,13 @@ def _counts(
 
 def _form(text: str) -> Any:
     """A form as it stands in a plan, or a file's name."""
-    from shoal.data.yaml_text import parse_yaml
+    from shoal.table.yaml_text import parse_yaml
 
     return parse_yaml(text, "The form of the hierarchy") if text.lstrip().startswith("{") else text
 
 
 def _loaded(text: str, counts: Mapping[str, int] | None) -> "Hierarchy":
-    from shoal.data.hierarchy_forms import hierarchy_of, of_values
+    from shoal.table.hierarchy_forms import hierarchy_of, of_values
 
     form = _form(text)
     if counts is None and of_values(form):
@@ -185,7 +183,7 @@ def _loaded(text: str, counts: Mapping[str, int] | None) -> "Hierarchy":
 
 def _rows(text: str, counts: Mapping[str, int] | None) -> tuple[tuple[str, ...], ...]:
     """The rows of a file, whatever is wrong with them; of a form those of its hierarchy."""
-    from shoal.data.hierarchy import rows_in
+    from shoal.table.hierarchy import rows_in
 
     return rows_in(text) if isinstance(_form(text), str) else _loaded(text, counts).paths
 
@@ -227,7 +225,7 @@ def _depth_first(nodes: Iterable[tuple[str, ...]]) -> list[tuple[str, ...]]:
     return sorted(first, key=lambda place: [first[place[:d]] for d in range(1, len(place) + 1) if place[:d] in first])
 
 
-def _said(fault: "Fault") -> dict[str, Any]:
+def _said(fault: "Fault") -> Mapping[str, object]:
     return {"rule": fault.rule, "rows": list(fault.rows), "labels": list(fault.labels), "mend": fault.mend}
 
 

@@ -1,14 +1,13 @@
 """A plan guessed from a table."""
 
 from pathlib import Path
-from typing import Any
 
 import click
 
 from shoal.cli.group import cli, pass_terminal
-from shoal.cli.reading import DATA, query_option, read, reading_options
+from shoal.cli.reading import DATA, Options, query_option, read, reading_options
 from shoal.cli.terminal import Terminal
-from shoal.files.database import Database
+from shoal.table.files.database import Database
 
 
 @cli.command()
@@ -17,7 +16,7 @@ from shoal.files.database import Database
 @reading_options
 @query_option("file")
 @pass_terminal
-def init(terminal: Terminal, file: Path | Database, synthetic: bool, reading: dict[str, Any]) -> None:
+def init(terminal: Terminal, file: Path | Database, synthetic: bool, reading: Options) -> None:
     """Guess a plan for FILE and print it; correct it before use.
 
     \b

@@ -8,7 +8,7 @@ import sys
 import time
 from typing import TYPE_CHECKING
 
-from shoal.errors import FileError, printable
+from shoal.vocabulary.errors import FileError, printable
 
 if TYPE_CHECKING:
     import logging

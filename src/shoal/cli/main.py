@@ -8,7 +8,7 @@ import click
 
 from shoal.cli.commands import cli
 from shoal.cli.terminal import Terminal
-from shoal.errors import INTERRUPTED, MEMORY_EXHAUSTED, Interrupted, Refused, ShoalError
+from shoal.vocabulary.errors import INTERRUPTED, MEMORY_EXHAUSTED, Interrupted, Refused, ShoalError
 
 
 def main() -> None:

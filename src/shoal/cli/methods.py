@@ -1,5 +1,6 @@
 """All methods, or one of them in full."""
 
+from collections.abc import Mapping
 from typing import Any
 
 import click
@@ -23,8 +24,8 @@ def methods(terminal: Terminal, what: str | None) -> None:
       shoal methods partition
       shoal methods mdav
     """
-    from shoal.errors import ParameterError, unknown
-    from shoal.methods import KINDS, registered
+    from shoal.vocabulary.errors import ParameterError, unknown
+    from shoal.vocabulary.registry import KINDS, registered
 
     if what is None or what in KINDS:
         _list(terminal, registered(what))
@@ -47,7 +48,7 @@ def _list(terminal: Terminal, entries: list[Any]) -> None:
     terminal.say("Parameters, an example and what it does: shoal methods NAME")
 
 
-def _described(entry: Any) -> dict[str, Any]:
+def _described(entry: Any) -> Mapping[str, object]:
     """One method for programs."""
     from inspect import getdoc
 
@@ -65,7 +66,7 @@ def _in_full(entry: Any) -> str:
     """One method for a person."""
     from inspect import getdoc
 
-    from shoal.methods import KIND_NAMES
+    from shoal.vocabulary.registry import KIND_NAMES
 
     parts = [
         f"{entry.name} ({KIND_NAMES[entry.kind]}): {entry.title}",

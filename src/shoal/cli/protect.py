@@ -8,15 +8,15 @@ from typing import TYPE_CHECKING, Any
 import click
 
 import shoal
-from shoal.cli.engine import PARTWISE, engine_options, how_in_parts, in_parts
+from shoal.cli.engine import engine_options
 from shoal.cli.group import cli, pass_terminal
-from shoal.cli.reading import DATA, FILE, OUTPUT, query_option, read, reading_options
+from shoal.cli.reading import DATA, FILE, OUTPUT, Options, note_doubts, query_option, reading_options
 from shoal.cli.terminal import Terminal
-from shoal.errors import FileError, plural, quoted
-from shoal.files.database import Database
+from shoal.table.files.database import Database
+from shoal.vocabulary.errors import FileError, plural, quoted
 
 if TYPE_CHECKING:
-    from shoal.files.table import Table
+    from shoal.desk.given import Given
 
 
 @cli.command()
@@ -46,8 +46,8 @@ def protect(
     unproved: bool,
     exploration: Path | None,
     refusal: Path | None,
-    reading: dict[str, Any],
-    working: dict[str, Any],
+    reading: Options,
+    working: Options,
 ) -> None:
     """Protect DATA as a plan says; write the release only if every requirement is proved.
 
@@ -68,55 +68,62 @@ def protect(
       shoal protect census/ --plan plan.yaml --out release-3 --memory 6GB
       shoal protect census/ --plan plan.yaml --out release-4 --engine spark
     """
-    from shoal.large import protect_large
+    from shoal.desk.given import Given
     from shoal.plan.admission import admit
-    from shoal.publish import check_free, check_proved, check_writable
+    from shoal.release.directory import check_free, check_writable
+    from shoal.release.publish import check_proved
 
     plan = shoal.Plan.read(plan_file)
     admit(plan)
     check_writable(out)
     check_free(out, overwrite=overwrite)
     _note_small_seed(terminal, seed)
-    if isinstance(data, Database):
-        _check_in_memory(working)
-    elif in_parts(data, working):
-        if dry_run:
-            raise FileError("Part by part a release is proved on its files, which are written. Leave --dry-run out.")
-        if exploration:
-            raise FileError("The report of a release made part by part shows no exploration. Leave --exploration out.")
-        if refusal:
-            raise FileError("What would help is looked for in memory, not part by part. Leave --refusal out.")
-        how = how_in_parts(working)
-        with terminal.progress() as stage:
-            large = protect_large(
-                data, plan, out, seed=seed, overwrite=overwrite, unproved=unproved, stage=stage, reading=reading, **how
-            )
-        terminal.released(large, out)
-        return
     frontier = _explored(exploration, plan) if exploration else None
-    with _explained(refusal):
-        table, release = _protected(terminal, data, plan, seed, reading)
+    given = Given.of(data, reading)
+    _hold(terminal, given, plan, working["memory"])
+    with _explained(refusal), terminal.progress() as stage:
+        release = shoal.protect(
+            given,
+            plan,
+            None if dry_run else out,
+            seed=seed,
+            overwrite=overwrite,
+            unproved=unproved,
+            stage=stage,
+            frontier=frontier,
+            **working,
+        )
     if dry_run:
         check_proved(release, unproved=unproved)
         terminal.tried(release)
     else:
-        release.write(out, overwrite=overwrite, labels=table, frontier=frontier, unproved=unproved)
         terminal.released(release, out)
 
 
-def _check_in_memory(working: dict[str, Any]) -> None:
-    """Refuse to work part by part on what is no file, or within a memory that nobody can know to suffice."""
-    if working["engine"] in PARTWISE:
-        raise FileError("Tables are worked on part by part from files. Write the query to Parquet first.")
-    if working["memory"] is not None:
-        raise FileError("What a query needs in memory is not known before it is read. Leave --memory out.")
+def _hold(terminal: Terminal, given: "Given", plan: "shoal.Plan", memory: str | None) -> None:
+    """Read a table that is to be held whole, and say how it was read."""
+    from shoal.run.parts.admission import whole_needed
+    from shoal.table.parts.session import allowance
+
+    if given.in_parts(plan):
+        return  # which the reading of parts does
+    table = given.in_memory(allowance(memory), whole_needed(plan))
+    note_doubts(terminal, table, plan)
+    terminal.say(
+        f"Read {given.name}: {plural(len(table.frame), 'record')}, {plural(table.frame.width, 'column')} "
+        f"({table.described})."
+    )
+    if (others := plan.schema.all_others) and (
+        names := [n for n in table.frame.columns if n not in plan.schema.columns]
+    ):
+        terminal.note(f"The plan's '*' gives the role {others.role} to {quoted(names)}.")
 
 
 @contextmanager
 def _explained(path: Path | None) -> Iterator[None]:
     """The page of a refusal, written before the refusal goes on its way."""
-    from shoal.files.atomic import atomic_file
     from shoal.release import NotProved
+    from shoal.table.files.atomic import atomic_file
 
     try:
         yield
@@ -125,32 +132,6 @@ def _explained(path: Path | None) -> Iterator[None]:
             with atomic_file(path, 0o600) as temporary:
                 temporary.write_text(refused.page(), encoding="utf-8")
         raise
-
-
-def _protected(
-    terminal: Terminal, data: Path | Database, plan: "shoal.Plan", seed: int | None, reading: dict[str, Any]
-) -> tuple["Table", "shoal.Release"]:
-    """The table of a file, and the release made of it in memory."""
-    from shoal.files.checksums import unchanging
-
-    source: dict[str, Any] = {"file": data.name}
-    if isinstance(data, Database):
-        table = read(terminal, data, reading, plan)
-        source |= {"query": data.query}
-    else:
-        path = data
-        table, source["sha256"] = unchanging(path, lambda: read(terminal, path, reading, plan))
-    terminal.say(
-        f"Read {data.name}: {plural(len(table.frame), 'record')}, {plural(table.frame.width, 'column')} "
-        f"({table.described})."
-    )
-    if (others := plan.schema.all_others) and (
-        names := [n for n in table.frame.columns if n not in plan.schema.columns]
-    ):
-        terminal.note(f"The plan's '*' gives the role {others.role} to {quoted(names)}.")
-    source |= {"read as": table.described, "notes": list(table.notes.values())}
-    with terminal.progress() as stage:
-        return table, shoal.protect(table, plan, seed=seed, stage=stage, source=source)
 
 
 def _note_small_seed(terminal: Terminal, seed: int | None) -> None:
@@ -165,8 +146,8 @@ def _note_small_seed(terminal: Terminal, seed: int | None) -> None:
 
 def _explored(folder: Path, plan: "shoal.Plan") -> dict[str, Any]:
     """The exploration in a directory, if the plan's steps are those of one of its candidates."""
-    from shoal.files.json_text import read_record
-    from shoal.release.evidence_schema import Exploration
+    from shoal.report.exploration import Exploration
+    from shoal.table.files.json_text import read_record
 
     content = read_record(folder / "frontier.json", "an exploration", Exploration.__annotations__)
     steps = plan.as_mapping()["steps"]

@@ -4,13 +4,16 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import wraps
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from shoal.cli.terminal import Terminal
-from shoal.errors import FileError
-from shoal.files.database import Database, is_address, like_address
+from shoal.table.files.database import Database, is_address, like_address
+from shoal.vocabulary.errors import FileError
+
+if TYPE_CHECKING:
+    from shoal.table.files.table import Table
 
 
 class _File(click.Path):
@@ -67,6 +70,10 @@ READING = (
 )
 
 
+Options = dict[str, Any]
+"""Options of a command by the names that functions know them by."""
+
+
 def reading_options(command: Any) -> Any:
     """Give a command the options of reading, as one mapping."""
 
@@ -108,11 +115,16 @@ def _asked(data: Path | Database, query: str | None) -> Path | Database:
 
 def read(terminal: Terminal, data: Path | Database, reading: Mapping[str, Any], plan: Any = None) -> Any:
     """A table, with a note for each column that may have been meant otherwise than the plan knows."""
-    from shoal.files.tables import read_table
+    from shoal.table.files.tables import read_table
 
     table = data.read() if isinstance(data, Database) else read_table(data, **reading)
+    note_doubts(terminal, table, plan)
+    return table
+
+
+def note_doubts(terminal: Terminal, table: "Table", plan: Any = None) -> None:
+    """A note for each column that may have been meant otherwise than the plan knows."""
     columns = plan.schema.columns if plan is not None else {}
     for name, note in table.notes.items():
         if name not in columns or (columns[name].level is None and columns[name].role in DOUBTED):
             terminal.note(note)
-    return table

@@ -1,8 +1,8 @@
 """Two people for a release: one hands it over, another looks at it, comments and approves."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
@@ -12,7 +12,7 @@ from shoal.cli.reading import FILE, OUTPUT
 from shoal.cli.terminal import Terminal
 
 if TYPE_CHECKING:
-    from shoal.review import Review
+    from shoal.release.review import Review
 
 WHO = "Name under which it is done."
 
@@ -120,7 +120,7 @@ def _written(terminal: Terminal, one: "Review", file: Path) -> None:
         terminal.say(line)
 
 
-def _state(one: "Review") -> dict[str, Any]:
+def _state(one: "Review") -> Mapping[str, object]:
     return {"by": one.by, "sha256": one.sha256, "comments": list(one.comments), "approval": one.approval}
 
 

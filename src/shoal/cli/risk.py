@@ -1,19 +1,19 @@
 """How a table stands before anything is done to it."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
 import shoal
 from shoal.cli.group import cli, pass_terminal
-from shoal.cli.reading import DATA, FILE, query_option, read, reading_options
+from shoal.cli.reading import DATA, FILE, Options, query_option, read, reading_options
 from shoal.cli.terminal import Terminal
-from shoal.errors import plural
-from shoal.files.database import Database
+from shoal.table.files.database import Database
+from shoal.vocabulary.errors import plural
 
 if TYPE_CHECKING:
-    from shoal.exposure import Exposure
+    from shoal.desk.exposure import Exposure
 
 
 @cli.command()
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 @reading_options
 @query_option("file")
 @pass_terminal
-def risk(terminal: Terminal, file: Path | Database, plan_file: Path | None, top: int, reading: dict[str, Any]) -> None:
+def risk(terminal: Terminal, file: Path | Database, plan_file: Path | None, top: int, reading: Options) -> None:
     """Look at the risk of FILE as it is, before anything is done to it. What is printed is private.
 
     \b
@@ -97,7 +97,7 @@ def _which_columns(terminal: Terminal, exposure: "Exposure") -> None:
 
 def _identifiers(terminal: Terminal, exposure: "Exposure") -> None:
     """Where the identifiers of HIPAA may stand, and what cannot be seen of them."""
-    from shoal.data.identifiers import IDENTIFIERS, MOST_VALUES, by_identifier, unseen
+    from shoal.table.identifiers import IDENTIFIERS, MOST_VALUES, by_identifier, unseen
 
     terminal.say(
         f"looked    at the names of {len(exposure.columns)} columns and at most {MOST_VALUES:,} values of each for the "

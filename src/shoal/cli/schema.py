@@ -18,6 +18,6 @@ def schema(file: str) -> None:
       shoal schema > shoal-plan.schema.json
       shoal schema evidence > shoal-evidence.schema.json
     """
-    from shoal.release.evidence_schema import evidence_schema
+    from shoal.report.evidence import evidence_schema
 
     click.echo(json.dumps(shoal.Plan.json_schema() if file == "plan" else evidence_schema(), indent=2, default=str))

@@ -7,7 +7,7 @@ import click
 from shoal.cli.group import cli, pass_terminal
 from shoal.cli.reading import FILE
 from shoal.cli.terminal import Terminal
-from shoal.errors import MissingDependency
+from shoal.vocabulary.errors import MissingDependency
 
 
 @cli.command()

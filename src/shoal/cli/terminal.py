@@ -3,7 +3,7 @@
 import json
 import sys
 import time
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from itertools import zip_longest
 from pathlib import Path
@@ -14,7 +14,7 @@ import click
 
 from shoal.cli.log import Log
 from shoal.cli.wrapping import wrapped
-from shoal.errors import Refused, plural, printable
+from shoal.vocabulary.errors import Refused, plural, printable
 
 QUIET_SECONDS = 1.0
 """Work that takes longer shows its progress."""
@@ -69,7 +69,7 @@ class Terminal:
         if not self.quiet:
             click.echo(printable(_fitted(f"shoal: note: {text}", sys.stderr), keep="\n"), err=True)
 
-    def result(self, content: dict[str, Any]) -> None:
+    def result(self, content: Mapping[str, object]) -> None:
         """For a program: printed under --json only."""
         if self.as_json:
             click.echo(json.dumps(content, indent=2, default=str))
@@ -205,16 +205,16 @@ class Terminal:
         leaves = "may leave the building" if proved else "UNPROVED: nothing says that it may leave the building"
         self.log.info("wrote %s", out)
         engine = release.record["engine"]
-        self.say(f"\nEngine    {engine}{'' if engine == 'memory' else ', part by part'}")
+        self.say(f"\nTable     {'held whole' if engine == 'whole' else f'in parts, by {engine}'}")
         self.say(f"Release   {out / 'release'}   ({leaves})")
         self.say(f"Private   {out / 'private'}   (may not)")
         self.say(f"Report    {report.resolve().as_uri()}")
 
     def _noted(self, release: Any) -> None:
         """What was proved and measured, and what is to be looked at."""
+        from shoal.plan.steps import LOSS, LOSS_OF_RECORDS
         from shoal.release.evidence_file import left_as_they_came
         from shoal.report.unchanged import unchanged_sentence
-        from shoal.steps import LOSS, LOSS_OF_RECORDS
 
         if sentence := unchanged_sentence(left_as_they_came(release)):
             self.note(sentence)

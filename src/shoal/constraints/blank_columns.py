@@ -11,8 +11,8 @@ from dataclasses import replace
 import numpy as np
 
 from shoal.constraints.rules import bind
-from shoal.data.records import Records
-from shoal.errors import ConstraintError
+from shoal.table.records import Records
+from shoal.vocabulary.errors import ConstraintError
 
 
 def with_blank_numbers(records: Records, rules: Sequence[str]) -> Records:

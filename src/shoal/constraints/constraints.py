@@ -14,13 +14,13 @@ from shoal.constraints.rounding import Lattice, decimals_needed, decimals_of, ro
 from shoal.constraints.rules import TOLERANCE, Clause, Linear, Rule, View, affine, bind
 from shoal.constraints.system import Domain, redundant, refuse_clashes
 from shoal.constraints.verdicts import unjudged, verdict_on
-from shoal.data.records import Records
-from shoal.data.schema import Policy
-from shoal.errors import ConstraintError, DataError, Refused, plural, quoted
-from shoal.facts import Count, Figure, OfOriginal, OfPlan
 from shoal.judges.evidence import Verdict
-from shoal.kernels.arrays import Bools, Floats, floats
-from shoal.step_result import StepResult
+from shoal.kernels.arrays import Bools, Floats
+from shoal.table.records import Records
+from shoal.table.schema import Policy
+from shoal.table.step_result import StepResult
+from shoal.vocabulary.errors import ConstraintError, DataError, Refused, plural, quoted
+from shoal.vocabulary.facts import Count, Figure, OfOriginal, OfPlan
 
 SINGLE = 1e-6
 """Relative rounding of sums of single-precision numbers, 2^-24 = 6e-8 each, with room for a dozen terms."""
@@ -44,7 +44,7 @@ class Constraints:
     --------
     >>> import numpy as np
     >>> from shoal.constraints import Constraints
-    >>> from shoal.data.records import Records
+    >>> from shoal.table.records import Records
     >>> table = Records.from_array(np.array([[1., 2., 3.], [2., 2., 5.], [4., 1., 5.]]), names=["net", "tax", "gross"])
     >>> rules = Constraints.parse(["net + tax == gross", "tax >= 0"], table)
     >>> {rule: int(broken.sum()) for rule, broken in rules.violations(table).items()}
@@ -73,10 +73,10 @@ class Constraints:
             If a rule cannot be read, names what is not there, mixes units, or clashes with others.
         """
         bound = tuple(bind(text, i + 1, records, released=released) for i, text in enumerate(rules))
-        made = cls(rules=bound, original=records)
+        constraints = cls(rules=bound, original=records)
         if not released:
-            refuse_clashes(made.rules, made.domain)
-        return made
+            refuse_clashes(constraints.rules, constraints.domain)
+        return constraints
 
     def __len__(self) -> int:
         return len(self.rules)
@@ -175,7 +175,7 @@ class Constraints:
         return records
 
     def _lost(self, records: Records) -> Callable[[Rule], str]:
-        """Why a rule cannot be judged on records; empty where it can."""
+        """Reason why a rule cannot be judged on records; empty if it can."""
 
         def reason(rule: Rule) -> str:
             for name in rule.columns:
@@ -201,7 +201,7 @@ class Constraints:
         ]
 
     def _advice_on(self, rule: Rule, records: Records, broken: Bools) -> str:
-        """What to do about a rule that is broken by less than single precision can tell."""
+        """Advice on a rule that is broken by less than single precision resolves."""
         if not broken.any() or self.violations(records, SINGLE)[rule.text].any():
             return ""
         return advice_on_digits(records, rule.columns)
@@ -330,7 +330,7 @@ class Constraints:
             x[again] = freed.x
             if not good.all():
                 raise Refused(self._unroundable(table.take(~good), clauses, all_free, int((~good)[ids].sum())))
-        return records.with_variables(*(records[name].with_values(x[ids, j]) for j, name in enumerate(names)))
+        return records.with_raw(names, x[ids])
 
     def _unroundable(self, table: Table, clauses: Sequence[Clause], lattice: Lattice, count: int) -> str:
         concerned = [rule for rule in self.rules if set(rule.clauses) <= set(clauses)] or list(self.rules)
@@ -354,7 +354,7 @@ class Constraints:
             Shape (n, p); values of the constrained continuous columns, in the order of `domain.continuous`.
         """
         certain = [c.literals[0] for c in self._clauses if len(c.literals) == 1]
-        return nearest(x, System(*self.domain.rows(certain)), self.domain.lengths)[0]
+        return nearest(x, self.domain.system(certain), self.domain.lengths)[0]
 
     def linear(self, names: Sequence[str]) -> System:
         """The linear rules as a system over the standardised columns, for methods that compute in them.
@@ -369,8 +369,7 @@ class Constraints:
         ConstraintError
             If a rule has a condition, or mentions another column.
         """
-        equal: list[Floats] = []
-        at_most: list[Floats] = []
+        rows = []
         maps = {name: affine(self.original[name]) for name in names}
         for rule in self.rules:
             for clause in rule.clauses:
@@ -382,12 +381,10 @@ class Constraints:
                         f"Rule {rule.number} ({rule.text!r}) mentions '{outside[0]}', which is not a column that "
                         f"the method groups by; leave the rule to the plan, or add the column."
                     )
-                row = np.zeros(len(names) + 1)
-                row[-1] = float(literal.bound)
+                bound = float(literal.bound)
                 for name, factor in literal.terms:
                     slope, intercept = maps[name]
-                    row[list(names).index(name)] = float(factor) / slope
-                    row[-1] += float(factor) * intercept / slope
-                (equal if literal.relation == "==" else at_most).append(row)
-        e, g = (floats(np.array(rows)).reshape(-1, len(names) + 1) for rows in (equal, at_most))
-        return System(e[:, :-1], e[:, -1], g[:, :-1], g[:, -1])
+                    bound += float(factor) * intercept / slope
+                slopes = np.array([maps[name][0] for name in names])
+                rows.append((literal.relation == "==", literal.row(names) / slopes, bound))
+        return System.of(rows, len(names))

@@ -1,4 +1,4 @@
-"""What rules let one fill in: missing cells that the known cells of the same record determine.
+"""Deduction by rules: missing cells that the known cells of the same record determine.
 
 A rule that is not released with a blanked cell is still known: net and tax add up to gross for everybody. So whoever
 holds a release can fill in a cell of which the rules leave one value only. They are read as follows, until nothing more
@@ -21,10 +21,10 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from shoal.constraints.rules import TOLERANCE, Category, Clause, Linear, Member, Rule, View
-from shoal.data.records import Records
-from shoal.data.variable import Variable
 from shoal.kernels import linear
 from shoal.kernels.arrays import Bools, Floats
+from shoal.table.records import Records
+from shoal.table.variable import Variable
 
 ROUNDING = 1e-9
 """Relative difference, in units of the terms of an equation, up to which two numbers are one."""
@@ -33,10 +33,7 @@ ROUNDING = 1e-9
 def deduced(records: Records, rules: Sequence[Rule]) -> Records:
     """The records with every missing cell filled in that the rules determine; the same object if there is none.
 
-    Parameters
-    ----------
-    rules
-        Over columns that are all there, of the level that the rules were bound to.
+    `rules`: over columns that are all there, of the level that the rules were bound to.
     """
     clauses = [clause for rule in rules for clause in rule.clauses]
     while True:
@@ -48,7 +45,7 @@ def deduced(records: Records, rules: Sequence[Rule]) -> Records:
 
 @dataclass(slots=True, eq=False)
 class _Bounds:
-    """What is known of the missing values of one continuous column, shape (n,) each."""
+    """Bounds of the missing values of one continuous column, shape (n,) each."""
 
     low: Floats
     high: Floats
@@ -58,7 +55,7 @@ class _Bounds:
 
 @dataclass(slots=True, eq=False)
 class _Choices:
-    """What is left of the categories of one column: by record the categories that all comparisons leave."""
+    """Categories of one column that all comparisons leave, by record."""
 
     left: dict[int, frozenset[Category]] = field(default_factory=dict)
     ruled_out: dict[int, frozenset[Category]] = field(default_factory=dict)
@@ -72,8 +69,8 @@ class _Choices:
 
     def single(self) -> dict[int, Category]:
         """The records of which one category is left."""
-        left = {row: known - self.ruled_out.get(row, frozenset()) for row, known in self.left.items()}
-        return {row: next(iter(known)) for row, known in left.items() if len(known) == 1}
+        left = {row: categories - self.ruled_out.get(row, frozenset()) for row, categories in self.left.items()}
+        return {row: next(iter(categories)) for row, categories in left.items() if len(categories) == 1}
 
 
 def _propagated(records: Records, clauses: Sequence[Clause]) -> Records:
@@ -108,8 +105,8 @@ def _tighten(bounds: dict[str, _Bounds], records: Records, literal: Linear, hold
         rows = np.flatnonzero(alone & missing[name])
         if not len(rows):
             continue
-        known = {n: np.where(missing[n], 0.0, records[n].values)[rows] for n in literal.columns}
-        excess, size = literal.excess(known)
+        cells = {n: np.where(missing[n], 0.0, records[n].values)[rows] for n in literal.columns}
+        excess, size = literal.excess(cells)
         value = -excess / float(factor)
         n = len(records)
         at = bounds.setdefault(name, _Bounds(np.full(n, -np.inf), np.full(n, np.inf), np.zeros(n)))
@@ -120,11 +117,11 @@ def _tighten(bounds: dict[str, _Bounds], records: Records, literal: Linear, hold
             at.low[rows] = np.maximum(at.low[rows], value)
 
 
-def _with_numbers(variable: Variable, known: _Bounds) -> Variable:
-    both = variable.missing & np.isfinite(known.low) & np.isfinite(known.high)
+def _with_numbers(variable: Variable, bounds: _Bounds) -> Variable:
+    both = variable.missing & np.isfinite(bounds.low) & np.isfinite(bounds.high)
     rows = np.flatnonzero(both)
-    rows = rows[(known.high - known.low)[rows] <= ROUNDING * known.size[rows]]
-    return _filled(variable, rows, known.low[rows], known.size[rows])
+    rows = rows[(bounds.high - bounds.low)[rows] <= ROUNDING * bounds.size[rows]]
+    return _filled(variable, rows, bounds.low[rows], bounds.size[rows])
 
 
 def _filled(variable: Variable, rows: np.ndarray, numbers: Floats, size: Floats) -> Variable:
@@ -135,24 +132,23 @@ def _filled(variable: Variable, rows: np.ndarray, numbers: Floats, size: Floats)
     if len(present):
         above = np.minimum(np.searchsorted(present, numbers), len(present) - 1)
         below = np.maximum(above - 1, 0)
-        near = np.where(
-            np.abs(present[above] - numbers) < np.abs(present[below] - numbers), present[above], present[below]
-        )
+        high, low = present[above], present[below]
+        near = np.where(np.abs(high - numbers) < np.abs(low - numbers), high, low)
         numbers = np.where(np.abs(near - numbers) <= ROUNDING * np.maximum(size, np.abs(near)), near, numbers)
     values = variable.values.copy()
     values[rows] = numbers
     return variable.filled_in(values, rows)
 
 
-def _with_categories(variable: Variable, known: dict[int, Category]) -> Variable:
-    if not known:
+def _with_categories(variable: Variable, single: dict[int, Category]) -> Variable:
+    if not single:
         return variable
-    categories = (*variable.categories, *dict.fromkeys(c for c in known.values() if c not in variable.categories))
+    categories = (*variable.categories, *dict.fromkeys(c for c in single.values() if c not in variable.categories))
     place = {category: code for code, category in enumerate(categories)}
     values = variable.values.copy()
-    for row, category in known.items():
+    for row, category in single.items():
         values[row] = place[category]
-    return replace(variable, categories=categories).filled_in(values, np.array(list(known)))
+    return replace(variable, categories=categories).filled_in(values, np.array(list(single)))
 
 
 def _solved(records: Records, clauses: Sequence[Clause]) -> Records:
@@ -168,10 +164,7 @@ def _solved(records: Records, clauses: Sequence[Clause]) -> Records:
         return records
     missing = np.column_stack([records[name].missing for name in names])
     values = np.where(missing, 0.0, np.column_stack([records[name].values for name in names]))
-    coefficients = np.zeros((len(equations), len(names)))
-    for i, equation in enumerate(equations):
-        for name, factor in equation.terms:
-            coefficients[i, names.index(name)] = float(factor)
+    coefficients = np.array([equation.row(names) for equation in equations])
     constants = np.array([float(equation.bound) for equation in equations])
     changed: dict[str, Variable] = {}
     patterns, place = np.unique(missing, axis=0, return_inverse=True)
@@ -180,16 +173,12 @@ def _solved(records: Records, clauses: Sequence[Clause]) -> Records:
             continue
         rows = np.flatnonzero(place.ravel() == number)
         inverse = linear.pseudo_inverse(coefficients[:, pattern], ROUNDING)
-        lone = (
-            np.abs(linear.product(inverse, coefficients[:, pattern]) - np.eye(int(pattern.sum()))).max(axis=1)
-            < ROUNDING
-        )
+        identity = linear.product(inverse, coefficients[:, pattern])
+        lone = np.abs(identity - np.eye(len(identity))).max(axis=1) < ROUNDING
         right = constants - linear.product(values[rows], coefficients.T)
         size = (linear.product(np.abs(values[rows]), np.abs(coefficients).T) + np.abs(constants)).max(axis=1)
-        for j, column in enumerate(np.flatnonzero(pattern)):
-            if lone[j]:
-                name = names[column]
-                changed[name] = _filled(
-                    changed.get(name, records[name]), rows, linear.product(right, inverse[j][:, None])[:, 0], size
-                )
+        for j in np.flatnonzero(lone):
+            name = names[np.flatnonzero(pattern)[j]]
+            solution = linear.product(right, inverse[j][:, None])[:, 0]
+            changed[name] = _filled(changed.get(name, records[name]), rows, solution, size)
     return records.with_variables(*changed.values()) if changed else records

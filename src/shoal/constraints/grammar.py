@@ -19,7 +19,7 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Literal, NoReturn
 
-from shoal.errors import ConstraintError
+from shoal.vocabulary.errors import ConstraintError
 
 Relation = Literal["==", "!=", "<", "<=", ">", ">="]
 
@@ -44,7 +44,7 @@ KINDS: Mapping[str, Kind] = {
     "double": "text",
     "sign": "sign",
 }
-"""What each group of `TOKEN` is."""
+"""Kind of token of each group of `TOKEN`."""
 
 RELATIONS: Mapping[str, Relation] = {"==": "==", "=": "==", "!=": "!=", "<": "<", "<=": "<=", ">": ">", ">=": ">="}
 LARGEST_EXPONENT = 300
@@ -148,24 +148,27 @@ class _Parser:
     def _at(self, *texts: str) -> bool:
         return self.here.kind in ("sign", "name") and self.here.text in texts
 
+    def _accept(self, *texts: str) -> Token | None:
+        """The next token, taken if it is one of the texts."""
+        return self._take() if self._at(*texts) else None
+
+    def _require(self, text: str, what: str) -> None:
+        if self._accept(text) is None:
+            self._expected(what)
+
     def _expected(self, what: str) -> NoReturn:
         self.blank.fail(self.here.position, f"expected {what}; got {self.here.text!r}.")
 
     def sentence(self) -> Sentence:
         first = self._conditions()
-        if self._at("->"):
-            self._take()
-            when, then = first, self._conditions()
-        else:
-            when, then = (), first
+        when, then = (first, self._conditions()) if self._accept("->") else ((), first)
         if self.here.kind != "end":
             self._expected("'and', '->' or the end of the rule")
         return Sentence(self.blank.text, self.blank.number, when, then)
 
     def _conditions(self) -> tuple[Comparison, ...]:
         comparisons = self._comparisons()
-        while self._at("and"):
-            self._take()
+        while self._accept("and"):
             comparisons += self._comparisons()
         return tuple(comparisons)
 
@@ -186,34 +189,25 @@ class _Parser:
     def _membership(self, left: Sum | Text) -> Comparison:
         word = self._take()
         negated = word.text == "not"
-        if negated and not self._at("in"):
-            self._expected("'in'")
         if negated:
-            self._take()
-        if not self._at("("):
-            self._expected("'(' and a list of levels")
-        self._take()
+            self._require("in", "'in'")
+        self._require("(", "'(' and a list of levels")
         members = [self._side()]
-        while self._at(","):
-            self._take()
+        while self._accept(","):
             members.append(self._side())
-        if not self._at(")"):
-            self._expected("')'")
-        self._take()
+        self._require(")", "')'")
         return Comparison(left, "not in" if negated else "in", tuple(members), word.position)
 
     def _side(self) -> Sum | Text:
         total = self._term()
-        while self._at("+", "-"):
-            sign = self._take()
+        while sign := self._accept("+", "-"):
             factor = Fraction(1 if sign.text == "+" else -1)
             total = self._number(total, sign).plus(self._number(self._term(), sign), factor)
         return total
 
     def _term(self) -> Sum | Text:
         product = self._factor()
-        while self._at("*", "/"):
-            sign = self._take()
+        while sign := self._accept("*", "/"):
             left, right = self._number(product, sign), self._number(self._factor(), sign)
             if sign.text == "/":
                 if right.terms:
@@ -257,8 +251,6 @@ class _Parser:
             inner = self._number(self._factor(), token).times(Fraction(-1))
         else:
             inner = self._number(self._side(), token)
-            if not self._at(")"):
-                self._expected("')'")
-            self._take()
+            self._require(")", "')'")
         self.depth -= 1
         return inner

@@ -1,14 +1,14 @@
-"""How exactly a rule can be judged: the decimals with which cells are written, and what to say where digits lack."""
+"""Precision at which a rule can be judged: the decimals of the cells, and the advice if digits are lacking."""
 
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
 
 import numpy as np
 
-from shoal.data.records import Records
-from shoal.errors import quoted
 from shoal.kernels.arrays import Floats
 from shoal.kernels.elementary import power_of_ten
+from shoal.table.records import Records
+from shoal.vocabulary.errors import quoted
 
 MOST_DECIMALS = 15
 """Digits of a float64; more decimals are not offered."""
@@ -18,7 +18,7 @@ LARGEST_WHOLE, LARGEST = 2.0**49, 1e12
 that are no decimals are not taken for some, and a sum of decimals stays nearer to the right one than to any other."""
 
 Decimals = Mapping[str, int | None]
-"""Of columns, the decimals with which their cells are written; None where they are no decimals."""
+"""Decimals with which the cells of each column are written; None if they are no decimals."""
 
 
 def written_decimals(x: Floats) -> int | None:
@@ -55,7 +55,7 @@ def places_of(value: Fraction) -> int | None:
 
 
 def advice_on_digits(records: Records, names: Sequence[str]) -> str:
-    """What to do where a rule fails by less than single precision can tell; nothing if no column is that short."""
+    """Advice on a rule that fails by less than single precision resolves; empty if no column is of that precision."""
     short = [name for name in names if records[name].continuous and _is_single(records[name].values)]
     if not short:
         return ""
@@ -63,8 +63,8 @@ def advice_on_digits(records: Records, names: Sequence[str]) -> str:
 
 
 def _is_single(values: Floats) -> bool:
-    """Whether every value is one of single precision, and not all are whole numbers, which sums keep exactly."""
-    known = values[~np.isnan(values)]
+    """True if every value is one of single precision, and not all are whole numbers, which sums keep exactly."""
+    present = values[~np.isnan(values)]
     with np.errstate(over="ignore"):
-        single = known.astype(np.float32).astype(np.float64)
-    return bool((single == known).all() and (known != np.rint(known)).any())
+        single = present.astype(np.float32).astype(np.float64)
+    return bool((single == present).all() and (present != np.rint(present)).any())

@@ -19,14 +19,14 @@ and stay, and the other columns take up what the rows still lack; an inequality 
 """
 
 import math
+from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from shoal.kernels import linear
 from shoal.kernels.arrays import Bools, Floats, Longs
+from shoal.table.equal_rows import patterns
 
 EXACT = 1e-9
 """Residual up to which a system counts as solved before it is polished, as a share of what the point lacks."""
@@ -52,20 +52,23 @@ STILL = 1e-15
 
 @dataclass(frozen=True, eq=False)
 class System:
-    """a x == b for `equalities` and g x <= h for `inequalities`.
+    """a x == b for `equalities` and g x <= h for `inequalities`."""
 
-    Parameters
-    ----------
-    equalities, inequalities
-        Shapes (m, p) and (l, p).
-    equal_to, at_most
-        Shapes (m,) and (l,).
-    """
-
+    # equalities, inequalities: shapes (m, p) and (l, p)
     equalities: Floats
+    # equal_to, at_most: shapes (m,) and (l,)
     equal_to: Floats
     inequalities: Floats
     at_most: Floats
+
+    @classmethod
+    def of(cls, rows: Iterable[tuple[bool, Floats, float]], p: int) -> "System":
+        """From rows of p coefficients, each with its right side, and True for an equality."""
+        parts: tuple[list[Floats], list[Floats]] = ([], [])
+        for equal, row, bound in rows:
+            parts[0 if equal else 1].append(np.append(row, bound))
+        e, g = (np.array(part, dtype=np.float64).reshape(-1, p + 1) for part in parts)
+        return cls(e[:, :-1], e[:, -1], g[:, :-1], g[:, -1])
 
     @property
     def empty(self) -> bool:
@@ -75,16 +78,8 @@ class System:
 def nearest(x: Floats, system: System, lengths: Floats) -> tuple[Floats, Bools]:
     """Move points to the nearest ones that satisfy a system.
 
-    Parameters
-    ----------
-    x
-        Shape (n, p), finite.
-    lengths
-        Shape (p,); what counts as one unit of distance in each column; 0 keeps a column as it is.
-
-    Returns
-    -------
-    Shape (n, p), and shape (n,): whether the point satisfies the system.
+    `x`, shape (n, p): finite. `lengths`, shape (p,): what counts as one unit of distance in each column; 0 keeps a
+    column as it is. Returns shape (n, p), and shape (n,): whether the point satisfies the system.
     """
     if system.empty or not len(x):
         return x.copy(), np.ones(len(x), dtype=bool)
@@ -114,8 +109,8 @@ class _Polish:
         """Points (n, p) with the tight inequalities (n, l) and all equalities met to the last digits."""
         active = np.hstack([np.broadcast_to(True, (len(x), int(self.equal.sum()))), tight])
         for turn in range(POLISH + tight.shape[1]):
-            for members in alike(active):
-                x[members] = self._corrected(x[members], active[members[0]])
+            for pattern, members in patterns(active):
+                x[members] = self._corrected(x[members], pattern)
             over = self._over(x) & ~active
             if turn + 1 >= POLISH and not over.any():
                 break
@@ -175,7 +170,8 @@ def _solved(x: Floats, system: System, lengths: Floats) -> tuple[Floats, Bools, 
     feasible = settled.copy()
     for row in np.flatnonzero(~settled):
         y[row], feasible[row], tight[row] = _least_distance(a, p[row], b, q[row])
-    feasible &= _close(y, a, p) & (_times(y, b.T) <= q + EXACT * (1 + np.abs(q))).all(axis=1)
+    feasible &= (np.abs(_times(y, a.T) - p) <= EXACT * (1 + np.abs(p))).all(axis=1)
+    feasible &= (_times(y, b.T) <= q + EXACT * (1 + np.abs(q))).all(axis=1)
     y *= scale[:, None]
     y[np.abs(y) < STILL] = 0.0
     return y, feasible, tight
@@ -200,10 +196,6 @@ def _scaled(rows: Floats, bounds: Floats, x: Floats, lengths: Floats) -> tuple[F
     return inside / norms[:, None], lacking / norms
 
 
-def _close(y: Floats, a: Floats, p: Floats) -> Bools:
-    return np.asarray((np.abs(_times(y, a.T) - p) <= EXACT * (1 + np.abs(p))).all(axis=1))
-
-
 def _by_active_set(a: Floats, p: Floats, b: Floats, q: Floats) -> tuple[Floats, Bools, Bools]:
     n, bounds = len(p), len(b)
     tight = np.zeros((n, bounds), dtype=bool)
@@ -212,28 +204,13 @@ def _by_active_set(a: Floats, p: Floats, b: Floats, q: Floats) -> tuple[Floats, 
         todo = np.flatnonzero(~(settled | stuck))
         if not len(todo):
             break
-        for members in alike(tight[todo]):
+        for pattern, members in patterns(tight[todo]):
             rows = todo[members]
-            pattern = tight[rows[0]].copy()
             y[rows], multipliers = _with_tight(a, p[rows], b[pattern], q[rows][:, pattern])
             broken = _times(y[rows], b.T) - q[rows]
             stuck[rows] = (np.abs(broken[:, pattern]) > EXACT * (1 + np.abs(q[rows][:, pattern]))).any(axis=1)
             settled[rows] = _improve(rows, tight, pattern, multipliers, broken) & ~stuck[rows]
     return y, settled, tight
-
-
-def alike(table: NDArray[Any]) -> list[Longs]:
-    """Numbers of the rows of a small whole-number table (n, p) that are equal, one array a distinct row."""
-    ids = np.zeros(len(table), dtype=np.int64)
-    for column in table.T.astype(np.int64):
-        low = int(column.min(initial=0))
-        width = int(column.max(initial=0)) - low + 1
-        ids = ids * width + (column - low)
-        if ids.max(initial=0) > len(ids):
-            ids = np.unique(ids, return_inverse=True)[1].ravel()
-    order = np.argsort(ids, kind="stable")
-    ends = np.flatnonzero(np.diff(ids[order])) + 1
-    return [part for part in np.split(order, ends) if len(part)]
 
 
 def _with_tight(a: Floats, p: Floats, b: Floats, q: Floats) -> tuple[Floats, Floats]:

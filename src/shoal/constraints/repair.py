@@ -16,13 +16,14 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from shoal.constraints.projection import ROUNDING, System, alike, nearest
+from shoal.constraints.projection import ROUNDING, System, nearest
 from shoal.constraints.rules import TOLERANCE, Clause, Literals, Rule, View
 from shoal.constraints.system import Domain
-from shoal.data.records import Records
-from shoal.errors import Refused, plural, quoted
 from shoal.kernels.arrays import Bools, Floats, Ints, Longs
 from shoal.kernels.elementary import decade, power_of_ten
+from shoal.table.equal_rows import patterns
+from shoal.table.records import Records
+from shoal.vocabulary.errors import Refused, plural, quoted
 
 LEAST = 1e-280
 """Sizes of terms below it count as it: there are no digits to lose."""
@@ -38,21 +39,12 @@ Distances = Callable[[Records, str], Floats]
 
 @dataclass(frozen=True, eq=False)
 class Table:
-    """Distinct records, on the constrained columns: continuous values and category codes.
-
-    Parameters
-    ----------
-    x
-        Shape (n, p); NaN for missing.
-    codes
-        Shape (n, q); -1 for missing.
-    apart
-        For each categorical column the squared distances between its categories, shape (m, m).
-    """
+    """Distinct records, on the constrained columns: continuous values and category codes."""
 
     domain: Domain
-    x: Floats
-    codes: Ints
+    x: Floats  # Shape (n, p); NaN for missing
+    codes: Ints  # Shape (n, q); -1 for missing
+    # For each categorical column the squared distances between its categories, shape (m, m)
     apart: Mapping[str, Floats]
 
     def view(self) -> View:
@@ -76,13 +68,13 @@ def table_of(records: Records, domain: Domain, apart: Distances) -> tuple[Table,
     _, first = np.unique(ids, return_index=True)
     x = np.column_stack([np.empty((len(first), 0)), *(records[c].values[first] for c in domain.continuous)])
     codes = [records[c].values[first] for c in domain.categories]
-    known = {c: records[c].categories for c in domain.categories}
-    occurring = Domain(domain.continuous, known, domain.lengths)
+    categories = {c: records[c].categories for c in domain.categories}
+    occurring = Domain(domain.continuous, categories, domain.lengths)
     return Table(
         occurring,
         np.ascontiguousarray(x),
         np.column_stack([np.empty((len(first), 0), dtype=np.int32), *codes]),
-        {name: apart(records, name) for name in known},
+        {name: apart(records, name) for name in categories},
     ), ids
 
 
@@ -91,10 +83,7 @@ def repaired(
 ) -> tuple[Records, int]:
     """Records that obey the rules, and how many had to leave the columns in `keep` behind.
 
-    Raises
-    ------
-    Refused
-        If some record has no neighbour at all that obeys the rules.
+    Raises Refused if some record has no neighbour at all that obeys the rules.
     """
     clauses = [clause for rule in rules for clause in rule.clauses]
     kept = set(keep)
@@ -135,11 +124,11 @@ def _made_possible(
         set(),
     )
     changed = []
-    for j, name in enumerate(domain.continuous):
-        if fixed[j]:
-            values = records[name].values.copy()
-            values[concerned] = np.where(possible, moved.x[:, j], x[:, j])[which]
-            changed.append(records[name].with_values(values))
+    for j in np.flatnonzero(fixed):
+        variable = records[domain.continuous[j]]
+        values = variable.values.copy()
+        values[concerned] = np.where(possible, moved.x[:, j], x[:, j])[which]
+        changed.append(variable.with_values(values))
     return records.with_variables(*changed)
 
 
@@ -151,13 +140,11 @@ def _stage(
     broken = ~all_hold(table, clauses)
     fixed, done = solve(table.take(broken), clauses, kept)
     left = np.flatnonzero(broken)[~done]
+    left_over = left
     if len(left) and kept:
-        again, done = solve(table.take(left), clauses, set())
-        fixed.x[np.isin(np.flatnonzero(broken), left)] = again.x
-        fixed.codes[np.isin(np.flatnonzero(broken), left)] = again.codes
-        left_over = left[~done]
-    else:
-        left_over = left
+        again, freed = solve(table.take(left), clauses, set())
+        fixed.x[~done], fixed.codes[~done] = again.x, again.codes
+        left_over = left[~freed]
     if len(left_over):
         raise Refused(_no_neighbour(table.take(left_over), rules, int(np.isin(ids, left_over).sum())))
     table.x[broken], table.codes[broken] = fixed.x, fixed.codes
@@ -176,17 +163,14 @@ def _no_neighbour(table: Table, rules: Sequence[Rule], count: int) -> str:
 
 
 def _written(records: Records, table: Table, ids: Longs) -> Records:
-    new = [records[name].with_values(table.x[ids, j]) for j, name in enumerate(table.domain.continuous)]
-    new += [records[name].with_values(table.codes[ids, j]) for j, name in enumerate(table.domain.categories)]
-    return records.with_variables(*new)
+    codes = [records[name].with_values(table.codes[ids, j]) for j, name in enumerate(table.domain.categories)]
+    return records.with_raw(table.domain.continuous, table.x[ids]).with_variables(*codes)
 
 
-def all_hold(table: Table, clauses: Sequence[Clause], tolerance: float = TOLERANCE) -> Bools:
+def all_hold(table: Table, clauses: Sequence[Clause]) -> Bools:
     """Shape (n,); whether each record satisfies all clauses."""
-    view = table.view()
-    return np.asarray(
-        np.logical_and.reduce([np.ones(len(table), dtype=bool), *(clause.holds(view, tolerance) for clause in clauses)])
-    )
+    holds = [np.ones(len(table), dtype=bool), *(clause.holds(table.view(), TOLERANCE) for clause in clauses)]
+    return np.asarray(np.logical_and.reduce(holds))
 
 
 def solve(table: Table, clauses: Sequence[Clause], kept: set[str]) -> tuple[Table, Bools]:
@@ -198,8 +182,8 @@ def solve(table: Table, clauses: Sequence[Clause], kept: set[str]) -> tuple[Tabl
     unknown = np.hstack([np.isnan(table.x), table.codes < 0])
     out = Table(table.domain, table.x.copy(), table.codes.copy(), table.apart)
     done = np.ones(len(table), dtype=bool)
-    for rows in alike(unknown):
-        absent = {name for name, missing in zip(names, unknown[rows[0]]) if missing}
+    for missing, rows in patterns(unknown):
+        absent = {name for name, lacking in zip(names, missing) if lacking}
         judged = [clause for clause in clauses if not absent.intersection(clause.columns)]
         part = table.take(rows)
         nearest, done[rows] = _branch(part, [], judged, kept | absent)
@@ -235,7 +219,7 @@ def _meet(start: Table, literals: Sequence[Literals], kept: set[str]) -> tuple[T
     domain = start.domain
     lengths = np.where([name in kept for name in domain.continuous], 0.0, domain.lengths)
     present = np.where(np.isnan(start.x), 0.0, start.x)
-    system = System(*domain.rows(literals))
+    system = domain.system(literals)
     x, good = nearest(present, system, lengths)
     x = _without_noise(x, present, system)
     codes = start.codes.copy()

@@ -26,15 +26,16 @@ from typing import NamedTuple
 import numpy as np
 
 from shoal.constraints.precision import places_of, written_decimals
-from shoal.constraints.projection import ROUNDING, alike
+from shoal.constraints.projection import ROUNDING
 from shoal.constraints.repair import Table, all_hold
 from shoal.constraints.rules import TOLERANCE, Clause, Linear, Rule, View
 from shoal.constraints.system import Domain
-from shoal.data.variable import Variable
 from shoal.kernels import linear
 from shoal.kernels.arrays import Bools, Floats, Longs
 from shoal.kernels.elementary import power_of_ten
 from shoal.kernels.solver import milp
+from shoal.table.equal_rows import patterns
+from shoal.table.variable import Variable
 
 MEND = 1e9
 """Weight of a unit of a broken inequality against squared distance."""
@@ -69,19 +70,11 @@ def _values(units: Floats, decimals: int) -> Floats:
 
 @dataclass(frozen=True, eq=False)
 class Lattice:
-    """Which multiples each column holds.
-
-    Parameters
-    ----------
-    decimals
-        For each continuous column its decimals, None where it is not rounded.
-    fixed
-        Shape (p,); columns that keep the values they have.
-    """
+    """Decimals of each column, whose values are multiples of its unit."""
 
     names: tuple[str, ...]
-    decimals: tuple[int | None, ...]
-    fixed: Bools
+    decimals: tuple[int | None, ...]  # For each continuous column its decimals, None where it is not rounded
+    fixed: Bools  # Shape (p,); columns that keep the values they have
 
     def unit(self, j: int) -> Fraction:
         return Fraction(1, 10 ** (self.decimals[j] or 0))
@@ -101,16 +94,14 @@ class Lattice:
 def rounded(table: Table, clauses: Sequence[Clause], lattice: Lattice) -> tuple[Table, Bools]:
     """Round distinct records.
 
-    Returns
-    -------
-    The records, and shape (n,): whether a record satisfies all clauses once it is rounded.
+    Returns the records, and shape (n,): whether a record satisfies all clauses once it is rounded.
     """
     out = table.x.copy()
     open_rows = np.flatnonzero(~_settled(table, clauses, lattice))
     left = table.take(open_rows)
     choice = np.column_stack([np.zeros((len(left), 0), dtype=int), *(_choice(c, left.view()) for c in clauses)])
-    for rows in alike(choice):
-        bound = [clause.literals[i] for clause, i in zip(clauses, choice[rows[0]]) if i != FREE]
+    for chosen, rows in patterns(choice):
+        bound = [clause.literals[i] for clause, i in zip(clauses, chosen) if i != FREE]
         out[open_rows[rows]] = _Rounder([b for b in bound if isinstance(b, Linear)], lattice).round(left.x[rows])
     after = replace(table, x=out)
     return after, all_hold(after, clauses)
@@ -119,13 +110,13 @@ def rounded(table: Table, clauses: Sequence[Clause], lattice: Lattice) -> tuple[
 def _settled(table: Table, clauses: Sequence[Clause], lattice: Lattice) -> Bools:
     """Shape (n,); records that obey all clauses and hold multiples already."""
     places = {
-        name: written_decimals(column) if known is None else known
-        for name, column, known in zip(lattice.names, table.x.T, lattice.decimals)
+        name: written_decimals(column) if decimals is None else decimals
+        for name, column, decimals in zip(lattice.names, table.x.T, lattice.decimals)
     }
     settled = all_hold(table, [clause.with_linear(lambda a: a.in_decimals(places)) for clause in clauses])
-    for column, known, fixed in zip(table.x.T, lattice.decimals, lattice.fixed):
-        if known is not None and not fixed:
-            settled &= np.isnan(column) | (_values(np.rint(_units(column, known)), known) == column)
+    for column, decimals, fixed in zip(table.x.T, lattice.decimals, lattice.fixed):
+        if decimals is not None and not fixed:
+            settled &= np.isnan(column) | (_values(np.rint(_units(column, decimals)), decimals) == column)
     return settled
 
 
@@ -236,25 +227,21 @@ class _Rounder:
         p = len(self.lattice.names)
         solved = dict(self.pivots)
         single = []
-        for j in self.movable:
-            if int(j) not in solved:
-                step = np.zeros(p)
-                step[j] = 1.0
-                for i, row in solved.items():
-                    step[i] = -float(row.coefficients[j])
-                single.append(step)
+        for j in (j for j in self.movable if int(j) not in solved):
+            step = np.zeros(p)
+            step[j] = 1.0
+            for i, row in solved.items():
+                step[i] = -float(row.coefficients[j])
+            single.append(step)
         pairs = [a + sign * b for a, b in combinations(single, 2) for sign in (1.0, -1.0)]
         steps = [*single, *pairs]
         return np.array([s * sign for s in steps for sign in (1.0, -1.0)]).reshape(-1, p)
 
     def round(self, x: Floats) -> Floats:
-        scaled = (
-            np.column_stack(
-                [_units(column, d) if d is not None else column for column, d in zip(x.T, self.lattice.decimals)]
-            )
-            if x.shape[1]
-            else x.copy()
-        )
+        scaled = x.copy()
+        for j, d in enumerate(self.lattice.decimals):
+            if d is not None:
+                scaled[:, j] = _units(x[:, j], d)
         out = np.empty_like(x)
         for start in range(0, len(x), BLOCK):
             out[start : start + BLOCK] = self._block(scaled[start : start + BLOCK])
@@ -287,8 +274,8 @@ class _Rounder:
         places = [places_of(value) for value in (*row.coefficients, row.bound)]
         decimals = all(self.lattice.whole[i] for i, v in enumerate(row.coefficients) if v and i != j)
         if decimals and None not in places:
-            known = max(place for place in places if place is not None)
-            sums = _values(np.rint(_units(sums, known)), known)
+            most = max(place for place in places if place is not None)
+            sums = _values(np.rint(_units(sums, most)), most)
         size = np.abs(float(row.bound)) + np.abs(left) + np.abs(was)
         return np.where(np.abs(sums - was) <= HOLDS * size, was, sums)
 
@@ -300,7 +287,7 @@ class _Rounder:
         return total
 
     def _slack(self, row: Row) -> float:
-        """What rounding of float64 may add to a left side; a whole number is never so small."""
+        """Largest effect of rounding on a left side; a whole number is never so small."""
         return 1e-6 if self._is_whole(row) else 1e-12 * max(1.0, abs(float(row.bound)))
 
     def _descend(self, u: Floats, scaled: Floats) -> None:
@@ -329,11 +316,9 @@ class _Rounder:
     def _by_programme(self, scaled: Floats, rows: Longs, u: Floats) -> Floats:
         failed = 0
         for row in rows:
-            point = self._programme(scaled[row])
-            if point is not None:
+            if (point := self._programme(scaled[row])) is not None:
                 u[row] = point
-            failed += point is None
-            if failed == ENOUGH:
+            elif (failed := failed + 1) == ENOUGH:
                 break
         return u
 

@@ -8,7 +8,7 @@ A clause that meets a missing value is not judged: nothing that is not there can
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import UTC, date, datetime
+from datetime import UTC, datetime, timedelta
 from difflib import get_close_matches
 from fractions import Fraction
 from functools import cached_property
@@ -18,11 +18,11 @@ import numpy as np
 
 from shoal.constraints.grammar import Comparison, Sentence, Sum, Text, parse
 from shoal.constraints.precision import Decimals
-from shoal.data.records import Records
-from shoal.data.standardisation import standardiser
-from shoal.data.variable import Variable
-from shoal.errors import plural, quoted, unknown
 from shoal.kernels.arrays import Bools, Floats, Ints
+from shoal.table.records import Records
+from shoal.table.standardisation import standardiser
+from shoal.table.variable import Variable
+from shoal.vocabulary.errors import plural, quoted, unknown
 
 TOLERANCE = 1e-10
 """Share of the size of its terms within which a comparison of numbers that are no decimals holds: some hundred
@@ -33,8 +33,6 @@ EPSILON = float(np.finfo(np.float64).eps)
 
 SHOWN_FROM = 10
 """A level is named in an error only if so many records hold it, a usual least frequency of published counts."""
-
-MICROSECONDS_A_DAY = 86_400_000_000
 
 Category = str | int | float | bool | None
 
@@ -58,9 +56,14 @@ class Linear:
     def columns(self) -> tuple[str, ...]:
         return tuple(name for name, _ in self.terms)
 
+    def row(self, names: Sequence[str]) -> Floats:
+        """Shape (p,); the factors of some columns, 0 for those that have none."""
+        factors = dict(self.terms)
+        return np.array([float(factors.get(name, 0)) for name in names])
+
     @property
     def bounds_one_column(self) -> bool:
-        """Whether cells are compared as they are, without arithmetic."""
+        """True if cells are compared as they are, without arithmetic."""
         return len(self.terms) == 1 and abs(self.terms[0][1]) == 1
 
     def as_written(self) -> "Linear":
@@ -78,7 +81,7 @@ class Linear:
         return replace(self, step=1 / math.lcm(*(share.denominator for share in (*shares, self.bound))))
 
     def exact(self, values: Mapping[str, Floats]) -> bool:
-        """Whether records are judged exactly: no sum is so large that rounding could hide a step."""
+        """True if records are judged exactly: no sum is so large that rounding could hide a step."""
         largest = float(np.nanmax(self._rounding(self.excess(values)[1]), initial=0.0))
         return self.step == 0.0 or largest < self.step / 4 < math.inf
 
@@ -112,7 +115,7 @@ class Linear:
         return (len(self.terms) + 2) * EPSILON * size
 
     def negations(self) -> tuple["Linear", ...]:
-        """What holds where this does not: one of them."""
+        """Literals of which one holds wherever this one does not."""
         turned = tuple((name, -factor) for name, factor in self.terms)
         above = replace(self, terms=turned, relation="<=" if self.relation == "<" else "<", bound=-self.bound)
         return (above, replace(self, relation="<")) if self.relation == "==" else (above,)
@@ -130,9 +133,9 @@ class Member:
     def columns(self) -> tuple[str, ...]:
         return (self.column,)
 
-    def allowed(self, known: Sequence[Category]) -> Bools:
+    def allowed(self, categories: Sequence[Category]) -> Bools:
         """Shape (m,); which of the known categories satisfy it."""
-        return np.array([(category in self.categories) != self.negated for category in known], dtype=bool)
+        return np.array([(category in self.categories) != self.negated for category in categories], dtype=bool)
 
     def negations(self) -> tuple["Member", ...]:
         return (replace(self, negated=not self.negated),)
@@ -237,8 +240,8 @@ class _Binder:
 
     def _column(self, name: str, position: int) -> Variable:
         if name not in self.records:
-            known = [v.name for v in self.records.variables]
-            self.sentence.fail(position, _lowered(unknown("column", name, known)))
+            names = [v.name for v in self.records.variables]
+            self.sentence.fail(position, _lowered(unknown("column", name, names)))
         return self.records[name]
 
     def _literal(self, comparison: Comparison, *, condition: bool) -> Literals:
@@ -271,8 +274,8 @@ class _Binder:
         if variable.level != "ordinal":
             self.sentence.fail(comparison.position, f"'{variable.name}' is nominal and has no order; use == or in.")
         place = variable.categories.index(levels[0])
-        above = {"<": slice(0, place), "<=": slice(0, place + 1), ">": slice(place + 1, None), ">=": slice(place, None)}
-        return Member(variable.name, frozenset(variable.categories[above[relation]]))
+        side = {"<": slice(0, place), "<=": slice(0, place + 1), ">": slice(place + 1, None), ">=": slice(place, None)}
+        return Member(variable.name, frozenset(variable.categories[side[relation]]))
 
     def _level(self, variable: Variable, side: Sum | Text, comparison: Comparison) -> Category:
         written = side.value if isinstance(side, Text) else side.constant
@@ -342,11 +345,8 @@ class _Binder:
         if unit is None:
             self.sentence.fail(side.position, "a date is compared with a column that holds no dates.")
         stamp = stamp.replace(tzinfo=UTC) if stamp.tzinfo is None else stamp.astimezone(UTC)
-        days = (stamp.date() - date(1970, 1, 1)).days
-        whole = (stamp - datetime.combine(stamp.date(), datetime.min.time(), stamp.tzinfo)).total_seconds()
-        if unit == "days":
-            return Sum(constant=Fraction(days))
-        return Sum(constant=Fraction(days * MICROSECONDS_A_DAY + round(whole * 1_000_000)))
+        since = stamp - datetime(1970, 1, 1, tzinfo=UTC)
+        return Sum(constant=Fraction(since.days if unit == "days" else since // timedelta(microseconds=1)))
 
     def _check_points(self, difference: Sum, variables: Sequence[Variable], comparison: Comparison) -> None:
         """A date may stand against a date or the difference of two dates against a number, nothing else."""
@@ -368,11 +368,11 @@ def affine(variable: Variable) -> tuple[float, float]:
 
     A rank scale counts as one over the range, a constant column as it stands.
     """
-    known = variable.values[~variable.missing]
-    low, high = (float(known.min()), float(known.max())) if len(known) else (0.0, 0.0)
+    present = variable.values[~variable.missing]
+    low, high = (float(present.min()), float(present.max())) if len(present) else (0.0, 0.0)
     if low == high:
         return 1.0, -low
-    ends = standardiser(known, variable.scale)(np.array([low, high])) * np.sqrt(variable.weight)
+    ends = standardiser(present, variable.scale)(np.array([low, high])) * np.sqrt(variable.weight)
     slope = float((ends[1] - ends[0]) / (high - low))
     return slope, float(ends[0]) - slope * low
 

@@ -1,4 +1,4 @@
-"""Whether rules can hold together, which ones clash, and which say nothing new.
+"""Consistency of rules: can all hold together, which clash, and which are redundant.
 
 A set of rules is satisfiable if one record could obey them all. Linear rules without condition are decided by a
 linear programme (a certificate of infeasibility exists exactly where there is no such record: Farkas
@@ -14,9 +14,10 @@ from itertools import combinations
 
 import numpy as np
 
+from shoal.constraints.projection import System
 from shoal.constraints.rules import Category, Clause, Linear, Literals, Member, Rule, View
-from shoal.errors import ConstraintError
 from shoal.kernels.arrays import Bools, Floats
+from shoal.vocabulary.errors import ConstraintError
 
 TRIALS = 500
 """Sets of one size that are tried for a smallest clash; beyond it the clash is only irreducible."""
@@ -25,7 +26,7 @@ LP_TOLERANCE = 1e-7
 """HiGHS's own tolerance of feasibility."""
 
 STRICT = 10 * LP_TOLERANCE
-"""What a strict comparison must spare, as a share of the size of its terms."""
+"""Margin of a strict comparison, as a share of the size of its terms."""
 
 INFEASIBLE = 2
 """The status by which `linprog` says that there is no solution."""
@@ -33,45 +34,39 @@ INFEASIBLE = 2
 
 @dataclass(frozen=True, eq=False)
 class Domain:
-    """What the columns can hold: continuous ones any number, the others their categories."""
+    """Values that columns can hold: continuous ones any number, the others their categories."""
 
     continuous: tuple[str, ...]
     categories: dict[str, tuple[Category, ...]]
     lengths: Floats
     """Shape (p,); a unit of distance in each continuous column; linear programmes are solved in it."""
 
-    def rows(self, literals: Sequence[Literals]) -> tuple[Floats, Floats, Floats, Floats]:
+    def system(self, literals: Sequence[Literals]) -> System:
         """Equalities and inequalities among the literals, as rows over the continuous columns.
 
         Strict comparisons are met with something to spare, more than a linear programme's tolerance.
         """
-        equal: list[Floats] = []
-        at_most: list[Floats] = []
+        rows = []
         for literal in literals:
             if isinstance(literal, Linear):
-                row = np.zeros(len(self.continuous) + 1)
-                for name, factor in literal.terms:
-                    row[self.continuous.index(name)] = float(factor)
-                row[-1] = float(literal.bound)
+                row, bound = literal.row(self.continuous), float(literal.bound)
                 if literal.relation == "<":
-                    row[-1] -= STRICT * (np.abs(row[:-1] * self.lengths).max() + abs(row[-1]))
-                (equal if literal.relation == "==" else at_most).append(row)
-        width = len(self.continuous) + 1
-        e, g = (np.array(rows).reshape(-1, width) for rows in (equal, at_most))
-        return e[:, :-1], e[:, -1], g[:, :-1], g[:, -1]
+                    bound -= STRICT * (np.abs(row * self.lengths).max() + abs(bound))
+                rows.append((literal.relation == "==", row, bound))
+        return System.of(rows, len(self.continuous))
 
     def restricted(self, names: Collection[str]) -> "Domain":
         """Some of the columns."""
         chosen = [name in names for name in self.continuous]
         return Domain(
             tuple(name for name in self.continuous if name in names),
-            {name: known for name, known in self.categories.items() if name in names},
+            {name: categories for name, categories in self.categories.items() if name in names},
             self.lengths[chosen],
         )
 
     def allowed(self, literals: Sequence[Literals]) -> dict[str, Bools]:
-        """Which categories of each categorical column the literals leave."""
-        left = {name: np.ones(len(known), dtype=bool) for name, known in self.categories.items()}
+        """Shape (m,) for each categorical column; categories that the literals leave."""
+        left = {name: np.ones(len(categories), dtype=bool) for name, categories in self.categories.items()}
         for literal in literals:
             if isinstance(literal, Member):
                 left[literal.column] &= literal.allowed(self.categories[literal.column])
@@ -108,7 +103,7 @@ def redundant(rules: Sequence[Rule], domain: Domain) -> dict[str, tuple[str, ...
 
 
 def satisfiable(rules: Sequence[Rule], asserted: Sequence[Literals], domain: Domain) -> bool:
-    """Whether a record could obey all rules and what is asserted."""
+    """True if a record could obey all rules and the asserted literals."""
     clauses = [clause for rule in rules for clause in rule.clauses]
     certain = [c.literals[0] for c in clauses if len(c.literals) == 1]
     return _search([*asserted, *certain], [c for c in clauses if len(c.literals) > 1], domain)
@@ -163,9 +158,9 @@ def _feasible_point(literals: Sequence[Literals], domain: Domain) -> Floats | No
         return np.empty(0)
     from scipy.optimize import linprog
 
-    e, eb, g, gb = domain.rows(literals)
-    e, eb = _normed(e * domain.lengths, eb)
-    g, gb = _normed(g * domain.lengths, gb)
+    system = domain.system(literals)
+    e, eb = _normed(system.equalities * domain.lengths, system.equal_to)
+    g, gb = _normed(system.inequalities * domain.lengths, system.at_most)
     result = linprog(
         np.zeros(len(domain.continuous)), A_ub=g, b_ub=gb, A_eq=e, b_eq=eb, bounds=(None, None), method="highs"
     )
@@ -178,7 +173,7 @@ def _normed(rows: Floats, bounds: Floats) -> tuple[Floats, Floats]:
 
 
 def _follows(rule: Rule, others: Sequence[Rule], domain: Domain) -> bool:
-    """Whether every record that obeys the others obeys the rule."""
+    """True if every record that obeys the others obeys the rule."""
     if rule.conditions and not satisfiable(others, rule.conditions, domain):
         return True
     return not any(

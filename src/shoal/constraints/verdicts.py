@@ -1,29 +1,25 @@
-"""What becomes of a rule on a finished table, as a verdict that says how exactly the rule was judged."""
+"""Verdicts on rules of a finished table, each with the precision at which the rule was judged."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from fractions import Fraction
 
 from shoal.constraints.precision import places_of
 from shoal.constraints.rules import TOLERANCE, Rule, View
-from shoal.data.records import Records
-from shoal.errors import plural
-from shoal.facts import of_release
 from shoal.judges.evidence import Verdict
 from shoal.kernels.arrays import Bools
+from shoal.table.records import Records
+from shoal.vocabulary.errors import plural
+from shoal.vocabulary.facts import of_release
 
 DECIMALS, SHARE = "decimals of its sums", "share of the size of its terms that counts as equal"
-"""How exactly a rule with sums was judged: in so many decimals, or but for rounding; one of them, if there are sums."""
+"""Precision of the verdict on a rule with sums: so many decimals, or a tolerance for rounding."""
 
 
 def verdict_on(rule: Rule, records: Records, broken: Bools, advice: str) -> Verdict:
     """The verdict on a rule that some records break, shape (n,).
 
-    Parameters
-    ----------
-    rule
-        As it was judged, in decimals or not.
-    advice
-        What to do where it is broken.
+    `rule`: as it was judged, in decimals or not; `advice`: what to do where it is broken.
     """
     return _verdict(rule.text, len(records), int(broken.sum()), _decimals(rule, records), advice, broken)
 
@@ -35,12 +31,19 @@ def unjudged(rule: Rule, reason: str) -> Verdict:
     )
 
 
+def published(verdict: Verdict, text: str) -> Verdict:
+    """The verdict on a rule, with the rule as the public may read it."""
+    if verdict.achieved is None:
+        return replace(verdict, requirement=text, influence=None)  # the reason names the rule
+    return joined([replace(verdict, requirement=text)])
+
+
 def joined(verdicts: Sequence[Verdict]) -> Verdict:
     """The verdict on one rule from those on all parts of a table."""
     if lost := [verdict for verdict in verdicts if verdict.achieved is None]:
         return lost[0]
     text, details = verdicts[0].requirement, [verdict.details for verdict in verdicts]
-    advice = {v.sentence.partition(f"the rule {text!r}.")[2] for v in verdicts if not v.holds}
+    advice = {v.advice for v in verdicts if not v.holds}
     return _verdict(
         text,
         sum(int(detail["records"]) for detail in details),
@@ -52,22 +55,25 @@ def joined(verdicts: Sequence[Verdict]) -> Verdict:
 
 
 def _verdict(text: str, n: int, count: int, decimals: int | None, advice: str, failing: Bools | None) -> Verdict:
-    if count:
-        sentence = f"{plural(count, 'record')} {'breaks' if count == 1 else 'break'} the rule {text!r}.{advice}"
-    else:
-        sentence = f"All {n:,} records obey the rule {text!r}{_how_exactly(decimals)}."
     precision = {SHARE: TOLERANCE} if decimals is None else {DECIMALS: decimals} if decimals else {}
     return Verdict(
         requirement=text,
         holds=count == 0,
         required=0.0,
         achieved=float(count),
-        sentence=sentence,
+        sentence=_sentence(text, n, count, decimals, advice),
         facts=of_release({"records": n, "records that break it": count, **precision}),
         influence=0,
         protects=False,
         failing=failing,
+        advice=advice,
     )
+
+
+def _sentence(text: str, n: int, count: int, decimals: int | None, advice: str) -> str:
+    if count:
+        return f"{plural(count, 'record')} {'breaks' if count == 1 else 'break'} the rule {text!r}.{advice}"
+    return f"All {n:,} records obey the rule {text!r}{_how_exactly(decimals)}."
 
 
 def _how_exactly(decimals: int | None) -> str:
@@ -78,13 +84,12 @@ def _how_exactly(decimals: int | None) -> str:
 
 def _decimals(rule: Rule, records: Records) -> int | None:
     """The decimals in which a rule was judged exactly; 0 where cells are whole or compared as they are, else None."""
-    places = [
-        places_of(Fraction(1, round(1 / literal.step)))
-        if literal.exact(View.of(records, clause.columns).values)
-        else None
-        for clause in rule.clauses
-        for literal in clause.linear
-        if not literal.bounds_one_column
-    ]
-    known = [number for number in places if number is not None]
-    return max(known, default=0) if len(known) == len(places) else None
+    most = 0
+    for clause in rule.clauses:
+        values = View.of(records, clause.columns).values
+        for literal in (literal for literal in clause.linear if not literal.bounds_one_column):
+            places = places_of(Fraction(1, round(1 / literal.step))) if literal.exact(values) else None
+            if places is None:
+                return None
+            most = max(most, places)
+    return most

@@ -1,1 +1,1 @@
-"""What every judge shares: two tables in, one frozen figure out."""
+"""Tools shared by all judges: two tables in, one frozen figure out."""

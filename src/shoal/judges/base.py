@@ -14,11 +14,6 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 
-from shoal.data.microdata import as_records
-from shoal.data.partition import Partition
-from shoal.data.records import Records
-from shoal.errors import NoFigure, WidthError
-from shoal.facts import Better, ByColumn, Facts, Figure
 from shoal.judges.class_figures import ClassCounts
 from shoal.judges.evidence import Finding
 from shoal.judges.table_pair import (
@@ -33,7 +28,14 @@ from shoal.judges.table_pair import (
     TablePair,
 )
 from shoal.kernels.arrays import Floats, Longs
-from shoal.parameters import HoldsCells, Method, TablePath, holds
+from shoal.report.evidence import Kind, Question
+from shoal.table.microdata import as_records
+from shoal.table.partition import Partition
+from shoal.table.records import Records
+from shoal.vocabulary.errors import NoFigure, WidthError
+from shoal.vocabulary.facts import Better, ByColumn, Facts, Figure
+from shoal.vocabulary.parameters import HoldsCells, Method, TablePath, holds
+from shoal.vocabulary.registry import Scales
 
 Need = Literal["columns", "pairing", "records", "quasi-identifiers", "people", "versions", "holdout"]
 
@@ -41,9 +43,10 @@ Need = Literal["columns", "pairing", "records", "quasi-identifiers", "people", "
 class Measure(ABC):
     """A figure for two tables; it knows the tables, never the method that made them."""
 
-    method_kind: ClassVar[str]
+    method_kind: ClassVar[Kind]
     method_name: ClassVar[str]
     title: ClassVar[str]
+    scales: ClassVar[Scales] = "sample"
     figure_unit: ClassVar[str] = ""
     limits: ClassVar[tuple[float, float]] = (0.0, math.inf)
     better: ClassVar[Better] = "lower"
@@ -59,6 +62,16 @@ class Measure(ABC):
     """Whether the columns compared are continuous ones only."""
     among_releases: ClassVar[Mapping[str, Any]] = {}
     """Parameters under which releases compare that do not hold the same records."""
+    question: ClassVar[Question | None] = None
+    """The regulators' question that the figure answers; a risk that answers none stands under all of them."""
+    of_made_up: ClassVar[bool] = False
+    """True if the figure means something where records are made up, so that none stands for a person."""
+    prominence: ClassVar[int] = 0
+    """Rank among the measures that readers know best: of those above 0 the highest stands at the head of a report."""
+    headline: ClassVar[str] = ""
+    """Words that follow the title at the head of a report, with the mark before them; the fact `mean` follows them."""
+    unchanged: ClassVar[float | None] = None
+    """The figure of a release that is the original, where it is known."""
 
     def finding_on(self, pair: TablePair, rng: np.random.Generator) -> Finding:
         """The figure, or why there is none: what was needed is not there, or distances do not fit into memory.

@@ -1,22 +1,21 @@
-"""What there is to see of the classes of a table, in a form in which parts of a table add up.
+"""Figures of the classes of a table, in a form in which parts of a table add up.
 
 Judges that ask something of every class by itself *look* at classes and *conclude* from what they saw in all of them. A
 table too large to be looked at whole is shown to them part by part, each class whole in one part, so that one code
 judges tables of every size.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from shoal.data.records import MissingCells, Records
 from shoal.kernels.arrays import Floats, Longs
 
 MATCHING = "records that a record may stand for"
-"""What is counted in each class beside its records, where a missing cell is not only matched by a missing one."""
+"""Name of the count of matching records, if a missing cell does not only match a missing one."""
 
 MEANING = {
     "wildcard": "a missing cell matching every value",
@@ -27,25 +26,17 @@ MEANING = {
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class ClassFigures:
-    """What a judge saw of some classes.
+    """Figures of some classes, one entry a class."""
 
-    Parameters
-    ----------
-    sizes
-        Shape (C,); records of each class.
-    figures
-        By what is looked at, mostly a confidential column: shape (C,), the figure of each class.
-    variants
-        Of the columns looked at, values of the whole table that differ in typing only (`shoal.judges.variants`).
-    """
-
-    sizes: Longs
+    sizes: Longs  # Shape (C,); records of each class
+    # By what is looked at, mostly a confidential column: shape (C,), the figure of each class
     figures: Mapping[str, NDArray[Any]] = field(default_factory=dict)
+    # Of the columns looked at, values of the whole table that differ in typing only (`shoal.judges.variants`)
     variants: Mapping[str, int] = field(default_factory=dict)
 
     @classmethod
     def joined(cls, parts: "Iterable[ClassFigures]", count: int) -> "ClassFigures":
-        """What was seen of all classes, so many, from what was seen of parts of them one after the other."""
+        """Figures of all classes, `count` of them, from those of parts of them in order."""
         sizes = np.empty(count, dtype=np.int64)
         figures: dict[str, NDArray[Any]] = {}
         variants: Mapping[str, int] = {}
@@ -67,27 +58,10 @@ class ClassFigures:
         return int(self.sizes.sum())
 
 
-def figures_of_matching(released: Records, names: Sequence[str], missing: MissingCells) -> ClassFigures:
-    """The classes on some columns, and how many records those of each may stand for, where these are not the class."""
-    if missing == "equal":
-        return ClassFigures(sizes=released.class_sizes(names))
-    classes = released.classes(names)
-    matching = np.empty(len(classes.sizes), dtype=np.int64)
-    matching[classes.ids] = released.matching(names, missing)
-    return ClassFigures(sizes=classes.sizes, figures={MATCHING: matching})
-
-
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class ClassCounts:
-    """How many records the classes of a table hold, which is all that some judges look at.
+    """Sizes of the classes of a table, which are all that some judges look at."""
 
-    Parameters
-    ----------
-    sizes
-        Shape (C,); records of each class.
-    weights
-        Shape (C,); the sums of their sampling weights, all of which are above 0; None where the table has none.
-    """
-
-    sizes: Longs
+    sizes: Longs  # Shape (C,); records of each class
+    # Shape (C,); the sums of their sampling weights, all of which are above 0; None where the table has none
     weights: Floats | None = None

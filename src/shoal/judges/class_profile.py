@@ -1,4 +1,4 @@
-"""How many records share their quasi-identifiers: what every reader of a release asks first.
+"""Sizes of equivalence classes: the first question of every reader of a release.
 
 The profile of a released table is a function of that table alone. That of an original is private; of its counts there
 are public forms where one record cannot move them far: taking a record out of a class of just k leaves k - 1 records
@@ -11,14 +11,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from shoal.data.records import MissingCells, Records
-from shoal.facts import ByColumn, Count
+from shoal.table.records import MissingCells, Records
+from shoal.vocabulary.facts import ByColumn, Count
 
 SMALLEST = (2, 3, 5)
 """Sizes of classes below which records are counted."""
 
 STARTS = (1, 2, 3, 4, 5, 10, 20, 50, 100, 1000)
-"""Where the bars of a histogram of class sizes begin."""
+"""Lower ends of the bars of a histogram of class sizes."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -32,28 +32,15 @@ class SizeRange:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClassProfile:
-    """How the records of a table spread over the sizes of their classes.
+    """Distribution of the records of a table over the sizes of their equivalence classes."""
 
-    Parameters
-    ----------
-    missing
-        What a missing cell is taken to match; under `equal` the figures are those of equivalence classes, otherwise
-        of the records that each record may stand for.
-    records
-        How many there are, at least one.
-    smallest
-        Size of the smallest class.
-    fewer_than
-        For each k of `SMALLEST`, the records whose class has fewer than k.
-    sizes
-        Records by size of their class, ranges without records left out.
-    """
-
+    # What a missing cell is taken to match; under `equal` the figures are those of equivalence classes, otherwise of
+    # the records that each record may stand for
     missing: MissingCells
-    records: int
-    smallest: int
-    fewer_than: Mapping[int, int]
-    sizes: tuple[SizeRange, ...]
+    records: int  # How many there are, at least one
+    smallest: int  # Size of the smallest class
+    fewer_than: Mapping[int, int]  # For each k of `SMALLEST`, the records whose class has fewer than k
+    sizes: tuple[SizeRange, ...]  # Records by size of their class, ranges without records left out
 
     @classmethod
     def of(cls, records: Records, missing: MissingCells = "equal") -> "ClassProfile | None":
@@ -79,10 +66,7 @@ class ClassProfile:
     def violations(self, *, imputed: bool = False) -> ByColumn:
         """The counts below each k, as of an original: in bands for the public where one record cannot move them far.
 
-        Parameters
-        ----------
-        imputed
-            Whether cells were filled in from other records, so that one record may move any number of others.
+        `imputed`: whether cells were filled in from other records, so that one record may move any number of others.
         """
         bounded = self.missing == "equal" and not imputed  # under other readings one record may stand for any number
         return ByColumn(

@@ -9,9 +9,9 @@ The range itself is read off the release, and so tells nothing new.
 
 import numpy as np
 
-from shoal.facts import Figure
 from shoal.judges.table_pair import TablePair, codes_like, comparable
 from shoal.kernels.arrays import Floats
+from shoal.vocabulary.facts import Figure
 
 RANGES = "of the released range"
 
@@ -53,8 +53,8 @@ def _changes(pair: TablePair, name: str) -> Floats:
     if not before.continuous:
         return np.asarray(codes_like(before, after) != before.values, dtype=np.float64)
     x, y = before.values, after.values
-    known = y[~np.isnan(y)]
-    change = np.abs(_clipped(x, known) - _scaled(y, known)) if len(known) else np.ones(len(y))
+    present = y[~np.isnan(y)]
+    change = np.abs(_clipped(x, present) - _scaled(y, present)) if len(present) else np.ones(len(y))
     change[np.isnan(x) & np.isnan(y)] = 0.0
     return np.asarray(np.where(np.isnan(change), 1.0, change))
 

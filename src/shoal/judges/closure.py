@@ -1,36 +1,26 @@
 """The closure of a release: the table with everything filled in that the release itself lets one fill in.
 
-A release promises nothing with a cell that it leaves blank and gives away elsewhere. What whoever holds it can do is
-to apply, again and again, until nothing more comes of it:
+Until nothing more comes of it, cells are filled in by the table's own laws (`shoal.table.dependencies`), by arithmetic
+(`shoal.table.arithmetic`), by hierarchies (`shoal.judges.refinement`) and by the rules of the plan
+(`Constraints.deduced`); docs/explanation/what-is-given-away.md tells which.
 
-- *the table's own laws* (`shoal.data.dependencies`): a column that is the same throughout every household or every
-  person's records; a column that determines another, as a postcode does its region and a finer classification the
-  coarser one beside it; the same with a few exceptions;
-- *arithmetic* (`shoal.data.arithmetic`): an age beside a year of birth, the third of two numbers and their sum, product
-  or ratio;
-- *hierarchies* (`shoal.judges.refinement`): a generalised cell is narrowed down to what the members of a household,
-  or another column, leave of it;
-- *the rules of the plan*, which stand in the public plan or are plain sense: of an addition the one missing term, of
-  a condition that is met its consequence (`Constraints.deduced`).
-
-Every requirement must hold on the table as it was released, on what follows without exception, and on its closure,
-where laws with exceptions have filled in cells too, of which some are wrong. None alone is enough: filled in, a record
-can stand alone that was hidden before, and a class of records that all lack a cell can fall apart; but a record can
-also be put among many by a cell that nobody needs to fill in, or that a law got wrong. Figures of risk that count
-classes are taken on the closure, which is what an intruder works with.
+Every requirement must hold on the table as released, on what follows without exception, and on its closure, where laws
+with exceptions have filled in cells too, some of them wrongly. None alone is enough: filled in, a record can stand
+alone that was hidden before; but a record can also be put among many by a cell that a law got wrong. Figures of risk
+that count classes are taken on the closure, which is what an intruder works with.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
 
-from shoal.data.arithmetic import Arithmetic, ArithmeticLaw, filled_by
-from shoal.data.dependencies import UNITS, Dependencies, gives_back
-from shoal.data.hierarchy import Hierarchy
-from shoal.data.records import Records
-from shoal.data.variable import Variable
-from shoal.errors import plural, quoted
 from shoal.judges.refinement import refined
+from shoal.table.arithmetic import Arithmetic, ArithmeticLaw, filled_by
+from shoal.table.dependencies import UNITS, Dependencies, gives_back
+from shoal.table.hierarchy import Hierarchy
+from shoal.table.records import Records
+from shoal.table.variable import Variable
+from shoal.vocabulary.errors import plural, quoted
 
 NO_TREES: Mapping[str, Hierarchy] = MappingProxyType({})
 
@@ -38,68 +28,58 @@ Deduction = Callable[[Records], Records]
 """Fills in what rules about single records let one fill in."""
 
 
-@dataclass(frozen=True, kw_only=True, eq=False)
-class Closure:
-    """A released table as far as it can be filled in.
+@dataclass(slots=True)
+class Origin:
+    """Sources of the cells that were filled in, in order."""
 
-    Parameters
-    ----------
-    filled
-        Missing cells that were filled in, and generalised ones that were narrowed down, by column; only columns with
-        some.
-    certain
-        What follows without exception, where laws with exceptions filled in more; None where they did not.
-    sources
-        Columns from which cells of other records were filled in.
-    laws
-        Which columns give which back, by look-up or by arithmetic, in words; those of households are not named.
-    by_arithmetic, by_rules
-        Whether arithmetic, and rules, filled in some.
-    """
-
-    records: Records
-    filled: dict[str, int]
-    certain: Records | None = None
-    sources: tuple[str, ...] = ()
-    laws: tuple[str, ...] = ()
+    sources: dict[str, None] = field(default_factory=dict)  # Columns from which cells of other records were filled in
+    # Which columns give which back, by look-up or by arithmetic, in words; those of households are not named
+    laws: dict[str, None] = field(default_factory=dict)
     by_arithmetic: bool = False
     by_rules: bool = False
 
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Closure:
+    """A released table as far as it can be filled in."""
+
+    records: Records
+    # Missing cells that were filled in, and generalised ones that were narrowed down, by column; only columns with some
+    filled: dict[str, int]
+    # What follows without exception, where laws with exceptions filled in more; None where they did not
+    certain: Records | None = None
+    origin: Origin = field(default_factory=Origin)
+
     @property
     def stages(self) -> tuple[Records, ...]:
-        """What a requirement must hold on beside the table as released: what is certain, and all."""
+        """Filled-in tables on which a requirement must hold, too: with certain cells only, then with all."""
         if not self.filled:
             return ()
         return (self.records,) if self.certain is None else (self.certain, self.records)
 
     @property
     def sentence(self) -> str:
-        """What could be filled in, from what, and what helps."""
-        total = sum(self.filled.values())
-        origin = [f"other records with the same {quoted(self.sources)}"] if self.sources else []
-        origin += ["arithmetic"] * self.by_arithmetic
-        origin += ["the rules"] * self.by_rules
+        """Number of cells filled in, their sources, and the remedy."""
+        total, origin = sum(self.filled.values()), self.origin
+        sources = [f"other records with the same {quoted(origin.sources)}"] if origin.sources else []
+        sources += ["arithmetic"] * origin.by_arithmetic + ["the rules"] * origin.by_rules
         sentence = (
             f"The release itself gives away {plural(total, 'missing or generalised cell')} of {quoted(self.filled)}, "
-            f"by {' and '.join(origin)}."
+            f"by {' and '.join(sources)}."
         )
-        return f"{sentence} {remedy(self.laws)}" if self.laws else sentence
+        return f"{sentence} {remedy(origin.laws)}" if origin.laws else sentence
 
 
-def remedy(laws: Sequence[str]) -> str:
-    """What helps against columns that give others back, named in words."""
+def remedy(laws: Iterable[str]) -> str:
+    """Remedy against columns that give others back, named in words."""
     return f"{'; '.join(laws)}: take it out, coarsen it alike, or give it the role quasi-identifier."
 
 
 def closure(released: Records, deduce: Deduction | None = None, trees: Mapping[str, Hierarchy] = NO_TREES) -> Closure:
     """Fill in all that a released table, and rules about its records, let one fill in.
 
-    Parameters
-    ----------
-    deduce
-        What the rules of the plan let one fill in; nothing by default.
-    trees
-        Hierarchies of which released labels are nodes, by column (`shoal.judges.refinement.trees`).
+    `deduce`: what the rules of the plan let one fill in; nothing by default. `trees`: hierarchies of which released
+    labels are nodes, by column (`shoal.judges.refinement.trees`).
 
     Examples
     --------
@@ -118,21 +98,8 @@ def closure(released: Records, deduce: Deduction | None = None, trees: Mapping[s
         records=records,
         filled={name: count for name, count in changed.items() if count},
         certain=None if records is certain else certain,
-        sources=tuple(origin.sources),
-        laws=tuple(origin.laws),
-        by_arithmetic=origin.by_arithmetic,
-        by_rules=origin.by_rules,
+        origin=origin,
     )
-
-
-@dataclass(slots=True)
-class Origin:
-    """Where what was filled in came from."""
-
-    sources: dict[str, None] = field(default_factory=dict)
-    laws: dict[str, None] = field(default_factory=dict)
-    by_arithmetic: bool = False
-    by_rules: bool = False
 
 
 def _filled_in(

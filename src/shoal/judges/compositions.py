@@ -1,4 +1,4 @@
-"""How the records of a class divide among the parts of a label, for someone who knows how common each part is.
+"""Guesses of how the records of a class divide among the parts of a label, from how common each part is.
 
 A class of c records whose label stands for several parts holds n_1, n_2, ... of each: a composition of c, with the
 chances of a multinomial draw. What else is known rules some out: that at least two parts occur, since one alone would
@@ -21,18 +21,10 @@ MOST_SIZE = 100
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Guess:
-    """The likeliest composition.
+    """The likeliest composition."""
 
-    Parameters
-    ----------
-    counts
-        Shape (m,).
-    chance
-        Its probability among those that are possible.
-    """
-
-    counts: Longs
-    chance: float
+    counts: Longs  # Shape (m,)
+    chance: float  # Its probability among those that are possible
 
 
 def log_chance(shares: Floats, counts: Longs) -> float:
@@ -76,12 +68,12 @@ def chance_of(shares: Floats, size: int, allowed: Sequence[Bools]) -> float:
 
 
 def guess_at_random(shares: Floats, size: int) -> Guess | None:
-    """Where nothing but the shares is known."""
+    """Likeliest composition if only the shares are known."""
     return _guess(shares, likeliest(shares, size, *_free(shares, size)), 1.0)
 
 
 def guess_of_several(shares: Floats, size: int) -> Guess | None:
-    """Where at least two parts occur."""
+    """Likeliest composition if at least two parts occur."""
     if size < 2 or np.count_nonzero(shares) < 2:
         return None
     low, high = _free(shares, size)
@@ -90,7 +82,7 @@ def guess_of_several(shares: Floats, size: int) -> Guess | None:
 
 
 def guess_of_named(shares: Floats, size: int, named: Bools) -> Guess | None:
-    """Where certain parts occur."""
+    """Likeliest composition if certain parts occur."""
     low, high = _free(shares, size)
     counts = likeliest(shares, size, named.astype(np.int64), high)
     numbers = np.arange(size + 1)
@@ -111,14 +103,9 @@ def chance_of_few(shares: Floats, size: int, k: int) -> float:
 
 
 def guess_of_few(shares: Floats, size: int, k: int, few: float, others: float) -> Guess | None:
-    """Where some part holds 1 to k - 1 records in this class or in another.
+    """Likeliest composition if some part holds 1 to k - 1 records in this class or in another.
 
-    Parameters
-    ----------
-    few
-        Probability that it is so in this class.
-    others
-        Probability that it is so in one of the others.
+    `few`: probability that it is so in this class; `others`: probability that it is so in one of the others.
     """
     whole = few + (1 - few) * others
     low, high = _free(shares, size)

@@ -11,18 +11,31 @@ of, and nothing else.
 
 import math
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field, fields
-from typing import Any, cast
+from dataclasses import dataclass, field
+from typing import Any, Literal, cast
 
 import polars as pl
 
-from shoal.errors import NoFigure, quoted
-from shoal.facts import Band, Better, ByColumn, Facts, Figure, Interval, OfPlan, as_known, private_form, public_form
-from shoal.files.json_text import as_json
 from shoal.judges.units import RepeatedIdentifier
 from shoal.kernels.arrays import Bools, Floats
+from shoal.report.evidence import Estimate, Judged, Kind, Measured, OfRecords, Requirement
+from shoal.table.files.json_text import as_json
+from shoal.vocabulary.errors import NoFigure, quoted
+from shoal.vocabulary.facts import (
+    Band,
+    Better,
+    ByColumn,
+    ByLabel,
+    Facts,
+    Figure,
+    Interval,
+    OfPlan,
+    as_known,
+    private_form,
+    public_form,
+)
 
-RECORD_VERSION = 2
+RECORD_VERSION: Literal[2] = 2
 """Version of the layout of record.json and evidence.json."""
 
 
@@ -50,6 +63,12 @@ class Verdict:
         Shape (n',); the released records that it fails on, where it is judged record by record. Private.
     model
         Registered name of the privacy model, or of the measure, that was required; empty for a rule of the data.
+    limited
+        Title of the measure, with its parameters, whose figure is limited; empty for a privacy model.
+    counts_classes
+        True for a limit on the smallest equivalence class.
+    advice
+        What to do about a rule that does not hold.
     of_records
         Identifiers of which several released records have one value, where the requirement counts records. Private.
     """
@@ -64,10 +83,13 @@ class Verdict:
     protects: bool = True
     failing: Bools | None = field(default=None, repr=False, compare=False)
     model: str = ""
+    limited: str = ""
+    counts_classes: bool = False
+    advice: str = ""
     of_records: tuple[str, ...] = ()
 
     @property
-    def details(self) -> dict[str, Any]:
+    def details(self) -> ByLabel:
         """The facts as they are; private."""
         return private_form(self.facts)
 
@@ -85,8 +107,8 @@ class Verdict:
             return self.sentence
         return "It was proved on the released table." if self.holds else "It was not proved on the released table."
 
-    def public_form(self) -> dict[str, Any]:
-        """What may leave the building; JSON-able but for a `Band`."""
+    def public_form(self) -> Requirement:
+        """What may leave the building; JSON-able but for a `Band` among the facts."""
         return {
             "requirement": self.requirement,
             "holds": self.holds,
@@ -96,13 +118,18 @@ class Verdict:
             "facts": public_form(self.facts),
             "protects": self.protects,
             "model": self.model,
+            "limited": self.limited,
+            "counts_classes": self.counts_classes,
         }
 
-    def private_form(self) -> dict[str, Any]:
+    def private_form(self) -> Requirement:
         """All of it but for figures by record, for record.json and the private report."""
-        left_out = ("facts", "influence", "failing", "of_records")
-        plain = {f.name: getattr(self, f.name) for f in fields(self) if f.name not in left_out}
-        return {**plain, "sentence": self.private_sentence, "facts": self.details}
+        return {
+            **self.public_form(),
+            "achieved": self.achieved,
+            "sentence": self.private_sentence,
+            "facts": self.details,
+        }
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -130,8 +157,8 @@ class Finding:
     interval
         Where the figure is an estimate.
     influence
-        Largest change of the value by one record of the original (see `shoal.facts`); 0 for a function of the
-        released table alone, None where nobody has bounded it.
+        Largest change of the value by one record of the original (see `shoal.vocabulary.facts`); 0 for a function of
+        the released table alone, None where nobody has bounded it.
     clipped
         For a loss without bounded influence, the same loss of the original clipped to the released range of each
         column, whose influence is bounded: what is shown to the public instead.
@@ -146,6 +173,7 @@ class Finding:
     """
 
     measure: str
+    kind: Kind
     title: str
     value: float | None
     unit: str = ""
@@ -160,10 +188,9 @@ class Finding:
     facts: Facts = field(default_factory=dict)
     record_risk: Floats | None = field(default=None, repr=False)
     by_record: Mapping[str, Any] = field(default_factory=dict, repr=False)
-    kind: str = ""
 
     @property
-    def details(self) -> dict[str, Any]:
+    def details(self) -> ByLabel:
         """The facts as they are; private."""
         return private_form(self.facts)
 
@@ -198,7 +225,7 @@ class Finding:
         form = self.public_value
         return "" if form is None else f"{self.title}: {form}."
 
-    def public_form(self) -> dict[str, Any]:
+    def public_form(self) -> ByLabel:
         """What may leave the building; JSON-able but for a `Band`.
 
         Whether a figure could be computed is told by the original, too: where nothing is shown of it, neither are the
@@ -222,7 +249,7 @@ class Finding:
             "facts": public_form(facts),
         }
 
-    def private_form(self) -> dict[str, Any]:
+    def private_form(self) -> Measured:
         """All of it but for figures by record, for record.json and the private report."""
         return {
             "measure": self.measure,
@@ -232,12 +259,16 @@ class Finding:
             "unit": self.unit,
             "limits": self.limits,
             "better": self.better,
-            "interval": None if self.interval is None else asdict(self.interval),
+            "interval": None if self.interval is None else _estimate(self.interval),
             "sentence": self.sentence,
             "reason": self.reason,
             "by_column": None if self.by_column is None else self.by_column.private(),
             "facts": self.details,
         }
+
+
+def _estimate(interval: Interval) -> Estimate:
+    return {"low": interval.low, "high": interval.high, "confidence": interval.confidence}
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -313,23 +344,26 @@ class Evidence:
     def _repr_html_(self) -> str:
         from shoal.report.page import evidence_shown
 
-        return evidence_shown(self.as_mapping())
+        content = self.as_mapping()
+        return evidence_shown(content["requirements"], content["measures"])
 
-    def as_mapping(self) -> dict[str, Any]:
+    def as_mapping(self) -> Judged:
         """Everything but figures by record: for record.json, which is private."""
-        content = {
+        content: Judged = {
             "version": RECORD_VERSION,
-            **({"of records": self.private_of_records()} if self.of_records else {}),
+            "of records": self.private_of_records(),
             "requirements": [verdict.private_form() for verdict in self.verdicts],
             "measures": [finding.private_form() for finding in self.findings],
         }
-        return cast(dict[str, Any], as_json(content))
+        if not self.of_records:
+            del content["of records"]
+        return cast(Judged, as_json(content))
 
-    def private_of_records(self) -> list[dict[str, Any]]:
+    def private_of_records(self) -> list[OfRecords]:
         """Of each identifier that repeats what promises of records mean for its values."""
         return [one.private_form(self.promises_of_records) for one in self.of_records]
 
-    def public_of_records(self) -> list[dict[str, Any]]:
+    def public_of_records(self) -> list[OfRecords]:
         """The same as far as it may leave the building."""
         promises = self.promises_of_records
         sentences = {one.identifier: one.public_sentence(promises) for one in self.of_records}
@@ -338,13 +372,6 @@ class Evidence:
             for name, sentence in sentences.items()
             if sentence
         ]
-
-    def public_form(self) -> dict[str, Any]:
-        """What of it may leave the building; JSON-able but for a `Band`."""
-        return {
-            "requirements": [verdict.public_form() for verdict in self.verdicts],
-            "measures": [finding.public_form() for finding in self.findings],
-        }
 
 
 PUBLISHED_DIGITS = 4

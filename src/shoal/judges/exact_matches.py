@@ -10,30 +10,20 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from shoal.data.missing_patterns import patterns
-from shoal.data.records import MissingCells, Records
 from shoal.judges.joint_codes import joint_codes
 from shoal.kernels.arrays import Bools, Longs
 from shoal.kernels.classes import classes
+from shoal.table.equal_rows import patterns
+from shoal.table.records import MissingCells, Records
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class ExactMatches:
-    """Unique originals in a release.
+    """Unique originals in a release."""
 
-    Parameters
-    ----------
-    unique
-        Shape (n,); whether an original record is the only one with its cells.
-    shown
-        Shape (n,); whether it is unique and some released record matches it.
-    showing
-        Shape (n',); whether a released record matches a unique original.
-    """
-
-    unique: Bools
-    shown: Bools
-    showing: Bools
+    unique: Bools  # Shape (n,); whether an original record is the only one with its cells
+    shown: Bools  # Shape (n,); whether it is unique and some released record matches it
+    showing: Bools  # Shape (n',); whether a released record matches a unique original
 
 
 def exact_matches(
@@ -46,7 +36,8 @@ def exact_matches(
     y = np.column_stack([after for _, after in coded])
     met, showing = np.zeros(len(x), dtype=bool), np.zeros(len(y), dtype=bool)
     for rows, others, columns in _comparable_rows(x, y, missing):
-        ids = _ids(np.concatenate([x[rows][:, columns], y[others][:, columns]]))
+        codes = np.concatenate([x[rows][:, columns], y[others][:, columns]])
+        ids, _ = classes(list(codes.T), len(codes))
         mine, theirs = ids[: len(rows)], ids[len(rows) :]
         met[rows] |= np.isin(mine, theirs)
         showing[others] |= np.isin(theirs, mine)
@@ -66,7 +57,3 @@ def _comparable_rows(x: Longs, y: Longs, missing: MissingCells) -> Iterator[tupl
         for blank, rows in patterns(x < 0):
             for other, others in patterns(y < 0):
                 yield rows, others, np.flatnonzero(~(blank | other))
-
-
-def _ids(codes: Longs) -> Longs:
-    return classes(list(codes.T), len(codes))[0]

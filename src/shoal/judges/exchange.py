@@ -1,4 +1,4 @@
-"""Which cells the members of a group could have exchanged without any change in the law of the release.
+"""Cells that the members of a group could have exchanged without any change in the distribution of the release.
 
 The columns of the original are divided in two: those that a step *moves*, and those that *stay*. Let the members of a
 group exchange their moved cells among themselves before the first step. If every step then does the same as it did, but
@@ -19,14 +19,14 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
-from shoal.data.partition import Partition, meet
-from shoal.step_result import StepTrace
+from shoal.table.partition import Partition, meet
+from shoal.table.step_result import StepTrace
 
 Side = Literal["moved", "stays", "mixed"]
 
 Fault = Literal["groups", "together", "whole", "earlier"]
-"""Why an exchange shows: groups were formed on both kinds of columns, cells of both were dealt out together, records
-were dealt out whole, or a step that deals nothing out read both."""
+"""Reason why an exchange shows: groups were formed on both kinds of columns, cells of both were dealt out together,
+records were dealt out whole, or a step that deals nothing out read both."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -39,34 +39,16 @@ class Shown:
 
 @dataclass(kw_only=True)
 class Exchange:
-    """The steps gone through once more, with the cells of some columns exchanged inside groups.
-
-    Parameters
-    ----------
-    moved
-        Columns of the original whose cells are exchanged.
-    known
-        Columns that the intruder knows.
-    neutral
-        Columns of the original that are constant in all groups.
-    released
-        Columns of the release that tell records apart.
-    groups
-        The groups inside which cells are exchanged.
-    dealt
-        For each column that was dealt out anew its groups.
-    fewer
-        Whether the release lacks records of the original.
-    """
+    """The steps gone through once more, with the cells of some columns exchanged inside groups."""
 
     columns: Sequence[str]
-    moved: Collection[str]
-    known: Collection[str]
-    neutral: Collection[str]
-    released: Collection[str]
-    groups: Partition
-    dealt: Mapping[str, Partition]
-    fewer: bool
+    moved: Collection[str]  # Columns of the original whose cells are exchanged
+    known: Collection[str]  # Columns that the intruder knows
+    neutral: Collection[str]  # Columns of the original that are constant in all groups
+    released: Collection[str]  # Columns of the release that tell records apart
+    groups: Partition  # The groups inside which cells are exchanged
+    dealt: Mapping[str, Partition]  # For each column that was dealt out anew its groups
+    fewer: bool  # True if the release lacks records of the original
     sides: dict[str, Side] = field(init=False)
     mixed_by: dict[str, Shown] = field(default_factory=dict, init=False)
 
@@ -74,7 +56,7 @@ class Exchange:
         self.sides = {n: "moved" if n in self.moved else "stays" for n in self.columns if n not in self.neutral}
 
     def shown(self, steps: Sequence[StepTrace]) -> Shown | None:
-        """How the exchange shows in the release; None if it does not."""
+        """First way in which the exchange shows in the release; None if it does not."""
         for step in steps:
             reads = self.columns if step.reads is None else step.reads
             if step.dealing is None:
@@ -113,17 +95,17 @@ class Exchange:
             self._mix(step.columns, Shown(fault=fault, step=step))
 
     def _within(self, names: Collection[str]) -> bool:
-        """Whether all members of a group share the groups in which some columns were dealt out."""
+        """True if all members of a group share the groups in which some columns were dealt out."""
         parts = [self.dealt[name] for name in names if name in self.dealt]
         return meet([self.groups, *parts]).n_groups == self.groups.n_groups
 
     def _whole(self, step: StepTrace) -> bool:
-        """Whether no cell of a released record has changed its neighbours."""
+        """True if records were dealt out whole, so that no released cell has new neighbours."""
         kept = step.dealing == "records" or (step.dealing == "columns" and len(step.columns) == 1)
         return kept and set(self.released) <= set(step.columns)
 
     def _together(self, step: StepTrace, moved: set[str]) -> bool:
-        """Whether cells were dealt out side by side, or so that they depend on which belonged together."""
+        """True if cells were dealt out side by side, or depend on which cells belonged together."""
         if step.dealing == "columns":
             return False
         both = step.dealing == "records" and bool(moved & set(self.known)) and bool(moved - set(self.known))

@@ -9,25 +9,20 @@ from dataclasses import replace
 
 import numpy as np
 
-from shoal.data.bins import Distribution, distribution
-from shoal.data.variable import Variable
-from shoal.errors import NoFigure
 from shoal.judges.labels import Labels
 from shoal.judges.recoded import as_labels
 from shoal.kernels.arrays import Bools, Floats, Longs, floats, ints
+from shoal.report.evidence import Distribution
+from shoal.table.bins import distribution
+from shoal.table.variable import Variable
+from shoal.vocabulary.errors import NoFigure
 
 
 def before_and_after(before: Variable, after: Variable, place: Longs | None) -> Distribution | None:
-    """How the records of a column spread in both tables, over the values of the original.
+    """Distributions of a column in both tables, over the values of the original.
 
-    Parameters
-    ----------
-    place
-        Shape (n',); the original record of each released one, None where that is not known.
-
-    Returns
-    -------
-    None where no cell is known. Labels that cannot be spread are drawn as values of their own.
+    `place`, shape (n',): the original record of each released one, None where that is not known. Returns None where no
+    cell is known. Labels that cannot be spread are drawn as values of their own.
     """
     spread = _spread(before, after, place)
     if spread is None:

@@ -2,8 +2,8 @@
 
 import math
 
-from shoal.facts import Interval
 from shoal.kernels.elementary import normal_quantile
+from shoal.vocabulary.facts import Interval
 
 
 def proportion_interval(hits: float, trials: int, confidence: float = 0.95) -> Interval:

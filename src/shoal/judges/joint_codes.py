@@ -2,9 +2,9 @@
 
 import numpy as np
 
-from shoal.data.variable import Variable
-from shoal.kernels.arrays import Longs
+from shoal.kernels.arrays import Floats, Longs
 from shoal.kernels.classes import classes
+from shoal.table.variable import Variable
 
 
 def joint_codes(*columns: Variable) -> tuple[Longs, ...]:
@@ -13,9 +13,7 @@ def joint_codes(*columns: Variable) -> tuple[Longs, ...]:
     Numbers are compared as numbers and labels as text, since a file may give numbers back as text. A number never
     equals a label: a value that was recoded into an interval is another value.
 
-    Returns
-    -------
-    Shapes (n,), (n',), ...; equal exactly where cells are equal, -1 for missing cells.
+    Returns shapes (n,), (n',), ...; equal exactly where cells are equal, -1 for missing cells.
     """
     numbers = [v for v in columns if v.continuous]
     coded = _numbers(numbers)
@@ -26,6 +24,11 @@ def joint_codes(*columns: Variable) -> tuple[Longs, ...]:
             places.setdefault(str(category), first + len(places))
     of_numbers = iter(coded)
     return tuple(next(of_numbers) if v.continuous else _labels(v, places) for v in columns)
+
+
+def parts_between(variable: Variable, cuts: Floats) -> Longs:
+    """Shape (n,); which part between ascending cuts each number lies in, a cut belonging below it; missing is last."""
+    return np.where(variable.missing, len(cuts) + 1, np.searchsorted(cuts, variable.values)).astype(np.int64)
 
 
 def _numbers(columns: list[Variable]) -> list[Longs]:

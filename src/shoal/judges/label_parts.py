@@ -5,26 +5,20 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from shoal.data.hierarchy import SEPARATOR, Hierarchy
 from shoal.judges.refinement import closed_interval
 from shoal.kernels.arrays import Bools
+from shoal.table.hierarchy import SEPARATOR, Hierarchy
+from shoal.table.number_range import numbers_of
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Parts:
-    """What a label divides into.
+    """Parts that a label divides into."""
 
-    Parameters
-    ----------
-    of_leaf
-        Number of the part of each leaf, by the leaf's row in the hierarchy; leaves that it does not stand for are left
-        out.
-    named
-        Shape (m,); parts that the label itself says occur: the values of a set, the ends of an interval.
-    """
-
+    # Number of the part of each leaf, by the leaf's row in the hierarchy; leaves that it does not stand for are left
+    # out
     of_leaf: dict[int, int]
-    named: Bools
+    named: Bools  # Shape (m,); parts that the label itself says occur: the values of a set, the ends of an interval
 
     def __len__(self) -> int:
         return len(self.named)
@@ -33,11 +27,8 @@ class Parts:
 def parts_of(label: str, tree: Hierarchy, level: int | None = None) -> Parts | None:
     """The parts of a label; None of one that stands for one leaf, or that the hierarchy does not explain.
 
-    Parameters
-    ----------
-    level
-        The level at which it is a node; by default the lowest at which it is, and the parts are those at the highest
-        level below at which there are several.
+    `level`: the level at which it is a node; by default the lowest at which it is, and the parts are those at the
+    highest level below at which there are several.
     """
     if level is not None:
         inside = {row: path[level - 1] for row, path in enumerate(tree.paths) if level and path[level] == label}
@@ -68,15 +59,11 @@ def _several(below: dict[int, tuple[str, ...]]) -> dict[int, str]:
 
 
 def _of_interval(label: str, tree: Hierarchy) -> Parts | None:
-    ends = closed_interval(label)
-    if ends is None:
+    ends, numbers = closed_interval(label), numbers_of(tree.leaves)
+    if ends is None or numbers is None:
         return None
-    low, high = ends
-    try:
-        inside = {row: path[0] for row, path in enumerate(tree.paths) if low <= float(path[0]) <= high}
-    except ValueError:
-        return None
-    return _numbered(inside, [leaf for leaf in inside.values() if float(leaf) in ends])
+    inside = {row: tree.paths[row][0] for row, x in enumerate(numbers) if ends[0] <= x <= ends[1]}
+    return _numbered(inside, [leaf for row, leaf in inside.items() if numbers[row] in ends])
 
 
 def _numbered(labels: dict[int, str], named: Sequence[str]) -> Parts | None:
@@ -84,5 +71,5 @@ def _numbered(labels: dict[int, str], named: Sequence[str]) -> Parts | None:
     if len(texts) < 2:
         return None
     numbers = {text: number for number, text in enumerate(texts)}
-    said = np.array([text in named for text in texts], dtype=bool)
-    return Parts(of_leaf={row: numbers[text] for row, text in labels.items()}, named=said)
+    occurring = np.array([text in named for text in texts], dtype=bool)
+    return Parts(of_leaf={row: numbers[text] for row, text in labels.items()}, named=occurring)

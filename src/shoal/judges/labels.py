@@ -1,7 +1,7 @@
-"""What released labels stand for: the values that a cell may have had.
+"""Values that released labels stand for: those that a cell may have had.
 
 A label of the column's hierarchy stands for the leaves under it, a value for itself, an interval for the leaves in it,
-a set for its values. Intervals are ranges of numbers (`shoal.data.number_range`). A missing cell, or a label that
+a set for its values. Intervals are ranges of numbers (`shoal.table.number_range`). A missing cell, or a label that
 nothing explains, may have been anything, and which labels are so is told. Without a hierarchy the leaves are the values
 of the original. Missing cells of the original are a leaf of their own.
 """
@@ -12,12 +12,12 @@ from typing import Self
 
 import numpy as np
 
-from shoal.data.hierarchy import SEPARATOR
-from shoal.data.number_range import NumberRange
-from shoal.data.variable import Variable
-from shoal.errors import NoFigure, plural
 from shoal.judges.table_pair import TablePair
 from shoal.kernels.arrays import Bools, Floats, Ints, floats, ints
+from shoal.table.hierarchy import SEPARATOR
+from shoal.table.number_range import NumberRange, numbers_of
+from shoal.table.variable import Variable
+from shoal.vocabulary.errors import NoFigure, plural
 
 MOST_CELLS = 50_000_000
 """Labels times leaves of a column up to which there are figures: bytes of memory."""
@@ -25,38 +25,27 @@ MOST_CELLS = 50_000_000
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Labels:
-    """The labels of one column in two versions of a table.
+    """The labels of one column in two versions of a table."""
 
-    Parameters
-    ----------
-    covers
-        Shape (labels, leaves); the leaves that each label stands for.
-    before
-        Shape (n,); leaf of each original record's cell.
-    after
-        Shape (n',); label of each released record's cell.
-    level
-        Shape (labels,); level of each label in the hierarchy over its height, in [0, 1]; 1 for what may have been
-        anything, 0 without a hierarchy and for intervals and sets.
-    unexplained
-        Shape (labels,); labels that are no value, no node of a hierarchy, no interval of numbers and no set.
-    """
-
-    covers: Bools
-    before: Ints
-    after: Ints
+    covers: Bools  # Shape (labels, leaves); the leaves that each label stands for
+    before: Ints  # Shape (n,); leaf of each original record's cell
+    after: Ints  # Shape (n',); label of each released record's cell
+    # Shape (labels,); level of each label in the hierarchy over its height, in [0, 1]; 1 for what may have been
+    # anything, 0 without a hierarchy and for intervals and sets
     level: Floats
+    # Shape (labels,); labels that are no value, no node of a hierarchy, no interval of numbers and no set
     unexplained: Bools
 
     @classmethod
     def of(cls, before: Variable, after: Variable) -> Self:
-        known = [str(c) for c in before.categories if c is not None]
-        paths = before.hierarchy.paths if before.hierarchy is not None else tuple((name,) for name in known)
+        names = [str(c) for c in before.categories if c is not None]
+        paths = before.hierarchy.paths if before.hierarchy is not None else tuple((name,) for name in names)
         width = len(paths) + 1  # the last leaf is a missing cell
         if (len(after.categories) + 1) * width > MOST_CELLS:
             raise NoFigure(f"Column '{before.name}' has too many categories for labels to be compared with values.")
         leaf_of = {path[0]: i for i, path in enumerate(paths)}
-        numbers = _numbers(list(leaf_of))
+        values = numbers_of(leaf_of)  # with a leaf that is no number, no interval can be told to hold all it says
+        numbers = None if values is None else floats(values)
         if absent := sum(c is not None and str(c) not in leaf_of for c in before.categories):
             raise NoFigure(
                 f"Column '{before.name}' has {plural(absent, 'value')} that its hierarchy does not start from."
@@ -109,14 +98,6 @@ def _stands_for(
     if SEPARATOR in label and all(part in nodes for part in label.split(SEPARATOR)):
         return sorted(set().union(*(nodes[part][0] for part in label.split(SEPARATOR)))), 0.0
     return None
-
-
-def _numbers(leaves: list[str]) -> Floats | None:
-    """The numbers that leaves are; None where some are none, so that no interval can be told to hold all it says."""
-    try:
-        return floats([float(leaf) for leaf in leaves])
-    except ValueError:
-        return None
 
 
 def labels_of(pair: TablePair, names: Sequence[str]) -> list[Labels]:

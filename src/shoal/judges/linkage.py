@@ -34,21 +34,11 @@ def link_by_distance(
 ) -> tuple[Longs, Floats]:
     """Link records by some columns.
 
-    Parameters
-    ----------
-    pair
-        Tables of which the pairing is known, with at least one released record.
-    metric
-        Distance of the embedding, or Mahalanobis distance in the original's covariance (directions without variance are
-        left out).
-    direction
-        Who is looked up where.
-    sample
-        Attack so many records, drawn at random; None: as many as some seconds allow.
-
-    Returns
-    -------
-    Shapes (m,); positions of the released records attacked, ascending, and the probability that each is linked right.
+    `pair`: tables of which the pairing is known, with at least one released record. `metric`: distance of the
+    embedding, or Mahalanobis distance in the original's covariance (directions without variance are left out).
+    `direction`: who is looked up where. `sample`: attack so many records, drawn at random; None: as many as some
+    seconds allow. Returns shapes (m,); positions of the released records attacked, ascending, and the probability that
+    each is linked right.
     """
     space, truth = pair.space(names), pair.pairing
     rows = rng.permutation(len(truth))[:sample]
@@ -57,8 +47,8 @@ def link_by_distance(
     asked, answer = (truth[rows], rows) if backwards else (rows, truth[rows])
     if metric == "mahalanobis":
         x, y = _whitened(*space.coordinates())
-        known, wanted = (y, x) if backwards else (x, y)
-        chances = link(known, wanted[asked], answer, NO_LIMIT if work is None else work // (x.shape[1] + OVERHEAD))
+        searched, wanted = (y, x) if backwards else (x, y)
+        chances = link(searched, wanted[asked], answer, NO_LIMIT if work is None else work // (x.shape[1] + OVERHEAD))
     else:
         chances = space.link(asked, answer, backwards=backwards, work=work)
     in_order = np.argsort(rows[: len(chances)])

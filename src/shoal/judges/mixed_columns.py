@@ -5,29 +5,20 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from shoal.data.records import Records
-from shoal.data.variable import Variable
 from shoal.judges.joint_codes import joint_codes
 from shoal.kernels.arrays import Bools, Floats
 from shoal.kernels.risk.predicates import MISSING
+from shoal.table.records import Records
+from shoal.table.variable import Variable
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class MixedColumns:
-    """Columns of several tables, coded alike.
+    """Columns of several tables, coded alike."""
 
-    Parameters
-    ----------
-    names
-        The columns, d of them.
-    ordered
-        Shape (d,); whether a column's codes have an order: numbers, and ordinal categories.
-    tables
-        For each table shape (d, n); values of numbers, codes of categories, `MISSING` for missing cells.
-    """
-
-    names: tuple[str, ...]
-    ordered: Bools
+    names: tuple[str, ...]  # The columns, d of them
+    ordered: Bools  # Shape (d,); whether a column's codes have an order: numbers, and ordinal categories
+    # For each table shape (d, n); values of numbers, codes of categories, `MISSING` for missing cells
     tables: tuple[Floats, ...]
 
     @classmethod
@@ -44,17 +35,17 @@ class MixedColumns:
     def scale(self) -> Floats:
         """Shape (d,); 1 / range over all tables of an ordered column, 0 for one without order or of one value."""
         stacked = np.concatenate(self.tables, axis=1)
-        known = np.where(stacked == MISSING, np.nan, stacked)
+        cells = np.where(stacked == MISSING, np.nan, stacked)
         out = np.zeros(len(self.names))
         for j in np.flatnonzero(self.ordered):
-            present = known[j][~np.isnan(known[j])]
+            present = cells[j][~np.isnan(cells[j])]
             width = float(np.ptp(present)) if len(present) else 0.0
             out[j] = 1 / width if width > 0 else 0.0
         return out
 
 
 def _coded(columns: list[Variable]) -> tuple[bool, list[Floats]]:
-    """Whether the codes have an order, and the codes in each table."""
+    """A flag for codes that have an order, and the codes in each table."""
     if all(v.continuous for v in columns):
         return True, [np.where(v.missing, MISSING, v.values + 0.0) for v in columns]
     codes = joint_codes(*columns)

@@ -6,30 +6,16 @@ and again, as long as both sides keep n records. The cuts see quasi-identifiers 
 never part a class.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
-from typing import Literal
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
-from shoal.data.confidential_bins import Bins, confidential_bins
-from shoal.data.records import Classes, Records
 from shoal.kernels.arrays import Floats, Longs
+from shoal.kernels.classes import first_rows
 from shoal.kernels.requirement import emd
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class NaturalSets:
-    """What a class must be like in (n, t)-closeness: at most t away from a box around it of n records or more."""
-
-    n: int
-    t: float
-    distance: Literal["distinct", "equal", "hierarchical"]
-
-    def columns(self, records: Records) -> list[Bins]:
-        """What is compared."""
-        return confidential_bins(records, self.distance)
+from shoal.table.confidential_bins import Bins
+from shoal.table.records import Classes, Records
 
 
 def class_points(records: Records, names: Iterable[str], classes: Classes) -> Floats:
@@ -38,42 +24,35 @@ def class_points(records: Records, names: Iterable[str], classes: Classes) -> Fl
     Categories of a nominal column stand in the order of its hierarchy, else in their own; missing values stand
     below all others.
     """
-    one = np.empty(len(classes.sizes), dtype=np.int64)
-    one[classes.ids] = np.arange(len(records))
+    first = first_rows(classes.ids, len(classes.sizes))
     points = []
     for name in names:
         variable = records[name]
-        values = variable.values[one].astype(np.float64)
+        values = variable.values[first].astype(np.float64)
         if variable.hierarchy is not None:
             above = [variable.hierarchy.level_codes(level)[0] for level in range(variable.hierarchy.height + 1)]
             rank = np.argsort(np.lexsort(above))
-            known = [category for category in variable.categories if category is not None]
-            place = dict(zip(known, rank[variable.hierarchy.codes([str(c) for c in known])]))
+            present = [category for category in variable.categories if category is not None]
+            place = dict(zip(present, rank[variable.hierarchy.codes([str(c) for c in present])]))
             lookup = np.array([*(place.get(c, -1) for c in variable.categories), -1], dtype=np.float64)
-            values = lookup[variable.values[one]]
-        values[variable.missing[one]] = -np.inf
+            values = lookup[variable.values[first]]
+        values[variable.missing[first]] = -np.inf
         finite = values[np.isfinite(values)]
         width = np.ptp(finite) if len(finite) else 0.0
         low = finite.min() if len(finite) else 0.0
         points.append(np.where(np.isfinite(values), (values - low) / width if width > 0 else 0.0, -1.0))
-    return np.column_stack(points) if points else np.zeros((len(one), 0))
+    return np.column_stack(points) if points else np.zeros((len(first), 0))
 
 
-def nested_boxes(points: Floats, sizes: Longs, n: int, uncut: int = 0) -> list[Longs]:
+def nested_boxes(points: Floats, sizes: Longs, n: int) -> list[Longs]:
     """Boxes that hold each class, smallest first; each entry has shape (C,) and numbers the boxes from 0.
 
-    The last entry is the whole table. What lies in a box alone says where it is cut, so that a box can be cut further
-    by itself.
-
-    Parameters
-    ----------
-    uncut
-        Boxes of so many records are not cut.
+    The last entry is the whole table.
     """
     level = [np.arange(len(points))]
     levels, done = [level], [False]
     while not all(done):
-        halves = [None if over else _halves(points, sizes, rows, n, uncut) for rows, over in zip(level, done)]
+        halves = [None if over else _halves(points, sizes, rows, n) for rows, over in zip(level, done)]
         done = [over for two in halves for over in ((False, False) if two else (True,))]
         level = [part for rows, two in zip(level, halves) for part in (two or (rows,))]
         if len(level) > len(levels[-1]):
@@ -81,33 +60,24 @@ def nested_boxes(points: Floats, sizes: Longs, n: int, uncut: int = 0) -> list[L
     return [_numbered(boxes, len(points)) for boxes in reversed(levels)]
 
 
-def nearest_set_distances(columns: Sequence[Bins], groups: Longs, boxes: Sequence[Longs], t: float) -> Floats:
+def nearest_set_distances(columns: Sequence[tuple[Bins, Classes]], boxes: Iterable[Longs], t: float) -> Floats:
     """Shape (columns, G); the distances of each group from the first box that is at most t away, else the least.
 
-    Parameters
-    ----------
-    groups
-        Shape (n,); group of each record, 0 to G - 1.
-    boxes
-        As from `nested_boxes`.
+    `columns`: in bins, each with the groups of its entries; `boxes`: as from `nested_boxes`.
     """
-    return nearest(distances_in_boxes(columns, groups, boxes), t)
-
-
-def distances_in_boxes(columns: Sequence[Bins], groups: Longs, boxes: Iterable[Longs]) -> Iterator[Floats]:
-    """Shape (columns, G), for each entry of the boxes; the distances of each group from its box."""
-    for inside in boxes:
-        yield np.vstack([emd.distances_within(c.bins, groups, inside, c.nodes, int(inside.max()) + 1) for c in columns])
-
-
-def nearest(distances: Iterator[Floats], t: float) -> Floats:
-    """Shape (columns, G); the first distances of each group that are at most t, else the least; none is asked for
-    that does not matter."""
-    best = next(distances)
-    while (open_ := best.max(axis=0) > t).any() and (other := next(distances, None)) is not None:
+    wider = iter(boxes)
+    best = _distances_within(columns, next(wider))
+    while (open_ := best.max(axis=0) > t).any() and (inside := next(wider, None)) is not None:
+        other = _distances_within(columns, inside)
         better = open_ & (other.max(axis=0) < best.max(axis=0))
         best[:, better] = other[:, better]
     return best
+
+
+def _distances_within(columns: Sequence[tuple[Bins, Classes]], inside: Longs) -> Floats:
+    """Shape (columns, G); the distances of each group from its box."""
+    sets = int(inside.max()) + 1
+    return np.vstack([emd.distances_within(*groups.by_record(c.bins), inside, c.nodes, sets) for c, groups in columns])
 
 
 def _numbered(boxes: list[NDArray[np.intp]], count: int) -> Longs:
@@ -118,11 +88,11 @@ def _numbered(boxes: list[NDArray[np.intp]], count: int) -> Longs:
 
 
 def _halves(
-    points: Floats, sizes: Longs, rows: NDArray[np.intp], n: int, uncut: int
+    points: Floats, sizes: Longs, rows: NDArray[np.intp], n: int
 ) -> tuple[NDArray[np.intp], NDArray[np.intp]] | None:
     """The two sides of the median cut of the widest column that leaves n records on both, if there is one."""
     total = int(sizes[rows].sum())
-    if total < 2 * n or total <= uncut:
+    if total < 2 * n:
         return None
     x = points[rows]
     for column in np.argsort(-np.ptp(x, axis=0), kind="stable") if x.size else ():

@@ -12,9 +12,6 @@ from typing import Any
 
 import numpy as np
 
-from shoal.data.records import MissingCells, Records
-from shoal.data.variable import Variable
-from shoal.errors import NoFigure, plural, quoted
 from shoal.judges.further_tables import like, numbers_of
 from shoal.judges.joint_codes import joint_codes
 from shoal.judges.labels import Labels
@@ -22,65 +19,39 @@ from shoal.judges.recoded import as_labels
 from shoal.judges.table_pair import TablePair
 from shoal.kernels.arrays import Bools, Floats, Ints, Longs
 from shoal.kernels.classes import classes, first_rows
+from shoal.table.records import MissingCells, Records
+from shoal.table.variable import Variable
+from shoal.vocabulary.errors import NoFigure, plural, quoted
 
 MOST_PAIRS = 400_000_000
 """Kinds of people times classes of records that are compared, some seconds' worth."""
 
 BLOCK = 4_000_000
-"""Of these at once."""
+"""Pairs compared at a time."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class InPopulation:
-    """Classes of released records in a population.
+    """Classes of released records in a population."""
 
-    Parameters
-    ----------
-    sizes
-        Shape (C,); released records of each class.
-    people
-        Shape (C,); people of the population whom its records may be of.
-    presence
-        Shape (P,); for each kind of person the probability of being in the table, for someone who knows the population:
-        of each class that the person may be in, its records over its people, summed.
-    exposure
-        Shape (C,); the largest such probability among the people whom its records may be of.
-    of_record
-        Shape (n,); which class each released record is in.
-    candidates
-        Who may be of which class.
-    """
-
-    sizes: Longs
-    people: Floats
+    candidates: "Candidates"  # Who may be of which class
+    people: Floats  # Shape (C,); people of the population whom its records may be of
+    # Shape (P,); for each kind of person the probability of being in the table, for someone who knows the population:
+    # of each class that the person may be in, its records over its people, summed
     presence: Floats
-    exposure: Floats
-    of_record: Longs
-    candidates: "Candidates"
+    exposure: Floats  # Shape (C,); the largest such probability among the people whom its records may be of
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Candidates:
-    """Kinds of people beside classes of released records: who may be of which, and which columns rule it out.
+    """Kinds of people beside classes of released records: who may be of which, and which columns rule it out."""
 
-    Parameters
-    ----------
-    names
-        The columns, as numbered by `misses`.
-    weights
-        Shape (P,); people of each kind.
-    sizes
-        Shape (C,); released records of each class.
-    of_record
-        Shape (n,); which class each released record is in.
-    columns, person, record
-        The columns of both tables, and a row of each kind of people, shape (P,), and of each class, shape (C,).
-    """
-
-    names: tuple[str, ...]
-    weights: Floats
-    sizes: Longs
-    of_record: Longs
+    names: tuple[str, ...]  # The columns, as numbered by `misses`
+    weights: Floats  # Shape (P,); people of each kind
+    sizes: Longs  # Shape (C,); released records of each class
+    of_record: Longs  # Shape (n,); which class each released record is in
+    # columns, person, record: the columns of both tables, and a row of each kind of people, shape (P,), and of each
+    # class, shape (C,)
     columns: "list[_Column]"
     person: Longs
     record: Longs
@@ -111,10 +82,9 @@ class Candidates:
         persons, _ = classes([c.people for c in columns], people)
         of_record, sizes = classes([c.records for c in columns], records)
         person, record = (first_rows(ids, int(ids.max(initial=-1)) + 1) for ids in (persons, of_record))
-        weights = np.bincount(persons, weights=counts, minlength=len(person)).astype(np.float64)
         return cls(
             names=names,
-            weights=weights,
+            weights=np.bincount(persons, weights=counts, minlength=len(person)).astype(np.float64),
             sizes=sizes,
             of_record=of_record,
             columns=columns,
@@ -150,58 +120,32 @@ def in_population(
 ) -> InPopulation:
     """The classes of a release on its quasi-identifiers beside a population.
 
-    Parameters
-    ----------
-    table
-        Of the population, with the columns that are quasi-identifiers of the release.
-    count
-        The column that says how many people a row of it stands for; one each by default.
-    missing
-        What a missing cell matches.
-
-    Raises
-    ------
-    NoFigure
-        If the population lacks a column, nothing explains a released label, or there are too many kinds of people and
-        classes to compare each with each.
+    `table`: of the population, with the columns that are quasi-identifiers of the release. `count`: the column that
+    says how many people a row of it stands for; one each by default. `missing`: what a missing cell matches. Raises
+    NoFigure if the population lacks a column, nothing explains a released label, or there are too many kinds of people
+    and classes to compare each with each.
     """
-    them = Candidates.of(pair, table, count, missing)
-    matching = np.zeros(len(them.record))
-    for part, inside in them.blocks():
-        matching += np.where(inside, them.weights[part, None], 0.0).sum(axis=0)
-    share = them.sizes / np.where(matching > 0, matching, np.inf)
-    presence, exposure = np.zeros(len(them.person)), np.zeros(len(them.record))
-    for part, inside in them.blocks():
+    candidates = Candidates.of(pair, table, count, missing)
+    matching = np.zeros(len(candidates.record))
+    for part, inside in candidates.blocks():
+        matching += np.where(inside, candidates.weights[part, None], 0.0).sum(axis=0)
+    share = candidates.sizes / np.where(matching > 0, matching, np.inf)
+    presence, exposure = np.zeros(len(candidates.person)), np.zeros(len(candidates.record))
+    for part, inside in candidates.blocks():
         presence[part] = np.where(inside, share, 0.0).sum(axis=1)
         exposure = np.maximum(exposure, np.where(inside, presence[part, None], 0.0).max(axis=0, initial=0.0))
-    return InPopulation(
-        sizes=them.sizes,
-        people=matching,
-        presence=presence,
-        exposure=exposure,
-        of_record=them.of_record,
-        candidates=them,
-    )
+    return InPopulation(candidates=candidates, people=matching, presence=presence, exposure=exposure)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class _Column:
-    """One column of both tables: codes, and which of the release's stand for which of the population's.
+    """One column of both tables: codes, and which of the release's stand for which of the population's."""
 
-    Parameters
-    ----------
-    people, records
-        Shapes (N,) and (n,); codes.
-    covers
-        Shape (labels, values); None where equal codes match, and no others.
-    wildcard
-        Where equal codes match: whether -1 matches every code.
-    """
-
+    # people, records: shapes (N,) and (n,); codes
     people: Longs
     records: Longs
-    covers: Bools | None
-    wildcard: bool = False
+    covers: Bools | None  # Shape (labels, values); None where equal codes match, and no others
+    wildcard: bool = False  # Where equal codes match: whether -1 matches every code
 
     @classmethod
     def of(cls, before: Variable | None, person: Variable, record: Variable, missing: MissingCells) -> "_Column":
@@ -234,6 +178,6 @@ class _Column:
     def matches(self, person: Longs, record: Longs) -> Bools:
         """Shape (p, c); who may be of which."""
         if self.covers is None:
-            one, other = self.people[person][:, None], self.records[record]
-            return np.asarray((one == other) | (self.wildcard & ((one < 0) | (other < 0))))
+            people, records = self.people[person][:, None], self.records[record]
+            return np.asarray((people == records) | (self.wildcard & ((people < 0) | (records < 0))))
         return np.asarray(self.covers[self.records[record]][:, self.people[person]].T)

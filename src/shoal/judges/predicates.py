@@ -14,7 +14,7 @@ SIZES = 10
 """Sizes of subsamples to which the model of success by chance is fitted, as in Giomi et al."""
 
 SMALLEST_SAMPLE = 1_000
-"""Of these subsamples, as there; a tenth of a smaller table."""
+"""Size of the smallest of these subsamples, as there; a tenth of a smaller table."""
 
 
 def singling_out_predicates(
@@ -22,14 +22,8 @@ def singling_out_predicates(
 ) -> tuple[Predicates, int]:
     """Predicates that exactly one record of the first table satisfies, each once, and how many were tried.
 
-    Parameters
-    ----------
-    size
-        Columns of a predicate.
-    most
-        How many are wanted.
-    skip_missing
-        Whether no predicate is made of a missing cell.
+    `size`: columns of a predicate; `most`: how many are wanted; `skip_missing`: whether no predicate is made of a
+    missing cell.
     """
     released = cells.tables[0]
     if size == 1:
@@ -38,25 +32,15 @@ def singling_out_predicates(
     middles = np.array(
         [np.median(column[column != MISSING]) if (column != MISSING).any() else 0.0 for column in released]
     )
-    predicates, tried = _none(size), 0
+    empty = np.empty((0, size))
+    predicates = Predicates(columns=empty.astype(np.int32), low=empty, high=empty, outside=empty.astype(bool))
+    tried = 0
     while len(predicates) < most and tried < tries:
         batch = _of_records(cells, middles, size, min(BATCH, tries - tried), skip_missing, rng)
         tried += min(BATCH, tries - tried)
-        predicates = predicates.with_more(_singling(released, batch)).distinct()
-    return _first(predicates, most), tried
-
-
-def _none(size: int) -> Predicates:
-    empty = np.empty((0, size))
-    return Predicates(columns=empty.astype(np.int32), low=empty, high=empty, outside=empty.astype(bool))
-
-
-def _first(predicates: Predicates, most: int) -> Predicates:
-    return predicates.take(np.arange(min(most, len(predicates))))
-
-
-def _singling(cells: Floats, predicates: Predicates) -> Predicates:
-    return predicates.take(predicate_counts(cells, predicates, limit=2) == 1)
+        singling_out = batch.take(predicate_counts(released, batch, limit=2) == 1)
+        predicates = predicates.with_more(singling_out).distinct()
+    return predicates.take(np.arange(min(most, len(predicates)))), tried
 
 
 def _rare_values(cells: MixedColumns, skip_missing: bool) -> Predicates:
@@ -94,8 +78,8 @@ def _of_records(
     above = values > middles[columns]
     low = np.where(extreme & ~above, LOWEST, values)
     high = np.where(extreme & above, HIGHEST, values)
-    made = Predicates(columns=columns, low=low, high=high, outside=np.zeros_like(missing))
-    return made.take(~missing.any(axis=1)) if skip_missing else made
+    predicates = Predicates(columns=columns, low=low, high=high, outside=np.zeros_like(missing))
+    return predicates.take(~missing.any(axis=1)) if skip_missing else predicates
 
 
 def random_predicates(
@@ -106,7 +90,8 @@ def random_predicates(
     columns = _random_columns(released.shape[0], size, count, rng)
     low, high, outside = np.empty((count, size)), np.empty((count, size)), np.zeros((count, size), dtype=bool)
     values = [np.unique(column) for column in released]
-    values = [known[known != MISSING] if skip_missing and (known != MISSING).any() else known for known in values]
+    if skip_missing:
+        values = [distinct[distinct != MISSING] if (distinct != MISSING).any() else distinct for distinct in values]
     for q, t in np.ndindex(count, size):
         j = int(columns[q, t])
         value = float(rng.choice(values[j]))
@@ -136,12 +121,9 @@ def _random_columns(d: int, size: int, count: int, rng: np.random.Generator) -> 
 
 
 def success_at(counts: Longs, n: int, size: int) -> float:
-    """How many predicates would single someone out of `size` people, by what they do among n of them.
+    """Number of predicates that would single someone out of `size` people, estimated from n of them.
 
-    Parameters
-    ----------
-    counts
-        Shape (q,); of the n people, how many satisfy each predicate.
+    `counts`, shape (q,): of the n people, how many satisfy each predicate.
 
     Notes
     -----

@@ -10,11 +10,11 @@ from dataclasses import replace
 
 import numpy as np
 
-from shoal.data.hierarchy_builders import number_label
-from shoal.data.variable import Variable
-from shoal.errors import NoFigure
 from shoal.judges.labels import Labels
 from shoal.kernels.arrays import Ints, Longs, ints
+from shoal.table.hierarchy_builders import number_label
+from shoal.table.variable import Variable
+from shoal.vocabulary.errors import NoFigure
 
 
 def as_labels(variable: Variable) -> Variable:
@@ -31,14 +31,8 @@ def as_labels(variable: Variable) -> Variable:
 def in_terms_of_release(before: Variable, after: Variable, place: Longs | None) -> Variable | None:
     """The original column as the release words it; itself where the release recoded nothing.
 
-    Parameters
-    ----------
-    place
-        Shape (n',); the original record of each released one, None where that is not known.
-
-    Returns
-    -------
-    None where the release has labels that nothing explains, or numbers instead of labels.
+    `place`, shape (n',): the original record of each released one, None where that is not known. Returns None where the
+    release has labels that nothing explains, or numbers instead of labels.
     """
     if after.continuous:
         return before if before.continuous else None
@@ -79,7 +73,7 @@ def _by_meaning(before: Variable, after: Variable) -> Ints:
 
 
 def _by_records(before: Variable, after: Variable, place: Longs, target: Ints, new: list[bool]) -> Ints:
-    """Where no label stands for a category, the new one that most of its records carry."""
+    """For categories that no label stands for, the new label that most of their records carry."""
     values, labels = before.values[place], after.values
     chosen = (values >= 0) & (labels >= 0) & np.append(new, False)[labels] & np.append(target < 0, False)[values]
     counts = np.zeros((len(target), len(new)), dtype=np.int64)

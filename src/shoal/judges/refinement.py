@@ -1,8 +1,7 @@
 """Refinement: what a generalised cell still hides where another column says more.
 
-A cell that was generalised stands for several values of its column's hierarchy: `Spain` for all its towns, `[20, 39]`
-for twenty ages, `flu | gout` for two diseases. Which of them it is can be narrowed down
-by whoever looks at the rest of the table (`shoal.data.dependencies`):
+A generalised cell stands for several values: `Spain` for its towns, `[20, 39]` for twenty ages, `flu | gout` for two
+diseases. Which of them it is can be narrowed down by the rest of the table (`shoal.table.dependencies`):
 
 - where a column says which records share their value (a household, a postcode), the value lies in all the sets that
   their cells stand for: one member lives in `Spain`, another in `Madrid | Lyon`, so both live in Madrid;
@@ -14,7 +13,7 @@ under one node, are what can keep it or break it. So are laws with exceptions: t
 cells as can have one in common, and the others are the exceptions. By chance m cells have a leaf in common that lies in
 a share q of all cells' sets with probability q^m, so that the bound is that of missing cells with these shares.
 
-A missing cell is filled in by what others have in full (`shoal.data.dependencies`), and never by a part of it: what it
+A missing cell is filled in by what others have in full (`shoal.table.dependencies`), and never by a part of it: what it
 matches is for a requirement to say.
 """
 
@@ -27,7 +26,8 @@ from typing import Any
 
 import numpy as np
 
-from shoal.data.dependencies import (
+from shoal.kernels.arrays import Bools, Ints, ints
+from shoal.table.dependencies import (
     EXCEPTIONS,
     LOG_CHANCE,
     UNITS,
@@ -38,15 +38,15 @@ from shoal.data.dependencies import (
     most_frequent,
     nearly_determines,
 )
-from shoal.data.hierarchy import SEPARATOR, Hierarchy
-from shoal.data.hierarchy_forms import leaves_in, of_values
-from shoal.data.records import Records
-from shoal.data.schema import Schema
-from shoal.data.variable import Variable
-from shoal.kernels.arrays import Bools, Ints, ints
+from shoal.table.hierarchy import SEPARATOR, Hierarchy
+from shoal.table.hierarchy_forms import leaves_in, of_values
+from shoal.table.number_range import NumberRange, numbers_of
+from shoal.table.records import Records
+from shoal.table.schema import Schema
+from shoal.table.variable import Variable
 
 Leaves = frozenset[Any]
-"""What a label stands for: leaves of a hierarchy by number, or only itself."""
+"""Values that a label stands for: leaves of a hierarchy by number, or only itself."""
 
 
 def trees(schema: Schema, folder: Path, released: Records) -> dict[str, Hierarchy]:
@@ -71,16 +71,8 @@ def refined(
 ) -> tuple[Records, tuple[str, ...]]:
     """The records with every cell narrowed down as far as other columns allow, and the columns that did so.
 
-    Parameters
-    ----------
-    trees
-        Hierarchies whose nodes, or sets of whose leaves, the cells of a column are.
-    exceptions
-        Whether laws with exceptions count, too.
-
-    Returns
-    -------
-    The same records where nothing can be narrowed down.
+    `trees`: hierarchies whose nodes, or sets of whose leaves, the cells of a column are; `exceptions`: whether laws
+    with exceptions count, too. Returns the same records where nothing can be narrowed down.
     """
     sources: dict[str, None] = {}
     for name in [name for name in trees if name in records and not records[name].continuous]:
@@ -116,14 +108,13 @@ class Cells:
     @classmethod
     def of(cls, variable: Variable, tree: Hierarchy) -> "Cells":
         """Every label read: as a node, an interval of the leaves, a set of labels, or else as itself alone."""
-        nodes = tree.nodes()
-        numbers = _numbers(tree)
+        nodes, numbers = tree.nodes(), numbers_of(tree.leaves)
         sets = [_stands_for(str(category), nodes, numbers) for category in variable.categories]
         return cls(variable, tree, [*sets, frozenset()])
 
     @property
     def overlap(self) -> bool:
-        """Whether some cell may be narrowed down to what another stands for."""
+        """True if some cell may be narrowed down to the values of another."""
         present = [self.sets[code] for code in np.unique(self.variable.values).tolist() if code >= 0]
         return sum(map(len, present)) > len(frozenset().union(*present))
 
@@ -135,12 +126,8 @@ class Cells:
     def narrowed_by(self, by: Ints, *, unit: bool, exceptions: bool = False) -> "Cells":
         """The cells narrowed down by a column; the same object where that tells nothing.
 
-        Parameters
-        ----------
-        by, unit
-            As in `shoal.data.dependencies.determines`.
-        exceptions
-            Whether laws with exceptions count, too.
+        `by`, `unit`: as in `shoal.table.dependencies.determines`; `exceptions`: whether laws with exceptions count,
+        too.
         """
         values = self.variable.values
         bounds = self._common(by, unit=unit, exceptions=exceptions) or {}
@@ -159,14 +146,14 @@ class Cells:
     def _common(self, by: Ints, *, unit: bool, exceptions: bool) -> dict[int, Leaves] | None:
         """For each cell of a column the leaves that records with it may have; None if it determines none."""
         values = self.variable.values
-        known = (by >= 0) & (values >= 0)
+        present = (by >= 0) & (values >= 0)
         sets: dict[int, dict[int, int]] = defaultdict(dict)
-        pairs, counts = np.unique(np.column_stack([by[known], values[known]]), axis=0, return_counts=True)
+        pairs, counts = np.unique(np.column_stack([by[present], values[present]]), axis=0, return_counts=True)
         for (cause, value), count in zip(pairs.tolist(), counts.tolist()):
             sets[cause][value] = count
         common = {cause: frozenset.intersection(*(self.sets[v] for v in several)) for cause, several in sets.items()}
         if all(common.values()):
-            single = np.array([len(leaves) == 1 for leaves in self.sets])[values] & known
+            single = np.array([len(leaves) == 1 for leaves in self.sets])[values] & present
             if unit:
                 believed = any(sum(several.values()) > 1 for several in sets.values())
             else:
@@ -197,21 +184,17 @@ class Cells:
         for (cause, code), leaves in smaller.items():
             rows = (by == cause) & (variable.values == code)
             values[rows], cells[rows] = code_of[leaves], True
-        known = replace(variable, categories=tuple(categories)).filled_in(values, cells)
-        return Cells(known, self.tree, [*sets, self.sets[-1]])
+        narrowed = replace(variable, categories=tuple(categories)).filled_in(values, cells)
+        return Cells(narrowed, self.tree, [*sets, self.sets[-1]])
 
 
 def share_with_exceptions(
     groups: Iterable[tuple[Mapping[int, int], int]], sets: Sequence[Leaves], *, unit: bool
 ) -> bool:
-    """Whether the cells of each group have a leaf in common with so few exceptions that it is a law.
+    """True if the cells of each group have a leaf in common with so few exceptions that it is a law.
 
-    Parameters
-    ----------
-    groups
-        How many cells of a group have each label, and how many groups are like it.
-    sets
-        The leaves that each label stands for.
+    `groups`: how many cells of a group have each label, and how many groups are like it; `sets`: the leaves that each
+    label stands for.
     """
     total: Counter[int] = Counter()
     sizes: Counter[int] = Counter()
@@ -236,7 +219,7 @@ def most_common(labels: Mapping[int, int], sets: Sequence[Leaves]) -> Leaves:
 
 
 def shared(labels: Mapping[int, int], sets: Sequence[Leaves]) -> Counter[Any]:
-    """How many cells of a group may have each leaf."""
+    """Number of cells of a group that may have each leaf."""
     counts: Counter[Any] = Counter()
     for label, count in labels.items():
         for leaf in sets[label]:
@@ -245,7 +228,7 @@ def shared(labels: Mapping[int, int], sets: Sequence[Leaves]) -> Counter[Any]:
 
 
 def _shares(labels: Mapping[int, int], sets: Sequence[Leaves]) -> list[int]:
-    """How many cells may have each leaf; leaves that the same labels stand for count as one."""
+    """Numbers of cells that may have each leaf, ascending; leaves that the same labels stand for count as one."""
     inside: dict[Any, list[int]] = defaultdict(list)
     for label in sorted(labels):
         for leaf in sets[label]:
@@ -257,14 +240,6 @@ def under_one(under: Mapping[int, int], leaves: Leaves) -> int:
     """The node of a level that all of some leaves lie under, -1 if there is none."""
     nodes = {under.get(leaf, -1) for leaf in leaves}
     return nodes.pop() if len(nodes) == 1 else -1
-
-
-def _numbers(tree: Hierarchy) -> list[float] | None:
-    """The leaves as numbers; None where some are none."""
-    try:
-        return [float(path[0]) for path in tree.paths]
-    except ValueError:
-        return None
 
 
 def _stands_for(label: str, nodes: Mapping[str, Leaves], numbers: Sequence[float] | None) -> Leaves:
@@ -283,10 +258,5 @@ def _stands_for(label: str, nodes: Mapping[str, Leaves], numbers: Sequence[float
 
 def closed_interval(label: str) -> tuple[float, float] | None:
     """The ends of a label `[20, 39]`; None if it is none."""
-    if not (label.startswith("[") and label.endswith("]")):
-        return None
-    try:
-        low, high = map(float, label[1:-1].split(", "))
-    except ValueError:
-        return None
-    return low, high
+    span = NumberRange.read(label) if label.startswith("[") and label.endswith("]") else None
+    return None if span is None else (span.low, span.high)

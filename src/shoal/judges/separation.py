@@ -1,4 +1,4 @@
-"""Which columns tell people apart, alone and together: distinction, separation, unique records, minimal unique sets.
+"""Columns that tell people apart, alone and together: distinction, separation, unique records, minimal unique sets.
 
 Of n records, a set of columns with C different combinations has distinction C / n; it separates the share of the pairs
 of records that differ in it, 1 - sum f (f - 1) / (n (n - 1)) with f the sizes of the classes (Motwani & Xu 2007). A
@@ -7,14 +7,14 @@ part of it (Elliot, Manning & Ford 2002): these are the few things that one has 
 cells are equal to each other and to nothing else.
 """
 
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import asdict, dataclass
 
 import numpy as np
 
-from shoal.data.records import Records
-from shoal.kernels.arrays import Longs, ints
+from shoal.kernels.arrays import ints
 from shoal.kernels.risk.suda2 import suda2
+from shoal.table.records import Records
+from shoal.vocabulary.facts import ByLabel
 
 MOST_RECORDS = 100_000
 """Minimal sets are looked for in so many records at most, drawn at random; figures of the sets are of all records."""
@@ -27,41 +27,23 @@ LARGEST_SET = 4
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Separation:
-    """How well a set of columns tells records apart.
+    """Power of a set of columns to tell records apart."""
 
-    Parameters
-    ----------
-    columns
-        The set.
-    distinct
-        Different combinations of cells.
-    distinction, separation, unique
-        In [0, 1]: combinations per record, pairs of records that differ, records that are alone.
-    """
-
-    columns: tuple[str, ...]
-    distinct: int
+    columns: tuple[str, ...]  # The set
+    distinct: int  # Different combinations of cells
+    # distinction, separation, unique: in [0, 1]: combinations per record, pairs of records that differ, records that
+    # are alone
     distinction: float
     separation: float
     unique: float
 
-    def as_mapping(self) -> dict[str, Any]:
-        return {
-            "columns": list(self.columns),
-            "distinct": self.distinct,
-            "distinction": self.distinction,
-            "separation": self.separation,
-            "unique": self.unique,
-        }
+    def as_mapping(self) -> ByLabel:
+        return {**asdict(self), "columns": list(self.columns)}
 
 
 def separation(records: Records, columns: tuple[str, ...]) -> Separation:
     """The figures of one set of columns, over all records."""
-    return _of_sizes(columns, records.class_sizes(columns))
-
-
-def _of_sizes(columns: tuple[str, ...], sizes: Longs) -> Separation:
-    n = int(sizes.sum())
+    sizes, n = records.class_sizes(columns), len(records)
     pairs = n * (n - 1)
     equal = int((sizes * (sizes - 1)).sum())
     return Separation(
@@ -75,21 +57,12 @@ def _of_sizes(columns: tuple[str, ...], sizes: Longs) -> Separation:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MinimalSets:
-    """Sets of up to four columns that single somebody out while no part of them does.
+    """Sets of up to four columns that single somebody out while no part of them does."""
 
-    Parameters
-    ----------
-    counts
-        For each set the records for which it is minimal, among those examined; the largest numbers first.
-    records
-        How many records were examined.
-    columns
-        Among which columns sets were looked for.
-    """
-
+    # For each set the records for which it is minimal, among those examined; the largest numbers first
     counts: dict[tuple[str, ...], int]
-    records: int
-    columns: tuple[str, ...]
+    records: int  # How many records were examined
+    columns: tuple[str, ...]  # Among which columns sets were looked for
 
 
 def minimal_sets(records: Records, columns: tuple[str, ...], rng: np.random.Generator) -> MinimalSets:

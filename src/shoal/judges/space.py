@@ -17,27 +17,20 @@ from typing import Literal
 
 import numpy as np
 
-from shoal.data.records import Records
-from shoal.data.variable import MOST_COORDINATES, Variable, check_memory
-from shoal.errors import DataError, WidthError
 from shoal.kernels.arrays import Floats, Ints, Longs, ints
 from shoal.kernels.classes import distinct as distinct_numbers
 from shoal.kernels.search.nearest import NO_LIMIT, Mixed, distinct, link_columns, link_mixed
+from shoal.table.records import Records
+from shoal.table.variable import MOST_COORDINATES, Variable, check_memory
+from shoal.vocabulary.errors import DataError, WidthError
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Line:
-    """A column whose cells lie on a line.
+    """A column whose cells lie on a line."""
 
-    Parameters
-    ----------
-    column
-        The original one.
-    before, after
-        Shapes (n,) and (n',).
-    """
-
-    column: Variable
+    column: Variable  # The original one
+    # before, after: shapes (n,) and (n',)
     before: Floats
     after: Floats
 
@@ -47,22 +40,14 @@ class Line:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Points:
-    """A column whose cells share few points.
+    """A column whose cells share few points."""
 
-    Parameters
-    ----------
-    column
-        The original one.
-    places, labels
-        Shapes (u, m) and (v, m); points of the original's categories and of the release's labels. The last of each is
-        that of a missing cell: the mean of the original.
-    before, after
-        Shapes (n,) and (n',); which point is a cell's.
-    """
-
-    column: Variable
+    column: Variable  # The original one
+    # places, labels: shapes (u, m) and (v, m); points of the original's categories and of the release's labels. The
+    # last of each is that of a missing cell: the mean of the original
     places: Floats
     labels: Floats
+    # before, after: shapes (n,) and (n',); which point is a cell's
     before: Ints
     after: Ints
 
@@ -106,16 +91,10 @@ def _products(y: Floats, x: Floats) -> Floats:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Space:
-    """Some columns of both tables, side by side.
-
-    Parameters
-    ----------
-    ids
-        Shapes (n,) and (n',); numbers that only records share which agree in all columns.
-    """
+    """Some columns of both tables, side by side."""
 
     columns: tuple[Line | Points, ...]
-    ids: tuple[Longs, Longs]
+    ids: tuple[Longs, Longs]  # Shapes (n,) and (n',); numbers that only records share which agree in all columns
 
     @classmethod
     def of(cls, columns: tuple[Line | Points, ...], before: Records, after: Records) -> "Space":
@@ -135,18 +114,10 @@ class Space:
     def link(self, rows: Longs, truth: Longs, *, backwards: bool = False, work: float | None = None) -> Floats:
         """Link records to the nearest ones of the other table.
 
-        Parameters
-        ----------
-        rows, truth
-            Shape (m,); released records that are looked up in the original, and who they are there.
-        backwards
-            The other way round: original records that are looked up in the release.
-        work
-            Points to look at, times (columns + `OVERHEAD`); what that does not pay for is left out at the end.
-
-        Returns
-        -------
-        Shape (m,) or less; as from `shoal.kernels.search.nearest.link_columns`.
+        `rows`, `truth`, shape (m,): released records that are looked up in the original, and who they are there.
+        `backwards`: the other way round: original records that are looked up in the release. `work`: points to look at,
+        times (columns + `OVERHEAD`); what that does not pay for is left out at the end. Returns shape (m,) or less; as
+        from `shoal.kernels.search.nearest.link_columns`.
         """
         points = [c for c in self.columns if isinstance(c, Points)]
         most = NO_LIMIT if work is None else int(work // (len(self.columns) + OVERHEAD))
@@ -175,7 +146,7 @@ class Space:
 
 
 OVERHEAD = 50
-"""What a point costs beyond its columns, in columns."""
+"""Cost of a point beyond its columns, in columns."""
 
 
 def embedded(
@@ -183,11 +154,8 @@ def embedded(
 ) -> tuple[Floats, Floats]:
     """Two tables as matrices, shapes (n, m) and (n', m).
 
-    Parameters
-    ----------
-    place
-        Shape (n',); the original record of each released one (`shoal.judges.table_pair.counterparts`), by which labels
-        that the original does not have are placed; None where that is not known.
+    `place`, shape (n',): the original record of each released one (`shoal.judges.table_pair.counterparts`), by which
+    labels that the original does not have are placed; None where that is not known.
     """
     columns = tuple(column_of(original[name], released[name], place) for name in names)
     return Space.of(columns, original, released).coordinates()
@@ -196,10 +164,7 @@ def embedded(
 def column_of(before: Variable, after: Variable, place: Longs | None) -> Line | Points:
     """One column of two tables in the original's standardised embedding.
 
-    Raises
-    ------
-    DataError
-        If labels cannot be compared with numbers, since nobody knows which numbers they stand for.
+    Raises DataError if labels cannot be compared with numbers, since nobody knows which numbers they stand for.
     """
     comparable = before.continuous == after.continuous
     recoded = not comparable or (not before.continuous and place is not None and _new_labels(before, after))
@@ -218,8 +183,8 @@ def column_of(before: Variable, after: Variable, place: Longs | None) -> Line | 
 def _line(before: Variable, after: Variable, place: Longs | None) -> Line:
     place_of = before.embedding()
     x = place_of(before)[:, 0]
-    known = ~np.isnan(x)
-    centre = float(np.where(known, x, 0.0).sum()) / max(int(known.sum()), 1)
+    present = ~np.isnan(x)
+    centre = float(np.where(present, x, 0.0).sum()) / max(int(present.sum()), 1)
     x = _filled(x, centre)
     if place is not None:
         y = _filled(_label_means(after, np.arange(len(x)), place, x[:, None])[after.values, 0], centre)
@@ -249,7 +214,7 @@ def _points(before: Variable, after: Variable, place: Longs | None) -> Points:
 
 
 def _new_labels(before: Variable, after: Variable) -> bool:
-    """Whether the release has labels that neither the original nor its hierarchy knows."""
+    """True if the release has labels that neither the original nor its hierarchy has."""
     new = set(after.categories) - set(before.categories)
     if new and before.hierarchy is not None:
         new -= {label for path in before.hierarchy.paths for label in path}
@@ -259,12 +224,7 @@ def _new_labels(before: Variable, after: Variable) -> bool:
 def _label_means(after: Variable, codes: Ints | Longs, place: Longs, points: Floats) -> Floats:
     """Shape (v + 1, m); the mean point of the original records with each label, not a number for a missing cell.
 
-    Parameters
-    ----------
-    codes
-        Shape (n,); point of each original record.
-    points
-        Shape (u, m).
+    `codes`, shape (n,): point of each original record; `points`, shape (u, m).
     """
     count = len(after.categories) + 1
     labels = after.values.astype(np.int64) % count

@@ -1,4 +1,4 @@
-"""How well an attack succeeds, beyond what it would find about anybody (Giomi et al. 2023).
+"""Success of an attack beyond what it would find about anybody (Giomi et al. 2023).
 
 An attack makes a number of guesses about people of the original, some of which are right. The same attack on a holdout,
 people who are not in the data behind the release, is right as often as the population alone makes it. What is left is
@@ -11,25 +11,17 @@ from dataclasses import dataclass
 from math import sqrt
 from typing import Any
 
-from shoal.errors import in_digits
-from shoal.facts import Interval
 from shoal.judges.intervals import proportion_interval
+from shoal.vocabulary.errors import in_digits
+from shoal.vocabulary.facts import ByLabel, Interval
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SuccessRate:
-    """A rate of right guesses.
+    """A rate of right guesses."""
 
-    Parameters
-    ----------
-    hits
-        How many guesses were right; fractional where ties are counted by chances.
-    guesses
-        How many were made, at least 1.
-    """
-
-    hits: float
-    guesses: int
+    hits: float  # How many guesses were right; fractional where ties are counted by chances
+    guesses: int  # How many were made, at least 1
 
     @property
     def share(self) -> float:
@@ -49,23 +41,17 @@ class SuccessRate:
     def half(self) -> float:
         return (self.interval.high - self.interval.low) / 2
 
-    def as_facts(self, attack: str) -> dict[str, Any]:
+    def as_facts(self, attack: str) -> ByLabel:
         return {attack: self.share, f"{attack}, interval": [self.interval.low, self.interval.high]}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AttackResult:
-    """An attack on the original, the same on a holdout where there is one, and guessing.
-
-    Parameters
-    ----------
-    baseline
-        Share of right guesses of someone who guesses at random.
-    """
+    """An attack on the original, the same on a holdout where there is one, and guessing."""
 
     attack: SuccessRate
     control: SuccessRate | None
-    baseline: float
+    baseline: float  # Share of right guesses of someone who guesses at random
 
     @property
     def value(self) -> float:
@@ -99,7 +85,7 @@ class AttackResult:
 
     @property
     def sentence(self) -> str:
-        """How to read the rates."""
+        """The rates in a sentence."""
         rates = f"right for {_percent(self.attack.share)} of the people attacked"
         if self.control is not None:
             rates += f", for {_percent(self.control.share)} of people who are not in the data"

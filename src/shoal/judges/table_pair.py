@@ -14,14 +14,14 @@ from typing import Any, TypeVar, cast
 
 import numpy as np
 
-from shoal.data.partition import Partition
-from shoal.data.records import Classes, MissingCells, Records
-from shoal.data.variable import Variable
-from shoal.errors import DataError, NoFigure, plural, quoted
 from shoal.judges.closure import Closure, closure
 from shoal.judges.space import Line, Points, Space, column_of
 from shoal.kernels.arrays import Longs
-from shoal.step_result import StepTrace
+from shoal.table.partition import Partition
+from shoal.table.records import Classes, MissingCells, Records
+from shoal.table.step_result import StepTrace
+from shoal.table.variable import Variable
+from shoal.vocabulary.errors import DataError, NoFigure, plural, quoted
 
 T = TypeVar("T")
 
@@ -47,49 +47,30 @@ UNPAIRED = (
     "(the tables differ in length), so records cannot be compared one by one."
 )
 NO_ORIGINAL = "The original table is not at hand, and the figure compares with it."
-"""Why measures have no figure; the same words for all of them."""
+"""Reasons for having no figure, in the same words for all measures."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class TablePair:
-    """An original table and what was released of it.
+    """An original table and what was released of it."""
 
-    Parameters
-    ----------
-    original
-        None where it is not at hand.
-    released
-        The table as released, rounding and formatting done.
-    place
-        Shape (n',); position in the original of the record that each released one came from; None where that is not
-        known.
-    groups
-        How the records were grouped, where they were and it is known: of the released records, or of all original ones.
-    dealt
-        For each column that was dealt out anew inside groups (see `shoal.step_result.Grouping`), or changed by a mask,
-        the groups of the released records; None where nobody knows what was done.
-    closure
-        The released table with everything filled in that it gives away itself.
-    missing
-        What a missing cell matches where records are counted, unless a measure says otherwise: what is required of the
-        release reads them so.
-    made_anew
-        Columns whose cells were made for the table as a whole, so that a record's say nothing of one person.
-    traces
-        What each step depended on, in order.
-    units
-        By identifier, shape (n',): whose each released record is, where that is known and neither table says it.
-    """
-
-    original: Records | None
-    released: Records
-    closure: Closure
+    original: Records | None  # None where it is not at hand
+    released: Records  # The table as released, rounding and formatting done
+    closure: Closure  # The released table with everything filled in that it gives away itself
+    # Shape (n',); position in the original of the record that each released one came from; None where that is not known
     place: Longs | None = None
+    # How the records were grouped, where they were and it is known: of the released records, or of all original ones
     groups: Partition | None = None
+    # For each column that was dealt out anew inside groups (see `shoal.table.step_result.Grouping`), or changed by a
+    # mask, the groups of the released records; None where nobody knows what was done
     dealt: Mapping[str, Partition] | None = None
+    # What a missing cell matches where records are counted, unless a measure says otherwise: what is required of the
+    # release reads them so
     missing: MissingCells = "equal"
+    # Columns whose cells were made for the table as a whole, so that a record's say nothing of one person
     made_anew: tuple[str, ...] = ()
-    traces: tuple[StepTrace, ...] = ()
+    traces: tuple[StepTrace, ...] = ()  # What each step depended on, in order
+    # By identifier, shape (n',): whose each released record is, where that is known and neither table says it
     units: Mapping[str, Longs] = field(default_factory=dict)
     _made: dict[Hashable, Any] = field(default_factory=dict, init=False, repr=False)
 
@@ -110,19 +91,14 @@ class TablePair:
     ) -> "TablePair":
         """The pair, paired by row numbers; the closure is found where it is not known.
 
-        Parameters
-        ----------
-        traced
-            The release is known to say which records it holds, were they the first of the original.
+        `traced`: the release is known to say which records it holds, were they the first of the original.
         """
-        place = None if original is None else counterparts(original, released, traced=traced)
-        filled = closure(released) if known is None else known
         return cls(
             original=original,
             released=released,
-            place=place,
+            place=None if original is None else counterparts(original, released, traced=traced),
             groups=groups,
-            closure=filled,
+            closure=closure(released) if known is None else known,
             dealt=dealt,
             missing=missing,
             made_anew=made_anew,
@@ -138,34 +114,17 @@ class TablePair:
 
     @property
     def before(self) -> Records:
-        """The original.
-
-        Raises
-        ------
-        NoFigure
-            If it is not at hand.
-        """
+        """The original. Raises NoFigure if it is not at hand."""
         if self.original is None:
             raise NoFigure(NO_ORIGINAL)
         return self.original
 
     @property
     def pairing(self) -> Longs:
-        """The original record of each released one.
-
-        Raises
-        ------
-        NoFigure
-            If it is not known.
-        """
+        """The original record of each released one. Raises NoFigure if it is not known."""
         if self.place is None:
             raise NoFigure(UNPAIRED)
         return self.place
-
-    @property
-    def released_groups(self) -> Partition | None:
-        """The groups of the released records, where they are known."""
-        return self.groups if self.groups is not None and len(self.groups) == len(self.released) else None
 
     @property
     def released_labels(self) -> Longs | None:
@@ -174,14 +133,7 @@ class TablePair:
             return None
         if self.original is not None and len(self.groups) == len(self.original):
             return None if self.place is None else self.groups.labels[self.place].astype(np.int64)
-        known = self.released_groups
-        return None if known is None else known.labels.astype(np.int64)
-
-    @property
-    def original_groups(self) -> Partition | None:
-        """The groups of the original records, where they are known and all of them are still there."""
-        known = self.groups is not None and self.original is not None and len(self.groups) == len(self.original)
-        return self.groups if known else None
+        return self.groups.labels.astype(np.int64) if len(self.groups) == len(self.released) else None
 
     @property
     def classes(self) -> Classes:
@@ -191,10 +143,8 @@ class TablePair:
     def units_by(self, unit: str) -> Longs | None:
         """Shape (n',); whose each released record is, by number, -1 where that is missing; None where nobody knows.
 
-        Parameters
-        ----------
-        unit
-            `household`, by the released column; or the name of an identifier, of the original where it is not released.
+        `unit`: `household`, by the released column; or the name of an identifier, of the original where it is not
+        released.
         """
         released = self.released
         if unit == "household":
@@ -221,7 +171,7 @@ class TablePair:
         return column_of(self.before[name], self.released[name], self.place)
 
     def once(self, key: Hashable, make: Callable[[], T]) -> T:
-        """What several judges need, made when the first of them asks for it."""
+        """A value that several judges need, computed when the first of them asks for it."""
         if key not in self._made:
             self._made[key] = make()
         return cast(T, self._made[key])
@@ -252,10 +202,7 @@ def common(
 ) -> tuple[str, ...]:
     """Columns named, or those with one of the roles, that both tables hold; of one level if asked.
 
-    Raises
-    ------
-    DataError
-        If a column that was named is not in both tables or not of the level asked for.
+    Raises DataError if a column that was named is not in both tables or not of the level asked for.
     """
     chosen = original.names(*roles) if names is None else tuple(names)
     if names is not None and (absent := [n for n in chosen if n not in original or n not in released]):
@@ -289,14 +236,14 @@ def codes_like(before: Variable, after: Variable) -> Longs:
 
 
 def moved_constant(before: Variable, after: Variable) -> bool:
-    """Whether a column of one single number has other values in the release: a change without a scale.
+    """True if a column of one single number has other values in the release: a change without a scale.
 
     A billionth of the number is rounding (the mean of equal values need not be that value to the last bit).
     """
-    known = before.values[~before.missing]
-    if not before.continuous or (len(known) and np.ptp(known) > 0):
+    present = before.values[~before.missing]
+    if not before.continuous or (len(present) and np.ptp(present) > 0):
         return False
     left = after.values[~after.missing]
-    if not after.continuous or not len(known):
+    if not after.continuous or not len(present):
         return bool(len(left))
-    return bool((np.abs(left - known[0]) > ROUNDING * abs(known[0])).any())
+    return bool((np.abs(left - present[0]) > ROUNDING * abs(present[0])).any())

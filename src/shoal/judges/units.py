@@ -5,70 +5,50 @@ identifier tell, or the number of a household.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, fields
-from typing import Any
+from dataclasses import dataclass
 
 import numpy as np
 
-from shoal.data.records import Classes
-from shoal.errors import plural
-from shoal.facts import Band, Figure
 from shoal.judges.table_pair import TablePair
 from shoal.kernels.arrays import Ints, Longs
+from shoal.report.evidence import OfRecords
+from shoal.table.records import Classes
+from shoal.vocabulary.errors import plural
+from shoal.vocabulary.facts import Band, Figure
 
 
 def units_of_classes(classes: Classes, units: Longs) -> Longs:
     """Shape (C,); distinct units of each class, at least 1: one that is missing may be one that the class has already.
 
-    Parameters
-    ----------
-    units
-        Shape (n,); whose each record is, by number, -1 where that is missing.
+    `units`, shape (n,): whose each record is, by number, -1 where that is missing.
     """
-    known = units >= 0
+    present = units >= 0
     width = int(units.max(initial=0)) + 1
-    pairs = np.unique(classes.ids[known] * width + units[known])
+    pairs = np.unique(classes.ids[present] * width + units[present])
     return np.maximum(np.bincount(pairs // width, minlength=len(classes.sizes)), 1)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RepeatedIdentifier:
-    """An identifier of which several released records have one value, so that what counts records counts no persons.
+    """An identifier of which several released records have one value, so that what counts records counts no persons."""
 
-    Parameters
-    ----------
-    identifier
-        The column.
-    records, values
-        Records that have a value of it, and how many values they have: of the release, or of the original where the
-        release is counted part by part. Private.
-    smallest, groups, few
-        Fewest values in a class of released records, the classes, and those with fewer than k values; None where that
-        was not counted. Private.
-    k
-        What classes are required to hold, 2 where nothing is.
-    further
-        Records of the original whose value an earlier record has; None where the original is not at hand. One record
-        more or less changes it by 1 at most.
-    """
-
-    identifier: str
+    identifier: str  # The column
+    # records, values: records that have a value of it, and how many values they have: of the release, or of the
+    # original where the release is counted part by part. Private
     records: int
     values: int
+    # smallest, groups, few: fewest values in a class of released records, the classes, and those with fewer than k
+    # values; None where that was not counted. Private
     smallest: int | None = None
     groups: int | None = None
     few: int | None = None
-    k: int = 2
+    k: int = 2  # What classes are required to hold, 2 where nothing is
+    # Records of the original whose value an earlier record has; None where the original is not at hand. One record more
+    # or less changes it by 1 at most
     further: int | None = None
 
     def sentence(self, promises: Sequence[str]) -> str:
-        """All of it in words; private.
-
-        Parameters
-        ----------
-        promises
-            Names of the requirements that count records.
-        """
+        """All figures in words; private. `promises`: names of the requirements that count records."""
         promised = _promised(promises)
         persons = f"{plural(self.values, 'value')} in {plural(self.records, 'record')}"
         if self.smallest is None or self.groups is None or self.few is None:
@@ -80,7 +60,7 @@ class RepeatedIdentifier:
         )
 
     def public_sentence(self, promises: Sequence[str]) -> str:
-        """What may leave the building: a bound that no single record of the original moves; empty without one."""
+        """Publishable sentence: a bound that no single record of the original moves; empty without one."""
         if self.further is None:
             return ""
         bound = Figure(value=float(self.further), unit="records", influence=1, better="higher").public()
@@ -89,10 +69,19 @@ class RepeatedIdentifier:
         promised = _promised(promises)
         return f"{promised} of records, not of values of '{self.identifier}': {bound} of the original repeat one."
 
-    def private_form(self, promises: Sequence[str]) -> dict[str, Any]:
-        """All of it, JSON-able."""
-        figures = {f.name: getattr(self, f.name) for f in fields(self) if f.name != "further"}
-        return {"sentence": self.sentence(promises), "promises": list(promises), **figures}
+    def private_form(self, promises: Sequence[str]) -> OfRecords:
+        """All figures, JSON-able."""
+        return {
+            "sentence": self.sentence(promises),
+            "promises": list(promises),
+            "identifier": self.identifier,
+            "records": self.records,
+            "values": self.values,
+            "smallest": self.smallest,
+            "groups": self.groups,
+            "few": self.few,
+            "k": self.k,
+        }
 
 
 def _promised(promises: Sequence[str]) -> str:
@@ -102,12 +91,7 @@ def _promised(promises: Sequence[str]) -> str:
 def repeated(pair: TablePair, identifiers: Iterable[str], k: int) -> Iterator[RepeatedIdentifier]:
     """The identifiers of which several records of the original, or else of the release, have one value.
 
-    Parameters
-    ----------
-    identifiers
-        Of the original, released or not.
-    k
-        Values that a class should hold.
+    `identifiers`: of the original, released or not; `k`: values that a class should hold.
     """
     released, original = pair.released, pair.original
     keys = released.quasi_identifiers
@@ -136,5 +120,5 @@ def repeated(pair: TablePair, identifiers: Iterable[str], k: int) -> Iterator[Re
 
 def _further(units: Longs | Ints) -> int:
     """Records whose unit an earlier record has."""
-    known = units[units >= 0]
-    return len(known) - len(np.unique(known))
+    present = units[units >= 0]
+    return len(present) - len(np.unique(present))

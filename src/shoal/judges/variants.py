@@ -10,11 +10,11 @@ from collections import Counter
 
 import numpy as np
 
-from shoal.data.variable import Variable
+from shoal.table.variable import Variable
 
 
 def variants(variable: Variable) -> int:
-    """How many of the values that a column has differ from another one only in blanks, case or Unicode form.
+    """Number of values of a column that differ from another value only in blanks, case or Unicode form.
 
     Examples
     --------

@@ -1,6 +1,7 @@
-"""The types that kernels speak, and the one conversion into them."""
+"""The types that kernels speak, and the conversion into arrays."""
 
 from collections.abc import Callable
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -9,9 +10,26 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.int32]
 Longs = NDArray[np.int64]
 Bools = NDArray[np.bool_]
+Bytes = NDArray[np.uint8]
+Column = NDArray[Any]
 
 Progress = Callable[[float], object] | None
 """Called now and then with the fraction of the work that is done, in [0, 1]; None where nobody listens."""
+
+Engine = Literal["auto", "brute", "tree"]
+"""Search that looks at every record, that prunes by bounds, or the faster one. The result is the same."""
+
+Rule = Literal["power", "entropy"]
+"""Memberships |x - v|^(-2/(m-1)) (fuzzy c-means) or exp(-lambda |x - v|^2) (entropy fuzzy c-means)."""
+
+Partner = Literal["nearest", "cheapest", "farthest"]
+"""Group that one with an excess is merged with."""
+
+Kind = Literal["distinct", "entropy", "recursive"]
+"""Kinds of l-diversity."""
+
+Reading = Literal["equal", "wildcard", "nothing"]
+"""What a missing cell equals: a missing cell, everything, or nothing."""
 
 
 def floats(values: ArrayLike) -> Floats:

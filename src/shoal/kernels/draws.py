@@ -7,7 +7,7 @@ their size is nothing that a distribution could be told apart by. All other valu
 
 import numpy as np
 
-from shoal.kernels.arrays import Floats
+from shoal.kernels.arrays import Floats, Longs
 
 TAIL = 3.6541528853610088
 """Beyond this the ziggurat of NumPy's generators takes a logarithm (Marsaglia & Tsang 2000)."""
@@ -32,6 +32,11 @@ def dirichlet(rng: np.random.Generator, length: int, size: int) -> Floats:
     """Shape (size, length); rows of shares that are positive and sum to 1, uniform among all such."""
     waiting = _rounded(rng.standard_exponential((size, length)))
     return np.asarray(waiting / waiting.sum(axis=1, keepdims=True))
+
+
+def drawn_rows(rng: np.random.Generator, count: int, most: int) -> Longs:
+    """Ascending rows of a table of `count`: all of them, or `most` drawn at random where they are more."""
+    return np.sort(rng.choice(count, most, replace=False)) if count > most else np.arange(count)
 
 
 def _rounded(x: Floats) -> Floats:

@@ -5,37 +5,15 @@ released cell, a label or a figure of the evidence is computed with these functi
 """
 
 import math
-from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-import shoal.kernels._native as _native
-from shoal.kernels.arrays import Floats, Longs, floats
+from shoal.kernels._native import exp, expm1, log, log1p, log_gamma, normal_cdf, normal_quantile, sine
+from shoal.kernels.arrays import Floats, Longs
 
 POWERS_OF_TEN = np.array([float(f"1e{power}") for power in range(-323, 309)])
 """10^-323 ... 10^308, each the nearest double."""
-
-
-def exp(x: ArrayLike) -> Floats:
-    """Shape of `x`; errs by less than two units in the last place."""
-    return _each(_native.exp, x)
-
-
-def log(x: ArrayLike) -> Floats:
-    """Shape of `x`, which is positive; -inf for 0, NaN below 0. Errs by less than two units in the last place."""
-    return _each(_native.log, x)
-
-
-def log1p(x: ArrayLike) -> Floats:
-    """log(1 + x), shape of `x`, which is above -1; near 0 with the digits that 1 + x would lose."""
-    return _each(_native.log1p, x)
-
-
-def expm1(x: ArrayLike) -> Floats:
-    """exp(x) - 1, shape of `x`; near 0 with the digits that the difference would lose."""
-    return _each(_native.expm1, x)
 
 
 def log_of_sum(a: ArrayLike, b: ArrayLike) -> Floats:
@@ -50,29 +28,9 @@ def power(x: ArrayLike, exponent: float) -> Floats:
     return np.asarray(np.ones(np.shape(x)) if exponent == 0 else exp(exponent * log(x)))
 
 
-def sine(x: ArrayLike) -> Floats:
-    """sin x, shape of `x`, of which no value is beyond pi / 4 in size."""
-    return _each(_native.small_sine, x)
-
-
-def log_gamma(x: ArrayLike) -> Floats:
-    """log Gamma(x), shape of `x`, which is positive. Errs by less than 1e-14 of the larger of 1 and the result."""
-    return _each(_native.log_gamma, x)
-
-
 def logistic(x: ArrayLike) -> Floats:
     """1 / (1 + exp(-x)), shape of `x`."""
     return np.asarray(1 / (1 + exp(-np.asarray(x))))
-
-
-def normal_cdf(x: ArrayLike) -> Floats:
-    """Distribution function of the standard normal, shape of `x` (Cody 1969)."""
-    return _each(_native.normal_cdf, x)
-
-
-def normal_quantile(p: ArrayLike) -> Floats:
-    """Quantiles of the standard normal, shape of `p`, which lies in [0, 1]; NaN elsewhere (Wichura 1988, AS 241)."""
-    return _each(_native.normal_quantile, p)
 
 
 def decade(x: ArrayLike) -> Longs:
@@ -90,8 +48,3 @@ def power_of_ten(exponent: ArrayLike) -> Floats:
 def binary_order(x: float) -> int:
     """The whole e with 2^e <= x < 2^(e+1), for x above 0."""
     return math.frexp(x)[1] - 1
-
-
-def _each(function: Callable[[Floats], Any], x: ArrayLike) -> Floats:
-    given = np.asarray(x, dtype=np.float64)
-    return np.asarray(function(floats(given.reshape(-1)))).reshape(given.shape)

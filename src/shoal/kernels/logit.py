@@ -10,17 +10,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from shoal.kernels import linear
+from shoal.kernels._native import INTERCEPT_PRECISION, SLOPE_PRECISION
 from shoal.kernels.arrays import Floats
 from shoal.kernels.draws import standard_normal
 from shoal.kernels.elementary import exp, log
 from shoal.kernels.tall import cross, times
-
-SLOPE_PRECISION = 1 / 2.5**2
-"""Of the normal prior of slopes on standardised covariates: a standard deviation of 2.5, the scale of the Cauchy
-prior that Gelman et al. (2008) recommend for logistic regression."""
-
-INTERCEPT_PRECISION = 1 / 10.0**2
-"""Of the prior of intercepts: a standard deviation of 10 (Gelman et al. 2008)."""
 
 STEPS = 100
 """Most Newton steps; about ten are usual."""

@@ -1,13 +1,11 @@
 """Local suppression and the counts it rests on (native/suppression/)."""
 
 import math
-from dataclasses import dataclass
-
-import numpy as np
 
 import shoal.kernels._native as _native
-from shoal.errors import DataError
-from shoal.kernels.arrays import Floats, Ints, Longs, Progress, floats, ints, longs, seed_of
+from shoal.kernels._native import Suppressed, suppress
+from shoal.kernels.arrays import Floats, Ints, Longs
+from shoal.vocabulary.errors import DataError
 
 KEY_BITS = 128
 """Combinations of keys are numbered in so many bits."""
@@ -27,99 +25,12 @@ def check_keys(codes: Ints) -> None:
 
 
 def wildcard_counts(codes: Ints, counts: Longs, *, missing_counts: bool = True) -> Longs:
-    """How many records agree with each row wherever both have a value.
-
-    Parameters
-    ----------
-    codes
-        Shape (n, q); distinct rows of category codes, -1 for missing.
-    counts
-        Shape (n,); records that each row stands for.
-    missing_counts
-        Whether records with a missing cell count for others; if not, they count for themselves only.
-
-    Returns
-    -------
-    Shape (n,); for each row the number of records compatible with one of its records, that one included.
-    """
+    """Count the records that agree with each row wherever both have a value, after `check_keys`."""
     check_keys(codes)
-    matches: Longs = _native.wildcard_counts(ints(codes), longs(counts), missing_counts)
-    return matches
+    return _native.wildcard_counts(codes, counts, missing_counts=missing_counts)
 
 
 def wildcard_weights(codes: Ints, weights: Floats, *, missing_counts: bool = True) -> Floats:
-    """As `wildcard_counts`, of the weights of records; without `missing_counts`, of the complete records alone.
-
-    Parameters
-    ----------
-    weights
-        Shape (n,); summed over the records that each row stands for.
-    """
+    """As `wildcard_counts`, of the weights of records; without `missing_counts`, of the complete records alone."""
     check_keys(codes)
-    sums: Floats = _native.wildcard_weights(ints(codes), floats(weights), missing_counts)
-    return sums
-
-
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Suppressed:
-    """What to blank.
-
-    Parameters
-    ----------
-    rows, blanks
-        Shape (m,); for each record that loses cells the row it belongs to and the set of columns, as bits.
-    served
-        Whether every row reaches k.
-    first, last
-        Cost of the greedy solution and of the refined one.
-    """
-
-    rows: Longs
-    blanks: Longs
-    served: bool
-    first: float
-    last: float
-
-
-def suppress(
-    codes: Ints,
-    counts: Longs,
-    base: Longs,
-    k: int,
-    cost: Floats,
-    *,
-    allowance: Longs,
-    sacrifice: bool,
-    work: float,
-    rng: np.random.Generator,
-    progress: Progress = None,
-) -> Suppressed:
-    """Cells to blank, at little cost, so that each record is compatible with k when missing matches everything.
-
-    Parameters
-    ----------
-    codes, counts
-        As in `wildcard_counts`.
-    base
-        Shape (n,); what `wildcard_counts` gives for them.
-    cost
-        Shape (q,); cost of a cell by column, infinite where none may be blanked.
-    allowance
-        Shape (q,); how many cells of each column may be blanked.
-    sacrifice
-        Whether a record may lose cells that others need and it does not.
-    work
-        How long to refine, in rows touched.
-    """
-    check_keys(codes)
-    rows, blanks, served, first, last = _native.suppress(
-        ints(codes),
-        longs(counts),
-        longs(base),
-        k,
-        floats(cost),
-        longs(allowance),
-        (sacrifice, float(work), seed_of(rng)),
-        progress,
-    )
-    return Suppressed(rows=rows, blanks=blanks, served=served, first=first, last=last)
+    return _native.wildcard_weights(codes, weights, missing_counts=missing_counts)

@@ -49,11 +49,11 @@ def principal(a: Floats, negligible: float, largest: Floats | None = None) -> tu
     return orthonormal(times(a, turn), real), values, right, np.asarray(real)
 
 
-def singular(a: Floats) -> linear.Singular:
+def singular(a: Floats) -> tuple[Floats, Floats]:
     """The min(s, m) singular values of (B, s, m) and their right singular vectors, in rows."""
     values, right = linear.singular(triangular(a))
     rank = min(a.shape[1:])
-    return linear.Singular(values[:, :rank], right[:, :rank])
+    return values[:, :rank], right[:, :rank]
 
 
 def orthonormal(q: Floats, real: Bools) -> Floats:

@@ -1,18 +1,12 @@
-"""What all masking methods share: records in, changed records out."""
+"""Base of all masking methods: records in, changed records out."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import ClassVar
 
-import numpy as np
-
-from shoal.data.joint_moments import JointMoments
-from shoal.data.partition import Progress
-from shoal.data.records import MissingCells, Records
-from shoal.data.variable import Variable
-from shoal.errors import DataError
-from shoal.kernels.arrays import Floats, Longs
-from shoal.step_result import StepResult
+from shoal.table.joint_moments import JointMoments
+from shoal.table.prelude import Floats, Generator, Longs, MissingCells, Progress, Records, StepResult, Variable
+from shoal.vocabulary.prelude import DataError, Scales
 
 
 class Mask(ABC):
@@ -20,42 +14,43 @@ class Mask(ABC):
 
     method_kind: ClassVar[str] = "mask"
     method_name: ClassVar[str]
+    scales: ClassVar[Scales] = "memory"
     default_roles: ClassVar[tuple[str, ...]] = ("quasi-identifier",)
     """Roles of the columns that a plan's step works on where it names none."""
     own_cells: ClassVar[bool] = False
     """The method's guarantee is for cells that still are their record's own: nothing before may have mixed records."""
 
     leaves_gaps: ClassVar[bool] = False
-    """Whether missing cells stay where they are, each its own record's, so that their reasons may be released."""
+    """True if missing cells stay where they are, each its own record's, so that their reasons may be released."""
 
     whole_records: ClassVar[bool] = False
     """The method's guarantee is for whole records: it must work on all columns that are released."""
 
     sees_categories: ClassVar[bool] = False
-    """Whether what becomes of a record depends on which categories its column has: a part must know them all."""
+    """True if the new cells depend on which categories their column has: a part must know them all."""
 
     wants_moments: ClassVar[bool] = False
-    """Whether it works row by row once it knows means and covariances of its columns in the whole of each stratum."""
+    """True if it works row by row once it knows means and covariances of its columns in the whole of each stratum."""
 
     draws_units: ClassVar[bool] = False
-    """Whether it keeps some records or households, which it draws once from the whole table."""
+    """True if it keeps some records or households, which it draws once from the whole table."""
 
     blanks_cells: ClassVar[bool] = False
-    """Whether records of one combination of cells may lose different ones of them."""
+    """True if records of one combination of cells may lose different ones of them."""
 
     takes_identifiers_out: ClassVar[bool] = False
-    """Whether no identifier is left afterwards."""
+    """True if no identifier is left afterwards."""
 
     reads_others: ClassVar[bool] = True
-    """Whether what becomes of a record may depend on columns beside those masked, those that a parameter names, strata
-    and sampling weights."""
+    """False if new cells depend on no columns but those masked, those that a parameter names, strata and sampling
+    weights."""
 
     default_reading: ClassVar[MissingCells | None] = None
-    """What a missing cell matches for a method that counts like records, where nothing says; None where it does not."""
+    """What a missing cell matches by default for a method that counts matching records; None for any other."""
 
     @property
     def reading(self) -> MissingCells | None:
-        """What a missing cell matches for the method; None where it counts no like records."""
+        """The reading of missing cells by which the method counts matching records; None where it counts none."""
         return self.default_reading
 
     @property
@@ -69,20 +64,13 @@ class Mask(ABC):
         return ()
 
     @abstractmethod
-    def apply(
-        self, records: Records, columns: Sequence[str], rng: np.random.Generator, progress: Progress = None
-    ) -> StepResult:
+    def apply(self, records: Records, columns: Sequence[str], rng: Generator, progress: Progress = None) -> StepResult:
         """Mask some columns; all others stay as they are."""
 
     def apply_to_part(
-        self,
-        records: Records,
-        columns: Sequence[str],
-        rng: np.random.Generator,
-        stratum: Longs,
-        moments: Sequence[JointMoments],
+        self, records: Records, columns: Sequence[str], rng: Generator, stratum: Longs, moments: Sequence[JointMoments]
     ) -> StepResult:
-        """Mask a part of a table larger than memory.
+        """Mask a part of a table in parts.
 
         Parameters
         ----------
@@ -94,7 +82,7 @@ class Mask(ABC):
         return self.apply(records, columns, rng)
 
     def coded(self, identifier: Variable) -> bool:
-        """Whether an identifier of a released table can be what this method leaves of one."""
+        """True if an identifier column of a released table can be the outcome of this method."""
         return False
 
     def continuous(self, records: Records, columns: Sequence[str]) -> tuple[Variable, ...]:
@@ -121,8 +109,3 @@ class Mask(ABC):
         if records.weights is None:
             raise DataError(f"{self.method_name}: weighted needs a column with the role weight; the table has none.")
         return records.weights
-
-
-def strata(records: Records) -> Iterator[Longs]:
-    """Row positions of each stratum in turn; all rows where the table has no stratum column."""
-    yield from records.by_stratum

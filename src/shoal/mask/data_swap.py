@@ -1,20 +1,13 @@
 """Data swapping (Dalenius & Reiss 1982): records exchange values, and tables of counts stay."""
 
 from collections.abc import Sequence
-from typing import Annotated, ClassVar
+from typing import Annotated
 
 import numpy as np
-from annotated_types import Gt, Le
 
-from shoal.data.partition import Progress
-from shoal.data.records import Records
-from shoal.errors import ParameterError
-from shoal.facts import Count, OfPlan
-from shoal.kernels.arrays import Longs
 from shoal.mask.base import Mask
-from shoal.methods import Scales, method
-from shoal.parameters import Columns, Setting
-from shoal.step_result import StepResult
+from shoal.table.prelude import Generator, Longs, Progress, Records, StepResult
+from shoal.vocabulary.prelude import Columns, Count, Gt, Le, OfPlan, ParameterError, Setting, method
 
 
 @method(
@@ -45,14 +38,12 @@ class DataSwap(Mask):
     than half of the class. The record counts the records whose cells changed.
     """
 
-    scales: ClassVar[Scales] = "memory"
+    scales = "memory"
 
     share: Annotated[float, Gt(0), Le(1), Setting()]
     within: Annotated[tuple[str, ...], Columns()] = ()
 
-    def apply(
-        self, records: Records, columns: Sequence[str], rng: np.random.Generator, progress: Progress = None
-    ) -> StepResult:
+    def apply(self, records: Records, columns: Sequence[str], rng: Generator, progress: Progress = None) -> StepResult:
         if both := [name for name in self.within if name in columns]:
             raise ParameterError(f"data-swap: within names '{both[0]}', which is one of the columns to swap.")
         agreeing = records.classes((*self.within, *records.names("stratum"))).ids

@@ -1,31 +1,23 @@
 """Generalisation over hierarchies (Samarati 2001; Sweeney 2002)."""
 
 from collections.abc import Mapping, Sequence
-from typing import Annotated, ClassVar, Literal
+from typing import Annotated, Literal
 
 import numpy as np
-from annotated_types import Ge, Le
 
-from shoal.data.partition import Progress, part_of
-from shoal.data.records import Records
-from shoal.errors import ParameterError, Refused
-from shoal.facts import Fact, OfPlan, Share
-from shoal.kernels.arrays import Longs
 from shoal.kernels.generalisation import MOST_NODES
-from shoal.mask._generalisation.labels import Labels, Released, nodes, tight
+from shoal.mask._generalisation.labels import Labels, nodes, tight
 from shoal.mask._generalisation.requirements import Requirements
-from shoal.mask._generalisation.search import dropped, full_domain, local, lower_bound, lower_bound_of_tight, numbered
+from shoal.mask._generalisation.search import dropped, full_domain, local, lower_bound, lower_bound_of_tight
 from shoal.mask._generalisation.task import Loss, Range, Recoding, Task
 from shoal.mask.base import Mask
-from shoal.methods import Scales, method
-from shoal.parameters import ColumnName, Columns, Setting
 from shoal.privacy.gate import Required
-from shoal.step_result import StepResult
+from shoal.table.prelude import Generator, Longs, Progress, Records, StepResult, part_of
+from shoal.vocabulary.errors import ParameterError, Refused
+from shoal.vocabulary.prelude import ColumnName, Columns, Facts, Ge, Le, OfPlan, Setting, Share, method
 
 BOUND = 0.1
 """Share of the progress that the lower bound takes."""
-
-BOUND_LABEL = "no recoding with this k loses less than"
 
 
 @method(
@@ -88,7 +80,7 @@ class Generalise(Mask):
     there nothing is released.
     """
 
-    scales: ClassVar[Scales] = "combinations"
+    scales = "combinations"
 
     k: Annotated[int, Ge(1)]
     requirements: tuple[Required, ...] = ()
@@ -105,15 +97,10 @@ class Generalise(Mask):
         if self.target is not None and self.loss == "entropy":
             raise ParameterError("generalise: a target goes with loss: ncp or precision; got entropy.")
 
-    def apply(
-        self, records: Records, columns: Sequence[str], rng: np.random.Generator, progress: Progress = None
-    ) -> StepResult:
+    def apply(self, records: Records, columns: Sequence[str], rng: Generator, progress: Progress = None) -> StepResult:
         if not columns:
             raise ParameterError("generalise needs at least one column.")
-        if self.k > len(records):
-            raise ParameterError(
-                f"generalise: k must be at most {len(records):,}, the number of records; got {self.k:,}."
-            )
+        self._check_k(len(records))
         if not len(records):
             return StepResult(records=records)
         if self.target in columns:
@@ -126,6 +113,10 @@ class Generalise(Mask):
         recoding = self._search(task, required, records, rng, part_of(progress, 0.0, 1 - BOUND))
         return self._released(task, required, records, recoding, part_of(progress, 1 - BOUND, BOUND))
 
+    def _check_k(self, records: int) -> None:
+        if self.k > records:
+            raise ParameterError(f"generalise: k must be at most {records:,}, the number of records; got {self.k:,}.")
+
     @property
     def whole_needed(self) -> str:
         if self.recoding != "full-domain" or self.labels != "nodes":
@@ -137,34 +128,21 @@ class Generalise(Mask):
     def on_combinations(
         self, records: Records, times: Longs, columns: Sequence[str], progress: Progress = None
     ) -> StepResult:
-        """The same for the distinct combinations of a table; the facts are those of the table.
+        """Generalise the distinct combinations of a table; the facts are those of the table.
 
-        Parameters
-        ----------
-        records
-            One for each combination of the columns, and of the strata.
-        times
-            Shape (n,); how many records of the table have it.
+        `records`: one for each combination of the columns, and of the strata; `times`, shape (n,): how many records of
+        the table have it.
         """
-        if self.k > int(times.sum()):
-            raise ParameterError(
-                f"generalise: k must be at most {int(times.sum()):,}, the number of records; got {self.k:,}."
-            )
+        self._check_k(int(times.sum()))
         task = Task.of(records, self.categorical(records, columns), self.levels or {}, self.loss, times)
         required = Requirements.of(self.k, (), records, columns)
         recoding = full_domain(task, required, self.suppression, self.most_nodes, lambda recoding: None, progress)
         out, _ = _recoded(task, records, recoding, self.labels)
-        facts: dict[str, Fact] = {
-            "loss": Share(value=task.mean_loss(recoding)),
-            "measure of loss": OfPlan(self.loss),
-            "records dropped": dropped(recoding, times),
-            **recoding.facts,
-            BOUND_LABEL: Share(value=lower_bound(task, self.k, recoding)),
-        }
-        return StepResult(records=out, facts=facts)
+        bound = lower_bound(task, self.k, recoding)
+        return StepResult(records=out, facts=self._facts(task, recoding, task.mean_loss(recoding), bound))
 
     def _search(
-        self, task: Task, required: Requirements, records: Records, rng: np.random.Generator, progress: Progress
+        self, task: Task, required: Requirements, records: Records, rng: Generator, progress: Progress
     ) -> Recoding:
         def breaks(recoding: Recoding) -> str | None:
             if not required.of_table:
@@ -177,16 +155,11 @@ class Generalise(Mask):
             return full_domain(task, required, self.suppression, self.most_nodes, breaks, progress)
         return local(task, required, self.suppression, self.most_nodes, self.effort, breaks, rng, progress)
 
-    @property
-    def _measure(self) -> str:
-        measure = self.loss if self.labels == "nodes" else "ncp"
-        return measure if self.target is None else f"{measure}, for {self.target}"
-
     def _released(
         self, task: Task, required: Requirements, records: Records, recoding: Recoding, progress: Progress
     ) -> StepResult:
         """The table as recoded, proved, with what it loses."""
-        out, columns = _recoded(task, records, recoding, self.labels)
+        out, stand_for = _recoded(task, records, recoding, self.labels)
         names = [column.variable.name for column in task.columns]
         if len(out) and int(out.class_sizes(names).min()) < required.k:
             raise Refused("generalise left a class with fewer than k records; nothing is released.")
@@ -195,35 +168,41 @@ class Generalise(Mask):
                 f"generalise: on the table that results {broken} Dropped records change the table's distribution; "
                 f"lower suppression or relax the requirement."
             )
-        loss = task.mean_loss(recoding) if self.labels == "nodes" else _tight_loss(task, recoding, columns)
-        facts: dict[str, Fact] = {
-            "loss": Share(value=loss),
-            "measure of loss": OfPlan(self._measure),
-            "records dropped": dropped(recoding),
-            **recoding.facts,
-        }
         if self.labels == "nodes":
-            facts[BOUND_LABEL] = Share(value=lower_bound(task, required.k, recoding, progress))
+            loss, bound = task.mean_loss(recoding), lower_bound(task, required.k, recoding, progress)
         else:
-            facts[BOUND_LABEL] = Share(value=lower_bound_of_tight(task, required.k, progress))
-        return StepResult(records=out, facts=facts)
+            loss, bound = _tight_loss(task, recoding, stand_for), lower_bound_of_tight(task, required.k, progress)
+        return StepResult(records=out, facts=self._facts(task, recoding, loss, bound))
+
+    def _facts(self, task: Task, recoding: Recoding, loss: float, bound: float) -> Facts:
+        measure = self.loss if self.labels == "nodes" else "ncp"
+        return {
+            "loss": Share(value=loss),
+            "measure of loss": OfPlan(measure if self.target is None else f"{measure}, for {self.target}"),
+            "records dropped": dropped(task, recoding),
+            **recoding.facts,
+            "no recoding with this k loses less than": Share(value=bound),
+        }
 
 
-def _recoded(task: Task, records: Records, recoding: Recoding, labels: Labels) -> tuple[Records, list[Released]]:
-    """The table with its new labels, suppressed records left out, and its columns with all records."""
-    classes: Longs = numbered(recoding.labels).astype(np.int64)
-    columns = [
-        nodes(column, recoding.levels[:, j]) if labels == "nodes" else tight(column, recoding.levels[:, j], classes)
-        for j, column in enumerate(task.columns)
-    ]
-    out = records.with_variables(*(column.variable for column in columns))
+def _recoded(task: Task, records: Records, recoding: Recoding, labels: Labels) -> tuple[Records, list[Longs]]:
+    """The table with its new labels, suppressed records left out; for tight labels, the leaves that each cell's label
+    stands for, shape (n,) for each column, suppressed records included."""
+    cells = list(zip(task.columns, recoding.levels.T))
+    if labels == "nodes":
+        variables, stand_for = [nodes(column, levels) for column, levels in cells], list[Longs]()
+    else:
+        classes = np.unique(recoding.labels, return_inverse=True)[1].ravel()
+        labelled = [tight(column, levels, classes) for column, levels in cells]
+        variables, stand_for = [variable for variable, _ in labelled], [leaves for _, leaves in labelled]
+    out = records.with_variables(*variables)
     kept = recoding.labels >= 0
-    return (out if kept.all() else out.take(kept)), columns
+    return (out if kept.all() else out.take(kept)), stand_for
 
 
-def _tight_loss(task: Task, recoding: Recoding, columns: list[Released]) -> float:
+def _tight_loss(task: Task, recoding: Recoding, stand_for: list[Longs]) -> float:
     """Mean loss of a cell by the leaves that its label stands for, suppressed ones at 1."""
     losses = np.zeros(len(task))
-    for column, released in zip(task.columns, columns):
-        losses += column.weight * (released.stands_for - 1) / max(len(column.paths) - 1, 1)
+    for column, leaves in zip(task.columns, stand_for):
+        losses += column.weight * (leaves - 1) / max(len(column.paths) - 1, 1)
     return float(np.where(recoding.labels >= 0, losses / task.suppressed, 1.0).mean())

@@ -1,13 +1,7 @@
 """Two-sided geometric noise for differential privacy of whole numbers (Ghosh, Roughgarden & Sundararajan 2012)."""
 
-from fractions import Fraction
-from typing import ClassVar
-
-from shoal.errors import ParameterError
-from shoal.kernels.arrays import Longs
-from shoal.mask.private_noise import PrivateNoise, discrete_laplace
-from shoal.mask.secret_stream import SecretStream
-from shoal.methods import Scales, method
+from shoal.mask.private_noise import PrivateNoise
+from shoal.vocabulary.prelude import ParameterError, method
 
 
 @method(
@@ -28,7 +22,7 @@ class Geometric(PrivateNoise):
     low-order bits of floating-point noise finds nothing.
     """
 
-    scales: ClassVar[Scales] = "memory"
+    scales = "memory"
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -37,6 +31,3 @@ class Geometric(PrivateNoise):
 
     def grid_of(self, low: float, high: float) -> float:
         return 1.0
-
-    def steps(self, n: int, sensitivity: int, epsilon: Fraction, stream: SecretStream) -> Longs:
-        return discrete_laplace(n, epsilon / sensitivity, stream)

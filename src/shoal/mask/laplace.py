@@ -1,12 +1,7 @@
 """Laplace noise for differential privacy (Dwork, McSherry, Nissim & Smith 2006), on a grid."""
 
-from fractions import Fraction
-from typing import ClassVar
-
-from shoal.kernels.arrays import Longs
-from shoal.mask.private_noise import FineNoise, discrete_laplace
-from shoal.mask.secret_stream import SecretStream
-from shoal.methods import Scales, method
+from shoal.mask.private_noise import FineNoise
+from shoal.vocabulary.registry import method
 
 
 @method(
@@ -30,7 +25,4 @@ class Laplace(FineNoise):
     random numbers are cryptographic, from a seed by the operating system: keep the seed as secret as the data.
     """
 
-    scales: ClassVar[Scales] = "memory"
-
-    def steps(self, n: int, sensitivity: int, epsilon: Fraction, stream: SecretStream) -> Longs:
-        return discrete_laplace(n, epsilon / sensitivity, stream)
+    scales = "memory"

@@ -1,21 +1,16 @@
 """Microaggregation by groups of attributes (Hundepool et al. 2012, section 3.3.2)."""
 
 from collections.abc import Sequence
-from typing import Annotated, Any, ClassVar
+from typing import Annotated, Any
 
 import numpy as np
-from annotated_types import Ge
 
-from shoal.data.partition import Partition, Progress
-from shoal.data.records import Records
-from shoal.errors import DataError, ParameterError, Refused, plural, quoted
-from shoal.facts import Count, Nested, OfPlan, of_original
 from shoal.kernels import linear
-from shoal.kernels.arrays import Floats
 from shoal.mask.base import Mask
-from shoal.methods import Scales, build, method, nested
-from shoal.parameters import Columns
-from shoal.step_result import StepResult
+from shoal.table.prelude import Floats, Generator, Partition, Progress, Records, StepResult, tracked
+from shoal.vocabulary.errors import DataError, ParameterError, Refused, plural, quoted
+from shoal.vocabulary.prelude import Columns, Count, Ge, Nested, OfPlan, method, nested, of_original
+from shoal.vocabulary.registry import build
 
 CLOSURE = 1e-9
 """Relative error of rounding within which SST = SSA + SSE must close."""
@@ -53,7 +48,7 @@ class MicroaggregateColumns(Mask):
     SST = SSA + SSE checked, and the information loss 100 SSE / SST.
     """
 
-    scales: ClassVar[Scales] = "memory"
+    scales = "memory"
 
     grouping: Annotated[Any, nested("partition")]
     groups: Annotated[tuple[tuple[str, ...], ...] | None, Columns()] = None
@@ -66,16 +61,14 @@ class MicroaggregateColumns(Mask):
                 "microaggregate-columns needs one of the parameters 'groups' and 'size'; give exactly one."
             )
 
-    def apply(
-        self, records: Records, columns: Sequence[str], rng: np.random.Generator, progress: Progress = None
-    ) -> StepResult:
+    def apply(self, records: Records, columns: Sequence[str], rng: Generator, progress: Progress = None) -> StepResult:
         k = int(self.grouping.smallest)
         replacement = self.replacement or build("replace", "centroid")
         out = records
         facts: dict[str, Nested] = {}
         averaged: list[str] = []
         groups = self._groups(records, columns) if len(records) else ()
-        for number, names in enumerate(groups):
+        for names in tracked(groups, progress):
             part = self.grouping.partition(records, columns=names, seed=rng)
             change = replacement.apply(records, names, part, rng)
             out = out.with_variables(*(change.records[name] for name in names))
@@ -90,12 +83,12 @@ class MicroaggregateColumns(Mask):
                 {
                     "groups": Count(n=part.n_groups, unit="groups"),
                     "smallest group": Count(n=part.k),
-                    **of_original(_sums_of_squares(records.matrix(_complete(records, names)), part)),
+                    **of_original(
+                        _sums_of_squares(records.matrix(name for name in names if records[name].complete), part)
+                    ),
                     "records that share their values, at least": Count(n=int(shared.min())),
                 }
             )
-            if progress is not None:
-                progress((number + 1) / len(groups))
         return StepResult(
             records=out,
             averaged=tuple(averaged),
@@ -141,10 +134,6 @@ def _by_correlation(records: Records, columns: Sequence[str], size: int) -> tupl
             return tuple(tuple(columns[j] for j in sorted(group)) for group in groups)
         _, i, j = max(pairs, key=lambda pair: (pair[0], -pair[1], -pair[2]))
         groups[i] += groups.pop(j)
-
-
-def _complete(records: Records, names: Sequence[str]) -> list[str]:
-    return [name for name in names if records[name].complete]
 
 
 def _sums_of_squares(x: Floats, part: Partition) -> dict[str, float]:

@@ -1,38 +1,16 @@
-"""Noise addition in its classical forms.
-
-With S the sample covariance of the columns and c the variance of the noise as a fraction of theirs:
-
-| kind | masked data | covariance of the masked data |
-|---|---|---|
-| uncorrelated | x + e, e ~ N(0, c diag S) | S + c diag S |
-| correlated | x + e, e ~ N(0, c S) | (1 + c) S |
-| kim | (x + e) / sqrt(1 + c), about the mean | S |
-| sullivan | as kim, on normal scores, and back | distributions of the columns kept |
-| restricted | x + e, e ~ N(0, c s^2) given that x + e stays inside the column's range | - |
-| multiplicative | x m, m lognormal with mean 1 and variance c | - |
-| orthogonal | T x, T a random orthogonal matrix with T 1 = 1 | exactly S |
-
-The left column holds in expectation; `exact` makes it hold in the sample, to rounding: the noise is drawn,
-made orthogonal to the data and to the constant, and given exactly the covariance it should have.
-"""
+"""Noise addition in its classical forms; their laws stand in `shoal.replace._noise.laws`."""
 
 from collections.abc import Sequence
-from typing import Annotated, ClassVar, Literal
+from typing import Annotated, Literal
 
 import numpy as np
-from annotated_types import Gt
 
-from shoal.data.joint_moments import JointMoments
-from shoal.data.partition import Progress
-from shoal.data.records import Records
-from shoal.errors import DataError, ParameterError, plural, quoted
-from shoal.kernels.arrays import Bools, Floats, Longs
 from shoal.kernels.elementary import normal_cdf, normal_quantile
-from shoal.mask.base import Mask, strata
-from shoal.methods import Scales, method
-from shoal.parameters import HoldsCells, Setting
+from shoal.mask.base import Mask
 from shoal.replace._noise.laws import Kind, Law, check_size_of_turn
-from shoal.step_result import StepResult
+from shoal.table.joint_moments import JointMoments
+from shoal.table.prelude import Bools, Floats, Generator, Longs, Progress, Records, StepResult
+from shoal.vocabulary.prelude import DataError, Gt, HoldsCells, ParameterError, Setting, method, plural, quoted
 
 
 @method(
@@ -82,10 +60,10 @@ class Noise(Mask):
     `restricted` draws from the truncated normal distribution, which moves values near a bound inwards.
     """
 
-    scales: ClassVar[Scales] = "rows"
-    reads_others: ClassVar[bool] = False
-    wants_moments: ClassVar[bool] = True
-    leaves_gaps: ClassVar[bool] = True
+    scales = "rows"
+    reads_others = False
+    wants_moments = True
+    leaves_gaps = True
 
     kind: Kind | Literal["restricted"] = "correlated"
     variance: Annotated[float, Gt(0), Setting()]
@@ -101,19 +79,8 @@ class Noise(Mask):
             raise ParameterError("noise: bounds must be pairs of a lower and a higher number.")
         check_size_of_turn(self.kind, self.variance, "noise")
 
-    def apply(
-        self, records: Records, columns: Sequence[str], rng: np.random.Generator, progress: Progress = None
-    ) -> StepResult:
-        self.continuous(records, columns)
-        x = records.raw(columns)
-        masked, some = x.copy(), _with_a_known_cell(x)
-        low, high = np.fmin.reduce(x, axis=0, initial=np.inf), np.fmax.reduce(x, axis=0, initial=-np.inf)
-        limits = self._limits(columns, x, low, high)
-        for stratum in strata(records):
-            rows = stratum[some[stratum]]
-            if len(rows):
-                masked[rows] = self._mask(x[rows], limits, rng, self._moments_of_gaps(x[rows], columns))
-        return StepResult(records=records.with_raw(columns, masked))
+    def apply(self, records: Records, columns: Sequence[str], rng: Generator, progress: Progress = None) -> StepResult:
+        return self._masked(records, columns, rng, records.by_stratum, None)
 
     def _moments_of_gaps(self, x: Floats, columns: Sequence[str]) -> JointMoments | None:
         """The moments of records with missing cells; None for complete ones, which give them themselves."""
@@ -138,24 +105,35 @@ class Noise(Mask):
         return ""
 
     def apply_to_part(
+        self, records: Records, columns: Sequence[str], rng: Generator, stratum: Longs, moments: Sequence[JointMoments]
+    ) -> StepResult:
+        return self._masked(records, columns, rng, [np.flatnonzero(stratum == n) for n in range(len(moments))], moments)
+
+    def _masked(
         self,
         records: Records,
         columns: Sequence[str],
-        rng: np.random.Generator,
-        stratum: Longs,
-        moments: Sequence[JointMoments],
+        rng: Generator,
+        strata: Sequence[Longs],
+        moments: Sequence[JointMoments] | None,
     ) -> StepResult:
+        """The records with noise, stratum by stratum; moments are given where the records are a part of a table."""
         self.continuous(records, columns)
         x = records.raw(columns)
-        masked, some = x.copy(), _with_a_known_cell(x)
-        low, high = (np.min([m.low for m in moments], axis=0), np.max([m.high for m in moments], axis=0))
+        if moments is None:
+            low, high = np.fmin.reduce(x, axis=0, initial=np.inf), np.fmax.reduce(x, axis=0, initial=-np.inf)
+        else:
+            low, high = np.min([m.low for m in moments], axis=0), np.max([m.high for m in moments], axis=0)
         limits = self._limits(columns, x, low, high)
-        for number in np.unique(stratum).tolist():
-            rows = some & (stratum == number)
-            masked[rows] = self._mask(x[rows], limits, rng, moments[number])
+        masked, some = x.copy(), np.asarray(~np.isnan(x).all(axis=1))
+        for number, stratum in enumerate(strata):
+            rows = stratum[some[stratum]]
+            if len(rows):
+                whole = self._moments_of_gaps(x[rows], columns) if moments is None else moments[number]
+                masked[rows] = self._mask(x[rows], limits, rng, whole)
         return StepResult(records=records.with_raw(columns, masked))
 
-    def _mask(self, x: Floats, limits: Floats, rng: np.random.Generator, whole: JointMoments | None = None) -> Floats:
+    def _mask(self, x: Floats, limits: Floats, rng: Generator, whole: JointMoments | None) -> Floats:
         """The records of a stratum, or some of them where the moments of the whole stratum are given."""
         if self.kind == "restricted":
             spread = x.std(axis=0, ddof=1) if whole is None else np.sqrt(whole.variances)
@@ -177,16 +155,11 @@ class Noise(Mask):
         return limits
 
 
-def _with_a_known_cell(x: Floats) -> Bools:
-    return np.asarray(~np.isnan(x).all(axis=1))
-
-
-def _truncated(x: Floats, spread: Floats, limits: Floats, rng: np.random.Generator) -> Floats:
+def _truncated(x: Floats, spread: Floats, limits: Floats, rng: Generator) -> Floats:
     """x + e with e normal, given that the sum stays inside the limits, by inversion on the nearer tail."""
     scale = np.where(spread > 0, spread, 1.0)
     low, high = (limits[:, 0] - x) / scale, (limits[:, 1] - x) / scale
     share = rng.random(x.shape)
-    drawn = normal_quantile(
-        normal_cdf(low) + share * (normal_cdf(high) - normal_cdf(low))
-    )  # low <= 0 <= high, so no tail is lost
+    least, most = normal_cdf(low), normal_cdf(high)  # low <= 0 <= high, so no tail is lost
+    drawn = normal_quantile(least + share * (most - least))
     return np.asarray(np.clip(x + np.where(spread > 0, drawn, 0.0) * scale, limits[:, 0], limits[:, 1]))

@@ -1,16 +1,12 @@
 """Permutation: values are dealt out again at random."""
 
 from collections.abc import Sequence
-from typing import ClassVar
 
 import numpy as np
 
-from shoal.data.partition import Progress
-from shoal.data.records import Records
-from shoal.kernels.arrays import Longs
-from shoal.mask.base import Mask, strata
-from shoal.methods import Scales, method
-from shoal.step_result import StepResult
+from shoal.mask.base import Mask
+from shoal.table.prelude import Generator, Longs, Progress, Records, StepResult
+from shoal.vocabulary.registry import method
 
 
 @method("permute", title="Random permutation", source="Fisher & Yates (1938)")
@@ -26,16 +22,14 @@ class Permute(Mask):
         Move a record's target cells as one piece instead of each column by itself.
     """
 
-    scales: ClassVar[Scales] = "memory"
-    reads_others: ClassVar[bool] = False
+    scales = "memory"
+    reads_others = False
 
     together: bool = False
 
-    def apply(
-        self, records: Records, columns: Sequence[str], rng: np.random.Generator, progress: Progress = None
-    ) -> StepResult:
+    def apply(self, records: Records, columns: Sequence[str], rng: Generator, progress: Progress = None) -> StepResult:
         places: dict[str, Longs] = {}
-        for rows in strata(records):
+        for rows in records.by_stratum:
             common = rng.permutation(len(rows))
             for name in columns:
                 place = places.setdefault(name, np.arange(len(records)))

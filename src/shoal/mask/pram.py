@@ -1,22 +1,17 @@
 """PRAM, the post-randomisation method (Gouweleeuw, Kooiman, Willenborg & de Wolf 1998)."""
 
 from collections.abc import Sequence
-from typing import Annotated, ClassVar
+from typing import Annotated
 
 import numpy as np
-from annotated_types import Ge, Le
 
-from shoal.data.partition import Progress
-from shoal.data.records import Records
-from shoal.data.variable import Variable
-from shoal.errors import ParameterError
-from shoal.facts import ByColumn, Count, Fact, Figure, Nested, OfOriginal
 from shoal.kernels import linear
-from shoal.kernels.arrays import Floats, Ints, floats
-from shoal.mask.base import Mask, strata
-from shoal.methods import Scales, method
-from shoal.parameters import HoldsCells, Setting
-from shoal.step_result import StepResult
+from shoal.kernels.arrays import floats
+from shoal.mask.base import Mask
+from shoal.table.prelude import Floats, Generator, Ints, Progress, Records, StepResult, Variable
+from shoal.vocabulary.errors import ParameterError
+from shoal.vocabulary.facts import Count, Fact, Figure, OfOriginal
+from shoal.vocabulary.prelude import Facts, Ge, HoldsCells, Le, Setting, method
 
 ROUNDING = 1e-9
 """By how much the probabilities of a row may miss a sum of 1."""
@@ -51,9 +46,9 @@ class Pram(Mask):
     `diagonal` holds its minimum exactly.
     """
 
-    scales: ClassVar[Scales] = "rows"
-    reads_others: ClassVar[bool] = False
-    sees_categories: ClassVar[bool] = True
+    scales = "rows"
+    reads_others = False
+    sees_categories = True
 
     diagonal: Annotated[float, Ge(0), Le(1), Setting()] = 0.8
     matrix: Annotated[dict[str, tuple[tuple[float, ...], ...]] | None, HoldsCells()] = None
@@ -73,25 +68,25 @@ class Pram(Mask):
         given = self.matrix is not None and not self.invariant
         return "" if given else "how frequent the categories are; give a matrix, with invariant: false"
 
-    def apply(
-        self, records: Records, columns: Sequence[str], rng: np.random.Generator, progress: Progress = None
-    ) -> StepResult:
+    def apply(self, records: Records, columns: Sequence[str], rng: Generator, progress: Progress = None) -> StepResult:
         weights = self.weights(records, self.weighted)
-        changed: list[Variable] = []
-        facts: dict[str, Fact] = {}
-        for variable in self.categorical(records, columns):
-            codes = variable.values.copy()
-            expected = 0.0
-            for rows in strata(records):
+        by_stratum = records.by_stratum
+
+        def drawn(variable: Variable) -> tuple[Variable, Facts]:
+            codes, expected = variable.values.copy(), 0.0
+            for rows in by_stratum:
                 known = rows[~variable.missing[rows]]
-                mass = np.ones(len(known)) if weights is None else weights[known]
+                mass = None if weights is None else weights[known]
                 counts = np.bincount(codes[known], weights=mass, minlength=len(variable.categories))
                 transition = self.transition(variable, floats(counts))
                 expected += float((1 - np.diag(transition))[variable.values[known]].sum())
                 codes[known] = _draw(variable.values[known], transition, rng)
-            changed.append(variable.with_values(codes))
-            facts[variable.name] = Nested(self._facts_of(variable, codes, expected, records))
-        return StepResult(records=records.with_variables(*changed), facts={"by column": ByColumn(facts)})
+            facts = self._facts_of(variable, codes, expected)
+            if records.strata is None:
+                facts["matrix"] = OfOriginal(transition.tolist())
+            return variable.with_values(codes), facts
+
+        return StepResult.by_column(records, map(drawn, self.categorical(records, columns)))
 
     def transition(self, variable: Variable, counts: Floats) -> Floats:
         """Shape (m, m); R for a column with these (weighted) counts."""
@@ -114,20 +109,13 @@ class Pram(Mask):
         a = min(1.0, (1 - self.diagonal) / (1 - rarest)) if rarest < 1 else 0.0
         return np.asarray((1 - a) * np.eye(m) + a * np.tile(p, (m, 1)))
 
-    def _facts_of(self, variable: Variable, codes: Ints, expected: float, records: Records) -> dict[str, Fact]:
+    def _facts_of(self, variable: Variable, codes: Ints, expected: float) -> dict[str, Fact]:
         # Each record counts by itself where the plan gives the matrix; any other depends on which categories occur
         given = variable.name in (self.matrix or {}) and not self.invariant
-        facts: dict[str, Fact] = {
+        return {
             "changed": Count(n=int((codes != variable.values).sum()), unit="cells"),
             "expected to change": Figure(value=expected, unit="cells", influence=1 if given else None),
         }
-        if records.strata is None:
-            known = ~variable.missing
-            weights = self.weights(records, self.weighted)
-            mass = np.ones(int(known.sum())) if weights is None else weights[known]
-            counts = np.bincount(variable.values[known], weights=mass, minlength=len(variable.categories))
-            facts["matrix"] = OfOriginal(self.transition(variable, floats(counts)).tolist())
-        return facts
 
 
 def _two_stage(first: Floats, p: Floats) -> Floats:
@@ -139,7 +127,7 @@ def _two_stage(first: Floats, p: Floats) -> Floats:
     return linear.product(first, back)
 
 
-def _draw(codes: Ints, transition: Floats, rng: np.random.Generator) -> Ints:
+def _draw(codes: Ints, transition: Floats, rng: Generator) -> Ints:
     draw = rng.random(len(codes))
     new = np.empty(len(codes), dtype=np.int32)
     for code in np.unique(codes):

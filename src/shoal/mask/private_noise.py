@@ -1,4 +1,4 @@
-"""What the differentially private masks share: bounds, grids, exact samplers, and the account of epsilon.
+"""Base of the differentially private masks: bounds, grids, exact samplers, and the account of epsilon.
 
 Each target cell is reported through a mechanism that is epsilon-differentially private for the record it
 belongs to (local differential privacy): whatever two values x, x', and whatever set S of outputs,
@@ -15,27 +15,21 @@ probabilities in the stated ratio and not nearly so. epsilon enters as a fractio
 """
 
 from abc import abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from fractions import Fraction
 from math import ceil, floor, ldexp
-from typing import Annotated, ClassVar
+from typing import Annotated
 
 import numpy as np
-from annotated_types import Ge, Gt, Le
 
-from shoal.data.partition import Progress
-from shoal.data.records import Records
-from shoal.data.standardisation import LARGEST, SMALLEST
-from shoal.data.variable import Variable
-from shoal.errors import ParameterError
-from shoal.facts import ByColumn, Fact, Nested, OfPlan, PrivacyLoss, of_original
-from shoal.kernels.arrays import Bools, Longs
 from shoal.kernels.elementary import binary_order
 from shoal.mask.base import Mask
 from shoal.mask.secret_stream import SecretStream
-from shoal.methods import family
-from shoal.parameters import HoldsCells, Setting
-from shoal.step_result import StepResult
+from shoal.table.prelude import Bools, Generator, Longs, Progress, Records, StepResult, Variable
+from shoal.table.standardisation import LARGEST, SMALLEST
+from shoal.vocabulary.errors import ParameterError
+from shoal.vocabulary.facts import OfPlan, PrivacyLoss, of_original
+from shoal.vocabulary.prelude import Facts, Ge, Gt, HoldsCells, Le, Setting, family
 
 GRID_STEPS = 2**16
 """Steps between the bounds on the default grid, at least: rounding then moves a value by under 1/100 000 of
@@ -70,8 +64,8 @@ class PrivateNoise(Mask):
         Move noisy values back inside the bounds. It costs no privacy and biases means.
     """
 
-    default_roles: ClassVar[tuple[str, ...]] = ("confidential",)
-    own_cells: ClassVar[bool] = True
+    default_roles = ("confidential",)
+    own_cells = True
 
     epsilon: Annotated[float, Gt(0), Le(LARGEST_EPSILON), Setting()]
     bounds: Annotated[dict[str, tuple[float, float]], HoldsCells()]
@@ -92,13 +86,14 @@ class PrivateNoise(Mask):
     def grid_of(self, low: float, high: float) -> float:
         """The grid step for a column with these bounds."""
 
-    @abstractmethod
     def steps(self, n: int, sensitivity: int, epsilon: Fraction, stream: SecretStream) -> Longs:
-        """Shape (n,); noise in grid steps, epsilon-private for values that differ by `sensitivity` steps."""
+        """Shape (n,); noise in grid steps, epsilon-private for values that differ by `sensitivity` steps.
 
-    def apply(
-        self, records: Records, columns: Sequence[str], rng: np.random.Generator, progress: Progress = None
-    ) -> StepResult:
+        Discrete Laplace noise unless a subclass says otherwise.
+        """
+        return discrete_laplace(n, epsilon / sensitivity, stream)
+
+    def apply(self, records: Records, columns: Sequence[str], rng: Generator, progress: Progress = None) -> StepResult:
         variables = self.continuous(records, columns)
         records.complete(columns, self.method_name)
         if absent := [v.name for v in variables if v.name not in self.bounds]:
@@ -109,31 +104,27 @@ class PrivateNoise(Mask):
         parts = max(len(variables), 1) * self.records_per_person
         share = exact_fraction(Fraction(self.epsilon) / parts)
         stream = SecretStream(rng)
-        changed: list[Variable] = []
-        by_column: dict[str, Fact] = {}
-        for variable in variables:
-            low, high = self.bounds[variable.name]
-            grid = self.grid_of(low, high)
-            bottom, top = self._steps_at(variable.name, grid)
-            near = np.clip(np.rint(np.clip(variable.values, low, high) / grid), bottom, top).astype(np.int64)
-            noise = self.steps(len(near), top - bottom, share, stream)
-            noisy = np.clip(near + noise, -FARTHEST, FARTHEST)  # costs no privacy, and is exact as float64
-            if self.clamp:
-                noisy = np.clip(noisy, bottom, top)
-            changed.append(variable.with_values(noisy * grid))
-            by_column[variable.name] = Nested(
-                # bounds may be cells, so what follows from them is told where the plan tells them, and here it is not
-                {"epsilon": OfPlan(float(share)), **of_original({"sensitivity": (top - bottom) * grid, "grid": grid})}
-            )
         facts = {
             "privacy loss": PrivacyLoss(
                 epsilon=float(share * len(variables) * self.records_per_person), columns=tuple(columns)
             ),
             "composition": OfPlan("the epsilons of a record's columns, and of a person's records, add up"),
             "records per person": OfPlan(self.records_per_person),
-            "by column": ByColumn(by_column),
         }
-        return StepResult(records=records.with_variables(*changed), facts=facts)
+        return StepResult.by_column(records, (self._noisy(v, share, stream) for v in variables), facts)
+
+    def _noisy(self, variable: Variable, epsilon: Fraction, stream: SecretStream) -> tuple[Variable, Facts]:
+        low, high = self.bounds[variable.name]
+        grid = self.grid_of(low, high)
+        bottom, top = self._steps_at(variable.name, grid)
+        near = np.clip(np.rint(np.clip(variable.values, low, high) / grid), bottom, top).astype(np.int64)
+        noise = self.steps(len(near), top - bottom, epsilon, stream)
+        noisy = np.clip(near + noise, -FARTHEST, FARTHEST)  # costs no privacy, and is exact as float64
+        if self.clamp:
+            noisy = np.clip(noisy, bottom, top)
+        # bounds may be cells, so what follows from them is told where the plan tells them, and here it is not
+        of_bounds = of_original({"sensitivity": (top - bottom) * grid, "grid": grid})
+        return variable.with_values(noisy * grid), {"epsilon": OfPlan(float(epsilon)), **of_bounds}
 
     def _steps_at(self, name: str, grid: float) -> tuple[int, int]:
         """The whole numbers of grid steps that enclose the bounds of a column."""
@@ -187,29 +178,29 @@ def exact_fraction(epsilon: Fraction) -> Fraction:
 
 
 def bernoulli_two_over_e(n: int, stream: SecretStream) -> Bools:
-    """Shape (n,); True with probability 2/e, as `bernoulli_exp`, from 2/e = 1 - 1/3 + 1/(3 4) - 1/(3 4 5) + ..."""
-    out = np.zeros(n, dtype=bool)
-    waiting = np.arange(n)
-    k = 3
-    while len(waiting):
-        success = stream.integers(k, len(waiting)) == 0
-        out[waiting[~success]] = k % 2 == 1
-        waiting = waiting[success]
-        k += 1
-    return out
+    """Shape (n,); True with probability 2/e = 1 - 1/3 + 1/(3 4) - 1/(3 4 5) + ..., as `bernoulli_exp`."""
+    return _first_failure_is_odd(n, 3, lambda k, waiting: stream.integers(k, len(waiting)) == 0)
 
 
 def bernoulli_exp(numerators: Longs, denominator: int, stream: SecretStream) -> Bools:
     """True with probability exp(-numerator/denominator) each, for numerators in [0, denominator].
 
-    Count trials k = 1, 2, ... that succeed with probability x/k up to the first failure: that k is odd with
-    probability 1 - x + x^2/2! - ... = exp(-x).
+    Trials k = 1, 2, ... succeed with probability x/k: that the first failure has an odd k has probability
+    1 - x + x^2/2! - ... = exp(-x).
     """
-    out = np.zeros(len(numerators), dtype=bool)
-    waiting = np.arange(len(numerators))
-    k = 1
+
+    def succeeds(k: int, waiting: Longs) -> Bools:
+        return stream.integers(k * denominator, len(waiting)) < numerators[waiting]
+
+    return _first_failure_is_odd(len(numerators), 1, succeeds)
+
+
+def _first_failure_is_odd(n: int, k: int, succeeds: Callable[[int, Longs], Bools]) -> Bools:
+    """Shape (n,); whether the first of the trials k, k + 1, ... that fails is an odd one."""
+    out = np.zeros(n, dtype=bool)
+    waiting = np.arange(n)
     while len(waiting):
-        success = stream.integers(k * denominator, len(waiting)) < numerators[waiting]
+        success = succeeds(k, waiting)
         out[waiting[~success]] = k % 2 == 1
         waiting = waiting[success]
         k += 1
@@ -237,22 +228,16 @@ def discrete_laplace(n: int, rate: Fraction, stream: SecretStream) -> Longs:
     """Shape (n,); P[x] proportional to exp(-rate |x|) over the integers.
 
     With rate = s/t: a uniform u in [0, t) accepted with probability exp(-u/t), and v geometric with
-    ratio 1/e, make u + t v geometric with ratio exp(-1/t); its quotient by s has ratio exp(-s/t). A sign is
-    drawn, and a negative zero is drawn again.
+    ratio 1/e, make u + t v geometric with ratio exp(-1/t); its quotient by s has ratio exp(-s/t).
     """
     s, t = rate.numerator, rate.denominator
-    out = np.zeros(n, dtype=np.int64)
-    waiting = np.arange(n)
-    while len(waiting):
-        u = stream.integers(t, len(waiting))
+
+    def proposed(n: int) -> tuple[Bools, Longs]:
+        u = stream.integers(t, n)
         kept = bernoulli_exp(u, t, stream)
-        waiting_now, u = waiting[kept], u[kept]
-        size = (u + t * geometric_exp(len(u), Fraction(1), stream)) // s
-        negative = stream.integers(2, len(u)) == 1
-        good = ~(negative & (size == 0))
-        out[waiting_now[good]] = np.where(negative, -size, size)[good]
-        waiting = np.concatenate([waiting[~kept], waiting_now[~good]])
-    return out
+        return kept, (u[kept] + t * geometric_exp(int(kept.sum()), Fraction(1), stream)) // s
+
+    return _signed(n, proposed, stream)
 
 
 def staircase(n: int, sensitivity: int, width: int, epsilon: Fraction, stream: SecretStream) -> Longs:
@@ -260,13 +245,25 @@ def staircase(n: int, sensitivity: int, width: int, epsilon: Fraction, stream: S
 
     The first `width` steps of block j have that weight, the others exp(-epsilon) times it.
     """
+
+    def proposed(n: int) -> tuple[Bools, Longs]:
+        inside = _inside_block(n, sensitivity, width, epsilon, stream)
+        kept = inside >= 0
+        return kept, inside[kept] + sensitivity * geometric_exp(int(kept.sum()), epsilon, stream)
+
+    return _signed(n, proposed, stream)
+
+
+def _signed(n: int, proposed: Callable[[int], tuple[Bools, Longs]], stream: SecretStream) -> Longs:
+    """Shape (n,); sizes with a random sign.
+
+    `proposed`: which of so many trials succeed, and their sizes. What fails is tried again, and so is a negative zero.
+    """
     out = np.zeros(n, dtype=np.int64)
     waiting = np.arange(n)
     while len(waiting):
-        inside = _inside_block(len(waiting), sensitivity, width, epsilon, stream)
-        kept = inside >= 0
+        kept, size = proposed(len(waiting))
         now = waiting[kept]
-        size = inside[kept] + sensitivity * geometric_exp(len(now), epsilon, stream)
         negative = stream.integers(2, len(now)) == 1
         good = ~(negative & (size == 0))
         out[now[good]] = np.where(negative, -size, size)[good]

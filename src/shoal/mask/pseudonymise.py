@@ -8,22 +8,16 @@ from collections.abc import Sequence
 from dataclasses import replace
 from hashlib import sha256
 from pathlib import Path
-from typing import Annotated, ClassVar
+from typing import Annotated
 
 import numpy as np
-from annotated_types import Ge, Le
 
-from shoal.data.partition import Progress
-from shoal.data.records import Records
-from shoal.data.text_files import read_text
-from shoal.data.variable import Variable
-from shoal.errors import DataError, FileError, ParameterError
-from shoal.facts import ByColumn, Count
-from shoal.kernels.arrays import ints
 from shoal.mask.base import Mask
-from shoal.methods import Scales, method
-from shoal.parameters import KeyFile, Secret, Setting
-from shoal.step_result import StepResult
+from shoal.table.prelude import Generator, Progress, Records, StepResult, Variable, ints
+from shoal.table.text_files import read_text
+from shoal.vocabulary.errors import FileError
+from shoal.vocabulary.parameters import KeyFile, Secret
+from shoal.vocabulary.prelude import ByColumn, Count, DataError, Ge, Le, ParameterError, Setting, method
 
 LEAST_KEY = 16
 """Bytes of a key: with fewer than 128 bits it could be found by trying."""
@@ -65,9 +59,9 @@ class Pseudonymise(Mask):
     and with no other.
     """
 
-    scales: ClassVar[Scales] = "rows"
-    reads_others: ClassVar[bool] = False
-    default_roles: ClassVar[tuple[str, ...]] = ("identifier",)
+    scales = "rows"
+    reads_others = False
+    default_roles = ("identifier",)
 
     key_file: Annotated[str | None, KeyFile()] = None
     key: Annotated[str | None, Secret()] = None
@@ -87,9 +81,7 @@ class Pseudonymise(Mask):
         short = self.length < LEAST_UNSEEN
         return f"all codes, to see that they differ; give a length of {LEAST_UNSEEN} or more" if short else ""
 
-    def apply(
-        self, records: Records, columns: Sequence[str], rng: np.random.Generator, progress: Progress = None
-    ) -> StepResult:
+    def apply(self, records: Records, columns: Sequence[str], rng: Generator, progress: Progress = None) -> StepResult:
         key = self._secret(rng)
         changed = [self._coded(variable, key) for variable in self.categorical(records, columns)]
         return StepResult(
@@ -100,7 +92,7 @@ class Pseudonymise(Mask):
     def coded(self, identifier: Variable) -> bool:
         return all(c is None or re.fullmatch(f"[0-9a-f]{{{self.length}}}", str(c)) for c in identifier.categories)
 
-    def _secret(self, rng: np.random.Generator) -> bytes:
+    def _secret(self, rng: Generator) -> bytes:
         if self.key is not None:
             return _key(self.key, "key")
         if self.key_file is None:

@@ -1,23 +1,14 @@
 """Rank swapping (Moore 1996): values change places with values of similar rank."""
 
 from collections.abc import Sequence
-from typing import Annotated, Any, ClassVar
+from typing import Annotated
 
 import numpy as np
-from annotated_types import Gt, Le
-from numpy.typing import NDArray
 
-from shoal.data.partition import Progress
-from shoal.data.records import Records
-from shoal.data.variable import Variable
-from shoal.errors import ParameterError
-from shoal.facts import ByColumn, Count, Fact, Nested
-from shoal.kernels.arrays import Longs, seed_of
 from shoal.kernels.swap.rank_swap import RankPairing, window_of
-from shoal.mask.base import Mask, strata
-from shoal.methods import Scales, method
-from shoal.parameters import Setting
-from shoal.step_result import StepResult
+from shoal.mask.base import Mask
+from shoal.table.prelude import Generator, Longs, Progress, Records, StepResult, Variable, seed_of, tracked
+from shoal.vocabulary.prelude import Count, Facts, Gt, Le, ParameterError, Setting, method
 
 
 @method("rank-swap", title="Rank swapping", source="Moore (1996)", example={"p": 0.2})
@@ -41,35 +32,23 @@ class RankSwap(Mask):
     windows (Nin, Herranz & Torra 2008), which the risk measures do.
     """
 
-    scales: ClassVar[Scales] = "sorting"
-    reads_others: ClassVar[bool] = False
-    leaves_gaps: ClassVar[bool] = True
+    scales = "sorting"
+    reads_others = False
+    leaves_gaps = True
 
     p: Annotated[float, Gt(0), Le(1), Setting()]
 
-    def apply(
-        self, records: Records, columns: Sequence[str], rng: np.random.Generator, progress: Progress = None
-    ) -> StepResult:
-        changed: list[Variable] = []
-        facts: dict[str, Fact] = {}
-        for number, name in enumerate(columns):
-            variable = records[name]
-            self.check_ranked(variable)
-            values = variable.values.copy()
-            alone = 0
-            for rows in strata(records):
-                known = rows[~variable.missing[rows]]
-                alone += self._swap(variable, known, values, rng)
-            changed.append(variable.with_values(values))
-            facts[name] = self.facts_of(alone, int((values == variable.values).sum()))
-            if progress is not None:
-                progress((number + 1) / len(columns))
-        return StepResult(records=records.with_variables(*changed), facts={"by column": ByColumn(facts)})
+    def apply(self, records: Records, columns: Sequence[str], rng: Generator, progress: Progress = None) -> StepResult:
+        for name in columns:
+            self.check_ranked(records[name])
+        by_stratum = records.by_stratum
+        swapped = (self._swapped(records[name], by_stratum, rng) for name in tracked(columns, progress))
+        return StepResult.by_column(records, swapped)
 
     @staticmethod
-    def facts_of(alone: int, unchanged: int) -> Fact:
-        """What there is to tell of a column: values without a partner, and those that are what they were."""
-        return Nested({"without a partner": Count(n=alone), "unchanged": Count(n=unchanged)})
+    def facts_of(alone: int, unchanged: int) -> Facts:
+        """Facts about a column: values without a partner, and unchanged values."""
+        return {"without a partner": Count(n=alone), "unchanged": Count(n=unchanged)}
 
     def check_ranked(self, variable: Variable) -> None:
         """Refuse a column whose values have no rank."""
@@ -79,14 +58,8 @@ class RankSwap(Mask):
                 f"ordinal columns. Use data-swap or pram for it."
             )
 
-    def pairing(self, name: str, n: int, rng: np.random.Generator) -> RankPairing:
-        """Which ranks of so many values of a column change places.
-
-        Raises
-        ------
-        ParameterError
-            If none may.
-        """
+    def pairing(self, name: str, n: int, rng: Generator) -> RankPairing:
+        """Pairing of the ranks of so many values of a column. Raises ParameterError if none may."""
         if n < 2:
             return RankPairing(n, 0, 0)
         window = window_of(self.p, n)
@@ -97,10 +70,12 @@ class RankSwap(Mask):
             )
         return RankPairing(n, window, seed_of(rng))
 
-    def _swap(self, variable: Variable, known: Longs, values: NDArray[Any], rng: np.random.Generator) -> int:
-        """Swap the values of some rows in place; the number of rows left without a partner."""
-        n = len(known)
-        (partner,) = self.pairing(variable.name, n, rng).in_turn([n])
-        order = known[np.argsort(variable.values[known], kind="stable")]
-        values[order] = variable.values[order[partner]]
-        return int((partner == np.arange(n)).sum())
+    def _swapped(self, variable: Variable, by_stratum: Sequence[Longs], rng: Generator) -> tuple[Variable, Facts]:
+        values, alone = variable.values.copy(), 0
+        for rows in by_stratum:
+            known = rows[~variable.missing[rows]]
+            (partner,) = self.pairing(variable.name, len(known), rng).in_turn([len(known)])
+            order = known[np.argsort(variable.values[known], kind="stable")]
+            values[order] = variable.values[order[partner]]
+            alone += int((partner == np.arange(len(known))).sum())
+        return variable.with_values(values), self.facts_of(alone, int((values == variable.values).sum()))

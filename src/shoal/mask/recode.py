@@ -3,25 +3,19 @@
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from datetime import date, datetime
-from typing import Annotated, Any, ClassVar, Literal
+from typing import Annotated, Any, Literal
 
 import numpy as np
-from annotated_types import Ge, Gt
 
-from shoal.data.dependencies import shares_of_household
-from shoal.data.hierarchy import Hierarchy
-from shoal.data.hierarchy_builders import number_label
-from shoal.data.partition import Progress
-from shoal.data.records import Records
-from shoal.data.variable import Variable
-from shoal.errors import DataError, ParameterError, plural
-from shoal.facts import ByColumn, Count, Fact, Facts, Nested, OfOriginal, OfPlan
-from shoal.kernels.arrays import Floats, ints
 from shoal.kernels.elementary import decade, exp, log
 from shoal.mask.base import Mask
-from shoal.methods import Scales, method
-from shoal.parameters import HoldsCells
-from shoal.step_result import StepResult
+from shoal.table.dependencies import shares_of_household
+from shoal.table.hierarchy import Hierarchy
+from shoal.table.hierarchy_builders import number_label
+from shoal.table.prelude import Floats, Generator, Progress, Records, StepResult, Variable, ints
+from shoal.vocabulary.errors import DataError, ParameterError, plural
+from shoal.vocabulary.facts import Count, Facts, OfOriginal, OfPlan
+from shoal.vocabulary.prelude import Ge, Gt, HoldsCells, method
 
 Period = Literal["year", "quarter", "month", "week", "day"]
 
@@ -84,9 +78,9 @@ class Recode(Mask):
     large family makes neither a cut point nor a category.
     """
 
-    scales: ClassVar[Scales] = "rows"
-    reads_others: ClassVar[bool] = False
-    sees_categories: ClassVar[bool] = True
+    scales = "rows"
+    reads_others = False
+    sees_categories = True
 
     cuts: Annotated[tuple[float, ...] | None, HoldsCells()] = None
     bins: Annotated[int, Ge(2)] | None = None
@@ -127,21 +121,16 @@ class Recode(Mask):
         cuts = list(self.cuts or ())
         return tuple(_interval_label(cuts, i) for i in range(len(cuts) + 1)) if cuts else ()
 
-    def apply(
-        self, records: Records, columns: Sequence[str], rng: np.random.Generator, progress: Progress = None
-    ) -> StepResult:
+    def apply(self, records: Records, columns: Sequence[str], rng: Generator, progress: Progress = None) -> StepResult:
         weights = self.weights(records, self.weighted)
-        changed: list[Variable] = []
-        facts: dict[str, Fact] = {}
-        for name in columns:
+
+        def recoded(name: str) -> tuple[Variable, Facts]:
             shares = shares_of_household(records, name)
-            variable, of_column = self._recoded(records[name], _product(weights, shares), shares)
-            changed.append(variable)
-            facts[name] = Nested(of_column)
+            counted = shares if weights is None else weights if shares is None else weights * shares
+            return self._recoded(records[name], counted, shares)
+
         averaged = tuple(columns) if self.to == "mean" else ()
-        return StepResult(
-            records=records.with_variables(*changed), averaged=averaged, facts={"by column": ByColumn(facts)}
-        )
+        return StepResult.by_column(records, map(recoded, columns), averaged=averaged)
 
     def _recoded(self, variable: Variable, weights: Floats | None, shares: Floats | None) -> tuple[Variable, Facts]:
         """One column recoded; its records count by `weights`, and by `shares` where households count as one."""
@@ -203,7 +192,7 @@ class Recode(Mask):
         return label
 
     def _absent(self, variable: Variable) -> int:
-        """How many of the values that groups name no record has: in this month's file they need not all occur."""
+        """Number of values named in groups that no record has: in this month's file they need not all occur."""
         present = set(variable.categories)
         named = [value for values in (self.groups or {}).values() for value in values]
         return sum(present.isdisjoint(_codes_named(value, variable)) for value in named)
@@ -312,11 +301,6 @@ def _at_level(variable: Variable, level: int) -> Variable:
     return replace(new, hierarchy=Hierarchy(rest) if level < hierarchy.height else None)
 
 
-def _product(weights: Floats | None, shares: Floats | None) -> Floats | None:
-    """What each record counts: its weight, divided among its household; None where all count alike."""
-    return shares if weights is None else weights if shares is None else weights * shares
-
-
 def _rare_lumped(variable: Variable, least: int, label: str, shares: Floats | None) -> Variable:
     known = ~variable.missing
     counted = None if shares is None else shares[known]
@@ -337,17 +321,13 @@ def _period_starts(values: Floats, period: Period, unit: int) -> Floats:
     days = np.floor(np.where(np.isnan(values), 0.0, values) / unit).astype(np.int64)
     dates = days.astype("datetime64[D]")
     months = dates.astype("datetime64[M]")
-    match period:
-        case "year":
-            starts = dates.astype("datetime64[Y]").astype("datetime64[D]")
-        case "quarter":
-            starts = (months - months.astype(np.int64) % 3).astype("datetime64[D]")
-        case "month":
-            starts = months.astype("datetime64[D]")
-        case "week":
-            starts = dates - (days + 3) % 7  # 1 January 1970 was a Thursday
-        case "day":
-            starts = dates
+    starts = {
+        "year": dates.astype("datetime64[Y]"),
+        "quarter": months - months.astype(np.int64) % 3,
+        "month": months,
+        "week": dates - (days + 3) % 7,  # 1 January 1970 was a Thursday
+        "day": dates,
+    }[period].astype("datetime64[D]")
     return np.where(np.isnan(values), np.nan, starts.astype(np.int64).astype(np.float64) * unit)
 
 
@@ -358,14 +338,11 @@ def _period_label(category: Any, period: Period, column: str) -> str:
         raise DataError(
             f"Column '{column}' has a category that is no ISO date (as 2026-03-17); recode with period needs dates."
         ) from None
-    match period:
-        case "year":
-            return f"{day.year:04d}"
-        case "quarter":
-            return f"{day.year:04d}-Q{(day.month + 2) // 3}"
-        case "month":
-            return f"{day.year:04d}-{day.month:02d}"
-        case "week":
-            year, week, _ = day.isocalendar()
-            return f"{year:04d}-W{week:02d}"
-    return f"{day.year:04d}-{day.month:02d}-{day.day:02d}"
+    year, week, _ = day.isocalendar()
+    return {
+        "year": f"{day.year:04d}",
+        "quarter": f"{day.year:04d}-Q{(day.month + 2) // 3}",
+        "month": f"{day.year:04d}-{day.month:02d}",
+        "week": f"{year:04d}-W{week:02d}",
+        "day": f"{day.year:04d}-{day.month:02d}-{day.day:02d}",
+    }[period]

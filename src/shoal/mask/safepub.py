@@ -4,17 +4,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from decimal import Decimal, localcontext
 from fractions import Fraction
-from typing import Annotated, ClassVar, Literal
+from typing import Annotated, Literal
 
 import numpy as np
-from annotated_types import Ge, Gt, Le, Lt
+from annotated_types import Lt
 
-from shoal.data.partition import Progress
-from shoal.data.records import Records
-from shoal.data.variable import Variable
-from shoal.errors import ParameterError
-from shoal.facts import Count, Fact, OfOriginal, OfPlan, PrivacyLoss, Share
-from shoal.kernels.arrays import Bools, Ints, Longs, ints
 from shoal.kernels.classes import classes
 from shoal.kernels.generalisation import node_scores
 from shoal.mask._generalisation.task import Column, Range, Task
@@ -22,16 +16,17 @@ from shoal.mask.base import Mask
 from shoal.mask.private_noise import bernoulli_exp, exact_fraction
 from shoal.mask.sampled_classes import DIGITS, PARTS, Drawing, Expected
 from shoal.mask.secret_stream import SecretStream
-from shoal.methods import Scales, method
-from shoal.parameters import Columns, Setting
-from shoal.step_result import StepResult
+from shoal.table.prelude import Bools, Generator, Ints, Longs, Progress, Records, StepResult, Variable, ints
+from shoal.vocabulary.errors import ParameterError
+from shoal.vocabulary.facts import PrivacyLoss
+from shoal.vocabulary.prelude import Columns, Count, Fact, Ge, Gt, Le, OfOriginal, OfPlan, Setting, Share, method
 
 OF_LARGEST = Fraction(4, 5)
 """Share of the largest probability of being drawn that is taken by default: at epsilon 1 and delta 10^-6 classes of 36
 drawn records stay, some 71 of the table, where the largest asks for 58, of 92, and half of it for 18, of 57."""
 
 QUALITY = 2**12
-"""What a record without loss counts in a score."""
+"""Score of a record without loss."""
 
 LARGEST_EPSILON = 20.0
 
@@ -83,10 +78,10 @@ class SafePub(Mask):
     tell of those left out. Random numbers are cryptographic: keep the seed as secret as the data.
     """
 
-    scales: ClassVar[Scales] = "memory"
-    default_roles: ClassVar[tuple[str, ...]] = ("quasi-identifier", "confidential", "other")
-    own_cells: ClassVar[bool] = True
-    whole_records: ClassVar[bool] = True
+    scales = "memory"
+    default_roles = ("quasi-identifier", "confidential", "other")
+    own_cells = True
+    whole_records = True
 
     epsilon: Annotated[float, Gt(0), Le(LARGEST_EPSILON), Setting()]
     delta: Annotated[float, Gt(0), Le(0.5), Setting()]
@@ -97,9 +92,7 @@ class SafePub(Mask):
     records_per_person: Annotated[int, Ge(1)] = 1
     most_nodes: Annotated[int, Ge(1)] = 100_000
 
-    def apply(
-        self, records: Records, columns: Sequence[str], rng: np.random.Generator, progress: Progress = None
-    ) -> StepResult:
+    def apply(self, records: Records, columns: Sequence[str], rng: Generator, progress: Progress = None) -> StepResult:
         if not columns:
             raise ParameterError("safepub needs at least one column.")
         variables = self.categorical(records, columns)
@@ -164,13 +157,8 @@ def permute_and_flip(scores: Longs, sensitivity: int, epsilon: Fraction, stream:
     In random order, each place is taken with probability exp(-epsilon gap / sensitivity), gap being that of its score
     to the highest, until one is.
 
-    Parameters
-    ----------
-    scores
-        Shape (m,), m >= 1.
-    sensitivity
-        One record more changes scores by at most this, none of them downwards; that they change in one direction only
-        spares the factor 2 that the source has.
+    `scores`, shape (m,), m >= 1; `sensitivity`: one record more changes scores by at most this, none of them downwards;
+    that they change in one direction only spares the factor 2 that the source has.
     """
     best = int(scores.max())
     denominator = epsilon.denominator * sensitivity
@@ -196,7 +184,7 @@ def _for_each_record(delta: float, epsilon: Fraction, records: int) -> Decimal:
 
 
 def _released(task: Task, records: Records, levels: list[int], drawn: Bools, k: int) -> Records:
-    """What was drawn, of classes of k or more, in the order of its labels."""
+    """The records drawn, of classes of k or more, in the order of their labels."""
     rows = np.flatnonzero(drawn)
     codes, labelled = zip(*(_labelled(column, level) for column, level in zip(task.columns, levels)))
     ids, sizes = classes([code[rows] for code in codes], len(rows))

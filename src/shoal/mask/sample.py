@@ -2,37 +2,22 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Annotated, ClassVar
+from typing import Annotated
 
 import numpy as np
-from annotated_types import Ge, Gt, Le
 from numpy.typing import NDArray
 
-from shoal.data.partition import Progress
-from shoal.data.records import Records
-from shoal.errors import ParameterError
-from shoal.facts import Count, Facts, OfPlan
-from shoal.kernels.arrays import Bools, Floats, Longs
 from shoal.mask.base import Mask
-from shoal.methods import Scales, method
-from shoal.parameters import Setting
-from shoal.step_result import StepResult
+from shoal.table.prelude import Bools, Floats, Generator, Longs, Progress, Records, StepResult
+from shoal.vocabulary.prelude import Count, Facts, Ge, Gt, Le, OfPlan, ParameterError, Setting, method
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Drawn:
-    """Units that were drawn.
+    """Units that were drawn."""
 
-    Parameters
-    ----------
-    chosen
-        Shape (m,); which units.
-    factors
-        Shape (s,); what a weight is multiplied by, in each stratum.
-    """
-
-    chosen: Bools
-    factors: Floats
+    chosen: Bools  # Shape (m,); which units
+    factors: Floats  # Shape (s,); what a weight is multiplied by, in each stratum
 
 
 @method("sample", title="Sampling", source="Hundepool et al. (2012), section 3.3.1", example={"fraction": 0.5})
@@ -56,9 +41,9 @@ class Sample(Mask):
     allows it.
     """
 
-    scales: ClassVar[Scales] = "rows"
-    reads_others: ClassVar[bool] = False
-    draws_units: ClassVar[bool] = True
+    scales = "rows"
+    reads_others = False
+    draws_units = True
 
     fraction: Annotated[Annotated[float, Gt(0), Le(1)] | None, Setting()] = None
     size: Annotated[int, Ge(1)] | None = None
@@ -67,23 +52,15 @@ class Sample(Mask):
         if (self.fraction is None) == (self.size is None):
             raise ParameterError("sample needs one of the parameters 'fraction' and 'size'; give exactly one.")
 
-    def apply(
-        self, records: Records, columns: Sequence[str], rng: np.random.Generator, progress: Progress = None
-    ) -> StepResult:
+    def apply(self, records: Records, columns: Sequence[str], rng: Generator, progress: Progress = None) -> StepResult:
         units, stratum = self._units(records)
         drawn = self.draw(stratum, rng)
         sampled = self.kept_of(records, drawn.chosen[units], drawn.factors[stratum][units])
         facts = self.facts_of(drawn, len(sampled), households=records.households is not None)
         return StepResult(records=sampled, facts=facts)
 
-    def draw(self, stratum: Longs, rng: np.random.Generator) -> "Drawn":
-        """Draw units.
-
-        Parameters
-        ----------
-        stratum
-            Shape (m,); of each unit of the table.
-        """
+    def draw(self, stratum: Longs, rng: Generator) -> Drawn:
+        """Draw units. `stratum`, shape (m,): of each unit of the table."""
         total = len(stratum)
         wanted = self.size if self.size is not None else max(min(1, total), round((self.fraction or 0.0) * total))
         if wanted > total:
@@ -96,11 +73,13 @@ class Sample(Mask):
         return Drawn(chosen=chosen, factors=sizes / np.maximum(shares, 1))
 
     def kept_of(self, records: Records, kept: Bools, factors: Floats) -> Records:
-        """Those of some records that are kept, each standing for so many times as many."""
-        return _reweighted(records, factors).take(np.flatnonzero(kept))
+        """Take the records that are kept; their weights are multiplied by the factors."""
+        weights = [records[name] for name in records.names("weight")[:1]]
+        reweighted = records.with_variables(*(weight.with_values(weight.values * factors) for weight in weights))
+        return reweighted.take(np.flatnonzero(kept))
 
-    def facts_of(self, drawn: "Drawn", kept: int, *, households: bool) -> Facts:
-        """What there is to tell of a sample of so many records."""
+    def facts_of(self, drawn: Drawn, kept: int, *, households: bool) -> Facts:
+        """Facts about a sample of so many records."""
         unit = "household" if households else "record"
         of_units = 1 if self.size is None else 0  # of the number kept: given, or a share of all
         return {
@@ -119,14 +98,6 @@ class Sample(Mask):
             return np.arange(len(records), dtype=np.int64), stratum
         _, first = np.unique(households, return_index=True)
         return households, stratum[first]
-
-
-def _reweighted(records: Records, factors: Floats) -> Records:
-    names = records.names("weight")
-    if not names:
-        return records
-    weight = records[names[0]]
-    return records.with_variables(weight.with_values(weight.values * factors))
 
 
 def _largest_remainders(sizes: NDArray[np.int64], wanted: int) -> NDArray[np.int64]:

@@ -1,4 +1,4 @@
-"""What a random sample promises of which small classes are left out (Li, Qardaji & Su 2011; Bild et al. 2018).
+"""Privacy of a random sample from which small classes are left out (Li, Qardaji & Su 2011; Bild et al. 2018).
 
 Every record is drawn by itself with probability beta, and its labels are levels that do not depend on who was drawn.
 Classes of fewer than k drawn records are left out. What becomes of a class that has n records with a person and n - 1
@@ -41,18 +41,10 @@ UNIT = 2**12
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Drawing:
-    """A random sample with its epsilon.
+    """A random sample with its epsilon."""
 
-    Parameters
-    ----------
-    epsilon
-        Above 0.
-    chance
-        Probability of being drawn times `PARTS`, from 1.
-    """
-
-    epsilon: Fraction
-    chance: int
+    epsilon: Fraction  # Above 0
+    chance: int  # Probability of being drawn times `PARTS`, from 1
 
     @classmethod
     def largest(cls, epsilon: Fraction) -> "Drawing":
@@ -74,7 +66,7 @@ class Drawing:
         return float(best)
 
     def keeps(self, k: int, delta: Decimal) -> bool:
-        """Whether delta is kept if classes of fewer than k are left out."""
+        """True if delta is kept when classes of fewer than k are left out."""
         for value, beyond in self._by_size(k):
             if value > delta:
                 return False
@@ -116,7 +108,7 @@ class Drawing:
 
 @dataclass(frozen=True, kw_only=True)
 class Expected:
-    """How many records of a class are expected in the release, by the number that it has in the table.
+    """Expected number of a class's records in the release, by the number that it has in the table.
 
     With c records, E[B(c); B(c) >= k] are. One record more adds beta (P[B(c) >= k] + k P[B(c) = k - 1]): that is
     never negative, at most `sensitivity`, and soon beta itself. It is rounded down to parts of a record before it is
@@ -128,7 +120,7 @@ class Expected:
 
     @cached_property
     def _added(self) -> list[int]:
-        """What each record adds, from the k-th on, until it is as good as beta."""
+        """Increments of the k-th record and of those after it, until they are as good as beta."""
         with localcontext(prec=DIGITS):
             beta = Decimal(self.chance) / PARTS
             c, tail, mass = self.k - 1, Decimal(0), beta ** (self.k - 1)
@@ -141,7 +133,7 @@ class Expected:
 
     @property
     def slope(self) -> int:
-        """What each record beyond the table adds."""
+        """Increment of each record beyond the table."""
         return self.chance * UNIT // PARTS
 
     @property

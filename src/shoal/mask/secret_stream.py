@@ -9,6 +9,7 @@ random ones is telling SHAKE-256 from a random function. The key holds the entro
 from hashlib import shake_256
 
 import numpy as np
+from numpy.random import Generator
 
 from shoal.kernels.arrays import Longs
 
@@ -22,13 +23,10 @@ LARGEST_RANGE = 2**62
 class SecretStream:
     """A source of uniform whole numbers.
 
-    Parameters
-    ----------
-    rng
-        The step's generator; it moves on, so that a second stream from it has another key.
+    `rng`: the step's generator; it moves on, so that a second stream from it has another key.
     """
 
-    def __init__(self, rng: np.random.Generator) -> None:
+    def __init__(self, rng: Generator) -> None:
         seed = rng.bit_generator.seed_seq
         origin = f"{getattr(seed, 'entropy', None)} {getattr(seed, 'spawn_key', None)} ".encode()
         self._key = shake_256(origin + rng.bytes(32)).digest(32)

@@ -1,23 +1,17 @@
 """Data shuffling (Muralidhar & Sarathy 2006)."""
 
 from collections.abc import Sequence
-from typing import Annotated, ClassVar
+from typing import Annotated
 
 import numpy as np
 
-from shoal.data.missing_patterns import patterns
-from shoal.data.partition import Progress
-from shoal.data.records import Records
-from shoal.data.variable import Variable
-from shoal.errors import DataError, ParameterError
 from shoal.kernels import linear, tall
-from shoal.kernels.arrays import Bools, Floats
 from shoal.kernels.draws import standard_normal
 from shoal.kernels.elementary import normal_quantile, sine
-from shoal.mask.base import Mask, strata
-from shoal.methods import Scales, method
-from shoal.parameters import Columns
-from shoal.step_result import StepResult
+from shoal.mask.base import Mask
+from shoal.table.equal_rows import patterns
+from shoal.table.prelude import Bools, Floats, Generator, Progress, Records, StepResult, Variable
+from shoal.vocabulary.prelude import Columns, DataError, ParameterError, method
 
 DEPENDENT = 1e-10
 """Directions of the given scores whose variance is below this share of the largest count as dependent."""
@@ -49,14 +43,12 @@ class Shuffle(Mask):
     record has.
     """
 
-    scales: ClassVar[Scales] = "memory"
-    leaves_gaps: ClassVar[bool] = True
+    scales = "memory"
+    leaves_gaps = True
 
     given: Annotated[tuple[str, ...], Columns()] = ()
 
-    def apply(
-        self, records: Records, columns: Sequence[str], rng: np.random.Generator, progress: Progress = None
-    ) -> StepResult:
+    def apply(self, records: Records, columns: Sequence[str], rng: Generator, progress: Progress = None) -> StepResult:
         if both := [name for name in self.given if name in columns]:
             raise ParameterError(f"shuffle: given names '{both[0]}', which is one of the columns to shuffle.")
         names = (*columns, *self.given)
@@ -68,7 +60,7 @@ class Shuffle(Mask):
         values = {name: records[name].values.copy() for name in columns}
         ranked = np.column_stack([_with_gaps(records[name]) for name in names])
         some: Bools = np.any(~np.isnan(ranked[:, : len(columns)]), axis=1)
-        for stratum in strata(records) if len(records) else ():
+        for stratum in records.by_stratum if len(records) else ():
             rows = stratum[some[stratum]]
             x = ranked[rows]
             drawn = _new_scores(x, len(columns), rng)
@@ -80,7 +72,7 @@ class Shuffle(Mask):
         return StepResult(records=records.with_variables(*changed))
 
 
-def _new_scores(x: Floats, targets: int, rng: np.random.Generator) -> Floats:
+def _new_scores(x: Floats, targets: int, rng: Generator) -> Floats:
     """Shape (n, targets); new normal scores of the first columns given those of the others that a record has."""
     r = _normal_correlations(x[~np.isnan(x).any(axis=1)])
     given = x[:, targets:]

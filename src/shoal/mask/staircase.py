@@ -1,13 +1,12 @@
 """Staircase noise for differential privacy (Geng & Viswanath 2014): less error than Laplace for large epsilon."""
 
 from fractions import Fraction
-from typing import ClassVar
 
 from shoal.kernels.arrays import Longs
 from shoal.kernels.elementary import exp
 from shoal.mask.private_noise import FineNoise, staircase
 from shoal.mask.secret_stream import SecretStream
-from shoal.methods import Scales, method
+from shoal.vocabulary.registry import method
 
 
 @method(
@@ -30,7 +29,7 @@ class Staircase(FineNoise):
     floating-point noise.
     """
 
-    scales: ClassVar[Scales] = "memory"
+    scales = "memory"
 
     def steps(self, n: int, sensitivity: int, epsilon: Fraction, stream: SecretStream) -> Longs:
         first = min(max(round(sensitivity / (1 + float(exp(min(float(epsilon), 1400.0) / 2)))), 1), sensitivity)

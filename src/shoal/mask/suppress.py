@@ -1,27 +1,22 @@
 """Local suppression: the fewest weighted cells after which every record shares its keys with k."""
 
 from collections.abc import Mapping, Sequence
-from typing import Annotated, Any, ClassVar
+from typing import Annotated
 
 import numpy as np
-from annotated_types import Ge, Gt, Le
 
-from shoal.data.arithmetic import Arithmetic
-from shoal.data.partition import Progress
-from shoal.data.records import MissingCells, Records
-from shoal.errors import ParameterError, Refused
-from shoal.facts import ByColumn, Count, Fact, Figure, OfOriginal
-from shoal.kernels.arrays import Bools, Ints, Longs
 from shoal.mask._suppression.given_away import Restored, cells_a_blank
 from shoal.mask._suppression.required import Asked, check_reading
 from shoal.mask._suppression.search import How, Search, Subset
 from shoal.mask._suppression.state import Patterns, State
 from shoal.mask._suppression.task import distinct_rows, without_cells
 from shoal.mask.base import Mask
-from shoal.methods import Scales, method
-from shoal.parameters import Columns, Setting
 from shoal.privacy.gate import Required
-from shoal.step_result import StepResult
+from shoal.table.arithmetic import Arithmetic
+from shoal.table.prelude import Bools, Generator, Ints, Longs, MissingCells, Progress, Records, StepResult
+from shoal.vocabulary.errors import ParameterError, Refused
+from shoal.vocabulary.facts import ByLabel
+from shoal.vocabulary.prelude import ByColumn, Columns, Count, Fact, Figure, Ge, Gt, Le, OfOriginal, Setting, method
 
 
 @method(
@@ -87,9 +82,9 @@ class Suppress(Mask):
     cells as the requirement says, or else as the step does.
     """
 
-    scales: ClassVar[Scales] = "combinations"
-    blanks_cells: ClassVar[bool] = True
-    default_reading: ClassVar[MissingCells] = "wildcard"
+    scales = "combinations"
+    blanks_cells = True
+    default_reading = "wildcard"
 
     k: Annotated[int, Ge(1)] | None = None
     subsets: Annotated[tuple[Subset, ...] | None, Setting()] = None
@@ -117,13 +112,11 @@ class Suppress(Mask):
         if self.sacrifice and self.missing != "wildcard":
             raise ParameterError(f"suppress: sacrifice is for missing: wildcard; missing is {self.missing}.")
 
-    def apply(
-        self, records: Records, columns: Sequence[str], rng: np.random.Generator, progress: Progress = None
-    ) -> StepResult:
+    def apply(self, records: Records, columns: Sequence[str], rng: Generator, progress: Progress = None) -> StepResult:
         search = self.search_on(records, columns, rng, progress)
         before = search.codes_of(records)
         codes = before
-        notes: dict[str, Any] = {}
+        notes: ByLabel = {}
         if len(records):
             rows, ids, counts = distinct_rows(before)
             state, notes = search.searched(State.of(rows, counts), cells_a_blank(records, search.keys))
@@ -142,13 +135,13 @@ class Suppress(Mask):
         records: Records,
         times: Longs,
         columns: Sequence[str],
-        rng: np.random.Generator,
+        rng: Generator,
         *,
         together: Mapping[str, float] | None,
         spent: Longs | None = None,
         progress: Progress = None,
-    ) -> tuple[Longs, Patterns, dict[str, Any]]:
-        """Which records of each distinct combination of a table lose what.
+    ) -> tuple[Longs, Patterns, ByLabel]:
+        """Find the cells that the records of each distinct combination of a table lose.
 
         Parameters
         ----------
@@ -173,7 +166,7 @@ class Suppress(Mask):
         """
         search = self.search_on(records, columns, rng, progress)
         rows, ids, counts = distinct_rows(search.codes_of(records), times)
-        state, notes = State.of(rows, counts, spent), dict[str, Any]()
+        state, notes = State.of(rows, counts, spent), ByLabel()
         if together is None:
             state = search.mended(state)
         else:
@@ -181,10 +174,8 @@ class Suppress(Mask):
         search.prove(state.codes, state.counts)
         return ids, state.patterns(rng), notes
 
-    def search_on(
-        self, records: Records, columns: Sequence[str], rng: np.random.Generator, progress: Progress = None
-    ) -> Search:
-        """What is sought in a table, or in its distinct combinations, and how."""
+    def search_on(self, records: Records, columns: Sequence[str], rng: Generator, progress: Progress = None) -> Search:
+        """The search that the parameters describe, in a table or in its distinct combinations."""
         keys = tuple(columns)
         self._check_names(keys)
         return Search(
@@ -203,9 +194,9 @@ class Suppress(Mask):
         )
 
     def facts_of(
-        self, cells: Sequence[int] | Longs, touched: int, records: int, keys: Sequence[str], notes: dict[str, Any]
+        self, cells: Sequence[int] | Longs, touched: int, records: int, keys: Sequence[str], notes: ByLabel
     ) -> dict[str, Fact]:
-        """What there is to tell.
+        """Facts about the blanked cells.
 
         Parameters
         ----------
@@ -243,13 +234,13 @@ class Suppress(Mask):
     def whole_needed(self) -> str:
         return "every record by itself for its requirements; require them of the table" if self.requirements else ""
 
-    def _required(self, records: Records, before: Ints, codes: Ints, search: Search) -> tuple[Ints, dict[str, Any]]:
+    def _required(self, records: Records, before: Ints, codes: Ints, search: Search) -> tuple[Ints, ByLabel]:
         """The codes when the requirements hold too; what there is to tell about it. Cells are only ever blanked, so
         this ends.
         """
         keys = search.keys
         asked = Asked(models=self.requirements, before=records, keys=tuple(keys), missing=self.reading)
-        together, blanked, notes = cells_a_blank(records, keys), -1, dict[str, Any]()
+        together, blanked, notes = cells_a_blank(records, keys), -1, ByLabel()
         while failing := asked.unmet(released := _released(records, before, codes, keys), filled_in=True):
             if int((codes < 0).sum()) == blanked:
                 raise Refused(

@@ -1,23 +1,16 @@
 """Suppression of whole records."""
 
 from collections.abc import Sequence
-from typing import Annotated, ClassVar
+from typing import Annotated
 
 import numpy as np
-from annotated_types import Ge, Le
 
-from shoal.data.partition import Progress
-from shoal.data.records import MissingCells, Records
-from shoal.errors import Refused
-from shoal.facts import Count, Share
 from shoal.judges.table_pair import TablePair
-from shoal.kernels.arrays import Bools, Floats, Longs
 from shoal.mask._generalisation.requirements import as_quasi_identifiers
 from shoal.mask.base import Mask
-from shoal.methods import Scales, method, nested
-from shoal.parameters import Setting
 from shoal.privacy.base import PrivacyModel
-from shoal.step_result import StepResult
+from shoal.table.prelude import Bools, Floats, Generator, Longs, MissingCells, Progress, Records, StepResult
+from shoal.vocabulary.prelude import Count, Ge, Le, Refused, Setting, Share, method, nested
 
 
 @method(
@@ -48,17 +41,15 @@ class SuppressRecords(Mask):
         those of the smallest classes. A model that fails and says of no record that it fails on it refuses the step.
     """
 
-    scales: ClassVar[Scales] = "combinations"
-    default_reading: ClassVar[MissingCells] = "equal"
+    scales = "combinations"
+    default_reading = "equal"
 
     k: Annotated[int, Ge(1)]
     limit: Annotated[float, Ge(0), Le(1), Setting()]
     missing: MissingCells | None = None
     requirements: tuple[Annotated[PrivacyModel, nested("privacy")], ...] = ()
 
-    def apply(
-        self, records: Records, columns: Sequence[str], rng: np.random.Generator, progress: Progress = None
-    ) -> StepResult:
+    def apply(self, records: Records, columns: Sequence[str], rng: Generator, progress: Progress = None) -> StepResult:
         left = records
         while len(left) and (failing := self._failing(records, left, columns)) is not None:
             left = left.take(~failing)
@@ -75,14 +66,10 @@ class SuppressRecords(Mask):
     def on_combinations(
         self, records: Records, times: Longs, columns: Sequence[str], progress: Progress = None
     ) -> StepResult:
-        """The same for the distinct combinations of a table; the facts are those of the table.
+        """Drop distinct combinations of a table; the facts are those of the table.
 
-        Parameters
-        ----------
-        records
-            One for each combination of the columns, and of the strata.
-        times
-            Shape (n,); how many records of the table have it.
+        `records`: one for each combination of the columns, and of the strata; `times`, shape (n,): how many records of
+        the table have it.
         """
         left, count, total = records, times, int(times.sum())
         while len(left):
@@ -101,7 +88,7 @@ class SuppressRecords(Mask):
         return np.where(lacking, matching - times + 1, matching)  # such a record counts for itself alone
 
     def _result(self, left: Records, dropped: int, total: int) -> StepResult:
-        """What is left of a table, refused where too much was dropped."""
+        """Result for the records that are left; refused where too many were dropped."""
         if dropped > self.limit * total * (1 + 1e-12):
             reached = f"k = {self.k}" + (" and what else is required" if self.requirements else "")
             raise Refused(

@@ -1,4 +1,4 @@
-"""What top and bottom coding share: where a tail begins, and what its values become.
+"""Steps shared by top and bottom coding: finding a tail and replacing its values.
 
 Everything is written for the upper tail; bottom coding is top coding of the negated column.
 """
@@ -8,19 +8,13 @@ from dataclasses import replace
 from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
-from annotated_types import Ge, Gt, Lt
+from annotated_types import Lt
 
-from shoal.data.hierarchy_builders import number_label
-from shoal.data.partition import Progress
-from shoal.data.records import Records
-from shoal.data.variable import Variable
-from shoal.errors import DataError, ParameterError, Refused, quoted
-from shoal.facts import ByColumn, Count, Fact, Nested
-from shoal.kernels.arrays import Bools, Floats
 from shoal.mask.base import Mask
-from shoal.methods import family
-from shoal.parameters import HoldsCells, Setting
-from shoal.step_result import StepResult
+from shoal.table.hierarchy_builders import number_label
+from shoal.table.prelude import Bools, Floats, Generator, Progress, Records, StepResult, Variable
+from shoal.vocabulary.errors import DataError, ParameterError, Refused, quoted
+from shoal.vocabulary.prelude import Count, Facts, Ge, Gt, HoldsCells, Setting, family
 
 Quantile = Annotated[float, Gt(0), Lt(1)]
 TailSize = Annotated[int, Ge(1)]
@@ -52,6 +46,7 @@ class TailCode(Mask):
         Sampling weights enter quantiles and means.
     """
 
+    reads_others = False
     sign: ClassVar[float]
     side: ClassVar[str]
 
@@ -84,39 +79,22 @@ class TailCode(Mask):
             return "the ranks of all values; give the bound itself as value, and no k"
         return "all values of the tail; leave out replace" if self.replace != "bound" else ""
 
-    def apply(
-        self, records: Records, columns: Sequence[str], rng: np.random.Generator, progress: Progress = None
-    ) -> StepResult:
+    def apply(self, records: Records, columns: Sequence[str], rng: Generator, progress: Progress = None) -> StepResult:
         variables = self.continuous(records, columns)
         self._check_names(columns)
         weights = self.weights(records, self.weighted)
         tails = [self._tail(v, weights) for v in variables]
         if self.together and variables:
             tails = [self._joint(variables, tails)] * len(variables)
-        changed: list[Variable] = []
-        facts: dict[str, Fact] = {}
-        for variable, tail in zip(variables, tails):
-            size, k = int(tail.sum()), of_column(self.k, variable.name)
-            if k is not None and 0 < size < k:
-                raise Refused(
-                    f"{self.method_name}: the tail of column '{variable.name}' must hold at least {k} records; "
-                    f"it holds {size}. Move the bound inwards, or give k alone."
-                )
-            count = Count(n=size, influence=None if self.value is None else 1)  # a quantile moves the tail of ties
-            facts[variable.name] = Nested({"records in the tail": count})
-            changed.append(self._coded(variable, tail, weights) if size else variable)
-        return StepResult(records=records.with_variables(*changed), facts={"by column": ByColumn(facts)})
+        return StepResult.by_column(records, (self._coded(v, tail, weights) for v, tail in zip(variables, tails)))
 
     def _check_names(self, columns: Sequence[str]) -> None:
         for parameter in ("value", "quantile", "k"):
             given = getattr(self, parameter)
             if isinstance(given, dict) and set(given) != set(columns):
+                absent = [name for name in columns if name not in given]
                 stray = [name for name in given if name not in columns]
-                wrong = (
-                    f"names {quoted(stray)}, not among"
-                    if stray
-                    else (f"leaves out {quoted(name for name in columns if name not in given)} of")
-                )
+                wrong = f"names {quoted(stray)}, not among" if stray else f"leaves out {quoted(absent)} of"
                 raise ParameterError(
                     f"{self.method_name}: {parameter} must name each of the step's columns and no "
                     f"other; it {wrong} the columns {quoted(columns)}."
@@ -148,22 +126,33 @@ class TailCode(Mask):
                 raise DataError(f"{self.method_name}: with together, column '{variable.name}' must be complete.")
         if self.value is not None or self.quantile is not None:
             return np.asarray(np.logical_or.reduce(tails))
-        ranked = np.column_stack([self.sign * v.values for v in variables])
-        above = np.column_stack([_places_from_the_end(column) for column in ranked.T]).min(axis=1)
+        ranked = [self.sign * variable.values for variable in variables]
+        at_or_above = [len(x) - np.searchsorted(np.sort(x), x, "left") for x in ranked]
+        above = np.min(at_or_above, axis=0)
         k = int(of_column(self.k, variables[0].name) or 1)
         return np.asarray(above <= np.sort(above)[k - 1])
 
-    def _coded(self, variable: Variable, tail: Bools, weights: Floats | None) -> Variable:
+    def _coded(self, variable: Variable, tail: Bools, weights: Floats | None) -> tuple[Variable, Facts]:
+        """One column with its tail coded; a tail that is too small is refused."""
+        size, k = int(tail.sum()), of_column(self.k, variable.name)
+        if k is not None and 0 < size < k:
+            raise Refused(
+                f"{self.method_name}: the tail of column '{variable.name}' must hold at least {k} records; "
+                f"it holds {size}. Move the bound inwards, or give k alone."
+            )
+        count = Count(n=size, influence=None if self.value is None else 1)  # a quantile moves the tail of ties
+        facts: Facts = {"records in the tail": count}
+        if not size:
+            return variable, facts
         inside = variable.values[tail]
-        value = of_column(self.value, variable.name)
-        edge = value if value is not None else float(self.sign * (self.sign * inside).min())
+        edge = of_column(self.value, variable.name)
+        edge = edge if edge is not None else float(self.sign * (self.sign * inside).min())
         if self.replace == "label":
-            return _labelled(variable, tail, self.label or f"{self.side} {number_label(edge)}", self.sign)
+            label = self.label or f"{self.side} {number_label(edge)}"
+            return _labelled(variable, tail, label, self.sign), facts
         if self.replace == "mean":
-            new = float(np.average(inside, weights=None if weights is None else weights[tail]))
-        else:
-            new = edge
-        return variable.with_values(np.where(tail, new, variable.values))
+            edge = float(np.average(inside, weights=None if weights is None else weights[tail]))
+        return variable.with_values(np.where(tail, edge, variable.values)), facts
 
 
 def of_column(given: float | Mapping[str, float] | None, name: str) -> float | None:
@@ -179,11 +168,6 @@ def _quantile(values: Floats, share: float, weights: Floats | None) -> float:
     mass = np.cumsum(np.ones(len(values)) if weights is None else weights[order])
     place = np.searchsorted(mass, share * mass[-1] * (1 - 1e-12), "left")
     return float(values[order[min(place, len(values) - 1)]])
-
-
-def _places_from_the_end(column: Floats) -> Floats:
-    """For each value the number of values at or above it."""
-    return np.asarray(len(column) - np.searchsorted(np.sort(column), column, "left"), dtype=np.float64)
 
 
 def _labelled(variable: Variable, tail: Bools, label: str, sign: float) -> Variable:

@@ -1,20 +1,13 @@
 """Targeted record swapping: households at risk change places across geography."""
 
 from collections.abc import Sequence
-from typing import Annotated, ClassVar
+from typing import Annotated
 
 import numpy as np
-from annotated_types import Ge, Le
 
-from shoal.data.partition import Progress
-from shoal.data.records import Records
-from shoal.errors import DataError, ParameterError
-from shoal.facts import Count
-from shoal.kernels.arrays import Bools, Longs
 from shoal.mask.base import Mask
-from shoal.methods import Scales, method
-from shoal.parameters import Columns, Setting
-from shoal.step_result import StepResult
+from shoal.table.prelude import Bools, Generator, Longs, Progress, Records, StepResult
+from shoal.vocabulary.prelude import Columns, Count, DataError, Ge, Le, ParameterError, Setting, method
 
 
 @method(
@@ -47,16 +40,14 @@ class TargetedSwap(Mask):
     counted in the record, so that a coarser `similar` can be tried.
     """
 
-    scales: ClassVar[Scales] = "memory"
+    scales = "memory"
 
     by: Annotated[tuple[str, ...] | None, Columns()] = None
     similar: Annotated[tuple[str, ...], Columns()] = ()
     k: Annotated[int, Ge(2)] = 3
     share: Annotated[float, Ge(0), Le(1), Setting()] = 0.05
 
-    def apply(
-        self, records: Records, columns: Sequence[str], rng: np.random.Generator, progress: Progress = None
-    ) -> StepResult:
+    def apply(self, records: Records, columns: Sequence[str], rng: Generator, progress: Progress = None) -> StepResult:
         geography = tuple(columns)
         if not geography:
             raise ParameterError("targeted-swap needs the geography as the step's columns, from coarse to fine.")
@@ -113,13 +104,7 @@ def _profiles(similar: Longs, unit: Longs) -> Longs:
 
 
 def _swap(
-    wanting: Bools,
-    profile: Longs,
-    above: Longs,
-    area: Longs,
-    partner: Longs,
-    rng: np.random.Generator,
-    enough: int | None = None,
+    wanting: Bools, profile: Longs, above: Longs, area: Longs, partner: Longs, rng: Generator, enough: int | None = None
 ) -> None:
     """Pair each wanting household with an unswapped one alike in another area under the same area above.
 

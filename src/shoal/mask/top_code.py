@@ -1,9 +1,7 @@
 """Top coding: the upper tail of a column gets one value."""
 
-from typing import ClassVar
-
 from shoal.mask.tails import TailCode
-from shoal.methods import Scales, method
+from shoal.vocabulary.registry import method
 
 
 @method("top-code", title="Top coding", source="Hundepool et al. (2012), section 3.2.3", example={"k": 5})
@@ -14,7 +12,6 @@ class TopCode(TailCode):
     the bound belong to the tail. Missing cells stay missing.
     """
 
-    scales: ClassVar[Scales] = "rows"
-    reads_others: ClassVar[bool] = False
-    sign: ClassVar[float] = 1.0
-    side: ClassVar[str] = "at least"
+    scales = "rows"
+    sign = 1.0
+    side = "at least"

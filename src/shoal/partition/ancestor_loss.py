@@ -7,19 +7,17 @@ least of: they anneal it from the best of their starts and the classes of a walk
 record's loss at the cheapest node of the lattice at which k records share its labels.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Self
+from typing import Any, Self
 
 import numpy as np
 
-from shoal.data.partition import Progress
-from shoal.data.records import Records
-from shoal.facts import Count, Fact, Facts, Share
-from shoal.kernels.arrays import Ints, ints, seed_of
 from shoal.kernels.classes import classes, first_rows
 from shoal.kernels.generalisation import Ladder, RecodingTable, ancestor_levels, anneal, cheapest_nodes, walk
-from shoal.kernels.requirement.requirement_partition import RequirementCheck
+from shoal.kernels.requirement import RequirementCheck
+from shoal.table.prelude import Floats, Generator, Ints, Progress, Records, ints, seed_of
+from shoal.vocabulary.facts import Count, Facts, Share
 
 PROPOSALS_PER_RECORD, MOST_PROPOSALS = 1_000, 10_000_000
 """Default budget: half a minute for 30 000 records of eight columns, of which the last half gains under 1 %."""
@@ -37,18 +35,10 @@ BOUND_STEPS = 200_000_000
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class AncestorLoss:
-    """The columns by which groups are formed, all of them with hierarchies.
+    """The columns by which groups are formed, all of them with hierarchies."""
 
-    Parameters
-    ----------
-    codes
-        Shape (n, q); leaf of each cell.
-    table
-        Their distinct combinations, with what each label loses.
-    """
-
-    codes: Ints
-    table: RecodingTable
+    codes: Ints  # Shape (n, q); leaf of each cell
+    table: RecodingTable  # Their distinct combinations, with what each label loses
 
     @classmethod
     def of(cls, records: Records, columns: Sequence[str]) -> Self | None:
@@ -70,22 +60,25 @@ class AncestorLoss:
 
     @property
     def most(self) -> float:
-        """What a record loses whose cells all become the roots."""
+        """Loss of a record whose cells all become the roots."""
         return float(sum(ladder.loss[-1].max() for ladder in self.table.ladders))
 
     def mean(self, labels: Ints) -> float:
         """Mean loss of a cell when each becomes the nearest common ancestor of its group, in [0, 1]."""
         total = 0.0
-        for ladder, leaves in zip(self.table.ladders, self.codes.T):
-            total += float(ladder.loss[ancestor_levels(ladder.labels, leaves, labels), leaves].mean())
+        for losses in self._losses(labels):
+            total += float(losses.mean())
         return total / self.most if self.most else 0.0
+
+    def _losses(self, labels: Ints) -> Iterator[Floats]:
+        """Shape (n,) for each column; losses of its cells as the nearest common ancestors of their groups."""
+        for ladder, leaves in zip(self.table.ladders, self.codes.T):
+            yield ladder.loss[ancestor_levels(ladder.labels, leaves, labels), leaves]
 
     def bound(self, k: int, labels: Ints) -> float:
         """Mean loss of a cell that no groups of `k` or more go below; `labels` are such groups."""
-        known = np.zeros(len(labels))
-        for ladder, leaves in zip(self.table.ladders, self.codes.T):
-            known += ladder.loss[ancestor_levels(ladder.labels, leaves, labels), leaves]
-        least = cheapest_nodes(self.table, k, known, most_steps=BOUND_STEPS)
+        reached = np.sum(list(self._losses(labels)), axis=0)
+        least = cheapest_nodes(self.table, k, reached, most_steps=BOUND_STEPS)
         return float(least.mean()) / self.most if self.most else 0.0
 
     def walked(self, k: int, check: RequirementCheck | None = None) -> list[Ints]:
@@ -101,49 +94,26 @@ class AncestorLoss:
         starts: Sequence[Ints],
         k: int,
         check: RequirementCheck | None,
-        rng: np.random.Generator,
+        rng: Generator,
         moves: int | None,
         progress: Progress,
     ) -> tuple[Ints, Facts]:
         """Groups that lose no more than any of the starts, and facts.
 
-        Parameters
-        ----------
-        starts
-            Groups of `k` or more without excess; the first of them is what the outcome is compared with.
-        check
-            What every group must satisfy beside k.
-        moves
-            Budget; the default one if not given.
+        `starts`: groups of `k` or more without excess; the first of them is what the outcome is compared with; `check`:
+        what every group must satisfy beside k; `moves`: budget; the default one if not given.
         """
         check = self._checked(check)
         losses = [self.mean(start) for start in starts]
-        start = starts[int(np.argmin(losses))]
-        labels, proposed = self._annealed(start, k, check, seed_of(rng), moves, progress)
-        facts: dict[str, Fact] = {
-            "loss of the start": Share(value=losses[0]),
-            "refined loss": Share(value=self.mean(labels)),
-            "moves": Count(n=proposed, unit="moves"),
-        }
-        return labels, facts
-
-    def _annealed(
-        self, labels: Ints, k: int, check: RequirementCheck, seed: int, moves: int | None, progress: Progress
-    ) -> tuple[Ints, int]:
-        """Refined groups, and the changes proposed."""
-        n = len(labels)
+        labels = starts[int(np.argmin(losses))]
+        n, seed = len(labels), seed_of(rng)
         if moves is None:
             moves = int(min(PROPOSALS_PER_RECORD * n, MOST_PROPOSALS) * min(1.0, LARGE * len(np.unique(labels)) / n))
         if moves:
-            labels = anneal(
-                self.table,
-                k,
-                check,
-                labels,
-                suppressed=self.most,
-                most=0,
-                proposals=moves,
-                seed=seed,
-                progress=progress,
-            )
-        return labels, moves
+            limits: dict[str, Any] = {"suppressed": self.most, "most": 0, "proposals": moves}
+            labels = anneal(self.table, k, check, labels, **limits, seed=seed, progress=progress)
+        return labels, {
+            "loss of the start": Share(value=losses[0]),
+            "refined loss": Share(value=self.mean(labels)),
+            "moves": Count(n=moves, unit="moves"),
+        }

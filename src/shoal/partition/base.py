@@ -1,28 +1,25 @@
-"""What all partition methods share: the public call, strata, households."""
+"""Base of all partition methods: the public call, strata, households."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any, ClassVar, Literal
 
 import numpy as np
 
-from shoal.data.microdata import as_records
-from shoal.data.missing_patterns import patterns
-from shoal.data.partition import Partition, Progress, part_of
-from shoal.data.records import Records
-from shoal.data.schema import Scale
-from shoal.data.variable import Variable
-from shoal.errors import DataError, ParameterError, Refused, plural, quoted
-from shoal.facts import Fact, Nested, OfPlan, Share
-from shoal.kernels.arrays import Longs, ints
 from shoal.kernels.partition.bounds import neighbour_bound
 from shoal.partition.ancestor_loss import AncestorLoss
+from shoal.table.equal_rows import patterns, rows_by_number
+from shoal.table.microdata import as_records
+from shoal.table.prelude import Generator, Longs, Partition, Progress, Records, Variable, ints, part_of
+from shoal.table.schema import Scale
+from shoal.vocabulary.errors import DataError, ParameterError, Refused, plural, quoted
+from shoal.vocabulary.prelude import Fact, Nested, OfPlan, Scales, Share
 
 SmallStrata = Literal["refuse", "merge"]
 
 Unit = Literal["record", "household"] | str
-"""What groups are formed of, and what k counts; a column's name for its values."""
+"""Members of groups, which k counts: records, households, or the values of the column of this name."""
 
 BOUND_WORK = 4e8
 """A lower bound is computed with every partition up to this many coordinates compared, half a second or so ..."""
@@ -37,16 +34,15 @@ class Partitioner(ABC):
 
     method_kind: ClassVar[str] = "partition"
     method_name: ClassVar[str]
+    scales: ClassVar[Scales] = "blocks"
     compares_confidential: ClassVar[bool] = False
-    """Whether groups are compared with how confidential values are distributed over the whole table."""
+    """True if groups are compared with the distribution of confidential values over the whole table."""
     by_household: ClassVar[bool] = True
-    """Whether the method may be run on household means, so that k counts households."""
-
+    """True if the method may be run on household means, so that k counts households."""
     by_known_columns: ClassVar[bool] = False
-    """Whether records with missing cells are grouped with those that lack the same columns, by the others."""
-
+    """True if records with missing cells are grouped with those that lack the same columns, by the others."""
     one_group: ClassVar[bool] = False
-    """Whether all records (of a stratum) are one group, so that what replaces them belongs to nobody."""
+    """True if all records (of a stratum) are one group, so that what replaces them belongs to nobody."""
 
     @property
     def smallest(self) -> int:
@@ -54,9 +50,7 @@ class Partitioner(ABC):
         return int(getattr(self, "k", 1))
 
     @abstractmethod
-    def assign(
-        self, records: Records, columns: Sequence[str], rng: np.random.Generator, progress: Progress
-    ) -> Partition:
+    def assign(self, records: Records, columns: Sequence[str], rng: Generator, progress: Progress) -> Partition:
         """Partition the records of one stratum by some columns."""
 
     def partition(
@@ -65,7 +59,7 @@ class Partitioner(ABC):
         *,
         columns: Sequence[str] | None = None,
         confidential: Any = None,
-        seed: int | np.random.Generator | None = None,
+        seed: int | Generator | None = None,
         standardise: Scale = "sd",
         small_strata: SmallStrata = "refuse",
         unit: Unit | None = None,
@@ -137,55 +131,38 @@ class Partitioner(ABC):
         return replace(part, loss=part.information_loss(x), lower_bound=100 * neighbour_bound(x, k) / spread)
 
     def _by_stratum(
-        self, records: Records, columns: Sequence[str], strata: Longs, rng: np.random.Generator, progress: Progress
+        self, records: Records, columns: Sequence[str], strata: Longs, rng: Generator, progress: Progress
     ) -> Partition:
         if records.households is not None:
             _whole_units(records.households, strata, records.unit)
-        labels = np.empty(len(records), dtype=np.int32)
-        facts: dict[str, Fact] = {}
-        models: dict[int, Any] = {}
-        count = done = 0
-        for number in range(int(strata.max()) + 1 if len(strata) else 0):
-            rows = np.flatnonzero(strata == number)
-            share = part_of(progress, done / len(strata), len(rows) / len(strata))
-            part = self._kinds(records.take(rows), columns, rng, share, f"stratum {number + 1}")
-            done += len(rows)
-            labels[rows] = part.labels + count
-            count += part.n_groups
-            facts[f"stratum {number + 1}"] = Nested(part.facts)
-            models[number] = part.model
-        has_model = any(model is not None for model in models.values())
-        return Partition(labels=labels, facts={"strata": Nested(facts)}, model=models if has_model else None)
+
+        def stratum(number: int, rows: Longs, share: Progress) -> Partition:
+            return self._kinds(records.take(rows), columns, rng, share, f"stratum {number + 1}")
+
+        part = in_turn("stratum", rows_by_number(strata), stratum, progress)
+        return replace(part, facts={"strata": Nested(part.facts)})
 
     def _kinds(
-        self, records: Records, columns: Sequence[str], rng: np.random.Generator, progress: Progress, where: str
+        self, records: Records, columns: Sequence[str], rng: Generator, progress: Progress, where: str
     ) -> Partition:
         """A partition in which the records of a group lack the same of the columns, and are grouped by the others."""
         if self.one_group or records.complete_in(columns):
             return self._units(records, columns, rng, progress, where)
-        labels = np.empty(len(records), dtype=np.int32)
-        facts: dict[str, Fact] = {}
-        count = done = 0
-        missing = np.column_stack([records[name].missing for name in columns])
-        for number, (lacking, rows) in enumerate(patterns(missing), 1):
-            if len(rows) < self.smallest:
-                raise DataError(self._too_few(len(rows), [n for n, lacks in zip(columns, lacking) if lacks], where))
-            known = [name for name, lacks in zip(columns, lacking) if not lacks]
-            share = part_of(progress, done / len(records), len(rows) / len(records))
-            part = (
-                self._units(records.take(rows), known, rng, share, where)
-                if known
-                else Partition(labels=np.zeros(len(rows), dtype=np.int32))
-            )
-            done += len(rows)
-            labels[rows] = part.labels + count
-            count += part.n_groups
-            facts[f"columns missing together, {number}"] = Nested(part.facts)
-        return Partition(labels=labels, facts=facts)
+        kinds = patterns(np.column_stack([records[name].missing for name in columns]))
 
-    def _too_few(self, count: int, lacking: Sequence[str], where: str) -> str:
-        """Why records cannot be a kind of their own."""
-        return (
+        def kind(number: int, rows: Longs, share: Progress) -> Partition:
+            lacking = {name for name, lacks in zip(columns, kinds[number][0]) if lacks}
+            if len(rows) < self.smallest:
+                raise self._too_few(len(rows), [name for name in columns if name in lacking], where)
+            present = [name for name in columns if name not in lacking]
+            if not present:
+                return Partition(labels=np.zeros(len(rows), dtype=np.int32))
+            return self._units(records.take(rows), present, rng, share, where)
+
+        return in_turn("columns missing together,", [rows for _, rows in kinds], kind, progress)
+
+    def _too_few(self, count: int, lacking: Sequence[str], where: str) -> DataError:
+        return DataError(
             f"{self.method_name} groups records by themselves that lack the same columns. Of {where} only "
             f"{plural(count, 'record')} {'lacks' if count == 1 else 'lack'} {quoted(lacking) or 'none'}, fewer than "
             f"k = {self.smallest}. Set missing: drop or impute for columns with missing values (category for nominal "
@@ -193,7 +170,7 @@ class Partitioner(ABC):
         )
 
     def _units(
-        self, records: Records, columns: Sequence[str], rng: np.random.Generator, progress: Progress, where: str
+        self, records: Records, columns: Sequence[str], rng: Generator, progress: Progress, where: str
     ) -> Partition:
         households = records.households
         if households is None:
@@ -220,8 +197,35 @@ class Partitioner(ABC):
             )
 
 
+def in_turn(
+    title: str, pieces: Sequence[Longs], divided: Callable[[int, Longs, Progress], Partition], progress: Progress
+) -> Partition:
+    """The partitions of pieces of a table as one, groups numbered on; facts and models by piece.
+
+    Parameters
+    ----------
+    pieces
+        Rows of each; together every row once.
+    divided
+        Makes the partition of a piece, given its number and rows.
+    """
+    n = sum(map(len, pieces))
+    labels = np.empty(n, dtype=np.int32)
+    facts: dict[str, Fact] = {}
+    models: dict[int, Any] = {}
+    count = done = 0
+    for number, rows in enumerate(pieces if n else ()):
+        part = divided(number, rows, part_of(progress, done / n, len(rows) / n))
+        labels[rows] = part.labels + count
+        count, done = count + part.n_groups, done + len(rows)
+        facts[f"{title} {number + 1}"] = Nested(part.facts)
+        models[number] = part.model
+    has_model = any(model is not None for model in models.values())
+    return Partition(labels=labels, facts=facts, model=models if has_model else None)
+
+
 def _with_ancestors(part: Partition, records: Records, columns: Sequence[str], k: int) -> Partition:
-    """Where all columns have hierarchies, what cells lose as ancestors of their groups, and the least of any groups."""
+    """The partition with what its cells lose as common ancestors, and the least of any groups, if columns are trees."""
     ancestors = AncestorLoss.of(records, columns)
     if ancestors is None:
         return part

@@ -7,10 +7,9 @@ from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
 
 import numpy as np
 
-from shoal.data.partition import Partition, Progress
-from shoal.facts import Count
-from shoal.kernels.arrays import Floats, Ints, Longs
-from shoal.kernels.partition.principal_blocks import principal_blocks
+from shoal.kernels.partition import principal_blocks
+from shoal.table.prelude import Floats, Ints, Longs, Partition, Progress
+from shoal.vocabulary.facts import Count
 
 LOOK_EVERY = 0.1
 """Seconds between two looks at the workers; a choice of ours, well under what a person notices."""

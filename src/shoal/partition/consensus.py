@@ -1,16 +1,14 @@
 """A consensus of the partitions that each level of measurement gives."""
 
 from collections.abc import Sequence
-from typing import Annotated, ClassVar
+from typing import Annotated
 
 import numpy as np
 
-from shoal.data.partition import Partition, Progress
-from shoal.data.records import Records
-from shoal.data.schema import LEVELS
-from shoal.facts import Count, Nested, OfOriginal
-from shoal.methods import Scales, method, nested
 from shoal.partition.base import Partitioner, refuse_unless_k
+from shoal.table.prelude import Generator, Partition, Progress, Records
+from shoal.table.schema import LEVELS
+from shoal.vocabulary.prelude import Count, Nested, OfOriginal, method, nested
 
 
 @method(
@@ -36,17 +34,13 @@ class Consensus(Partitioner):
     The paper leaves open how the consensus is reached.
     """
 
-    scales: ClassVar[Scales] = "blocks"
-
     start: Annotated[Partitioner, nested("partition")]
 
     @property
     def smallest(self) -> int:
         return self.start.smallest
 
-    def assign(
-        self, records: Records, columns: Sequence[str], rng: np.random.Generator, progress: Progress = None
-    ) -> Partition:
+    def assign(self, records: Records, columns: Sequence[str], rng: Generator, progress: Progress = None) -> Partition:
         levels = {level: names for level in LEVELS if (names := _of_level(records, columns, level))}
         parts = {level: self.start.assign(records, names, rng, progress) for level, names in levels.items()}
         if len(parts) == 1:

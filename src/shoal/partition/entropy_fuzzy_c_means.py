@@ -1,12 +1,9 @@
 """Fuzzy microaggregation by entropy fuzzy c-means, plain and constrained (Miyamoto & Mukaidono 1997; Torra 2020)."""
 
-from typing import Annotated, ClassVar
+from typing import Annotated
 
-from annotated_types import Gt
-
-from shoal.methods import Scales, method
-from shoal.parameters import Setting
 from shoal.partition.fuzzy import FuzzyPartitioner
+from shoal.vocabulary.prelude import Gt, Setting, method
 
 
 @method(
@@ -28,8 +25,6 @@ class EntropyFuzzyCMeans(FuzzyPartitioner):
         by a factor e for every 1/lambda that its squared distance is smaller, in standardised columns. Towards 0
         every membership goes to 1/c and every centre to the mean.
     """
-
-    scales: ClassVar[Scales] = "blocks"
 
     rule = "entropy"
 

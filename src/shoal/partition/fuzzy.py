@@ -1,4 +1,4 @@
-"""What the two fuzzy partitions share: their parameters, fitting centres, drawing them, and the way back to columns."""
+"""Base of the two fuzzy partitions: their parameters, fitting centres, drawing them, and the way back to columns."""
 
 from abc import abstractmethod
 from collections.abc import Sequence
@@ -6,26 +6,27 @@ from dataclasses import dataclass, replace
 from typing import Annotated, Any, ClassVar
 
 import numpy as np
-from annotated_types import Ge, Gt
 from numpy.typing import NDArray
 
 from shoal.constraints import Constraints
 from shoal.constraints.projection import System, nearest
-from shoal.data.group_models import Centres
-from shoal.data.partition import Partition, Progress
-from shoal.data.records import Records
-from shoal.data.standardisation import standardiser
-from shoal.data.variable import Variable
-from shoal.errors import ConstraintError, ParameterError
-from shoal.facts import Count, Fact, Figure, OfOriginal
 from shoal.kernels import linear
-from shoal.kernels.arrays import Floats, Ints, ints, seed_of
+from shoal.kernels.arrays import Rule
 from shoal.kernels.elementary import log
-from shoal.kernels.partition.bounded_assignment import bounded_assignment
-from shoal.kernels.partition.fuzzy import COINCIDENT, Rule, fuzzy_draw, fuzzy_fill, fuzzy_memberships, fuzzy_step
-from shoal.methods import family
-from shoal.parameters import HoldsCells, Setting
+from shoal.kernels.partition import (
+    COINCIDENT,
+    bounded_assignment,
+    fuzzy_draw,
+    fuzzy_fill,
+    fuzzy_memberships,
+    fuzzy_step,
+)
 from shoal.partition.base import Partitioner
+from shoal.table.group_models import Centres
+from shoal.table.prelude import Floats, Generator, Ints, Partition, Progress, Records, Variable, ints, seed_of
+from shoal.table.standardisation import standardiser
+from shoal.vocabulary.errors import ConstraintError, ParameterError
+from shoal.vocabulary.prelude import Count, Fact, Figure, Ge, Gt, HoldsCells, OfOriginal, Setting, family
 
 SHORT_RUN = 10
 """Steps that every start gets before the best one goes on."""
@@ -52,7 +53,7 @@ class Fit:
 
 @dataclass(frozen=True, kw_only=True)
 class Search:
-    """How long and how often a clustering is searched for."""
+    """Length and number of the searches for a clustering."""
 
     starts: int
     tolerance: float
@@ -103,42 +104,49 @@ class FuzzyPartitioner(Partitioner):
     def smallest(self) -> int:
         return self.k if self.balanced and self.k is not None else 1
 
-    def assign(
-        self, records: Records, columns: Sequence[str], rng: np.random.Generator, progress: Progress
-    ) -> Partition:
-        centres = number_of_centres(len(records), self.c, self.k, balanced=self.balanced)
+    def assign(self, records: Records, columns: Sequence[str], rng: Generator, progress: Progress) -> Partition:
+        x, count = records.matrix(columns), self._number_of_centres(len(records))
         rules, system = system_of(self.constraints, records, columns)
         search = Search(starts=self.starts, tolerance=self.tolerance, most_steps=self.most_steps)
         in_clustering, in_draw = self.rule_parameters
-        fitted = fit(records.matrix(columns), centres, self.rule, in_clustering, system, search, rng, progress)
-        least = self.smallest if self.k is not None and self.balanced else 0
-        return drawn_partition(records, columns, fitted, self.rule, in_draw, rules, least, self.k, rng)
+        fitted = fit(x, count, self.rule, in_clustering, system, search, rng, progress)
+        least = self.k if self.balanced and self.k is not None else 0
+        labels, expected, kind = draw(x, fitted.centres, self.rule, in_draw, least, rng)
+        sizes = np.bincount(labels, minlength=count)
+        facts: dict[str, Fact] = {
+            "centres": Count(n=count, unit="centres"),
+            "objective": Figure(value=fitted.objective),
+            "steps": Count(n=fitted.steps, unit="steps"),
+            "converged": OfOriginal(fitted.converged),
+            "draw": OfOriginal(kind),
+            "expected sizes": OfOriginal(np.round(expected, 3).tolist()),
+            "realised sizes": OfOriginal(sizes.tolist()),
+            "centres nobody drew": Count(n=int((sizes == 0).sum()), unit="centres"),
+            "constraints": OfOriginal([rule.text for rule in rules.rules]),  # a bound in a rule may be a cell
+        }
+        if self.k is not None:
+            facts["groups smaller than k"] = Count(n=int(((sizes > 0) & (sizes < self.k)).sum()), unit="groups")
+        drawn = sizes > 0
+        centres = Centres(columns=in_columns(records, columns, fitted.centres[drawn], rules))
+        return Partition(labels=(np.cumsum(drawn) - 1)[labels], facts=facts, model=centres)
 
-
-def number_of_centres(n: int, c: int | None, k: int | None, *, balanced: bool) -> int:
-    """c as given, or n / k rounded down, halved for a balanced draw; refused where the groups cannot be filled."""
-    if c is None and k is None:
-        raise ParameterError("Give k, the smallest size of a group, or c, the number of centres, or both.")
-    centres = c if c is not None else max(1, n // (int(k or 1) * (2 if balanced else 1)))
-    if centres > n:
-        raise ParameterError(f"c must be an integer in [1, {n}] (the table has {n} records); got {centres}. Lower c.")
-    if balanced and k is not None and centres * k > n:
-        raise ParameterError(
-            f"{centres} groups of {k} records need {centres * k:,} records; the table has {n:,}. "
-            f"Lower c or k, or set balanced: false."
-        )
-    return centres
+    def _number_of_centres(self, n: int) -> int:
+        """c as given, or n / k rounded down, halved for a balanced draw; refused where the groups cannot be filled."""
+        if self.c is None and self.k is None:
+            raise ParameterError("Give k, the smallest size of a group, or c, the number of centres, or both.")
+        count = self.c or max(1, n // (int(self.k or 1) * (2 if self.balanced else 1)))
+        if count > n:
+            raise ParameterError(f"c must be an integer in [1, {n}] (the table has {n} records); got {count}. Lower c.")
+        if self.balanced and self.k is not None and count * self.k > n:
+            raise ParameterError(
+                f"{count} groups of {self.k} records need {count * self.k:,} records; the table has {n:,}. "
+                f"Lower c or k, or set balanced: false."
+            )
+        return count
 
 
 def fit(
-    x: Floats,
-    c: int,
-    rule: Rule,
-    parameter: float,
-    system: System,
-    search: Search,
-    rng: np.random.Generator,
-    progress: Progress,
+    x: Floats, c: int, rule: Rule, parameter: float, system: System, search: Search, rng: Generator, progress: Progress
 ) -> Fit:
     """Alternate memberships and constrained centres to convergence, from several starts.
 
@@ -159,7 +167,7 @@ def fit(
     return replace(rest, steps=rest.steps + best.steps)
 
 
-def _spread_out(x: Floats, c: int, rng: np.random.Generator) -> Floats:
+def _spread_out(x: Floats, c: int, rng: Generator) -> Floats:
     """Starting centres by k-means++ (Arthur & Vassilvitskii 2007) on a sample, a little towards the mean.
 
     A centre on a record has all of its membership, and for a large m would never leave it.
@@ -199,7 +207,7 @@ def _alternate(
 
 
 def draw(
-    x: Floats, centres: Floats, rule: Rule, parameter: float, least: int, rng: np.random.Generator
+    x: Floats, centres: Floats, rule: Rule, parameter: float, least: int, rng: Generator
 ) -> tuple[Ints, Floats, str]:
     """A centre for each record by its memberships, every centre drawn at least `least` times.
 
@@ -208,9 +216,7 @@ def draw(
     sum of log(u_i) + g_i is taken: where no bound binds it is the plain draw. Very large tables draw plainly, and
     short groups then take the records that lose least membership.
 
-    Returns
-    -------
-    Labels of shape (n,), expected sizes of a plain draw of shape (c,), and the kind of draw.
+    Returns labels of shape (n,), expected sizes of a plain draw of shape (c,), and the kind of draw.
     """
     if least and len(x) * len(centres) <= EXACT_DRAW:
         noise = rng.gumbel(size=(len(x), len(centres)))
@@ -232,51 +238,15 @@ def log_memberships(x: Floats, centres: Floats, rule: Rule, parameter: float) ->
     return np.asarray(-log(np.maximum(squares, COINCIDENT)) / (parameter - 1.0))
 
 
-def drawn_partition(
-    records: Records,
-    names: Sequence[str],
-    fitted: Fit,
-    rule: Rule,
-    parameter: float,
-    rules: Constraints,
-    least: int,
-    k: int | None,
-    rng: np.random.Generator,
-) -> Partition:
-    """Draw centres and hand the groups on with them; centres that nobody drew are left out."""
-    x = records.matrix(names)
-    labels, expected, kind = draw(x, fitted.centres, rule, parameter, least, rng)
-    sizes = np.bincount(labels, minlength=len(fitted.centres))
-    used = np.flatnonzero(sizes)
-    number = np.zeros(len(sizes), dtype=np.int32)
-    number[used] = np.arange(len(used), dtype=np.int32)
-    facts: dict[str, Fact] = {
-        "centres": Count(n=len(sizes), unit="centres"),
-        "objective": Figure(value=fitted.objective),
-        "steps": Count(n=fitted.steps, unit="steps"),
-        "converged": OfOriginal(fitted.converged),
-        "draw": OfOriginal(kind),
-        "expected sizes": OfOriginal(np.round(expected, 3).tolist()),
-        "realised sizes": OfOriginal(sizes.tolist()),
-        "centres nobody drew": Count(n=int((sizes == 0).sum()), unit="centres"),
-        "constraints": OfOriginal([rule.text for rule in rules.rules]),  # a bound in a rule may be a cell
-    }
-    if k is not None:
-        facts["groups smaller than k"] = Count(n=int(((sizes > 0) & (sizes < k)).sum()), unit="groups")
-    columns = in_columns(records, names, fitted.centres[used], rules)
-    return Partition(labels=number[labels], facts=facts, model=Centres(columns=columns))
-
-
 def in_columns(records: Records, names: Sequence[str], centres: Floats, rules: Constraints) -> dict[str, NDArray[Any]]:
     """Centres in the columns' own units: values, and the nearest categories."""
     columns: dict[str, NDArray[Any]] = {}
     start = 0
     for name in names:
         variable = records[name]
-        width = variable.embedded().shape[1]
-        block = centres[:, start : start + width]
+        block = centres[:, start : start + variable.width]
         columns[name] = _values(variable, block[:, 0]) if variable.continuous else _categories(variable, block)
-        start += width
+        start += variable.width
     bound = [name for name in rules.domain.continuous if name in columns]
     if bound:
         exact = rules.settle(np.column_stack([columns[name] for name in bound]))
@@ -312,13 +282,9 @@ def system_of(constraints: Sequence[str], records: Records, columns: Sequence[st
             f"Column '{ranked[0]}' is standardised by ranks, in which no rule is linear. Choose another scale."
         )
     inner = rules.linear(names)
-    places, start = [], 0
-    for name in columns:
-        if records[name].continuous:
-            places.append(start)
-        start += records[name].embedded().shape[1]
-    spread = np.zeros((len(names), start))
-    spread[np.arange(len(names)), places] = 1.0
+    ends = np.cumsum([records[name].width for name in columns])
+    spread = np.zeros((len(names), int(ends.max(initial=0))))
+    spread[np.arange(len(names)), [end - 1 for name, end in zip(columns, ends) if name in names]] = 1.0
     return rules, System(
         linear.product(inner.equalities, spread),
         inner.equal_to,

@@ -1,12 +1,9 @@
 """Fuzzy microaggregation by fuzzy c-means, plain and constrained (Bezdek 1981; Torra 2017, 2020)."""
 
-from typing import Annotated, ClassVar
+from typing import Annotated
 
-from annotated_types import Gt
-
-from shoal.methods import Scales, method
-from shoal.parameters import Setting
 from shoal.partition.fuzzy import FuzzyPartitioner
+from shoal.vocabulary.prelude import Gt, Setting, method
 
 
 @method("fuzzy-c-means", title="Fuzzy c-means", source="Bezdek (1981); Torra (2017, 2020)", example={"k": 3})
@@ -36,8 +33,6 @@ class FuzzyCMeans(FuzzyPartitioner):
     Differs from the paper: the balanced draw, and its number of centres. With n / k centres it would have to give
     every centre exactly k records, near or far; with half as many the loss on Census (k = 3) falls by 40 %.
     """
-
-    scales: ClassVar[Scales] = "blocks"
 
     rule = "power"
 

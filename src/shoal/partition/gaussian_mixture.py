@@ -9,17 +9,13 @@ greatest posterior probability subject to k records a group, a transport problem
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import product
-from typing import Annotated, Any, ClassVar, Literal
+from typing import Annotated, Any, Literal
 
 import numpy as np
-from annotated_types import Ge, Gt, MinLen
+from annotated_types import MinLen
 
-from shoal.data.partition import Partition, Progress
-from shoal.data.records import Records
-from shoal.errors import DataError
-from shoal.facts import Fact, of_original
 from shoal.kernels import linear
-from shoal.kernels.arrays import Floats
+from shoal.kernels.draws import drawn_rows
 from shoal.kernels.elementary import log, power
 from shoal.kernels.mixture.mixture import (
     COVARIANCE_MODELS,
@@ -31,17 +27,17 @@ from shoal.kernels.mixture.mixture import (
     parameter_count,
 )
 from shoal.kernels.tall import cross, times
-from shoal.methods import Scales, method
-from shoal.parameters import Setting
 from shoal.partition._em.group_counts import Groups, group_counts
 from shoal.partition._em.hard_assignment import hold_sizes
 from shoal.partition._em.starts import Start, Starts, independent_columns
 from shoal.partition.base import Partitioner, refuse_unless_k
+from shoal.table.prelude import Floats, Generator, Partition, Progress, Records
+from shoal.vocabulary.prelude import DataError, Fact, Ge, Gt, Setting, method, of_original
 
 Tails = Literal["normal", "t"]
 
 FIRST_DOF = 30.0
-"""Where the degrees of freedom of t components begin: nearly normal."""
+"""First degrees of freedom of t components: nearly normal."""
 
 RESCUE_RIDGE = 1e-6
 """Share of the smallest column variance added to every variance when no model can be fitted otherwise."""
@@ -49,20 +45,13 @@ RESCUE_RIDGE = 1e-6
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class FittedMixture:
-    """The mixture behind a partition; group numbers are those of the labels.
+    """The mixture behind a partition; group numbers are those of the labels."""
 
-    Parameters
-    ----------
-    columns
-        What it was fitted on, in the units of `Records.matrix`.
-    components
-        Shape (columns, q); the principal components on which it was fitted; None for the columns themselves.
-    """
-
-    columns: tuple[str, ...]
+    columns: tuple[str, ...]  # What it was fitted on, in the units of `Records.matrix`
     covariance_model: str
     tails: Tails
     fit: MixtureFit
+    # Shape (columns, q); the principal components on which it was fitted; None for the columns themselves
     components: Floats | None = None
 
     @property
@@ -139,8 +128,6 @@ class GaussianMixture(Partitioner):
     Differs from the paper: the constraint on the proportions is followed by one on the counts.
     """
 
-    scales: ClassVar[Scales] = "blocks"
-
     k: Annotated[int, Ge(1)]
     groups: Groups = "2..10"
     models: Literal["all"] | Annotated[tuple[CovarianceModel, ...], MinLen(1)] = "all"
@@ -153,9 +140,7 @@ class GaussianMixture(Partitioner):
     tolerance: Annotated[float, Gt(0), Setting()] = 1e-6
     most_steps: Annotated[int, Ge(1)] = 1000
 
-    def assign(
-        self, records: Records, columns: Sequence[str], rng: np.random.Generator, progress: Progress = None
-    ) -> Partition:
+    def assign(self, records: Records, columns: Sequence[str], rng: Generator, progress: Progress = None) -> Partition:
         records.raw(columns)  # refuses columns that are not continuous
         counts = group_counts(self.groups, self.k, len(records), self.method_name)
         whole = records.matrix(columns)
@@ -184,11 +169,11 @@ class GaussianMixture(Partitioner):
         return refuse_unless_k(Partition(labels=labels, facts=facts, model=model), self.k, self.method_name)
 
     def _select(
-        self, x: Floats, counts: list[int], rng: np.random.Generator, progress: Progress
+        self, x: Floats, counts: list[int], rng: Generator, progress: Progress
     ) -> tuple[Candidate, dict[str, Fact]]:
         """The best candidate fitted to all records, and the facts of the search."""
         sampled = len(x) > self.selection_records
-        sample = x[np.sort(rng.choice(len(x), self.selection_records, replace=False))] if sampled else x
+        sample = x[drawn_rows(rng, len(x), self.selection_records)]
         starts = Starts(sample, self.hierarchy_records, self.kmeans_starts, rng)
         floor = self.k / len(x)
         ridges = (self.regularise, RESCUE_RIDGE) if self.regularise < RESCUE_RIDGE else (self.regularise,)
@@ -208,30 +193,27 @@ class GaussianMixture(Partitioner):
         d = best.fit.mean.shape[1]
         roots = np.diagonal(linear.cholesky(best.fit.covariance), axis1=1, axis2=2)
         volumes = power(roots.prod(axis=1), 2 / d)
-        return {
-            **of_original(
-                {
-                    "groups": best.groups,
-                    "covariance model": best.model,
-                    "tails": best.tails,
-                    "start": best.start,
-                    "log-likelihood": best.fit.loglik,
-                    "parameters": _parameters(best.model, best.tails, best.groups, d),
-                    "BIC": best.bic,
-                    "BIC by model and groups": search.table,
-                    "not fitted": search.failures,
-                    "BIC from a sample of": self.selection_records if sampled else None,
-                    "regularised by": ridge,
-                    "EM steps": best.fit.steps,
-                    "converged": best.fit.converged,
-                    "proportions": best.fit.proportion.tolist(),
-                    "proportions held at": self.k / n,
-                    "proportions at the bound": bool(best.fit.statistics.weight.min() < self.k * (1 - 1e-9)),
-                    "volumes": volumes.tolist(),
-                    "degrees of freedom": best.fit.dof.tolist() if best.tails == "t" else None,
-                }
-            )
+        facts = {
+            "groups": best.groups,
+            "covariance model": best.model,
+            "tails": best.tails,
+            "start": best.start,
+            "log-likelihood": best.fit.loglik,
+            "parameters": _parameters(best.model, best.tails, best.groups, d),
+            "BIC": best.bic,
+            "BIC by model and groups": search.table,
+            "not fitted": search.failures,
+            "BIC from a sample of": self.selection_records if sampled else None,
+            "regularised by": ridge,
+            "EM steps": best.fit.steps,
+            "converged": best.fit.converged,
+            "proportions": best.fit.proportion.tolist(),
+            "proportions held at": self.k / n,
+            "proportions at the bound": bool(best.fit.statistics.weight.min() < self.k * (1 - 1e-9)),
+            "volumes": volumes.tolist(),
+            "degrees of freedom": best.fit.dof.tolist() if best.tails == "t" else None,
         }
+        return {**of_original(facts)}
 
 
 def principal_axes(x: Floats, count: int) -> tuple[Floats, float]:
@@ -257,6 +239,8 @@ class Search:
             "floor": floor,
             "ridge": ridge,
             "singular": SINGULAR * float(x.var(axis=0).min()),
+            "tolerance": method.tolerance,
+            "most_steps": method.most_steps,
         }
         self.table: dict[str, dict[str, float | None]] = {}
         self.failures: list[str] = []
@@ -280,18 +264,8 @@ class Search:
 
     def refit(self, chosen: Candidate, x: Floats) -> Candidate | None:
         """The chosen model on all records, from where it ended on the sample."""
-        fit = mixture_em(
-            x,
-            chosen.fit.statistics,
-            model=chosen.model,
-            dof=chosen.fit.dof,
-            tolerance=self.method.tolerance,
-            most_steps=self.method.most_steps,
-            **self.options,
-        )
-        if fit.singular >= 0:
-            return None
-        return self._candidate(fit, chosen.groups, chosen.model, chosen.tails, chosen.start, len(x))
+        fit = mixture_em(x, chosen.fit.statistics, model=chosen.model, dof=chosen.fit.dof, **self.options)
+        return None if fit.singular >= 0 else self._candidate(fit, chosen.model, chosen.tails, chosen.start, len(x))
 
     def _models(self) -> tuple[CovarianceModel, ...]:
         named = self.method.models
@@ -305,24 +279,13 @@ class Search:
         dof = np.full(groups, FIRST_DOF if tails == "t" else np.inf)
         best: tuple[MixtureFit, str] | None = None
         for start in starts:
-            fit = mixture_em(
-                self.x,
-                start.statistics,
-                model=model,
-                dof=dof,
-                tolerance=self.method.tolerance,
-                most_steps=self.method.most_steps,
-                **self.options,
-            )
+            fit = mixture_em(self.x, start.statistics, model=model, dof=dof, **self.options)
             if fit.singular < 0 and (best is None or fit.loglik > best[0].loglik):
                 best = fit, start.name
-        if best is None:
-            return None
-        return self._candidate(best[0], groups, model, tails, best[1], len(self.x))
+        return None if best is None else self._candidate(best[0], model, tails, best[1], len(self.x))
 
-    def _candidate(
-        self, fit: MixtureFit, groups: int, model: CovarianceModel, tails: Tails, start: str, n: int
-    ) -> Candidate:
+    def _candidate(self, fit: MixtureFit, model: CovarianceModel, tails: Tails, start: str, n: int) -> Candidate:
+        groups = len(fit.proportion)
         count = _parameters(model, tails, groups, self.x.shape[1])
         return Candidate(2 * fit.loglik - count * float(log(n)), groups, model, tails, start, fit)
 

@@ -1,18 +1,13 @@
 """k-Anonymity-first, t-closeness-aware microaggregation (Soria-Comas et al. 2015, Algorithm 2)."""
 
 from collections.abc import Sequence
-from typing import ClassVar
 
-import numpy as np
-
-from shoal.data.partition import Progress
-from shoal.data.records import Records
-from shoal.facts import Count, Facts
-from shoal.kernels.arrays import Ints
-from shoal.kernels.requirement.requirement_partition import Partner, k_anonymity_first, merge_groups
-from shoal.methods import Scales, method
+from shoal.kernels.arrays import Partner
+from shoal.kernels.requirement import k_anonymity_first, merge_groups
 from shoal.partition._requirement.closeness import TClose
 from shoal.partition._requirement.requirement import GroupRequirement
+from shoal.table.prelude import Generator, Ints, Progress, Records
+from shoal.vocabulary.prelude import Count, Facts, method
 
 
 @method(
@@ -36,17 +31,10 @@ class KAnonymityFirst(TClose):
         tcloseness-merge.
     """
 
-    scales: ClassVar[Scales] = "blocks"
-
     partner: Partner = "nearest"
 
     def divide(
-        self,
-        records: Records,
-        columns: Sequence[str],
-        required: GroupRequirement,
-        rng: np.random.Generator,
-        progress: Progress,
+        self, records: Records, columns: Sequence[str], required: GroupRequirement, rng: Generator, progress: Progress
     ) -> tuple[Ints, Facts]:
         x = records.matrix(columns)
         labels = k_anonymity_first(x, required.check, self.k, progress)

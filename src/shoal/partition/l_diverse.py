@@ -1,14 +1,11 @@
 """Groups that are l-diverse, by exchanges, merging and refinement."""
 
 import math
-from typing import Annotated, ClassVar
+from typing import Annotated
 
-from annotated_types import Ge, Gt
-
-from shoal.kernels.requirement.emd import Kind
-from shoal.methods import Scales, method
-from shoal.parameters import Setting
+from shoal.kernels.arrays import Kind
 from shoal.partition._requirement.diversity import Diversified
+from shoal.vocabulary.prelude import Ge, Gt, Setting, method
 
 
 @method(
@@ -30,8 +27,6 @@ class LDiverse(Diversified):
     c
         For the recursive kind only.
     """
-
-    scales: ClassVar[Scales] = "blocks"
 
     l: Annotated[float, Ge(1), Setting()]  # noqa: E741 - the name the model has
     kind: Kind = "distinct"

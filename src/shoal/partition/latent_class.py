@@ -1,18 +1,11 @@
 """Groups from latent classes of categorical columns whose prevalences are held at k/n or more."""
 
 from collections.abc import Sequence
-from typing import Annotated, Any, ClassVar
+from typing import Annotated, Any
 
 import numpy as np
-from annotated_types import Ge, Gt
 
-from shoal.data.group_models import ClassModel
-from shoal.data.partition import Partition, Progress
-from shoal.data.records import Records
-from shoal.errors import DataError, ParameterError, quoted
-from shoal.facts import Count, Fact, OfOriginal, of_original
-from shoal.kernels.arrays import Floats, Ints, Longs
-from shoal.kernels.draws import dirichlet
+from shoal.kernels.draws import dirichlet, drawn_rows
 from shoal.kernels.elementary import exp, log
 from shoal.kernels.mixture.latent_class import (
     LatentClassFit,
@@ -20,21 +13,32 @@ from shoal.kernels.mixture.latent_class import (
     latent_class_parameters,
     latent_class_scores,
 )
-from shoal.methods import Scales, method
-from shoal.parameters import Columns, Setting
 from shoal.partition._em.group_counts import Groups, group_counts
 from shoal.partition._em.hard_assignment import hold_sizes
 from shoal.partition._em.starts import independent_columns, kmeans
 from shoal.partition.base import Partitioner, refuse_unless_k
+from shoal.table.group_models import ClassModel
+from shoal.table.prelude import Floats, Generator, Ints, Longs, Partition, Progress, Records
+from shoal.vocabulary.errors import DataError, ParameterError, quoted
+from shoal.vocabulary.prelude import Columns, Count, Fact, Ge, Gt, OfOriginal, Setting, method, of_original
 
 SURE = 0.8
 """Posterior of a record's own class in a k-means start: not 1, so that EM can leave it quickly."""
 
 
-class Answers:
-    """Categorical columns and their covariates in the form the kernel takes."""
+class ClassSearch:
+    """Latent class models of categorical columns, over a grid of numbers of classes.
 
-    def __init__(self, records: Records, names: Sequence[str], covariates: tuple[str, ...]) -> None:
+    `method`: has the parameters `k`, `starts`, `prior_records`, `selection_records`, `tolerance` and `most_steps`;
+    `names`, `covariates`: categorical columns, and continuous ones that the class probabilities depend on.
+    """
+
+    def __init__(
+        self, method: Any, records: Records, names: Sequence[str], covariates: tuple[str, ...], rng: Generator
+    ) -> None:
+        n = len(records)
+        self.rows = drawn_rows(rng, n, method.selection_records)
+        self.seed = int(rng.integers(2**63))
         self.names = tuple(names)
         self.codes: Ints = np.column_stack([records[name].values for name in names]).astype(np.int32)
         self.categories: Longs = np.array([len(records[name].categories) for name in names])
@@ -42,46 +46,15 @@ class Answers:
         embedded = records.matrix(covariates)
         kept = independent_columns(embedded) if covariates else []
         self.covariates = tuple(covariates[j] for j in kept)
-        self.design: Floats = np.column_stack([np.ones(len(records)), embedded[:, kept]])
+        self.design: Floats = np.column_stack([np.ones(n), embedded[:, kept]])
         self.points: Floats = records.matrix(names)
-
-    def __len__(self) -> int:
-        return len(self.codes)
-
-
-class ClassSearch:
-    """Latent class models over a grid of numbers of classes.
-
-    Parameters
-    ----------
-    answers
-        All records.
-    k
-        The prevalences are held at k/n.
-    rows
-        Rows on which the grid is compared; the chosen model is fitted to all records.
-    seed
-        Of the starts; those of few are among those of many.
-    """
-
-    def __init__(
-        self,
-        answers: Answers,
-        k: int,
-        *,
-        starts: int,
-        prior_records: float,
-        tolerance: float,
-        most_steps: int,
-        rows: Longs,
-        seed: int,
-    ) -> None:
-        self.answers = answers
-        self.starts = starts
-        self.most_steps = most_steps
-        self.rows = rows
-        self.seed = seed
-        self.options: dict[str, Any] = {"floor": k / len(answers), "pseudo": prior_records, "tolerance": tolerance}
+        self.k, self.starts = method.k, method.starts
+        self.options: dict[str, Any] = {
+            "floor": method.k / n,
+            "pseudo": method.prior_records,
+            "tolerance": method.tolerance,
+            "most_steps": method.most_steps,
+        }
         self.table: dict[str, float] = {}
 
     def best(self, counts: list[int], progress: Progress) -> LatentClassFit:
@@ -95,7 +68,7 @@ class ClassSearch:
             if progress is not None:
                 progress((number + 1) / len(counts))
         fit = max(fits, key=lambda pair: pair[0])[1]
-        if len(self.rows) == len(self.answers):
+        if len(self.rows) == len(self.codes):
             return fit
         scores = self.scores(fit)
         posterior = exp(scores - scores.max(axis=1, keepdims=True))
@@ -104,11 +77,10 @@ class ClassSearch:
 
     def scores(self, fit: LatentClassFit) -> Floats:
         """Shape (n, G); log of class probability times probability of the answers, for all records."""
-        a = self.answers
-        return latent_class_scores(a.codes, a.categories, fit.coefficient, fit.log_table, a.design)
+        return latent_class_scores(self.codes, self.categories, fit.coefficient, fit.log_table, self.design)
 
     def parameters(self, groups: int) -> int:
-        return latent_class_parameters(groups, self.answers.seen, len(self.answers.covariates))
+        return latent_class_parameters(groups, self.seen, len(self.covariates))
 
     def _fit(self, groups: int) -> LatentClassFit:
         """The best of all starts, each carried to convergence: which of them end well shows only there."""
@@ -120,50 +92,40 @@ class ClassSearch:
         rng = np.random.default_rng([self.seed, groups, number])
         if number % 2:
             return dirichlet(rng, groups, len(self.rows))
-        labels = kmeans(self.answers.points[self.rows], groups, rng)
+        labels = kmeans(self.points[self.rows], groups, rng)
         return np.asarray(np.eye(groups)[labels] * SURE + (1 - SURE) / groups)
 
     def _em(self, rows: Longs | slice, posterior: Floats) -> LatentClassFit:
-        a = self.answers
         return latent_class_em(
-            a.codes[rows],
-            a.categories,
-            posterior,
-            covariates=a.design[rows],
-            most_steps=self.most_steps,
-            **self.options,
+            self.codes[rows], self.categories, posterior, covariates=self.design[rows], **self.options
         )
 
-    def facts(self, fit: LatentClassFit, k: int) -> dict[str, Fact]:
-        counts = [np.bincount(column) for column in self.answers.codes.T]
-        rare = {name: int(((c > 0) & (c < k)).sum()) for name, c in zip(self.answers.names, counts)}
-        return {
-            **of_original(
-                {
-                    "classes": len(fit.prevalence),
-                    "log-likelihood": fit.loglik,
-                    "parameters": self.parameters(len(fit.prevalence)),
-                    "BIC by classes": self.table,
-                    "BIC from a sample of": len(self.rows) if len(self.rows) < len(self.answers) else None,
-                    "covariates": list(self.answers.covariates),
-                    "EM steps": fit.steps,
-                    "converged": fit.converged,
-                    "prevalences": fit.prevalence.tolist(),
-                    "prevalences held at": self.options["floor"],
-                    "prevalences at the bound": fit.moved,
-                    "projection reached the bound": fit.reached,
-                    "categories held by fewer than k records": {name: count for name, count in rare.items() if count},
-                }
-            )
+    def facts(self, fit: LatentClassFit) -> dict[str, Fact]:
+        counts = [np.bincount(column) for column in self.codes.T]
+        rare = {name: int(((c > 0) & (c < self.k)).sum()) for name, c in zip(self.names, counts)}
+        facts = {
+            "classes": len(fit.prevalence),
+            "log-likelihood": fit.loglik,
+            "parameters": self.parameters(len(fit.prevalence)),
+            "BIC by classes": self.table,
+            "BIC from a sample of": len(self.rows) if len(self.rows) < len(self.codes) else None,
+            "covariates": list(self.covariates),
+            "EM steps": fit.steps,
+            "converged": fit.converged,
+            "prevalences": fit.prevalence.tolist(),
+            "prevalences held at": self.options["floor"],
+            "prevalences at the bound": fit.moved,
+            "projection reached the bound": fit.reached,
+            "categories held by fewer than k records": {name: count for name, count in rare.items() if count},
         }
+        return {**of_original(facts)}
 
     def model(self, fit: LatentClassFit, groups: int, by_group: bool) -> ClassModel:
-        ends = np.cumsum(self.answers.categories)[:-1]
         return ClassModel(
             groups=groups,
-            columns=self.answers.names,
-            tables=tuple(np.split(exp(fit.log_table), ends)),
-            covariates=self.answers.covariates,
+            columns=self.names,
+            tables=tuple(np.split(exp(fit.log_table), np.cumsum(self.categories)[:-1])),
+            covariates=self.covariates,
             coefficient=fit.coefficient,
             by_group=by_group,
         )
@@ -211,8 +173,6 @@ class LatentClass(Partitioner):
     projection in Kullback-Leibler divergence instead. The constraint on prevalences is followed by one on counts.
     """
 
-    scales: ClassVar[Scales] = "blocks"
-
     by_household = False
 
     k: Annotated[int, Ge(1)]
@@ -224,20 +184,14 @@ class LatentClass(Partitioner):
     tolerance: Annotated[float, Gt(0), Setting()] = 1e-6
     most_steps: Annotated[int, Ge(1)] = 1000
 
-    def assign(
-        self, records: Records, columns: Sequence[str], rng: np.random.Generator, progress: Progress = None
-    ) -> Partition:
+    def assign(self, records: Records, columns: Sequence[str], rng: Generator, progress: Progress = None) -> Partition:
         self._check(records, columns)
         counts = group_counts(self.groups, self.k, len(records), self.method_name)
-        search = search_of(self, records, columns, self.covariates, rng)
+        search = ClassSearch(self, records, columns, self.covariates, rng)
         fit = search.best(counts, progress)
         labels, repair = hold_sizes(search.scores(fit), self.k)
         groups = len(fit.prevalence)
-        facts = {
-            "groups": Count(n=groups, unit="groups"),
-            **search.facts(fit, self.k),
-            "assignment": OfOriginal(repair),
-        }
+        facts = {"groups": Count(n=groups, unit="groups"), **search.facts(fit), "assignment": OfOriginal(repair)}
         model = search.model(fit, groups, by_group=True)
         return refuse_unless_k(Partition(labels=labels, facts=facts, model=model), self.k, self.method_name)
 
@@ -251,21 +205,3 @@ class LatentClass(Partitioner):
             raise ParameterError(f"latent-class: covariates must not be among the columns; take out {quoted(both)}.")
         records.raw(self.covariates)  # refuses columns that are not continuous
         records.complete(self.covariates, self.method_name)
-
-
-def search_of(
-    method: Any, records: Records, names: Sequence[str], covariates: tuple[str, ...], rng: np.random.Generator
-) -> ClassSearch:
-    """The search that a method's parameters (k, starts, prior_records, ...) describe."""
-    n, most = len(records), method.selection_records
-    rows = np.sort(rng.choice(n, most, replace=False)) if n > most else np.arange(n)
-    return ClassSearch(
-        Answers(records, names, covariates),
-        method.k,
-        starts=method.starts,
-        prior_records=method.prior_records,
-        tolerance=method.tolerance,
-        most_steps=method.most_steps,
-        rows=rows,
-        seed=int(rng.integers(2**63)),
-    )

@@ -1,21 +1,20 @@
 """Local synthesis of mixed data: a mixture for the continuous columns, latent classes for the categorical ones."""
 
 from collections.abc import Sequence
-from typing import Annotated, Any, ClassVar, Literal
+from typing import Annotated, Literal
 
-import numpy as np
-from annotated_types import Ge, Gt, MinLen
+from annotated_types import MinLen
 
-from shoal.data.partition import Partition, Progress
-from shoal.data.records import Records
-from shoal.facts import Count, Nested
 from shoal.kernels.mixture.mixture import CovarianceModel
-from shoal.methods import Scales, method
-from shoal.parameters import Setting
 from shoal.partition._em.group_counts import Groups, group_counts
 from shoal.partition.base import Partitioner
 from shoal.partition.gaussian_mixture import GaussianMixture
-from shoal.partition.latent_class import LatentClass, search_of
+from shoal.partition.latent_class import ClassSearch, LatentClass
+from shoal.table.prelude import Generator, Partition, Progress, Records
+from shoal.vocabulary.prelude import Count, Ge, Gt, Nested, Setting, method
+
+SHARED = ("k", "selection_records", "tolerance", "most_steps")
+"""Parameters of the mixture and of the latent classes alike."""
 
 
 @method(
@@ -52,8 +51,6 @@ class LocalSynthesis(Partitioner):
         As for both.
     """
 
-    scales: ClassVar[Scales] = "blocks"
-
     by_household = False
 
     k: Annotated[int, Ge(1)]
@@ -69,9 +66,7 @@ class LocalSynthesis(Partitioner):
     tolerance: Annotated[float, Gt(0), Setting()] = 1e-6
     most_steps: Annotated[int, Ge(1)] = 1000
 
-    def assign(
-        self, records: Records, columns: Sequence[str], rng: np.random.Generator, progress: Progress = None
-    ) -> Partition:
+    def assign(self, records: Records, columns: Sequence[str], rng: Generator, progress: Progress = None) -> Partition:
         continuous = tuple(name for name in columns if records[name].continuous)
         categorical = tuple(name for name in columns if not records[name].continuous)
         if not continuous:
@@ -81,33 +76,20 @@ class LocalSynthesis(Partitioner):
             return part
         classes = part.n_groups if self.classes is None else self.classes
         counts = group_counts(classes, self.k, len(records), self.method_name)
-        search = search_of(self, records, categorical, continuous, rng)
+        search = ClassSearch(self, records, categorical, continuous, rng)
         fit = search.best(counts, None)
         facts = {
             "groups": Count(n=part.n_groups, unit="groups"),
             "mixture": Nested(part.facts),
-            "latent classes": Nested(search.facts(fit, self.k)),
+            "latent classes": Nested(search.facts(fit)),
         }
         return Partition(labels=part.labels, facts=facts, model=search.model(fit, part.n_groups, by_group=False))
 
     def _mixture(self) -> GaussianMixture:
-        return GaussianMixture(
-            groups=self.groups,
-            models=self.models,
-            components=self.components,
-            tails=self.tails,
-            kmeans_starts=self.kmeans_starts,
-            **self._common(),
-        )
+        own = ("groups", "models", "components", "tails", "kmeans_starts")
+        return GaussianMixture(**{name: getattr(self, name) for name in (*own, *SHARED)})
 
     def _latent_class(self) -> LatentClass:
         groups = self.groups if self.classes is None else self.classes
-        return LatentClass(groups=groups, starts=self.starts, prior_records=self.prior_records, **self._common())
-
-    def _common(self) -> dict[str, Any]:
-        return {
-            "k": self.k,
-            "selection_records": self.selection_records,
-            "tolerance": self.tolerance,
-            "most_steps": self.most_steps,
-        }
+        own = ("starts", "prior_records")
+        return LatentClass(groups=groups, **{name: getattr(self, name) for name in (*own, *SHARED)})

@@ -1,19 +1,14 @@
 """MDAV, the maximum distance to average vector heuristic."""
 
 from collections.abc import Sequence
-from typing import Annotated, ClassVar
+from typing import Annotated
 
-import numpy as np
-from annotated_types import Ge
-
-from shoal.data.packed import Packed
-from shoal.data.partition import Partition, Progress
-from shoal.data.records import Records
-from shoal.kernels.arrays import Ints
-from shoal.kernels.partition.mdav import coded_mdav, mdav
-from shoal.methods import Scales, method
+from shoal.kernels.partition import coded_mdav, mdav
 from shoal.partition.base import Partitioner
 from shoal.partition.blocks import in_blocks
+from shoal.table.packed import Packed
+from shoal.table.prelude import Generator, Ints, Partition, Progress, Records
+from shoal.vocabulary.prelude import Ge, method
 
 SMALLEST_BLOCK = 50_000
 """Half as large, and there are twice as many edges that groups cannot cross; see `bench/mdav.py --blocks`."""
@@ -41,15 +36,12 @@ class MDAV(Partitioner):
         faster). Worth a thought for ten columns or more from 250 000 records on, or for many millions.
     """
 
-    scales: ClassVar[Scales] = "blocks"
-    by_known_columns: ClassVar[bool] = True
+    by_known_columns = True
 
     k: Annotated[int, Ge(1)]
     block_size: Annotated[int, Ge(SMALLEST_BLOCK)] | None = None
 
-    def assign(
-        self, records: Records, columns: Sequence[str], rng: np.random.Generator, progress: Progress
-    ) -> Partition:
+    def assign(self, records: Records, columns: Sequence[str], rng: Generator, progress: Progress) -> Partition:
         points = Packed.of(records, columns)
         size = max(self.block_size or 0, self.k)
         if self.block_size is None or len(records) < 2 * size:

@@ -1,17 +1,12 @@
 """mu-Approx: microaggregation with a proven bound."""
 
 from collections.abc import Sequence
-from typing import Annotated, ClassVar
+from typing import Annotated
 
-import numpy as np
-from annotated_types import Ge
-
-from shoal.data.partition import Partition, Progress
-from shoal.data.records import Records
-from shoal.facts import Count
 from shoal.kernels.partition.mu_approx import mu_approx
-from shoal.methods import Scales, method
 from shoal.partition.base import Partitioner
+from shoal.table.prelude import Generator, Partition, Progress, Records
+from shoal.vocabulary.prelude import Count, Ge, method
 
 
 @method("mu-approx", title="mu-Approx", source="Domingo-Ferrer, Sebe & Solanas (2008)", example={"k": 3})
@@ -43,13 +38,10 @@ class MuApprox(Partitioner):
     of up to 3k - 3 records that only a Steiner vertex holds together may have no cut; step (c) divides it.
     """
 
-    scales: ClassVar[Scales] = "blocks"
-    by_known_columns: ClassVar[bool] = True
+    by_known_columns = True
 
     k: Annotated[int, Ge(1)]
 
-    def assign(
-        self, records: Records, columns: Sequence[str], rng: np.random.Generator, progress: Progress
-    ) -> Partition:
+    def assign(self, records: Records, columns: Sequence[str], rng: Generator, progress: Progress) -> Partition:
         labels, edge = mu_approx(records.matrix(columns), self.k, progress=progress)
         return Partition.of(labels, trees=Count(n=int((edge < 0).sum()), unit="trees"))

@@ -1,14 +1,11 @@
 """Groups with p different confidential values, by exchanges, merging and refinement."""
 
-from typing import Annotated, Any, ClassVar
+from typing import Annotated
 
-from annotated_types import Ge
-
-from shoal.kernels.arrays import Ints, Longs
-from shoal.kernels.requirement.emd import Kind
-from shoal.methods import Scales, method
+from shoal.kernels.arrays import Ints, Kind, Longs
 from shoal.partition._requirement.diversity import Diversified
 from shoal.partition._requirement.requirement import GroupRequirement
+from shoal.vocabulary.prelude import ByLabel, Ge, method
 
 
 @method(
@@ -28,13 +25,11 @@ class PSensitive(Diversified):
         Number of different values.
     """
 
-    scales: ClassVar[Scales] = "blocks"
-
     p: Annotated[int, Ge(1)]
 
     @property
     def diversity(self) -> tuple[Kind, float, float]:
         return "distinct", float(self.p), 1.0
 
-    def achieved(self, required: GroupRequirement, labels: Ints | Longs) -> dict[str, Any]:
+    def achieved(self, required: GroupRequirement, labels: Ints | Longs) -> ByLabel:
         return {"p": super().achieved(required, labels)["l"]}

@@ -2,24 +2,20 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Annotated, Any, ClassVar, Literal
+from typing import Annotated, Any, Literal
 
 import numpy as np
-from annotated_types import Ge
 from pydantic import BeforeValidator, ValidationInfo
 
-from shoal.data.partition import Partition, Progress, part_of
-from shoal.data.records import Records
-from shoal.errors import DataError, ParameterError
-from shoal.facts import Count, Fact, Facts, Figure, Nested
-from shoal.kernels.arrays import Floats, Ints, seed_of
+from shoal.kernels.partition import partition_loss, refine
 from shoal.kernels.partition.bounds import MOST_RECORDS, best_in_window, best_of_columns, groups_of, labels_of, windows
-from shoal.kernels.partition.refine import partition_loss, refine
 from shoal.kernels.search.neighbours import candidates
-from shoal.methods import Scales, build, entry, method
-from shoal.parameters import Method
 from shoal.partition.ancestor_loss import AncestorLoss
 from shoal.partition.base import Partitioner, refuse_unless_k
+from shoal.table.prelude import Floats, Generator, Ints, Partition, Progress, Records, part_of, seed_of
+from shoal.vocabulary.parameters import Method
+from shoal.vocabulary.prelude import Count, DataError, Fact, Facts, Figure, Ge, Nested, ParameterError, method
+from shoal.vocabulary.registry import Spec, build, entry
 
 MOVES_PER_RECORD = 40_000
 """Default budget: where the loss of Census, Tarragona and EIA has levelled off (bench/refined.py)."""
@@ -104,13 +100,10 @@ class Refined(Partitioner):
     Gelatt & Vecchi (1983). The exact finish solves a set partition by column generation with HiGHS.
     """
 
-    scales: ClassVar[Scales] = "blocks"
-    by_known_columns: ClassVar[bool] = True
+    by_known_columns = True
 
     k: Annotated[int, Ge(1)] | None = None
-    start: Annotated[
-        Partitioner, BeforeValidator(_start, json_schema_input_type=str | dict[str, Any]), Method("partition")
-    ]
+    start: Annotated[Partitioner, BeforeValidator(_start, json_schema_input_type=str | Spec), Method("partition")]
     moves: Annotated[int, Ge(0)] | None = None
     finish: Literal["none", "windows", "columns"] = "none"
     weighted: bool = False
@@ -128,9 +121,7 @@ class Refined(Partitioner):
     def smallest(self) -> int:
         return self.start.smallest if self.k is None else self.k
 
-    def assign(
-        self, records: Records, columns: Sequence[str], rng: np.random.Generator, progress: Progress
-    ) -> Partition:
+    def assign(self, records: Records, columns: Sequence[str], rng: Generator, progress: Progress) -> Partition:
         k, x, weights = self.smallest, records.matrix(columns), self._weights(records)
         if self.finish == "columns" and len(x) > MOST_RECORDS:
             raise ParameterError(
@@ -158,7 +149,7 @@ class Refined(Partitioner):
         return records.weights
 
     def _search(
-        self, x: Floats, weights: Floats | None, labels: Ints, rng: np.random.Generator, progress: Progress
+        self, x: Floats, weights: Floats | None, labels: Ints, rng: Generator, progress: Progress
     ) -> tuple[Ints, Facts, list[Ints]]:
         """Descent and annealing: labels, facts, and the groups met on the way."""
         seed, moves = seed_of(rng), self.moves

@@ -1,19 +1,14 @@
 """t-Closeness-first microaggregation (Soria-Comas et al. 2015, Algorithm 3)."""
 
 from collections.abc import Sequence
-from typing import ClassVar
 
 import numpy as np
 
-from shoal.data.partition import Progress
-from shoal.data.records import Records
-from shoal.facts import Count, Facts
-from shoal.kernels.arrays import Ints
-from shoal.kernels.requirement.requirement_partition import repair
-from shoal.kernels.requirement.tcloseness_first import tcloseness_first
-from shoal.methods import Scales, method
+from shoal.kernels.requirement import repair_tcloseness, tcloseness_first
 from shoal.partition._requirement.closeness import TClose
 from shoal.partition._requirement.requirement import GroupRequirement, near_lists
+from shoal.table.prelude import Generator, Ints, Progress, Records
+from shoal.vocabulary.prelude import Count, Facts, method
 
 
 @method(
@@ -42,21 +37,14 @@ class TClosenessFirst(TClose):
     first and ties as they are given.
     """
 
-    scales: ClassVar[Scales] = "blocks"
-
     def divide(
-        self,
-        records: Records,
-        columns: Sequence[str],
-        required: GroupRequirement,
-        rng: np.random.Generator,
-        progress: Progress,
+        self, records: Records, columns: Sequence[str], required: GroupRequirement, rng: Generator, progress: Progress
     ) -> tuple[Ints, Facts]:
         labels, count = first_groups(records, columns, required, self.k, self.t, progress)
         swaps = 0
         if required.excess(labels).max() > 0:
             x = records.matrix(columns)
-            labels, swaps = repair(x, required.check, labels, near_lists(x))
+            labels, swaps = repair_tcloseness(x, required.check, labels, near_lists(x))
         return labels, {
             "strata of the confidential value": Count(n=count, unit="strata"),
             "records exchanged": Count(n=2 * swaps),
@@ -80,10 +68,7 @@ def strata_needed(n: int, k: int, t: float) -> int:
 def strata_of(ranks: Ints, count: int) -> Ints:
     """Shape (n,); stratum of each record, 0 to count - 1, by the (mean) rank of its confidential values.
 
-    Parameters
-    ----------
-    ranks
-        Shape (columns, n). Equal ranks go by row.
+    `ranks`: shape (columns, n). Equal ranks go by row.
     """
     from scipy.stats import rankdata
 

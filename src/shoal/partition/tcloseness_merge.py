@@ -1,20 +1,16 @@
 """t-closeness by merging the groups of any partition (Soria-Comas et al. 2015, Algorithm 1)."""
 
 from collections.abc import Sequence
-from typing import Annotated, ClassVar
+from typing import Annotated
 
-import numpy as np
-
-from shoal.data.partition import Progress, part_of
-from shoal.data.records import Records
-from shoal.facts import Count, Facts, Nested
-from shoal.kernels.arrays import Ints
-from shoal.kernels.requirement.requirement_partition import Partner, merge_groups
-from shoal.methods import Scales, method, nested
+from shoal.kernels.arrays import Partner
+from shoal.kernels.requirement import merge_groups
 from shoal.partition._requirement.closeness import TClose
 from shoal.partition._requirement.requirement import GroupRequirement
 from shoal.partition.base import Partitioner
 from shoal.partition.mdav import MDAV
+from shoal.table.prelude import Generator, Ints, Progress, Records, part_of
+from shoal.vocabulary.prelude import Count, Facts, Nested, method, nested
 
 
 @method(
@@ -48,18 +44,11 @@ class TClosenessMerge(TClose):
     union is often no closer to the table than its parts were, and one group grows until it is most of the table.
     """
 
-    scales: ClassVar[Scales] = "blocks"
-
     start: Annotated[Partitioner | None, nested("partition")] = None
     partner: Partner = "nearest"
 
     def divide(
-        self,
-        records: Records,
-        columns: Sequence[str],
-        required: GroupRequirement,
-        rng: np.random.Generator,
-        progress: Progress,
+        self, records: Records, columns: Sequence[str], required: GroupRequirement, rng: Generator, progress: Progress
     ) -> tuple[Ints, Facts]:
         start = (self.start or MDAV(k=self.k)).assign(records, columns, rng, part_of(progress, 0.0, 0.5))
         labels, merges = merge_groups(

@@ -1,17 +1,12 @@
 """Optimal microaggregation of one column."""
 
 from collections.abc import Sequence
-from typing import Annotated, ClassVar
+from typing import Annotated
 
-import numpy as np
-from annotated_types import Ge
-
-from shoal.data.partition import Partition, Progress
-from shoal.data.records import Records
-from shoal.errors import DataError, quoted
-from shoal.kernels.partition.univariate import univariate
-from shoal.methods import Scales, method
+from shoal.kernels.partition import univariate
 from shoal.partition.base import Partitioner
+from shoal.table.prelude import Generator, Partition, Progress, Records
+from shoal.vocabulary.prelude import DataError, Ge, method, quoted
 
 
 @method(
@@ -37,14 +32,11 @@ class Univariate(Partitioner):
         Smallest group size.
     """
 
-    scales: ClassVar[Scales] = "blocks"
-    by_known_columns: ClassVar[bool] = True
+    by_known_columns = True
 
     k: Annotated[int, Ge(1)]
 
-    def assign(
-        self, records: Records, columns: Sequence[str], rng: np.random.Generator, progress: Progress
-    ) -> Partition:
+    def assign(self, records: Records, columns: Sequence[str], rng: Generator, progress: Progress) -> Partition:
         x = records.matrix(columns)
         if x.shape[1] != 1:
             names = f" ({quoted(columns)})" if columns else ""

@@ -1,19 +1,15 @@
 """V-MDAV: MDAV with groups of variable size."""
 
 from collections.abc import Sequence
-from typing import Annotated, ClassVar, Literal
+from typing import Annotated, Literal
 
 import numpy as np
-from annotated_types import Ge
 from pydantic import AllowInfNan
 
-from shoal.data.partition import Partition, Progress, part_of
-from shoal.data.records import Records
-from shoal.facts import of_original
-from shoal.kernels.partition.vmdav import vmdav
-from shoal.methods import Scales, method
-from shoal.parameters import Setting
+from shoal.kernels.partition import vmdav
 from shoal.partition.base import Partitioner
+from shoal.table.prelude import Generator, Partition, Progress, Records, part_of
+from shoal.vocabulary.prelude import Ge, Setting, method, of_original
 
 GRID = (0.0, 0.2, 0.4, 0.6, 0.8, 1.0, 1.2)
 """Values that gamma "auto" tries: the source recommends 0.2 for scattered and 1.1 for clustered data."""
@@ -37,15 +33,12 @@ class VMDAV(Partitioner):
         lowest sum of squared errors, the lowest gamma among equals.
     """
 
-    scales: ClassVar[Scales] = "blocks"
-    by_known_columns: ClassVar[bool] = True
+    by_known_columns = True
 
     k: Annotated[int, Ge(1)]
     gamma: Annotated[Annotated[float, Ge(0), AllowInfNan(False)] | Literal["auto"], Setting()] = "auto"
 
-    def assign(
-        self, records: Records, columns: Sequence[str], rng: np.random.Generator, progress: Progress
-    ) -> Partition:
+    def assign(self, records: Records, columns: Sequence[str], rng: Generator, progress: Progress) -> Partition:
         x = records.matrix(columns)
         if self.gamma != "auto":
             labels = vmdav(x, self.k, self.gamma, progress=progress)

@@ -2,6 +2,6 @@
 
 from shoal.plan.model import Plan
 from shoal.plan.sections import Output
-from shoal.steps import MaskStep, PartitionStep
+from shoal.plan.steps import MaskStep, PartitionStep
 
 __all__ = ["MaskStep", "Output", "PartitionStep", "Plan"]

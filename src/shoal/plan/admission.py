@@ -2,11 +2,11 @@
 
 from collections.abc import Iterator
 
-from shoal.errors import Mistake, PlanError, quoted
 from shoal.judges.class_figures import MEANING
 from shoal.mask.remove_identifiers import RemoveIdentifiers
 from shoal.plan.model import Plan
 from shoal.privacy.k_anonymity import KAnonymity
+from shoal.vocabulary.errors import Mistake, PlanError, quoted
 
 NEVER_ANEW = ("household", "stratum")
 """Roles of columns that no step makes anew: who lives together stays, and records are drawn inside their stratum."""

@@ -1,11 +1,10 @@
 """codebook.json: what the released columns are, in the words of the plan that described them."""
 
-from typing import Any
-
-from shoal.data.schema import Column, Schema
-from shoal.files.missing_codes import still_missing
-from shoal.files.table import Table
-from shoal.methods import docstring_sections
+from shoal.table.files.json_text import Record
+from shoal.table.files.missing_codes import still_missing
+from shoal.table.files.table import Table
+from shoal.table.schema import Column, Schema
+from shoal.vocabulary.registry import docstring_sections
 
 OF_PLAN = ("role", "level", "label", "decimals")
 """What the plan says of a column that its readers need."""
@@ -20,7 +19,7 @@ OF_FILE = {
 """What the file itself says."""
 
 
-def codebook(schema: Schema, table: Table, records: int, version: int) -> dict[str, Any]:
+def codebook(schema: Schema, table: Table, records: int, version: int) -> Record:
     """The content of codebook.json.
 
     Parameters

@@ -6,9 +6,9 @@ from collections.abc import Iterator, Sequence
 
 import polars as pl
 
-from shoal.errors import plural, printable
-from shoal.files.table import Table
 from shoal.plan.guess import FEW_CODES, Guess, K, guess
+from shoal.table.files.table import Table
+from shoal.vocabulary.errors import plural, printable
 
 MANY_KEYS = 12
 """With more quasi-identifiers, suppression would leave little: the records are averaged instead."""

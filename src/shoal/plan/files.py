@@ -4,8 +4,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from shoal.files.tables import read
-from shoal.parameters import Holds, KeyFile, Method, TablePath, holds
+from shoal.table.files.tables import read
+from shoal.vocabulary.parameters import Holds, KeyFile, Method, TablePath, holds
 
 
 def with_files(method: Any, folder: Path) -> Any:

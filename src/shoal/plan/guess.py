@@ -10,10 +10,10 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 import polars as pl
 
-from shoal.data.column_words import Meaning, meaning
-from shoal.data.identifiers import outright
-from shoal.errors import plural
-from shoal.files.table import Table
+from shoal.table.column_words import Meaning, meaning
+from shoal.table.files.table import Table
+from shoal.table.identifiers import outright
+from shoal.vocabulary.errors import plural
 
 FEW_CODES = 20
 """A number with no more different values than these looks like a code."""

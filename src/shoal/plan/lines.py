@@ -5,9 +5,9 @@ from io import StringIO
 from pathlib import Path
 from typing import Any
 
-from shoal.data import yaml_text
-from shoal.data.text_files import read_text
-from shoal.errors import FileError, PlanError
+from shoal.table import yaml_text
+from shoal.table.text_files import read_text
+from shoal.vocabulary.errors import FileError, PlanError
 
 
 def plain(value: Any) -> Any:

@@ -5,10 +5,10 @@ from typing import Any, Literal, get_args, get_origin
 
 from pydantic import BaseModel, ValidationError
 
-from shoal.data.schema import mistakes as of_columns
-from shoal.errors import Mistake, unknown
 from shoal.plan.lines import position
 from shoal.plan.sections import About, EditRules, Exploration, Output
+from shoal.table.schema import mistakes as of_columns
+from shoal.vocabulary.errors import Mistake, unknown
 
 KEYED: Mapping[str, type[BaseModel]] = {
     "release": About,

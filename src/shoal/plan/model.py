@@ -23,22 +23,30 @@ from pathlib import Path
 from typing import Annotated, Any, ClassVar, Literal
 
 import polars as pl
-from pydantic import BeforeValidator, ConfigDict, Field, TypeAdapter, ValidationError
-from pydantic.json_schema import SkipJsonSchema
+from annotated_types import Ge
+from pydantic import BeforeValidator, ConfigDict, Field, Strict, TypeAdapter, ValidationError
+from pydantic.json_schema import JsonSchemaValue, SkipJsonSchema
 
-from shoal.data.records import MissingCells
-from shoal.data.schema import ALL_OTHERS, Column, Policy, Schema
-from shoal.data.variable import Variable
-from shoal.errors import Mistake, PlanError, plural, unknown
-from shoal.methods import registered, spec_of
 from shoal.plan.files import with_files
 from shoal.plan.lines import check_nesting, dump_yaml, load_yaml, plain
 from shoal.plan.mistakes import NO_COLUMNS, in_words, mistakes_of
 from shoal.plan.named import NamedBy, read_method, read_requirement, read_step
 from shoal.plan.sections import About, EditRules, Exploration, Output
+from shoal.plan.steps import Step
 from shoal.privacy.base import ClassModel, PrivacyModel, hardest, reading_of
 from shoal.privacy.gate import Gate, with_reading
-from shoal.steps import Step
+from shoal.table.records import MissingCells
+from shoal.table.schema import ALL_OTHERS, Column, Policy, Schema
+from shoal.table.variable import Variable
+from shoal.vocabulary.errors import Mistake, PlanError, plural, unknown
+from shoal.vocabulary.registry import Spec, registered, spec_of
+
+SMALLEST_BLOCK = 10_000
+"""Records of a block at least: smaller ones have so many edges, which groups cannot cross, that much is lost."""
+
+EXACT_OR_BLOCKS = (
+    "block_size is for a table that is worked on in parts, which 'exact: true' rules out. Leave one of them out."
+)
 
 NOBODY = (
     "no column is a quasi-identifier, so every privacy requirement would hold emptily. "
@@ -94,6 +102,11 @@ class Plan:
         names them answers for what they tell of the original.
     explore
         Methods and ranges of parameters for `shoal.explore`; `protect` takes no notice of it.
+    exact
+        Hold the whole table at once (true), or work on it in parts and form groups in blocks of near records (false).
+        Left out, the size of the table decides: see `shoal.run.parts.admission`.
+    block_size
+        Records of a block, about, for a table in parts; says `exact: false` as well.
     folder
         Where file names in the plan are looked up: the plan file's own folder.
     """
@@ -111,11 +124,15 @@ class Plan:
     publish: tuple[str, ...] | Literal["exact"] = ()
     output: Annotated[Output, _empty(Output)] = field(default_factory=Output)
     explore: Exploration | None = None
+    exact: Annotated[bool, Strict()] | None = None
+    block_size: Annotated[int, Strict(), Ge(SMALLEST_BLOCK)] | None = None
     folder: Annotated[SkipJsonSchema[Path], BeforeValidator(_no_section)] = field(default_factory=Path)
 
     def __post_init__(self) -> None:
         if not self.schema.root:
             raise PlanError(NO_COLUMNS, [(("columns",), NO_COLUMNS)])
+        if self.exact and self.block_size is not None:
+            raise PlanError(EXACT_OR_BLOCKS, [(("block_size",), EXACT_OR_BLOCKS)])
         for number, name in enumerate(self.publish if isinstance(self.publish, tuple) else ()):
             measures = [e.name for kind in ("risk", "utility") for e in registered(kind)]
             if name not in measures:
@@ -261,7 +278,7 @@ class Plan:
         return cls.of(Path(path))
 
     @staticmethod
-    def json_schema() -> dict[str, Any]:
+    def json_schema() -> JsonSchemaValue:
         """The JSON schema of plan files, for editors that complete and check."""
         schema = _adapter().json_schema(by_alias=True)
         return {"$schema": "https://json-schema.org/draft/2020-12/schema", **schema}
@@ -287,7 +304,7 @@ class Plan:
         """Whether an identifier of a released table can be what a step of the plan leaves of it."""
         return any(identifier.name in names and step.coded(identifier) for step, names in self._for_identifiers())
 
-    def as_mapping(self) -> dict[str, Any]:
+    def as_mapping(self) -> Spec:
         """The sections from which `Plan.of` makes the same plan again; defaults are spelled out."""
         sections = {
             "columns": {name: _described(column) for name, column in self.schema.root.items()},
@@ -300,7 +317,9 @@ class Plan:
             "output": self.output.model_dump(),
             "explore": plain(self.explore.model_dump()) if self.explore else {},
         }
-        return {name: said for name, said in sections.items() if said or name not in UNSAID}
+        sections = {name: said for name, said in sections.items() if said or name not in UNSAID}
+        chosen = {"exact": self.exact, "block_size": self.block_size}
+        return sections | {name: value for name, value in chosen.items() if value is not None}
 
     def as_yaml(self) -> str:
         """The plan as a file."""
@@ -308,12 +327,13 @@ class Plan:
 
 
 SECTIONS = ("columns", "steps", "requirements", "measures", "constraints", "release", "publish", "output", "explore")
+SETTINGS = ("exact", "block_size")
 
 UNSAID = ("measures", "constraints", "release", "publish", "explore")
 """Sections that are left out where they say nothing."""
 
 
-def _described(column: Column) -> dict[str, Any]:
+def _described(column: Column) -> Spec:
     said = column.model_dump(mode="json", exclude_defaults=True, exclude={"hierarchy"})
     hierarchy = column.hierarchy
     if hierarchy is None:
@@ -322,7 +342,7 @@ def _described(column: Column) -> dict[str, Any]:
     return {**said, "hierarchy": inline}
 
 
-def _keyed(method: Any) -> dict[str, Any]:
+def _keyed(method: Any) -> Spec:
     if isinstance(method, Gate):
         return {**_keyed(method.measure), **method.as_mapping()}
     spec = spec_of(method)
@@ -346,6 +366,6 @@ def _read(sections: Any, source: str, folder: Path) -> Plan:
     try:
         plan = _adapter().validate_python(plain(sections), context=context)
     except ValidationError as error:
-        mistakes = mistakes_of(error, SECTIONS)
+        mistakes = mistakes_of(error, (*SECTIONS, *SETTINGS))
         raise PlanError(in_words(mistakes, sections, source), mistakes) from None
     return replace(plan, folder=folder)

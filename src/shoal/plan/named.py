@@ -19,14 +19,15 @@ from pydantic import (
     TypeAdapter,
     create_model,
 )
+from pydantic.json_schema import JsonSchemaValue
 from pydantic_core import CoreSchema, core_schema
 
-from shoal.errors import InputError, Mistake, ParameterError, PlanError, quoted, unknown
-from shoal.methods import Entry, build, registered, spec_of
 from shoal.plan.lines import plain
+from shoal.plan.steps import STEPS, SmallStrata, Step, Unit
 from shoal.privacy.base import PrivacyModel
 from shoal.privacy.gate import BOUNDS, Gate
-from shoal.steps import STEPS, SmallStrata, Step, Unit
+from shoal.vocabulary.errors import InputError, Mistake, ParameterError, PlanError, quoted, unknown
+from shoal.vocabulary.registry import Entry, Spec, build, registered, spec_of
 
 EXAMPLES = {"partition": "mdav", "privacy": "k-anonymity", "risk": "distance-linkage"}
 """A method of each kind, to show how one is named."""
@@ -59,7 +60,7 @@ class NamedBy:
     def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
         return core_schema.with_info_plain_validator_function(lambda item, info: self.read(item, info.context))
 
-    def __get_pydantic_json_schema__(self, schema: CoreSchema, handler: GetJsonSchemaHandler) -> dict[str, Any]:
+    def __get_pydantic_json_schema__(self, schema: CoreSchema, handler: GetJsonSchemaHandler) -> JsonSchemaValue:
         unions: list[Any] = []
         for kind in self.kinds:
             described = tuple(_described(entry, bounded=kind in self.bounded) for entry in registered(kind))
@@ -159,7 +160,7 @@ def _gathering(mistakes: list[Mistake], *place: str) -> Iterator[None]:
         mistakes += [((*place, *inner), sentence) for inner, sentence in error.mistakes or (((), str(error)),)]
 
 
-def _one_kind(item: Any, kinds: tuple[str, ...]) -> tuple[str, dict[str, Any]]:
+def _one_kind(item: Any, kinds: tuple[str, ...]) -> tuple[str, Spec]:
     """The kind that a place names, and what it says; a method object says all by itself."""
     if _is_method(item):
         item = {item.method_kind: item}

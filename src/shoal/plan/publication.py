@@ -13,23 +13,21 @@ the original has.
 import os
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path, PurePath, PureWindowsPath
 from typing import Any
 
 import numpy as np
 
-from shoal.data.records import Records
-from shoal.data.schema import Column, Schema
-from shoal.data.variable import Variable
-from shoal.judges.evidence import Verdict
-from shoal.methods import entry, registered
-from shoal.parameters import ForReaders, Holds, HoldsCells, KeyFile, Secret, Setting, TablePath, holds
 from shoal.plan.lines import plain
 from shoal.plan.model import Plan
 from shoal.plan.sections import About, EditRules, Exploration
 from shoal.privacy.gate import Gate
+from shoal.table.records import Records
+from shoal.table.schema import Column, Schema
+from shoal.table.variable import Variable
+from shoal.vocabulary.parameters import ForReaders, Holds, HoldsCells, KeyFile, Secret, Setting, TablePath, holds
+from shoal.vocabulary.registry import Spec, entry, registered
 
 WITHHELD = "withheld"
 
@@ -50,21 +48,21 @@ LITERAL = re.compile(
 ALWAYS = {"0", "1"}
 """Numbers that tell of nobody."""
 
-Place = tuple[dict[str, Any], str, Holds | None]
+Place = tuple[Spec, str, Holds | None]
 """Where a value stands, its key, and what it may hold."""
 
 
-def public_sections(plan: Plan, hidden: set[str]) -> dict[str, Any]:
+def public_sections(plan: Plan, hidden: set[str]) -> Spec:
     """The sections of the plan without what only the original tells (`hidden_cells`)."""
-    sections: dict[str, Any] = plain(plan.as_mapping())
+    sections: Spec = plain(plan.as_mapping())
     for spec, key, marker in _places(plan, sections):
         spec[key] = _public(spec[key], marker, hidden)
     return sections
 
 
-def recorded(plan: Plan) -> dict[str, Any]:
+def recorded(plan: Plan) -> Spec:
     """The plan's sections for the private record, without secrets."""
-    sections: dict[str, Any] = plain(plan.as_mapping())
+    sections: Spec = plain(plan.as_mapping())
     for spec, key, marker in _places(plan, sections):
         if isinstance(marker, Secret) and spec[key] is not None:
             spec[key] = NOT_RECORDED
@@ -73,9 +71,9 @@ def recorded(plan: Plan) -> dict[str, Any]:
     return sections
 
 
-def moved(plan: Plan, folder: Path) -> dict[str, Any]:
+def moved(plan: Plan, folder: Path) -> Spec:
     """The plan's sections for a file in another folder, from which its files are found again."""
-    sections: dict[str, Any] = plain(plan.as_mapping())
+    sections: Spec = plain(plan.as_mapping())
     for spec, key, marker in _places(plan, sections):
         if isinstance(marker, (TablePath, KeyFile)):
             spec[key] = _from(spec[key], plan.folder, folder)
@@ -95,12 +93,6 @@ def _named(value: Any) -> Any:
     if isinstance(value, (list, tuple)):
         return [_named(one) for one in value]
     return value if value is None or isinstance(value, (str, PurePath, Mapping)) else A_TABLE
-
-
-def public_verdict(verdict: Verdict, hidden: set[str]) -> Verdict:
-    """What was proved of a rule, without the numbers and texts in it that only the original tells."""
-    rule = public_rule(verdict.requirement, hidden)
-    return replace(verdict, requirement=rule, sentence=verdict.sentence.replace(repr(verdict.requirement), repr(rule)))
 
 
 def public_rule(rule: str, hidden: set[str]) -> str:
@@ -166,7 +158,7 @@ def _shown(texts: set[str], parts: Parts) -> set[str]:
     return {text for text in texts if {text, f"-{text}"} & among}
 
 
-def _places(plan: Plan, sections: dict[str, Any]) -> Iterator[Place]:
+def _places(plan: Plan, sections: Spec) -> Iterator[Place]:
     """Every place of a plan that a user fills in, with what may stand there."""
     for name in plan.schema.columns:
         yield from _keys(Column, sections["columns"][name])
@@ -182,11 +174,11 @@ def _places(plan: Plan, sections: dict[str, Any]) -> Iterator[Place]:
     yield from _explored(sections.get("explore", {}))
 
 
-def _keys(cls: type[Any], spec: dict[str, Any]) -> Iterator[Place]:
+def _keys(cls: type[Any], spec: Spec) -> Iterator[Place]:
     yield from ((spec, key, marker) for key, marker in holds(cls).items() if key in spec)
 
 
-def _parameters(method: Any, spec: dict[str, Any]) -> Iterator[Place]:
+def _parameters(method: Any, spec: Spec) -> Iterator[Place]:
     """Those of a method, and of methods that are its parameters; of a bound on a measure those of the measure."""
     if isinstance(method, Gate):
         method = method.measure
@@ -201,7 +193,7 @@ def _parameters(method: Any, spec: dict[str, Any]) -> Iterator[Place]:
             yield spec, name, marker
 
 
-def _explored(spec: dict[str, Any]) -> Iterator[Place]:
+def _explored(spec: Spec) -> Iterator[Place]:
     """Ranges hold what the parameters of their names hold; steps of candidates what their methods' do."""
     for key in spec.keys() - Exploration.model_fields:
         markers = [holds(e.cls)[key] for e in registered() if key in e.parameters]

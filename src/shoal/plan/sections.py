@@ -7,8 +7,9 @@ from typing import Annotated, Any, Literal
 from annotated_types import Ge, Le
 from pydantic import BaseModel, ConfigDict, model_validator
 
-from shoal.data.schema import Policy
-from shoal.parameters import ForReaders, HoldsCells, Setting
+from shoal.table.schema import Policy
+from shoal.vocabulary.parameters import ForReaders, HoldsCells, Setting
+from shoal.vocabulary.registry import Spec
 
 CLOSED = ConfigDict(frozen=True, extra="forbid")
 
@@ -117,9 +118,9 @@ class Exploration(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="allow")
 
-    method: Annotated[tuple[str, ...] | dict[str, tuple[dict[str, Any], ...]], Setting()]
-    risk: Annotated[str | dict[str, Any], Setting()] = "distance-linkage"
-    utility: Annotated[str | dict[str, Any], Setting()] = "sse"
+    method: Annotated[tuple[str, ...] | dict[str, tuple[Spec, ...]], Setting()]
+    risk: Annotated[str | Spec, Setting()] = "distance-linkage"
+    utility: Annotated[str | Spec, Setting()] = "sse"
 
     @model_validator(mode="before")
     @classmethod
@@ -139,7 +140,7 @@ class Exploration(BaseModel):
         return value
 
     @property
-    def candidates(self) -> dict[str, tuple[dict[str, Any], ...] | None]:
+    def candidates(self) -> dict[str, tuple[Spec, ...] | None]:
         """By name the steps to try; None for a name that is a method's own."""
         return dict(self.method) if isinstance(self.method, dict) else dict.fromkeys(self.method)
 

@@ -3,18 +3,12 @@
 from typing import Annotated, ClassVar
 
 import numpy as np
-from annotated_types import Ge, Gt, Le
 
-from shoal.data.records import MissingCells, Records
-from shoal.errors import in_digits
-from shoal.facts import of_release
-from shoal.judges.class_figures import MATCHING, MEANING, ClassCounts, ClassFigures, figures_of_matching
-from shoal.judges.evidence import Verdict
-from shoal.judges.table_pair import TablePair
-from shoal.kernels.arrays import Bools, Longs
-from shoal.methods import Scales, method
-from shoal.parameters import Setting
+from shoal.judges.class_figures import MATCHING, MEANING, ClassCounts, ClassFigures
+from shoal.judges.class_table import ClassTable
+from shoal.judges.prelude import Bools, Longs, MissingCells, Verdict
 from shoal.privacy.base import ClassModel
+from shoal.vocabulary.prelude import Ge, Gt, Le, Scales, Setting, in_digits, method, of_release
 
 
 @method(
@@ -43,6 +37,7 @@ class AverageRisk(ClassModel):
     """
 
     scales: ClassVar[Scales] = "classes"
+    blanked_for = True
     monotone: ClassVar[bool] = True
 
     average: Annotated[float, Gt(0), Le(1), Setting()]
@@ -51,15 +46,15 @@ class AverageRisk(ClassModel):
     missing: MissingCells = "equal"
 
     @property
+    def reads(self) -> tuple[str, ...]:
+        return ("quasi-identifier",)
+
+    @property
     def by_class(self) -> bool:
         return self.missing == "equal"
 
-    def look(self, pair: TablePair) -> ClassFigures:
-        return figures_of_matching(pair.released, pair.released.quasi_identifiers, self.missing)
-
-    def look_across(self, one_of_each: Records, sizes: Longs) -> ClassFigures:
-        matching = one_of_each.matching(one_of_each.quasi_identifiers, self.missing, sizes)
-        return ClassFigures(sizes=sizes, figures={MATCHING: matching})
+    def look(self, table: ClassTable) -> ClassFigures:
+        return table.matching(self.missing)
 
     def on_counts(self, counts: ClassCounts) -> Verdict | None:
         return self.conclude(ClassFigures(sizes=counts.sizes)) if self.missing == "equal" else None

@@ -8,21 +8,20 @@ every model alike.
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
-from shoal.data.confidential_bins import Bins
-from shoal.data.microdata import as_records
-from shoal.data.partition import Partition
-from shoal.data.records import MissingCells, Records
-from shoal.facts import Fact, OfOriginal, OfRelease
 from shoal.judges.class_figures import ClassCounts, ClassFigures
-from shoal.judges.evidence import Verdict
-from shoal.judges.natural_sets import NaturalSets
-from shoal.judges.table_pair import TablePair
-from shoal.kernels.arrays import Longs
+from shoal.judges.class_table import ClassesInMemory, ClassTable
+from shoal.judges.prelude import MissingCells, Records, TablePair, Verdict
 from shoal.kernels.requirement.emd import Requirement
+from shoal.report.evidence import Question
+from shoal.table.confidential_bins import Bins
+from shoal.table.microdata import as_records
+from shoal.table.partition import Partition
+from shoal.vocabulary.facts import Better, Fact, OfOriginal, OfRelease
+from shoal.vocabulary.prelude import Scales
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -47,6 +46,7 @@ class PrivacyModel(ABC):
 
     method_kind: ClassVar[str] = "privacy"
     method_name: ClassVar[str]
+    scales: ClassVar[Scales] = "memory"
 
     @property
     def protects(self) -> bool:
@@ -70,6 +70,16 @@ class PrivacyModel(ABC):
 
     monotone: ClassVar[bool] = False
     """Whether a table that satisfies the model still does when some of its classes are united."""
+    counts_classes: ClassVar[bool] = False
+    """True if it requires a smallest size of every class, against which a report sets the smallest class."""
+    blanked_for: ClassVar[bool] = False
+    """True if local suppression (`suppress`) reaches it where it stands among the step's requirements."""
+    reported: ClassVar[Mapping[str, float] | None] = None
+    """Limits that any table keeps, with which every release reports its level; None where none does."""
+    question: ClassVar[Question | None] = None
+    """The regulators' question that a reported level answers."""
+    better: ClassVar[Better] = "higher"
+    """The direction in which levels protect more."""
 
     @property
     def reads(self) -> tuple[str, ...]:
@@ -78,10 +88,10 @@ class PrivacyModel(ABC):
 
     def verdict_on(self, pair: TablePair) -> Verdict:
         """The verdict on a released table: the requirement must hold as the cells stand and once they are filled in."""
-        verdict = replace(self.judge(pair), model=self.method_name)
+        verdict = self.named(self.judge(pair))
         facts: dict[str, Fact] = {"cells that the release gives away": OfRelease(pair.closure.filled)}
         for stage in pair.stages if verdict.holds else ():
-            closed = replace(self.judge(stage), model=self.method_name)
+            closed = self.named(self.judge(stage))
             if not closed.holds:
                 sentence = f"{pair.closure.sentence} Filled in: {closed.sentence}"
                 return replace(closed, facts={**closed.facts, **facts}, sentence=sentence)
@@ -89,6 +99,10 @@ class PrivacyModel(ABC):
             facts["achieved once these are filled in"] = kind(closed.achieved)
             verdict = replace(verdict, facts={**verdict.facts, **facts})
         return verdict
+
+    def named(self, verdict: Verdict) -> Verdict:
+        """The verdict under the model's name, with what readers must know of the model."""
+        return replace(verdict, model=self.method_name, counts_classes=self.counts_classes)
 
     @abstractmethod
     def judge(self, pair: TablePair) -> Verdict:
@@ -128,32 +142,28 @@ class ClassModel(PrivacyModel):
         return True
 
     @property
-    def natural_sets(self) -> NaturalSets | None:
-        """The sets of classes that each class is compared with; None where it is compared with none, or with all."""
-        return None
+    def units(self) -> tuple[str, ...]:
+        """What it counts in a class instead of records: households, as `household`, or values of an identifier."""
+        return ()
 
     def class_columns(self, quasi_identifiers: Sequence[str]) -> tuple[str, ...]:
         """The columns on which the records of a class agree."""
         return tuple(quasi_identifiers)
 
     @abstractmethod
-    def look(self, pair: TablePair) -> ClassFigures:
-        """What there is to see of the classes of a table, or of a part of one that holds its classes whole."""
-
-    def look_across(self, one_of_each: Records, sizes: Longs) -> ClassFigures:
-        """What there is to see of classes that cannot be looked at apart, from one record of each and their sizes."""
-        raise NotImplementedError(f"{self.method_name} looks at classes apart.")
+    def look(self, table: ClassTable) -> ClassFigures:
+        """What there is to see of the classes of a table, or of some of them."""
 
     @abstractmethod
     def conclude(self, seen: ClassFigures) -> Verdict:
         """The verdict on a table all of whose classes were seen; its `failing` is of shape (C,), by class."""
 
     def judge(self, pair: TablePair) -> Verdict:
-        verdict = self.conclude(self.look(pair))
+        names = self.class_columns(pair.released.quasi_identifiers)
+        verdict = self.conclude(self.look(ClassesInMemory(pair=pair, names=names)))
         if verdict.failing is None:
             return verdict
-        classes = pair.released.classes(self.class_columns(pair.released.quasi_identifiers))
-        return replace(verdict, failing=verdict.failing[classes.ids])
+        return replace(verdict, failing=verdict.failing[pair.released.classes(names).ids])
 
 
 def unproved(requirement: str, required: float, reason: str) -> Verdict:

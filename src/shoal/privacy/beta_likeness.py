@@ -1,22 +1,20 @@
 """beta-likeness (Cao & Karras 2012)."""
 
+from functools import partial
 from typing import Annotated, ClassVar
 
 import numpy as np
-from annotated_types import Gt
 
-from shoal.data.confidential_bins import confidential_bins
-from shoal.data.records import Records
 from shoal.judges.class_figures import ClassFigures
-from shoal.judges.evidence import Verdict
-from shoal.judges.table_pair import TablePair
-from shoal.kernels.arrays import Floats
+from shoal.judges.class_table import ClassTable
+from shoal.judges.prelude import Floats, Records, Verdict
 from shoal.kernels.elementary import log
 from shoal.kernels.requirement import emd
-from shoal.methods import Scales, method
-from shoal.parameters import Setting
 from shoal.privacy.base import ClassModel, GroupLimits
-from shoal.privacy.confidential import Occurrences, class_figures, verdict
+from shoal.privacy.confidential import Occurrences, verdict
+from shoal.table.confidential_bins import Bins, binned, confidential_bins
+from shoal.table.records import Classes
+from shoal.vocabulary.prelude import Gt, Scales, Setting, method
 
 
 @method("beta-likeness", title="beta-likeness", source="Cao & Karras (2012)", example={"beta": 4.0})
@@ -47,23 +45,20 @@ class BetaLikeness(ClassModel):
 
     def group_limits(self, records: Records) -> GroupLimits:
         columns = tuple(confidential_bins(records, "equal"))
-        requirements = tuple(emd.alike(column.counts, self.beta, self.enhanced) for column in columns)
+        requirements = tuple(emd.Alike(column.counts, self.beta, self.enhanced) for column in columns)
         return GroupLimits(columns=columns, requirements=requirements)
 
-    def look(self, pair: TablePair) -> ClassFigures:
-        released = pair.released
-        classes = released.classes(released.quasi_identifiers)
-        figures = {}
-        for column in confidential_bins(released, "equal"):
-            occurrences = Occurrences.of(column, classes)
-            figures[column.name] = occurrences.largest(
-                self._gains(occurrences, classes.sizes.astype(np.float64), column.records), len(classes.sizes)
-            )
-        return class_figures(released, classes, figures)
+    def look(self, table: ClassTable) -> ClassFigures:
+        return table.figures(partial(binned, distance="equal"), self._largest_gains)
 
     def conclude(self, seen: ClassFigures) -> Verdict:
         name = f"{'enhanced' if self.enhanced else 'basic'} {self.beta:g}-likeness"
         return verdict(seen, requirement=name, required=self.beta, best="low", figure="relative gain")
+
+    def _largest_gains(self, column: Bins, classes: Classes) -> Floats:
+        occurrences = Occurrences.of(column, classes)
+        gains = self._gains(occurrences, classes.sizes.astype(np.float64), column.records)
+        return occurrences.largest(gains, len(classes.sizes))
 
     def _gains(self, occurrences: Occurrences, sizes: Floats, n: int) -> Floats:
         expected = (

@@ -1,21 +1,17 @@
 """Figures of confidential columns class by class, and the verdict on them."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import reduce
 from typing import Literal
 
 import numpy as np
 
-from shoal.data.confidential_bins import Bins
-from shoal.data.records import Classes, Records
-from shoal.errors import in_digits, plural
-from shoal.facts import of_release
 from shoal.judges.class_figures import ClassFigures
-from shoal.judges.evidence import Verdict
-from shoal.judges.variants import variants
-from shoal.kernels.arrays import Bools, Floats, Longs
-from shoal.kernels.classes import distinct
+from shoal.judges.prelude import Bools, Floats, Longs, Verdict
+from shoal.table.confidential_bins import Bins
+from shoal.table.records import Classes
+from shoal.vocabulary.prelude import in_digits, of_release, plural
 
 QUANTILES = {"least": 0.0, "median": 0.5, "90 %": 0.9, "99 %": 0.99, "largest": 1.0}
 """How the distribution of a figure over the classes is told."""
@@ -42,9 +38,18 @@ class Occurrences:
     def of(cls, bins: Bins, classes: Classes) -> "Occurrences":
         m = bins.m + 1  # a missing value is a value, the last
         values = np.where(bins.bins < 0, bins.m, bins.bins).astype(np.int64)
-        cells, _, counts = distinct(classes.ids * m + values)
+        cells, counts = _counted(classes.ids * m + values, classes.times)
         totals = np.append(bins.counts, bins.missing)
         return cls(classes=cells // m, values=cells % m, counts=counts, totals=totals)
+
+    @property
+    def missing(self) -> int:
+        """The value that stands for a missing one."""
+        return len(self.totals) - 1
+
+    def take(self, kept: Bools, counts: Longs) -> "Occurrences":
+        """Some of the entries, with new counts of all."""
+        return replace(self, classes=self.classes[kept], values=self.values[kept], counts=counts[kept])
 
     def largest(self, figure: Floats, count: int) -> Floats:
         """Shape (count,); the largest entry of each class."""
@@ -52,10 +57,14 @@ class Occurrences:
         return np.maximum.reduceat(figure, starts) if len(figure) else np.zeros(count)
 
 
-def class_figures(released: Records, classes: Classes, figures: Mapping[str, Floats]) -> ClassFigures:
-    """Figures of confidential columns class by class, with what a reader must be warned of."""
-    typed = {name: count for name in figures if (count := variants(released[name]))}
-    return ClassFigures(sizes=classes.sizes, figures=figures, variants=typed)
+def _counted(cells: Longs, times: Longs | None) -> tuple[Longs, Longs]:
+    """The distinct numbers among some, ascending, and how often each occurs, where each stands for so many."""
+    order = None if times is None else np.argsort(cells)
+    ascending = np.sort(cells) if order is None else cells[order]
+    starts = np.flatnonzero(np.diff(ascending, prepend=-1))
+    if times is None or not len(starts):
+        return ascending[starts], np.diff(starts, append=len(cells))
+    return ascending[starts], np.add.reduceat(times[order], starts)
 
 
 def verdict(

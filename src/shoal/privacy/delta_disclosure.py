@@ -1,21 +1,21 @@
 """delta-disclosure privacy (Brickell & Shmatikov 2008)."""
 
+from functools import partial
 from typing import Annotated, ClassVar
 
 import numpy as np
-from annotated_types import Gt
 
-from shoal.data.confidential_bins import confidential_bins
-from shoal.data.records import Records
 from shoal.judges.class_figures import ClassFigures
-from shoal.judges.evidence import Verdict
-from shoal.judges.table_pair import TablePair
+from shoal.judges.class_table import ClassTable
+from shoal.judges.prelude import Records, Verdict
+from shoal.kernels.arrays import Floats
 from shoal.kernels.elementary import log
 from shoal.kernels.requirement import emd
-from shoal.methods import Scales, method
-from shoal.parameters import Setting
 from shoal.privacy.base import ClassModel, GroupLimits
-from shoal.privacy.confidential import Occurrences, class_figures, verdict
+from shoal.privacy.confidential import Occurrences, verdict
+from shoal.table.confidential_bins import Bins, binned, confidential_bins
+from shoal.table.records import Classes
+from shoal.vocabulary.prelude import Gt, Scales, Setting, method
 
 
 @method(
@@ -44,23 +44,10 @@ class DeltaDisclosure(ClassModel):
 
     def group_limits(self, records: Records) -> GroupLimits:
         columns = tuple(confidential_bins(records, "equal"))
-        return GroupLimits(columns=columns, requirements=tuple(emd.undisclosed(c.counts, self.delta) for c in columns))
+        return GroupLimits(columns=columns, requirements=tuple(emd.Undisclosed(c.counts, self.delta) for c in columns))
 
-    def look(self, pair: TablePair) -> ClassFigures:
-        released = pair.released
-        classes = released.classes(released.quasi_identifiers)
-        figures = {}
-        for column in confidential_bins(released, "equal"):
-            occurrences = Occurrences.of(column, classes)
-            ratio = (
-                occurrences.counts
-                * float(column.records)
-                / (classes.sizes[occurrences.classes].astype(np.float64) * occurrences.totals[occurrences.values])
-            )
-            figure = occurrences.largest(np.abs(log(ratio)), len(classes.sizes))
-            present = np.bincount(occurrences.classes, minlength=len(classes.sizes))
-            figures[column.name] = np.where(present < (occurrences.totals > 0).sum(), np.inf, figure)
-        return class_figures(released, classes, figures)
+    def look(self, table: ClassTable) -> ClassFigures:
+        return table.figures(partial(binned, distance="equal"), _log_ratios)
 
     def conclude(self, seen: ClassFigures) -> Verdict:
         figures = seen.figures.values()
@@ -72,3 +59,16 @@ class DeltaDisclosure(ClassModel):
             best="low",
             figure="log ratio",
         )
+
+
+def _log_ratios(column: Bins, classes: Classes) -> Floats:
+    """Shape (C,); the largest |ln(q/p)| of each class, infinite where it lacks a value of the table."""
+    occurrences = Occurrences.of(column, classes)
+    ratio = (
+        occurrences.counts
+        * float(column.records)
+        / (classes.sizes[occurrences.classes].astype(np.float64) * occurrences.totals[occurrences.values])
+    )
+    figure = occurrences.largest(np.abs(log(ratio)), len(classes.sizes))
+    present = np.bincount(occurrences.classes, minlength=len(classes.sizes))
+    return np.where(present < (occurrences.totals > 0).sum(), np.inf, figure)

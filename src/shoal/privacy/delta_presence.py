@@ -2,17 +2,11 @@
 
 from typing import Annotated, Any, ClassVar
 
-from annotated_types import Ge, Le
-
-from shoal.data.records import MissingCells
-from shoal.errors import NoFigure, in_digits, plural
-from shoal.facts import of_release
-from shoal.judges.evidence import Verdict
 from shoal.judges.population import in_population
-from shoal.judges.table_pair import TablePair
-from shoal.methods import Scales, method
-from shoal.parameters import ColumnName, Setting, TablePath
+from shoal.judges.prelude import MissingCells, TablePair, Verdict
 from shoal.privacy.base import PrivacyModel, unproved
+from shoal.vocabulary.errors import NoFigure, in_digits, plural
+from shoal.vocabulary.prelude import ColumnName, Ge, Le, Scales, Setting, TablePath, method, of_release
 
 
 @method("delta-presence", title="delta-presence", source="Nergiz, Atzori & Clifton (2007)", example={"largest": 0.5})
@@ -37,6 +31,7 @@ class DeltaPresence(PrivacyModel):
     """
 
     scales: ClassVar[Scales] = "memory"
+    blanked_for = True
 
     largest: Annotated[float, Ge(0), Le(1), Setting()]
     least: Annotated[float, Ge(0), Le(1), Setting()] = 0.0
@@ -56,7 +51,8 @@ class DeltaPresence(PrivacyModel):
             among = in_population(pair, self.population, self.count, self.missing)
         except NoFigure as reason:
             return unproved(name, self.largest, str(reason))
-        if outside := int(among.sizes[among.people < among.sizes].sum()):
+        sizes = among.candidates.sizes
+        if outside := int(sizes[among.people < sizes].sum()):
             return unproved(
                 name,
                 self.largest,
@@ -75,5 +71,5 @@ class DeltaPresence(PrivacyModel):
             f"{in_digits(high)}, where {self.least:g} to {self.largest:g} is allowed.",
             facts=of_release({"least probability": low, "largest probability": high}),
             influence=0,
-            failing=sure[among.of_record] if sure.any() else None,
+            failing=sure[among.candidates.of_record] if sure.any() else None,
         )

@@ -8,16 +8,14 @@ from typing import Annotated, Any, cast
 import numpy as np
 from pydantic import BeforeValidator
 
-from shoal.data.records import MissingCells
-from shoal.errors import NoFigure, ParameterError, in_digits
 from shoal.judges.base import Measure
 from shoal.judges.class_figures import MEANING, ClassCounts
 from shoal.judges.closure import Closure
-from shoal.judges.evidence import Finding, Verdict
-from shoal.judges.table_pair import TablePair
-from shoal.methods import build, spec_of
-from shoal.parameters import Method, Setting
+from shoal.judges.prelude import Finding, MissingCells, TablePair, Verdict
 from shoal.privacy.base import PrivacyModel
+from shoal.vocabulary.parameters import Method
+from shoal.vocabulary.prelude import NoFigure, ParameterError, Setting, in_digits
+from shoal.vocabulary.registry import Spec, build, spec_of
 
 BOUNDS = {"at most": "at_most", "at least": "at_least"}
 """The bounds as a plan names them, and the parameters that hold them."""
@@ -61,7 +59,7 @@ class Gate(PrivacyModel):
 
     @property
     def protects(self) -> bool:
-        """Whether the bound keeps a risk on its better side, and away from the worst that the measure can find."""
+        """True if the bound keeps a risk on its better side, and away from the worst that the measure can find."""
         if self.measure.method_kind != "risk":
             return False
         low, high = self.measure.limits
@@ -70,7 +68,7 @@ class Gate(PrivacyModel):
 
     @property
     def missing(self) -> Any:
-        """What the measure takes a missing cell to match, where it says so."""
+        """Reading of missing cells that the measure names; None if it names none."""
         return getattr(self.measure, "missing", None)
 
     def reading(self, missing: MissingCells) -> "Gate":
@@ -79,11 +77,11 @@ class Gate(PrivacyModel):
             return self
         return replace(self, measure=replace(self.measure, missing=missing))  # type: ignore[type-var] # a dataclass
 
-    def as_mapping(self) -> dict[str, Any]:
+    def as_mapping(self) -> Spec:
         """The bound, as a plan names it."""
         return {word: getattr(self, name) for word, name in BOUNDS.items() if getattr(self, name) is not None}
 
-    def as_spec(self) -> dict[str, Any]:
+    def as_spec(self) -> Spec:
         """The mapping of which `requirement` makes it again."""
         spec = spec_of(self.measure)
         return {self.measure.method_kind: spec.pop("method"), **spec, **self.as_mapping()}
@@ -103,7 +101,7 @@ class Gate(PrivacyModel):
         return worst
 
     def _worse(self, one: Verdict, other: Verdict) -> bool:
-        """Whether the figure of a verdict is nearer to the bound than that of another, or there is none."""
+        """True if the figure of a verdict is nearer to the bound than that of another, or there is none."""
         if one.achieved is None or other.achieved is None:
             return True
         return one.achieved > other.achieved if self.at_most is not None else one.achieved < other.achieved
@@ -135,6 +133,7 @@ class Gate(PrivacyModel):
             influence=influence,
             protects=self.protects,
             model=self.method_name,
+            limited=finding.title,
         )
 
     def _end(self, finding: Finding) -> float | None:
@@ -171,7 +170,5 @@ def requirement(item: Any) -> PrivacyModel:
     return Gate(measure=build(kind, spec), **bounds)
 
 
-Required = Annotated[
-    PrivacyModel, BeforeValidator(requirement, json_schema_input_type=str | dict[str, Any]), Method("privacy")
-]
+Required = Annotated[PrivacyModel, BeforeValidator(requirement, json_schema_input_type=str | Spec), Method("privacy")]
 """A requirement among the parameters of a method."""

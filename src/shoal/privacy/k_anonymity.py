@@ -1,25 +1,20 @@
 """k-anonymity (Samarati & Sweeney 1998)."""
 
-from collections.abc import Sequence
-from typing import Annotated, Any, ClassVar, Literal
+from collections.abc import Mapping, Sequence
+from typing import Annotated, ClassVar, Literal
 
 import numpy as np
-from annotated_types import Ge
 from pydantic import AfterValidator
 
-from shoal.data.confidential_bins import values_without_missing
-from shoal.data.records import MissingCells, Records
-from shoal.errors import plural, quoted
-from shoal.facts import OfOriginal, OfRelease, of_release
-from shoal.judges.class_figures import MATCHING, MEANING, ClassFigures, figures_of_matching
-from shoal.judges.evidence import Verdict
-from shoal.judges.table_pair import TablePair
-from shoal.judges.units import units_of_classes
-from shoal.kernels.arrays import Longs
+from shoal.judges.class_figures import MATCHING, MEANING, ClassFigures
+from shoal.judges.class_table import ClassTable
+from shoal.judges.prelude import MissingCells, Records, Verdict
 from shoal.kernels.requirement import emd
-from shoal.methods import Scales, method
-from shoal.parameters import ColumnName, Columns
 from shoal.privacy.base import ClassModel, GroupLimits
+from shoal.table.confidential_bins import values_without_missing
+from shoal.vocabulary.errors import plural, quoted
+from shoal.vocabulary.facts import ByLabel
+from shoal.vocabulary.prelude import ColumnName, Columns, Ge, OfOriginal, OfRelease, Scales, method, of_release
 
 UNITS = "units"
 """What is counted in each class beside its records: households, or values of an identifier."""
@@ -61,6 +56,9 @@ class KAnonymity(ClassModel):
     """
 
     scales: ClassVar[Scales] = "classes"
+    counts_classes = True
+    reported: ClassVar[Mapping[str, float]] = {"k": 1}
+    question = "singling out"
 
     k: Annotated[int, Ge(1)]
     columns: Annotated[tuple[str, ...] | None, AfterValidator(_some), Columns()] = None
@@ -74,6 +72,10 @@ class KAnonymity(ClassModel):
     @property
     def counts_records(self) -> bool:
         return self.unit == "record"
+
+    @property
+    def units(self) -> tuple[str, ...]:
+        return () if self.unit == "record" else (self.unit,)
 
     @property
     def identifiers(self) -> tuple[str, ...]:
@@ -91,7 +93,7 @@ class KAnonymity(ClassModel):
         if self.unit not in records:
             return None
         column = values_without_missing(records[self.unit])
-        return GroupLimits(k=self.k, columns=(column,), requirements=(emd.diverse("distinct", self.k, 1.0),))
+        return GroupLimits(k=self.k, columns=(column,), requirements=(emd.Diverse("distinct", self.k, 1.0),))
 
     @property
     def by_class(self) -> bool:
@@ -100,20 +102,11 @@ class KAnonymity(ClassModel):
     def class_columns(self, quasi_identifiers: Sequence[str]) -> tuple[str, ...]:
         return tuple(quasi_identifiers) if self.columns is None else self.columns
 
-    def look(self, pair: TablePair) -> ClassFigures:
-        released = pair.released
-        names = self.class_columns(released.quasi_identifiers)
+    def look(self, table: ClassTable) -> ClassFigures:
         if self.unit == "record":
-            return figures_of_matching(released, names, self.missing)
-        units = pair.units_by(self.unit)
-        if units is None:
-            return figures_of_matching(released, names, "equal")
-        classes = released.classes(names)
-        return ClassFigures(sizes=classes.sizes, figures={UNITS: units_of_classes(classes, units)})
-
-    def look_across(self, one_of_each: Records, sizes: Longs) -> ClassFigures:
-        names = self.class_columns(one_of_each.quasi_identifiers)
-        return ClassFigures(sizes=sizes, figures={MATCHING: one_of_each.matching(names, self.missing, sizes)})
+            return table.matching(self.missing)
+        units = table.units(self.unit)
+        return ClassFigures(sizes=table.sizes, figures={} if units is None else {UNITS: units})
 
     def conclude(self, seen: ClassFigures) -> Verdict:
         if self.unit != "record":
@@ -122,7 +115,7 @@ class KAnonymity(ClassModel):
         matching = seen.figures.get(MATCHING, sizes)
         smallest = int(matching.min()) if len(sizes) else None
         small, short = int((sizes < self.k).sum()), int(sizes[matching < self.k].sum())
-        details: dict[str, Any] = {
+        details: ByLabel = {
             "classes": len(sizes),
             "smallest class": smallest,
             "mean class size": float(np.mean(sizes)) if len(sizes) else None,

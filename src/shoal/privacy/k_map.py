@@ -3,18 +3,11 @@
 from typing import Annotated, Any, ClassVar
 
 import numpy as np
-from annotated_types import Ge
 
-from shoal.data.records import MissingCells
-from shoal.errors import NoFigure, plural
-from shoal.facts import of_release
-from shoal.judges.evidence import Verdict
 from shoal.judges.population import Candidates, in_population
-from shoal.judges.table_pair import TablePair
-from shoal.kernels.arrays import Floats
-from shoal.methods import Scales, method
-from shoal.parameters import ColumnName, TablePath
+from shoal.judges.prelude import Floats, MissingCells, TablePair, Verdict
 from shoal.privacy.base import PrivacyModel, unproved
+from shoal.vocabulary.prelude import ColumnName, Ge, NoFigure, Scales, TablePath, method, of_release, plural
 
 
 @method("k-map", title="k-map", source="Sweeney (2002); El Emam & Dankar (2008)", example={"k": 3})
@@ -39,6 +32,7 @@ class KMap(PrivacyModel):
 
     monotone: ClassVar[bool] = True
     scales: ClassVar[Scales] = "memory"
+    blanked_for = True
 
     k: Annotated[int, Ge(1)]
     population: Annotated[Any, TablePath()] = None
@@ -79,10 +73,7 @@ class KMap(PrivacyModel):
     def candidates(self, pair: TablePair) -> Candidates:
         """Whom the released records may be of; without a population, with a missing cell matching every value.
 
-        Raises
-        ------
-        NoFigure
-            If nobody can be counted.
+        NoFigure if nobody can be counted.
         """
         if self.population is None:
             return Candidates.of_sample(pair.released, self._weights(pair))
@@ -91,16 +82,13 @@ class KMap(PrivacyModel):
     def people(self, pair: TablePair) -> Floats:
         """Shape (n,); people of each released record.
 
-        Raises
-        ------
-        NoFigure
-            If nobody can be counted.
+        NoFigure if nobody can be counted.
         """
         released = pair.released
         if self.population is None:
             return released.matching_weight(released.quasi_identifiers, self._weights(pair), self.missing)
         among = in_population(pair, self.population, self.count, self.missing)
-        return among.people[among.of_record]
+        return among.people[among.candidates.of_record]
 
     def _weights(self, pair: TablePair) -> Floats:
         weights = pair.released.weights

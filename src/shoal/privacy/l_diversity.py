@@ -1,25 +1,22 @@
 """l-diversity (Machanavajjhala, Kifer, Gehrke & Venkitasubramaniam 2007)."""
 
 import math
-from dataclasses import replace
+from collections.abc import Mapping
 from typing import Annotated, ClassVar
 
 import numpy as np
-from annotated_types import Ge, Gt
 
-from shoal.data.confidential_bins import Bins, confidential_bins, without_missing
-from shoal.data.records import Classes, Records
 from shoal.judges.class_figures import ClassFigures
-from shoal.judges.evidence import Verdict
-from shoal.judges.table_pair import TablePair
-from shoal.kernels.arrays import Floats, ints
+from shoal.judges.class_table import ClassTable
+from shoal.judges.prelude import Floats, Records, Verdict
+from shoal.kernels.arrays import Kind
 from shoal.kernels.elementary import exp, log
 from shoal.kernels.requirement import emd
-from shoal.kernels.requirement.emd import Kind
-from shoal.methods import Scales, method
-from shoal.parameters import Setting
 from shoal.privacy.base import ClassModel, GroupLimits
-from shoal.privacy.confidential import Occurrences, class_figures, verdict
+from shoal.privacy.confidential import Occurrences, verdict
+from shoal.table.confidential_bins import Bins, values_without_missing, without_missing
+from shoal.table.records import Classes
+from shoal.vocabulary.prelude import Ge, Gt, Scales, Setting, method
 
 SLACK = 1e-12
 """Relative rounding error of exp(entropy) that is forgiven: m equal shares are to count as m."""
@@ -53,6 +50,8 @@ class LDiversity(ClassModel):
     """
 
     scales: ClassVar[Scales] = "classes"
+    reported: ClassVar[Mapping[str, float]] = {"l": 1}
+    question = "inference"
 
     l: Annotated[float, Ge(1), Setting()]  # noqa: E741 - the name the model has
     kind: Kind = "distinct"
@@ -61,16 +60,13 @@ class LDiversity(ClassModel):
     def group_limits(self, records: Records) -> GroupLimits:
         level = math.ceil(self.l) if self.kind == "recursive" else self.l
         columns = tuple(without_missing(records))
-        return GroupLimits(columns=columns, requirements=tuple(emd.diverse(self.kind, level, self.c) for _ in columns))
+        return GroupLimits(columns=columns, requirements=tuple(emd.Diverse(self.kind, level, self.c) for _ in columns))
 
-    def look(self, pair: TablePair) -> ClassFigures:
-        released = pair.released
-        classes = released.classes(released.quasi_identifiers)
-        figures = {
-            column.name: diversity(least_diverse(released, column, classes), len(classes.sizes), self.kind, self.c)
-            for column in confidential_bins(released, "equal")
-        }
-        return class_figures(released, classes, figures)
+    def look(self, table: ClassTable) -> ClassFigures:
+        return table.figures(values_without_missing, self._diversity)
+
+    def _diversity(self, column: Bins, classes: Classes) -> Floats:
+        return diversity(least_diverse(Occurrences.of(column, classes)), len(classes.sizes), self.kind, self.c)
 
     def conclude(self, seen: ClassFigures) -> Verdict:
         required = math.ceil(self.l) if self.kind == "recursive" else self.l
@@ -78,24 +74,20 @@ class LDiversity(ClassModel):
         return verdict(seen, requirement=f"{of_kind}-diversity", required=required, best="high", figure="diversity")
 
 
-def least_diverse(released: Records, column: Bins, classes: Classes) -> Occurrences:
-    """How often every value occurs in every class, missing ones filled in with the most frequent one of the class.
-
-    The column is in bins of categories, of which a missing value is one.
-    """
-    blank = released[column.name].missing
-    occurrences = Occurrences.of(column, classes)
-    if not blank.any():
+def least_diverse(occurrences: Occurrences) -> Occurrences:
+    """The same with the missing values of every class filled in with the most frequent value that it has."""
+    lacking = occurrences.values == occurrences.missing
+    if not lacking.any():
         return occurrences
-    missing = int(column.bins[blank][0])
-    most = np.full(len(classes.sizes), missing)
-    known = occurrences.values != missing
-    order = np.argsort(occurrences.counts[known], kind="stable")
-    most[occurrences.classes[known][order]] = occurrences.values[known][
-        order
-    ]  # the last to be put in is the most frequent
-    filled = np.where(blank, most[classes.ids], column.bins)
-    return Occurrences.of(replace(column, bins=ints(filled)), classes)
+    known = np.flatnonzero(~lacking)
+    order = known[np.argsort(occurrences.counts[known], kind="stable")]
+    most = np.full(int(occurrences.classes.max()) + 1, -1)
+    most[occurrences.classes[order]] = order  # the last to be put in is the most frequent
+    filled = most[occurrences.classes]
+    counts = occurrences.counts.copy()
+    moved = lacking & (filled >= 0)
+    counts[filled[moved]] += counts[moved]
+    return occurrences.take(~moved, counts)
 
 
 def diversity(occurrences: Occurrences, count: int, kind: Kind, c: float = 2.0) -> Floats:

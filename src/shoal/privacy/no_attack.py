@@ -3,17 +3,12 @@
 from typing import Annotated, ClassVar
 
 import numpy as np
-from annotated_types import Ge, Gt
 
-from shoal.data.records import Records
-from shoal.errors import plural
-from shoal.facts import of_release
 from shoal.judges.class_figures import ClassFigures
-from shoal.judges.evidence import Verdict
-from shoal.judges.table_pair import TablePair
-from shoal.methods import Scales, method
-from shoal.parameters import Setting
+from shoal.judges.class_table import ClassTable
+from shoal.judges.prelude import Records, Verdict
 from shoal.privacy.base import ClassModel, GroupLimits
+from shoal.vocabulary.prelude import Ge, Gt, Scales, Setting, method, of_release, plural
 
 
 @method("no-attack", title="No attack pays", source="Wan et al. (2015)", example={"gain": 8.0})
@@ -45,8 +40,8 @@ class NoAttack(ClassModel):
     def group_limits(self, records: Records) -> GroupLimits:
         return GroupLimits(k=self.smallest)
 
-    def look(self, pair: TablePair) -> ClassFigures:
-        return ClassFigures(sizes=pair.released.class_sizes(pair.released.quasi_identifiers))
+    def look(self, table: ClassTable) -> ClassFigures:
+        return ClassFigures(sizes=table.sizes)
 
     def conclude(self, seen: ClassFigures) -> Verdict:
         sizes = seen.sizes

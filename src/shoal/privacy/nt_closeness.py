@@ -1,19 +1,18 @@
 """(n, t)-closeness (Li, Li & Venkatasubramanian 2010)."""
 
+from functools import partial
 from typing import Annotated, ClassVar, Literal
 
 import numpy as np
-from annotated_types import Ge, Le
 
 from shoal.judges.class_figures import ClassFigures
-from shoal.judges.evidence import Verdict
-from shoal.judges.natural_sets import NaturalSets, class_points, nearest_set_distances, nested_boxes
-from shoal.judges.table_pair import TablePair
-from shoal.kernels.arrays import Floats
-from shoal.methods import Scales, method
-from shoal.parameters import Setting
+from shoal.judges.class_table import ClassTable
+from shoal.judges.natural_sets import class_points, nearest_set_distances, nested_boxes
+from shoal.judges.prelude import Verdict
 from shoal.privacy.base import ClassModel
-from shoal.privacy.confidential import class_figures, verdict
+from shoal.privacy.confidential import verdict
+from shoal.table.confidential_bins import binned
+from shoal.vocabulary.prelude import Ge, Le, Scales, Setting, method
 
 
 @method(
@@ -54,21 +53,16 @@ class NTCloseness(ClassModel):
     def by_class(self) -> bool:
         return False  # a class lies in a set with others
 
-    @property
-    def natural_sets(self) -> NaturalSets:
-        return NaturalSets(n=self.n, t=self.t, distance=self.distance)
-
-    def look(self, pair: TablePair) -> ClassFigures:
-        released = pair.released
-        classes = released.classes(released.quasi_identifiers)
-        columns = self.natural_sets.columns(released)
-        figures: dict[str, Floats] = {}
-        if len(released) and columns:
-            points = class_points(released, released.quasi_identifiers, classes)
-            boxes = nested_boxes(points, classes.sizes, self.n)
-            distances = nearest_set_distances(columns, classes.ids, boxes, self.t)
-            figures = {column.name: figure for column, figure in zip(columns, distances)}
-        return class_figures(released, classes, figures)
+    def look(self, table: ClassTable) -> ClassFigures:
+        columns = list(table.confidential(partial(binned, distance=self.distance)))
+        keys = table.keys
+        if not columns or not len(keys):
+            return ClassFigures(sizes=table.sizes)
+        classes = keys.classes(keys.names())
+        points = class_points(keys, keys.names(), classes)[classes.ids]
+        boxes = nested_boxes(points, table.sizes, self.n)
+        entries = [(bins, classes) for _, bins, classes in columns]
+        return table.seen(columns, nearest_set_distances(entries, boxes, self.t))
 
     def conclude(self, seen: ClassFigures) -> Verdict:
         return verdict(

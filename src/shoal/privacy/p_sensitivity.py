@@ -3,20 +3,16 @@
 from dataclasses import replace
 from typing import Annotated, ClassVar
 
-from annotated_types import Ge
-
-from shoal.data.confidential_bins import confidential_bins, without_missing
-from shoal.data.records import Records
-from shoal.facts import Nested
 from shoal.judges.class_figures import ClassFigures
-from shoal.judges.evidence import Verdict
-from shoal.judges.table_pair import TablePair
+from shoal.judges.class_table import ClassTable
+from shoal.judges.prelude import Records, Verdict
 from shoal.kernels.requirement import emd
-from shoal.methods import Scales, method
 from shoal.privacy.base import ClassModel, GroupLimits
-from shoal.privacy.confidential import class_figures, verdict
+from shoal.privacy.confidential import verdict
 from shoal.privacy.k_anonymity import KAnonymity
-from shoal.privacy.l_diversity import diversity, least_diverse
+from shoal.privacy.l_diversity import LDiversity
+from shoal.table.confidential_bins import without_missing
+from shoal.vocabulary.prelude import Ge, Nested, Scales, method
 
 
 @method("p-sensitivity", title="p-sensitive k-anonymity", source="Truta & Vinay (2006)", example={"p": 2})
@@ -38,17 +34,11 @@ class PSensitivity(ClassModel):
 
     def group_limits(self, records: Records) -> GroupLimits:
         columns = tuple(without_missing(records))
-        requirements = tuple(emd.diverse("distinct", self.p) for _ in columns)
+        requirements = tuple(emd.Diverse("distinct", self.p) for _ in columns)
         return GroupLimits(k=self.k, columns=columns, requirements=requirements)
 
-    def look(self, pair: TablePair) -> ClassFigures:
-        released = pair.released
-        classes = released.classes(released.quasi_identifiers)
-        figures = {
-            column.name: diversity(least_diverse(released, column, classes), len(classes.sizes), "distinct")
-            for column in confidential_bins(released, "equal")
-        }
-        return class_figures(released, classes, figures)
+    def look(self, table: ClassTable) -> ClassFigures:
+        return LDiversity(l=self.p).look(table)
 
     def conclude(self, seen: ClassFigures) -> Verdict:
         name = f"{self.p}-sensitive {self.k}-anonymity" if self.k > 1 else f"{self.p}-sensitivity"

@@ -38,22 +38,18 @@ from itertools import combinations
 from typing import Annotated, Any, ClassVar
 
 import numpy as np
-from annotated_types import Ge
 
-from shoal.data.microdata import as_records
-from shoal.data.partition import Partition, meet
-from shoal.data.records import Records
-from shoal.errors import plural, quoted
-from shoal.facts import Fact, Facts, OfPlan, of_original
-from shoal.judges.evidence import Verdict
 from shoal.judges.exchange import Exchange, Shown
 from shoal.judges.intervals import proportion_interval
 from shoal.judges.linkage import DIRECTIONS, METRICS, Direction, Metric, link_by_distance
-from shoal.judges.table_pair import UNPAIRED, TablePair
-from shoal.methods import Scales, method
-from shoal.parameters import Columns
+from shoal.judges.prelude import Records, TablePair, Verdict
+from shoal.judges.table_pair import UNPAIRED
 from shoal.privacy.base import PrivacyModel
-from shoal.step_result import StepTrace
+from shoal.table.microdata import as_records
+from shoal.table.partition import Partition, meet
+from shoal.table.step_result import StepTrace
+from shoal.vocabulary.facts import ByLabel
+from shoal.vocabulary.prelude import Columns, Fact, Facts, Ge, OfPlan, Scales, method, of_original, plural, quoted
 
 CONFIDENCE = 0.95
 
@@ -178,7 +174,7 @@ class ProbabilisticKAnonymity(PrivacyModel):
         return self._verdict(names, True, float(dealing.smallest), sentence, facts)
 
     def _from_known(
-        self, names: tuple[str, ...], dealing: "_Dealing", others: tuple[str, ...], measured: dict[str, Any]
+        self, names: tuple[str, ...], dealing: "_Dealing", others: tuple[str, ...], measured: ByLabel
     ) -> Verdict:
         limit = 1 / self.k
         refuted = bool(measured) and measured["interval"][0] > limit
@@ -211,9 +207,9 @@ class ProbabilisticKAnonymity(PrivacyModel):
         holds = dealing.smallest >= self.k and not refuted
         return self._verdict(names, holds, achieved, " ".join(sentences), facts)
 
-    def _measured(self, pair: TablePair, names: tuple[str, ...]) -> dict[str, Any]:
+    def _measured(self, pair: TablePair, names: tuple[str, ...]) -> ByLabel:
         """The most successful intruder. Their samples are the same every time: no verdict depends on luck."""
-        best: dict[str, Any] = {}
+        best: ByLabel = {}
         attackers = _attackers(names)
         for known, metric, direction in attackers:
             rows, chances = link_by_distance(pair, known, metric, direction, ATTACKED, np.random.default_rng(0))
@@ -249,27 +245,17 @@ class ProbabilisticKAnonymity(PrivacyModel):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Dealing:
-    """How some columns were dealt out anew.
+    """How some columns were dealt out anew."""
 
-    Parameters
-    ----------
-    smallest
-        Released records of the smallest group; 1 if some columns were not, or if the groups tell cells apart.
-    kept
-        Columns that were not, and tell records of one group apart.
-    groups
-        The groups whose members share all groups in which the columns were dealt out.
-    shown
-        How an exchange of cells inside the groups would show in the release; None if it would not.
-    """
-
+    # Released records of the smallest group; 1 if some columns were not, or if the groups tell cells apart
     smallest: int
-    kept: tuple[str, ...]
-    groups: Partition
+    kept: tuple[str, ...]  # Columns that were not, and tell records of one group apart
+    groups: Partition  # The groups whose members share all groups in which the columns were dealt out
+    # How an exchange of cells inside the groups would show in the release; None if it would not
     shown: Shown | None = None
 
     @property
-    def facts(self) -> dict[str, Any]:
+    def facts(self) -> ByLabel:
         return {"smallest group": self.smallest, "columns not dealt out anew": list(self.kept)}
 
 
@@ -328,7 +314,7 @@ def _were(names: Sequence[str]) -> str:
 
 
 def _constant(pair: TablePair, name: str, groups: Partition) -> bool:
-    """Whether a column is constant in every group, in the original and in the release."""
+    """True if a column is constant in every group, in the original and in the release."""
     tables: list[Records] = [pair.released]
     if name in pair.before:
         tables.append(pair.before.take(pair.pairing))

@@ -1,19 +1,19 @@
 """t-closeness (Li, Li & Venkatasubramanian 2007)."""
 
+from collections.abc import Mapping
+from functools import partial
 from typing import Annotated, ClassVar
 
-from annotated_types import Ge, Le
-
-from shoal.data.confidential_bins import Distance, confidential_bins
-from shoal.data.records import Records
 from shoal.judges.class_figures import ClassFigures
-from shoal.judges.evidence import Verdict
-from shoal.judges.table_pair import TablePair
+from shoal.judges.class_table import ClassTable
+from shoal.judges.prelude import Records, Verdict
+from shoal.kernels.arrays import Floats
 from shoal.kernels.requirement import emd
-from shoal.methods import Scales, method
-from shoal.parameters import Setting
 from shoal.privacy.base import ClassModel, GroupLimits
-from shoal.privacy.confidential import class_figures, verdict
+from shoal.privacy.confidential import verdict
+from shoal.table.confidential_bins import Bins, Distance, binned, confidential_bins
+from shoal.table.records import Classes
+from shoal.vocabulary.prelude import Ge, Le, Scales, Setting, method
 
 
 @method("t-closeness", title="t-closeness", source="Li, Li & Venkatasubramanian (2007)", example={"t": 0.2})
@@ -44,24 +44,25 @@ class TCloseness(ClassModel):
     """
 
     scales: ClassVar[Scales] = "classes"
+    reported: ClassVar[Mapping[str, float]] = {"t": 1}
+    question = "inference"
+    better = "lower"
 
     t: Annotated[float, Ge(0), Le(1), Setting()]
     distance: Distance = "distinct"
 
     def group_limits(self, records: Records) -> GroupLimits:
         columns = tuple(confidential_bins(records, self.distance))
-        return GroupLimits(columns=columns, requirements=tuple(emd.close(c.table(), self.t) for c in columns))
+        return GroupLimits(columns=columns, requirements=tuple(emd.Close(c.table(), self.t) for c in columns))
 
-    def look(self, pair: TablePair) -> ClassFigures:
-        released = pair.released
-        classes = released.classes(released.quasi_identifiers)
-        figures = {
-            column.name: emd.distances(column.table(), column.bins, classes.ids, column.m, len(classes.sizes))
-            for column in confidential_bins(released, self.distance)
-        }
-        return class_figures(released, classes, figures)
+    def look(self, table: ClassTable) -> ClassFigures:
+        return table.figures(partial(binned, distance=self.distance), _distances)
 
     def conclude(self, seen: ClassFigures) -> Verdict:
         return verdict(
             seen, requirement=f"{self.t:g}-closeness ({self.distance})", required=self.t, best="low", figure="distance"
         )
+
+
+def _distances(column: Bins, classes: Classes) -> Floats:
+    return emd.distances(column.table(), *classes.by_record(column.bins), column.m, len(classes.sizes))

@@ -9,9 +9,9 @@ from shoal.release.value import (
     ColumnAccount,
     LargeRelease,
     Publisher,
-    ReachedLevel,
     Release,
     SingledOut,
+    WholeRelease,
     not_proved,
     require,
 )
@@ -26,9 +26,9 @@ __all__ = [
     "LargeRelease",
     "NotProved",
     "Publisher",
-    "ReachedLevel",
     "Release",
     "SingledOut",
+    "WholeRelease",
     "not_proved",
     "require",
 ]

@@ -1,4 +1,4 @@
-"""evidence.json: everything that a report shows, for programs (its layout is in `evidence_schema`).
+"""evidence.json: everything that a report shows, for programs (its layout is in `report.evidence`).
 
 There are two. The public one is a function of the released table, of the plan as published, and of facts in their
 public form: what depends on the original stands there in bands that no single person moves a figure out of, or not
@@ -8,26 +8,45 @@ holds every figure as it is.
 A page is drawn from one of them and from nothing else, so a page tells no more than its file.
 """
 
-from collections.abc import Mapping, Sequence
-from dataclasses import asdict, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, cast
 
 import numpy as np
 from pydantic import TypeAdapter, ValidationError
 
-from shoal.errors import FileError
-from shoal.facts import losses, private_form, public_form
-from shoal.files.json_text import as_json, read_record
+from shoal.constraints.verdicts import published
 from shoal.judges.class_profile import ClassProfile
-from shoal.judges.evidence import RECORD_VERSION, Finding, rounded
-from shoal.methods import entry
+from shoal.judges.evidence import RECORD_VERSION, Finding, Verdict, rounded
 from shoal.plan.lines import dump_yaml
-from shoal.release.evidence_schema import Candidate, EvidenceFile, Exploration
 from shoal.release.forms import jsonable, without_bands
-from shoal.release.value import LEAST_SEED, Account, ColumnAccount, LargeRelease, Release, SingledOut
+from shoal.release.value import LEAST_SEED, Account, ColumnAccount, Release, SingledOut, WholeRelease
+from shoal.report.evidence import (
+    Classes,
+    ClassesBefore,
+    ColumnBefore,
+    Copy,
+    Declared,
+    Distribution,
+    EvidenceFile,
+    Figure,
+    OfRecords,
+    Private,
+    ReleasedColumn,
+    Requirement,
+    Riskiest,
+    SingledOutBy,
+    Step,
+    Unchanged,
+)
+from shoal.report.exploration import Candidate, Exploration
 from shoal.report.forms import in_words
-from shoal.step_result import StepAccount
+from shoal.table.files.json_text import as_json, read_record
+from shoal.table.step_result import StepAccount
+from shoal.vocabulary.errors import FileError
+from shoal.vocabulary.facts import ByLabel, losses, private_form, public_form
+from shoal.vocabulary.registry import entry
 
 NAMED = ("columns", "partition", "mask", "replace")
 """Keys of a step in a plan that its name and its columns tell already."""
@@ -48,12 +67,8 @@ Labels = Mapping[str, Mapping[Any, str]]
 
 
 def public_evidence(
-    release: Release | LargeRelease,
-    *,
-    files: Mapping[str, str],
-    labels: Labels | None = None,
-    titles: Mapping[str, str] | None = None,
-) -> dict[str, Any]:
+    release: Release, *, files: Mapping[str, str], labels: Labels | None = None, titles: Mapping[str, str] | None = None
+) -> EvidenceFile:
     """The content of release/evidence.json.
 
     Parameters
@@ -69,38 +84,31 @@ def public_evidence(
     bought = any(True for step in account.steps for _ in losses(step.facts))
     shown = without_bands if bought else jsonable
     verdicts = [
-        {
-            **form,
-            "sentence": form["sentence"].replace(repr(form["requirement"]), repr(name)),
-            "requirement": name,
-            "facts": shown(form["facts"]),
-        }
-        for form, name in zip((verdict.public_form() for verdict in release.evidence.verdicts), account.requirements)
+        verdict if verdict.requirement == name else published(verdict, name)
+        for verdict, name in zip(release.evidence.verdicts, account.requirements)
     ]
-    content = {
-        **_of_both(release),
-        "singled out": [_singled_out(one) for one in account.singled_out if set(one.columns) <= set(account.untouched)],
-        "of the original": " ".join([NOT_AT_ALL if bought else IN_BANDS, *_chosen(account)]),
-        "of records": [] if bought else release.evidence.public_of_records(),
-        "requirements": verdicts,
-        "measures": rounded([_public_figure(f, account, bought=bought) for f in release.evidence.findings]),
-        "classes before": None if bought else _before(account, public=True),
-        "columns": [_column(_entitled(c, titles or {}), c.released, labels or {}) for c in account.columns],
-        "steps": [_step(step, shown(public_form(step.facts)), account.plan["steps"]) for step in account.steps],
-        "plan": dump_yaml(account.plan),
-        "sha256": files,
-        "private": None,
-    }
-    return cast(dict[str, Any], as_json(content))
+    return _evidence(
+        release,
+        singled_out=[one for one in account.singled_out if set(one.columns) <= set(account.untouched)],
+        of_the_original=" ".join([NOT_AT_ALL if bought else IN_BANDS, *_chosen(account)]),
+        of_records=[] if bought else release.evidence.public_of_records(),
+        requirements=[_public_requirement(verdict, shown) for verdict in verdicts],
+        measures=rounded([_public_figure(f, account, bought=bought) for f in release.evidence.findings]),
+        classes_before=None if bought else _before(account, public=True),
+        columns=[_column(_entitled(c, titles or {}), c.released, labels or {}) for c in account.columns],
+        steps=[_step(step, shown(public_form(step.facts)), account.plan["steps"]) for step in account.steps],
+        plan=account.plan,
+        files=files,
+    )
 
 
 def private_evidence(
-    release: Release | LargeRelease,
+    release: Release,
     *,
     frontier: Mapping[str, Any] | None = None,
     labels: Labels | None = None,
     titles: Mapping[str, str] | None = None,
-) -> dict[str, Any]:
+) -> EvidenceFile:
     """The content of private/evidence.json.
 
     Parameters
@@ -112,38 +120,82 @@ def private_evidence(
     titles
         As in `public_evidence`.
     """
-    account = release.account
+    account, plan = release.account, release.record["plan"]
     before = {finding.title: finding.value for finding in account.before}
-    content = {
-        **_of_both(release),
-        "singled out": [_singled_out(one) for one in account.singled_out],
-        "of the original": AS_IT_IS,
-        "of records": release.evidence.private_of_records(),
-        "requirements": [verdict.private_form() for verdict in release.evidence.verdicts],
-        "measures": [private_figure(f, before.get(f.title)) for f in release.evidence.findings],
-        "classes before": _before(account, public=False),
-        "columns": [
+    return _evidence(
+        release,
+        singled_out=account.singled_out,
+        of_the_original=AS_IT_IS,
+        of_records=release.evidence.private_of_records(),
+        requirements=[verdict.private_form() for verdict in release.evidence.verdicts],
+        measures=[private_figure(f, before.get(f.title)) for f in release.evidence.findings],
+        classes_before=_before(account, public=False),
+        columns=[
             _column(_entitled(c, titles or {}), c.both or c.released, labels or {}, private=True)
             for c in account.columns
         ],
-        "steps": [_step(step, private_form(step.facts), release.record["plan"]["steps"]) for step in account.steps],
-        "plan": dump_yaml(release.record["plan"]),
-        "sha256": {},
-        "private": {
+        steps=[_step(step, private_form(step.facts), plan["steps"]) for step in account.steps],
+        plan=plan,
+        private={
             "seed": str(account.seed),
             "seed is small": account.seed < LEAST_SEED,
-            "released unchanged": account.unchanged,
+            "released unchanged": list(account.unchanged),
             "values that cannot be": {name: dict(odd) for name, odd in account.odd_values.items()},
             "copies": [_copy(copy) for copy in release.copies] if len(release.copies) > 1 else [],
             "missing values": in_words(account.missing),
-            "riskiest": _riskiest_of(release) if isinstance(release, Release) else [],
+            "riskiest": _riskiest_of(release) if isinstance(release, WholeRelease) else [],
             "exploration": None if frontier is None else _explored(frontier),
         },
+    )
+
+
+def _evidence(
+    release: Release,
+    *,
+    singled_out: Sequence[SingledOut],
+    of_the_original: str,
+    of_records: list[OfRecords],
+    requirements: list[Requirement],
+    measures: list[Figure],
+    classes_before: ClassesBefore | None,
+    columns: list[ReleasedColumn],
+    steps: list[Step],
+    plan: Mapping[str, Any],
+    files: Mapping[str, str] | None = None,
+    private: Private | None = None,
+) -> EvidenceFile:
+    """What both files hold alike, and what is given."""
+    account = release.account
+    content: EvidenceFile = {
+        "version": RECORD_VERSION,
+        "records": release.records,
+        "copies": len(release.copies),
+        "promises": len(release.requirements),
+        "published exactly": list(account.exact),
+        "proved": account.proved,
+        "release": dict(account.about),
+        "classes": [_profile(profile) for profile in account.classes],
+        "reached": list(account.reached),
+        "left as they came": list(account.untouched),
+        "made anew": list(account.made_anew),
+        "not released": list(account.not_released),
+        "versions": dict(account.versions),
+        "singled out": [_singled_out(one) for one in singled_out],
+        "of the original": of_the_original,
+        "of records": of_records,
+        "requirements": requirements,
+        "measures": measures,
+        "classes before": classes_before,
+        "columns": columns,
+        "steps": steps,
+        "plan": dump_yaml(plan),
+        "sha256": dict(files or {}),
+        "private": private,
     }
-    return cast(dict[str, Any], as_json(content))
+    return cast(EvidenceFile, as_json(content))
 
 
-def read_evidence(path: Path) -> dict[str, Any]:
+def read_evidence(path: Path) -> EvidenceFile:
     """What an evidence.json holds.
 
     Raises
@@ -156,29 +208,33 @@ def read_evidence(path: Path) -> dict[str, Any]:
         TypeAdapter(EvidenceFile).validate_python(content)
     except ValidationError:
         raise FileError(f"'{path}' is damaged, or of another version of shoal. Make the release again.") from None
-    return content
+    return cast(EvidenceFile, content)
 
 
 def _chosen(account: Account) -> list[str]:
     return [BUT_EXACTLY.format(", ".join(account.exact))] if account.exact else []
 
 
-def _public_figure(finding: Finding, account: Account, *, bought: bool) -> dict[str, Any]:
+def _public_requirement(verdict: Verdict, shown: Callable[[Any], Any]) -> Requirement:
+    return {**verdict.public_form(), "facts": shown(public_form(verdict.facts))}
+
+
+def _public_figure(finding: Finding, account: Account, *, bought: bool) -> Figure:
     """A finding in its public form; where differential privacy was spent, only what the release alone tells.
 
     A risk on the original as if it were released is a figure of the original, whatever it is a function of.
     """
-    form = {**_source(finding), **finding.public_form(), "original": None}
+    form: ByLabel = {**declared_by(finding.kind, finding.measure), **finding.public_form(), "original": None}
     if finding.measure in account.exact and finding.value is not None:
         form |= {"value": finding.value, "interval": finding.interval, "sentence": finding.sentence}
     if bought and finding.influence == 0:
         form |= {"by_column": without_bands(form["by_column"] or {}) or None, "facts": without_bands(form["facts"])}
     elif bought:  # not even whether there is a figure
         form |= {"value": None, "sentence": "", "by_column": None, "facts": {}}
-    return cast(dict[str, Any], jsonable(form))
+    return cast(Figure, jsonable(form))
 
 
-def private_figure(finding: Finding, original: float | None = None) -> dict[str, Any]:
+def private_figure(finding: Finding, original: float | None = None) -> Figure:
     """A finding in its private form.
 
     Parameters
@@ -186,34 +242,23 @@ def private_figure(finding: Finding, original: float | None = None) -> dict[str,
     original
         The figure on the original as if it were released, where it was taken.
     """
-    return {**_source(finding), **finding.private_form(), "original": original}
+    return {**declared_by(finding.kind, finding.measure), **finding.private_form(), "original": original}
 
 
-def _source(finding: Finding) -> dict[str, str]:
-    """Where a measure is from."""
-    return {"source": entry(finding.kind, finding.measure).source}
-
-
-def _of_both(release: Release | LargeRelease) -> dict[str, Any]:
-    account = release.account
+def declared_by(kind: str, measure: str) -> Declared:
+    """What a measure declares for its readers."""
+    known = entry(kind, measure)
     return {
-        "version": RECORD_VERSION,
-        "records": release.records,
-        "copies": len(release.copies),
-        "promises": len(release.requirements),
-        "published exactly": account.exact,
-        "proved": account.proved,
-        "release": account.about,
-        "classes": [_profile(profile) for profile in account.classes],
-        "reached": [asdict(level) for level in account.reached],
-        "left as they came": account.untouched,
-        "made anew": account.made_anew,
-        "not released": account.not_released,
-        "versions": account.versions,
+        "source": known.source,
+        "question": known.cls.question,
+        "of_made_up": known.cls.of_made_up,
+        "prominence": known.cls.prominence,
+        "headline": known.cls.headline,
+        "unchanged": known.cls.unchanged,
     }
 
 
-def left_as_they_came(release: Release | LargeRelease) -> dict[str, Any]:
+def left_as_they_came(release: Release) -> Unchanged:
     """The released columns whose cells are those of the original, and how many records they single out; private."""
     account = release.account
     return {
@@ -223,21 +268,21 @@ def left_as_they_came(release: Release | LargeRelease) -> dict[str, Any]:
     }
 
 
-def _singled_out(one: SingledOut) -> dict[str, Any]:
+def _singled_out(one: SingledOut) -> SingledOutBy:
     return {"columns": list(one.columns), "alone": one.alone, "beside the quasi-identifiers": one.beside_keys}
 
 
-def _profile(profile: ClassProfile) -> dict[str, Any]:
+def _profile(profile: ClassProfile) -> Classes:
     return {
         "missing": profile.missing,
         "records": profile.records,
         "smallest": profile.smallest,
         "fewer than": {str(k): count for k, count in profile.fewer_than.items()},
-        "sizes": [asdict(one) for one in profile.sizes],
+        "sizes": [{"low": one.low, "high": one.high, "records": one.records} for one in profile.sizes],
     }
 
 
-def _before(account: Account, *, public: bool) -> dict[str, Any] | None:
+def _before(account: Account, *, public: bool) -> ClassesBefore | None:
     """The classes of the original, as far as they may be told."""
     profile, violations = account.classes_before, account.violations_before
     if profile is None or violations is None:
@@ -254,8 +299,13 @@ def _entitled(column: ColumnAccount, titles: Mapping[str, str]) -> ColumnAccount
     return column if column.label else replace(column, label=titles.get(column.name, ""))
 
 
-def _column(column: ColumnAccount, shown: Any, labels: Labels, *, private: bool = False) -> dict[str, Any]:
-    known = private and column.missing_before is not None
+def _column(
+    column: ColumnAccount, shown: Distribution | None, labels: Labels, *, private: bool = False
+) -> ReleasedColumn:
+    gaps, changed = column.missing_before, column.changed
+    before: ColumnBefore | None = None
+    if private and gaps is not None and changed is not None:
+        before = {"missing": gaps, "changed": changed}
     return {
         "name": column.name,
         "label": column.label,
@@ -263,28 +313,28 @@ def _column(column: ColumnAccount, shown: Any, labels: Labels, *, private: bool 
         "level": column.level,
         "missing": column.missing,
         "values": {str(code): text for code, text in labels.get(column.name, {}).items()},
-        "original": {"missing": column.missing_before, "changed": column.changed} if known else None,
-        "distribution": None if shown is None else shown.as_mapping(),
+        "original": before,
+        "distribution": shown,
     }
 
 
-def _step(step: StepAccount, facts: Mapping[str, Any], planned: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+def _step(step: StepAccount, facts: Mapping[str, Any], planned: Sequence[Mapping[str, Any]]) -> Step:
     """What a step was told to do and did; what its facts say already is not said again."""
-    said = {label for fact in facts.values() if isinstance(fact, Mapping) for label in fact}
+    by_facts = {label for fact in facts.values() if isinstance(fact, Mapping) for label in fact}
     parameters = {} if step.place is None else planned[step.place]
     return {
         "step": step.step,
-        "columns": step.columns,
+        "columns": list(step.columns),
         "parameters": {
             key: value
             for key, value in parameters.items()
-            if key not in NAMED and key.replace("_", " ") not in said and value not in (None, [], {})
+            if key not in NAMED and key.replace("_", " ") not in by_facts and value not in (None, [], {})
         },
         "facts": in_words(facts),
     }
 
 
-def _copy(copy: Release | LargeRelease) -> dict[str, Any]:
+def _copy(copy: Release) -> Copy:
     """What was proved and measured on one of several copies."""
     return {
         "seed": str(copy.account.seed),
@@ -294,17 +344,18 @@ def _copy(copy: Release | LargeRelease) -> dict[str, Any]:
     }
 
 
-def _riskiest_of(release: Release) -> list[dict[str, Any]]:
+def _riskiest_of(release: WholeRelease) -> list[Riskiest]:
     return [_riskiest(f, release) for f in release.evidence.findings if f.record_risk is not None]
 
 
-def _riskiest(finding: Finding, release: Release) -> dict[str, Any]:
+def _riskiest(finding: Finding, release: WholeRelease) -> Riskiest:
     risk = np.asarray(finding.record_risk)
     order = np.argsort(-np.nan_to_num(risk, nan=-1.0), kind="stable")[:RISKIEST]
     order = order[risk[order] > 0]
-    return {"title": finding.title, "rows": release.rows[order] + 1, "risk": risk[order]}
+    return {"title": finding.title, "rows": (release.rows[order] + 1).tolist(), "risk": risk[order].tolist()}
 
 
-def _explored(frontier: Mapping[str, Any]) -> dict[str, Any]:
+def _explored(frontier: Mapping[str, Any]) -> Exploration:
+    """Of frontier.json what the report shows."""
     points = [{key: point[key] for key in Candidate.__annotations__} for point in frontier["points"]]
-    return {**{key: frontier[key] for key in Exploration.__annotations__}, "points": points}
+    return cast(Exploration, {**{key: frontier[key] for key in Exploration.__annotations__}, "points": points})

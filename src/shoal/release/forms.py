@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import asdict
 from typing import Any
 
-from shoal.facts import Band, Interval
+from shoal.vocabulary.facts import Band, ByLabel, Interval
 
 
 def jsonable(value: Any) -> Any:
@@ -19,12 +19,12 @@ def jsonable(value: Any) -> Any:
     return [jsonable(below) for below in value] if isinstance(value, (list, tuple)) else value
 
 
-def without_bands(facts: Mapping[str, Any]) -> dict[str, Any]:
+def without_bands(facts: Mapping[str, Any]) -> ByLabel:
     """The facts that do not depend on the original at all; of the others not even the names are left.
 
     Whether a figure has a band is itself told by the original.
     """
-    shown: dict[str, Any] = {}
+    shown: ByLabel = {}
     for label, value in facts.items():
         below = without_bands(value) if isinstance(value, Mapping) else value
         if not isinstance(below, Band) and (below != {} or value == {}):

@@ -1,13 +1,13 @@
 """A refusal that says what fails, by how much, and what would help."""
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass
-from typing import Any
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 
 import polars as pl
 
-from shoal.errors import Refused
 from shoal.judges.evidence import Verdict
+from shoal.report.evidence import EvidenceFile, Requirement
+from shoal.vocabulary.errors import Refused
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,7 +55,7 @@ class NotProved(Refused):
     advice
         What would help.
     content
-        What the private evidence.json would hold beside verdicts; empty where that was not gathered.
+        What the private evidence.json would hold; None where that was not gathered.
     """
 
     def __init__(
@@ -63,11 +63,11 @@ class NotProved(Refused):
         message: str,
         verdicts: Iterable[Verdict] = (),
         advice: Sequence[Advice] = (),
-        content: Mapping[str, Any] | None = None,
+        content: EvidenceFile | None = None,
     ) -> None:
         super().__init__(message, verdicts)
         self.advice = tuple(advice)
-        self.content = content or {}
+        self.content = content
 
     @property
     def failed(self) -> tuple[Verdict, ...]:
@@ -93,20 +93,17 @@ class NotProved(Refused):
         """One self-contained page on what fails and what would help; private."""
         from shoal.report.refusal_page import refusal_page
 
-        return refusal_page(self._as_mapping())
+        return refusal_page(self._requirements, self.advice, self.content)
 
-    def _as_mapping(self) -> dict[str, Any]:
-        return {
-            **self.content,
-            "requirements": [verdict.private_form() for verdict in self.verdicts],
-            "advice": [asdict(one) for one in self.advice],
-        }
+    @property
+    def _requirements(self) -> list[Requirement]:
+        return [verdict.private_form() for verdict in self.verdicts]
 
     def _repr_html_(self) -> str:
         from shoal.report.display import displayed
         from shoal.report.refusal_page import refusal_parts
 
-        return displayed("parts/refusal.html", **refusal_parts(self._as_mapping()))
+        return displayed("parts/refusal.html", **refusal_parts(self._requirements, self.advice, self.content))
 
     def _render_traceback_(self) -> list[str]:
         """What a notebook prints where nobody catches it: the sentence and what would help, and no traceback."""

@@ -5,28 +5,30 @@ original that its two folders would not hold: no cell of it can be got from a re
 """
 
 import math
-from collections.abc import Mapping, Sequence
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol
 
 import polars as pl
 
-from shoal.data.bins import Distribution
-from shoal.data.hierarchy import Hierarchy
-from shoal.data.microdata import Microdata
-from shoal.data.partition import Partition
-from shoal.data.records import MissingCells
-from shoal.data.schema import Schema
-from shoal.errors import DataError, plural, quoted
-from shoal.facts import Better, ByColumn
-from shoal.files.table import Table
 from shoal.judges.class_profile import ClassProfile
 from shoal.judges.evidence import Evidence, Finding, Verdict
 from shoal.kernels.arrays import Longs
 from shoal.plan import Output
 from shoal.release.refusal import Advice, NotProved, general_advice
-from shoal.step_result import StepAccount
+from shoal.report.evidence import Distribution, EvidenceFile, Reached
+from shoal.table.files.table import Table
+from shoal.table.files.tables import read_table
+from shoal.table.hierarchy import Hierarchy
+from shoal.table.microdata import Microdata
+from shoal.table.partition import Partition
+from shoal.table.records import MissingCells
+from shoal.table.schema import Schema
+from shoal.table.step_result import StepAccount
+from shoal.vocabulary.errors import DataError, plural, quoted
+from shoal.vocabulary.facts import ByColumn
 
 LEAST_SEED = 1 << 64
 """Smaller seeds can be tried one by one until a release comes out again."""
@@ -62,16 +64,6 @@ class ColumnAccount:
     missing: int | None = None
     missing_before: int | None = None
     changed: float | None = None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ReachedLevel:
-    """The level that a release has of a privacy model, required or not; a function of the released table alone."""
-
-    model: str
-    title: str
-    value: float
-    better: Better
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -132,7 +124,7 @@ class Account:
     violations_before
         Records of the original in classes that are too small, as facts that know how they may be shown.
     reached
-        Levels of privacy models.
+        Levels of privacy models, required or not; functions of the released table alone.
     made_anew
         Released columns whose cells were made for the table as a whole, so that a record's say nothing of one person.
     """
@@ -157,7 +149,7 @@ class Account:
     classes: tuple[ClassProfile, ...] = ()
     classes_before: ClassProfile | None = None
     violations_before: ByColumn | None = None
-    reached: tuple[ReachedLevel, ...] = ()
+    reached: tuple[Reached, ...] = ()
     made_anew: tuple[str, ...] = ()
 
 
@@ -166,7 +158,7 @@ class Publisher(Protocol):
 
     def __call__(
         self,
-        release: "Release",
+        release: Any,
         directory: str | Path,
         *,
         overwrite: bool = False,
@@ -177,111 +169,50 @@ class Publisher(Protocol):
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class Release:
-    """A protected table with its evidence and its record.
+class Release(ABC):
+    """A protected table with its evidence and its record, held whole (`WholeRelease`) or in parts (`LargeRelease`).
 
     Parameters
     ----------
-    table
-        The protected table with its schema.
     evidence
-        What was proved and measured on it.
+        The verdicts and figures of what was proved and measured on it.
     account
         How it came about, for the reports.
     record
         What is needed to make the release again: versions, plan, seed, figures of every step; private.
-    partition
-        The groups of the last partition step, by row of the release; private. None if there was none.
-    hidden
-        For each column that a step changed, the groups inside which it was replaced; private.
-    schema, requirements, reading, rules, trees, output
-        What of the plan is needed to write the table and to prove the requirements and the rules on its file.
-    rows
-        Shape (n',); the original's row of each released record; private.
-    units
-        By identifier that a requirement counts, shape (n',): whose each released record is, by number; private.
-    fingerprint
-        Of the cells on which everything was proved.
+    requirements
+        The plan's.
     publisher
         What writes it.
-    further
-        The other copies, if the plan asks for several; each a release that was proved by itself.
+    describe
+        What makes the content of its private/evidence.json.
     """
 
-    table: Microdata
     evidence: Evidence
     account: Account = field(repr=False)
     record: Mapping[str, Any] = field(repr=False)
-    partition: Partition | None
-    hidden: Mapping[str, Partition] = field(repr=False)
-    schema: Schema = field(repr=False)
     requirements: tuple[Any, ...] = field(repr=False)
-    reading: MissingCells = field(repr=False)
-    rules: tuple[str, ...] = field(repr=False)
-    trees: Mapping[str, Hierarchy] = field(repr=False)
-    output: Output = field(repr=False)
-    rows: Longs = field(repr=False)
-    units: Mapping[str, Longs] = field(repr=False)
-    fingerprint: str = field(repr=False)
     publisher: Publisher = field(repr=False)
-    further: "tuple[Release, ...]" = field(default=(), repr=False)
-
-    def __repr__(self) -> str:
-        n, columns = len(self.table), len(self.table.frame.columns)
-        return f"Release of {plural(n, 'record')} and {plural(columns, 'column')}\n{self.evidence!r}"
-
-    def _repr_html_(self) -> str:
-        from shoal.report.display import displayed
-        from shoal.report.page import parts
-
-        return displayed("parts/release.html", **parts(self._private()))
-
-    def _private(self) -> dict[str, Any]:
-        """The content of private/evidence.json."""
-        from shoal.release.evidence_file import private_evidence  # which describes releases
-
-        return private_evidence(self)
-
-    def plot(self, column: str | None = None) -> Any:
-        """A chart: the release between risk and loss with the unprotected table, or the spread of one column; private.
-
-        Raises
-        ------
-        DataError
-            If there is no such column, or no figures to draw.
-        """
-        from shoal.report.charts import distribution_chart
-        from shoal.report.display import Picture
-        from shoal.report.page import release_map
-
-        content = self._private()
-        if column is None:
-            drawn = release_map(content)
-            if drawn is None:
-                raise DataError("No risk and loss were measured that can be drawn. Name a column to see its spread.")
-            return Picture(drawn["chart"])
-        spreads = {one["name"]: one for one in content["columns"] if one["distribution"] is not None}
-        if column not in spreads:
-            raise DataError(f"No spread of a column '{column}' is known; there are those of {quoted(spreads)}.")
-        return Picture(distribution_chart(spreads[column]["distribution"], spreads[column]["values"]))
-
-    def to_frame(self) -> pl.DataFrame:
-        """The protected table as a polars frame; `data` has it in the kind that came in."""
-        return self.table.frame.to_polars()
+    describe: Callable[["Release"], EvidenceFile] = field(repr=False)
 
     @property
+    @abstractmethod
+    def records(self) -> int:
+        """How many there are."""
+
+    @property
+    @abstractmethod
     def data(self) -> Any:
         """The protected table in the kind that came in."""
-        return self.table.native
+
+    @abstractmethod
+    def to_frame(self) -> pl.DataFrame:
+        """The protected table as a polars frame; `data` has it in the kind that came in."""
 
     @property
-    def records(self) -> int:
-        return len(self.table)
-
-    @property
+    @abstractmethod
     def copies(self) -> "tuple[Release, ...]":
         """This release and all further ones of the same plan, as `shoal.combine_tables` takes their data."""
-        return (self, *self.further)
 
     def write(
         self,
@@ -298,27 +229,129 @@ class Release:
         """
         return self.publisher(self, directory, overwrite=overwrite, labels=labels, frontier=frontier, unproved=unproved)
 
+    def _repr_html_(self) -> str:
+        from shoal.report.display import displayed
+        from shoal.report.page import parts
+
+        return displayed("parts/release.html", **parts(self.describe(self)))
+
+    def plot(self, column: str | None = None) -> Any:
+        """A chart: the release between risk and loss with the unprotected table, or the spread of one column; private.
+
+        Raises
+        ------
+        DataError
+            If there is no such column, or no figures to draw.
+        """
+        from shoal.report.charts import distribution_chart
+        from shoal.report.display import Picture
+        from shoal.report.page import release_map
+
+        content = self.describe(self)
+        if column is None:
+            drawn = release_map(content)
+            if drawn is None:
+                raise DataError("No risk and loss were measured that can be drawn. Name a column to see its spread.")
+            return Picture(drawn.chart)
+        spreads = {
+            one["name"]: (spread, one["values"]) for one in content["columns"] if (spread := one["distribution"])
+        }
+        if column not in spreads:
+            raise DataError(f"No spread of a column '{column}' is known; there are those of {quoted(spreads)}.")
+        return Picture(distribution_chart(*spreads[column]))
+
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class LargeRelease:
-    """A release that was written part by part, as its reports see it; it holds no table.
+class WholeRelease(Release):
+    """A release that holds its table.
 
     Parameters
     ----------
-    records
-        Of the released table.
-    directory
-        Where it was written.
+    table
+        The protected table with its schema.
+    partition
+        The groups of the last partition step, by row of the release; private. None if there was none.
+    hidden
+        For each column that a step changed, the groups inside which it was replaced; private.
+    schema, reading, rules, trees, output
+        What of the plan is needed to write the table and to prove the requirements and the rules on its file.
+    rows
+        Shape (n',); the original's row of each released record; private.
+    units
+        By identifier that a requirement counts, shape (n',): whose each released record is, by number; private.
+    fingerprint
+        Of the cells on which everything was proved.
+    further
+        The other copies, if the plan asks for several; each a release that was proved by itself.
 
     Other parameters are those of `Release`.
     """
 
-    records: int
-    evidence: Evidence
-    account: Account = field(repr=False)
-    record: Mapping[str, Any] = field(repr=False)
-    requirements: tuple[Any, ...] = field(repr=False)
+    table: Microdata
+    partition: Partition | None
+    hidden: Mapping[str, Partition] = field(repr=False)
+    schema: Schema = field(repr=False)
+    reading: MissingCells = field(repr=False)
+    rules: tuple[str, ...] = field(repr=False)
+    trees: Mapping[str, Hierarchy] = field(repr=False)
+    output: Output = field(repr=False)
+    rows: Longs = field(repr=False)
+    units: Mapping[str, Longs] = field(repr=False)
+    fingerprint: str = field(repr=False)
+    further: "tuple[WholeRelease, ...]" = field(default=(), repr=False)
+
+    def __repr__(self) -> str:
+        n, columns = len(self.table), len(self.table.frame.columns)
+        return f"Release of {plural(n, 'record')} and {plural(columns, 'column')}\n{self.evidence!r}"
+
+    def to_frame(self) -> pl.DataFrame:
+        """The protected table as a polars frame; `data` has it in the kind that came in."""
+        return self.table.frame.to_polars()
+
+    @property
+    def data(self) -> Any:
+        """The protected table in the kind that came in."""
+        return self.table.native
+
+    @property
+    def records(self) -> int:
+        return len(self.table)
+
+    @property
+    def copies(self) -> "tuple[WholeRelease, ...]":
+        """This release and all further ones of the same plan, as `shoal.combine_tables` takes their data."""
+        return (self, *self.further)
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class LargeRelease(Release):
+    """A release that was written part by part; it holds no table.
+
+    Parameters
+    ----------
+    size
+        Records of the released table.
+    directory
+        Where it was written; a temporary one, as long as the release is there, until it is written elsewhere.
+
+    Other parameters are those of `Release`.
+    """
+
+    size: int
     directory: Path
+
+    @property
+    def records(self) -> int:
+        return self.size
+
+    def to_frame(self) -> pl.DataFrame:
+        """The protected table as a polars frame, which memory must hold."""
+        place = self.directory / "release"
+        if (parts := place / "data").is_dir():
+            return pl.read_parquet(parts / "*.parquet")
+        return read_table(place / "data.csv").frame
+
+    data = property(to_frame)
 
     @property
     def copies(self) -> "tuple[LargeRelease, ...]":
@@ -326,7 +359,7 @@ class LargeRelease:
         return (self,)
 
     def __repr__(self) -> str:
-        return f"Release of {plural(self.records, 'record')} in '{self.directory}'\n{self.evidence!r}"
+        return f"Release of {plural(self.size, 'record')} in '{self.directory}'\n{self.evidence!r}"
 
 
 def require(verdicts: list[Verdict]) -> list[Verdict]:
@@ -343,7 +376,7 @@ def require(verdicts: list[Verdict]) -> list[Verdict]:
 
 
 def not_proved(
-    verdicts: Sequence[Verdict], advice: Sequence[Advice] = (), content: Mapping[str, Any] | None = None
+    verdicts: Sequence[Verdict], advice: Sequence[Advice] = (), content: EvidenceFile | None = None
 ) -> NotProved:
     """The refusal of what some verdicts refute; parameters as for `NotProved`."""
     failed = " ".join(

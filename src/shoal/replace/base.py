@@ -1,14 +1,11 @@
-"""What all replacements share: a partition and records in, changed records out."""
+"""Base of all replacements: a partition and records in, changed records out."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from typing import ClassVar
 
-import numpy as np
-
-from shoal.data.partition import Partition, Progress
-from shoal.data.records import Records
-from shoal.step_result import Dealing, StepResult
+from shoal.table.prelude import Dealing, Generator, Partition, Progress, Records, StepResult
+from shoal.vocabulary.registry import Scales
 
 
 class Replacement(ABC):
@@ -16,20 +13,21 @@ class Replacement(ABC):
 
     method_kind: ClassVar[str] = "replace"
     method_name: ClassVar[str]
+    scales: ClassVar[Scales] = "blocks"
 
     @property
     def dealing(self) -> Dealing | None:
-        """How columns are dealt out anew inside groups, which probabilistic k-anonymity needs; None if they are not."""
+        """How columns are dealt out anew inside groups, as probabilistic k-anonymity needs it; None if they are not."""
         return None
 
     @property
     def exchangeable(self) -> bool:
-        """Whether columns are dealt out anew inside groups (see `Grouping`)."""
+        """True if columns are dealt out anew inside groups (see `Grouping`)."""
         return self.dealing is not None
 
     @property
     def anew(self) -> bool:
-        """Whether what a record gets depends on its own cells by its group, and by columns that stay, alone."""
+        """True if new cells depend on a record's own only through its group and through columns that stay."""
         return self.exchangeable
 
     @property
@@ -39,11 +37,6 @@ class Replacement(ABC):
 
     @abstractmethod
     def apply(
-        self,
-        records: Records,
-        columns: Sequence[str],
-        partition: Partition,
-        rng: np.random.Generator,
-        progress: Progress = None,
+        self, records: Records, columns: Sequence[str], partition: Partition, rng: Generator, progress: Progress = None
     ) -> StepResult:
         """Replace some columns group by group; all others stay as they are."""

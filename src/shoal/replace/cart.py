@@ -1,13 +1,10 @@
 """Sequential synthesis by classification and regression trees (Reiter 2005)."""
 
-from typing import Annotated, ClassVar
+from typing import Annotated
 
-from annotated_types import Ge, Le
-
-from shoal.methods import Scales, method
-from shoal.parameters import Setting
 from shoal.replace._trees.donors import Growing
 from shoal.replace._trees.synthesiser import TreeSynthesiser
+from shoal.vocabulary.prelude import Ge, Le, Setting, method
 
 
 @method("cart", title="Sequential synthesis by trees", source="Reiter (2005); Drechsler & Reiter (2011)")
@@ -31,8 +28,6 @@ class Cart(TreeSynthesiser):
     Drechsler & Reiter (2011) compare trees with parametric models and forests, and find trees the most useful and
     forests the safest of them.
     """
-
-    scales: ClassVar[Scales] = "blocks"
 
     min_leaf: Annotated[int, Ge(1)] = 10
     complexity: Annotated[float, Ge(0), Le(1), Setting()] = 1e-8

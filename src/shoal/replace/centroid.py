@@ -1,22 +1,17 @@
 """Replacement by the group's centre: what microaggregation releases."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any, ClassVar, Literal
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from shoal.data.hierarchy import Hierarchy
-from shoal.data.partition import Partition, Progress
-from shoal.data.records import Records
-from shoal.data.variable import Variable
-from shoal.errors import DataError, plural
-from shoal.facts import Count
 from shoal.kernels.arrays import Floats, Ints, ints
-from shoal.methods import Scales, method
 from shoal.replace.base import Replacement
-from shoal.step_result import Dealing, StepResult
+from shoal.table.hierarchy import Hierarchy
+from shoal.table.prelude import Dealing, Generator, Partition, Progress, Records, StepResult, Variable
+from shoal.vocabulary.prelude import Count, DataError, method, plural
 
 
 @method("centroid", title="Centroid of the group", source="Domingo-Ferrer & Torra (2005)")
@@ -40,8 +35,6 @@ class Centroid(Replacement):
         Sampling weights enter means and modes; medians, medoids and ancestors are those of the records.
     """
 
-    scales: ClassVar[Scales] = "blocks"
-
     continuous: Literal["mean", "median", "medoid"] = "mean"
     ancestors: bool = True
     weighted: bool = False
@@ -51,12 +44,7 @@ class Centroid(Replacement):
         return "records" if self.continuous == "medoid" else "drawn"
 
     def apply(
-        self,
-        records: Records,
-        columns: Sequence[str],
-        partition: Partition,
-        rng: np.random.Generator,
-        progress: Progress = None,
+        self, records: Records, columns: Sequence[str], partition: Partition, rng: Generator, progress: Progress = None
     ) -> StepResult:
         weights = records.weights if self.weighted else None
         if self.weighted and weights is None:
@@ -73,11 +61,10 @@ class Centroid(Replacement):
     def _column(
         self, variable: Variable, partition: Partition, weights: Floats | None, medoids: Ints | None
     ) -> Variable:
+        if variable.continuous and medoids is not None:
+            return variable.with_values(variable.values[medoids][partition.labels])
         if variable.continuous:
-            if medoids is not None:
-                return variable.with_values(variable.values[medoids][partition.labels])
-            centres = _means if self.continuous == "mean" else _middles
-            return variable.with_values(_of_known_cells(variable, partition, centres, weights))
+            return variable.with_values(_of_known_cells(variable, partition, self.continuous, weights))
         ancestors = variable.hierarchy is not None and self.ancestors and None not in variable.categories
         if ancestors and (missing := int(variable.missing.sum())):
             raise DataError(
@@ -85,46 +72,32 @@ class Centroid(Replacement):
                 f"columns. Set missing: drop, impute or category for it."
             )
         if variable.level == "ordinal":
-            return variable.with_values(_of_known_cells(variable, partition, _lower_medians, None))
+            return variable.with_values(_of_known_cells(variable, partition, "lower median", None))
         if variable.hierarchy is not None and ancestors:
             return _ancestors(variable, variable.hierarchy, partition)
         return variable.with_values(_modes(variable, partition, weights)[partition.labels])
 
 
-Centres = Callable[[NDArray[Any], Partition, Floats | None], NDArray[Any]]
-"""Of values (n,) in groups, with weights (n,): each group's centre, shape (n,)."""
-
-
-def _of_known_cells(variable: Variable, partition: Partition, centres: Centres, weights: Floats | None) -> NDArray[Any]:
+def _of_known_cells(variable: Variable, partition: Partition, centre: str, weights: Floats | None) -> NDArray[Any]:
     """Shape (n,); the centres of the known cells of each group, where a cell is known."""
     if variable.complete:
-        return centres(variable.values, partition, weights)
+        return _centres(variable.values, partition, centre, weights)
     known = np.flatnonzero(~variable.missing)
     values = variable.values.copy()
     if len(known):
         part = Partition.of(partition.labels[known])
-        values[known] = centres(values[known], part, None if weights is None else weights[known])
+        values[known] = _centres(values[known], part, centre, None if weights is None else weights[known])
     return values
 
 
-def _means(values: NDArray[Any], partition: Partition, weights: Floats | None) -> NDArray[Any]:
-    return partition.means(values[:, None], weights)[:, 0][partition.labels]
-
-
-def _middles(values: NDArray[Any], partition: Partition, weights: Floats | None) -> NDArray[Any]:
-    return _medians(values, partition, midpoint=True)
-
-
-def _lower_medians(values: NDArray[Any], partition: Partition, weights: Floats | None) -> NDArray[Any]:
-    return _medians(values, partition, midpoint=False)
-
-
-def _medians(values: NDArray[Any], partition: Partition, *, midpoint: bool) -> NDArray[Any]:
-    """Shape (n,); each group's median: the middle of the two middle values, or the lower of them."""
+def _centres(values: NDArray[Any], partition: Partition, centre: str, weights: Floats | None) -> NDArray[Any]:
+    """Shape (n,); each group's mean or median: the middle of the two middle values, or the lower of them."""
+    if centre == "mean":
+        return partition.means(values[:, None], weights)[:, 0][partition.labels]
     order = np.lexsort((values, partition.labels))
     starts = np.concatenate([[0], np.cumsum(partition.sizes)[:-1]])
     low = values[order[starts + (partition.sizes - 1) // 2]]
-    if midpoint:
+    if centre == "median":
         high = values[order[starts + partition.sizes // 2]]
         low = low + (high - low) / 2
     return np.asarray(low[partition.labels])

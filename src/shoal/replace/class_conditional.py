@@ -7,22 +7,17 @@ its new continuous values, and its categories from that class, independently of 
 
 from collections.abc import Iterator, Sequence
 from dataclasses import field
-from typing import Annotated, ClassVar, Literal
+from typing import Annotated, Literal
 
 import numpy as np
-from annotated_types import Ge
 
-from shoal.data.group_models import ClassModel
-from shoal.data.partition import Partition, Progress
-from shoal.data.records import Records
-from shoal.data.variable import Variable
-from shoal.errors import DataError, ParameterError, quoted
-from shoal.facts import ByColumn, Count, Fact, Nested, OfOriginal, Share
 from shoal.kernels.arrays import Floats, Ints, Longs
-from shoal.methods import Scales, method, nested
 from shoal.replace.base import Replacement
 from shoal.replace.normal import Normal
-from shoal.step_result import Dealing, StepResult
+from shoal.table.group_models import ClassModel
+from shoal.table.prelude import Dealing, Generator, Partition, Progress, Records, StepResult, Variable
+from shoal.vocabulary.errors import DataError, ParameterError, quoted
+from shoal.vocabulary.prelude import ByColumn, Count, Fact, Ge, Nested, OfOriginal, Share, method, nested
 
 
 @method(
@@ -59,8 +54,6 @@ class ClassConditional(Replacement):
     posterior probability wherever the prevalences reached k/n, as the partition's facts tell.
     """
 
-    scales: ClassVar[Scales] = "blocks"
-
     continuous: Annotated[Replacement, nested("replace")] = field(default_factory=lambda: Normal(support=("range",)))
     balanced: bool = True
     rare: Literal["report", "suppress"] = "report"
@@ -79,12 +72,7 @@ class ClassConditional(Replacement):
         return self.continuous.predictors
 
     def apply(
-        self,
-        records: Records,
-        columns: Sequence[str],
-        partition: Partition,
-        rng: np.random.Generator,
-        progress: Progress = None,
+        self, records: Records, columns: Sequence[str], partition: Partition, rng: Generator, progress: Progress = None
     ) -> StepResult:
         numeric = [name for name in columns if records[name].continuous]
         categorical = [name for name in columns if not records[name].continuous]
@@ -121,7 +109,7 @@ class ClassConditional(Replacement):
         return {name: np.flatnonzero((sizes > 0) & (sizes < below)) for name, sizes in counts.items()}
 
 
-def balanced_draw(shares: Floats, size: int, rng: np.random.Generator) -> Longs:
+def balanced_draw(shares: Floats, size: int, rng: Generator) -> Longs:
     """Shape (size,); codes in random order, code c occurring floor(size p_c) or once more often, p_c on average.
 
     Systematic sampling of the fractional parts (Madow 1949).
@@ -135,7 +123,7 @@ def balanced_draw(shares: Floats, size: int, rng: np.random.Generator) -> Longs:
     return rng.permutation(np.repeat(np.arange(len(shares)), counts.astype(np.int64)))
 
 
-def _draw(table: Floats, classes: Ints, balanced: bool, rng: np.random.Generator) -> Longs:
+def _draw(table: Floats, classes: Ints, balanced: bool, rng: Generator) -> Longs:
     codes = np.empty(len(classes), dtype=np.int64)
     for g in range(table.shape[1]):
         rows = np.flatnonzero(classes == g)

@@ -1,4 +1,4 @@
-"""How finely the values of a column are written, by their order of magnitude.
+"""Decimals with which the values of a column are written, by their order of magnitude.
 
 Measured values are written with about so many digits: .005 and 1.3 and 145, not 1.305 and 145.005. A synthetic column
 with other decimals, or with the same number of them everywhere, is told from the original at a glance. The order of
@@ -30,19 +30,13 @@ LEAST = 1e-300
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Decimals:
-    """How a column is written.
+    """Decimals of a column."""
 
-    Parameters
-    ----------
-    orders, places
-        Shape (m,) each; orders of magnitude that occur in a column, and the decimals values of that order have.
-    grain
-        What whole numbers are multiples of; 1 where there is nothing coarser.
-    """
-
+    # orders, places: shape (m,) each; orders of magnitude that occur in a column, and the decimals values of that order
+    # have
     orders: Longs
     places: Longs
-    grain: float = 1.0
+    grain: float = 1.0  # What whole numbers are multiples of; 1 where there is nothing coarser
 
     @classmethod
     def of(cls, x: Floats) -> "Decimals":
@@ -61,26 +55,22 @@ class Decimals:
         """
         if not len(self.orders):
             return x
-        if self.grain > 1:
-            return self._in_grains(x, low, high, keep_sign)
         between = (self.orders[1:] + self.orders[:-1]) / 2
         places = self.places[np.searchsorted(between, _orders(x))]
-        steps = np.rint(x * power_of_ten(np.minimum(places, MOST)))
-        if keep_sign:
-            steps = np.where((steps == 0) & (x != 0), np.sign(x), steps)
-        steps = steps - (_written(steps, places) > high) + (_written(steps, places) < low)
-        new = _written(steps, places)
-        lost = keep_sign & (new == 0) & (x != 0)  # no step but 0 inside the bounds
-        return np.asarray(np.where((places > MOST) | (new < low) | (new > high) | lost, x, new))
+        in_grains = self.grain > 1
+        scale = power_of_ten(np.minimum(places, MOST))
 
-    def _in_grains(self, x: Floats, low: Floats, high: Floats, keep_sign: bool) -> Floats:
-        steps = np.rint(x / self.grain)
+        def written(steps: Floats) -> Floats:  # a quotient, correctly rounded, is the number that one would type
+            return np.asarray(steps * self.grain if in_grains else steps / scale)
+
+        steps = np.rint(x / self.grain if in_grains else x * scale)
         if keep_sign:
             steps = np.where((steps == 0) & (x != 0), np.sign(x), steps)
-        steps = steps - (steps * self.grain > high) + (steps * self.grain < low)
-        new = steps * self.grain
-        lost = keep_sign & (new == 0) & (x != 0)
-        return np.asarray(np.where((new < low) | (new > high) | lost, x, new))
+        steps = steps - (written(steps) > high) + (written(steps) < low)
+        new = written(steps)
+        lost = keep_sign & (new == 0) & (x != 0)  # no step but 0 inside the bounds
+        unrounded = (places > MOST) & (not in_grains)
+        return np.asarray(np.where(unrounded | (new < low) | (new > high) | lost, x, new))
 
 
 def decimals_of(x: Floats) -> int | None:
@@ -97,7 +87,7 @@ def decimal_counts(x: Floats) -> Longs:
 
 
 def decimals_among(counts: Longs) -> int | None:
-    """As `decimals_of`, from how many values need so many decimals."""
+    """The decimals of `decimals_of`, from the number of values that need 0, 1, ... decimals."""
     total = np.cumsum(counts)
     needed = int(np.searchsorted(total, SHARE * total[-1]))
     return needed if total[-1] and needed <= MOST else None
@@ -109,11 +99,6 @@ def _grain(x: Floats) -> float:
         if (np.fmod(x, grain) == 0).mean() >= SHARE:
             return grain
     return 1.0
-
-
-def _written(steps: Floats, places: Longs) -> Floats:
-    """steps / 10^places: correctly rounded, so it is the number that one would type."""
-    return np.asarray(steps / power_of_ten(np.minimum(places, MOST)))
 
 
 def _orders(x: Floats) -> Longs:

@@ -9,14 +9,14 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from shoal.data.partition import Partition, Progress
-from shoal.kernels.arrays import Bools, Floats, Longs
 from shoal.replace._residuals.gaps import Gaps, Union
 from shoal.replace._residuals.rotation import Split, restored, split, stacks
 from shoal.replace.marginals import Margin, Marginals
 from shoal.replace.support import Limits, Support
+from shoal.table.partition import shuffled
+from shoal.table.prelude import Bools, Floats, Generator, Longs, Partition, Progress
 
-Draw = Callable[[Split, Longs, np.random.Generator], Floats]
+Draw = Callable[[Split, Longs, Generator], Floats]
 """New residuals of a stack of groups, in the units of the split, for the groups' rows (B, s)."""
 
 ROUNDS = 2000
@@ -34,39 +34,27 @@ NOISE = (1.0, 0.5, 0.25, 0.0)
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Drawing:
-    """What is drawn from what.
+    """New values to be drawn for some columns, given others."""
 
-    Parameters
-    ----------
-    x, y
-        Shape (n, L), NaN where cells are missing, and (n, M); the columns to replace and the kept ones.
-    marginals, margins
-        The scale of each column's draw.
-    draw
-        How a group is drawn.
-    exact
-        Whether the moments are the groups' or only their expectations are.
-    """
-
+    # x, y: shape (n, L), NaN where cells are missing, and (n, M); the columns to replace and the kept ones
     x: Floats
     y: Floats
+    # marginals, margins: the scale of each column's draw
     marginals: Marginals
     margins: Sequence[Margin]
     support: Support
-    draw: Draw
-    exact: bool
+    draw: Draw  # How a group is drawn
+    exact: bool  # Whether the moments are the groups' or only their expectations are
 
     @property
     def settles(self) -> bool:
-        """Whether the draw must be moved to the support, or to the moments on the columns' own scale."""
+        """True if the draw must be moved to the support, or to the moments on the columns' own scale."""
         return bool(self.support.rules) or self.marginals != "raw"
 
-    def values(
-        self, gaps: Gaps, rng: np.random.Generator, progress: Progress, *, shuffled: bool
-    ) -> tuple[Floats, Floats]:
+    def values(self, gaps: Gaps, rng: Generator, progress: Progress, *, shuffle: bool) -> tuple[Floats, Floats]:
         """Shape (n, L) each; the new values, and what was drawn before these were moved into the support.
 
-        With `shuffled` missing cells are dealt out anew, too.
+        With `shuffle` missing cells are dealt out anew, too.
         """
         new, drawn, target = self.x.copy(), self.x.copy(), self.x.copy()
         more_zeros = np.zeros((gaps.partition.n_groups, self.x.shape[1]), dtype=np.int64)
@@ -82,13 +70,13 @@ class Drawing:
                 done += here.size
                 if progress is not None:
                     progress(done / len(self.x))
-        if shuffled and np.isnan(self.x).any():
-            order = _shuffled(gaps.partition, rng)
+        if shuffle and np.isnan(self.x).any():
+            order = shuffled(gaps.partition, rng)
             new, drawn = new[order], drawn[order]
         return new, drawn
 
     def _block(
-        self, rows: Longs, columns: Longs, target: Floats, more_zeros: Longs, rng: np.random.Generator
+        self, rows: Longs, columns: Longs, target: Floats, more_zeros: Longs, rng: Generator
     ) -> tuple[Floats, Floats]:
         """Shape (B s, J) each; what is drawn for a stack of groups, and what it is released as."""
         at, y = (rows[:, :, None], columns), self.y[rows]
@@ -113,7 +101,7 @@ class Drawing:
         columns: Longs,
         middle: Floats,
         tables: tuple[Floats, Floats, Floats],
-        rng: np.random.Generator,
+        rng: Generator,
     ) -> Longs:
         """Draw the joined rows of a group with the means `middle` (L,), and give its base what remains; the zeros (L,)
         that the base has in addition."""
@@ -123,12 +111,12 @@ class Drawing:
         scaled, scaled_other, margins = np.empty_like(x), other.copy(), [self.margins[j] for j in columns]
         for j, m in enumerate(margins):
             scaled[:, j], scaled_other[known[:, j], j] = m.there(x[:, j]), m.there(other[known[:, j], j])
-        said, noise = Union(x=scaled, y=self.y[base], other=scaled_other, other_y=self.y[rows]).drawn(rng)
+        predicted, noise = Union(x=scaled, y=self.y[base], other=scaled_other, other_y=self.y[rows]).drawn(rng)
         union = Union(x=x, y=self.y[base], other=other, other_y=self.y[rows])
         zeros = _dealt((x == 0), (other == 0), known, rng)
         goal = None
         for share in NOISE:
-            values = np.column_stack([m.back((said + share * noise)[:, j]) for j, m in enumerate(margins)])
+            values = np.column_stack([m.back((predicted + share * noise)[:, j]) for j, m in enumerate(margins)])
             inside = self._inside(values, x, known, zeros, columns)
             if not self.exact:
                 break
@@ -162,21 +150,13 @@ def known_means(x: Floats, groups: Partition) -> Floats:
     return np.asarray(middle + groups.sums(np.where(known, x - middle, 0.0)) / np.maximum(counts, 1.0))
 
 
-def _dealt(base: Bools, other: Bools, known: Bools, rng: np.random.Generator) -> Longs:
+def _dealt(base: Bools, other: Bools, known: Bools, rng: Generator) -> Longs:
     """Shape (J,); how many zeros of a group fall on its joined records (r, J) if they are dealt out by chance."""
     fallen = []
     for j in range(base.shape[1]):
         flags = rng.permutation(np.concatenate([base[:, j], other[known[:, j], j]]))
         fallen.append(int(flags[len(base) :].sum()))
     return np.array(fallen, dtype=np.int64)
-
-
-def _shuffled(partition: Partition, rng: np.random.Generator) -> Longs:
-    """Shape (n,); the record whose new cells each record gets: a random order inside each group."""
-    order = np.argsort(partition.labels, kind="stable")
-    source = np.empty(len(order), dtype=np.int64)
-    source[order] = np.lexsort((rng.random(len(order)), partition.labels))
-    return source
 
 
 def settle(values: Floats, x: Floats, y: Floats, support: Support, limits: Limits, *, restore: bool) -> Floats:

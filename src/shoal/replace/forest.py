@@ -1,13 +1,10 @@
 """Sequential synthesis by random forests (Caiola & Reiter 2010)."""
 
-from typing import Annotated, ClassVar
+from typing import Annotated
 
-from annotated_types import Ge, Le
-
-from shoal.methods import Scales, method
-from shoal.parameters import Setting
 from shoal.replace._trees.donors import Growing
 from shoal.replace._trees.synthesiser import TreeSynthesiser
+from shoal.vocabulary.prelude import Ge, Le, Setting, method
 
 
 @method("forest", title="Sequential synthesis by forests", source="Caiola & Reiter (2010); Drechsler & Reiter (2011)")
@@ -24,8 +21,6 @@ class Forest(TreeSynthesiser):
     min_leaf, complexity
         As for `cart`.
     """
-
-    scales: ClassVar[Scales] = "blocks"
 
     trees: Annotated[int, Ge(2), Le(10_000)] = 25
     min_leaf: Annotated[int, Ge(1)] = 10

@@ -1,19 +1,15 @@
 """Replacement by the centre that a fuzzy clustering found, not by the mean of those who drew it."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from shoal.data.group_models import Centres
-from shoal.data.partition import Partition, Progress
-from shoal.data.records import Records
-from shoal.errors import DataError
-from shoal.facts import Count
-from shoal.methods import Scales, method
 from shoal.replace.base import Replacement
-from shoal.step_result import StepResult
+from shoal.table.group_models import Centres
+from shoal.table.prelude import Generator, Partition, Progress, Records, StepResult
+from shoal.vocabulary.prelude import Count, DataError, method
 
 
 @method("fuzzy-centre", title="Centre of the fuzzy cluster", source="Torra (2017, 2020)")
@@ -25,15 +21,8 @@ class FuzzyCentre(Replacement):
     release, need not.) Needs a partition by fuzzy-c-means or entropy-fuzzy-c-means.
     """
 
-    scales: ClassVar[Scales] = "blocks"
-
     def apply(
-        self,
-        records: Records,
-        columns: Sequence[str],
-        partition: Partition,
-        rng: np.random.Generator,
-        progress: Progress = None,
+        self, records: Records, columns: Sequence[str], partition: Partition, rng: Generator, progress: Progress = None
     ) -> StepResult:
         centres = _centres(partition)
         if missing := [name for name in columns if name not in centres]:

@@ -1,17 +1,12 @@
 """IPSO: information preserving statistical obfuscation (Burridge 2003)."""
 
 from collections.abc import Sequence
-from typing import Annotated, ClassVar
+from typing import Annotated
 
-import numpy as np
-
-from shoal.data.partition import Partition, Progress
-from shoal.data.records import Records
-from shoal.methods import Scales, method
-from shoal.parameters import Columns
 from shoal.replace._residuals.rotation import rotate
 from shoal.replace.synthesis import Synthesiser, kept
-from shoal.step_result import StepResult
+from shoal.table.prelude import Generator, Partition, Progress, Records, StepResult
+from shoal.vocabulary.prelude import Columns, method
 
 
 @method("ipso", title="IPSO: information preserving statistical obfuscation", source="Burridge (2003), variant C")
@@ -57,8 +52,6 @@ class IPSO(Synthesiser):
     records has more equations; larger groups leave more angles.
     """
 
-    scales: ClassVar[Scales] = "blocks"
-
     given: Annotated[tuple[str, ...] | None, Columns()] = None
 
     @property
@@ -70,12 +63,7 @@ class IPSO(Synthesiser):
         return self.given
 
     def apply(
-        self,
-        records: Records,
-        columns: Sequence[str],
-        partition: Partition,
-        rng: np.random.Generator,
-        progress: Progress = None,
+        self, records: Records, columns: Sequence[str], partition: Partition, rng: Generator, progress: Progress = None
     ) -> StepResult:
         given = kept(records, columns, self.given, self.method_name)
         return self._synthesise(records, columns, partition, given, rotate, rng, progress)

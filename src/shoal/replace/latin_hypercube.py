@@ -1,25 +1,20 @@
 """Latin hypercube draws: synthetic groups whose columns are spread evenly over their distributions."""
 
-from collections.abc import Sequence
-from typing import ClassVar
-
 import numpy as np
 
-from shoal.data.partition import Partition, Progress
-from shoal.data.records import Records
-from shoal.kernels.arrays import Floats, Longs
 from shoal.kernels.elementary import normal_quantile
-from shoal.methods import Scales, method
 from shoal.replace._residuals.rotation import Split, restored, rotate
-from shoal.replace.synthesis import Synthesiser
-from shoal.step_result import Dealing, StepResult
+from shoal.replace.drawing import Draw
+from shoal.replace.synthesis import MomentDraw
+from shoal.table.prelude import Floats, Generator, Longs, Partition
+from shoal.vocabulary.registry import method
 
 OPEN = float(np.finfo(np.float64).epsneg)
 """Shares this near to 0 and 1 have a quantile."""
 
 
 @method("latin-hypercube", title="Latin hypercube draw", source="Dandekar, Cohen & Kirkendall (2002); Stein (1987)")
-class LatinHypercube(Synthesiser):
+class LatinHypercube(MomentDraw):
     """All target columns of a group drawn with its mean and covariance, one value from each stratum of each column.
 
     A column's normal distribution is cut into as many strata of equal probability as the group has records, and one
@@ -37,27 +32,13 @@ class LatinHypercube(Synthesiser):
         As for IPSO: a group needs L + 2 records for L columns, and 4 at least.
     """
 
-    scales: ClassVar[Scales] = "blocks"
-
     exact: bool = True
 
-    @property
-    def dealing(self) -> Dealing:
-        return "drawn"
-
-    def apply(
-        self,
-        records: Records,
-        columns: Sequence[str],
-        partition: Partition,
-        rng: np.random.Generator,
-        progress: Progress = None,
-    ) -> StepResult:
-        draw = _exact if self.exact else _stratified
-        return self._synthesise(records, columns, partition, (), draw, rng, progress, exact=self.exact)
+    def draw(self, partition: Partition) -> tuple[Draw, bool]:
+        return _exact if self.exact else _stratified, self.exact
 
 
-def _stratified(parts: Split, rows: Longs, rng: np.random.Generator) -> Floats:
+def _stratified(parts: Split, rows: Longs, rng: Generator) -> Floats:
     """Residuals (B, s, L), one in each of s strata of every column, ranked as a rotation of the group's."""
     size = parts.residual.shape[1]
     ranks = np.argsort(np.argsort(rotate(parts, rows, rng), axis=1, kind="stable"), axis=1, kind="stable")
@@ -66,6 +47,6 @@ def _stratified(parts: Split, rows: Longs, rng: np.random.Generator) -> Floats:
     return np.asarray(normal_quantile(shares) * spread)
 
 
-def _exact(parts: Split, rows: Longs, rng: np.random.Generator) -> Floats:
-    """The same, moved as little as can be to the group's cross products."""
+def _exact(parts: Split, rows: Longs, rng: Generator) -> Floats:
+    """Stratified residuals, moved as little as can be to the group's cross products."""
     return parts.centred(restored(parts.join(_stratified(parts, rows, rng)), parts, parts.root))

@@ -1,20 +1,15 @@
 """Microaggregation inside the group: local masking (Oganian & Domingo-Ferrer 2017)."""
 
 from collections.abc import Sequence
-from typing import Annotated, ClassVar
+from typing import Annotated
 
 import numpy as np
-from annotated_types import Ge
 
-from shoal.data.partition import Partition, Progress
-from shoal.data.records import Records
-from shoal.errors import ParameterError, plural
-from shoal.facts import Count, Figure
-from shoal.kernels.partition.mdav import mdav
-from shoal.methods import Scales, method
+from shoal.kernels.partition import mdav
 from shoal.replace.base import Replacement
 from shoal.replace.centroid import Centroid
-from shoal.step_result import StepResult
+from shoal.table.prelude import Generator, Partition, Progress, Records, StepResult, tracked
+from shoal.vocabulary.prelude import Count, Figure, Ge, ParameterError, method, plural
 
 
 @method(
@@ -35,17 +30,10 @@ class LocalMicroaggregation(Replacement):
         Smallest size of the small groups; no group of the partition may have fewer records.
     """
 
-    scales: ClassVar[Scales] = "blocks"
-
     k: Annotated[int, Ge(1)]
 
     def apply(
-        self,
-        records: Records,
-        columns: Sequence[str],
-        partition: Partition,
-        rng: np.random.Generator,
-        progress: Progress = None,
+        self, records: Records, columns: Sequence[str], partition: Partition, rng: Generator, progress: Progress = None
     ) -> StepResult:
         records.complete(columns, self.method_name)
         if short := int((partition.sizes < self.k).sum()):
@@ -55,12 +43,10 @@ class LocalMicroaggregation(Replacement):
                 f"larger groups."
             )
         x = records.matrix(columns)
-        labels, count, done = np.empty(len(records), dtype=np.int32), 0, 0
-        for rows in partition.members() if len(records) else ():
+        labels, count = np.empty(len(records), dtype=np.int32), 0
+        for rows in tracked(list(partition.members()), progress):
             labels[rows] = mdav(x[rows], self.k) + count
-            count, done = int(labels[rows].max()) + 1, done + len(rows)
-            if progress is not None:
-                progress(done / len(records))
+            count = int(labels[rows].max()) + 1
         small = Partition(labels=labels)
         change = Centroid().apply(records, columns, small, rng)
         return StepResult(

@@ -1,21 +1,15 @@
 """Noise inside the group: local masking (Oganian & Domingo-Ferrer 2017)."""
 
 from collections.abc import Sequence
-from typing import Annotated, ClassVar
+from typing import Annotated
 
 import numpy as np
-from annotated_types import Gt
 
-from shoal.data.partition import Partition, Progress
-from shoal.data.records import Records
-from shoal.errors import DataError
-from shoal.facts import Count
-from shoal.methods import Scales, method
-from shoal.parameters import Setting
 from shoal.replace._noise.laws import Kind, Law, check_size_of_turn
 from shoal.replace.base import Replacement
 from shoal.replace.synthesis import account
-from shoal.step_result import StepResult
+from shoal.table.prelude import Generator, Partition, Progress, Records, StepResult, tracked
+from shoal.vocabulary.prelude import Count, DataError, Gt, Setting, method
 
 
 @method(
@@ -44,8 +38,6 @@ class LocalNoise(Replacement):
         as many records as there are columns, and one more.
     """
 
-    scales: ClassVar[Scales] = "blocks"
-
     kind: Kind = "kim"
     variance: Annotated[float, Gt(0), Setting()]
     exact: bool = False
@@ -54,12 +46,7 @@ class LocalNoise(Replacement):
         check_size_of_turn(self.kind, self.variance, "local-noise")
 
     def apply(
-        self,
-        records: Records,
-        columns: Sequence[str],
-        partition: Partition,
-        rng: np.random.Generator,
-        progress: Progress = None,
+        self, records: Records, columns: Sequence[str], partition: Partition, rng: Generator, progress: Progress = None
     ) -> StepResult:
         records.complete(columns, self.method_name)
         if coded := [name for name in columns if not records[name].continuous]:
@@ -70,12 +57,8 @@ class LocalNoise(Replacement):
         x = records.raw(columns)
         new = x.copy()
         law = Law(kind=self.kind, variance=self.variance, exact=self.exact, where="group")
-        done = 0
-        for rows in partition.members() if x.size else ():
+        for rows in tracked(list(partition.members()), progress) if x.size else ():
             new[rows] = law.masked(x[rows], rng)
-            done += len(rows)
-            if progress is not None:
-                progress(done / len(x))
         facts = {"groups": Count(n=partition.n_groups, unit="groups")}
         kept = account(x, new, np.empty((len(x), 0)), partition, columns) if x.size else {}
         return StepResult(records=records.with_raw(columns, new), facts={**facts, **kept})

@@ -1,21 +1,14 @@
 """Rank swapping inside the group: local masking (Oganian & Domingo-Ferrer 2017)."""
 
 from collections.abc import Sequence
-from typing import Annotated, ClassVar
+from typing import Annotated
 
 import numpy as np
-from annotated_types import Gt, Le
 
-from shoal.data.partition import Partition, Progress
-from shoal.data.records import Records
-from shoal.data.variable import Variable
-from shoal.errors import ParameterError
-from shoal.facts import ByColumn, Count, Nested
 from shoal.kernels.swap.rank_swap import swap_partners, window_of
-from shoal.methods import Scales, method
-from shoal.parameters import Setting
 from shoal.replace.base import Replacement
-from shoal.step_result import StepResult
+from shoal.table.prelude import Generator, Partition, Progress, Records, StepResult, Variable, tracked
+from shoal.vocabulary.prelude import Count, Facts, Gt, Le, ParameterError, Setting, method
 
 
 @method(
@@ -37,39 +30,20 @@ class LocalRankSwap(Replacement):
         Largest difference of two swapped ranks, as a fraction of the group's ranked values; at least to the next rank.
     """
 
-    scales: ClassVar[Scales] = "blocks"
-
     p: Annotated[float, Gt(0), Le(1), Setting()]
 
     def apply(
-        self,
-        records: Records,
-        columns: Sequence[str],
-        partition: Partition,
-        rng: np.random.Generator,
-        progress: Progress = None,
+        self, records: Records, columns: Sequence[str], partition: Partition, rng: Generator, progress: Progress = None
     ) -> StepResult:
-        changed, facts = [], {}
-        for number, name in enumerate(columns):
-            variable = records[name]
-            if variable.level == "nominal":
-                raise ParameterError(
-                    f"Column '{name}' is nominal, so its values have no rank; local-rank-swap needs continuous or "
-                    f"ordinal columns. Use permutation for it."
-                )
-            new, alone = self._swapped(variable, partition, rng)
-            same = int((new.identity() == variable.identity()).sum())
-            changed.append(new)
-            facts[name] = Nested({"without a partner": Count(n=alone), "unchanged": Count(n=same)})
-            if progress is not None:
-                progress((number + 1) / len(columns))
-        groups = Count(n=partition.n_groups, unit="groups")
-        return StepResult(
-            records=records.with_variables(*changed), facts={"groups": groups, "by column": ByColumn(facts)}
-        )
+        swapped = (self._swapped(records[name], partition, rng) for name in tracked(columns, progress))
+        return StepResult.by_column(records, swapped, {"groups": Count(n=partition.n_groups, unit="groups")})
 
-    def _swapped(self, variable: Variable, partition: Partition, rng: np.random.Generator) -> tuple[Variable, int]:
-        """The column with its values swapped, and how many found no partner."""
+    def _swapped(self, variable: Variable, partition: Partition, rng: Generator) -> tuple[Variable, Facts]:
+        if variable.level == "nominal":
+            raise ParameterError(
+                f"Column '{variable.name}' is nominal, so its values have no rank; local-rank-swap needs continuous or "
+                f"ordinal columns. Use permutation for it."
+            )
         values, alone = variable.values.copy(), 0
         for rows in partition.members():
             known = rows[~variable.missing[rows]]
@@ -80,4 +54,6 @@ class LocalRankSwap(Replacement):
             partner = swap_partners(len(known), max(window_of(self.p, len(known)), 1), rng)
             values[order] = variable.values[order[partner]]
             alone += int((partner == np.arange(len(known))).sum())
-        return variable.with_values(values), alone
+        new = variable.with_values(values)
+        same = int((new.identity() == variable.identity()).sum())
+        return new, {"without a partner": Count(n=alone), "unchanged": Count(n=same)}

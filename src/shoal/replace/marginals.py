@@ -11,9 +11,9 @@ from typing import Literal
 
 import numpy as np
 
-from shoal.errors import DataError
 from shoal.kernels.arrays import Floats
 from shoal.kernels.elementary import exp, log, normal_cdf, normal_quantile
+from shoal.vocabulary.errors import DataError
 
 Marginals = Literal["raw", "log", "quantile"]
 
@@ -28,13 +28,16 @@ class Margin:
     back: Map
 
 
+AS_IT_IS = Margin(there=lambda x: x, back=lambda x: x)
+
+
 def margin(values: Floats, kind: Marginals, name: str) -> Margin:
     """The scale of one column (n,)."""
     if kind == "log":
         return _log(values, name)
     if kind == "quantile":
         return _quantile(values)
-    return Margin(there=lambda x: x, back=lambda x: x)
+    return AS_IT_IS
 
 
 def _log(values: Floats, name: str) -> Margin:
@@ -44,7 +47,7 @@ def _log(values: Floats, name: str) -> Margin:
     positive = values[values > 0]
     shift = float(positive.min()) / 2 if len(positive) and len(positive) < len(values) else 0.0
     if not len(positive):
-        return Margin(there=lambda x: x, back=lambda x: x)
+        return AS_IT_IS
     top = float(log(np.finfo(np.float64).max)) / 2  # keeps squares finite
 
     def back(x: Floats) -> Floats:

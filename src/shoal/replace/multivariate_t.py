@@ -6,23 +6,17 @@ so that no column is favoured), and given the group's cross products: mean and c
 and the tails are those of the t distribution as far as that allows.
 """
 
-from collections.abc import Sequence
-from typing import Annotated, ClassVar, Literal, Protocol, runtime_checkable
+from typing import Annotated, Literal, Protocol, runtime_checkable
 
 import numpy as np
-from annotated_types import Gt
 
-from shoal.data.partition import Partition, Progress
-from shoal.data.records import Records
-from shoal.errors import ParameterError
-from shoal.kernels.arrays import Floats, Longs
 from shoal.kernels.draws import chi_squared, standard_normal
 from shoal.kernels.tall import orthonormal, principal, times
-from shoal.methods import Scales, method
-from shoal.parameters import Setting
 from shoal.replace._residuals.rotation import NEGLIGIBLE, Split, factor
-from shoal.replace.synthesis import Synthesiser
-from shoal.step_result import Dealing, StepResult
+from shoal.replace.drawing import Draw
+from shoal.replace.synthesis import MomentDraw
+from shoal.table.prelude import Floats, Generator, Partition
+from shoal.vocabulary.prelude import Gt, ParameterError, Setting, method
 
 
 @runtime_checkable
@@ -40,7 +34,7 @@ class HasTails(Protocol):
     source="Lange, Little & Taylor (1989)",
     example={"degrees_of_freedom": 5.0},
 )
-class MultivariateT(Synthesiser):
+class MultivariateT(MomentDraw):
     """All target columns of a group drawn from a t distribution with the group's exact mean and covariance.
 
     After `gaussian-mixture` with `tails: t` the draw has the law that shaped the group: the degrees of freedom are
@@ -55,29 +49,12 @@ class MultivariateT(Synthesiser):
         As for IPSO: a group needs L + 2 records for L columns, and 4 at least.
     """
 
-    scales: ClassVar[Scales] = "blocks"
-
     degrees_of_freedom: Annotated[float, Gt(0), Setting()] | None = None
     small: Literal["refuse", "merge"] = "refuse"
 
-    @property
-    def dealing(self) -> Dealing:
-        return "drawn"
-
-    def apply(
-        self,
-        records: Records,
-        columns: Sequence[str],
-        partition: Partition,
-        rng: np.random.Generator,
-        progress: Progress = None,
-    ) -> StepResult:
+    def draw(self, partition: Partition) -> tuple[Draw, bool]:
         freedom = self._by_record(partition)
-
-        def draw(parts: Split, rows: Longs, rng: np.random.Generator) -> Floats:
-            return _drawn(parts, freedom[rows[:, 0]], rng)
-
-        return self._synthesise(records, columns, partition, (), draw, rng, progress)
+        return lambda parts, rows, rng: _drawn(parts, freedom[rows[:, 0]], rng), True
 
     def _by_record(self, partition: Partition) -> Floats:
         """Shape (n,); the degrees of freedom of each record's group."""
@@ -93,7 +70,7 @@ class MultivariateT(Synthesiser):
         return np.concatenate(estimated)[partition.labels]
 
 
-def _drawn(parts: Split, freedom: Floats, rng: np.random.Generator) -> Floats:
+def _drawn(parts: Split, freedom: Floats, rng: Generator) -> Floats:
     """Residuals (B, s, L) with the cross products of the group's and the tails of t with `freedom` (B,)."""
     size = parts.residual.shape[:2]
     draw = standard_normal(rng, parts.residual.shape)

@@ -2,22 +2,16 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Annotated, ClassVar, Literal
+from typing import Annotated, Literal
 
 import numpy as np
 
-from shoal.data.partition import Partition, Progress
-from shoal.data.records import Records
-from shoal.errors import ParameterError
-from shoal.facts import Figure, OfPlan
 from shoal.kernels import linear
-from shoal.kernels.arrays import Floats, Longs
 from shoal.kernels.tall import cross, times
-from shoal.methods import Scales, method
-from shoal.parameters import Columns, Setting
 from shoal.replace._residuals.rotation import NEGLIGIBLE, Split, least_dimensions_beside, random_frame, span
 from shoal.replace.synthesis import Synthesiser, kept
-from shoal.step_result import StepResult
+from shoal.table.prelude import Floats, Generator, Longs, Partition, Progress, Records, StepResult
+from shoal.vocabulary.prelude import Columns, Figure, OfPlan, ParameterError, Setting, method
 
 Alpha = float | tuple[float, ...] | tuple[tuple[float, ...], ...]
 
@@ -58,20 +52,13 @@ class MuralidharSarathy(Synthesiser):
     singular value of R^-1/2 alpha R^1/2 is at most 1.
     """
 
-    scales: ClassVar[Scales] = "blocks"
-
     alpha: Annotated[Alpha, Setting()]
     small: Literal["refuse", "merge"] = "refuse"
     clip: bool = False
     given: Annotated[tuple[str, ...] | None, Columns()] = None
 
     def apply(
-        self,
-        records: Records,
-        columns: Sequence[str],
-        partition: Partition,
-        rng: np.random.Generator,
-        progress: Progress = None,
+        self, records: Records, columns: Sequence[str], partition: Partition, rng: Generator, progress: Progress = None
     ) -> StepResult:
         records.complete(columns, self.method_name)
         width = len(columns)
@@ -94,7 +81,7 @@ class _Share:
     clip: bool
     dropped: list[float]
 
-    def draw(self, parts: Split, _: Longs, rng: np.random.Generator) -> Floats:
+    def draw(self, parts: Split, _: Longs, rng: Generator) -> Floats:
         share = np.broadcast_to(self.matrix.T, (len(parts.residual), *self.matrix.shape))
         own = times(parts.residual * parts.unit, share) / parts.unit
         whole = cross(parts.residual, parts.residual)

@@ -1,23 +1,18 @@
 """Draws from a multivariate normal distribution with the group's mean and covariance."""
 
-from collections.abc import Sequence
-from typing import ClassVar
-
 import numpy as np
 
-from shoal.data.partition import Partition, Progress
-from shoal.data.records import Records
-from shoal.kernels.arrays import Floats, Longs
 from shoal.kernels.draws import standard_normal
 from shoal.kernels.tall import times
-from shoal.methods import Scales, method
 from shoal.replace._residuals.rotation import Split, factor, rotate
-from shoal.replace.synthesis import Synthesiser
-from shoal.step_result import Dealing, StepResult
+from shoal.replace.drawing import Draw
+from shoal.replace.synthesis import MomentDraw
+from shoal.table.prelude import Floats, Generator, Longs, Partition
+from shoal.vocabulary.registry import method
 
 
 @method("normal", title="Multivariate normal draw", source="Oganian & Domingo-Ferrer (2017)")
-class Normal(Synthesiser):
+class Normal(MomentDraw):
     """All target columns of a group drawn from a normal distribution with the group's mean and covariance.
 
     With `exact` the sample mean and covariance of the draw are those of the group, by rotating the centred
@@ -31,27 +26,13 @@ class Normal(Synthesiser):
         As for IPSO: a group needs L + 2 records for L columns, and 4 at least.
     """
 
-    scales: ClassVar[Scales] = "blocks"
-
     exact: bool = True
 
-    @property
-    def dealing(self) -> Dealing:
-        return "drawn"
-
-    def apply(
-        self,
-        records: Records,
-        columns: Sequence[str],
-        partition: Partition,
-        rng: np.random.Generator,
-        progress: Progress = None,
-    ) -> StepResult:
-        draw = rotate if self.exact else _free
-        return self._synthesise(records, columns, partition, (), draw, rng, progress, exact=self.exact)
+    def draw(self, partition: Partition) -> tuple[Draw, bool]:
+        return rotate if self.exact else _free, self.exact
 
 
-def _free(parts: Split, _: Longs, rng: np.random.Generator) -> Floats:
+def _free(parts: Split, _: Longs, rng: Generator) -> Floats:
     """Normal residuals whose covariance is the group's n - 1 covariance; a single record has none."""
     freedom = np.sqrt(max(parts.residual.shape[1] - 1, 1))
     draw = standard_normal(rng, parts.residual.shape)

@@ -1,17 +1,12 @@
 """Permutation inside the group: probabilistic k-anonymity by swapping."""
 
 from collections.abc import Sequence
-from typing import ClassVar
 
-import numpy as np
-
-from shoal.data.partition import Partition, Progress
-from shoal.data.records import Records
-from shoal.facts import Count
-from shoal.kernels.arrays import Longs
-from shoal.methods import Scales, method
 from shoal.replace.base import Replacement
-from shoal.step_result import Dealing, StepResult
+from shoal.table.partition import shuffled
+from shoal.table.prelude import Dealing, Generator, Partition, Progress, Records, StepResult
+from shoal.table.records import unchanged
+from shoal.vocabulary.prelude import Count, method
 
 
 @method("permutation", title="Permutation inside the group", source="Soria-Comas & Domingo-Ferrer (2012)")
@@ -28,8 +23,6 @@ class Permutation(Replacement):
         by an order of its own, so that only the columns' own distributions are.
     """
 
-    scales: ClassVar[Scales] = "blocks"
-
     joint: bool = True
 
     @property
@@ -41,34 +34,16 @@ class Permutation(Replacement):
         return not self.joint  # which leaves the cells of an original record beside one another
 
     def apply(
-        self,
-        records: Records,
-        columns: Sequence[str],
-        partition: Partition,
-        rng: np.random.Generator,
-        progress: Progress = None,
+        self, records: Records, columns: Sequence[str], partition: Partition, rng: Generator, progress: Progress = None
     ) -> StepResult:
-        order = np.argsort(partition.labels, kind="stable")
-        changed, moved = [], np.zeros(len(records), dtype=bool)
-        source = _shuffled(partition, order, rng)
+        source, changed = shuffled(partition, rng), []
         for number, name in enumerate(columns):
             if number and not self.joint:
-                source = _shuffled(partition, order, rng)
-            variable = records[name]
-            new = variable.with_values(variable.values[source])
-            moved |= new.identity() != variable.identity()
-            changed.append(new)
+                source = shuffled(partition, rng)
+            changed.append(records[name].with_values(records[name].values[source]))
         facts = {
             "groups": Count(n=partition.n_groups, unit="groups"),
             "smallest group": Count(n=partition.k),
-            "records unchanged": Count(n=int((~moved).sum())),
+            "records unchanged": Count(n=int(unchanged(records, changed).sum())),
         }
         return StepResult(records=records.with_variables(*changed), facts=facts)
-
-
-def _shuffled(partition: Partition, order: Longs, rng: np.random.Generator) -> Longs:
-    """Shape (n,); the record whose values each record gets: a uniform permutation of every group."""
-    keys = rng.random(len(order))
-    source = np.empty(len(order), dtype=np.int64)
-    source[order] = np.lexsort((keys, partition.labels))
-    return source

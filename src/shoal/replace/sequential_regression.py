@@ -2,26 +2,22 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from typing import Annotated, Any, ClassVar
+from typing import Annotated, Any
 
 import numpy as np
 
-from shoal.data.partition import Partition, Progress
-from shoal.data.records import Records
-from shoal.data.variable import Variable
-from shoal.facts import Count, Fact, OfOriginal
 from shoal.kernels.arrays import Bools, Floats, Ints, Longs, ints
 from shoal.kernels.draws import chi_squared, standard_normal
 from shoal.kernels.logit import INTERCEPT_PRECISION, SLOPE_PRECISION, multinomial_logit
 from shoal.kernels.tall import cross, singular, times
-from shoal.methods import Scales, method
-from shoal.parameters import Columns
 from shoal.replace._residuals.rotation import NEGLIGIBLE
 from shoal.replace.marginals import Margin, margin
 from shoal.replace.structural_zeros import Exclusions, Feature
 from shoal.replace.support import Rule, Support
 from shoal.replace.synthesis import Synthesiser, account, kept, large_enough
-from shoal.step_result import StepResult
+from shoal.table.prelude import Generator, Partition, Progress, Records, StepResult, Variable, tracked
+from shoal.table.records import unchanged
+from shoal.vocabulary.prelude import Columns, Count, Fact, OfOriginal, method
 
 
 @method(
@@ -62,8 +58,6 @@ class SequentialRegression(Synthesiser):
     categories do no harm.
     """
 
-    scales: ClassVar[Scales] = "blocks"
-
     given: Annotated[tuple[str, ...], Columns()] = ()
     draw_parameters: bool = True
     support: tuple[Rule, ...] = ("coarse-range", "zeros", "decimals")
@@ -78,12 +72,7 @@ class SequentialRegression(Synthesiser):
         return self.given
 
     def apply(
-        self,
-        records: Records,
-        columns: Sequence[str],
-        partition: Partition,
-        rng: np.random.Generator,
-        progress: Progress = None,
+        self, records: Records, columns: Sequence[str], partition: Partition, rng: Generator, progress: Progress = None
     ) -> StepResult:
         given = kept(records, columns, self.given, self.method_name)
         if not columns or not len(records):
@@ -96,12 +85,12 @@ class SequentialRegression(Synthesiser):
         )
         new = [column.variable.values.copy() for column in models]
         drawn = [column.variable.values.copy() for column in models]
-        for number, rows in enumerate(groups.members()):
+        for rows in tracked(list(groups.members()), progress):
             self._group(rows, beside, models, drawn, new, rng)
-            if progress is not None:
-                progress((number + 1) / groups.n_groups)
         changed = [column.variable.with_values(values) for column, values in zip(models, new)]
-        return StepResult(records=records.with_variables(*changed), facts=_facts(models, drawn, new, partition, groups))
+        facts = _facts(models, drawn, new, partition, groups)
+        facts["records unchanged"] = Count(n=int(unchanged(records, changed).sum()))
+        return StepResult(records=records.with_variables(*changed), facts=facts)
 
     def _group(
         self,
@@ -110,7 +99,7 @@ class SequentialRegression(Synthesiser):
         columns: "list[_Column]",
         drawn: list[Any],
         new: list[Any],
-        rng: np.random.Generator,
+        rng: Generator,
     ) -> None:
         group = _Group(rows=rows, exclude=self.exclude, draw=self.draw_parameters)
         for column in beside:
@@ -128,25 +117,16 @@ class SequentialRegression(Synthesiser):
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class _Group:
-    """What the regressions of a group see: the columns so far, of the original records and of the new ones.
+    """Data of a group's regressions: the columns so far, of the original records and of the new ones."""
 
-    Parameters
-    ----------
-    rows
-        Shape (s,); the group's records.
-    exclude, draw
-        As of the method: whether rules are kept, and whether coefficients are drawn.
-    fitted, applied
-        The predictors that the columns so far make, of the original records and of the new ones.
-    before, after
-        The same columns as rules see them.
-    """
-
-    rows: Longs
+    rows: Longs  # Shape (s,); the group's records
+    # exclude, draw: as of the method: whether rules are kept, and whether coefficients are drawn
     exclude: bool
     draw: bool
+    # fitted, applied: the predictors that the columns so far make, of the original records and of the new ones
     fitted: list[Floats] = field(default_factory=list)
     applied: list[Floats] = field(default_factory=list)
+    # before, after: the same columns as rules see them
     before: list[Feature] = field(default_factory=list)
     after: list[Floats] = field(default_factory=list)
 
@@ -165,7 +145,7 @@ class _Group:
         self.before.append(Feature(values=missing.astype(np.float64), levels=2))
         self.after.append(lacks.astype(np.float64))
 
-    def lacking(self, missing: Bools, rng: np.random.Generator) -> Bools:
+    def lacking(self, missing: Bools, rng: Generator) -> Bools:
         """Shape (s,); which new records lack a cell that these original ones lack.
 
         By the estimated coefficients: drawn ones would, where few cells are missing, make many more so.
@@ -176,7 +156,7 @@ class _Group:
         return np.asarray(_logistic(x, ints(missing), at, False, free, rng) == 1)
 
     def values(
-        self, column: "_Column", known: Longs, here: Longs, rng: np.random.Generator
+        self, column: "_Column", known: Longs, here: Longs, rng: Generator
     ) -> tuple[Floats | Ints, Floats | Ints]:
         """Shape (h,) each; values of the new records `here` from a regression on those with a `known` cell, as drawn
         and as released."""
@@ -225,7 +205,7 @@ class _Column:
 
     @property
     def gaps(self) -> bool:
-        """Whether a cell of it is missing, in whichever group."""
+        """True if a cell of it is missing, in any group."""
         return bool(self.variable.missing.any())
 
     def feature(self, values: Floats | Ints) -> Feature:
@@ -289,7 +269,7 @@ def _largest_linear(beside: list[_Column], columns: list[_Column]) -> int:
     return largest
 
 
-def _linear(x: Floats, y: Floats, at: Floats, draw: bool, rng: np.random.Generator) -> Floats:
+def _linear(x: Floats, y: Floats, at: Floats, draw: bool, rng: Generator) -> Floats:
     """Draws of y at the rows of `at` from the normal linear regression of y on x.
 
     In the orthonormal coordinates of the design the coefficients are independent with the error variance, whose
@@ -317,7 +297,7 @@ def _applied(x: Floats, coefficients: Floats) -> Floats:
     return times(x[None], coefficients[None, :, None])[0, :, 0]
 
 
-def _logistic(x: Floats, codes: Ints, at: Floats, draw: bool, free: Bools, rng: np.random.Generator) -> Ints:
+def _logistic(x: Floats, codes: Ints, at: Floats, draw: bool, free: Bools, rng: Generator) -> Ints:
     """Draws of a category at the rows of `at`; only categories that the group holds can come.
 
     Of these the ones that `free`, shape (n, categories), allows, unless there is none.
@@ -331,8 +311,8 @@ def _logistic(x: Floats, codes: Ints, at: Floats, draw: bool, free: Bools, rng: 
     chances = (model.drawn(rng) if draw else model).probabilities(at)
     if free.shape[1]:
         allowed = chances * free[:, present]
-        some = allowed.sum(axis=1, keepdims=True)
-        chances = np.where(some > 0, allowed / np.where(some > 0, some, 1.0), chances)
+        total = allowed.sum(axis=1, keepdims=True)
+        chances = np.where(total > 0, allowed / np.where(total > 0, total, 1.0), chances)
     edges = np.cumsum(chances, axis=1)
     pick = (rng.random(len(at))[:, None] > edges[:, :-1]).sum(axis=1)
     return ints(present[pick])
@@ -341,23 +321,17 @@ def _logistic(x: Floats, codes: Ints, at: Floats, draw: bool, free: Bools, rng: 
 def _facts(
     columns: list[_Column], drawn: list[Any], new: list[Any], partition: Partition, groups: Partition
 ) -> dict[str, Fact]:
-    numeric = [
-        j for j, column in enumerate(columns) if column.variable.continuous and not column.variable.missing.all()
-    ]
-    same = np.ones(len(partition), dtype=bool)
-    for column, values in zip(columns, new):
-        same &= column.variable.with_values(values).identity() == column.variable.identity()
+    variables = [column.variable for column in columns]
+    numeric = [j for j, variable in enumerate(variables) if variable.continuous and not variable.missing.all()]
     facts: dict[str, Fact] = {
         "groups": Count(n=groups.n_groups, unit="groups"),
         "groups merged because too small": Count(n=partition.n_groups - groups.n_groups, unit="groups"),
     }
     if numeric:
-        x = np.column_stack([columns[j].variable.values for j in numeric])
-        after = np.column_stack([new[j] for j in numeric])
-        names = tuple(columns[j].variable.name for j in numeric)
+        x, after = (np.column_stack([table[j] for j in numeric]) for table in ([v.values for v in variables], new))
+        names = tuple(variables[j].name for j in numeric)
         support = Support.of(x, ())
         facts |= account(x, after, np.empty((len(x), 0)), groups, names)
         facts["values as drawn"] = OfOriginal(support.violations(np.column_stack([drawn[j] for j in numeric])))
         facts["values as released"] = OfOriginal(support.violations(after))
-    facts["records unchanged"] = Count(n=int(same.sum()))
     return facts

@@ -1,4 +1,4 @@
-"""What never occurs together, though chance would have it: combinations that a synthetic record must not have.
+"""Combinations that never occur, though chance would have them: a synthetic record must not have them.
 
 No man is pregnant, no child is married. A model that draws one column after the other, or categories independently of
 each other in a class, knows this only as far as it is fine enough. So two rules are read off the original:
@@ -28,38 +28,22 @@ MANY = 100
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Feature:
-    """A column's values, in numbers.
+    """A column's values, in numbers."""
 
-    Parameters
-    ----------
-    values
-        Shape (n,); numbers, NaN where there is none, or categories as whole numbers from 0.
-    levels
-        Number of categories; 0 for numbers.
-    """
-
-    values: Floats
-    levels: int
+    values: Floats  # Shape (n,); numbers, NaN where there is none, or categories as whole numbers from 0
+    levels: int  # Number of categories; 0 for numbers
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Exclusions:
-    """What values of a new column may not stand beside those of columns that are there already.
+    """Values of a new column that may not stand beside those of earlier columns."""
 
-    Parameters
-    ----------
-    pairs
-        By the place of an earlier column of categories: shape (its categories, own categories), true where excluded.
-    ranges
-        By the place of an earlier column: shape (categories, 2), smallest and largest number. The categories are the
-        earlier column's where this one holds numbers, and this one's where the earlier one does.
-    levels
-        Categories of the new column, 0 for numbers.
-    """
-
+    # By the place of an earlier column of categories: shape (its categories, own categories), true where excluded
     pairs: dict[int, Bools]
+    # By the place of an earlier column: shape (categories, 2), smallest and largest number. The categories are the
+    # earlier column's where this one holds numbers, and this one's where the earlier one does
     ranges: dict[int, Floats]
-    levels: int
+    levels: int  # Categories of the new column, 0 for numbers
 
     @classmethod
     def of(cls, new: Feature, before: Sequence[Feature]) -> "Exclusions":

@@ -1,4 +1,4 @@
-"""What values a synthetic column may take: the observed support, and how far a table leaves it.
+"""The observed support: values that a synthetic column may take, and how far a table leaves it.
 
 Synthesis from a normal model leaves the range of the data, makes fractions of counts, and turns the many exact
 zeros of an income column into small numbers. The remedies here are applied to stacks of groups (B, s, L):
@@ -18,14 +18,15 @@ zeros of an income column into small numbers. The remedies here are applied to s
 Unless the rule is `group-range`, the bounds are those of the whole table.
 """
 
-from dataclasses import dataclass
-from typing import Any, Literal
+from dataclasses import dataclass, replace
+from typing import Literal
 
 import numpy as np
 
-from shoal.data.ranges import coarse_range
 from shoal.kernels.arrays import Bools, Floats, Longs
 from shoal.replace.decimals import Decimals
+from shoal.table.ranges import coarse_range
+from shoal.vocabulary.facts import ByLabel
 
 Rule = Literal["range", "coarse-range", "group-range", "non-negative", "zeros", "integers", "decimals"]
 
@@ -35,19 +36,12 @@ RANGES = {"range", "coarse-range", "group-range"}
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Limits:
-    """What the support allows a stack of groups.
+    """Limits that the support sets a stack of groups."""
 
-    Parameters
-    ----------
-    low, high
-        Shape (L,) or (B, 1, L); bounds.
-    zeros
-        Shape (B, L); number of exact zeros of each group's columns.
-    """
-
+    # low, high: shape (L,) or (B, 1, L); bounds
     low: Floats
     high: Floats
-    zeros: Longs
+    zeros: Longs  # Shape (B, L); number of exact zeros of each group's columns
 
     def take(self, which: Longs) -> "Limits":
         """The limits of some of the groups."""
@@ -57,34 +51,18 @@ class Limits:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Support:
-    """The observed support of columns, and which of its rules bind.
+    """The observed support of columns, and which of its rules bind."""
 
-    Parameters
-    ----------
-    low, high
-        Shape (L,); smallest and largest observed values.
-    coarse
-        Shape (L,) each; the same moved outwards.
-    zeros
-        Shape (L,); shares of exact zeros.
-    least
-        Shape (L,); smallest observed magnitude but 0 (1 where there is none).
-    whole, signless
-        Shape (L,); columns of whole numbers, and columns without a negative value.
-    decimals
-        One a column if the rule is asked for, else none.
-    rules
-        The rules asked for.
-    """
-
+    # low, high: shape (L,); smallest and largest observed values
     low: Floats
     high: Floats
-    coarse: tuple[Floats, Floats]
-    zeros: Floats
-    least: Floats
+    coarse: tuple[Floats, Floats]  # Shape (L,) each; the same moved outwards
+    zeros: Floats  # Shape (L,); shares of exact zeros
+    least: Floats  # Shape (L,); smallest observed magnitude but 0 (1 where there is none)
+    # whole, signless: shape (L,); columns of whole numbers, and columns without a negative value
     whole: Bools
     signless: Bools
-    decimals: tuple[Decimals, ...]
+    decimals: tuple[Decimals, ...]  # One a column if the rule is asked for, else none
     rules: tuple[Rule, ...]
 
     @classmethod
@@ -108,16 +86,13 @@ class Support:
 
     def take(self, columns: Longs) -> "Support":
         """The support of some of the columns."""
-        return Support(
-            low=self.low[columns],
-            high=self.high[columns],
-            coarse=(self.coarse[0][columns], self.coarse[1][columns]),
-            zeros=self.zeros[columns],
-            least=self.least[columns],
-            whole=self.whole[columns],
-            signless=self.signless[columns],
+        shared = ("low", "high", "zeros", "least", "whole", "signless")
+        low, high = self.coarse
+        return replace(
+            self,
+            coarse=(low[columns], high[columns]),
             decimals=tuple(self.decimals[j] for j in columns) if self.decimals else (),
-            rules=self.rules,
+            **{name: getattr(self, name)[columns] for name in shared},
         )
 
     def limits(self, x: Floats) -> Limits:
@@ -159,7 +134,7 @@ class Support:
         ]
         return np.stack(written, axis=2)
 
-    def violations(self, x: Floats) -> dict[str, Any]:
+    def violations(self, x: Floats) -> ByLabel:
         """Share of the known values (n, L) that lie outside each part of the support, and the zeros it lacks."""
         known = ~np.isnan(x)
         fractions = known & (x != np.rint(x))

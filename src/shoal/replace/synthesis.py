@@ -1,29 +1,26 @@
-"""What all synthesisers share: which groups are large enough, the scale of the draw, the support, and the account.
+"""Base of all synthesisers: groups that are large enough, the scale of the draw, the support, and the account.
 
 A synthesiser draws new values for columns from a model of their group. The facts it hands on tell how
 exactly the moments of every group were kept, how many values left the observed support, how many records came
 out unchanged, and what was done about groups too small for the model.
 """
 
+from abc import abstractmethod
 from collections.abc import Callable, Sequence
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 
-from shoal.data.partition import Partition, Progress
-from shoal.data.records import Records
-from shoal.errors import ParameterError, plural, quoted
-from shoal.facts import ByColumn, Count, Fact, OfOriginal
-from shoal.kernels.arrays import Bools, Floats, Longs
 from shoal.kernels.tall import cross
-from shoal.methods import family
 from shoal.replace._residuals.gaps import Gaps
 from shoal.replace._residuals.rotation import LAST_DIGIT, NEGLIGIBLE, least_dimensions, leverage, power_of_two, stacks
 from shoal.replace.base import Replacement
 from shoal.replace.drawing import Draw, Drawing, known_means
 from shoal.replace.marginals import Marginals, margin
 from shoal.replace.support import Rule, Support
-from shoal.step_result import StepResult
+from shoal.table.prelude import Bools, Dealing, Floats, Generator, Longs, Partition, Progress, Records, StepResult
+from shoal.vocabulary.facts import ByLabel
+from shoal.vocabulary.prelude import ByColumn, Count, Fact, OfOriginal, ParameterError, family, plural, quoted
 
 Small = Literal["refuse", "merge", "allow"]
 
@@ -53,7 +50,7 @@ class Synthesiser(Replacement):
         partition: Partition,
         given: tuple[str, ...],
         draw: Draw,
-        rng: np.random.Generator,
+        rng: Generator,
         progress: Progress,
         *,
         exact: bool = True,
@@ -62,8 +59,7 @@ class Synthesiser(Replacement):
         """Replace columns by draws; `needs` gives the least dimension of a group's residuals of so many columns."""
         name = self.method_name
         records.complete(given, name)
-        empty = [column for column in names if records[column].missing.all()]
-        names = [column for column in names if column not in empty]
+        names = [column for column in names if not records[column].missing.all()]
         x, y = records.raw(names), records.raw(given)
         if not len(x) or not names:
             return StepResult(records=records, facts={"groups": Count(n=partition.n_groups, unit="groups")})
@@ -86,7 +82,7 @@ class Synthesiser(Replacement):
             exact=exact,
         )
         gaps = divided(groups)
-        new, drawn = work.values(gaps, rng, progress, shuffled=self.exchangeable)
+        new, drawn = work.values(gaps, rng, progress, shuffle=self.exchangeable)
         facts = {
             "groups": Count(n=groups.n_groups, unit="groups"),
             "groups merged because too small": Count(n=partition.n_groups - groups.n_groups, unit="groups"),
@@ -97,6 +93,25 @@ class Synthesiser(Replacement):
         if np.isnan(x).any():
             facts["records drawn with others, as few have the same cells"] = Count(n=int(gaps.joined.sum()))
         return StepResult(records=records.with_raw(names, new), facts=facts)
+
+
+@family
+class MomentDraw(Synthesiser):
+    """A synthesiser that draws all its columns from the moments of their group and keeps none beside them."""
+
+    @property
+    def dealing(self) -> Dealing:
+        return "drawn"
+
+    @abstractmethod
+    def draw(self, partition: Partition) -> tuple[Draw, bool]:
+        """The draw of groups, and True if its moments are exactly theirs."""
+
+    def apply(
+        self, records: Records, columns: Sequence[str], partition: Partition, rng: Generator, progress: Progress = None
+    ) -> StepResult:
+        draw, exact = self.draw(partition)
+        return self._synthesise(records, columns, partition, (), draw, rng, progress, exact=exact)
 
 
 def kept(records: Records, columns: Sequence[str], given: tuple[str, ...] | None, name: str) -> tuple[str, ...]:
@@ -132,24 +147,18 @@ def large_enough(
         return partition
     while (short := np.flatnonzero(dimensions(partition) < needs)).size:
         size = needs + 1 + given
+        condition = f", with {plural(given, 'column')} kept" if given else ""
+        counted = ", counting records that have the same cells" if np.isnan(z).any() else ""
         if small == "refuse" or partition.n_groups == 1:
             merge = ", or set small: merge" if small == "refuse" and partition.n_groups > 1 else ""
             raise ParameterError(
-                f"{name} needs groups of {size} records{_condition(given)}, so that {needs} dimensions are left to "
+                f"{name} needs groups of {size} records{condition}, so that {needs} dimensions are left to "
                 f"draw from; {plural(len(short), 'group')} of {partition.n_groups:,} "
-                f"{'is' if len(short) == 1 else 'are'} smaller{_counted(z)}. Raise k to {size}, or replace fewer "
+                f"{'is' if len(short) == 1 else 'are'} smaller{counted}. Raise k to {size}, or replace fewer "
                 f"columns at once{', or name fewer in given' if given else ''}{merge}."
             )
         partition = _merged(partition, np.nan_to_num(z), short)
     return partition
-
-
-def _counted(z: Floats) -> str:
-    return ", counting records that have the same cells" if np.isnan(z).any() else ""
-
-
-def _condition(given: int) -> str:
-    return f", with {plural(given, 'column')} kept" if given else ""
 
 
 def _merged(partition: Partition, z: Floats, short: Longs) -> Partition:
@@ -166,8 +175,8 @@ def _merged(partition: Partition, z: Floats, short: Longs) -> Partition:
     return Partition.of(together[partition.labels])
 
 
-def account(x: Floats, new: Floats, y: Floats, groups: Partition, names: Sequence[str]) -> dict[str, Any]:
-    """How far the moments inside the groups and overall are from the original's, and what came out as it went in.
+def account(x: Floats, new: Floats, y: Floats, groups: Partition, names: Sequence[str]) -> ByLabel:
+    """Errors of the moments inside the groups and overall, and numbers of what came out as it went in.
 
     Means are compared relative to the larger of the mean and the standard deviation, covariances relative to the
     product of the standard deviations. Missing cells stand at the mean of the group's known ones.
@@ -231,11 +240,8 @@ def moment_errors(x: Floats, new: Floats, y: Floats) -> Floats:
     scale = np.where(spread > np.sqrt(size) * floor, spread, np.maximum(np.abs(middle), spread))
     scale = np.where(scale > 0, scale, np.maximum(np.abs(other).max(axis=1, keepdims=True), 1e-300))
     kept_scale = np.sqrt((kept_about**2).mean(axis=1, keepdims=True))
-    kept_scale = (
-        np.where(kept_scale > NEGLIGIBLE * np.abs(y).max(axis=1, keepdims=True), kept_scale, np.inf)
-        if y.shape[2]
-        else kept_scale
-    )
+    if y.shape[2]:
+        kept_scale = np.where(kept_scale > NEGLIGIBLE * np.abs(y).max(axis=1, keepdims=True), kept_scale, np.inf)
     first, second, third = about / scale, other / scale, kept_about / kept_scale
     means = np.abs(shift) / np.maximum(np.abs(middle), scale)
     covariances = np.abs(cross(first, first) - cross(second, second)) / size

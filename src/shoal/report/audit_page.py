@@ -3,8 +3,8 @@
 from typing import Any
 from xml.etree import ElementTree
 
-from shoal.errors import plural, printable
 from shoal.report.page import render
+from shoal.vocabulary.errors import plural, printable
 
 
 def audit_page(evidence: Any, name: str) -> str:

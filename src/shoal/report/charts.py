@@ -9,8 +9,12 @@ from collections.abc import Mapping, Sequence
 from textwrap import wrap
 from typing import Any
 
-from shoal.report.forms import share
+from shoal.report.evidence import Bin, Classes, ClassSizes, Distribution, Measured
+from shoal.report.forms import in_unit, share
 from shoal.report.renderer import RENDERER
+
+Chart = dict[str, Any]
+"""A specification in Vega-Lite, or a part of one."""
 
 PLACEHOLDERS = {
     "#010203": "before",
@@ -50,12 +54,12 @@ LINE_HEIGHT = 12
 TABLES = ("original", "released")
 
 
-def drawn(distribution: Mapping[str, Any], labels: Mapping[str, str]) -> str:
+def drawn(distribution: Distribution, labels: Mapping[str, str]) -> str:
     """A distribution as an SVG text; parameters as for `distribution_chart`."""
     return svg(distribution_chart(distribution, labels))
 
 
-def distribution_chart(distribution: Mapping[str, Any], labels: Mapping[str, str]) -> dict[str, Any]:
+def distribution_chart(distribution: Distribution, labels: Mapping[str, str]) -> Chart:
     """The specification of a distribution's chart.
 
     Parameters
@@ -71,7 +75,7 @@ def distribution_chart(distribution: Mapping[str, Any], labels: Mapping[str, str
     return _histogram(distribution, tables)
 
 
-def _bars(bins: Sequence[Mapping[str, Any]], tables: Sequence[str], labels: Mapping[str, str]) -> dict[str, Any]:
+def _bars(bins: Sequence[Bin], tables: Sequence[str], labels: Mapping[str, str]) -> Chart:
     categories = list(dict.fromkeys(one["category"] for one in bins))
     shown = [lines_of(f"{c} {labels[c]}" if c in labels else c) for c in categories]
     values = [
@@ -96,7 +100,7 @@ def _bars(bins: Sequence[Mapping[str, Any]], tables: Sequence[str], labels: Mapp
     }
 
 
-def _histogram(distribution: Mapping[str, Any], tables: Sequence[str]) -> dict[str, Any]:
+def _histogram(distribution: Distribution, tables: Sequence[str]) -> Chart:
     """Bars of two tables share a bin, each in its half."""
     parts = len(tables)
     values = [
@@ -134,7 +138,7 @@ def _histogram(distribution: Mapping[str, Any], tables: Sequence[str]) -> dict[s
     }
 
 
-def class_sizes_chart(classes: Mapping[str, Any]) -> dict[str, Any]:
+def class_sizes_chart(classes: Classes) -> Chart:
     """Shares of the records by the size of their class, as evidence.json has them; those that are alone stand out."""
     ranges = [
         {
@@ -168,15 +172,15 @@ def class_sizes_chart(classes: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def risks_chart(risks: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    """Risks that are parts of a whole, as evidence.json has them, with the intervals of those that are estimates."""
+def risks_chart(risks: Sequence[Measured]) -> Chart:
+    """Measured risks that are parts of a whole, with the intervals of those that are estimates."""
     names = [lines_of(risk["title"]) for risk in risks]
     values = [
         {
             "place": place,
             "value": risk["value"],
-            "text": share(risk["value"]),
-            **({} if risk["interval"] is None else {key: risk["interval"][key] for key in ("low", "high")}),
+            "text": in_unit(risk["value"], risk),
+            **({"low": end["low"], "high": end["high"]} if (end := risk["interval"]) else {}),
         }
         for place, risk in enumerate(risks)
     ]
@@ -199,14 +203,14 @@ def risks_chart(risks: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     }
 
 
-def size_range(one: Mapping[str, Any]) -> str:
+def size_range(one: ClassSizes) -> str:
     """'1', '5 to 9', '1,000 or more'."""
     if one["high"] is None:
         return f"{one['low']:,} or more"
     return f"{one['low']:,}" if one["low"] == one["high"] else f"{one['low']:,} to {one['high']:,}"
 
 
-def _labels(shown: Sequence[Sequence[str]]) -> dict[str, Any]:
+def _labels(shown: Sequence[Sequence[str]]) -> Chart:
     """An axis of labels, each of one or several lines that stand around the middle of its bars."""
     lines = [len(label) for label in shown]
     above = [
@@ -224,7 +228,7 @@ def _labels(shown: Sequence[Sequence[str]]) -> dict[str, Any]:
     }
 
 
-def _looks() -> dict[str, Any]:
+def _looks() -> Chart:
     """The original outlined, the release filled."""
     both = list(TABLES)
     return {
@@ -274,7 +278,7 @@ CONFIG = {
 }
 
 
-def svg(spec: Mapping[str, Any]) -> str:
+def svg(spec: Chart) -> str:
     """A Vega-Lite specification as an SVG text whose colours are variables of the page."""
     full = {"$schema": VEGA_LITE, "config": CONFIG, **spec}
     drawn = RENDERER.svg(full) or UNDRAWN

@@ -2,15 +2,19 @@
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import Literal
 
-from shoal.report.decision import MAIN_LOSSES, MAIN_RISKS, UNCHANGED
-from shoal.report.forms import number_of
+from shoal.report.evidence import Comparable, Figure, Kind, Requirement
+from shoal.report.forms import WHOLE, Bound, Limits, Scale, number_of
 from shoal.report.frontier_marks import UNPROTECTED, axis_of
-from shoal.report.page import map_of, render
-from shoal.report.risk_map import Mark
+from shoal.report.page import Filled, Map, map_of, render
+from shoal.report.risk_map import marks_of
+from shoal.vocabulary.facts import Better
 
-GROUPS = {
+Group = Literal["requirement", "reached", "risk", "utility", "release"]
+
+GROUPS: dict[Group, str] = {
     "requirement": "What was required",
     "reached": "Levels reached, required or not",
     "risk": "Disclosure risk",
@@ -19,30 +23,39 @@ GROUPS = {
 }
 """Headings of the groups of rows, in order."""
 
-LACKING = {"requirement": "not required", "reached": "not known", "release": "not known"}
+LACKING: dict[Group, str] = {"requirement": "not required", "reached": "not known", "release": "not known"}
 """What a gap means, by group; a gap is no evidence of safety."""
 
 
-def comparison(evidence: Mapping[str, Mapping[str, Any]]) -> list[dict[str, Any]]:
-    """One row a requirement, level, measure or count, one cell a release.
+class Row(Scale):
+    """A requirement, level, measure or count, with one cell a release.
+
+    `group` is a key of `GROUPS`; `better` is None where neither is. A cell is a figure or a bound on it, None where a
+    release lacks it; `lacking` says what such a gap means. `best` holds the places of the best cells.
+    """
+
+    group: Group
+    title: str
+    better: Better | None
+    cells: list[float | Bound | None]
+    lacking: str
+    best: list[int]
+
+
+def comparison(evidence: Mapping[str, Comparable]) -> list[Row]:
+    """One row a requirement, level, measure or count, one cell a release, in the order of `GROUPS`.
 
     Parameters
     ----------
     evidence
-        Content of evidence.json by the name of the release; what earlier versions of it lack is a gap.
-
-    Returns
-    -------
-    Rows with `group` (a key of `GROUPS`, in whose order they stand), `title`, `better` (None where neither is),
-    `unit`, `limits`, `cells` (a figure or a bound on it, or None where a release lacks it), `lacking` (what such a gap
-    means, in words) and `best` (positions of the best cells).
+        Content of evidence.json by the name of the release.
     """
-    rows: dict[tuple[str, str], dict[str, Any]] = {}
+    rows: dict[tuple[Group, str], Row] = {}
     for position, content in enumerate(evidence.values()):
-        for group, figure, value in _numbered(_figures(content)):
-            row = rows.setdefault((group, figure["title"]), _row(group, figure, len(evidence)))
-            row["cells"][position] = value
-            row["better"] = row["better"] or figure["better"]
+        for figure in _numbered(_figures(content)):
+            row = rows.setdefault((figure.group, figure.title), _row(figure, len(evidence)))
+            row["cells"][position] = figure.value
+            row["better"] = row["better"] or figure.better
     for row in rows.values():
         numbers = [number_of(cell) for cell in row["cells"]]
         known = [number for number in numbers if number is not None]
@@ -52,59 +65,71 @@ def comparison(evidence: Mapping[str, Mapping[str, Any]]) -> list[dict[str, Any]
     return sorted(rows.values(), key=lambda row: list(GROUPS).index(row["group"]))
 
 
-def _row(group: str, figure: Mapping[str, Any], n: int) -> dict[str, Any]:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Compared:
+    """A figure of one release, as `Row` describes it."""
+
+    group: Group
+    title: str
+    value: float | Bound | None
+    better: Better | None = None
+    unit: str = ""
+    limits: Limits = (None, None)
+
+
+def _row(figure: Compared, n: int) -> Row:
     return {
-        "group": group,
-        "title": figure["title"],
+        "group": figure.group,
+        "title": figure.title,
         "better": None,
-        "unit": figure.get("unit", ""),
-        "limits": figure.get("limits", (None, None)),
+        "unit": figure.unit,
+        "limits": figure.limits,
         "cells": [None] * n,
-        "lacking": LACKING.get(group, "no figure"),
+        "lacking": LACKING.get(figure.group, "no figure"),
         "best": [],
     }
 
 
-def _numbered(figures: Iterable[tuple[str, Mapping[str, Any], Any]]) -> Iterator[tuple[str, Mapping[str, Any], Any]]:
+def _numbered(figures: Iterable[Compared]) -> Iterator[Compared]:
     """The same, with a number after a title that came before: two measures may differ in what no title says."""
-    seen: Counter[tuple[str, str]] = Counter()
-    for group, figure, value in figures:
-        seen[group, figure["title"]] += 1
-        number = seen[group, figure["title"]]
-        yield group, figure if number == 1 else {**figure, "title": f"{figure['title']} ({number})"}, value
+    seen: Counter[tuple[Group, str]] = Counter()
+    for figure in figures:
+        seen[figure.group, figure.title] += 1
+        number = seen[figure.group, figure.title]
+        yield figure if number == 1 else replace(figure, title=f"{figure.title} ({number})")
 
 
-def _figures(content: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[str, Any], Any]]:
-    """The group, the description and the value of everything that is compared."""
+def _figures(content: Comparable) -> Iterator[Compared]:
+    """Everything that is compared."""
     for verdict in content["requirements"]:
-        described = {"title": verdict["requirement"], "better": _direction(verdict)}
-        yield "requirement", described, verdict["achieved"]
-    for level in content.get("reached", ()):
-        yield "reached", level, level["value"]
-    for figure in content["measures"]:
-        yield figure["kind"], figure, figure["value"]
-    if "records" in content:
-        yield "release", {"title": "Records", "better": None}, content["records"]
-    if shares := list(_changed(content)):
-        described = {"title": "Cells changed", "better": "lower", "limits": (0.0, 1.0)}
-        yield "release", described, sum(shares) / len(shares)
+        title = verdict["requirement"]
+        yield Compared(group="requirement", title=title, value=verdict["achieved"], better=_direction(verdict))
+    for level in content["reached"]:
+        yield Compared(group="reached", title=level["title"], value=level["value"], better=level["better"])
+    for one in content["measures"]:
+        yield Compared(
+            group=one["kind"],
+            title=one["title"],
+            value=one["value"],
+            better=one["better"],
+            unit=one["unit"],
+            limits=one["limits"],
+        )
+    yield Compared(group="release", title="Records", value=content["records"])
+    if shares := [before["changed"] for column in content["columns"] if (before := column["original"])]:
+        changed = sum(shares) / len(shares)
+        yield Compared(group="release", title="Cells changed", value=changed, better="lower", limits=WHOLE)
 
 
-def _direction(verdict: Mapping[str, Any]) -> str | None:
+def _direction(verdict: Requirement) -> Better | None:
     """On which side of its limit a requirement holds; None where it is met to the dot, or has no figure."""
-    required, achieved = verdict.get("required"), verdict["achieved"]
-    if required is None or achieved is None or achieved == required:
+    required, achieved = verdict["required"], verdict["achieved"]
+    if achieved is None or achieved == required:
         return None
     return "higher" if (achieved > required) == verdict["holds"] else "lower"
 
 
-def _changed(content: Mapping[str, Any]) -> Iterator[float]:
-    for column in content.get("columns", ()):
-        if column.get("original") is not None:
-            yield column["original"]["changed"]
-
-
-def comparison_page(evidence: Mapping[str, Mapping[str, Any]], *, private: bool = False) -> str:
+def comparison_page(evidence: Mapping[str, Comparable], *, private: bool = False) -> str:
     """One self-contained page with a column for each release.
 
     Parameters
@@ -115,7 +140,7 @@ def comparison_page(evidence: Mapping[str, Mapping[str, Any]], *, private: bool 
     return render("comparison.html", **comparison_parts(evidence, private=private))
 
 
-def comparison_parts(evidence: Mapping[str, Mapping[str, Any]], *, private: bool) -> dict[str, Any]:
+def comparison_parts(evidence: Mapping[str, Comparable], *, private: bool) -> Filled:
     """What the parts of the page are filled with."""
     rows = comparison(evidence)
     groups = [{"title": GROUPS[group], "rows": [row for row in rows if row["group"] == group]} for group in GROUPS]
@@ -127,30 +152,23 @@ def comparison_parts(evidence: Mapping[str, Mapping[str, Any]], *, private: bool
     }
 
 
-def comparison_map(contents: Sequence[Mapping[str, Any]]) -> dict[str, Any] | None:
+def comparison_map(contents: Sequence[Comparable]) -> Map | None:
     """The releases by their numbers between risk and loss; None where no two measures have a figure in all."""
-    risk = _common(contents, "risk", MAIN_RISKS)
-    loss = _common(contents, "utility", tuple(MAIN_LOSSES))
-    if risk is None or loss is None:
+    risk, loss = _common(contents, "risk"), _common(contents, "utility")
+    if not risk or not loss:
         return None
-    marks = [
-        Mark(label=str(number), kind="release", risk=x["value"], loss=y["value"])
-        for number, (x, y) in enumerate(zip(risk, loss), 1)
-    ]
-    unprotected = risk[0].get("original")
-    if unprotected is not None and loss[0]["measure"] in UNCHANGED:
-        nothing = UNCHANGED[loss[0]["measure"]]
-        marks.append(Mark(label=UNPROTECTED, kind="unprotected", risk=unprotected, loss=nothing))
+    pairs = enumerate(zip(risk, loss), 1)
+    marks = [mark for number, (x, y) in pairs for mark in marks_of(str(number), "release", x["value"], y["value"])]
+    marks += marks_of(UNPROTECTED, "unprotected", risk[0]["original"], loss[0]["unchanged"])
     return map_of(marks, axis_of(risk[0]), axis_of(loss[0]), release="a release, by its number")
 
 
-def _common(contents: Sequence[Mapping[str, Any]], kind: str, first: Sequence[str]) -> list[Mapping[str, Any]] | None:
-    """The same measure of each release, with figures as they are; those that readers know best come first."""
+def _common(contents: Sequence[Comparable], kind: Kind) -> list[Figure]:
+    """The same measure of each release, with figures as they are; of several that which readers know best."""
     known = [
         {f["title"]: f for f in content["measures"] if f["kind"] == kind and isinstance(f["value"], (int, float))}
         for content in contents
     ]
     titles = [title for title in known[0] if all(title in of for of in known)] if known else []
-    places = {name: place for place, name in enumerate(first)}
-    titles.sort(key=lambda title: places.get(known[0][title]["measure"], len(first)))
-    return [of[titles[0]] for of in known] if titles else None
+    best = max(titles, key=lambda title: known[0][title]["prominence"], default="")
+    return [of[best] for of in known if best]

@@ -7,61 +7,24 @@ measured risk and one on loss, these and all other requirements hold, and no mea
 exceeds the highest limit that was stated. Whatever a page does not show counts as not judged.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Literal, TypeVar
 
-from shoal.report.forms import figure, in_unit, is_bound, is_share, number_of, share
-from shoal.report.unchanged import most_singled_out, unchanged_sentence
+from shoal.report.evidence import EvidenceFile, Figure, Kind, Measured, Requirement
+from shoal.report.forms import figure, in_unit, is_share, number_of, share
+from shoal.report.unchanged import left_unchanged, most_singled_out, unchanged_sentence
+
+M = TypeVar("M", bound=Measured)
 
 Status = Literal["good", "open", "bad"]
 
 WORDS: dict[Status, str] = {"good": "Limits kept", "open": "For you to judge", "bad": "Refused"}
 """What stands beside a status, so that no one needs its colour."""
 
-MAIN_RISKS = ("prosecutor", "individual-risk", "singling-out", "distance-linkage", "membership-inference")
-"""The risk at the head of a report where the plan limits none: the highest of these, the first among equals."""
-
-MAIN_LOSSES = {
-    "k-marginal": 1000.0,
-    "sse": 0.0,
-    "propensity": 0.0,
-    "label-loss": 0.0,
-    "contingency": 0.0,
-    "quantiles": 0.0,
-    "univariate-change": 0.0,
-}
-"""The loss: the first of these that has a figure; each with that of a table that was not changed at all."""
-
-UNCHANGED = MAIN_LOSSES | {
-    "associations": 0.0,
-    "divergence": 0.0,
-    "il1s": 0.0,
-    "correlation-change": 0.0,
-    "eigenvalues": 0.0,
-    "gini": 0.0,
-    "mean-variation": 0.0,
-    "moments": 0.0,
-    "regressions": 0.0,
-    "subgroup-means": 0.0,
-}
-"""Further losses of which this figure is known."""
-
 NOT_JUDGED = "what is refused is not measured"
 
 NOT_ATTACKED = "no attack on made-up records was measured (such as singling-out, inference or membership-inference)"
-
-MADE_UP_ATTACKS = (
-    "singling-out",
-    "linkability",
-    "inference",
-    "attribute-inference",
-    "membership-inference",
-    "unique-exact-matches",
-    "replicated-uniques",
-    "closest-record",
-)
-"""Risks that say something of records which stand for nobody."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -99,40 +62,40 @@ class Decision:
         return WORDS[self.status]
 
 
-def decision(content: Mapping[str, Any]) -> Decision:
+def decision(content: EvidenceFile) -> Decision:
     """The head of the report on what an evidence.json holds."""
     limits = [verdict for verdict in content["requirements"] if verdict["model"]]
     rules = [verdict for verdict in content["requirements"] if not verdict["model"]]
     status, heading, sentences = _judged(content, limits, rules)
-    of_records = tuple(one["sentence"] for one in content.get("of records", ()))
-    sentences = of_records + sentences + tuple(filter(None, [unchanged_sentence(content)]))
+    of_records = tuple(one["sentence"] for one in content["of records"])
+    sentences = of_records + sentences + tuple(filter(None, [unchanged_sentence(left_unchanged(content))]))
     return Decision(status=status, heading=heading, sentences=sentences, headlines=headlines(content))
 
 
-def limits_on(content: Mapping[str, Any], kind: str) -> list[Mapping[str, Any]]:
+def limits_on(content: EvidenceFile, kind: Kind) -> list[Requirement]:
     """The requirements that limit a measured figure of risk, or of utility."""
     names = {one["measure"] for one in content["measures"] if one["kind"] == kind}
-    return [verdict for verdict in content["requirements"] if verdict["model"] in names]
+    return [verdict for verdict in content["requirements"] if verdict["limited"] and verdict["model"] in names]
 
 
-def limited_by(content: Mapping[str, Any], verdict: Mapping[str, Any]) -> list[Mapping[str, Any]]:
-    """The measures that a requirement limits: of those of its name the one with the parameters that stand in it."""
+def limited_by(content: EvidenceFile, verdict: Requirement) -> list[Figure]:
+    """The measures that a requirement limits: those of its name, if there are any with its parameters these alone."""
     named = [one for one in content["measures"] if one["measure"] == verdict["model"]]
-    return [one for one in named if verdict["requirement"].startswith(f"{one['title']} at ")] or named
+    return [one for one in named if one["title"] == verdict["limited"]] or named
 
 
-def _limits_of(content: Mapping[str, Any], one: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+def _limits_of(content: EvidenceFile, one: Figure) -> list[Requirement]:
     """The requirements that limit a measure."""
     return [verdict for verdict in content["requirements"] if one in limited_by(content, verdict)]
 
 
-def measured(content: Mapping[str, Any], kind: str) -> list[Mapping[str, Any]]:
+def measured(measures: Sequence[M], kind: Kind) -> list[M]:
     """The measures of risk, or of utility, that have a figure to show."""
-    return [one for one in content["measures"] if one["kind"] == kind and one["value"] is not None]
+    return [one for one in measures if one["kind"] == kind and one["value"] is not None]
 
 
 def _judged(
-    content: Mapping[str, Any], limits: Sequence[Mapping[str, Any]], rules: Sequence[Mapping[str, Any]]
+    content: EvidenceFile, limits: Sequence[Requirement], rules: Sequence[Requirement]
 ) -> tuple[Status, str, tuple[str, ...]]:
     broken = [verdict for verdict in (*limits, *rules) if not verdict["holds"]]
     if broken:
@@ -155,13 +118,13 @@ def _judged(
     )
 
 
-def _not_judged(content: Mapping[str, Any]) -> list[str]:
+def _not_judged(content: EvidenceFile) -> list[str]:
     """What stands between the proofs and a decision; nothing where all was judged."""
     on_risk, on_loss = limits_on(content, "risk"), limits_on(content, "utility")
     lacking = [what for what, stated in (("measured risk", on_risk), ("loss", on_loss)) if not stated]
     gaps = [f"the plan states no limit on {' and none on '.join(lacking)}"] if lacking else []
     gaps += [NOT_ATTACKED] * _not_attacked(content)
-    if repeated := [one["identifier"] for one in content.get("of records", ()) if one["promises"]]:
+    if repeated := [one["identifier"] for one in content["of records"] if one["promises"]]:
         gaps.insert(0, f"records were counted, not values of {_listed([repr(name) for name in repeated])}")
     gaps += _highest(content, on_risk)
     gaps += filter(None, [most_singled_out(content)])
@@ -175,10 +138,10 @@ def _not_judged(content: Mapping[str, Any]) -> list[str]:
     return gaps
 
 
-def _highest(content: Mapping[str, Any], on_risk: Sequence[Mapping[str, Any]]) -> list[str]:
+def _highest(content: EvidenceFile, on_risk: Sequence[Requirement]) -> list[str]:
     """The highest measured risk that has no limit of its own, if it exceeds the highest limit that was stated."""
     tolerated = max((verdict["required"] for verdict in on_risk), default=0.0)
-    free = [one for one in measured(content, "risk") if is_share(one) and not _limits_of(content, one)]
+    free = [one for one in measured(content["measures"], "risk") if is_share(one) and not _limits_of(content, one)]
     above = [one for one in free if _worst(one) > tolerated]
     if not above:
         return []
@@ -189,32 +152,32 @@ def _highest(content: Mapping[str, Any], on_risk: Sequence[Mapping[str, Any]]) -
     return [f"{which} is {in_unit(worst['value'], worst)}{sure} ({worst['title']})"]
 
 
-def _made_up(content: Mapping[str, Any]) -> bool:
+def _made_up(content: EvidenceFile) -> bool:
     """Whether no released record stands for a person."""
     keys = {column["name"] for column in content["columns"] if column["role"] == "quasi-identifier"}
-    return bool(keys) and keys <= set(content.get("made anew", ()))
+    return bool(keys) and keys <= set(content["made anew"])
 
 
-def _not_attacked(content: Mapping[str, Any]) -> bool:
+def _not_attacked(content: EvidenceFile) -> bool:
     """Whether the records are made up, and no risk that says something of such was measured."""
-    taken = {one["measure"] for one in content["measures"] if one["value"] is not None or not one["reason"]}
-    return _made_up(content) and taken.isdisjoint(MADE_UP_ATTACKS)
+    taken = [one for one in content["measures"] if one["value"] is not None or not one["reason"]]
+    return _made_up(content) and not any(one["of_made_up"] for one in taken)
 
 
-def _worst(one: Mapping[str, Any]) -> float:
+def _worst(one: Figure) -> float:
     """The upper end of a risk's interval, or the figure or bound itself."""
     number = number_of(one["value"]) or 0.0
     return max(number, float(one["interval"]["high"])) if one["interval"] else number
 
 
-def headlines(content: Mapping[str, Any]) -> tuple[Headline, ...]:
+def headlines(content: EvidenceFile) -> tuple[Headline, ...]:
     """The four figures that matter."""
     return (_smallest_class(content), _main_risk(content), _cells(content), _main_loss(content))
 
 
-def _smallest_class(content: Mapping[str, Any]) -> Headline:
+def _smallest_class(content: EvidenceFile) -> Headline:
     label = "Smallest class"
-    asked = [verdict for verdict in content["requirements"] if verdict["model"] == "k-anonymity"]
+    asked = [verdict for verdict in content["requirements"] if verdict["counts_classes"]]
     if not content["classes"]:
         return _of_verdict(label, asked, _why_no_classes(content))
     profile = content["classes"][0]
@@ -239,7 +202,7 @@ def _smallest_class(content: Mapping[str, Any]) -> Headline:
     )
 
 
-def _why_no_classes(content: Mapping[str, Any]) -> str:
+def _why_no_classes(content: EvidenceFile) -> str:
     keys = {column["name"] for column in content["columns"] if column["role"] == "quasi-identifier"}
     if not keys:
         return "no quasi-identifier by which someone could be looked up"
@@ -248,7 +211,7 @@ def _why_no_classes(content: Mapping[str, Any]) -> str:
     return "the classes were not counted"
 
 
-def _of_verdict(label: str, asked: Sequence[Mapping[str, Any]], why: str) -> Headline:
+def _of_verdict(label: str, asked: Sequence[Requirement], why: str) -> Headline:
     """The smallest class of a table whose classes were counted for its requirements alone, if at all."""
     if not asked:
         return Headline(label=label, value="none", note=why)
@@ -258,27 +221,26 @@ def _of_verdict(label: str, asked: Sequence[Mapping[str, Any]], why: str) -> Hea
     return Headline(label=label, value=value, note=strictest["requirement"], limit=limit, kept=strictest["holds"])
 
 
-def main_measure(content: Mapping[str, Any], kind: str) -> Mapping[str, Any] | None:
+def main_measure(content: EvidenceFile, kind: Kind) -> Figure | None:
     """The measure of a kind that stands at the head; None where none has a figure."""
     return next(iter(by_rank(content, kind)), None)
 
 
-def by_rank(content: Mapping[str, Any], kind: str) -> list[Mapping[str, Any]]:
+def by_rank(content: EvidenceFile, kind: Kind) -> list[Figure]:
     """The measures of a kind: those that the plan limits, those that readers know best, and all others.
 
     Of risks that readers know the highest comes first.
     """
-    known = measured(content, kind)
+    known = measured(content["measures"], kind)
     stated = [one for verdict in limits_on(content, kind) for one in limited_by(content, verdict) if one in known]
     free = [one for one in known if one not in stated]
-    usual = MAIN_RISKS if kind == "risk" else MAIN_LOSSES
-    ranked = [one for name in usual for one in free if one["measure"] == name]
+    ranked = sorted((one for one in free if one["prominence"]), key=lambda one: -one["prominence"])
     if kind == "risk":
         ranked.sort(key=lambda one: -(number_of(one["value"]) or 0.0))
-    return [*stated, *ranked, *(one for one in free if one["measure"] not in usual)]
+    return [*stated, *ranked, *(one for one in free if not one["prominence"])]
 
 
-def _limit_of(content: Mapping[str, Any], one: Mapping[str, Any]) -> tuple[str, bool | None]:
+def _limit_of(content: EvidenceFile, one: Figure) -> tuple[str, bool | None]:
     stated = _limits_of(content, one)
     if not stated:
         return "", None
@@ -286,42 +248,41 @@ def _limit_of(content: Mapping[str, Any], one: Mapping[str, Any]) -> tuple[str, 
     return f"{word} {in_unit(stated[0]['required'], one)}", all(v["holds"] for v in stated)
 
 
-def _proved_only(content: Mapping[str, Any], kind: str) -> dict[str, Any]:
-    """What a headline says where the limits on measures of a kind are all known to hold, and their figures are not."""
+def _proved_only(content: EvidenceFile, kind: Kind, label: str) -> Headline | None:
+    """The headline where the limits on measures of a kind are all known to hold, and their figures are not."""
     limits = limits_on(content, kind)
     if not limits or any(limited_by(content, v)[0]["value"] is not None or not v["holds"] for v in limits):
-        return {}
+        return None
     one = limited_by(content, limits[0])[0]
     limit, kept = _limit_of(content, one)
-    return {"value": limit, "note": f"{one['title']}; the figure itself is private", "limit": limit, "kept": kept}
+    note = f"{one['title']}; the figure itself is private"
+    return Headline(label=label, value=limit, note=note, limit=limit, kept=kept)
 
 
-def _main_risk(content: Mapping[str, Any]) -> Headline:
-    if proved := _proved_only(content, "risk"):
-        return Headline(label="Measured risk", **proved)
+def _main_risk(content: EvidenceFile) -> Headline:
+    if proved := _proved_only(content, "risk", "Measured risk"):
+        return proved
     one = main_measure(content, "risk")
     if one is None:
         why = "no measure of risk has a figure to show here" if content["measures"] else NOT_JUDGED
         return Headline(label="Measured risk", value="none", note=why)
     limit, kept = _limit_of(content, one)
-    value, mean = in_unit(one["value"], one), one["facts"].get("mean")
-    note = f"{one['title']}: of the worst record; {share(mean)} on average" if mean is not None else one["title"]
-    return Headline(label="Measured risk", value=value, note=note, limit=limit, kept=kept)
+    return Headline(label="Measured risk", value=in_unit(one["value"], one), note=_words(one), limit=limit, kept=kept)
 
 
-def _cells(content: Mapping[str, Any]) -> Headline:
+def _cells(content: EvidenceFile) -> Headline:
     columns = content["columns"]
     cells = content["records"] * len(columns)
-    if anew := content.get("made anew"):
+    if anew := content["made anew"]:
         note = "made for the table as a whole, so that a cell is no version of one person's"
         return Headline(label="Columns made anew", value=f"{len(anew)} of {len(columns)}", note=note)
     if any(column["missing"] is None for column in columns):
         return Headline(label="Cells changed", value="not counted", note="the table was carried through part by part")
-    blank = sum(column["missing"] for column in columns)
-    known = [column for column in columns if column["original"] is not None]
+    blank = sum(column["missing"] or 0 for column in columns)
+    known = [(column["missing"] or 0, before) for column in columns if (before := column["original"])]
     if known and cells:
-        changed = sum(column["original"]["changed"] for column in known) / len(known)
-        blanked = sum(max(column["missing"] - column["original"]["missing"], 0) for column in known)
+        changed = sum(before["changed"] for _, before in known) / len(known)
+        blanked = sum(max(missing - before["missing"], 0) for missing, before in known)
         note = f"{figure(blanked) if blanked else 'none'} of {figure(cells)} blanked"
         return Headline(label="Cells changed", value=share(changed), note=note)
     same = len(content["left as they came"])
@@ -330,9 +291,9 @@ def _cells(content: Mapping[str, Any]) -> Headline:
     return Headline(label="Cells empty", value=share(blank / cells) if cells else "none", note=note)
 
 
-def _main_loss(content: Mapping[str, Any]) -> Headline:
-    if proved := _proved_only(content, "utility"):
-        return Headline(label="Loss", **proved)
+def _main_loss(content: EvidenceFile) -> Headline:
+    if proved := _proved_only(content, "utility", "Loss"):
+        return proved
     one = main_measure(content, "utility")
     if one is None:
         hidden = any(m["kind"] == "utility" and not m["reason"] for m in content["measures"])
@@ -340,12 +301,18 @@ def _main_loss(content: Mapping[str, Any]) -> Headline:
         why = why if content["measures"] else NOT_JUDGED
         return Headline(label="Loss", value="not shown" if hidden else "none", note=why)
     limit, kept = _limit_of(content, one)
-    value, note = one["value"], one["title"]
-    if one["measure"] == "sse" and not is_bound(value):
-        note = f"{note}, in per cent of the spread"
-    if is_bound(value) and "unit" in value:
-        value, note = {**value, "unit": ""}, f"{note}, {value['unit']}"
-    return Headline(label="Loss", value=in_unit(value, {**one, "unit": ""}), note=note, limit=limit, kept=kept)
+    return Headline(
+        label="Loss", value=in_unit(one["value"], one, named=False), note=_words(one), limit=limit, kept=kept
+    )
+
+
+def _words(one: Figure) -> str:
+    """Words beside a figure at the head; of a bound, its title and unit."""
+    if isinstance(value := one["value"], dict):
+        return f"{one['title']}, {value['unit']}" if "unit" in value else one["title"]
+    mean = one["facts"].get("mean") if one["headline"] else None
+    average = "" if mean is None else f"; {in_unit(mean, one)} on average"
+    return f"{one['title']}{one['headline']}{average}"
 
 
 def _listed(clauses: Sequence[str]) -> str:

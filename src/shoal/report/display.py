@@ -1,10 +1,9 @@
 """What a notebook shows of a value: the report's own parts, and pictures; nothing is loaded from anywhere."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from shoal.report.charts import LIGHT, VEGA_LITE, svg, with_colours
+from shoal.report.charts import LIGHT, VEGA_LITE, Chart, svg, with_colours
 from shoal.report.page import render
 
 
@@ -23,12 +22,12 @@ class Picture:
         The Vega-Lite specification.
     """
 
-    spec: Mapping[str, Any] = field(repr=False)
+    spec: Chart = field(repr=False)
 
     def _repr_svg_(self) -> str:
         style = "".join(f"--{name}:{colour};" for name, colour in LIGHT.items())
         return svg(self.spec).replace("<svg ", f'<svg style="{style}background:#fff" ', 1)
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> Chart:
         """The Vega-Lite specification, for any renderer, as in `altair.Chart.from_dict`."""
         return {"$schema": VEGA_LITE, **with_colours(self.spec)}

@@ -1,13 +1,13 @@
 """The dossier as an editable document (Office Open XML)."""
 
-from collections.abc import Mapping
 from datetime import datetime
 from io import BytesIO
 from typing import Any
 from zipfile import ZIP_DEFLATED, ZipFile, ZipInfo
 
-from shoal.errors import MissingDependency
-from shoal.report.dossier_parts import Question, dossier_parts
+from shoal.report.dossier_parts import Asked, dossier_parts
+from shoal.report.evidence import EvidenceFile
+from shoal.vocabulary.errors import MissingDependency
 
 MADE = datetime(1980, 1, 1)
 """The date of every part of the file, the least that its format knows: equal dossiers are equal bytes."""
@@ -15,7 +15,7 @@ MADE = datetime(1980, 1, 1)
 FILL_IN = "To be filled in: "
 
 
-def dossier_document(content: Mapping[str, Any], source: str) -> bytes:
+def dossier_document(content: EvidenceFile, source: str) -> bytes:
     """The bytes of a .docx file; parameters as for `dossier_page`.
 
     Raises
@@ -48,7 +48,7 @@ def dossier_document(content: Mapping[str, Any], source: str) -> bytes:
     return _bytes_of(document)
 
 
-def _add(document: Any, question: Question) -> None:
+def _add(document: Any, question: Asked) -> None:
     for statement in question.statements:
         paragraph = document.add_paragraph(f"{statement.text} ", style="List Bullet")
         paragraph.add_run(f"[{', '.join(statement.sources)}]").italic = True

@@ -1,13 +1,11 @@
 """The dossier as a page: statements with their figures, and fields to be filled in, in the browser or by hand."""
 
-from collections.abc import Mapping
-from typing import Any
-
 from shoal.report.dossier_parts import dossier_parts
-from shoal.report.page import render
+from shoal.report.evidence import EvidenceFile
+from shoal.report.page import Filled, render
 
 
-def dossier_page(content: Mapping[str, Any], source: str) -> str:
+def dossier_page(content: EvidenceFile, source: str) -> str:
     """One self-contained page; it loads nothing and runs no script.
 
     Parameters
@@ -20,6 +18,6 @@ def dossier_page(content: Mapping[str, Any], source: str) -> str:
     return render("dossier.html", **dossier_filled(content, source))
 
 
-def dossier_filled(content: Mapping[str, Any], source: str) -> dict[str, Any]:
+def dossier_filled(content: EvidenceFile, source: str) -> Filled:
     """What the template is filled with."""
     return {"content": content, "private": content["private"], "source": source, "parts": dossier_parts(content)}

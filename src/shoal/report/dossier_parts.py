@@ -5,61 +5,22 @@ know (who receives the data, what else they have, who answers for it) stands as 
 personal data is a finding of law: no statement here makes it.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
 
+from shoal.report.evidence import EvidenceFile, Figure, Question, Step
 from shoal.report.forms import READINGS, figure, in_unit, share
-from shoal.report.unchanged import unchanged_sentence
-
-CRITERIA: dict[str, tuple[str, ...]] = {
-    "singling out": (
-        "prosecutor",
-        "sample-uniques",
-        "population-uniques",
-        "singling-out",
-        "suda2",
-        "household-risk",
-        "unique-exact-matches",
-        "replicated-uniques",
-        "household-uniques",
-        "log-linear-risk",
-    ),
-    "linkability": (
-        "linkability",
-        "distance-linkage",
-        "probabilistic-linkage",
-        "closest-record",
-        "individual-risk",
-        "journalist",
-        "marketer",
-        "intersection",
-        "rank-swap-attack",
-        "transparency-attack",
-    ),
-    "inference": (
-        "inference",
-        "attribute-inference",
-        "interval-disclosure",
-        "robust-intervals",
-        "downcoding",
-        "membership-inference",
-    ),
-}
-"""The three questions of WP216, and the measures that answer each; others stand under all three."""
-
-LEVELS = {"singling out": ("k-anonymity",), "linkability": (), "inference": ("l-diversity", "t-closeness")}
-"""Levels of privacy models that answer each of them."""
+from shoal.report.unchanged import left_unchanged, unchanged_sentence
 
 UNTIL = "To be used until"
 """What stands before the last day on which a release may be used."""
 
-MEANINGS = {
+QUESTIONS: dict[Question, str] = {
     "singling out": "whether records that stand for one individual can be isolated",
     "linkability": "whether records of one individual, in this or in several data sets, can be linked",
     "inference": "whether the value of an attribute can be deduced with significant probability from those of others",
 }
-"""The three questions in words (WP216, section 2.2.2)."""
+"""The three questions of WP216, section 2.2.2, in words; measures and privacy models declare which one they answer."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -77,7 +38,7 @@ class Statement:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Question:
+class Asked:
     """What a regulator asks, what the evidence says, and what a person has to add.
 
     Parameters
@@ -99,10 +60,10 @@ class Part:
 
     title: str
     source: str
-    questions: tuple[Question, ...]
+    questions: tuple[Asked, ...]
 
 
-def dossier_parts(content: Mapping[str, Any]) -> tuple[Part, ...]:
+def dossier_parts(content: EvidenceFile) -> tuple[Part, ...]:
     """The parts of the dossier on what an evidence.json holds."""
     return (
         Part(
@@ -113,7 +74,7 @@ def dossier_parts(content: Mapping[str, Any]) -> tuple[Part, ...]:
         Part(
             title="The three questions of the Article 29 Working Party",
             source="Opinion 05/2014 (WP216), section 2.2.2",
-            questions=(*(_criterion(content, name) for name in CRITERIA), _other_risks(content)),
+            questions=(*(_criterion(content, question) for question in QUESTIONS), _other_risks(content)),
         ),
         Part(
             title="De-identification framework",
@@ -133,7 +94,7 @@ def dossier_parts(content: Mapping[str, Any]) -> tuple[Part, ...]:
     )
 
 
-def _identity(content: Mapping[str, Any]) -> Question:
+def _identity(content: EvidenceFile) -> Asked:
     words = {"owner": "Owner", "date": "Date", "audience": "Audience", "purpose": "Purpose", "valid_until": UNTIL}
     size = f"{figure(content['records'])} records in {len(content['columns'])} columns are released"
     copies = f", in {content['copies']} tables made by the same plan" if content["copies"] > 1 else ""
@@ -141,7 +102,7 @@ def _identity(content: Mapping[str, Any]) -> Question:
         Statement(text=f"{name}: SHA-256 {digest}.", sources=(f"/sha256/{_escaped(name)}",))
         for name, digest in content["sha256"].items()
     ]
-    return Question(
+    return Asked(
         title="Identity",
         statements=(
             *(statement for key, word in words.items() for statement in _said(content, key, word)),
@@ -152,13 +113,13 @@ def _identity(content: Mapping[str, Any]) -> Question:
     )
 
 
-def _said(content: Mapping[str, Any], key: str, word: str) -> Iterator[Statement]:
+def _said(content: EvidenceFile, key: str, word: str) -> Iterator[Statement]:
     """What the plan says of the release, if it does."""
     if key in content["release"]:
         yield Statement(text=f"{word}: {content['release'][key]}.", sources=(f"/release/{key}",))
 
 
-def _what_was_done(content: Mapping[str, Any]) -> Question:
+def _what_was_done(content: EvidenceFile) -> Asked:
     statements = []
     for place, step in enumerate(content["steps"]):
         settings = "; ".join(f"{key.replace('_', ' ')} {value}" for key, value in _settings(step).items())
@@ -170,12 +131,12 @@ def _what_was_done(content: Mapping[str, Any]) -> Question:
             Statement(text=f"Not released: {', '.join(content['not released'])}.", sources=("/not released",))
         )
     if content["left as they came"]:
-        sources = ("/left as they came", *(["/singled out"] if "singled out" in content else []))
-        statements.append(Statement(text=unchanged_sentence(content), sources=sources))
-    return Question(title="What was done to the data", statements=tuple(statements))
+        text = unchanged_sentence(left_unchanged(content))
+        statements.append(Statement(text=text, sources=("/left as they came", "/singled out")))
+    return Asked(title="What was done to the data", statements=tuple(statements))
 
 
-def _settings(step: Mapping[str, Any]) -> dict[str, str]:
+def _settings(step: Step) -> dict[str, str]:
     """What a step was given, and what it says of itself; a method's name before its settings is left out."""
     names = [f"{name}: " for name in step["step"].split(" + ")]
     stated = {key: figure(value) for key, value in step["parameters"].items()} | step["facts"]
@@ -185,7 +146,7 @@ def _settings(step: Mapping[str, Any]) -> dict[str, str]:
     }
 
 
-def _limits(content: Mapping[str, Any]) -> Question:
+def _limits(content: EvidenceFile) -> Asked:
     statements = [
         Statement(
             text=f"{verdict['requirement']}: {'proved' if verdict['holds'] else 'refuted'} on the table as it is "
@@ -197,27 +158,28 @@ def _limits(content: Mapping[str, Any]) -> Question:
     ]
     if not statements:
         statements = [Statement(text="The plan states no limit, so nothing was proved.", sources=("/requirements",))]
-    return Question(title="Limits that were stated, and their proofs", statements=tuple(statements))
+    return Asked(title="Limits that were stated, and their proofs", statements=tuple(statements))
 
 
-def _criterion(content: Mapping[str, Any], name: str) -> Question:
-    statements = [*_levels(content, LEVELS[name]), *_figures(content, CRITERIA[name])]
-    if name == "singling out":
+def _criterion(content: EvidenceFile, question: Question) -> Asked:
+    statements = [*_levels(content, question), *_figures(content, question)]
+    if question == "singling out":
         statements = [*_alone(content), *statements]
     reasons = [
         f"{one['title']}: {one['reason']}"
         for one in content["measures"]
-        if one["measure"] in CRITERIA[name] and one["value"] is None and one["reason"]
+        if one["question"] == question and one["value"] is None and one["reason"]
     ]
     fields = ["Reasons why the figures are acceptable, or what else was weighed"]
     if not statements:
         fields.insert(0, "No figure answers this question here. What else shows the risk?")
     if reasons:
         statements.append(Statement(text=f"Not measured. {' '.join(reasons)}", sources=("/measures",)))
-    return Question(title=f"{name.capitalize()}: {MEANINGS[name]}", statements=tuple(statements), fields=tuple(fields))
+    title = f"{question.capitalize()}: {QUESTIONS[question]}"
+    return Asked(title=title, statements=tuple(statements), fields=tuple(fields))
 
 
-def _alone(content: Mapping[str, Any]) -> Iterator[Statement]:
+def _alone(content: EvidenceFile) -> Iterator[Statement]:
     for place, profile in enumerate(content["classes"]):
         alone, records = profile["fewer than"]["2"], profile["records"]
         reading = f" ({READINGS[profile['missing']]})" if len(content["classes"]) > 1 else ""
@@ -229,20 +191,22 @@ def _alone(content: Mapping[str, Any]) -> Iterator[Statement]:
         yield Statement(text=text, sources=(f"/classes/{place}/fewer than/2", f"/classes/{place}/smallest"))
 
 
-def _levels(content: Mapping[str, Any], models: Sequence[str]) -> Iterator[Statement]:
+def _levels(content: EvidenceFile, *questions: Question) -> Iterator[Statement]:
+    """Levels of privacy models that answer one of some questions."""
     for place, level in enumerate(content["reached"]):
-        if level["model"] in models:
+        if level["question"] in questions:
             text = f"{level['title']} reached: {figure(level['value'])} ({level['better']} is better)."
             yield Statement(text=text, sources=(f"/reached/{place}/value",))
 
 
-def _figures(content: Mapping[str, Any], names: Sequence[str]) -> Iterator[Statement]:
+def _figures(content: EvidenceFile, *questions: Question | None) -> Iterator[Statement]:
+    """Risks that answer one of some questions; None stands for those that answer none."""
     for place, one in enumerate(content["measures"]):
-        if one["measure"] in names and one["value"] is not None:
+        if one["kind"] == "risk" and one["question"] in questions and one["value"] is not None:
             yield _of_measure(place, one)
 
 
-def _of_measure(place: int, one: Mapping[str, Any]) -> Statement:
+def _of_measure(place: int, one: Figure) -> Statement:
     interval = one["interval"]
     sure = (
         ""
@@ -257,23 +221,21 @@ def _of_measure(place: int, one: Mapping[str, Any]) -> Statement:
     return Statement(text=text, sources=(f"/measures/{place}/value",))
 
 
-def _other_risks(content: Mapping[str, Any]) -> Question:
-    answered = {name for names in CRITERIA.values() for name in names}
-    others = [one["measure"] for one in content["measures"] if one["kind"] == "risk" and one["measure"] not in answered]
+def _other_risks(content: EvidenceFile) -> Asked:
     hidden = [
         one["title"]
         for one in content["measures"]
         if one["kind"] == "risk" and one["value"] is None and not one["reason"]
     ]
-    statements = list(_figures(content, others))
+    statements = list(_figures(content, None))
     if hidden:
         text = f"Measured, and not shown where this evidence is public: {', '.join(hidden)}."
         statements.append(Statement(text=text, sources=("/measures",)))
-    return Question(title="Further measures of risk", statements=tuple(statements))
+    return Asked(title="Further measures of risk", statements=tuple(statements))
 
 
-def _framework(content: Mapping[str, Any]) -> Iterator[Question]:
-    yield Question(
+def _framework(content: EvidenceFile) -> Iterator[Asked]:
+    yield Asked(
         title="Context assessment (clause 6): threats, transparency and harms",
         statements=tuple(_said(content, "audience", "Audience")),
         fields=(
@@ -287,7 +249,7 @@ def _framework(content: Mapping[str, Any]) -> Iterator[Question]:
     roles: dict[str, list[str]] = {}
     for column in content["columns"]:
         roles.setdefault(column["role"], []).append(column["name"])
-    yield Question(
+    yield Asked(
         title="Data assessment (clause 7): features of the data and attacks",
         statements=(
             *(
@@ -301,20 +263,16 @@ def _framework(content: Mapping[str, Any]) -> Iterator[Question]:
             "Whether an intruder may know that a person is in the table (7.3.3)",
         ),
     )
-    yield Question(
+    yield Asked(
         title="Identifiability assessment and mitigation (clause 8)",
-        statements=(
-            *_limits(content).statements,
-            *_figures(content, [name for names in CRITERIA.values() for name in names]),
-            *_losses(content),
-        ),
+        statements=(*_limits(content).statements, *_figures(content, *QUESTIONS), *_losses(content)),
         fields=("Threshold of tolerable risk, and why it is right for this context (8.2.2)",),
     )
     yield _governance(content)
 
 
-def _governance(content: Mapping[str, Any]) -> Question:
-    return Question(
+def _governance(content: EvidenceFile) -> Asked:
+    return Asked(
         title="De-identification governance (clause 9)",
         statements=(
             *_said(content, "valid_until", UNTIL),
@@ -332,51 +290,47 @@ def _governance(content: Mapping[str, Any]) -> Question:
     )
 
 
-def _losses(content: Mapping[str, Any]) -> Iterator[Statement]:
+def _losses(content: EvidenceFile) -> Iterator[Statement]:
     for place, one in enumerate(content["measures"]):
         if one["kind"] == "utility" and one["value"] is not None:
             yield _of_measure(place, one)
 
 
-def _expert(content: Mapping[str, Any]) -> Iterator[Question]:
-    yield Question(
+def _expert(content: EvidenceFile) -> Iterator[Asked]:
+    yield Asked(
         title="The expert",
         fields=("Name", "Knowledge of and experience with statistical and scientific principles and methods"),
     )
-    yield Question(
+    yield Asked(
         title="Methods and results that the determination rests on",
-        statements=(
-            *_limits(content).statements,
-            *_alone(content),
-            *_figures(content, [name for names in CRITERIA.values() for name in names]),
-        ),
+        statements=(*_limits(content).statements, *_alone(content), *_figures(content, *QUESTIONS)),
         fields=(
             "Anticipated recipients, and information reasonably available to them",
             "Determination: whether the risk is very small that the information could be used, alone or in combination "
             "with other reasonably available information, to identify an individual",
         ),
     )
-    yield Question(
+    yield Asked(
         title="Period of validity",
         statements=tuple(_said(content, "valid_until", UNTIL)),
         fields=("Until when the determination holds, and what would call for a new one", "Date and signature"),
     )
 
 
-def _health_data_space(content: Mapping[str, Any]) -> Iterator[Question]:
-    yield Question(
+def _health_data_space(content: EvidenceFile) -> Iterator[Asked]:
+    yield Asked(
         title="Data minimisation and purpose limitation (Article 66(1))",
         statements=(*_said(content, "purpose", "Purpose"), *_what_was_done(content).statements),
         fields=("Why each column is needed for the purpose of the application",),
     )
-    yield Question(
+    yield Asked(
         title="Format of the data (Article 66(2) and (3))",
-        statements=(*_alone(content), *_levels(content, ("k-anonymity", "l-diversity", "t-closeness"))),
+        statements=(*_alone(content), *_levels(content, *QUESTIONS)),
         fields=(
             "Format in which the data are provided under paragraph 2 or 3, as found by the health data access body",
         ),
     )
-    yield Question(
+    yield Asked(
         title="Data permit and environment (Articles 68 and 73)",
         fields=(
             "Data permit: number, holder and end",

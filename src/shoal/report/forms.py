@@ -4,14 +4,16 @@ from collections.abc import Iterator, Mapping
 from math import isinf
 from typing import Any, NotRequired
 
-from pydantic import ConfigDict, with_config
+from pydantic import ConfigDict
 from typing_extensions import TypedDict
 
-from shoal.errors import in_digits
+from shoal.vocabulary.errors import in_digits
+
+CLOSED = ConfigDict(extra="forbid")
+"""Of layouts that have no other keys than they name."""
 
 Bound = TypedDict("Bound", {"at most": NotRequired[float], "at least": NotRequired[float], "unit": NotRequired[str]})
 """A band: all that is told of a figure that depends on the original."""
-with_config(ConfigDict(extra="forbid"))(Bound)
 
 READINGS = {
     "equal": "a missing cell matching only a missing cell",
@@ -19,6 +21,20 @@ READINGS = {
     "nothing": "a missing cell matching nothing",
 }
 """How missing cells were read, in words."""
+
+Limits = tuple[float | None, float | None]
+"""Smallest and largest value of a figure; None for no end."""
+
+WHOLE = (0.0, 1.0)
+"""Limits of a part of a whole, or of a probability."""
+
+
+class Scale(TypedDict):
+    """What of a measure is needed to write its figures."""
+
+    unit: str
+    limits: Limits
+
 
 ROUNDING = 1e-12
 """Figures below this are what rounding leaves of nothing."""
@@ -42,12 +58,9 @@ def is_bound(value: Any) -> bool:
     return isinstance(value, Mapping) and bool({"at most", "at least"} & value.keys())
 
 
-def number_of(value: Any) -> float | None:
+def number_of(value: float | Bound | None) -> float | None:
     """A figure or the bound on it; None where there is none."""
-    if isinstance(value, Mapping):
-        return next((value[key] for key in ("at most", "at least") if key in value), None)
-    number: float | None = value
-    return number
+    return value.get("at most", value.get("at least")) if isinstance(value, dict) else value
 
 
 def figure(value: Any) -> str:
@@ -86,25 +99,25 @@ def share(value: float) -> str:
     return f"{percent:.2f} %" if abs(percent) < 1 else f"{percent:.3g} %"
 
 
-def in_unit(value: Any, of: Mapping[str, Any]) -> str:
+def in_unit(value: float | Bound | None, of: Scale, *, named: bool = True) -> str:
     """A figure of a measure, or a bound on it, as a reader wants it: shares of a whole in per cent, others with their
     unit.
 
     Parameters
     ----------
-    of
-        The measure, as evidence.json has it.
+    named
+        False to leave the unit out.
     """
     number = number_of(value)
     if number is None:
         return figure(value)
-    own = value.get("unit", "") if is_bound(value) else ""
-    text = share(number) if is_share(of) and not own else f"{figure(number)} {own or of['unit']}".rstrip()
-    if not is_bound(value):
+    unit = (value.get("unit") if isinstance(value, dict) else "") or of["unit"] if named else ""
+    text = share(number) if tuple(of["limits"]) == WHOLE and not unit else f"{figure(number)} {unit}".rstrip()
+    if not isinstance(value, dict):
         return text
     return f"at {'most' if 'at most' in value else 'least'} {text}"
 
 
-def is_share(of: Mapping[str, Any]) -> bool:
-    """Whether a measure's figure is a part of a whole, or a probability."""
-    return tuple(of["limits"]) == (0.0, 1.0) and not of["unit"]
+def is_share(of: Scale) -> bool:
+    """True for a measure whose figure is a part of a whole, or a probability."""
+    return tuple(of["limits"]) == WHOLE and not of["unit"]

@@ -1,30 +1,44 @@
 """The candidates of an exploration: their numbers, their standing, and their marks on the map."""
 
-from collections.abc import Mapping
-from typing import Any
-
-from shoal.report.forms import is_share
-from shoal.report.risk_map import Axis, Kind, Mark
+from shoal.report.exploration import Candidate, Exploration, Explored, FrontierFile, Tried
+from shoal.report.forms import Scale, is_share
+from shoal.report.risk_map import Axis, Kind, Mark, marks_of
+from shoal.vocabulary.facts import Better
 
 UNPROTECTED = "unprotected"
 
 
-def along_frontier(frontier: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+class Standing(Tried):
+    """A candidate with its standing in words."""
+
+    standing: str
+
+
+class Titled(Scale):
+    """A measure as the axis of a map needs it."""
+
+    title: str
+    better: Better
+
+
+def along_frontier(frontier: Exploration | FrontierFile) -> list[Candidate]:
     """The candidates on the frontier in the order of their numbers: as risk rises."""
-    return sorted((p for p in frontier["points"] if p["name"] in frontier["pareto"]), key=lambda p: p["risk"])
+    return sorted((p for p in frontier["points"] if p["name"] in frontier["pareto"]), key=lambda p: p["risk"] or 0.0)
 
 
-def numbered(frontier: Mapping[str, Any]) -> dict[int, dict[str, Any]]:
-    """Every candidate by its number, those of the frontier first, with its kind of mark and its standing in words."""
-    on = along_frontier(frontier)
-    others = [point for point in frontier["points"] if point["name"] not in frontier["pareto"]]
-    return {
-        number: {**point, "kind": _kind(point, frontier), "standing": _standing(point, frontier)}
-        for number, point in enumerate([*on, *others], 1)
-    }
+def in_order(frontier: Exploration | FrontierFile) -> list[Candidate]:
+    """All candidates in the order of their numbers, those of the frontier first."""
+    return along_frontier(frontier) + [p for p in frontier["points"] if p["name"] not in frontier["pareto"]]
 
 
-def _kind(point: Mapping[str, Any], frontier: Mapping[str, Any]) -> Kind:
+def numbered(frontier: FrontierFile) -> dict[int, Standing]:
+    """Every candidate by its number, with its standing in words."""
+    tried = {point["name"]: point for point in frontier["points"]}
+    named = [tried[point["name"]] for point in in_order(frontier)]
+    return {number: {**point, "standing": _standing(point, frontier)} for number, point in enumerate(named, 1)}
+
+
+def _kind(point: Candidate, frontier: Explored) -> Kind:
     if point["name"] == frontier["recommended"]:
         return "release"
     if point["name"] in frontier["pareto"]:
@@ -32,33 +46,32 @@ def _kind(point: Mapping[str, Any], frontier: Mapping[str, Any]) -> Kind:
     return "beaten" if point["holds"] else "refused"
 
 
-def _standing(point: Mapping[str, Any], frontier: Mapping[str, Any]) -> str:
+def _standing(point: Tried, frontier: Explored) -> str:
     if point["name"] == frontier["recommended"]:
         return "recommended"
     if point["name"] in frontier["pareto"]:
         return "on the frontier"
-    return str(point.get("reason") or ("beaten" if point["holds"] else "a requirement does not hold"))
+    return point["reason"] or ("beaten" if point["holds"] else "a requirement does not hold")
 
 
-def marks(frontier: Mapping[str, Any]) -> list[Mark]:
+def marks(frontier: Exploration | FrontierFile) -> list[Mark]:
     """The marks of every candidate that has both figures, and of the unprotected table."""
     shown = [
-        Mark(label=str(number), kind=point["kind"], risk=point["risk"], loss=point["utility"])
-        for number, point in numbered(frontier).items()
-        if point["risk"] is not None and point["utility"] is not None
+        mark
+        for number, point in enumerate(in_order(frontier), 1)
+        for mark in marks_of(str(number), _kind(point, frontier), point["risk"], point["utility"])
     ]
     bare = frontier["unprotected"]
-    if bare is None or bare["risk"] is None or bare["utility"] is None or not shown:
+    if bare is None or not shown:
         return shown
-    return [*shown, Mark(label=UNPROTECTED, kind="unprotected", risk=bare["risk"], loss=bare["utility"])]
+    return shown + marks_of(UNPROTECTED, "unprotected", bare["risk"], bare["utility"])
 
 
-def axes(frontier: Mapping[str, Any]) -> tuple[Axis, Axis]:
+def axes(frontier: Explored) -> tuple[Axis, Axis]:
     """What the two axes measure."""
-    risk, utility = (axis_of(frontier["axes"][kind]) for kind in ("risk", "utility"))
-    return risk, utility
+    return axis_of(frontier["axes"]["risk"]), axis_of(frontier["axes"]["utility"])
 
 
-def axis_of(measure: Mapping[str, Any]) -> Axis:
-    """The axis of a measure, as evidence.json has it."""
+def axis_of(measure: Titled) -> Axis:
+    """The axis of a measure."""
     return Axis(title=measure["title"], better=measure["better"], as_share=is_share(measure))

@@ -4,17 +4,23 @@ A page shows the content of an evidence.json, public or private, and nothing els
 """
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
-from shoal.report.charts import class_sizes_chart, drawn, size_range, svg
-from shoal.report.decision import UNCHANGED, by_rank, decision, measured
-from shoal.report.forms import READINGS, figure, in_unit, in_words, is_bound, is_share, share
+from shoal.report.charts import Chart, class_sizes_chart, drawn, size_range, svg
+from shoal.report.decision import by_rank, decision, measured
+from shoal.report.evidence import Bin, Copy, Distribution, EvidenceFile, Figure, Measured, Requirement
+from shoal.report.exploration import Candidate
+from shoal.report.forms import READINGS, Scale, figure, in_unit, in_words, is_bound, is_share, share
 from shoal.report.frontier_marks import UNPROTECTED, along_frontier, axes, axis_of, marks
-from shoal.report.risk_map import SHAPES, Axis, Mark, risk_map
+from shoal.report.risk_map import SHAPES, Axis, Kind, Mark, marks_of, risk_map
+
+Filled = dict[str, Any]
+"""Values by the names under which a template shows them."""
 
 GLOSSARY = {
     "quasi-identifier": "A column that others may know about a person, so that it can be used to find the record.",
@@ -37,7 +43,7 @@ MOST_DESCRIBED = 3
 """Of a distribution's bins, those that its description in words names."""
 
 
-def page(content: Mapping[str, Any]) -> str:
+def page(content: EvidenceFile) -> str:
     """One self-contained HTML page; it loads nothing and runs no script.
 
     Parameters
@@ -48,7 +54,7 @@ def page(content: Mapping[str, Any]) -> str:
     return render("page.html", **parts(content))
 
 
-def parts(content: Mapping[str, Any]) -> dict[str, Any]:
+def parts(content: EvidenceFile) -> Filled:
     """What the parts of the page are filled with."""
     measures = content["measures"]
     return {
@@ -59,41 +65,33 @@ def parts(content: Mapping[str, Any]) -> dict[str, Any]:
         "rules": [verdict for verdict in content["requirements"] if not verdict["model"]],
         "classes": _classes(content),
         "map": release_map(content),
-        "risks": measured(content, "risk"),
-        "losses": measured(content, "utility"),
+        "risks": measured(measures, "risk"),
+        "losses": measured(measures, "utility"),
         "unmeasured": [f for f in measures if f["value"] is None and f["reason"]],
         "unshown": [f for f in measures if f["value"] is None and not f["reason"]],
         "by_column": sorted(
-            (table for measure in measures if (table := _by_column(measure))),
-            key=lambda table: len(table["parts"]) > WIDE,
+            (table for measure in measures for table in _by_column(measure)), key=lambda table: len(table.parts) > WIDE
         ),
         "glossary": GLOSSARY,
     }
 
 
-def evidence_shown(content: Mapping[str, Any]) -> str:
-    """What a notebook shows of evidence that belongs to no release: requirements, risks and losses.
-
-    Parameters
-    ----------
-    content
-        Of evidence.json the requirements and the measures.
-    """
-    measures = [{"source": "", **one} for one in content["measures"]]
+def evidence_shown(requirements: Sequence[Requirement], measures: Sequence[Measured]) -> str:
+    """What a notebook shows of evidence that belongs to no release: requirements, risks and losses."""
     return render(
         "display.html",
         templates=("parts/evidence.html",),
         private=True,
-        limits=[verdict for verdict in content["requirements"] if verdict["model"]],
-        rules=[verdict for verdict in content["requirements"] if not verdict["model"]],
-        risks=measured({"measures": measures}, "risk"),
-        losses=measured({"measures": measures}, "utility"),
+        limits=[verdict for verdict in requirements if verdict["model"]],
+        rules=[verdict for verdict in requirements if not verdict["model"]],
+        risks=measured(measures, "risk"),
+        losses=measured(measures, "utility"),
         unmeasured=[one for one in measures if one["value"] is None],
     )
 
 
-def over_copies(copies: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
-    """The least and the largest of every figure of several copies, requirements first."""
+def over_copies(copies: Sequence[Copy]) -> list[tuple[str, float, float]]:
+    """The title, the least and the largest of every figure of several copies, requirements first."""
     named = [
         {
             **{one["requirement"]: one["achieved"] for one in copy["requirements"]},
@@ -103,11 +101,8 @@ def over_copies(copies: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
         for copy in copies
     ]
     figures = {title: [copy[title] for copy in named] for title in named[0]}
-    return [
-        {"title": title, "least": min(values), "largest": max(values)}
-        for title, values in figures.items()
-        if all(isinstance(value, (int, float)) for value in values)
-    ]
+    known = {title: [value for value in values if value is not None] for title, values in figures.items()}
+    return [(title, min(v), max(v)) for title, v in known.items() if len(v) == len(copies)]
 
 
 def render(template: str, **content: Any) -> str:
@@ -141,51 +136,56 @@ def _templates() -> Environment:
     return pages
 
 
+@dataclass(frozen=True, kw_only=True)
+class Map:
+    """Risk against loss."""
+
+    chart: Chart
+    kinds: Sequence[Kind]  # of the marks, for the legend
+    marks: Sequence[Mark]
+    release: str  # what the legend calls its squares
+    because: str  # why a plan was recommended
+    along: Sequence[Candidate]  # the plans on the frontier
+
+
 def map_of(
-    shown: Sequence[Mark], risk: Axis, loss: Axis, release: str = "this release", **more: Any
-) -> dict[str, Any] | None:
-    """A map, what the legend calls its squares, and what its page says beside it; None where it has no mark."""
+    shown: Sequence[Mark],
+    risk: Axis,
+    loss: Axis,
+    release: str = "this release",
+    because: str = "",
+    along: Sequence[Candidate] = (),
+) -> Map | None:
+    """A map of some marks; None where there is none."""
     if not shown:
         return None
     kinds = [kind for kind in reversed(SHAPES) if any(mark.kind == kind for mark in shown)]
-    return {"chart": risk_map(shown, risk, loss), "kinds": kinds, "marks": shown, "release": release, **more}
+    chart = risk_map(shown, risk, loss)
+    return Map(chart=chart, kinds=kinds, marks=shown, release=release, because=because, along=along)
 
 
-def release_map(content: Mapping[str, Any]) -> dict[str, Any] | None:
+def release_map(content: EvidenceFile) -> Map | None:
     """Where the release lies between risk and loss, with the unprotected table and the frontier as landmarks.
 
     None where there would be no landmark, as on every public page.
     """
     frontier = content["private"] and content["private"]["exploration"]
     if frontier:
-        landmarks = [
-            mark if mark.kind != "release" else Mark(label=mark.label, kind="frontier", risk=mark.risk, loss=mark.loss)
-            for mark in marks(frontier)
-        ]
-        titles = [frontier["axes"][kind]["title"] for kind in ("risk", "utility")]
-        figures = {f["title"]: f["value"] for f in content["measures"] if f["value"] is not None}
-        if set(titles) <= figures.keys():
-            landmarks.append(
-                Mark(label="this release", kind="release", risk=figures[titles[0]], loss=figures[titles[1]])
-            )
+        landmarks = [replace(m, kind="frontier") if m.kind == "release" else m for m in marks(frontier)]
+        figures = {f["title"]: f["value"] for f in content["measures"]}
+        ends = (figures.get(frontier["axes"]["risk"]["title"]), figures.get(frontier["axes"]["utility"]["title"]))
+        landmarks += marks_of("this release", "release", *ends)
         return map_of(landmarks, *axes(frontier), because=frontier["because"], along=along_frontier(frontier))
     risk = next((one for one in by_rank(content, "risk") if one["original"] is not None), None)
-    loss = next((one for one in by_rank(content, "utility") if one["measure"] in UNCHANGED), None)
+    loss = next((one for one in by_rank(content, "utility") if one["unchanged"] is not None), None)
     if risk is None or loss is None:
         return None
-    return map_of(
-        [
-            Mark(label=UNPROTECTED, kind="unprotected", risk=risk["original"], loss=UNCHANGED[loss["measure"]]),
-            Mark(label="this release", kind="release", risk=risk["value"], loss=loss["value"]),
-        ],
-        axis_of(risk),
-        axis_of(loss),
-        because="",
-        along=[],
-    )
+    unprotected = marks_of(UNPROTECTED, "unprotected", risk["original"], loss["unchanged"])
+    release = marks_of("this release", "release", risk["value"], loss["value"])
+    return map_of([*unprotected, *release], axis_of(risk), axis_of(loss))
 
 
-def _classes(content: Mapping[str, Any]) -> dict[str, Any] | None:
+def _classes(content: EvidenceFile) -> Filled | None:
     profiles = content["classes"]
     if not profiles:
         return None
@@ -204,7 +204,7 @@ def _together(text: str) -> str:
     return re.sub(r"(\d) %", "\\1\N{NO-BREAK SPACE}%", text)
 
 
-def _span(measure: Mapping[str, Any]) -> str:
+def _span(measure: Scale) -> str:
     """Between what and what a measure's figure lies."""
     if is_share(measure):
         return "0 to 100 %"
@@ -212,24 +212,34 @@ def _span(measure: Mapping[str, Any]) -> str:
     return f"{low} to {high}"
 
 
-def _by_column(measure: Mapping[str, Any]) -> dict[str, Any] | None:
-    """What a measure says of each column: the figures by column and part, and the parts that occur."""
-    rows: dict[str, dict[str, Any]] = {}
-    for column, value in (measure["by_column"] or {}).items():
-        split = value if isinstance(value, Mapping) and not is_bound(value) else {"": value}
-        if figures := {part: number for part, number in split.items() if number is not None}:
-            rows[column] = figures
-    named = list(dict.fromkeys(part for figures in rows.values() for part in figures))
-    return {"title": measure["title"], "parts": named, "rows": rows} if rows else None
+@dataclass(frozen=True, kw_only=True)
+class ColumnFigures:
+    """What a measure says of each column: figures by column and part, and the parts that occur."""
+
+    title: str
+    parts: Sequence[str]
+    rows: Mapping[str, Mapping[str, Any]]
 
 
-def _described(column: Mapping[str, Any]) -> str:
+def _by_column(measure: Figure) -> Iterator[ColumnFigures]:
+    """The figures of a measure by column, if it has some."""
+    split = {
+        column: value if isinstance(value, Mapping) and not is_bound(value) else {"": value}
+        for column, value in (measure["by_column"] or {}).items()
+    }
+    known = {column: {part: n for part, n in parts.items() if n is not None} for column, parts in split.items()}
+    if rows := {column: figures for column, figures in known.items() if figures}:
+        named = list(dict.fromkeys(part for figures in rows.values() for part in figures))
+        yield ColumnFigures(title=measure["title"], parts=named, rows=rows)
+
+
+def _described(spread: Distribution) -> str:
     """A distribution in words: its largest bins."""
-    bins = [one for one in column["distribution"]["bins"] if one["table"] == "released"]
+    bins = [one for one in spread["bins"] if one["table"] == "released"]
     largest = sorted(bins, key=lambda one: -one["share"])[:MOST_DESCRIBED]
     words = [f"{_name(one)} {share(one['share'])}" for one in largest]
     return f"{'; '.join(words)}, the largest of {len(bins)} bars."
 
 
-def _name(one: Mapping[str, Any]) -> str:
-    return str(one["category"]) if "category" in one else f"{figure(one['low'])} to {figure(one['high'])}"
+def _name(one: Bin) -> str:
+    return one["category"] if "category" in one else f"{figure(one['low'])} to {figure(one['high'])}"

@@ -10,9 +10,10 @@ import json
 import os
 import subprocess
 import sys
+from collections.abc import Mapping
 from contextlib import suppress
 from threading import Lock
-from typing import IO, Any
+from typing import IO
 
 CHILD = """
 import json, sys
@@ -37,7 +38,7 @@ class Renderer:
         self._lock = Lock()
         atexit.register(self.close)
 
-    def svg(self, spec: dict[str, Any]) -> str | None:
+    def svg(self, spec: Mapping[str, object]) -> str | None:
         """The picture as an SVG text; None where it ended the process."""
         asked = json.dumps(spec)
         with self._lock:

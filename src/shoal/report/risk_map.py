@@ -3,11 +3,13 @@
 Marks are numbered, for names would lie over each other; a table beside the map says what the numbers are.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
-from typing import Any, Literal
+from typing import Literal
 
-from shoal.report.charts import COLOURS, LETTERS, text_only
+from shoal.report.charts import COLOURS, LETTERS, Chart, text_only
+from shoal.report.forms import Bound, number_of
+from shoal.vocabulary.facts import Better
 
 Kind = Literal["release", "unprotected", "frontier", "beaten", "refused"]
 
@@ -40,23 +42,27 @@ class Mark:
     loss: float
 
 
+def marks_of(label: str, kind: Kind, risk: float | Bound | None, loss: float | Bound | None) -> list[Mark]:
+    """The mark of two figures; none where one lacks."""
+    x, y = number_of(risk), number_of(loss)
+    return [] if x is None or y is None else [Mark(label=label, kind=kind, risk=x, loss=y)]
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Axis:
     """What an axis measures.
 
     Parameters
     ----------
-    better
-        `lower` or `higher`.
     as_share
         Whether its figures are parts of a whole, shown in per cent.
     """
 
     title: str
-    better: str
+    better: Better
     as_share: bool = False
 
-    def encoding(self, field: str, figures: Sequence[float]) -> dict[str, Any]:
+    def encoding(self, field: str, figures: Sequence[float]) -> Chart:
         """Of a channel; where nothing is below 0 the square root of the figures is drawn, for most lie near 0."""
         axis = {"title": f"{text_only(self.title[:LETTERS])} ({self.better} is better)", "tickCount": 6, "grid": True}
         if self.as_share:
@@ -65,7 +71,7 @@ class Axis:
         return {"field": field, "type": "quantitative", "axis": axis, "scale": scale}
 
 
-def risk_map(marks: Sequence[Mark], risk: Axis, loss: Axis, *, width: int = 520) -> dict[str, Any]:
+def risk_map(marks: Sequence[Mark], risk: Axis, loss: Axis, *, width: int = 520) -> Chart:
     """The specification of the map.
 
     Parameters
@@ -78,7 +84,7 @@ def risk_map(marks: Sequence[Mark], risk: Axis, loss: Axis, *, width: int = 520)
     x = risk.encoding("risk", [mark.risk for mark in marks])
     y = loss.encoding("loss", [mark.loss for mark in marks])
     on = sorted((mark for mark in marks if mark.kind == "frontier"), key=lambda mark: mark.risk)
-    layers: list[dict[str, Any]] = []
+    layers: list[Chart] = []
     if len(on) > 1:
         layers.append(
             {
@@ -94,7 +100,7 @@ def risk_map(marks: Sequence[Mark], risk: Axis, loss: Axis, *, width: int = 520)
     return {"width": width, "height": 300, "layer": [*layers, *_labels(marks, x, y)]}
 
 
-def _labels(marks: Sequence[Mark], x: Mapping[str, Any], y: Mapping[str, Any]) -> list[dict[str, Any]]:
+def _labels(marks: Sequence[Mark], x: Chart, y: Chart) -> list[Chart]:
     """Labels of neighbours stand by turns above and below their marks."""
     ordered = sorted(marks, key=lambda mark: (mark.risk, mark.loss))
     return [

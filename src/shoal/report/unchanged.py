@@ -1,7 +1,8 @@
 """What leaves as it came and how many records it singles out, in one wording for the terminal and all reports."""
 
-from collections.abc import Mapping
-from typing import Any
+from typing import Literal
+
+from shoal.report.evidence import EvidenceFile, Unchanged
 
 NAMED = 5
 """Columns of which a sentence gives the figure, those with the highest ones."""
@@ -9,19 +10,27 @@ NAMED = 5
 TOLERATED = 0.01
 """Share of the records that may be alone with what leaves unchanged before somebody has to decide on it."""
 
-BESIDE = "beside the quasi-identifiers"
+BESIDE: Literal["beside the quasi-identifiers"] = "beside the quasi-identifiers"
 
 
-def unchanged_sentence(content: Mapping[str, Any]) -> str:
-    """A sentence or two on what leaves unchanged, from what evidence.json holds; empty where nothing does."""
-    names = _names(content)
-    figures = {frozenset(one["columns"]): one for one in content.get("singled out", [])}
-    whole = figures.get(frozenset(names))
+def left_unchanged(content: EvidenceFile) -> Unchanged:
+    """What leaves unchanged, from evidence.json; the private one knows of columns that a step left as they were."""
+    private = content["private"]
+    return {
+        "records": content["records"],
+        "left as they came": private["released unchanged"] if private else content["left as they came"],
+        "singled out": content["singled out"],
+    }
+
+
+def unchanged_sentence(content: Unchanged) -> str:
+    """A sentence or two on what leaves unchanged; empty where nothing does."""
+    names = content["left as they came"]
     if not names:
         return ""
+    figures = {frozenset(one["columns"]): one for one in content["singled out"]}
+    whole = figures[frozenset(names)]
     leaves = f"Leaves unchanged: {', '.join(names)}."
-    if whole is None:  # written before these were counted
-        return leaves
     it, verb = ("It", "singles") if len(names) == 1 else ("They", "single")
     if not whole[BESIDE]:
         return f"{leaves} {it} {verb} no record out, not even beside the quasi-identifiers."
@@ -34,17 +43,12 @@ def unchanged_sentence(content: Mapping[str, Any]) -> str:
     return f"{leaves} {it} {verb} records out: {', '.join(clauses)}; beside the quasi-identifiers {whole[BESIDE]:,}."
 
 
-def most_singled_out(content: Mapping[str, Any]) -> str:
+def most_singled_out(content: EvidenceFile) -> str:
     """The column that singles out most records of those that no requirement is about, if these are too many to pass."""
     keys = {column["name"] for column in content["columns"] if column["role"] == "quasi-identifier"}
-    open_to_all = [one for one in content.get("singled out", []) if not keys.issuperset(one["columns"])]
+    open_to_all = [one for one in content["singled out"] if not keys.issuperset(one["columns"])]
     worst = max(open_to_all, key=lambda one: (one["alone"], -len(one["columns"])), default=None)
     if worst is None or worst["alone"] <= TOLERATED * content["records"]:
         return ""
     named = ", ".join(worst["columns"][:NAMED]) + ", ..." * (len(worst["columns"]) > NAMED)
     return f"{worst['alone']:,} of {content['records']:,} records can be found by {named}, which left unchanged"
-
-
-def _names(content: Mapping[str, Any]) -> list[str]:
-    private = content.get("private")
-    return list(private["released unchanged"] if private else content["left as they came"])

@@ -6,24 +6,19 @@ from dataclasses import dataclass
 from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
-from annotated_types import Ge, Gt
 from numpy.typing import NDArray
 
-from shoal.data.records import Records
-from shoal.data.variable import Variable
-from shoal.errors import MissingDependency, NoFigure, quoted
-from shoal.facts import ByColumn, Count, Interval, OfOriginal, OfPlan
-from shoal.judges.base import Need
-from shoal.judges.evidence import Finding
 from shoal.judges.further_tables import like
 from shoal.judges.intervals import cautious_interval, proportion_interval
+from shoal.judges.prelude import Bools, Finding, Floats, Generator, Longs, Records, TablePair, Variable, comparable
 from shoal.judges.space import embedded
-from shoal.judges.table_pair import ROUNDING, TablePair, codes_like, comparable
-from shoal.kernels.arrays import Bools, Floats, Longs
+from shoal.judges.table_pair import ROUNDING, codes_like
+from shoal.kernels.draws import drawn_rows
 from shoal.kernels.search.nearest import distinct, nearest_point
-from shoal.methods import Scales, method
-from shoal.parameters import Columns, Setting, TablePath
 from shoal.risk.base import RiskMeasure
+from shoal.vocabulary.errors import MissingDependency, NoFigure, quoted
+from shoal.vocabulary.facts import ByColumn, Count, Interval, OfOriginal, OfPlan
+from shoal.vocabulary.prelude import Columns, Ge, Gt, Setting, TablePath, method
 
 TREES = 50
 """Trees of the forest: the vote of so many is stable to about 1/sqrt(50) of a tree's own spread."""
@@ -35,7 +30,7 @@ TREES = 50
     source="Giomi, Boenisch, Wehmeyer & Tasnadi (2023), with a baseline by cross-fitting",
 )
 class AttributeInference(RiskMeasure):
-    """How much more often a person's confidential value is predicted rightly because the person is in the release.
+    """Gain in right predictions of people's confidential values that comes from their being in the release.
 
     The attacker knows the original quasi-identifiers of everybody and trains a model on the release that predicts a
     confidential column from them. The figure is by how much the share of right predictions exceeds a baseline, at its
@@ -66,9 +61,10 @@ class AttributeInference(RiskMeasure):
         an array.
     """
 
-    scales: ClassVar[Scales] = "sample"
-    limits: ClassVar[tuple[float, float]] = (-1.0, 1.0)
-    needs: ClassVar[tuple[Need, ...]] = ("records",)
+    question = "inference"
+    of_made_up = True
+    limits = (-1.0, 1.0)
+    needs = ("records",)
 
     model: Literal["neighbour", "forest"] = "neighbour"
     tolerance: Annotated[float, Gt(0), Setting()] = 0.1
@@ -77,7 +73,7 @@ class AttributeInference(RiskMeasure):
     sample: Annotated[int, Ge(10)] = 20_000
     holdout: Annotated[Any, TablePath()] = None
 
-    def judge(self, pair: TablePair, rng: np.random.Generator) -> Finding:
+    def judge(self, pair: TablePair, rng: Generator) -> Finding:
         tables = [pair.before, pair.released]
         if self.holdout is not None:
             tables.append(like(pair.released, self.holdout))
@@ -114,7 +110,7 @@ class AttributeInference(RiskMeasure):
         )
 
     def _columns(self, pair: TablePair, tables: list[Records]) -> tuple[tuple[str, ...], tuple[str, ...]]:
-        """What the attacker knows, and what is to be inferred."""
+        """Columns that the attacker knows, and columns to be inferred."""
         known, secret = pair.common(None, "quasi-identifier"), pair.common(self.columns, "confidential")
         for table in tables[1:]:
             secret = comparable(tables[0], table, [name for name in secret if name in table])
@@ -127,9 +123,7 @@ class AttributeInference(RiskMeasure):
             raise NoFigure("Both a quasi-identifier and a confidential column must be in the two tables.")
         return known, secret
 
-    def _attack(
-        self, pair: TablePair, tables: list[Records], known: tuple[str, ...], rng: np.random.Generator
-    ) -> "_Attack":
+    def _attack(self, pair: TablePair, tables: list[Records], known: tuple[str, ...], rng: Generator) -> "_Attack":
         """The attack with the baseline that there is."""
         kind: type[_Attack] = _WithHoldout if self.holdout is not None else _WithGroups
         groups, count = pair.released_labels, len(pair.released)
@@ -143,9 +137,7 @@ class AttributeInference(RiskMeasure):
             fold = _folds(units, self.folds, rng)
         else:
             count, fold = len(pair.before), np.empty(0, dtype=np.int64)
-        rows = np.arange(count)
-        if self.sample < count:
-            rows = np.sort(rng.choice(count, self.sample, replace=False))
+        rows = drawn_rows(rng, count, self.sample)
         people = pair.pairing[rows] if kind is _WithGroups else rows
         points = [*pair.space(known).coordinates(), *(embedded(tables[0], other, known)[1] for other in tables[2:])]
         learner = _Learner(model=self.model, seed=int(rng.integers(2**31)))
@@ -182,33 +174,19 @@ class _Learner:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class _Attack(ABC):
-    """Predictions of people's confidential values.
-
-    Parameters
-    ----------
-    tables
-        The original, the release and, if there is one, a holdout.
-    points
-        Where their records lie in the original's embedding.
-    people
-        Shape (m,); positions of those attacked in the original.
-    rows
-        Shape (m,); and of what was released of them.
-    fold
-        Shape (n,) or (n',); the fold of each record that is left out in turn.
-    """
+    """Predictions of people's confidential values."""
 
     baseline: ClassVar[str]
 
-    tables: list[Records]
-    points: list[Floats]
-    people: Longs
-    rows: Longs
-    fold: Longs
+    tables: list[Records]  # The original, the release and, if there is one, a holdout
+    points: list[Floats]  # Where their records lie in the original's embedding
+    people: Longs  # Shape (m,); positions of those attacked in the original
+    rows: Longs  # Shape (m,); and of what was released of them
+    fold: Longs  # Shape (n,) or (n',); the fold of each record that is left out in turn
     learner: _Learner
 
     def on(self, name: str, tolerance: float) -> _Result:
-        """How often the values of a column are predicted rightly, and how often that may be put down to others."""
+        """Rates of right predictions of a column: of the attack, and of a baseline that others make possible."""
         original, released = (table[name] for table in self.tables[:2])
         values = released.values if original.continuous else codes_like(original, released)
         spread = float(original.values.std(ddof=1)) if original.continuous and len(original) > 1 else 0.0
@@ -220,12 +198,8 @@ class _Attack(ABC):
     def compare(self, right: Bools, original: Variable, values: NDArray[Any], reach: float) -> _Result:
         """The attack, of which shape (m,) says where it was right, beside the baseline.
 
-        Parameters
-        ----------
-        values
-            Shape (n',); the released column in the original's terms.
-        reach
-            How far off a right prediction may be.
+        `values`: shape (n',); the released column in the original's terms; `reach`: how far off a right prediction may
+        be.
         """
 
     def by_folds(self, points: Floats, values: NDArray[Any], own: Longs, continuous: bool) -> NDArray[Any]:
@@ -239,7 +213,7 @@ class _Attack(ABC):
 
 
 class _WithGroups(_Attack):
-    baseline: ClassVar[str] = "without their own part in it"
+    baseline = "without their own part in it"
 
     def compare(self, right: Bools, original: Variable, values: NDArray[Any], reach: float) -> _Result:
         guess = self.by_folds(self.points[1], values, self.rows, original.continuous)
@@ -247,7 +221,7 @@ class _WithGroups(_Attack):
 
 
 class _WithOthers(_Attack):
-    baseline: ClassVar[str] = "with the original records of the others"
+    baseline = "with the original records of the others"
 
     def compare(self, right: Bools, original: Variable, values: NDArray[Any], reach: float) -> _Result:
         guess = self.by_folds(self.points[0], original.values, self.people, original.continuous)
@@ -255,7 +229,7 @@ class _WithOthers(_Attack):
 
 
 class _WithHoldout(_Attack):
-    baseline: ClassVar[str] = "of people who were not used for it"
+    baseline = "of people who were not used for it"
 
     def compare(self, right: Bools, original: Variable, values: NDArray[Any], reach: float) -> _Result:
         others = self.tables[2][original.name]
@@ -271,7 +245,7 @@ def _right(guess: NDArray[Any], truth: NDArray[Any], reach: float) -> Bools:
     return np.asarray((guess == truth) & (truth >= 0))
 
 
-def _paired(attack: Bools, baseline: Bools, confidence: float = 0.95) -> _Result:
+def _paired(attack: Bools, baseline: Bools) -> _Result:
     """Difference of two paired proportions: the share of people found with the release alone, less that of those found
     without it alone. Its interval is made of theirs as Newcombe (1998) makes one of a difference, with the correlation
     that two outcomes of one draw have: it covers a known difference in 95.5 per cent or more, where that of Agresti &
@@ -285,37 +259,30 @@ def _paired(attack: Bools, baseline: Bools, confidence: float = 0.95) -> _Result
     spread = (gained + lost) / n - ((gained - lost) / n) ** 2
     own = float(baseline.var())
     counted = n / (1 + (min(own / spread, 1.0) if spread else float(own > 0)))
-    up, down = ((count / n, cautious_interval(count / n * counted, counted, confidence)) for count in (gained, lost))
-    interval = _of_difference(up, down, -math.sqrt(gained * lost / max((n - gained) * (n - lost), 1)), confidence)
+    up, down = ((count / n, cautious_interval(count / n * counted, counted)) for count in (gained, lost))
+    interval = _of_difference(up, down, -math.sqrt(gained * lost / max((n - gained) * (n - lost), 1)))
+    return _result(attack, baseline, (gained - lost) / n, interval)
+
+
+def _independent(attack: Bools, control: Bools) -> _Result:
+    """Difference of two independent proportions, its interval made of theirs (Newcombe 1998, method 11): it covers a
+    known difference in 95.4 per cent or more, where that of Agresti & Caffo (2000) does in 94.8 per cent at times."""
+    one, other = ((float(part.mean()), cautious_interval(float(part.sum()), len(part))) for part in (attack, control))
+    return _result(attack, control, one[0] - other[0], _of_difference(one, other, 0.0))
+
+
+def _result(attack: Bools, baseline: Bools, difference: float, interval: Interval) -> _Result:
     return _Result(
         attack=float(attack.mean()),
         baseline=float(baseline.mean()),
-        difference=(gained - lost) / n,
+        difference=difference,
         interval=interval,
-        people=n,
-        others=n,
-    )
-
-
-def _independent(attack: Bools, control: Bools, confidence: float = 0.95) -> _Result:
-    """Difference of two independent proportions, its interval made of theirs (Newcombe 1998, method 11): it covers a
-    known difference in 95.4 per cent or more, where that of Agresti & Caffo (2000) does in 94.8 per cent at times."""
-    one, other = (
-        (float(part.mean()), cautious_interval(float(part.sum()), len(part), confidence)) for part in (attack, control)
-    )
-    return _Result(
-        attack=one[0],
-        baseline=other[0],
-        difference=one[0] - other[0],
-        interval=_of_difference(one, other, 0.0, confidence),
         people=len(attack),
-        others=len(control),
+        others=len(baseline),
     )
 
 
-def _of_difference(
-    one: tuple[float, Interval], other: tuple[float, Interval], correlation: float, confidence: float
-) -> Interval:
+def _of_difference(one: tuple[float, Interval], other: tuple[float, Interval], correlation: float) -> Interval:
     """The interval of a difference of two proportions, from each with its interval, and their correlation."""
     (first, a), (second, b) = one, other
 
@@ -324,7 +291,7 @@ def _of_difference(
 
     low = first - second - reach(first - a.low, b.high - second)
     high = first - second + reach(a.high - first, second - b.low)
-    return Interval(low=max(-1.0, low), high=min(1.0, high), confidence=confidence)
+    return Interval(low=max(-1.0, low), high=min(1.0, high))
 
 
 def _forest(continuous: bool, seed: int) -> Any:
@@ -352,7 +319,7 @@ def _modes(values: NDArray[Any], group: Longs, count: int) -> Longs:
     return np.asarray(pairs[order[first]] % width - 1)
 
 
-def _folds(units: Longs, folds: int, rng: np.random.Generator) -> Longs:
+def _folds(units: Longs, folds: int, rng: Generator) -> Longs:
     """Shape (n,); the fold of each record, whole units together, sizes as even as may be."""
     count = int(units.max()) + 1
     return np.asarray(rng.permutation(count)[units] % folds)

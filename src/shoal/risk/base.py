@@ -3,9 +3,11 @@
 from typing import ClassVar
 
 from shoal.judges.base import Measure
+from shoal.report.evidence import Kind
 
 
 class RiskMeasure(Measure):
     """A figure of disclosure risk."""
 
-    method_kind: ClassVar[str] = "risk"
+    method_kind: ClassVar[Kind] = "risk"
+    limits = (0.0, 1.0)

@@ -1,29 +1,24 @@
-"""What measures share that count the records which match a record on the quasi-identifiers."""
+"""Base of measures that count the records which match a record on the quasi-identifiers."""
 
 from abc import abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import ClassVar
 
-import numpy as np
-
-from shoal.data.records import MissingCells, Records
-from shoal.errors import NoFigure, in_digits
-from shoal.facts import OfRelease
-from shoal.judges.base import NEEDS, Need
+from shoal.judges.base import NEEDS
 from shoal.judges.class_figures import ClassCounts
-from shoal.judges.evidence import Finding
-from shoal.judges.table_pair import NOBODY, TablePair
-from shoal.methods import Scales, family
+from shoal.judges.prelude import Finding, Generator, MissingCells, Records, TablePair
+from shoal.judges.table_pair import NOBODY
 from shoal.risk.base import RiskMeasure
 from shoal.risk.population import Lookalikes, lookalikes
+from shoal.vocabulary.prelude import NoFigure, OfRelease, family, in_digits
 
 READINGS: dict[MissingCells, str] = {
     "equal": "a missing cell matching a missing cell alone",
     "wildcard": "a missing cell matching every value",
     "nothing": "a record with a missing cell counting for no other",
 }
-"""What a missing cell matches, in words."""
+"""Readings of a missing cell in words."""
 
 
 def in_full(number: float) -> str:
@@ -52,14 +47,13 @@ class ClassRisk(RiskMeasure):
         nothing does. Where it makes a difference, the finding holds the figure under every reading.
     """
 
-    limits: ClassVar[tuple[float, float]] = (0.0, 1.0)
-    of_release_alone: ClassVar[bool] = True
-    needs: ClassVar[tuple[Need, ...]] = ("records", "quasi-identifiers", "people")
-    cheap: ClassVar[bool] = True
+    of_release_alone = True
+    needs = ("records", "quasi-identifiers", "people")
+    cheap = True
 
     missing: MissingCells | None = None
 
-    def judge(self, pair: TablePair, rng: np.random.Generator) -> Finding:
+    def judge(self, pair: TablePair, rng: Generator) -> Finding:
         released = pair.closure.records
         chosen = self.missing or pair.missing
         finding = self.under(released, chosen)
@@ -89,7 +83,7 @@ class ClassRisk(RiskMeasure):
 class LookalikeRisk(ClassRisk):
     """A risk that is a function of how many records match each one, so that parts of a table add up to it."""
 
-    scales: ClassVar[Scales] = "classes"
+    scales = "classes"
     weights_needed: ClassVar[bool] = False
 
     @abstractmethod
@@ -106,24 +100,23 @@ class LookalikeRisk(ClassRisk):
             raise NoFigure(NOBODY)
         return self.of(Lookalikes.of_classes(counts, weights_needed=self.weights_needed))
 
-    def look(self, pair: TablePair) -> Lookalikes | str:
-        """What there is to see of a part of a table that holds its classes whole, or why there is no figure."""
+    def look(self, one_of_each: TablePair, counts: Callable[[], ClassCounts]) -> Lookalikes | str:
+        """Lookalikes in some classes of a table, or the reason why there is no figure.
+
+        `one_of_each`: a record of each class; `counts`: gives the records of the classes.
+        """
         try:
             for need in self.needs:
-                NEEDS[need](self, pair)
-            released = pair.closure.records
-            return Lookalikes.joined([lookalikes(released, "equal", weights_needed=self.weights_needed)])
+                NEEDS[need](self, one_of_each)
+            return Lookalikes.joined([Lookalikes.of_classes(counts(), weights_needed=self.weights_needed)])
         except NoFigure as reason:
             return str(reason)
 
     def finding_of(self, parts: Sequence[Lookalikes | str], *, complete: bool) -> Finding:
         """The figure of a table from what was seen of at least one of its parts.
 
-        Parameters
-        ----------
-        complete
-            Whether no quasi-identifier lacks a cell. Otherwise the figure says how missing cells were read: parts know
-            one reading only.
+        `complete`: true if no quasi-identifier lacks a cell. Otherwise the figure says how missing cells were read:
+        parts know one reading only.
         """
         seen = [part for part in parts if isinstance(part, Lookalikes)]
         if len(seen) < len(parts):

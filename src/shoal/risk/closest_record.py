@@ -1,21 +1,16 @@
 """Distance to the closest record: are released records nearer to the people behind them than to others?"""
 
-from typing import Annotated, Any, ClassVar
+from typing import Annotated, Any
 
 import numpy as np
 
-from shoal.errors import NoFigure
-from shoal.facts import Count, Figure, OfPlan, Share
-from shoal.judges.base import Need
-from shoal.judges.evidence import Finding
 from shoal.judges.further_tables import like
 from shoal.judges.intervals import cautious_interval
+from shoal.judges.prelude import Finding, Generator, TablePair, common, comparable
 from shoal.judges.space import embedded
-from shoal.judges.table_pair import TablePair, common, comparable
 from shoal.kernels.search.nearest import TIE, nearest_distance
-from shoal.methods import Scales, method
-from shoal.parameters import Columns, TablePath
 from shoal.risk.base import RiskMeasure
+from shoal.vocabulary.prelude import Columns, Count, Figure, NoFigure, OfPlan, Share, TablePath, method
 
 
 @method(
@@ -39,14 +34,14 @@ class ClosestRecord(RiskMeasure):
         By default the quasi-identifiers and confidential columns.
     """
 
-    scales: ClassVar[Scales] = "sample"
-    limits: ClassVar[tuple[float, float]] = (0.0, 1.0)
-    needs: ClassVar[tuple[Need, ...]] = ("holdout",)
+    question = "linkability"
+    of_made_up = True
+    needs = ("holdout",)
 
     holdout: Annotated[Any, TablePath()] = None
     columns: Annotated[tuple[str, ...] | None, Columns()] = None
 
-    def judge(self, pair: TablePair, rng: np.random.Generator) -> Finding:
+    def judge(self, pair: TablePair, rng: Generator) -> Finding:
         original, released = pair.before, pair.released
         others = like(released, self.holdout)
         names = pair.common(self.columns, "quasi-identifier", "confidential")

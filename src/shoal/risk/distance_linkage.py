@@ -1,20 +1,13 @@
 """Distance-based record linkage (Pagliuca & Seri 1999; Domingo-Ferrer & Torra 2001)."""
 
-from typing import Annotated, ClassVar
+from typing import Annotated
 
-import numpy as np
-from annotated_types import Ge
-
-from shoal.errors import in_digits, quoted
-from shoal.facts import Count, OfPlan, Share
-from shoal.judges.base import Need, by_record
-from shoal.judges.evidence import Finding
+from shoal.judges.base import by_record
 from shoal.judges.intervals import cautious_interval
 from shoal.judges.linkage import Direction, Metric, link_by_distance
-from shoal.judges.table_pair import TablePair
-from shoal.methods import Scales, method
-from shoal.parameters import Columns
+from shoal.judges.prelude import Finding, Generator, TablePair
 from shoal.risk.base import RiskMeasure
+from shoal.vocabulary.prelude import Columns, Count, Ge, OfPlan, Share, in_digits, method, quoted
 
 
 @method(
@@ -45,18 +38,18 @@ class DistanceLinkage(RiskMeasure):
         tables of many columns.
     """
 
-    scales: ClassVar[Scales] = "sample"
-    limits: ClassVar[tuple[float, float]] = (0.0, 1.0)
-    needs: ClassVar[tuple[Need, ...]] = ("columns", "pairing", "records")
-    roles: ClassVar[tuple[str, ...]] = ("quasi-identifier",)
-    cheap: ClassVar[bool] = True
+    question = "linkability"
+    prominence = 20
+    needs = ("columns", "pairing", "records")
+    roles = ("quasi-identifier",)
+    cheap = True
 
     columns: Annotated[tuple[str, ...] | None, Columns()] = None
     metric: Metric = "euclidean"
     direction: Direction = "released to original"
     sample: Annotated[int, Ge(1)] | None = None
 
-    def judge(self, pair: TablePair, rng: np.random.Generator) -> Finding:
+    def judge(self, pair: TablePair, rng: Generator) -> Finding:
         names = self.compared(pair)
         rows, chances = link_by_distance(pair, names, self.metric, self.direction, self.sample, rng)
         candidates = len(pair.released if self.direction == "original to released" else pair.before)

@@ -3,15 +3,10 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
-from typing import Annotated, ClassVar, Literal
+from typing import Annotated, Literal
 
 import numpy as np
-from annotated_types import Gt, Le
 
-from shoal.data.records import Classes
-from shoal.errors import NoFigure
-from shoal.facts import OfPlan, OfRelease, of_original
-from shoal.judges.base import Need
 from shoal.judges.compositions import (
     MOST_SIZE,
     Guess,
@@ -21,13 +16,11 @@ from shoal.judges.compositions import (
     guess_of_named,
     guess_of_several,
 )
-from shoal.judges.evidence import Finding
 from shoal.judges.label_parts import Parts, one_level, parts_of
-from shoal.judges.table_pair import TablePair
-from shoal.kernels.arrays import Bools, Floats, Longs
-from shoal.methods import Scales, method
-from shoal.parameters import Columns, Setting
+from shoal.judges.prelude import Bools, Finding, Floats, Generator, Longs, TablePair
 from shoal.risk.base import RiskMeasure
+from shoal.table.records import Classes
+from shoal.vocabulary.prelude import Columns, Gt, Le, NoFigure, OfPlan, OfRelease, Setting, method, of_original
 
 Recoding = Literal["local", "full-domain"]
 
@@ -36,24 +29,13 @@ Guesser = Callable[[Parts, Floats, int], Guess | None]
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Column:
-    """A released column beside what its cells were.
+    """A released column beside what its cells were."""
 
-    Parameters
-    ----------
-    parts
-        For each released category what it divides into.
-    shares
-        For each released category, shape (m,), how common each part is among the original records that have one.
-    label
-        Shape (C,); released category of each class.
-    truth
-        Shape (n',); row of the hierarchy of each released record's original cell.
-    """
-
-    parts: list[Parts | None]
+    parts: list[Parts | None]  # For each released category what it divides into
+    # For each released category, shape (m,), how common each part is among the original records that have one
     shares: list[Floats]
-    label: Longs
-    truth: Longs
+    label: Longs  # Shape (C,); released category of each class
+    truth: Longs  # Shape (n',); row of the hierarchy of each released record's original cell
 
 
 @method("downcoding", title="Records whose labels can be undone", source="Cohen (2022)")
@@ -84,17 +66,17 @@ class Downcoding(RiskMeasure):
     Columns of a class are taken to be independent. Classes of more than 100 records are not guessed at.
     """
 
-    scales: ClassVar[Scales] = "memory"
-    limits: ClassVar[tuple[float, float]] = (0.0, 1.0)
-    roles: ClassVar[tuple[str, ...]] = ("quasi-identifier",)
-    continuous: ClassVar[bool | None] = False
-    needs: ClassVar[tuple[Need, ...]] = ("columns", "pairing", "records")
+    scales = "memory"
+    question = "inference"
+    roles = ("quasi-identifier",)
+    continuous = False
+    needs = ("columns", "pairing", "records")
 
     recoding: Recoding | None = None
     sure: Annotated[float, Gt(0.5), Le(1), Setting()] = 0.95
     columns: Annotated[tuple[str, ...] | None, Columns()] = None
 
-    def judge(self, pair: TablePair, rng: np.random.Generator) -> Finding:
+    def judge(self, pair: TablePair, rng: Generator) -> Finding:
         names = [name for name in self.compared(pair) if pair.before[name].hierarchy is not None]
         if not names:
             raise NoFigure("There is no categorical column with a hierarchy.")
@@ -123,7 +105,7 @@ class Downcoding(RiskMeasure):
         )
 
     def _read_off(self, pair: TablePair, names: list[str]) -> tuple[Recoding, dict[str, int | None]]:
-        """How labels were chosen, and where it was by one level for all, the level of each column."""
+        """The way labels were chosen and, if it was one level for all, the level of each column."""
         levels: dict[str, int | None] = {}
         for name in names:
             tree, released = pair.before[name].hierarchy, pair.released[name]

@@ -1,19 +1,13 @@
 """Household risk: one member re-identified is the household re-identified."""
 
-from typing import ClassVar
-
 import numpy as np
 
-from shoal.data.records import MissingCells, Records
-from shoal.errors import NoFigure
-from shoal.facts import of_release
-from shoal.judges.evidence import Finding
-from shoal.kernels.arrays import Floats, Longs
+from shoal.judges.prelude import Finding, Floats, Longs, MissingCells, Records
 from shoal.kernels.elementary import expm1, log1p
-from shoal.methods import Scales, method
 from shoal.risk.class_risk import ClassRisk, in_full
 from shoal.risk.individual import individual_risk
 from shoal.risk.population import lookalikes
+from shoal.vocabulary.prelude import NoFigure, method, of_release
 
 
 def household_risk(risk: Floats, households: Longs) -> Floats:
@@ -36,7 +30,7 @@ class HouseholdRisk(ClassRisk):
     Members' risks are the individual risks, taken as independent: 1 - product of (1 - r).
     """
 
-    scales: ClassVar[Scales] = "sample"
+    question = "singling out"
 
     def under(self, released: Records, missing: MissingCells) -> Finding:
         households = released.households

@@ -2,22 +2,15 @@
 
 from itertools import combinations
 from math import comb, factorial
-from typing import Annotated, ClassVar, Literal
+from typing import Annotated, Literal
 
 import numpy as np
-from annotated_types import Ge, Le
 
-from shoal.data.records import Records
-from shoal.errors import NoFigure, in_digits, plural
-from shoal.facts import OfPlan, of_release
-from shoal.judges.base import Need
-from shoal.judges.evidence import Finding
-from shoal.judges.table_pair import TablePair
-from shoal.kernels.arrays import Bools, Ints, Longs
+from shoal.judges.prelude import Bools, Finding, Generator, Longs, Records, TablePair
+from shoal.kernels.arrays import Ints
 from shoal.kernels.classes import classes
-from shoal.methods import Scales, method
-from shoal.parameters import Columns
 from shoal.risk.base import RiskMeasure
+from shoal.vocabulary.prelude import Columns, Ge, Le, NoFigure, OfPlan, in_digits, method, of_release, plural
 
 MOST_SETS = 1_000
 """Sets of columns that are looked at: all of up to three of 18 columns, all of up to four of 11."""
@@ -49,16 +42,15 @@ class HouseholdUniques(RiskMeasure):
         value, `equal`, and the figure is an upper bound, for what matches more is alone less often.
     """
 
-    scales: ClassVar[Scales] = "sample"
-    limits: ClassVar[tuple[float, float]] = (0.0, 1.0)
-    of_release_alone: ClassVar[bool] = True
-    needs: ClassVar[tuple[Need, ...]] = ("records", "quasi-identifiers", "people")
+    question = "singling out"
+    of_release_alone = True
+    needs = ("records", "quasi-identifiers", "people")
 
     max_size: Annotated[int, Ge(1), Le(4)] = 3
     columns: Annotated[tuple[str, ...] | None, Columns()] = None
     missing: Literal["equal", "nothing"] | None = None
 
-    def judge(self, pair: TablePair, rng: np.random.Generator) -> Finding:
+    def judge(self, pair: TablePair, rng: Generator) -> Finding:
         released = pair.closure.records
         missing = self.missing or ("nothing" if pair.missing == "nothing" else "equal")
         households = released.households

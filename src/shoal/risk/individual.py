@@ -1,21 +1,17 @@
 """Individual risk of re-identification in a sample (Benedetti & Franconi 1998)."""
 
-from typing import Annotated, ClassVar
+from typing import Annotated
 
 import numpy as np
-from annotated_types import Gt, Le
 from numpy.typing import ArrayLike
 
-from shoal.errors import in_digits
-from shoal.facts import of_release
-from shoal.judges.evidence import Finding
-from shoal.kernels.arrays import Floats, floats
+from shoal.judges.prelude import Finding, Floats
+from shoal.kernels.arrays import floats
 from shoal.kernels.classes import classes, first_rows
 from shoal.kernels.elementary import log
-from shoal.methods import Scales, method
-from shoal.parameters import Setting
 from shoal.risk.class_risk import LookalikeRisk, in_full
 from shoal.risk.population import Lookalikes
+from shoal.vocabulary.prelude import Gt, Le, Setting, in_digits, method, of_release
 
 LONG = 30
 """From this class size on the series converges in fewer than 40 terms for any p."""
@@ -90,7 +86,8 @@ class IndividualRisk(LookalikeRisk):
         Records whose risk exceeds this are counted.
     """
 
-    scales: ClassVar[Scales] = "classes"
+    question = "linkability"
+    prominence = 40
 
     threshold: Annotated[float, Gt(0), Le(1), Setting()] = 0.1
 

@@ -1,25 +1,18 @@
 """Inference: a person's secret guessed from the released record that resembles the person most."""
 
-from typing import Annotated, Any, ClassVar
+from typing import Annotated, Any
 
 import numpy as np
-from annotated_types import Ge
 
-from shoal.data.records import MissingCells
-from shoal.errors import NoFigure, quoted
-from shoal.facts import ByColumn, OfOriginal, OfPlan, of_original
-from shoal.judges.base import Need
-from shoal.judges.evidence import Finding
 from shoal.judges.further_tables import like
 from shoal.judges.mixed_columns import MixedColumns
+from shoal.judges.prelude import Bools, Finding, Floats, Generator, Longs, MissingCells, TablePair, common, comparable
 from shoal.judges.success import AttackResult, SuccessRate
-from shoal.judges.table_pair import TablePair, common, comparable
-from shoal.kernels.arrays import Bools, Floats, Longs
 from shoal.kernels.risk.gower import GowerSpace, guesses
 from shoal.kernels.risk.predicates import MISSING
-from shoal.methods import Scales, method
-from shoal.parameters import Columns, Setting, TablePath
 from shoal.risk.base import RiskMeasure
+from shoal.vocabulary.errors import NoFigure, quoted
+from shoal.vocabulary.prelude import ByColumn, Columns, Ge, OfOriginal, OfPlan, Setting, TablePath, method, of_original
 
 
 @method(
@@ -28,7 +21,7 @@ from shoal.risk.base import RiskMeasure
     source="Giomi, Boenisch, Wehmeyer & Tasnadi (2023); Gower (1971)",
 )
 class Inference(RiskMeasure):
-    """How often the released record most like a person has the person's secret, beyond what it tells of strangers.
+    """Rate at which the released record most like a person has the person's secret, beyond that of strangers.
 
     The attacker knows some columns of a person, looks for the nearest released record by Gower's distance and
     guesses that its value of another column is the person's. Of equally near ones one is taken at random, and the
@@ -55,9 +48,9 @@ class Inference(RiskMeasure):
         secret is missing is a secret like others.
     """
 
-    scales: ClassVar[Scales] = "sample"
-    limits: ClassVar[tuple[float, float]] = (0.0, 1.0)
-    needs: ClassVar[tuple[Need, ...]] = ("records",)
+    question = "inference"
+    of_made_up = True
+    needs = ("records",)
 
     secrets: Annotated[tuple[str, ...] | None, Columns()] = None
     columns: Annotated[tuple[str, ...] | None, Columns()] = None
@@ -66,7 +59,7 @@ class Inference(RiskMeasure):
     attacks: Annotated[int, Ge(10)] = 1_000
     missing: MissingCells | None = None
 
-    def judge(self, pair: TablePair, rng: np.random.Generator) -> Finding:
+    def judge(self, pair: TablePair, rng: Generator) -> Finding:
         tables = [pair.closure.records, pair.before]
         if self.holdout is not None:
             tables.append(like(pair.before, self.holdout))
@@ -96,9 +89,9 @@ class Inference(RiskMeasure):
         )
 
     def _results(
-        self, cells: MixedColumns, hidden: MixedColumns, numbers: Bools, missing: MissingCells, rng: np.random.Generator
+        self, cells: MixedColumns, hidden: MixedColumns, numbers: Bools, missing: MissingCells, rng: Generator
     ) -> dict[str, AttackResult]:
-        """What becomes of the attack on each secret."""
+        """Result of the attack on each secret."""
         space = GowerSpace(candidates=cells.tables[0], scale=cells.scale, missing=missing)
         low, high = self._bounds(hidden.tables[0], numbers)
         rows = [rng.permutation(table.shape[1])[: self.attacks] for table in cells.tables[1:]]

@@ -1,21 +1,16 @@
 """Several releases of the same people (Ganta, Kasiviswanathan & Smith 2008)."""
 
 from itertools import pairwise
-from typing import Annotated, Any, ClassVar
+from typing import Annotated, Any
 
 import numpy as np
 
-from shoal.data.records import Records
-from shoal.errors import NoFigure, quoted
-from shoal.facts import of_original
-from shoal.judges.evidence import Finding
 from shoal.judges.further_tables import like
 from shoal.judges.intervals import cautious_interval
-from shoal.judges.table_pair import TablePair, common, counterparts
-from shoal.kernels.arrays import Bools, Longs
-from shoal.methods import Scales, method
-from shoal.parameters import TablePath
+from shoal.judges.prelude import Bools, Finding, Generator, Longs, Records, TablePair, common
+from shoal.judges.table_pair import counterparts
 from shoal.risk.base import RiskMeasure
+from shoal.vocabulary.prelude import NoFigure, TablePath, method, of_original, quoted
 
 BLOCK = 10_000_000
 """Candidate values in memory at a time (of several people, at least one)."""
@@ -44,12 +39,11 @@ class Intersection(RiskMeasure):
         same order (or with their row numbers). Columns have the roles they have here; others are left out.
     """
 
-    scales: ClassVar[Scales] = "sample"
-    limits: ClassVar[tuple[float, float]] = (0.0, 1.0)
+    question = "linkability"
 
     others: Annotated[tuple[Any, ...], TablePath()] = ()
 
-    def judge(self, pair: TablePair, rng: np.random.Generator) -> Finding:
+    def judge(self, pair: TablePair, rng: Generator) -> Finding:
         released = pair.closure.records
         if not self.others:
             raise NoFigure("There is no other release of these people to intersect with.")

@@ -1,20 +1,17 @@
 """Interval disclosure: released values so near that they give the original ones away."""
 
-from typing import Annotated, ClassVar, Literal
+from typing import Annotated, Literal
 
 import numpy as np
-from annotated_types import Gt, Le, MinLen
+from annotated_types import MinLen
 
-from shoal.errors import NoFigure, in_digits
-from shoal.facts import ByColumn, OfPlan, Share
-from shoal.judges.base import Need
-from shoal.judges.evidence import Finding
-from shoal.judges.table_pair import ROUNDING, TablePair
-from shoal.kernels.arrays import Bools, Floats, Longs, longs
+from shoal.judges.prelude import Bools, Finding, Floats, Generator, Longs, TablePair
+from shoal.judges.table_pair import ROUNDING
+from shoal.kernels.arrays import longs
 from shoal.kernels.swap.rank_swap import window_of
-from shoal.methods import Scales, method
-from shoal.parameters import Columns, Setting
 from shoal.risk.base import RiskMeasure
+from shoal.table.standardisation import deviation
+from shoal.vocabulary.prelude import ByColumn, Columns, Gt, Le, NoFigure, OfPlan, Setting, Share, in_digits, method
 
 ONE_TO_TEN_PERCENT = tuple(i / 100 for i in range(1, 11))
 
@@ -46,11 +43,10 @@ class IntervalDisclosure(RiskMeasure):
         Fractions w, by default 1 to 10 percent.
     """
 
-    scales: ClassVar[Scales] = "sample"
-    limits: ClassVar[tuple[float, float]] = (0.0, 1.0)
-    needs: ClassVar[tuple[Need, ...]] = ("columns", "pairing", "records", "versions")
-    continuous: ClassVar[bool | None] = True
-    cheap: ClassVar[bool] = True
+    question = "inference"
+    needs = ("columns", "pairing", "records", "versions")
+    continuous = True
+    cheap = True
 
     columns: Annotated[tuple[str, ...] | None, Columns()] = None
     scale: Literal["sd", "rank"] = "sd"
@@ -61,7 +57,7 @@ class IntervalDisclosure(RiskMeasure):
         names = super().compared(pair)
         return tuple(name for name in names if name not in pair.made_anew) or names
 
-    def judge(self, pair: TablePair, rng: np.random.Generator) -> Finding:
+    def judge(self, pair: TablePair, rng: Generator) -> Finding:
         original, released = pair.before, pair.released
         names, place = self.compared(pair), pair.pairing
         reached = _by_sd if self.scale == "sd" else _by_rank
@@ -106,9 +102,8 @@ def _by_sd(x: Floats, y: Floats, widths: Floats) -> Longs:
     """Shape (n,); number of the narrowest of the ascending widths that holds a value, or of all widths if none does."""
     known = y[~np.isnan(y)]
     middle = np.median(known) if len(known) else 0.0
-    spread = float((known - middle).std(ddof=1)) if len(known) > 1 and np.ptp(known) > 0 else 0.0
     apart = np.abs(x - y) - ROUNDING * np.abs(x)
-    return longs(np.searchsorted(widths * spread, apart))  # not a number comes after all
+    return longs(np.searchsorted(widths * deviation(known - middle), apart))  # not a number comes after all
 
 
 def _by_rank(x: Floats, y: Floats, widths: Floats) -> Longs:

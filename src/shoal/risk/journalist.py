@@ -1,16 +1,11 @@
 """Journalist risk: the target is in the population, and not known to be in the table."""
 
-from typing import Annotated, ClassVar
+from typing import Annotated
 
-from annotated_types import Gt, Le
-
-from shoal.errors import in_digits
-from shoal.facts import of_release
 from shoal.judges.evidence import Finding
-from shoal.methods import Scales, method
-from shoal.parameters import Setting
 from shoal.risk.class_risk import LookalikeRisk, beyond
 from shoal.risk.population import Lookalikes
+from shoal.vocabulary.prelude import Gt, Le, Setting, in_digits, method, of_release
 
 
 @method("journalist", title="Journalist risk", source="El Emam & Dankar (2008)")
@@ -27,9 +22,10 @@ class Journalist(LookalikeRisk):
         Records whose risk exceeds this are counted.
     """
 
-    scales: ClassVar[Scales] = "classes"
+    question = "linkability"
+    headline = ": of the worst record"
 
-    weights_needed: ClassVar[bool] = True
+    weights_needed = True
 
     threshold: Annotated[float, Gt(0), Le(1), Setting()] = 0.2
 

@@ -1,25 +1,18 @@
 """Linkability: the release as a bridge between two files about the same people."""
 
-from typing import Annotated, Any, ClassVar
+from typing import Annotated, Any
 
 import numpy as np
-from annotated_types import Ge
 
-from shoal.data.records import MissingCells, Records
-from shoal.errors import DataError, NoFigure, quoted
-from shoal.facts import OfOriginal, OfPlan, of_original
-from shoal.judges.base import Need
-from shoal.judges.evidence import Finding
 from shoal.judges.further_tables import like
 from shoal.judges.mixed_columns import MixedColumns
+from shoal.judges.prelude import Finding, Floats, Generator, MissingCells, Records, TablePair, common, comparable
 from shoal.judges.success import AttackResult, SuccessRate
-from shoal.judges.table_pair import TablePair, common, comparable
-from shoal.kernels.arrays import Floats
 from shoal.kernels.elementary import expm1, log1p
 from shoal.kernels.risk.gower import GowerSpace, chance_of_overlap, overlaps
-from shoal.methods import Scales, method
-from shoal.parameters import Columns, TablePath
 from shoal.risk.base import RiskMeasure
+from shoal.vocabulary.errors import DataError, NoFigure, quoted
+from shoal.vocabulary.prelude import Columns, Ge, OfOriginal, OfPlan, TablePath, method, of_original
 
 
 @method(
@@ -28,7 +21,7 @@ from shoal.risk.base import RiskMeasure
     source="Giomi, Boenisch, Wehmeyer & Tasnadi (2023); Gower (1971)",
 )
 class Linkability(RiskMeasure):
-    """How often two partial files about one person are linked because both lie nearest to the same released record.
+    """Rate of links between two partial files about one person that both lie nearest to the same released record.
 
     The attacker has two files about the original people, with different columns, and does not know whose records
     belong together. Each person's records are looked up in the release, by Gower's distance; they are linked if
@@ -55,9 +48,9 @@ class Linkability(RiskMeasure):
         what the plan's requirements say, or else its steps that blank cells, and `equal` where nothing does.
     """
 
-    scales: ClassVar[Scales] = "sample"
-    limits: ClassVar[tuple[float, float]] = (0.0, 1.0)
-    needs: ClassVar[tuple[Need, ...]] = ("columns", "records")
+    question = "linkability"
+    of_made_up = True
+    needs = ("columns", "records")
 
     first: Annotated[tuple[str, ...] | None, Columns()] = None
     second: Annotated[tuple[str, ...] | None, Columns()] = None
@@ -66,7 +59,7 @@ class Linkability(RiskMeasure):
     attacks: Annotated[int, Ge(10)] = 1_000
     missing: MissingCells | None = None
 
-    def judge(self, pair: TablePair, rng: np.random.Generator) -> Finding:
+    def judge(self, pair: TablePair, rng: Generator) -> Finding:
         tables = [pair.closure.records, pair.before]
         if self.holdout is not None:
             tables.append(like(pair.before, self.holdout))
@@ -109,7 +102,7 @@ class Linkability(RiskMeasure):
             raise NoFigure("There are not two files to link: each needs a column that all tables hold.")
         return first, second
 
-    def _links(self, space: GowerSpace, targets: Floats, split: int, k: int, rng: np.random.Generator) -> SuccessRate:
+    def _links(self, space: GowerSpace, targets: Floats, split: int, k: int, rng: Generator) -> SuccessRate:
         rows = rng.permutation(targets.shape[1])[: self.attacks]
         chances = chance_of_overlap(overlaps(space, targets[:, rows], split, k), k)
         return SuccessRate(hits=float(chances.sum()), guesses=len(rows))

@@ -2,23 +2,17 @@
 
 from itertools import combinations
 from math import sqrt
-from typing import Annotated, ClassVar, Literal
+from typing import Annotated, Literal
 
 import numpy as np
-from annotated_types import Ge
 
-from shoal.data.records import MissingCells, Records
-from shoal.errors import NoFigure, plural
-from shoal.facts import Interval, OfPlan, of_release
-from shoal.judges.base import Need
-from shoal.judges.evidence import Finding
-from shoal.judges.table_pair import TablePair
-from shoal.kernels.arrays import Bools, Floats, Longs
+from shoal.judges.prelude import Bools, Finding, Floats, Generator, Longs, MissingCells, Records, TablePair
 from shoal.kernels.elementary import exp, expm1, normal_quantile
-from shoal.methods import Scales, method
 from shoal.risk.base import RiskMeasure
 from shoal.risk.class_risk import in_full
 from shoal.risk.population import sampling_weights
+from shoal.table.equal_rows import patterns
+from shoal.vocabulary.prelude import Ge, Interval, NoFigure, OfPlan, method, of_release, plural
 
 MOST_CELLS = 1 << 20
 """Cells of the table of all combinations, where pairs of columns are fitted."""
@@ -61,17 +55,16 @@ class LogLinearRisk(RiskMeasure):
         what the plan's requirements say, or else its steps that blank cells, and `equal` where nothing does.
     """
 
-    scales: ClassVar[Scales] = "sample"
-    limits: ClassVar[tuple[float, float]] = (0.0, 1.0)
-    of_release_alone: ClassVar[bool] = True
-    needs: ClassVar[tuple[Need, ...]] = ("records", "quasi-identifiers", "people")
+    question = "singling out"
+    of_release_alone = True
+    needs = ("records", "quasi-identifiers", "people")
 
     effects: Literal["columns", "pairs"] = "columns"
     mean: Literal["population", "sample"] = "population"
     population: Annotated[int, Ge(1)] | None = None
     missing: MissingCells | None = None
 
-    def judge(self, pair: TablePair, rng: np.random.Generator) -> Finding:
+    def judge(self, pair: TablePair, rng: Generator) -> Finding:
         released, missing = pair.closure.records, self.missing or pair.missing
         names, n = released.quasi_identifiers, len(pair.closure.records)
         sampled = self._fractions(released)
@@ -146,9 +139,7 @@ def _by_pairs(codes: Longs, chosen: Bools) -> Floats:
     table = _fitted(_counts(codes[complete], shape)) * (len(codes) / complete.sum())
     asked = codes[chosen]
     out = np.empty(len(asked))
-    patterns, place = np.unique(asked < 0, axis=0, return_inverse=True)
-    for number, blank in enumerate(patterns):
-        rows = place.reshape(-1) == number
+    for blank, rows in patterns(asked < 0):
         margin = table.sum(axis=tuple(np.flatnonzero(blank)))
         out[rows] = margin[tuple(asked[rows][:, ~blank].T)]
     return out

@@ -1,13 +1,9 @@
 """Marketer risk: as many right matches as possible, no matter whose."""
 
-from typing import ClassVar
-
-from shoal.errors import in_digits
-from shoal.facts import of_release
 from shoal.judges.evidence import Finding
-from shoal.methods import Scales, method
 from shoal.risk.class_risk import LookalikeRisk
 from shoal.risk.population import Lookalikes
+from shoal.vocabulary.prelude import in_digits, method, of_release
 
 
 @method("marketer", title="Marketer risk", source="Dankar & El Emam (2010)")
@@ -19,7 +15,7 @@ class Marketer(LookalikeRisk):
     figure is the number of classes over the number of records.
     """
 
-    scales: ClassVar[Scales] = "classes"
+    question = "linkability"
 
     def of(self, alike: Lookalikes) -> Finding:
         share = alike.mean(1.0 / alike.population)

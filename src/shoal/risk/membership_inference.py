@@ -1,22 +1,16 @@
 """Membership inference: who was in the data behind a release?"""
 
-from typing import Annotated, Any, ClassVar
+from typing import Annotated, Any
 
 import numpy as np
 
-from shoal.errors import NoFigure
-from shoal.facts import Count, Interval, OfPlan, Share
-from shoal.judges.base import Need
-from shoal.judges.evidence import Finding
 from shoal.judges.further_tables import like
+from shoal.judges.prelude import Finding, Floats, Generator, TablePair, common, comparable
 from shoal.judges.space import embedded
-from shoal.judges.table_pair import TablePair, common, comparable
-from shoal.kernels.arrays import Floats
 from shoal.kernels.elementary import log, normal_quantile
 from shoal.kernels.search.nearest import nearest_distance
-from shoal.methods import Scales, method
-from shoal.parameters import Columns, TablePath
 from shoal.risk.base import RiskMeasure
+from shoal.vocabulary.prelude import Columns, Count, Interval, NoFigure, OfPlan, Share, TablePath, method
 
 
 @method(
@@ -25,7 +19,7 @@ from shoal.risk.base import RiskMeasure
     source="Chen, Yu, Zhang & Fritz (2020); DeLong, DeLong & Clarke-Pearson (1988)",
 )
 class MembershipInference(RiskMeasure):
-    """How well the distance to the nearest released record tells members of the original data from others.
+    """Success of telling members of the original data from others by the distance to the nearest released record.
 
     The figure is the area under the curve: the probability that a random original record lies nearer to the release
     than a random record of the holdout, ties counting one half. One half is no risk; the interval is DeLong's.
@@ -40,14 +34,15 @@ class MembershipInference(RiskMeasure):
         What the attacker knows of a person; by default the quasi-identifiers and confidential columns.
     """
 
-    scales: ClassVar[Scales] = "sample"
-    limits: ClassVar[tuple[float, float]] = (0.0, 1.0)
-    needs: ClassVar[tuple[Need, ...]] = ("holdout",)
+    question = "inference"
+    of_made_up = True
+    prominence = 10
+    needs = ("holdout",)
 
     holdout: Annotated[Any, TablePath()] = None
     columns: Annotated[tuple[str, ...] | None, Columns()] = None
 
-    def judge(self, pair: TablePair, rng: np.random.Generator) -> Finding:
+    def judge(self, pair: TablePair, rng: Generator) -> Finding:
         original, released = pair.before, pair.released
         others = like(released, self.holdout)
         names = pair.common(self.columns, "quasi-identifier", "confidential")

@@ -1,38 +1,25 @@
-"""How many people a released record may stand for, in the table and in the population."""
+"""Numbers of people that a released record may stand for, in the table and in the population."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
-from shoal.data.records import MissingCells, Records
-from shoal.errors import NoFigure
 from shoal.judges.class_figures import ClassCounts
-from shoal.kernels.arrays import Bools, Floats, Longs
+from shoal.judges.prelude import Bools, Floats, Longs, MissingCells, Records
+from shoal.vocabulary.errors import NoFigure
 
 NO_WEIGHTS = "The table has no sampling weight, so class sizes in the population are not known."
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Lookalikes:
-    """The records that match each record on all quasi-identifiers, itself included.
+    """The records that match each record on all quasi-identifiers, itself included."""
 
-    Parameters
-    ----------
-    sizes
-        Shape (m,); how many there are in the table, f.
-    population
-        Shape (m,); how many people there are in the population, F: the sum of the weights, at least f.
-    weighted
-        Whether the table has weights.
-    records
-        Shape (m,); of how many records each entry tells; None where each tells of one.
-    """
-
-    sizes: Longs
-    population: Floats
-    weighted: bool = False
-    records: Longs | None = None
+    sizes: Longs  # Shape (m,); how many there are in the table, f
+    population: Floats  # Shape (m,); how many people there are in the population, F: the sum of the weights, at least f
+    weighted: bool = False  # True if the table has weights
+    records: Longs | None = None  # Shape (m,); of how many records each entry tells; None where each tells of one
 
     @property
     def count(self) -> int:
@@ -78,15 +65,8 @@ class Lookalikes:
 def lookalikes(released: Records, missing: MissingCells = "equal", *, weights_needed: bool = False) -> Lookalikes:
     """Those of a table that has records and quasi-identifiers.
 
-    Parameters
-    ----------
-    missing
-        What a missing cell matches (`Records.matching`).
-
-    Raises
-    ------
-    NoFigure
-        If weights are needed and there are none, or if some cannot be used.
+    `missing`: what a missing cell matches (`Records.matching`). NoFigure if weights are needed and there are none, or
+    if some cannot be used.
     """
     sizes = released.matching(released.quasi_identifiers, missing)
     weights = sampling_weights(released)
@@ -101,10 +81,7 @@ def lookalikes(released: Records, missing: MissingCells = "equal", *, weights_ne
 def sampling_weights(released: Records) -> Floats | None:
     """Shape (n,); the sampling weights, None where there are none.
 
-    Raises
-    ------
-    NoFigure
-        If some cannot be used.
+    NoFigure if some cannot be used.
     """
     weights = released.weights
     if weights is None or (np.isfinite(weights) & (weights > 0)).all():

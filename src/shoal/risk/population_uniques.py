@@ -15,22 +15,17 @@ fitted to the sample's counts of counts by maximum likelihood and evaluated at t
 from collections.abc import Callable
 from dataclasses import dataclass
 from math import inf, sqrt
-from typing import Annotated, ClassVar
+from typing import Annotated
 
 import numpy as np
-from annotated_types import Ge
 
-from shoal.data.records import MissingCells, Records
-from shoal.errors import NoFigure, in_digits
-from shoal.facts import Interval, of_release
 from shoal.judges.class_figures import ClassCounts
-from shoal.judges.evidence import Finding
+from shoal.judges.prelude import Finding, Floats, Longs, MissingCells, Records
 from shoal.judges.table_pair import NOBODY
-from shoal.kernels.arrays import Floats, Longs
 from shoal.kernels.elementary import exp, expm1, log, log1p, log_gamma, log_of_sum, logistic, normal_quantile, power
-from shoal.methods import Scales, method
 from shoal.risk.class_risk import ClassRisk
 from shoal.risk.population import sampling_weights
+from shoal.vocabulary.prelude import Ge, Interval, NoFigure, in_digits, method, of_release
 
 
 @method(
@@ -55,8 +50,8 @@ class PopulationUniques(ClassRisk):
         no figure.
     """
 
-    scales: ClassVar[Scales] = "sample"
-    cheap: ClassVar[bool] = False
+    question = "singling out"
+    cheap = False
 
     population: Annotated[int, Ge(1)] | None = None
 
@@ -122,18 +117,10 @@ class PopulationUniques(ClassRisk):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Estimate:
-    """An estimated share of uniques.
+    """An estimated share of uniques."""
 
-    Parameters
-    ----------
-    share
-        In [0, 1].
-    error
-        Standard error of the share's logarithm by the fit alone; infinite where the likelihood is flat.
-    """
-
-    share: float
-    error: float
+    share: float  # In [0, 1]
+    error: float  # Standard error of the share's logarithm by the fit alone; infinite where the likelihood is flat
 
     def ends(self, n: int) -> tuple[float, float]:
         """Of the interval for the share of uniques among n records."""
@@ -147,10 +134,7 @@ class Estimate:
 def poisson_gamma(counts: np.ndarray, times: np.ndarray, population: float) -> Estimate | None:
     """Estimated share of uniques in a population larger than the sample; None where the likelihood has no maximum.
 
-    Parameters
-    ----------
-    counts, times
-        Shape (m,); sizes of classes, and how many classes have each.
+    `counts`, `times`: shape (m,); sizes of classes, and how many classes have each.
     """
     fraction = (counts * times).sum() / population
 

@@ -1,26 +1,22 @@
 """Probabilistic record linkage (Fellegi & Sunter 1969) with parameters by EM (Jaro 1989)."""
 
 from collections.abc import Iterator
-from typing import Annotated, Any, ClassVar
+from typing import Annotated, Any
 
 import numpy as np
-from annotated_types import Ge, Gt, Le
 from numpy.typing import NDArray
 
-from shoal.data.variable import Variable
-from shoal.errors import NoFigure, in_digits, quoted
-from shoal.facts import Count, OfOriginal, OfPlan, Share
-from shoal.judges.base import Need, by_record
-from shoal.judges.evidence import Finding
+from shoal.judges.base import by_record
 from shoal.judges.intervals import cautious_interval
-from shoal.judges.table_pair import TablePair
+from shoal.judges.prelude import Bools, Finding, Floats, Generator, Longs, TablePair, Variable
 from shoal.kernels import linear
-from shoal.kernels.arrays import Bools, Floats, Longs
+from shoal.kernels.draws import drawn_rows
 from shoal.kernels.elementary import exp, log, log1p, log_of_sum
-from shoal.methods import Scales, method
-from shoal.parameters import Columns, Setting
 from shoal.risk.base import RiskMeasure
 from shoal.risk.text_similarity import jaro_winkler
+from shoal.table.standardisation import deviation
+from shoal.vocabulary.errors import NoFigure, in_digits, quoted
+from shoal.vocabulary.prelude import Columns, Count, Ge, Gt, Le, OfOriginal, OfPlan, Setting, Share, method
 
 MOST_COLUMNS = 16
 """Agreement patterns are counted in a table of 2^columns."""
@@ -72,27 +68,23 @@ class ProbabilisticLinkage(RiskMeasure):
         Attack so many records, drawn at random; by default all, or as many as make 200 million pairs.
     """
 
-    scales: ClassVar[Scales] = "sample"
-    limits: ClassVar[tuple[float, float]] = (0.0, 1.0)
-    needs: ClassVar[tuple[Need, ...]] = ("columns", "pairing")
-    roles: ClassVar[tuple[str, ...]] = ("quasi-identifier",)
+    question = "linkability"
+    needs = ("columns", "pairing")
+    roles = ("quasi-identifier",)
 
     columns: Annotated[tuple[str, ...] | None, Columns()] = None
     tolerance: Annotated[float, Ge(0), Setting()] = 0.1
     similarity: Annotated[float, Gt(0), Le(1), Setting()] = 1.0
     sample: Annotated[int, Ge(1)] | None = None
 
-    def judge(self, pair: TablePair, rng: np.random.Generator) -> Finding:
+    def judge(self, pair: TablePair, rng: Generator) -> Finding:
         original, released = pair.before, pair.released
         names, place = self.compared(pair), pair.pairing
         if len(names) > MOST_COLUMNS:
             raise NoFigure(f"At most {MOST_COLUMNS} columns can be compared; there are {len(names)}.")
         if not len(released) or len(original) < 2:
             raise NoFigure("There are not two records to tell apart.")
-        wanted = self.sample or max(100, PAIRS // len(original))
-        rows = np.arange(len(released))
-        if wanted < len(rows):
-            rows = np.sort(rng.choice(len(rows), wanted, replace=False))
+        rows = drawn_rows(rng, len(released), self.sample or max(100, PAIRS // len(original)))
         agree = [_Agreement(original[n], released[n], place, rows, self.tolerance, self.similarity) for n in names]
         counts = np.zeros(1 << len(names), dtype=np.int64)
         for _, patterns in _blocks(agree, len(rows), len(original)):
@@ -126,7 +118,7 @@ class ProbabilisticLinkage(RiskMeasure):
 
 
 class _Agreement:
-    """Which pairs agree on one column."""
+    """Agreement of pairs on one column."""
 
     def __init__(
         self, original: Variable, released: Variable, place: Longs, rows: Longs, tolerance: float, similarity: float
@@ -134,9 +126,7 @@ class _Agreement:
         self.x, self.y = original.values, released.values[rows]
         self.alike: Bools | None = None
         if original.continuous and released.continuous:
-            known = original.values[~original.missing]
-            spread = float(known.std(ddof=1)) if len(known) > 1 and np.ptp(known) > 0 else 0.0
-            self.reach = tolerance * spread
+            self.reach = tolerance * deviation(original.values)
             return
         before, self.x = _codes(original)
         after, y = _codes(released)

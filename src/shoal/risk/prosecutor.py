@@ -1,16 +1,11 @@
 """Prosecutor risk: the target is known to be in the table."""
 
-from typing import Annotated, ClassVar
+from typing import Annotated
 
-from annotated_types import Gt, Le
-
-from shoal.errors import in_digits
-from shoal.facts import of_release
 from shoal.judges.evidence import Finding
-from shoal.methods import Scales, method
-from shoal.parameters import Setting
 from shoal.risk.class_risk import LookalikeRisk, beyond
 from shoal.risk.population import Lookalikes
+from shoal.vocabulary.prelude import Gt, Le, Setting, in_digits, method, of_release
 
 
 @method("prosecutor", title="Prosecutor risk", source="El Emam & Dankar (2008)")
@@ -27,7 +22,9 @@ class Prosecutor(LookalikeRisk):
         Records whose risk exceeds this are counted.
     """
 
-    scales: ClassVar[Scales] = "classes"
+    question = "singling out"
+    prominence = 50
+    headline = ": of the worst record"
 
     threshold: Annotated[float, Gt(0), Le(1), Setting()] = 0.2
 

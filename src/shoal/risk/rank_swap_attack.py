@@ -1,23 +1,19 @@
 """The attack on rank swapping by intersecting its windows (Nin, Herranz & Torra 2008)."""
 
 from collections.abc import Sequence
-from typing import Annotated, ClassVar
+from typing import Annotated
 
 import numpy as np
-from annotated_types import Ge, Gt, Le
 
-from shoal.data.variable import Variable
-from shoal.errors import NoFigure, in_digits, quoted
-from shoal.facts import Count, OfPlan, Share
-from shoal.judges.base import Need, by_record
-from shoal.judges.evidence import Finding
+from shoal.judges.base import by_record
 from shoal.judges.intervals import cautious_interval
-from shoal.judges.table_pair import TablePair, codes_like
-from shoal.kernels.arrays import Longs
+from shoal.judges.prelude import Finding, Generator, Longs, TablePair, Variable
+from shoal.judges.table_pair import codes_like
+from shoal.kernels.draws import drawn_rows
 from shoal.kernels.swap.rank_swap import window_of
-from shoal.methods import Scales, method
-from shoal.parameters import Columns, Setting
 from shoal.risk.base import RiskMeasure
+from shoal.vocabulary.errors import NoFigure, in_digits, quoted
+from shoal.vocabulary.prelude import Columns, Count, Ge, Gt, Le, OfPlan, Setting, Share, method
 
 PAIRS = 500_000_000
 """So many pairs are some seconds' work; above it records are sampled."""
@@ -50,15 +46,14 @@ class RankSwapAttack(RiskMeasure):
         Attack so many records, drawn at random; by default all, or as many as make 500 million pairs.
     """
 
-    scales: ClassVar[Scales] = "sample"
-    limits: ClassVar[tuple[float, float]] = (0.0, 1.0)
-    needs: ClassVar[tuple[Need, ...]] = ("pairing", "records")
+    question = "linkability"
+    needs = ("pairing", "records")
 
     p: Annotated[float, Gt(0), Le(1), Setting()] = 0.05
     columns: Annotated[tuple[str, ...] | None, Columns()] = None
     sample: Annotated[int, Ge(1)] | None = None
 
-    def judge(self, pair: TablePair, rng: np.random.Generator) -> Finding:
+    def judge(self, pair: TablePair, rng: Generator) -> Finding:
         original, released = pair.before, pair.released
         names = self.columns or tuple(
             n for n in original.quasi_identifiers if original[n].level != "nominal" and n in released
@@ -73,10 +68,7 @@ class RankSwapAttack(RiskMeasure):
         known = {name: original[name].values[place] for name in names}
         values = {name: _comparable(original[name], released[name]) for name in names}
         n = len(released)
-        rows = np.arange(n)
-        wanted = self.sample or max(100, PAIRS // n)
-        if wanted < n:
-            rows = np.sort(rng.choice(n, wanted, replace=False))
+        rows = drawn_rows(rng, n, self.sample or max(100, PAIRS // n))
         members = released.by_stratum
         chances = np.zeros(n)
         for among in members:
@@ -111,10 +103,7 @@ class RankSwapAttack(RiskMeasure):
 def _comparable(before: Variable, after: Variable) -> np.ndarray:
     """Released values, those of an ordinal column in the original's codes.
 
-    Raises
-    ------
-    NoFigure
-        If they are of another kind than the original's.
+    NoFigure if they are of another kind than the original's.
     """
     if before.continuous and after.continuous:
         return after.values
@@ -127,10 +116,7 @@ def _comparable(before: Variable, after: Variable) -> np.ndarray:
 def _chances(rows: Longs, columns: Sequence[tuple[np.ndarray, np.ndarray]], p: float) -> np.ndarray:
     """Shape (len(rows),); the chance that a record drawn from all in the windows of a record is its own.
 
-    Parameters
-    ----------
-    columns
-        Original and released values of each.
+    `columns`: original and released values of each.
     """
     windows = [_window(x, y, p) for x, y in columns]
     n = len(columns[0][0])

@@ -1,19 +1,13 @@
 """Replicated uniques: released records that are unique and equal a unique original."""
 
-from typing import Annotated, ClassVar
+from typing import Annotated
 
 import numpy as np
 
-from shoal.data.records import MissingCells
-from shoal.errors import in_digits, plural
-from shoal.facts import Count, OfPlan, OfRelease
-from shoal.judges.base import Need
-from shoal.judges.evidence import Finding
 from shoal.judges.exact_matches import exact_matches
-from shoal.judges.table_pair import TablePair
-from shoal.methods import Scales, method
-from shoal.parameters import Columns
+from shoal.judges.prelude import Finding, Generator, MissingCells, TablePair
 from shoal.risk.base import RiskMeasure
+from shoal.vocabulary.prelude import Columns, Count, OfPlan, OfRelease, in_digits, method, plural
 
 
 @method("replicated-uniques", title="Replicated uniques", source="Nowok, Raab & Dibben (2016)")
@@ -33,15 +27,15 @@ class ReplicatedUniques(RiskMeasure):
         what the plan's requirements say, or else its steps that blank cells, and `equal` where nothing does.
     """
 
-    scales: ClassVar[Scales] = "sample"
-    limits: ClassVar[tuple[float, float]] = (0.0, 1.0)
-    needs: ClassVar[tuple[Need, ...]] = ("columns", "records")
-    roles: ClassVar[tuple[str, ...]] = ("quasi-identifier",)
+    question = "singling out"
+    of_made_up = True
+    needs = ("columns", "records")
+    roles = ("quasi-identifier",)
 
     columns: Annotated[tuple[str, ...] | None, Columns()] = None
     missing: MissingCells | None = None
 
-    def judge(self, pair: TablePair, rng: np.random.Generator) -> Finding:
+    def judge(self, pair: TablePair, rng: Generator) -> Finding:
         names, released, missing = self.compared(pair), pair.closure.records, self.missing or pair.missing
         matches = exact_matches(pair.before, released, names, missing)
         alone = released.matching(names, missing) == 1

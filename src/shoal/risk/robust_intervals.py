@@ -1,20 +1,15 @@
 """Interval disclosure in intervals that are wider for outlying people."""
 
-from typing import Annotated, ClassVar
+from typing import Annotated
 
 import numpy as np
-from annotated_types import Gt
 
-from shoal.errors import NoFigure, plural
-from shoal.facts import OfOriginal, OfPlan
-from shoal.judges.base import Need, by_record
-from shoal.judges.evidence import Finding
-from shoal.judges.table_pair import TablePair
-from shoal.kernels.arrays import Floats, Longs
+from shoal.judges.base import by_record
+from shoal.judges.prelude import Finding, Floats, Generator, Longs, TablePair
+from shoal.kernels.draws import drawn_rows
 from shoal.kernels.search.neighbours import neighbours
-from shoal.methods import Scales, method
-from shoal.parameters import Columns, Setting
 from shoal.risk.base import RiskMeasure
+from shoal.vocabulary.prelude import Columns, Gt, NoFigure, OfOriginal, OfPlan, Setting, method, plural
 
 WIDTH = 0.05
 """By which Templ and Meindl multiply every distance, beside `k`."""
@@ -58,17 +53,16 @@ class RobustIntervals(RiskMeasure):
         Euclidean distance of standardised released records that counts as near.
     """
 
-    limits: ClassVar[tuple[float, float]] = (0.0, 1.0)
-    needs: ClassVar[tuple[Need, ...]] = ("columns", "pairing", "records")
-    continuous: ClassVar[bool | None] = True
-    scales: ClassVar[Scales] = "sample"
+    needs = ("columns", "pairing", "records")
+    continuous = True
+    question = "inference"
 
     columns: Annotated[tuple[str, ...] | None, Columns()] = None
     k: Annotated[float, Gt(0), Setting()] = 0.01
     alone: bool = False
     near: Annotated[float, Gt(0), Setting()] = 0.05
 
-    def judge(self, pair: TablePair, rng: np.random.Generator) -> Finding:
+    def judge(self, pair: TablePair, rng: Generator) -> Finding:
         names = self.compared(pair)
         x, y = pair.before.raw(names), pair.released.raw(names)
         known, shown = (np.asarray(~np.isnan(table).any(axis=1)) for table in (x, y))
@@ -107,23 +101,15 @@ def _standardised(x: Floats) -> Floats:
     return np.asarray((x - x.mean(axis=0)) / x.std(axis=0, ddof=1))
 
 
-def robust_distances(x: Floats, rng: np.random.Generator) -> Floats:
+def robust_distances(x: Floats, rng: Generator) -> Floats:
     """Mahalanobis distances from the mean, in the reweighted minimum-determinant covariance.
 
-    Parameters
-    ----------
-    x
-        Shape (n, d), complete, n > d + 1.
-
-    Raises
-    ------
-    NoFigure
-        If half of the records lie in a space of fewer dimensions.
+    `x`: shape (n, d), complete, n > d + 1. NoFigure if half of the records lie in a space of fewer dimensions.
     """
     from scipy.special import gammaincinv
 
     n, d = x.shape
-    sample = x if n <= MOST_RECORDS else x[np.sort(rng.choice(n, MOST_RECORDS, replace=False))]
+    sample = x[drawn_rows(rng, n, MOST_RECORDS)]
     half = (len(sample) + d + 1) // 2
     subsets = [_concentrated(sample, rng.choice(len(sample), d + 1, replace=False), half, STEPS) for _ in range(STARTS)]
     best = sorted(subsets, key=lambda rows: _log_determinant(sample[rows]))[:BEST]

@@ -1,22 +1,18 @@
 """Sample uniques."""
 
-from typing import ClassVar
-
 import numpy as np
 
-from shoal.errors import in_digits
-from shoal.facts import of_release
 from shoal.judges.evidence import Finding
-from shoal.methods import Scales, method
 from shoal.risk.class_risk import LookalikeRisk
 from shoal.risk.population import Lookalikes
+from shoal.vocabulary.prelude import in_digits, method, of_release
 
 
 @method("sample-uniques", title="Records unique in the table", source="Bethlehem, Keller & Pannekoek (1990)")
 class SampleUniques(LookalikeRisk):
     """Share of records whose combination of quasi-identifiers occurs only once in the released table."""
 
-    scales: ClassVar[Scales] = "classes"
+    question = "singling out"
 
     def of(self, alike: Lookalikes) -> Finding:
         share = alike.share(alike.sizes == 1)

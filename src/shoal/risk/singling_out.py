@@ -1,24 +1,16 @@
 """Singling out: predicates, read off the release, that exactly one person of the original satisfies."""
 
-from typing import Annotated, Any, ClassVar, Literal
+from typing import Annotated, Any, Literal
 
-import numpy as np
-from annotated_types import Ge
-
-from shoal.data.records import MissingCells, Records
-from shoal.errors import NoFigure, plural
-from shoal.facts import Count, OfOriginal, OfPlan, of_original
-from shoal.judges.base import Need
-from shoal.judges.evidence import Finding
 from shoal.judges.further_tables import like
 from shoal.judges.mixed_columns import MixedColumns
 from shoal.judges.predicates import random_predicates, singling_out_predicates, success_at
+from shoal.judges.prelude import Finding, Generator, MissingCells, Records, TablePair, common, comparable
 from shoal.judges.success import AttackResult, SuccessRate
-from shoal.judges.table_pair import TablePair, common, comparable
 from shoal.kernels.risk.predicates import predicate_counts
-from shoal.methods import Scales, method
-from shoal.parameters import Columns, TablePath
 from shoal.risk.base import RiskMeasure
+from shoal.vocabulary.errors import NoFigure, plural
+from shoal.vocabulary.prelude import Columns, Count, Ge, OfOriginal, OfPlan, TablePath, method, of_original
 
 
 @method(
@@ -27,7 +19,7 @@ from shoal.risk.base import RiskMeasure
     source="Giomi, Boenisch, Wehmeyer & Tasnadi (2023); Cohen & Nissim (2020)",
 )
 class SinglingOut(RiskMeasure):
-    """How often a description that fits one released record fits exactly one person of the original.
+    """Rate at which a description that fits one released record fits exactly one person of the original.
 
     The attacker looks for predicates that single out a record of the release and guesses that they single out a
     person: by one column (`univariate`: a value that occurs once, the least and the greatest value) or by several
@@ -61,9 +53,10 @@ class SinglingOut(RiskMeasure):
         plan's requirements say, or else its steps that blank cells, and `equal` where nothing does.
     """
 
-    scales: ClassVar[Scales] = "sample"
-    limits: ClassVar[tuple[float, float]] = (0.0, 1.0)
-    needs: ClassVar[tuple[Need, ...]] = ("columns", "records")
+    question = "singling out"
+    of_made_up = True
+    prominence = 30
+    needs = ("columns", "records")
 
     mode: Literal["multivariate", "univariate"] = "multivariate"
     size: Annotated[int, Ge(2)] = 3
@@ -73,7 +66,7 @@ class SinglingOut(RiskMeasure):
     tries: Annotated[int, Ge(10)] = 100_000
     missing: MissingCells | None = None
 
-    def judge(self, pair: TablePair, rng: np.random.Generator) -> Finding:
+    def judge(self, pair: TablePair, rng: Generator) -> Finding:
         released = pair.closure.records
         tables = [released, pair.before]
         names = comparable(pair.before, released, self.compared(pair))
@@ -88,7 +81,7 @@ class SinglingOut(RiskMeasure):
         return self._attacked(MixedColumns.of(names, *tables), size, tables, self.missing or pair.missing, rng)
 
     def _attacked(
-        self, cells: MixedColumns, size: int, tables: list[Records], missing: MissingCells, rng: np.random.Generator
+        self, cells: MixedColumns, size: int, tables: list[Records], missing: MissingCells, rng: Generator
     ) -> Finding:
         skipped, passes = missing != "equal", missing == "wildcard"
         predicates, tried = singling_out_predicates(cells, size, self.attacks, self.tries, skipped, rng)

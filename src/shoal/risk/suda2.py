@@ -1,25 +1,19 @@
 """SUDA2: special uniques (Elliot, Manning & Ford 2002; Manning, Haglin & Keane 2008)."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from math import comb
-from typing import Annotated, Any, ClassVar, Literal
+from typing import Annotated, Any, Literal
 
 import numpy as np
-from annotated_types import Ge, Gt, Lt
+from annotated_types import Lt
 
-from shoal.data.records import Records
-from shoal.errors import NoFigure, in_digits
-from shoal.facts import of_release
-from shoal.judges.base import Need
-from shoal.judges.evidence import Finding
-from shoal.judges.table_pair import TablePair
-from shoal.kernels.arrays import Floats, Ints, floats, ints
+from shoal.judges.prelude import Finding, Floats, Generator, Records, TablePair
+from shoal.kernels.arrays import Ints, floats, ints
 from shoal.kernels.elementary import power
 from shoal.kernels.risk.suda2 import MOST_COLUMNS, factorials, suda2
-from shoal.methods import Scales, method
-from shoal.parameters import Setting
 from shoal.risk.base import RiskMeasure
 from shoal.risk.population import sampling_weights
+from shoal.vocabulary.prelude import ByLabel, Ge, Gt, NoFigure, Setting, in_digits, method, of_release
 
 
 def supersets(d: int) -> Floats:
@@ -64,16 +58,15 @@ class SUDA2(RiskMeasure):
         f; by default the number of records over the sum of the sampling weights. Without either there is no DIS.
     """
 
-    scales: ClassVar[Scales] = "sample"
-    limits: ClassVar[tuple[float, float]] = (0.0, 1.0)
-    of_release_alone: ClassVar[bool] = True
-    needs: ClassVar[tuple[Need, ...]] = ("records", "quasi-identifiers", "people")
+    question = "singling out"
+    of_release_alone = True
+    needs = ("records", "quasi-identifiers", "people")
 
     max_size: Annotated[int, Ge(1)] = 4
     weight: Literal["factorial", "supersets"] = "factorial"
     sampling_fraction: Annotated[float, Gt(0), Lt(1), Setting()] | None = None
 
-    def judge(self, pair: TablePair, rng: np.random.Generator) -> Finding:
+    def judge(self, pair: TablePair, rng: Generator) -> Finding:
         released = pair.closure.records
         names = released.quasi_identifiers
         if len(names) > MOST_COLUMNS:
@@ -85,7 +78,7 @@ class SUDA2(RiskMeasure):
         total = float(uniques.score.sum())
         unique = float((uniques.smallest > 0).mean())
         dis, why = self._dis(released, uniques.score, len(names))
-        details: dict[str, Any] = {
+        details: ByLabel = {
             "max size": self.max_size,
             "weight": self.weight,
             "minimal sample uniques by size": {str(s + 1): int(count) for s, count in enumerate(uniques.by_size)},
@@ -127,12 +120,7 @@ class SUDA2(RiskMeasure):
 def dis_score(score: Floats, pairs: int, fraction: float, d: int) -> Floats:
     """Shape (n,); DIS of each score, 0 where the score is 0.
 
-    Parameters
-    ----------
-    pairs
-        P, the number of records in classes of exactly two.
-    d
-        Number of quasi-identifiers.
+    `pairs`: P, the number of records in classes of exactly two; `d`: number of quasi-identifiers.
     """
     exponent = 1 + (8 - d) / 20
     dis = np.zeros(len(score))
@@ -149,7 +137,7 @@ def _codes(released: Records, names: tuple[str, ...]) -> Ints:
 
 
 def _by_category(
-    released: Records, names: tuple[str, ...], codes: Ints, parts: tuple[Floats, ...]
+    released: Records, names: tuple[str, ...], codes: Ints, parts: Sequence[Floats]
 ) -> dict[str, list[tuple[Any, float]]]:
     """For each column its categories (as they stand in the table), largest first, with the percentage that sets with
     the column and that value there are of all scores that sets with the column account for."""

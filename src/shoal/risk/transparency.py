@@ -1,25 +1,19 @@
 """Transparency attacks on microaggregation (Winkler 2002; Nin, Herranz & Torra 2008; Torra 2017)."""
 
-from collections.abc import Mapping
-from typing import Annotated, Any, ClassVar
+from typing import Annotated, Any
 
 import numpy as np
 
-from shoal.data.records import Records
-from shoal.errors import quoted
-from shoal.facts import OfOriginal, OfPlan, OfRelease
-from shoal.judges.base import Need
-from shoal.judges.evidence import Finding
 from shoal.judges.intervals import cautious_interval
+from shoal.judges.prelude import Finding, Floats, Generator, Longs, TablePair
 from shoal.judges.space import embedded
-from shoal.judges.table_pair import TablePair
-from shoal.kernels.arrays import Floats, Longs
+from shoal.kernels.classes import first_rows
 from shoal.kernels.elementary import log
-from shoal.kernels.partition.fuzzy import COINCIDENT
+from shoal.kernels.partition import COINCIDENT
 from shoal.kernels.search.nearest import link
-from shoal.methods import Scales, method, nested
-from shoal.parameters import Columns, Method
 from shoal.risk.base import RiskMeasure
+from shoal.vocabulary.parameters import Method
+from shoal.vocabulary.prelude import Columns, OfOriginal, OfPlan, OfRelease, method, nested, quoted
 
 ASSIGNED = 3000
 """Up to so many records the attacker who counts is run: his assignment grows with the cube of their number."""
@@ -55,21 +49,26 @@ class TransparencyAttack(RiskMeasure):
         What the attacker knows of everybody; by default the quasi-identifiers.
     """
 
-    scales: ClassVar[Scales] = "sample"
-    limits: ClassVar[tuple[float, float]] = (0.0, 1.0)
-    needs: ClassVar[tuple[Need, ...]] = ("columns", "pairing", "records")
-    roles: ClassVar[tuple[str, ...]] = ("quasi-identifier",)
+    question = "linkability"
+    needs = ("columns", "pairing", "records")
+    roles = ("quasi-identifier",)
 
     knows: Annotated[Any, nested("partition"), Method("partition")] = None
     columns: Annotated[tuple[str, ...] | None, Columns()] = None
 
-    def judge(self, pair: TablePair, rng: np.random.Generator) -> Finding:
+    def judge(self, pair: TablePair, rng: Generator) -> Finding:
         original, released = pair.before, pair.released
         names, place = self.compared(pair), pair.pairing
         x, y = embedded(original, released, names)
         classes = released.classes(names)
-        _, first = np.unique(classes.ids, return_index=True)
-        named = self._named(original, names, x[place], place, y[first], classes.ids, classes.sizes, rng)
+        centres = y[first_rows(classes.ids, len(classes.sizes))]
+        named = {"nearest": link(centres, x[place], classes.ids)}
+        if len(place) <= ASSIGNED:
+            named["counting"] = (self._counted(x[place], centres, classes.sizes) == classes.ids).astype(np.float64)
+        if self.knows is not None:
+            part = self.knows.partition(original, columns=names, seed=rng)
+            means = part.means(original.matrix(names))
+            named["replay"] = link(centres, means[part.labels][place], classes.ids)
         linked = {how: right / classes.of_record for how, right in named.items()}
         best = max(linked, key=lambda how: float(linked[how].sum()))
         n, smallest = len(released), int(classes.sizes.min())
@@ -93,27 +92,6 @@ class TransparencyAttack(RiskMeasure):
             },
             record_risk=linked[best],
         )
-
-    def _named(
-        self,
-        original: Records,
-        names: tuple[str, ...],
-        x: Floats,
-        place: Longs,
-        centres: Floats,
-        truth: Longs,
-        sizes: Longs,
-        rng: np.random.Generator,
-    ) -> Mapping[str, Floats]:
-        """For each attack shape (n,): the probability that the class it names is the right one."""
-        named = {"nearest": link(centres, x, truth)}
-        if len(x) <= ASSIGNED:
-            named["counting"] = (self._counted(x, centres, sizes) == truth).astype(np.float64)
-        if self.knows is not None:
-            part = self.knows.partition(original, columns=names, seed=rng)
-            means = part.means(original.matrix(names))
-            named["replay"] = link(centres, means[part.labels][place], truth)
-        return named
 
     def _counted(self, x: Floats, centres: Floats, sizes: Longs) -> Longs:
         """The likeliest assignment in which every class has its size."""

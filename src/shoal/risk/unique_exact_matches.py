@@ -1,19 +1,13 @@
 """Unique exact matches: people whom nobody resembles, and who stand in the release as they are."""
 
-from typing import Annotated, ClassVar
+from typing import Annotated
 
 import numpy as np
 
-from shoal.data.records import MissingCells
-from shoal.errors import in_digits, plural
-from shoal.facts import Count, OfPlan, Share
-from shoal.judges.base import Need
-from shoal.judges.evidence import Finding
 from shoal.judges.exact_matches import exact_matches
-from shoal.judges.table_pair import TablePair
-from shoal.methods import Scales, method
-from shoal.parameters import Columns
+from shoal.judges.prelude import Finding, Generator, MissingCells, TablePair
 from shoal.risk.base import RiskMeasure
+from shoal.vocabulary.prelude import Columns, Count, OfPlan, Share, in_digits, method, plural
 
 
 @method(
@@ -36,14 +30,14 @@ class UniqueExactMatches(RiskMeasure):
         steps that blank cells, and `equal` where nothing does.
     """
 
-    scales: ClassVar[Scales] = "sample"
-    limits: ClassVar[tuple[float, float]] = (0.0, 1.0)
-    needs: ClassVar[tuple[Need, ...]] = ("columns", "records")
+    question = "singling out"
+    of_made_up = True
+    needs = ("columns", "records")
 
     columns: Annotated[tuple[str, ...] | None, Columns()] = None
     missing: MissingCells | None = None
 
-    def judge(self, pair: TablePair, rng: np.random.Generator) -> Finding:
+    def judge(self, pair: TablePair, rng: Generator) -> Finding:
         names, missing = self.compared(pair), self.missing or pair.missing
         matches = exact_matches(pair.before, pair.closure.records, names, missing)
         unique, shown = int(matches.unique.sum()), int(matches.shown.sum())

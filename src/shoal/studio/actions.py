@@ -13,15 +13,15 @@ from typing import Any, NotRequired
 
 from typing_extensions import TypedDict
 
-from shoal.errors import InputError, ShoalError
 from shoal.plan.lines import parse_yaml, plain
-from shoal.review import Review
-from shoal.studio.arguments import checked
+from shoal.release.review import Review
+from shoal.studio.arguments import Answer, checked
 from shoal.studio.holders import Keeper, Runner
 from shoal.studio.parcels import PAUSE, bring, carry
 from shoal.studio.plans import Reading, names_in, put, reading, swapped
 from shoal.studio.session import Session, of_text
 from shoal.studio.worker import REPORT, Worker, WorkerGone, no_space, place_of_error
+from shoal.vocabulary.errors import InputError, ShoalError
 
 EXAMPLE_ROWS = 1000
 
@@ -186,13 +186,13 @@ class Studio:
     async def _run(self, text: str, seed: int | None) -> None:
         await self._ready()
         source = self.session.source or ""
-        done = await self.runner.ask(
+        result, released = await self.runner.ask(
             "protect", report=self._report(), text=text, folder=str(self.folder), seed=seed, source=source
         )
         number = self.session.runs_begun + 1
-        if done["released"]:
+        if released:
             await carry(self.runner, self.keeper, "keep", number=number, also=[r.number for r in self.session.runs])
-        self.session = self.session.ran(text, done["result"], released=done["released"])
+        self.session = self.session.ran(text, result, released=released)
 
     async def do_explore(self) -> None:
         """Try what the plan's section `explore` asks for, each candidate in place of the plan's steps."""
@@ -255,7 +255,7 @@ class Studio:
         self.session = self.session.ended("done", "Cancelled. The table and all earlier results are still here.")
         self.handing_over = asyncio.create_task(self._hand_over())
 
-    async def preview(self, step: int) -> dict[str, Any]:
+    async def preview(self, step: int) -> Answer:
         """What a step would do, while nothing else is done; a run that is begun meanwhile takes its place."""
         self._need_plan()
         if self.session.job is not None:
@@ -263,7 +263,7 @@ class Studio:
         await self._ready()
         self.previews += 1
         try:
-            answer: dict[str, Any] = await self.runner.ask(
+            answer: Answer = await self.runner.ask(
                 "preview", text=self.session.history.text, folder=str(self.folder), step=step
             )
         except WorkerGone:
@@ -339,7 +339,7 @@ class Studio:
 
     # What pages are told
 
-    def state(self) -> dict[str, Any]:
+    def state(self) -> Answer:
         """Everything but the facts of the table and the results of runs, which are asked for by themselves."""
         session, plan = self.session, self.plan
         points = session.history.points
@@ -365,19 +365,19 @@ class Studio:
             "review": None if session.review is None else {**asdict(session.review), "sha256": session.review.sha256},
         }
 
-    async def exposure(self) -> dict[str, Any]:
+    async def exposure(self) -> Answer:
         """How exposed the table is by the columns that the plan gives the role quasi-identifier.
 
         Other questions are answered while a large table is counted; if roles change meanwhile, the new ones count.
         """
-        answer: dict[str, Any] | None = None
+        answer: Answer | None = None
         while answer is None:
             answer = await self.question("exposure", known=self._known())
             if answer is None:
                 await asyncio.sleep(PAUSE)
         return answer
 
-    def _known(self) -> dict[str, Any]:
+    def _known(self) -> Answer:
         """The columns that others may know, with their levels."""
         columns = self.plan.tree.get("columns", {})
         known = {}

@@ -20,9 +20,8 @@ from starlette.responses import HTMLResponse, JSONResponse, Response
 from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
 
-from shoal.errors import ShoalError
 from shoal.studio.actions import OldEdition, Studio
-from shoal.studio.arguments import checked
+from shoal.studio.arguments import Answer, checked
 from shoal.studio.comparing import side_by_side
 from shoal.studio.forms import catalogue
 from shoal.studio.guard import Keys
@@ -30,6 +29,7 @@ from shoal.studio.parcels import PIECE
 from shoal.studio.script import script
 from shoal.studio.session import as_text
 from shoal.studio.worker import place_of_error
+from shoal.vocabulary.errors import ShoalError
 
 HERE = Path(__file__).parent
 LOG = logging.getLogger("shoal.studio")
@@ -71,7 +71,7 @@ async def body_of(request: Request, most: int) -> bytes:
     return b"".join([piece async for piece in pieces_of(request, most)])
 
 
-async def asked(request: Request) -> dict[str, Any]:
+async def asked(request: Request) -> Answer:
     """The question's arguments."""
     try:
         given = json.loads(await body_of(request, LARGEST_QUESTION) or b"{}")
@@ -125,7 +125,7 @@ class Questions:
     def __init__(self, studio: Studio, keys: Keys) -> None:
         self.studio = studio
         self.keys = keys
-        self._catalogue: dict[str, Any] | None = None
+        self._catalogue: Answer | None = None
 
     async def enter(self, token: str = "") -> Any:
         key = self.keys.key_for(token)
@@ -141,7 +141,7 @@ class Questions:
             return {"version": since}
         return self.studio.state()
 
-    async def act(self, do: str = "", given: dict[str, Any] | None = None, edition: int | None = None) -> Any:
+    async def act(self, do: str = "", given: Answer | None = None, edition: int | None = None) -> Any:
         """Do one action; `given`, its arguments, comes as `with`."""
         await self.studio.act(do, given or {}, self.studio.session.edition if edition is None else edition)
         return self.studio.state()

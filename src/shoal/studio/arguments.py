@@ -6,7 +6,10 @@ from typing import Any
 
 from pydantic import ValidationError, validate_call
 
-from shoal.errors import InputError
+from shoal.vocabulary.errors import InputError
+
+Answer = dict[str, Any]
+"""What the page is given, as JSON."""
 
 
 @cache

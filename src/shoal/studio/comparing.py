@@ -2,13 +2,13 @@
 
 from collections.abc import Iterator, Sequence
 from difflib import unified_diff
-from typing import Any
 
 from shoal.report.comparison_page import comparison
+from shoal.studio.arguments import Answer
 from shoal.studio.session import Run
 
 
-def side_by_side(runs: Sequence[Run]) -> dict[str, Any]:
+def side_by_side(runs: Sequence[Run]) -> Answer:
     """One row a requirement or measure as in `report.comparison_page`, and each plan against the one before it."""
     evidence = {str(run.number): run.result for run in runs}
     return {

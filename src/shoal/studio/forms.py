@@ -9,12 +9,15 @@ from collections.abc import Mapping
 from dataclasses import MISSING, fields
 from typing import Any, get_args, get_type_hints
 
-from shoal.data.schema import LEVELS, ROLES, Column, Missing
-from shoal.methods import KIND_NAMES, KINDS, Entry, docstring_sections, registered, spec_of
-from shoal.parameters import ColumnName, Columns, Holds, KeyFile, Method, Secret, TablePath, holds
+from pydantic.json_schema import JsonSchemaValue
+
 from shoal.plan.lines import plain
 from shoal.plan.sections import Output
-from shoal.steps import MaskStep, PartitionStep
+from shoal.plan.steps import MaskStep, PartitionStep
+from shoal.studio.arguments import Answer
+from shoal.table.schema import LEVELS, ROLES, Column, Missing
+from shoal.vocabulary.parameters import ColumnName, Columns, Holds, KeyFile, Method, Secret, TablePath, holds
+from shoal.vocabulary.registry import KIND_NAMES, KINDS, Entry, docstring_sections, registered, spec_of
 
 GOALS = (
     ("Hide people in groups", ("partition",), r""),
@@ -44,7 +47,7 @@ MARKED: Mapping[type[Holds], str] = {
 }
 
 
-def catalogue() -> dict[str, Any]:
+def catalogue() -> Answer:
     """All methods by kind with their fields, the goals, and the fields of a column and of the output."""
     methods = [_described(entry) for entry in registered()]
     return {
@@ -59,14 +62,14 @@ def catalogue() -> dict[str, Any]:
     }
 
 
-def _reaching(methods: list[dict[str, Any]], kinds: tuple[str, ...], words: str) -> list[str]:
+def _reaching(methods: list[Answer], kinds: tuple[str, ...], words: str) -> list[str]:
     def described(one: Mapping[str, Any]) -> str:
         return f"{one['title']} {one['summary']} {' '.join(f['name'] for f in one['fields'])}"
 
     return [one["name"] for one in methods if one["kind"] in kinds and re.search(words, described(one), re.I)]
 
 
-def _described(entry: Entry) -> dict[str, Any]:
+def _described(entry: Entry) -> Answer:
     text, meanings, notes = docstring_sections(entry.cls.__doc__)
     first, _, rest = text.partition("\n\n")
     schema = entry.json_schema()
@@ -87,7 +90,7 @@ def _described(entry: Entry) -> dict[str, Any]:
     }
 
 
-def _of_step(kind: str) -> list[dict[str, Any]]:
+def _of_step(kind: str) -> list[Answer]:
     """What a step says beside its method: the columns, and for a partition what replaces them."""
     step: Any = {"partition": PartitionStep, "mask": MaskStep}.get(kind)
     if step is None:
@@ -122,7 +125,7 @@ def _literals(hint: Any) -> list[str]:
     return [word for part in get_args(hint) for word in ([part] if isinstance(part, str) else _literals(part))]
 
 
-def _of_model(model: Any) -> list[dict[str, Any]]:
+def _of_model(model: Any) -> list[Answer]:
     """The fields of a section of the plan."""
     schema = model.model_json_schema()
     _, said, _ = docstring_sections(model.__doc__)
@@ -136,7 +139,7 @@ def _of_model(model: Any) -> list[dict[str, Any]]:
     ]
 
 
-def _field(name: str, schema: Mapping[str, Any], marker: Holds | None, meaning: str, default: Any) -> dict[str, Any]:
+def _field(name: str, schema: JsonSchemaValue, marker: Holds | None, meaning: str, default: Any) -> Answer:
     allowed = _alternatives(schema["properties"].get(name, {}), schema)
     one = allowed[0] if len(allowed) == 1 else {}
     control = "method" if isinstance(marker, Method) else ("" if marker is None else MARKED.get(type(marker), ""))
@@ -144,7 +147,7 @@ def _field(name: str, schema: Mapping[str, Any], marker: Holds | None, meaning: 
     if control == "file" and any(part.get("type") == "object" for part in allowed):
         control = "yaml"
     shape = {"control": control} if control and (whole or control != "columns") else _shape(allowed, schema)
-    limits: dict[str, Any] = {
+    limits: Answer = {
         key: one[key] for key in ("minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum") if key in one
     }
     return {
@@ -160,12 +163,12 @@ def _field(name: str, schema: Mapping[str, Any], marker: Holds | None, meaning: 
     }
 
 
-def _words_of(allowed: list[dict[str, Any]]) -> list[Any]:
+def _words_of(allowed: list[JsonSchemaValue]) -> list[Any]:
     """The words that may stand in the place of something else."""
     return [word for part in allowed for word in part.get("enum", ())]
 
 
-def _shape(allowed: list[dict[str, Any]], root: Mapping[str, Any]) -> dict[str, Any]:
+def _shape(allowed: list[JsonSchemaValue], root: JsonSchemaValue) -> Answer:
     """The control for values of a schema, with what it has to know."""
     enums = [part for part in allowed if "enum" in part]
     numbers = [part for part in allowed if part.get("type") in ("integer", "number")]
@@ -190,7 +193,7 @@ def _shape(allowed: list[dict[str, Any]], root: Mapping[str, Any]) -> dict[str, 
     return {"control": "yaml"}
 
 
-def _is_list(part: Mapping[str, Any], root: Mapping[str, Any]) -> bool:
+def _is_list(part: Mapping[str, Any], root: JsonSchemaValue) -> bool:
     """Whether it is a list of numbers, words or truth values."""
     items = [part["items"]] if "items" in part else part.get("prefixItems", [])
     entries = [one for item in items for one in _alternatives(item, root)]
@@ -199,7 +202,7 @@ def _is_list(part: Mapping[str, Any], root: Mapping[str, Any]) -> bool:
     )
 
 
-def _alternatives(schema: Mapping[str, Any], root: Mapping[str, Any]) -> list[dict[str, Any]]:
+def _alternatives(schema: JsonSchemaValue, root: JsonSchemaValue) -> list[JsonSchemaValue]:
     """What a value may be, None left out: leaving a field empty says that."""
     if "$ref" in schema:
         return _alternatives(root["$defs"][schema["$ref"].rpartition("/")[2]], root)

@@ -15,26 +15,30 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 import shoal
-from shoal.data.examples import example
-from shoal.errors import FileError, InputError, Refused
-from shoal.files.json_text import as_json
-from shoal.files.table import Table
-from shoal.files.tables import read_table
+from shoal.desk.given import Given
+from shoal.desk.whole import protect_whole
 from shoal.judges.evidence import Evidence
-from shoal.methods import KINDS, entry, registered
 from shoal.plan import Plan
 from shoal.plan.lines import plain
-from shoal.publish import check_free, check_writable
-from shoal.release import NotProved, Release
+from shoal.release import NotProved, WholeRelease
+from shoal.release.directory import check_free, check_writable
 from shoal.release.evidence_file import private_evidence, private_figure, public_evidence
+from shoal.release.review import Approved, Review, approval_of
 from shoal.report.decision import decision
 from shoal.report.page import page
-from shoal.review import Review, approval_of
 from shoal.studio import profile, trees
+from shoal.studio.arguments import Answer
 from shoal.studio.parcels import Desk
 from shoal.studio.plans import reading
 from shoal.studio.preview import preview
+from shoal.studio.session import Result
 from shoal.studio.worker import Report
+from shoal.table.examples import example
+from shoal.table.files.json_text import as_json
+from shoal.table.files.table import Table
+from shoal.table.files.tables import read_table
+from shoal.vocabulary.errors import FileError, InputError, Refused
+from shoal.vocabulary.registry import KINDS, entry, registered
 
 
 class Keeper(Desk):
@@ -44,7 +48,7 @@ class Keeper(Desk):
         super().__init__()
         self._table: Table | None = None
         self._exposure: profile.Exposure | None = None
-        self._releases: dict[int, Future[Release]] = {}
+        self._releases: dict[int, Future[WholeRelease]] = {}
         self._writing: Future[str] | None = None
         self._order = profile.Order()
 
@@ -54,12 +58,12 @@ class Keeper(Desk):
             raise InputError("No table is open. Open one first.")
         return self._table
 
-    def open(self, path: str, how: Mapping[str, Any], report: Report) -> dict[str, Any]:
+    def open(self, path: str, how: Mapping[str, Any], report: Report) -> Answer:
         """Read a file by its path."""
         report("reading the file", 0.0)
         return self._hold(read_table(Path(path).expanduser(), **how), Path(path).name, report)
 
-    def take_file(self, parcel: int, name: str, how: Mapping[str, Any], report: Report) -> dict[str, Any]:
+    def take_file(self, parcel: int, name: str, how: Mapping[str, Any], report: Report) -> Answer:
         """Read a file that was dropped on the page and came in pieces; its cells never lie on the disk."""
         report("reading the file", 0.0)
         with as_file(self._all_of(parcel), Path(name).name) as path:
@@ -69,11 +73,11 @@ class Keeper(Desk):
                 raise FileError(str(error).replace(str(path), path.name)) from None
         return self._hold(table, Path(name).name, report)
 
-    def open_example(self, n: int, report: Report) -> dict[str, Any]:
+    def open_example(self, n: int, report: Report) -> Answer:
         """The built-in example: an invented hospital."""
         return self._hold(Table(frame=example("hospital", n=n, seed=1), described="made by shoal"), "example", report)
 
-    def _hold(self, table: Table, source: str, report: Report) -> dict[str, Any]:
+    def _hold(self, table: Table, source: str, report: Report) -> Answer:
         report("looking at the columns", 0.5)
         facts, text = profile.facts(table, source), profile.draft(table, source)
         self._table, self._exposure, self._releases = table, profile.Exposure(table.frame), {}
@@ -89,28 +93,28 @@ class Keeper(Desk):
         """Make the table ready for the other process."""
         self._pack(self.table)
 
-    def exposure(self, known: Mapping[str, str | None]) -> dict[str, Any] | None:
+    def exposure(self, known: Mapping[str, str | None]) -> Answer | None:
         """See `profile.Exposure.of`; None while it is still being counted."""
         if (exposure := self._exposure) is None:
             raise InputError("No table is open. Open one first.")
-        answer: dict[str, Any] | None = self._later(f"{id(exposure)} {known}", lambda: exposure.of(known))
+        answer: Answer | None = self._later(f"{id(exposure)} {known}", lambda: exposure.of(known))
         return answer
 
-    def rows(self, run: int | None, offset: int, by: str | None, descending: bool) -> dict[str, Any]:
+    def rows(self, run: int | None, offset: int, by: str | None, descending: bool) -> Answer:
         """Rows of the table, or of what a run made of it."""
-        frame = self.table.frame if run is None else self.release(run).table.frame.to_polars()
+        frame = self.table.frame if run is None else self.release(run).to_frame()
         order = self._order.of(run, frame, by, descending=descending)
         return profile.rows(frame, order, offset)
 
-    def levels(self, column: str, spec: Any, folder: str) -> dict[str, Any]:
+    def levels(self, column: str, spec: Any, folder: str) -> Answer:
         """See `profile.levels`."""
         return profile.levels(self.table.frame, column, spec, Path(folder))
 
-    def build_hierarchy(self, column: str, how: str, sizes: list[float]) -> dict[str, Any]:
+    def build_hierarchy(self, column: str, how: str, sizes: list[float]) -> Answer:
         """See `profile.built`."""
         return profile.built(self.table.frame, column, how, sizes)
 
-    def edit_hierarchy(self, column: str, spec: Any, folder: str, edit: Mapping[str, Any]) -> dict[str, Any]:
+    def edit_hierarchy(self, column: str, spec: Any, folder: str, edit: Mapping[str, Any]) -> Answer:
         """See `trees.edited`."""
         return trees.edited(profile.values_of(self.table.frame, column), spec, Path(folder), edit)
 
@@ -119,7 +123,7 @@ class Keeper(Desk):
         self._releases = {n: r for n, r in self._releases.items() if n in also}
         self._releases[number] = self._unpack(parcel)
 
-    def release(self, number: int) -> Release:
+    def release(self, number: int) -> WholeRelease:
         """What a run released."""
         if number not in self._releases:
             raise InputError(f"Run {number} released nothing, so there is nothing to hand over.")
@@ -129,7 +133,7 @@ class Keeper(Desk):
         """A release as one file for a second person."""
         return shoal.review(self.release(run), by, private=private).text
 
-    def approval(self, run: int, review: str) -> dict[str, Any]:
+    def approval(self, run: int, review: str) -> Approved:
         """Who approved a release, by the review that came back."""
         return approval_of(self.release(run), Review.of_text(review))
 
@@ -176,36 +180,45 @@ class Runner(Desk):
             raise InputError("No table is open. Open one first.")
         return self._table.result()
 
-    def protect(self, text: str, folder: str, seed: int | None, source: str, report: Report) -> dict[str, Any]:
-        """Carry a plan out: what there is to show, and the release itself if everything was proved."""
+    def protect(self, text: str, folder: str, seed: int | None, source: str, report: Report) -> tuple[Result, bool]:
+        """Carry a plan out: what there is to show, and whether it was released; the release itself is packed then."""
         plan = _plan(text, folder)
         seed = randbits(128) if seed is None else seed
+        if Given.of(self.table).in_parts(plan):
+            raise InputError(
+                "The plan is carried out on this table in parts, for its size or because it says so, which the studio "
+                "does not do. Say exact: true in the plan, or carry it out with shoal protect."
+            )
         try:
-            release = shoal.protect(
+            release = protect_whole(
                 self.table, plan, seed=seed, stage=report, source={"file": source, "read as": self.table.described}
             )
         except Refused as refusal:
             report("measuring what was refused", 0.9)
             evidence = shoal.assess(self.table, plan, seed=seed)
-            helps = [asdict(one) for one in refusal.advice] if isinstance(refusal, NotProved) else []
-            return {"result": {**_refused(evidence, str(refusal), text), "advice": helps}, "released": False}
+            return _refused(evidence, refusal), False
         content = private_evidence(release)
-        shown = {key: content[key] for key in ("requirements", "measures", "reached", "columns", "steps", "private")}
-        result = {
-            **shown,
+        result: Result = {
+            "requirements": content["requirements"],
+            "measures": content["measures"],
+            "reached": content["reached"],
+            "columns": content["columns"],
+            "steps": content["steps"],
+            "private": content["private"],
             "decision": asdict(decision(content)),
-            "records": len(release.table),
+            "records": content["records"],
             "refusal": "",
+            "advice": [],
             "seed": str(seed),
         }
         self._pack(release)
-        return {"result": result, "released": True}
+        return result, True
 
-    def preview(self, text: str, folder: str, step: int) -> dict[str, Any]:
+    def preview(self, text: str, folder: str, step: int) -> Answer:
         """See `preview.preview`."""
         return preview(self.table, _plan(text, folder), step)
 
-    def explore(self, text: str, folder: str, scratch: str, report: Report) -> dict[str, Any]:
+    def explore(self, text: str, folder: str, scratch: str, report: Report) -> Answer:
         """Try many plans; the figures of each lie in `scratch` meanwhile."""
         plan = _plan(text, folder)
 
@@ -228,9 +241,9 @@ def _plan(text: str, folder: str) -> Plan:
     return replace(read.plan, folder=Path(folder))
 
 
-def _refused(evidence: Evidence, refusal: str, text: str) -> dict[str, Any]:
+def _refused(evidence: Evidence, refusal: Refused) -> Result:
     return {
-        "requirements": evidence.as_mapping()["requirements"],
+        "requirements": as_json([verdict.private_form() for verdict in evidence.verdicts]),
         "measures": as_json([private_figure(finding) for finding in evidence.findings]),
         "decision": None,
         "reached": [],
@@ -238,12 +251,13 @@ def _refused(evidence: Evidence, refusal: str, text: str) -> dict[str, Any]:
         "steps": [],
         "private": None,
         "records": 0,
-        "refusal": refusal,
+        "refusal": str(refusal),
+        "advice": [asdict(one) for one in refusal.advice] if isinstance(refusal, NotProved) else [],
         "seed": "",
     }
 
 
-def brief(step: Mapping[str, Any]) -> dict[str, Any]:
+def brief(step: Mapping[str, Any]) -> Answer:
     """A step as a person would write it: what is left to its default is left out."""
     kind = next(kind for kind in ("partition", "mask") if kind in step)
     defaults = entry(kind, step[kind]).parameters

@@ -11,8 +11,8 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from itertools import count
 from typing import Any
 
-from shoal.errors import InputError
 from shoal.studio.worker import Worker
+from shoal.vocabulary.errors import InputError
 
 PIECE = 1 << 20
 """Bytes of a piece."""

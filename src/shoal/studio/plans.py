@@ -14,11 +14,11 @@ from math import isfinite
 from pathlib import Path
 from typing import Any
 
-from shoal.data.yaml_text import refuse_deep, too_deep_message
-from shoal.errors import FileError, InputError, PlanError
 from shoal.plan import Plan
 from shoal.plan.admission import admit
 from shoal.plan.lines import parse_yaml, position
+from shoal.table.yaml_text import refuse_deep, too_deep_message
+from shoal.vocabulary.errors import FileError, InputError, PlanError
 
 Place = tuple[str | int, ...]
 """Keys and positions that lead to a value from outside."""

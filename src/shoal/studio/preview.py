@@ -4,17 +4,17 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from shoal.data.bins import distribution
-from shoal.data.cells import value_counts
-from shoal.data.microdata import Microdata
-from shoal.data.records import Records
-from shoal.errors import InputError
-from shoal.files.table import Table
 from shoal.judges.class_profile import SMALLEST
-from shoal.judges.standing import class_sizes
 from shoal.plan import Output, Plan
 from shoal.plan.sections import EditRules
-from shoal.run import carry_out
+from shoal.run.carry_out import carry_out
+from shoal.studio.arguments import Answer
+from shoal.table.bins import distribution
+from shoal.table.cells import value_counts
+from shoal.table.files.table import Table
+from shoal.table.microdata import Microdata
+from shoal.table.records import Records
+from shoal.vocabulary.errors import InputError
 
 MOST_RECORDS = 20_000
 """Of a larger table so many are drawn, that the answer comes while one still looks at the field."""
@@ -25,7 +25,7 @@ MOST_VALUES = 24
 SEED = 1
 
 
-def preview(table: Table, plan: Plan, step: int) -> dict[str, Any]:
+def preview(table: Table, plan: Plan, step: int) -> Answer:
     """Counts before and after one step of a plan, the earlier ones carried out first.
 
     Raises
@@ -56,10 +56,10 @@ def preview(table: Table, plan: Plan, step: int) -> dict[str, Any]:
 
 
 def _below(records: Records, keys: list[str], k: int) -> int:
-    return int((class_sizes(records, keys) < k).sum())
+    return int((records.classes(keys).of_record < k).sum())
 
 
-def _column(name: str, before: Records, after: Records, original: Microdata) -> dict[str, Any]:
+def _column(name: str, before: Records, after: Records, original: Microdata) -> Answer:
     written = [original.rebuild(records).frame[name] for records in (before, after)]
     counts = [value_counts(series) for series in written]
     values = sorted(counts[0].keys() | counts[1].keys(), key=lambda v: (-max(one.get(v, 0) for one in counts), v))
@@ -72,7 +72,7 @@ def _column(name: str, before: Records, after: Records, original: Microdata) -> 
         "missing": [int(records[name].missing.sum()) for records in (before, after)],
         "values": [[value, *(one.get(value, 0) for one in counts)] for value in values[:MOST_VALUES]],
         "further": max(0, len(values) - MOST_VALUES),
-        "picture": None if drawn is None else drawn.as_mapping(),
+        "picture": drawn,
     }
 
 

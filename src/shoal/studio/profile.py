@@ -8,18 +8,19 @@ import narwhals.stable.v2 as nw
 import numpy as np
 import polars as pl
 
-from shoal.data.bins import distribution
-from shoal.data.cells import encode, value_counts
-from shoal.data.hierarchy import Hierarchy
-from shoal.data.hierarchy_forms import hierarchy_of
-from shoal.data.records import Records
-from shoal.data.schema import Column, Level
-from shoal.data.variable import Variable
-from shoal.errors import InputError
-from shoal.files.table import Table
 from shoal.judges.standing import standing
 from shoal.plan.draft import plan_text
 from shoal.plan.guess import Guess, guess
+from shoal.studio.arguments import Answer
+from shoal.table.bins import distribution
+from shoal.table.cells import encode, value_counts
+from shoal.table.files.table import Table
+from shoal.table.hierarchy import Hierarchy
+from shoal.table.hierarchy_forms import hierarchy_of
+from shoal.table.records import Records
+from shoal.table.schema import Column, Level
+from shoal.table.variable import Variable
+from shoal.vocabulary.errors import InputError
 
 PAGE = 50
 """Rows of a page."""
@@ -31,7 +32,7 @@ BUILT = ("intervals", "prefix", "order", "dates")
 """Forms of hierarchies that the page builds."""
 
 
-def facts(table: Table, source: str) -> dict[str, Any]:
+def facts(table: Table, source: str) -> Answer:
     """Of every column its type, its missing values, how it is spread, and what it is guessed to be."""
     frame = table.frame
     columns = [_column(table, guessed) for guessed in guess(table)]
@@ -44,13 +45,12 @@ def draft(table: Table, source: str) -> str:
     return plan_text(table, source)
 
 
-def _column(table: Table, guessed: Guess) -> dict[str, Any]:
+def _column(table: Table, guessed: Guess) -> Answer:
     series = table.frame[guessed.name]
     picture = None
     if guessed.role not in ("identifier", "household"):
         try:
-            drawn = distribution({"original": variable(table.frame, guessed.name, guessed.level)})
-            picture = None if drawn is None else drawn.as_mapping()
+            picture = distribution({"original": variable(table.frame, guessed.name, guessed.level)})
         except InputError:  # a type that no level fits is shown without a picture, and said when it is used
             picture = None
     return {
@@ -83,7 +83,7 @@ class Exposure:
         self.frame = frame
         self._made: dict[tuple[str, str | None], Variable] = {}
 
-    def of(self, known: Mapping[str, str | None]) -> dict[str, Any]:
+    def of(self, known: Mapping[str, str | None]) -> Answer:
         """Counts of records.
 
         Parameters
@@ -133,7 +133,7 @@ class Order:
         return self._last[1]
 
 
-def rows(frame: pl.DataFrame, order: np.ndarray | None, offset: int) -> dict[str, Any]:
+def rows(frame: pl.DataFrame, order: np.ndarray | None, offset: int) -> Answer:
     """A page of rows as texts, in an order as `Order` gives it."""
     begin = max(0, offset)
     part = np.arange(begin, min(begin + PAGE, len(frame))) if order is None else order[begin : begin + PAGE]
@@ -152,14 +152,14 @@ def values_of(frame: pl.DataFrame, name: str) -> dict[str, int]:
     return value_counts(nw.from_native(frame[name], series_only=True))
 
 
-def levels(frame: pl.DataFrame, name: str, spec: Any, folder: Path) -> dict[str, Any]:
+def levels(frame: pl.DataFrame, name: str, spec: Any, folder: Path) -> Answer:
     """A column's hierarchy level by level: labels with the records under each, and values that it lacks."""
     counts = values_of(frame, name)
     tree = hierarchy_of(spec, counts, folder)
     return {"levels": _listed(tree, counts), "lacking": len(tree.missing(counts)), "values": len(counts)}
 
 
-def _listed(tree: Hierarchy, counts: Mapping[str, int]) -> list[dict[str, Any]]:
+def _listed(tree: Hierarchy, counts: Mapping[str, int]) -> list[Answer]:
     listed = []
     for level in range(tree.height + 1):
         labels: dict[str, int] = {}
@@ -178,7 +178,7 @@ def _listed(tree: Hierarchy, counts: Mapping[str, int]) -> list[dict[str, Any]]:
     return listed
 
 
-def built(frame: pl.DataFrame, name: str, how: str, sizes: list[float]) -> dict[str, Any]:
+def built(frame: pl.DataFrame, name: str, how: str, sizes: list[float]) -> Answer:
     """A hierarchy for a column, as a plan says it.
 
     Parameters

@@ -6,12 +6,13 @@ counts those of the text alone, so that an edit of a text that is no longer ther
 """
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from shoal.errors import InputError
-from shoal.review import Review
+from shoal.release.review import Review
+from shoal.report.evidence import Comparable, Private, Step
+from shoal.vocabulary.errors import InputError
 
 MOST_POINTS = 500
 """Texts that are kept for undoing; named ones are kept beyond it."""
@@ -77,6 +78,17 @@ class Job:
     fraction: float = 0.0
 
 
+class Result(Comparable):
+    """Everything that there is to show of a plan that was carried out; of a refused one `refusal` and `advice`."""
+
+    steps: list[Step]
+    private: Private | None
+    decision: Mapping[str, object] | None
+    refusal: str
+    seed: str
+    advice: Sequence[Mapping[str, object]]
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Run:
     """A plan that was carried out.
@@ -87,14 +99,12 @@ class Run:
         Of the plan.
     released
         Whether everything that it requires was proved.
-    result
-        Everything that there is to show.
     """
 
     number: int
     text: str
     released: bool
-    result: Mapping[str, Any] = field(repr=False)
+    result: Result = field(repr=False)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -211,7 +221,7 @@ class Session:
         """No job is under way any more; a notice says how it ended, where that does not show."""
         return self._next(job=None, notice=(kind, sentence) if sentence else None)
 
-    def ran(self, text: str, result: Mapping[str, Any], *, released: bool) -> "Session":
+    def ran(self, text: str, result: Result, *, released: bool) -> "Session":
         number = self.runs_begun + 1
         run = Run(number=number, text=text, released=released, result=result)
         return self._next(job=None, notice=None, runs=(*self.runs, run)[-MOST_RUNS:], runs_begun=number)

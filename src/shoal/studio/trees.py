@@ -4,9 +4,10 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from shoal.data.hierarchy import Hierarchy
-from shoal.data.hierarchy_forms import hierarchy_of
-from shoal.errors import InputError
+from shoal.studio.arguments import Answer
+from shoal.table.hierarchy import Hierarchy
+from shoal.table.hierarchy_forms import hierarchy_of
+from shoal.vocabulary.errors import InputError
 
 MOST_LEAVES = 2000
 """Values beyond which a hierarchy is a file rather than a part of the plan."""
@@ -14,7 +15,7 @@ MOST_LEAVES = 2000
 Rows = tuple[tuple[str, ...], ...]
 
 
-def edited(counts: Mapping[str, int], spec: Any, folder: Path, edit: Mapping[str, Any]) -> dict[str, Any]:
+def edited(counts: Mapping[str, int], spec: Any, folder: Path, edit: Mapping[str, Any]) -> Answer:
     """A hierarchy after an edit, written out as a plan has it.
 
     Parameters

@@ -18,8 +18,8 @@ from pathlib import Path
 from threading import Lock, Thread
 from typing import Any
 
-from shoal.errors import InputError, ShoalError
-from shoal.processes import AloneContext
+from shoal.processes.side_by_side import AloneContext
+from shoal.vocabulary.errors import InputError, ShoalError
 
 Report = Callable[[str, float], None]
 """Called with what is being done and the fraction of it that is done."""
@@ -160,12 +160,13 @@ def place_of_error() -> str:
 
 
 def _reporter(pipe: Connection) -> Report:
-    last: dict[str, Any] = {"stage": "", "at": 0.0}
+    last, at = "", 0.0
 
     def report(stage: str, fraction: float) -> None:
+        nonlocal last, at
         now = time.monotonic()
-        if stage != last["stage"] or now - last["at"] > EVERY:
-            last.update(stage=stage, at=now)
+        if stage != last or now - at > EVERY:
+            last, at = stage, now
             pipe.send(("stage", stage, float(fraction)))
 
     return report

@@ -2,21 +2,16 @@
 
 from collections.abc import Callable
 from itertools import combinations
-from typing import Annotated, Any, ClassVar
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from shoal.data.variable import Variable
-from shoal.errors import NoFigure, in_digits
-from shoal.facts import of_original
-from shoal.judges.evidence import Finding
-from shoal.judges.table_pair import ROUNDING, TablePair, comparable
-from shoal.kernels.arrays import Floats
-from shoal.methods import Scales, method
-from shoal.parameters import Columns
-from shoal.utility.base import UtilityMeasure
+from shoal.judges.prelude import Finding, Floats, Generator, TablePair, Variable, comparable
+from shoal.judges.table_pair import ROUNDING
+from shoal.utility.base import OfColumns
 from shoal.utility.correlation_change import correlations
+from shoal.vocabulary.prelude import NoFigure, in_digits, method, of_original
 
 
 @method(
@@ -24,26 +19,19 @@ from shoal.utility.correlation_change import correlations
     title="Change of associations",
     source="Pearson (1896); Spearman (1904); Cramer (1946); Fisher (1925)",
 )
-class Associations(UtilityMeasure):
+class Associations(OfColumns):
     """Mean absolute change of the association of all pairs of columns, each by its levels of measurement.
 
     Two continuous columns: Pearson's correlation and Spearman's; two ordinal ones, or an ordinal and a continuous one:
     Spearman's; two nominal ones: Cramer's V; a nominal one with one that has an order: the correlation ratio eta (of
     ranks if ordinal). Each pair over the records complete in it. Pairs without an association in the original (a
     constant column) are left out and counted; one that vanishes in the release counts as 0 there.
-
-    Parameters
-    ----------
-    columns
-        By default the quasi-identifiers and confidential columns.
     """
 
-    scales: ClassVar[Scales] = "sample"
-    limits: ClassVar[tuple[float, float]] = (0.0, 2.0)
+    unchanged = 0.0
+    limits = (0.0, 2.0)
 
-    columns: Annotated[tuple[str, ...] | None, Columns()] = None
-
-    def judge(self, pair: TablePair, rng: np.random.Generator) -> Finding:
+    def judge(self, pair: TablePair, rng: Generator) -> Finding:
         original, released = pair.before, pair.released
         wanted = pair.common(self.columns, "quasi-identifier", "confidential")
         names = comparable(original, released, wanted)

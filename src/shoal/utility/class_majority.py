@@ -1,18 +1,12 @@
 """The classification metric: records that their class's majority misleads."""
 
-from typing import ClassVar
-
 import numpy as np
 
-from shoal.errors import NoFigure, in_digits
-from shoal.facts import ByColumn, of_original
-from shoal.judges.base import Need
-from shoal.judges.evidence import Finding
 from shoal.judges.labels import suppressed
-from shoal.judges.table_pair import TablePair
+from shoal.judges.prelude import Finding, Generator, TablePair
 from shoal.kernels.classes import classes
-from shoal.methods import Scales, method
 from shoal.utility.base import UtilityMeasure
+from shoal.vocabulary.prelude import ByColumn, NoFigure, in_digits, method, of_original
 
 
 @method("class-majority", title="Records against the majority of their class", source="Iyengar (2002)")
@@ -23,12 +17,11 @@ class ClassMajority(UtilityMeasure):
     wrong. Of several confidential columns that are categorical the mean counts.
     """
 
-    scales: ClassVar[Scales] = "sample"
-    limits: ClassVar[tuple[float, float]] = (0.0, 1.0)
-    cheap: ClassVar[bool] = True
-    needs: ClassVar[tuple[Need, ...]] = ("quasi-identifiers",)
+    limits = (0.0, 1.0)
+    cheap = True
+    needs = ("quasi-identifiers",)
 
-    def judge(self, pair: TablePair, rng: np.random.Generator) -> Finding:
+    def judge(self, pair: TablePair, rng: Generator) -> Finding:
         released = pair.released
         names = [name for name in released.confidential if not released[name].continuous]
         if not names or not len(released):

@@ -1,22 +1,18 @@
 """Sizes of the classes: average class size and discernibility."""
 
-from typing import Annotated, ClassVar, Literal
+from typing import Annotated, Literal
 
 import numpy as np
-from annotated_types import Ge
 
-from shoal.errors import NoFigure, in_digits
-from shoal.judges.base import Need
-from shoal.judges.evidence import Finding
 from shoal.judges.labels import suppressed
-from shoal.judges.table_pair import TablePair
-from shoal.methods import Scales, method
+from shoal.judges.prelude import Finding, Generator, TablePair
 from shoal.utility.base import UtilityMeasure
+from shoal.vocabulary.prelude import Ge, NoFigure, in_digits, method
 
 
 @method("class-size", title="Size of the classes", source="LeFevre et al. (2006); Bayardo & Agrawal (2005)")
 class ClassSize(UtilityMeasure):
-    """How many records share their quasi-identifiers: the fewer, the more a release tells apart.
+    """Number of records that share their quasi-identifiers: the fewer, the more a release tells apart.
 
     - `average`: n over the number of classes, over k: 1 where every class has just k records (LeFevre et al. 2006).
     - `discernibility`: the mean over the records of the share of records that one cannot be told from; a record that
@@ -30,14 +26,13 @@ class ClassSize(UtilityMeasure):
         For `average`: what classes had to reach; 1 gives the average size itself.
     """
 
-    scales: ClassVar[Scales] = "sample"
-    cheap: ClassVar[bool] = True
-    needs: ClassVar[tuple[Need, ...]] = ("quasi-identifiers", "people")
+    cheap = True
+    needs = ("quasi-identifiers", "people")
 
     kind: Literal["average", "discernibility"] = "average"
     k: Annotated[int, Ge(1)] = 1
 
-    def judge(self, pair: TablePair, rng: np.random.Generator) -> Finding:
+    def judge(self, pair: TablePair, rng: Generator) -> Finding:
         sizes = pair.classes.sizes.astype(np.float64)
         if not len(sizes):
             raise NoFigure("The released table has no records.")

@@ -1,25 +1,19 @@
 """Change of contingency tables of one to three columns."""
 
 from itertools import combinations
-from typing import Annotated, ClassVar
+from typing import Annotated
 
 import numpy as np
-from annotated_types import Ge, Le
 
-from shoal.data.variable import Variable
-from shoal.errors import NoFigure, in_digits
-from shoal.facts import ByColumn, Count, OfOriginal, OfPlan, Share
-from shoal.judges.evidence import Finding
+from shoal.judges.joint_codes import parts_between
+from shoal.judges.prelude import Finding, Generator, Longs, TablePair, Variable
 from shoal.judges.recoded import in_terms_of_release
-from shoal.judges.table_pair import TablePair
-from shoal.kernels.arrays import Floats, Longs
-from shoal.methods import Scales, method
-from shoal.parameters import Columns
-from shoal.utility.base import UtilityMeasure
+from shoal.utility.base import OfColumns
+from shoal.vocabulary.prelude import ByColumn, Count, Ge, Le, NoFigure, OfOriginal, OfPlan, Share, in_digits, method
 
 
 @method("contingency", title="Change of contingency tables", source="Hundepool et al. (2012)")
-class Contingency(UtilityMeasure):
+class Contingency(OfColumns):
     """Mean total variation distance of all tables of up to `order` columns.
 
     The total variation distance of two tables is half the sum over cells of the absolute difference of their
@@ -28,22 +22,20 @@ class Contingency(UtilityMeasure):
 
     Parameters
     ----------
-    columns
-        By default the quasi-identifiers and confidential columns.
     order
         Most columns of a table.
     bins
         Number of quantile groups of a continuous column; 0 leaves continuous columns out.
     """
 
-    scales: ClassVar[Scales] = "sample"
-    limits: ClassVar[tuple[float, float]] = (0.0, 1.0)
+    prominence = 30
+    unchanged = 0.0
+    limits = (0.0, 1.0)
 
-    columns: Annotated[tuple[str, ...] | None, Columns()] = None
     order: Annotated[int, Ge(1), Le(3)] = 3
     bins: Annotated[int, Ge(0)] = 5
 
-    def judge(self, pair: TablePair, rng: np.random.Generator) -> Finding:
+    def judge(self, pair: TablePair, rng: Generator) -> Finding:
         original, released = pair.before, pair.released
         names = pair.common(self.columns, "quasi-identifier", "confidential")
         wanted = tuple(n for n in names if self.bins > 1 or not original[n].continuous)
@@ -89,16 +81,11 @@ class Contingency(UtilityMeasure):
         if before.continuous:
             known = before.values[~before.missing]
             cuts = np.unique(np.quantile(known, np.arange(1, self.bins) / self.bins)) if len(known) else np.empty(0)
-            return _binned(before, cuts), _binned(after, cuts)
+            return parts_between(before, cuts), parts_between(after, cuts)
         numbers: dict[str, int] = {}
         for category in (*before.categories, *after.categories):
             numbers.setdefault(str(category), len(numbers))
         return _numbered(before, numbers), _numbered(after, numbers)
-
-
-def _binned(variable: Variable, cuts: Floats) -> Longs:
-    codes = np.searchsorted(cuts, variable.values, side="left")  # a value at a cut belongs below it
-    return np.where(variable.missing, len(cuts) + 1, codes).astype(np.int64)
 
 
 def _numbered(variable: Variable, numbers: dict[str, int]) -> Longs:

@@ -1,44 +1,29 @@
 """Change of Pearson correlations."""
 
 from dataclasses import dataclass
-from typing import Annotated, ClassVar
 
 import numpy as np
 
-from shoal.data.records import Records
-from shoal.errors import NoFigure, in_digits
-from shoal.facts import of_original
-from shoal.judges.evidence import Finding
-from shoal.judges.table_pair import TablePair
+from shoal.judges.prelude import Bools, Finding, Floats, Generator, Records, TablePair
 from shoal.kernels import linear
-from shoal.kernels.arrays import Bools, Floats
-from shoal.methods import Scales, method
-from shoal.parameters import Columns
-from shoal.utility.base import UtilityMeasure
+from shoal.utility.base import OfNumbers
+from shoal.vocabulary.prelude import NoFigure, in_digits, method, of_original
 
 
 @method("correlation-change", title="Change of correlations", source="Domingo-Ferrer & Torra (2001)")
-class CorrelationChange(UtilityMeasure):
+class CorrelationChange(OfNumbers):
     """Mean absolute difference of the Pearson correlations of all pairs of continuous columns.
 
     Over the records without a missing value in these columns. Columns that are constant in the original have no
     correlation and are left out (and listed); one that only the release made constant has lost its correlations,
     which then count as 0.
-
-    Parameters
-    ----------
-    columns
-        Continuous columns; by default the quasi-identifiers and confidential columns that are continuous.
     """
 
-    scales: ClassVar[Scales] = "sample"
-    limits: ClassVar[tuple[float, float]] = (0.0, 2.0)
-    cheap: ClassVar[bool] = True
-    continuous: ClassVar[bool | None] = True
+    unchanged = 0.0
+    limits = (0.0, 2.0)
+    cheap = True
 
-    columns: Annotated[tuple[str, ...] | None, Columns()] = None
-
-    def judge(self, pair: TablePair, rng: np.random.Generator) -> Finding:
+    def judge(self, pair: TablePair, rng: Generator) -> Finding:
         names = self.compared(pair)
         x, y = correlated(pair, names)
         if min(x.records, y.records) < 3:
@@ -71,21 +56,11 @@ class CorrelationChange(UtilityMeasure):
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Correlated:
-    """The correlations of a table's continuous columns.
+    """The correlations of a table's continuous columns."""
 
-    Parameters
-    ----------
-    records
-        That are complete.
-    varies
-        Shape (d,).
-    matrix
-        Shape (d, d).
-    """
-
-    records: int
-    varies: Bools
-    matrix: Floats
+    records: int  # The complete ones
+    varies: Bools  # Shape (d,)
+    matrix: Floats  # Shape (d, d)
 
     @classmethod
     def of(cls, table: Records, names: tuple[str, ...]) -> "Correlated":

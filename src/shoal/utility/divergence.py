@@ -1,19 +1,13 @@
 """Kullback-Leibler divergence of the original from what the labels say of it."""
 
-from typing import ClassVar
-
 import numpy as np
 
-from shoal.errors import NoFigure, in_digits, plural
-from shoal.facts import of_original
-from shoal.judges.base import Need
-from shoal.judges.evidence import Finding
 from shoal.judges.labels import labels_of
-from shoal.judges.table_pair import TablePair
+from shoal.judges.prelude import Finding, Generator, TablePair
 from shoal.kernels.classes import classes, first_rows
 from shoal.kernels.elementary import exp, log
-from shoal.methods import Scales, method
 from shoal.utility.base import UtilityMeasure
+from shoal.vocabulary.prelude import NoFigure, in_digits, method, of_original, plural
 
 MOST_PAIRS = 400_000_000
 """Original rows times released classes that are compared, some seconds' worth."""
@@ -30,12 +24,12 @@ class Divergence(UtilityMeasure):
     these, its records make the distribution that is compared. Infinite where an original row lies in no class.
     """
 
-    scales: ClassVar[Scales] = "sample"
-    needs: ClassVar[tuple[Need, ...]] = ("columns", "records")
-    roles: ClassVar[tuple[str, ...]] = ("quasi-identifier",)
-    continuous: ClassVar[bool | None] = False
+    unchanged = 0.0
+    needs = ("columns", "records")
+    roles = ("quasi-identifier",)
+    continuous = False
 
-    def judge(self, pair: TablePair, rng: np.random.Generator) -> Finding:
+    def judge(self, pair: TablePair, rng: Generator) -> Finding:
         names = self.compared(pair)
         columns = labels_of(pair, names)
         rows, sizes = classes([column.before for column in columns], len(pair.before))

@@ -1,18 +1,14 @@
 """Change of the eigenvalues of the correlation matrix."""
 
-from typing import Annotated, ClassVar, Literal
+from typing import Literal
 
 import numpy as np
 
-from shoal.errors import NoFigure, in_digits, quoted
-from shoal.facts import of_original
-from shoal.judges.evidence import Finding
-from shoal.judges.table_pair import TablePair
+from shoal.judges.prelude import Finding, Generator, TablePair
 from shoal.kernels import linear
-from shoal.methods import Scales, method
-from shoal.parameters import Columns
-from shoal.utility.base import UtilityMeasure
+from shoal.utility.base import OfNumbers
 from shoal.utility.correlation_change import correlated
+from shoal.vocabulary.prelude import NoFigure, in_digits, method, of_original, quoted
 
 
 @method(
@@ -20,7 +16,7 @@ from shoal.utility.correlation_change import correlated
     title="Change of the correlation matrix's eigenvalues",
     source="Templ, Kowarik & Meindl (2015), after Mateo-Sanz et al. (2004)",
 )
-class Eigenvalues(UtilityMeasure):
+class Eigenvalues(OfNumbers):
     """Mean of |e - e'| / e over the eigenvalues of the original's correlation matrix.
 
     Eigenvalues are paired by size. Those that are zero but for rounding (columns that determine one another) have no
@@ -28,28 +24,24 @@ class Eigenvalues(UtilityMeasure):
 
     Parameters
     ----------
-    columns
-        Continuous columns; by default the quasi-identifiers and confidential columns that are continuous.
     figure
         The `mean` over the eigenvalues; or their `sum`, as in the source.
     """
 
-    scales: ClassVar[Scales] = "sample"
-    cheap: ClassVar[bool] = True
-    continuous: ClassVar[bool | None] = True
+    unchanged = 0.0
+    cheap = True
 
-    columns: Annotated[tuple[str, ...] | None, Columns()] = None
     figure: Literal["mean", "sum"] = "mean"
 
-    def judge(self, pair: TablePair, rng: np.random.Generator) -> Finding:
+    def judge(self, pair: TablePair, rng: Generator) -> Finding:
         names = self.compared(pair)
         x, y = correlated(pair, names)
         if len(names) < 2 or min(x.records, y.records) < 3:
             raise NoFigure("There are not two continuous columns with three complete records in both tables.")
         if constant := [n for n, a, b in zip(names, x.varies, y.varies) if not (a and b)]:
             raise NoFigure(f"Columns constant in one of the tables have no correlation: {quoted(constant)}.")
-        before = linear.eigen(x.matrix).values
-        after = linear.eigen(y.matrix).values
+        before = linear.eigen(x.matrix)[0]
+        after = linear.eigen(y.matrix)[0]
         real = before > before[0] * len(names) * np.finfo(float).eps * 100
         change = np.abs(after - before)
         relative = change[real] / before[real]

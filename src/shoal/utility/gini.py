@@ -1,18 +1,10 @@
 """Change of the Gini coefficient of inequality."""
 
-from typing import Annotated, ClassVar
-
 import numpy as np
 
-from shoal.data.records import Records
-from shoal.errors import NoFigure, quoted
-from shoal.facts import of_original
-from shoal.judges.evidence import Finding
-from shoal.judges.table_pair import TablePair
-from shoal.kernels.arrays import Floats
-from shoal.methods import Scales, method
-from shoal.parameters import Columns
-from shoal.utility.base import UtilityMeasure
+from shoal.judges.prelude import Finding, Floats, Generator, Records, TablePair
+from shoal.utility.base import OfNumbers
+from shoal.vocabulary.prelude import NoFigure, method, of_original, quoted
 
 
 def gini(values: Floats, weights: Floats | None = None) -> float | None:
@@ -34,26 +26,18 @@ def gini(values: Floats, weights: Floats | None = None) -> float | None:
 
 
 @method("gini", title="Change of the Gini coefficient", source="Gini (1912)")
-class Gini(UtilityMeasure):
+class Gini(OfNumbers):
     """Largest absolute change of a column's Gini coefficient, over continuous columns without negative values.
 
     Weighted where the tables have sampling weights. Columns with negative values in the original have no Gini
     coefficient and are left out (and listed); if only the release has some, there is no figure.
-
-    Parameters
-    ----------
-    columns
-        Continuous columns; by default the quasi-identifiers and confidential columns that are continuous.
     """
 
-    scales: ClassVar[Scales] = "sample"
-    limits: ClassVar[tuple[float, float]] = (0.0, 1.0)
-    cheap: ClassVar[bool] = True
-    continuous: ClassVar[bool | None] = True
+    unchanged = 0.0
+    limits = (0.0, 1.0)
+    cheap = True
 
-    columns: Annotated[tuple[str, ...] | None, Columns()] = None
-
-    def judge(self, pair: TablePair, rng: np.random.Generator) -> Finding:
+    def judge(self, pair: TablePair, rng: Generator) -> Finding:
         original, released = pair.before, pair.released
         names = self.compared(pair)
         pairs: dict[str, tuple[float, float]] = {}

@@ -1,45 +1,38 @@
 """IL1s: absolute change in units of the standard deviation."""
 
-from typing import Annotated, ClassVar, Literal
+from typing import Literal
 
 import numpy as np
 
-from shoal.errors import NoFigure, in_digits, quoted
-from shoal.facts import ByColumn, Figure, of_original
-from shoal.judges.base import Need
 from shoal.judges.clipped import clipped_change
-from shoal.judges.evidence import Finding
-from shoal.judges.table_pair import TablePair, moved_constant
-from shoal.methods import Scales, method
-from shoal.parameters import Columns
-from shoal.utility.base import UtilityMeasure
+from shoal.judges.prelude import Finding, Generator, TablePair
+from shoal.judges.table_pair import moved_constant
+from shoal.table.standardisation import deviation
+from shoal.utility.base import OfNumbers
+from shoal.vocabulary.prelude import ByColumn, Figure, NoFigure, in_digits, method, of_original, quoted
 
 
 @method(
     "il1s", title="Absolute change of values (IL1s)", source="Yancey, Winkler & Creecy (2002); Mateo-Sanz et al. (2005)"
 )
-class IL1s(UtilityMeasure):
+class IL1s(OfNumbers):
     """Mean over cells of |x - x'| / (sqrt(2) s), s the original column's n-1 standard deviation.
 
     Cells that are missing in either table cannot be compared; their number is stated, and the mean is over the others.
 
     Parameters
     ----------
-    columns
-        Continuous columns; by default the quasi-identifiers and confidential columns that are continuous.
     figure
         The `mean` over cells; or their `sum`, the IL1s of the source, which grows with the table.
     """
 
-    scales: ClassVar[Scales] = "sample"
-    cheap: ClassVar[bool] = True
-    needs: ClassVar[tuple[Need, ...]] = ("columns", "pairing", "versions")
-    continuous: ClassVar[bool | None] = True
+    unchanged = 0.0
+    cheap = True
+    needs = ("columns", "pairing", "versions")
 
-    columns: Annotated[tuple[str, ...] | None, Columns()] = None
     figure: Literal["mean", "sum"] = "mean"
 
-    def judge(self, pair: TablePair, rng: np.random.Generator) -> Finding:
+    def judge(self, pair: TablePair, rng: Generator) -> Finding:
         original, released = pair.before, pair.released
         names, place = self.compared(pair), pair.pairing
         sums: dict[str, float] = {}
@@ -50,7 +43,7 @@ class IL1s(UtilityMeasure):
             change = np.abs(column.values[place] - released[name].values)
             change = change[~np.isnan(change)]
             cells[name] = len(change)
-            spread = _deviation(column.values[~column.missing])
+            spread = deviation(column.values)
             if moved_constant(column, released[name]):
                 without_scale.append(name)
             sums[name] = float((change / spread).sum() / np.sqrt(2)) if spread > 0 else 0.0
@@ -78,8 +71,3 @@ class IL1s(UtilityMeasure):
 
     def clipped(self, pair: TablePair) -> Figure | None:
         return clipped_change(pair, self.compared(pair))
-
-
-def _deviation(values: np.ndarray) -> float:
-    """The n-1 standard deviation; 0 for a constant column, whatever its size."""
-    return float(values.std(ddof=1)) if len(values) > 1 and np.ptp(values) > 0 else 0.0

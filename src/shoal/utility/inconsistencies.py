@@ -1,7 +1,7 @@
 """Inconsistencies: released records that cannot be."""
 
 from collections.abc import Mapping
-from typing import Annotated, ClassVar
+from typing import Annotated
 
 import numpy as np
 from annotated_types import MinLen
@@ -9,16 +9,10 @@ from pydantic import AfterValidator
 
 from shoal.constraints import Constraints
 from shoal.constraints.grammar import parse
-from shoal.data.records import Records
-from shoal.errors import ConstraintError, NoFigure, in_digits, plural
-from shoal.facts import OfOriginal, OfRelease
-from shoal.judges.base import Need
-from shoal.judges.evidence import Finding
-from shoal.judges.table_pair import TablePair
-from shoal.kernels.arrays import Bools
-from shoal.methods import Scales, method
-from shoal.parameters import HoldsCells
+from shoal.judges.prelude import Bools, Finding, Generator, Records, TablePair
 from shoal.utility.base import UtilityMeasure
+from shoal.vocabulary.errors import ConstraintError
+from shoal.vocabulary.prelude import HoldsCells, NoFigure, OfOriginal, OfRelease, in_digits, method, plural
 
 
 def _readable(rules: tuple[str, ...]) -> tuple[str, ...]:
@@ -48,13 +42,12 @@ class Inconsistencies(UtilityMeasure):
         In the language of constraints: `age < 15 -> marital == 'never'`.
     """
 
-    scales: ClassVar[Scales] = "sample"
-    limits: ClassVar[tuple[float, float]] = (0.0, 1.0)
-    needs: ClassVar[tuple[Need, ...]] = ("records",)
+    limits = (0.0, 1.0)
+    needs = ("records",)
 
     rules: Annotated[tuple[str, ...], MinLen(1), AfterValidator(_readable), HoldsCells()]
 
-    def judge(self, pair: TablePair, rng: np.random.Generator) -> Finding:
+    def judge(self, pair: TablePair, rng: Generator) -> Finding:
         try:
             broken = self._broken(pair.released)
         except ConstraintError as error:

@@ -1,25 +1,19 @@
 """The k-marginal score of the NIST de-identification challenges."""
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import combinations
 from math import comb
-from typing import Annotated, ClassVar
+from typing import Annotated
 
 import numpy as np
-from annotated_types import Ge, Le
 
-from shoal.data.variable import Variable
-from shoal.errors import DataError, NoFigure
-from shoal.facts import Better, ByColumn, Count, Fact, Figure, OfOriginal, OfPlan
-from shoal.judges.evidence import Finding
-from shoal.judges.joint_codes import joint_codes
-from shoal.judges.table_pair import TablePair, comparable
-from shoal.kernels.arrays import Floats, Longs
+from shoal.judges.joint_codes import joint_codes, parts_between
+from shoal.judges.prelude import Finding, Floats, Generator, Longs, TablePair, Variable, comparable
 from shoal.kernels.classes import classes
-from shoal.methods import Scales, method
-from shoal.parameters import ColumnName, Columns
 from shoal.utility.base import UtilityMeasure
+from shoal.vocabulary.errors import DataError, NoFigure
+from shoal.vocabulary.facts import ByColumn, Count, Fact, Figure, OfOriginal, OfPlan
+from shoal.vocabulary.prelude import ColumnName, Columns, Ge, Le, method
 
 MOST_CELLS = 1 << 22
 """Cells of a table that is counted in an array of its own; larger ones are counted by the cells that occur."""
@@ -29,7 +23,7 @@ Coded = tuple[Longs, Longs]
 
 @method("k-marginal", title="k-marginal score", source="Task, Bhagat & Howarth (2023)")
 class KMarginal(UtilityMeasure):
-    """How alike all tables of k columns are, from 0 (nothing in common) to 1000 (the same shares in every cell).
+    """Likeness of all tables of k columns, from 0 (nothing in common) to 1000 (the same shares in every cell).
 
     For each set of k columns the density difference is the sum over cells of the absolute difference of the two
     tables' shares of records, from 0 to 2; the score is 1000 times (1 - half the mean difference). A plain sample of
@@ -52,9 +46,10 @@ class KMarginal(UtilityMeasure):
         Most tables that are counted.
     """
 
-    scales: ClassVar[Scales] = "sample"
-    limits: ClassVar[tuple[float, float]] = (0.0, 1000.0)
-    better: ClassVar[Better] = "higher"
+    prominence = 70
+    unchanged = 1000.0
+    limits = (0.0, 1000.0)
+    better = "higher"
 
     columns: Annotated[tuple[str, ...] | None, Columns()] = None
     order: Annotated[int, Ge(1), Le(4)] = 2
@@ -62,7 +57,7 @@ class KMarginal(UtilityMeasure):
     bins: Annotated[int, Ge(4)] = 20
     tables: Annotated[int, Ge(1)] = 2_000
 
-    def judge(self, pair: TablePair, rng: np.random.Generator) -> Finding:
+    def judge(self, pair: TablePair, rng: Generator) -> Finding:
         original, released = pair.before, pair.released
         names = comparable(original, released, [n for n in self.compared(pair) if n != self.group])
         if len(names) < self.order or not len(original) or not len(released):
@@ -109,7 +104,7 @@ class KMarginal(UtilityMeasure):
         return _Groups.of(original[self.group], released[self.group])
 
     def _samples(
-        self, coded: dict[str, Coded], sets: list[tuple[str, ...]], groups: "_Groups", rng: np.random.Generator
+        self, coded: dict[str, Coded], sets: list[tuple[str, ...]], groups: "_Groups", rng: Generator
     ) -> dict[str, Fact]:
         """The score of plain samples of the original: what so many honest records would tell."""
         n = len(groups.codes[0])
@@ -128,18 +123,10 @@ SAMPLES = (0.05, 0.4)
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class _Groups:
-    """The column that stands in every table.
+    """The column that stands in every table."""
 
-    Parameters
-    ----------
-    codes
-        Of both tables, 0 to the number of labels.
-    labels
-        Categories of the original, then those that only the release has.
-    """
-
-    codes: Coded
-    labels: tuple[str, ...]
+    codes: Coded  # Of both tables, 0 to the number of labels
+    labels: tuple[str, ...]  # Categories of the original, then those that only the release has
 
     @classmethod
     def none(cls, n: int, m: int) -> "_Groups":
@@ -180,7 +167,7 @@ def in_parts(before: Variable, after: Variable, bins: int) -> Coded:
     known, others = before.values[~before.missing], after.values[~after.missing]
     values = np.unique(known)
     if not len(values):
-        return _cut(before, values), _cut(after, values)
+        return parts_between(before, values), parts_between(after, values)
     below, above = bool((others < values[0]).any()), bool((others > values[-1]).any())
     if len(values) > bins:
         parts = bins - bool(before.missing.any() or after.missing.any()) - below - above
@@ -188,30 +175,17 @@ def in_parts(before: Variable, after: Variable, bins: int) -> Coded:
         values = np.unique([*([values[0]] if below else []), *quantiles, values[-1]])
     elif below:
         values = np.append(np.nextafter(values[0], -np.inf), values)
-    return _cut(before, values), _cut(after, values)
+    return parts_between(before, values), parts_between(after, values)
 
 
-def _cut(variable: Variable, cuts: Floats) -> Longs:
-    codes = np.searchsorted(cuts, variable.values, side="left")  # a value at a cut belongs below it
-    return np.where(variable.missing, len(cuts) + 1, codes).astype(np.int64)
-
-
-def _sets(names: tuple[str, ...], order: int, most: int, rng: np.random.Generator) -> list[tuple[str, ...]]:
+def _sets(names: tuple[str, ...], order: int, most: int, rng: Generator) -> list[tuple[str, ...]]:
     """All sets of columns, or so many drawn at random, each once."""
-    total = comb(len(names), order)
-    if total <= most:
+    if comb(len(names), order) <= most:
         return list(combinations(names, order))
     drawn: dict[tuple[str, ...], None] = {}
-    for chosen in _draws(names, order, rng):
-        drawn[chosen] = None
-        if len(drawn) == most:
-            break
+    while len(drawn) < most:
+        drawn[tuple(names[i] for i in np.sort(rng.choice(len(names), order, replace=False)))] = None
     return list(drawn)
-
-
-def _draws(names: tuple[str, ...], order: int, rng: np.random.Generator) -> Iterator[tuple[str, ...]]:
-    while True:
-        yield tuple(names[i] for i in np.sort(rng.choice(len(names), order, replace=False)))
 
 
 def _differences(columns: list[Coded], groups: _Groups) -> tuple[float, Floats]:

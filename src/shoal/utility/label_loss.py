@@ -5,22 +5,16 @@ from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
 
-from shoal.errors import NoFigure, in_digits, quoted
-from shoal.facts import ByColumn, of_original
-from shoal.judges.base import Need
-from shoal.judges.evidence import Finding
 from shoal.judges.labels import Labels, labels_of, suppressed
-from shoal.judges.table_pair import TablePair
-from shoal.kernels.arrays import Floats
+from shoal.judges.prelude import Finding, Floats, Generator, TablePair
 from shoal.kernels.elementary import log
-from shoal.methods import Scales, method
-from shoal.parameters import Columns
 from shoal.utility.base import UtilityMeasure
+from shoal.vocabulary.prelude import ByColumn, Columns, NoFigure, in_digits, method, of_original, quoted
 
 
 @method("label-loss", title="Loss of generalised labels", source="Xu et al. (2006); Gionis & Tassa (2009)")
 class LabelLoss(UtilityMeasure):
-    """What the labels of a categorical release no longer say, the mean over all cells: 0 for values, 1 for nothing.
+    """Information that the labels of a categorical release lost, the mean over all cells: 0 for none, 1 for all.
 
     - `ncp`: a label that stands for u of the column's v values loses (u - 1) / (v - 1).
     - `entropy`: of the n original records N have a value that the label stands for; it loses log(N / f) / log n, f the
@@ -41,19 +35,20 @@ class LabelLoss(UtilityMeasure):
         What a record counts that the release does not have: nothing (`apart`), or as one that lost all (`lost`).
     """
 
-    scales: ClassVar[Scales] = "sample"
-    limits: ClassVar[tuple[float, float]] = (0.0, 1.0)
-    cheap: ClassVar[bool] = True
-    roles: ClassVar[tuple[str, ...]] = ("quasi-identifier",)
-    continuous: ClassVar[bool | None] = False
-    needs: ClassVar[tuple[Need, ...]] = ("columns", "versions")
+    prominence = 40
+    unchanged = 0.0
+    limits = (0.0, 1.0)
+    cheap = True
+    roles = ("quasi-identifier",)
+    continuous = False
+    needs = ("columns", "versions")
     among_releases: ClassVar[Mapping[str, Any]] = {"left_out": "lost"}
 
     loss: Literal["ncp", "entropy", "precision"] = "ncp"
     columns: Annotated[tuple[str, ...] | None, Columns()] = None
     left_out: Literal["apart", "lost"] = "apart"
 
-    def judge(self, pair: TablePair, rng: np.random.Generator) -> Finding:
+    def judge(self, pair: TablePair, rng: Generator) -> Finding:
         names = self.compared(pair)
         if self.loss == "precision":
             names = tuple(name for name in names if pair.before[name].hierarchy is not None)

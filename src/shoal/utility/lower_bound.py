@@ -1,20 +1,14 @@
 """Proven lower bound: how little any partition could lose."""
 
-from typing import Annotated, Any, ClassVar, Literal
+from typing import Annotated, Literal
 
 import numpy as np
-from annotated_types import Ge
 
-from shoal.data.partition import Partition
-from shoal.errors import NoFigure, in_digits
-from shoal.facts import of_original
-from shoal.judges.evidence import Finding
-from shoal.judges.table_pair import TablePair
-from shoal.kernels.arrays import Floats
+from shoal.judges.prelude import Finding, Floats, Generator, TablePair
 from shoal.kernels.partition.bounds import MOST_RECORDS, groups_of, neighbour_bound, relaxation
-from shoal.methods import Scales, method
-from shoal.parameters import Columns
+from shoal.table.partition import Partition
 from shoal.utility.base import UtilityMeasure
+from shoal.vocabulary.prelude import ByLabel, Columns, Ge, NoFigure, in_digits, method, of_original
 
 
 @method("lower-bound", title="Proven lower bound of the loss of microaggregation", source="shoal")
@@ -36,13 +30,11 @@ class LowerBound(UtilityMeasure):
         By default the quasi-identifiers.
     """
 
-    scales: ClassVar[Scales] = "sample"
-
     k: Annotated[int, Ge(1)] | None = None
     kind: Literal["neighbours", "set-partition"] = "neighbours"
     columns: Annotated[tuple[str, ...] | None, Columns()] = None
 
-    def judge(self, pair: TablePair, rng: np.random.Generator) -> Finding:
+    def judge(self, pair: TablePair, rng: Generator) -> Finding:
         original = pair.before
         partition = pair.groups
         paired = partition is not None and len(partition) == len(original)
@@ -61,7 +53,7 @@ class LowerBound(UtilityMeasure):
         if self.kind == "set-partition" and len(x) > MOST_RECORDS:
             raise NoFigure(f"The set-partition bound takes up to {MOST_RECORDS} records; set kind: neighbours.")
         bound = 100 * self._bound(x, k, partition if paired else None) / spread
-        details: dict[str, Any] = {"k": k, "kind": self.kind}
+        details: ByLabel = {"k": k, "kind": self.kind}
         if partition is not None and paired:
             details["loss of the partition"] = partition.information_loss(x)
         return self.finding(

@@ -1,19 +1,13 @@
 """Mean variation of statistics over subsamples."""
 
-from typing import Annotated, ClassVar
+from typing import Annotated
 
 import numpy as np
-from annotated_types import Ge, Gt, Le
 
-from shoal.errors import NoFigure, in_digits
-from shoal.facts import Count, OfOriginal, OfPlan, of_original
-from shoal.judges.base import Need
-from shoal.judges.evidence import Finding
-from shoal.judges.table_pair import TablePair
-from shoal.kernels.arrays import Floats
-from shoal.methods import Scales, method
-from shoal.parameters import Columns, Setting
+from shoal.judges.prelude import Finding, Floats, Generator, TablePair
 from shoal.utility.base import UtilityMeasure
+from shoal.vocabulary.errors import NoFigure, in_digits
+from shoal.vocabulary.prelude import Columns, Count, Ge, Gt, Le, OfOriginal, OfPlan, Setting, method, of_original
 
 
 @method(
@@ -40,15 +34,15 @@ class MeanVariation(UtilityMeasure):
         Continuous columns; by default the quasi-identifiers and confidential columns that are continuous.
     """
 
-    scales: ClassVar[Scales] = "sample"
-    needs: ClassVar[tuple[Need, ...]] = ("columns", "pairing")
-    continuous: ClassVar[bool | None] = True
+    unchanged = 0.0
+    needs = ("columns", "pairing")
+    continuous = True
 
     samples: Annotated[int, Ge(1)] = 100
     share: Annotated[float, Gt(0), Le(1), Setting()] = 0.1
     columns: Annotated[tuple[str, ...] | None, Columns()] = None
 
-    def judge(self, pair: TablePair, rng: np.random.Generator) -> Finding:
+    def judge(self, pair: TablePair, rng: Generator) -> Finding:
         original, released = pair.before, pair.released
         names, place = self.compared(pair), pair.pairing
         before, after = original.raw(names)[place], released.raw(names)
@@ -87,7 +81,7 @@ class MeanVariation(UtilityMeasure):
 
 
 def _labels(names: tuple[str, ...], changed: list[int], stayed: list[int]) -> tuple[list[str], list[tuple[int, int]]]:
-    """What the statistics are called, in the order of `_statistics`, and the pairs whose covariances they hold."""
+    """Names of the statistics, in the order of `_statistics`, and the pairs whose covariances they hold."""
     pairs = [(j, y) for y in stayed for j in changed]
     if not stayed:
         pairs = [(a, b) for i, a in enumerate(changed) for b in changed[i + 1 :]]

@@ -1,24 +1,16 @@
 """Change of the moments up to order 4."""
 
-from typing import Annotated, Any, ClassVar, Literal
+from typing import Annotated, Any, Literal
 
 import numpy as np
-from annotated_types import Ge
 
-from shoal.data.partition import Partition
-from shoal.data.records import Records
-from shoal.errors import NoFigure, in_digits
-from shoal.facts import of_original
-from shoal.judges.base import Need
-from shoal.judges.evidence import Finding
-from shoal.judges.table_pair import TablePair
+from shoal.judges.prelude import Finding, Floats, Generator, Records, TablePair
 from shoal.kernels import linear
-from shoal.kernels.arrays import Floats
 from shoal.kernels.tall import cross
-from shoal.methods import Scales, method
-from shoal.parameters import Columns
+from shoal.table.partition import Partition
 from shoal.utility.base import UtilityMeasure
 from shoal.utility.correlation_change import complete
+from shoal.vocabulary.prelude import ByLabel, Columns, Ge, NoFigure, in_digits, method, of_original
 
 BLOCK = 1 << 12
 """Records whose products are held at once."""
@@ -50,9 +42,9 @@ class Moments(UtilityMeasure):
         The `median`, or the `mean` of the source, which a moment near 0 makes large whatever became of the others.
     """
 
-    scales: ClassVar[Scales] = "sample"
-    needs: ClassVar[tuple[Need, ...]] = ("columns",)
-    continuous: ClassVar[bool | None] = True
+    unchanged = 0.0
+    needs = ("columns",)
+    continuous = True
 
     order: Literal[1, 2, 3, 4] = 4
     about: Literal["mean", "zero"] = "mean"
@@ -60,7 +52,7 @@ class Moments(UtilityMeasure):
     most: Annotated[int, Ge(1)] = 20
     average: Literal["median", "mean"] = "median"
 
-    def judge(self, pair: TablePair, rng: np.random.Generator) -> Finding:
+    def judge(self, pair: TablePair, rng: Generator) -> Finding:
         original, released = pair.before, pair.released
         partition = pair.groups
         names = self.compared(pair)
@@ -80,7 +72,7 @@ class Moments(UtilityMeasure):
         after = product_moments((y - y.mean(axis=0) if central else y) / spread)
         changes = {1: np.abs(y.mean(axis=0) - middle) / np.abs(np.where(middle != 0, middle, np.nan))}
         changes |= {order: _relative(after[order], before[order]) for order in (2, 3, 4)}
-        details: dict[str, Any] = {
+        details: ByLabel = {
             "mean relative change": {f"order {o}": _figure(np.nanmean, change) for o, change in changes.items()},
             "median relative change": {f"order {o}": _figure(np.nanmedian, change) for o, change in changes.items()},
             "moments": {f"order {o}": int(np.isfinite(change).sum()) for o, change in changes.items()},
@@ -143,10 +135,7 @@ def normal_mixture_moments(weights: Floats, means: Floats, covariances: Floats) 
     and covariance S, is the sum over ways to split the indices into singles (m) and pairs (S): m m m + m S in 3 ways;
     of order 4: m m m m + m m S in 6 ways + S S in 3 ways.
 
-    Parameters
-    ----------
-    weights, means, covariances
-        Shapes (G,), (G, d), (G, d, d).
+    `weights`, `means`, `covariances`: shapes (G,), (G, d), (G, d, d).
     """
     d = means.shape[1]
     first, second = np.triu_indices(d)
@@ -175,14 +164,14 @@ def normal_mixture_moments(weights: Floats, means: Floats, covariances: Floats) 
 
 
 def _thirds(d: int) -> tuple[Any, Any]:
-    """Where, among pairs times columns, each different triple i <= j <= k stands."""
+    """Places, among pairs times columns, of the different triples i <= j <= k."""
     _, second = np.triu_indices(d)
     rows, columns = np.nonzero(second[:, None] <= np.arange(d)[None, :])
     return rows, columns
 
 
 def _fourths(d: int) -> tuple[Any, Any]:
-    """Where, among pairs times pairs, each different quadruple stands."""
+    """Places, among pairs times pairs, of the different quadruples."""
     first, second = np.triu_indices(d)
     rows, columns = np.nonzero(second[:, None] <= first[None, :])
     return rows, columns

@@ -4,24 +4,18 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import combinations, combinations_with_replacement
-from typing import Annotated, Any, ClassVar, Literal
+from typing import Annotated, Any, Literal
 
 import numpy as np
-from annotated_types import Ge
 
-from shoal.data.records import Records
-from shoal.data.variable import Variable
-from shoal.errors import MissingDependency, NoFigure, in_digits
-from shoal.facts import Count, Figure, OfPlan, of_original
-from shoal.judges.evidence import Finding
-from shoal.judges.table_pair import TablePair
+from shoal.judges.prelude import Finding, Floats, Generator, Longs, Records, TablePair, Variable
 from shoal.kernels import linear
-from shoal.kernels.arrays import Floats, Longs
+from shoal.kernels.draws import drawn_rows
 from shoal.kernels.logit import multinomial_logit
 from shoal.kernels.tall import orthonormal, times, triangular
-from shoal.methods import Scales, method
-from shoal.parameters import Columns
 from shoal.utility.base import UtilityMeasure
+from shoal.vocabulary.errors import MissingDependency, NoFigure, in_digits
+from shoal.vocabulary.prelude import ByLabel, Columns, Count, Figure, Ge, OfPlan, method, of_original
 
 COLLINEAR = 1e-7
 """A feature whose part orthogonal to those before is smaller than this, relative to itself, is left out."""
@@ -69,8 +63,9 @@ class Propensity(UtilityMeasure):
         So many records of each table are compared at most, drawn at random.
     """
 
-    scales: ClassVar[Scales] = "sample"
-    limits: ClassVar[tuple[float, float]] = (0.0, 0.25)
+    prominence = 50
+    unchanged = 0.0
+    limits = (0.0, 0.25)
 
     model: Literal["logistic", "cart"] = "logistic"
     order: Annotated[int, Ge(1)] = 2
@@ -81,7 +76,7 @@ class Propensity(UtilityMeasure):
     shuffles: Annotated[int, Ge(2)] = 20
     sample: Annotated[int, Ge(10)] = 50_000
 
-    def judge(self, pair: TablePair, rng: np.random.Generator) -> Finding:
+    def judge(self, pair: TablePair, rng: Generator) -> Finding:
         original, released = pair.before, pair.released
         names = pair.common(self.columns, "quasi-identifier", "confidential")
         if not names:
@@ -114,7 +109,7 @@ class Propensity(UtilityMeasure):
             sampled,
         )
 
-    def _by_tree(self, tables: "_Stack", group: Floats, rng: np.random.Generator) -> Finding:
+    def _by_tree(self, tables: "_Stack", group: Floats, rng: Generator) -> Finding:
         try:
             from sklearn.tree import DecisionTreeClassifier
         except ImportError:
@@ -133,7 +128,7 @@ class Propensity(UtilityMeasure):
             observed, len(group), {"an independent sample": shuffled, "shuffles": self.shuffles}, shuffled
         )
 
-    def _finding(self, spread: float, n: int, facts: Mapping[str, Any], null: dict[str, Any]) -> Finding:
+    def _finding(self, spread: float, n: int, facts: Mapping[str, Any], null: ByLabel) -> Finding:
         ratio = null["ratio"]
         times = (
             ""
@@ -163,7 +158,7 @@ def _spread(p: Floats, share: float) -> float:
     return float(((p - share) ** 2).sum())
 
 
-def _null(spread: float, mean: float, deviation: float) -> dict[str, Any]:
+def _null(spread: float, mean: float, deviation: float) -> ByLabel:
     return {
         "expected U_p": mean,
         "ratio": spread / mean if mean > 0 else None,
@@ -177,16 +172,13 @@ def _per_record(value: Any, n: int) -> Any:
     return value
 
 
-def _sampled(original: Records, released: Records, most: int, rng: np.random.Generator) -> tuple[Records, Records]:
+def _sampled(original: Records, released: Records, most: int, rng: Generator) -> tuple[Records, Records]:
     """At most so many records of each table; the same positions where the tables are of one length."""
     if len(original) == len(released) > most:
-        rows = np.sort(rng.choice(len(original), most, replace=False))
+        rows = drawn_rows(rng, len(original), most)
         return original.take(rows), released.take(rows)
-
-    def some(table: Records) -> Records:
-        return table.take(np.sort(rng.choice(len(table), most, replace=False))) if len(table) > most else table
-
-    return some(original), some(released)
+    before, after = (table.take(drawn_rows(rng, len(table), most)) for table in (original, released))
+    return before, after
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)

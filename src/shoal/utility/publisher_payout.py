@@ -1,25 +1,19 @@
-"""What publishing pays, in a game between a publisher and an attacker."""
+"""Payout of publishing in a game between a publisher and an attacker."""
 
-from typing import Annotated, ClassVar
+from typing import Annotated
 
 import numpy as np
-from annotated_types import Ge, Gt
 
-from shoal.errors import NoFigure, in_digits
-from shoal.facts import Better, Count
-from shoal.judges.base import Need
-from shoal.judges.evidence import Finding
 from shoal.judges.labels import labels_of, suppressed
-from shoal.judges.table_pair import TablePair
+from shoal.judges.prelude import Finding, Generator, TablePair
 from shoal.kernels.elementary import log
-from shoal.methods import Scales, method
-from shoal.parameters import Setting
 from shoal.utility.base import UtilityMeasure
+from shoal.vocabulary.prelude import Count, Ge, Gt, NoFigure, Setting, in_digits, method
 
 
 @method("publisher-payout", title="Payout of publishing", source="Wan et al. (2015)")
 class PublisherPayout(UtilityMeasure):
-    """What a publisher gains per original record, over the benefit of publishing it untouched: 1 at best.
+    """Gain of a publisher per original record, over the benefit of publishing it untouched: 1 at best.
 
     Each record pays `benefit` times the information that its labels keep. The attacker succeeds with one record of a
     class of c with probability 1 / c, gains `gain` by it and pays `cost` for trying, and attacks where gain / c exceeds
@@ -43,20 +37,19 @@ class PublisherPayout(UtilityMeasure):
     requires that none is.
     """
 
-    scales: ClassVar[Scales] = "sample"
-    limits: ClassVar[tuple[float, float]] = (-np.inf, 1.0)
-    better: ClassVar[Better] = "higher"
-    cheap: ClassVar[bool] = True
-    roles: ClassVar[tuple[str, ...]] = ("quasi-identifier",)
-    continuous: ClassVar[bool | None] = False
-    needs: ClassVar[tuple[Need, ...]] = ("columns", "records", "people")
+    limits = (-np.inf, 1.0)
+    better = "higher"
+    cheap = True
+    roles = ("quasi-identifier",)
+    continuous = False
+    needs = ("columns", "records", "people")
 
     benefit: Annotated[float, Gt(0), Setting()] = 1200.0
     loss: Annotated[float, Ge(0), Setting()] = 300.0
     gain: Annotated[float, Ge(0), Setting()] = 300.0
     cost: Annotated[float, Ge(0), Setting()] = 4.0
 
-    def judge(self, pair: TablePair, rng: np.random.Generator) -> Finding:
+    def judge(self, pair: TablePair, rng: Generator) -> Finding:
         columns = labels_of(pair, self.compared(pair))
         whole = sum(log(column.leaves) for column in columns)
         if whole <= 0:

@@ -1,19 +1,14 @@
 """Change of quantiles."""
 
-from typing import Annotated, ClassVar
+from typing import Annotated
 
 import numpy as np
-from annotated_types import Ge, Le, MinLen
+from annotated_types import MinLen
 
-from shoal.errors import NoFigure, in_digits, quoted
-from shoal.facts import ByColumn, OfOriginal, OfPlan
-from shoal.judges.base import Need
-from shoal.judges.evidence import Finding
-from shoal.judges.table_pair import TablePair, moved_constant
-from shoal.kernels.arrays import Bools, Longs
-from shoal.methods import Scales, method
-from shoal.parameters import Columns, Setting
-from shoal.utility.base import UtilityMeasure
+from shoal.judges.prelude import Bools, Finding, Generator, Longs, TablePair
+from shoal.judges.table_pair import moved_constant
+from shoal.utility.base import OfNumbers
+from shoal.vocabulary.prelude import ByColumn, Ge, Le, NoFigure, OfOriginal, OfPlan, Setting, in_digits, method, quoted
 
 FEWEST = 5
 """Original records that a tail must hold for its quantile to be told by column: others are extreme values."""
@@ -22,7 +17,7 @@ Probability = Annotated[float, Ge(0), Le(1)]
 
 
 @method("quantiles", title="Change of quantiles", source="Hundepool et al. (2012)")
-class Quantiles(UtilityMeasure):
+class Quantiles(OfNumbers):
     """Mean absolute change of quantiles, in original standard deviations, over columns and probabilities.
 
     Quantiles interpolate linearly between order statistics (Hyndman & Fan 1996, type 7); missing values are left
@@ -32,21 +27,18 @@ class Quantiles(UtilityMeasure):
 
     Parameters
     ----------
-    columns
-        Continuous columns; by default the quasi-identifiers and confidential columns that are continuous.
     probabilities
         By default 5, 10, 25, 50, 75, 90 and 95 percent, as fractions.
     """
 
-    scales: ClassVar[Scales] = "sample"
-    cheap: ClassVar[bool] = True
-    needs: ClassVar[tuple[Need, ...]] = ("columns",)
-    continuous: ClassVar[bool | None] = True
+    prominence = 20
+    unchanged = 0.0
+    cheap = True
+    needs = ("columns",)
 
-    columns: Annotated[tuple[str, ...] | None, Columns()] = None
     probabilities: Annotated[tuple[Probability, ...], MinLen(1), Setting()] = (0.05, 0.1, 0.25, 0.5, 0.75, 0.9, 0.95)
 
-    def judge(self, pair: TablePair, rng: np.random.Generator) -> Finding:
+    def judge(self, pair: TablePair, rng: Generator) -> Finding:
         original, released = pair.before, pair.released
         names = self.compared(pair)
         changes: dict[str, list[float]] = {}
@@ -90,6 +82,6 @@ class Quantiles(UtilityMeasure):
 
 
 def _tails(n: int, probabilities: tuple[float, ...]) -> Longs:
-    """How many records lie at or beyond the outer one of the two order statistics that a quantile is between."""
+    """Numbers of records at or beyond the outer one of the two order statistics that a quantile is between."""
     place = (n - 1) * np.asarray(probabilities)
     return np.asarray(np.minimum(np.floor(place) + 1, n - np.ceil(place)), dtype=np.int64)

@@ -1,21 +1,16 @@
 """Change of linear regressions: coefficients, standard errors, overlap of confidence intervals."""
 
 from dataclasses import dataclass
-from typing import Annotated, ClassVar, Literal
+from typing import Annotated, Literal
 
 import numpy as np
 
-from shoal.errors import NoFigure, in_digits, quoted
-from shoal.facts import of_original
-from shoal.judges.evidence import Finding
-from shoal.judges.table_pair import TablePair
+from shoal.judges.prelude import Finding, Floats, Generator, TablePair
 from shoal.kernels import linear
-from shoal.kernels.arrays import Floats
 from shoal.kernels.tall import independent, triangular
-from shoal.methods import Scales, method
-from shoal.parameters import Columns
 from shoal.utility.base import UtilityMeasure
 from shoal.utility.correlation_change import complete
+from shoal.vocabulary.prelude import Columns, NoFigure, in_digits, method, of_original, quoted
 
 COLLINEAR = 1e-9
 """A column whose residual variance given the columns before is below this share of its variance is left out."""
@@ -45,15 +40,15 @@ class Regressions(UtilityMeasure):
         The `median`, or the `mean` of the source, which a slope near 0 makes large whatever became of the others.
     """
 
-    scales: ClassVar[Scales] = "sample"
-    cheap: ClassVar[bool] = True
-    continuous: ClassVar[bool | None] = True
+    unchanged = 0.0
+    cheap = True
+    continuous = True
 
     figure: Literal["coefficients", "standard errors", "interval overlap"] = "coefficients"
     columns: Annotated[tuple[str, ...] | None, Columns()] = None
     average: Literal["median", "mean"] = "median"
 
-    def judge(self, pair: TablePair, rng: np.random.Generator) -> Finding:
+    def judge(self, pair: TablePair, rng: Generator) -> Finding:
         original, released = pair.before, pair.released
         names = self.compared(pair)
         if len(names) < 2:

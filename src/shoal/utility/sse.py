@@ -2,21 +2,16 @@
 
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Annotated, Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 
-from shoal.errors import NoFigure, in_digits, quoted
-from shoal.facts import ByColumn, Figure, of_original
-from shoal.judges.base import Need
 from shoal.judges.clipped import clipped_change
-from shoal.judges.evidence import Finding
+from shoal.judges.prelude import Finding, Generator, Longs, TablePair
 from shoal.judges.space import Line, Points, column_of
-from shoal.judges.table_pair import TablePair, moved_constant
-from shoal.kernels.arrays import Longs
-from shoal.methods import Scales, method
-from shoal.parameters import Columns
-from shoal.utility.base import UtilityMeasure
+from shoal.judges.table_pair import moved_constant
+from shoal.utility.base import OfColumns
+from shoal.vocabulary.prelude import ByColumn, Figure, NoFigure, in_digits, method, of_original, quoted
 
 
 @method(
@@ -24,7 +19,7 @@ from shoal.utility.base import UtilityMeasure
     title="Information loss by squared error",
     source="Domingo-Ferrer & Mateo-Sanz (2002); Soria-Comas et al. (2015), eq. 5",
 )
-class SSE(UtilityMeasure):
+class SSE(OfColumns):
     """Squared distance between original and released records.
 
     SSE sums the squared standardised mixed-level distances of the records to their released versions, SST those
@@ -40,27 +35,26 @@ class SSE(UtilityMeasure):
 
     Parameters
     ----------
-    columns
-        By default the quasi-identifiers and confidential columns.
     figure
         Which of the three is the value; the others stand in the details.
     left_out
         What a record counts that the release does not have: nothing (`apart`), or as one moved to the mean (`mean`).
     """
 
-    scales: ClassVar[Scales] = "sample"
-    cheap: ClassVar[bool] = True
-    needs: ClassVar[tuple[Need, ...]] = ("versions",)
+    prominence = 60
+    unchanged = 0.0
+    headline = ", in per cent of the spread"
+    cheap = True
+    needs = ("versions",)
     among_releases: ClassVar[Mapping[str, Any]] = {"left_out": "mean"}
 
-    columns: Annotated[tuple[str, ...] | None, Columns()] = None
     figure: Literal["il", "sse", "normalised"] = "il"
     left_out: Literal["apart", "mean"] = "apart"
 
     def tells_nothing(self, figure: float) -> bool:
         return self.figure == "il" and figure >= 100.0
 
-    def judge(self, pair: TablePair, rng: np.random.Generator) -> Finding:
+    def judge(self, pair: TablePair, rng: Generator) -> Finding:
         original, released = pair.before, pair.released
         names = self.compared(pair)
         if not names or not len(original):

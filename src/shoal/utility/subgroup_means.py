@@ -1,23 +1,17 @@
 """Change of means within subgroups."""
 
-from typing import Annotated, ClassVar
+from typing import Annotated
 
 import numpy as np
-from annotated_types import Ge
 
-from shoal.data.variable import Variable
-from shoal.errors import NoFigure, in_digits
-from shoal.facts import of_original
-from shoal.judges.evidence import Finding
-from shoal.judges.table_pair import ROUNDING, TablePair, codes_like
-from shoal.kernels.arrays import Floats, Longs
-from shoal.methods import Scales, method
-from shoal.parameters import Columns
-from shoal.utility.base import UtilityMeasure
+from shoal.judges.prelude import Finding, Floats, Generator, Longs, TablePair, Variable
+from shoal.judges.table_pair import ROUNDING, codes_like
+from shoal.utility.base import OfColumns
+from shoal.vocabulary.prelude import Ge, NoFigure, in_digits, method, of_original
 
 
 @method("subgroup-means", title="Change of means in subgroups", source="Hundepool et al. (2012)")
-class SubgroupMeans(UtilityMeasure):
+class SubgroupMeans(OfColumns):
     """Mean absolute change of subgroup means, in standard deviations of the column, weighted by subgroup size.
 
     Subgroups are the original's categories of every nominal and ordinal column with at least `smallest` records; the
@@ -26,20 +20,17 @@ class SubgroupMeans(UtilityMeasure):
 
     Parameters
     ----------
-    columns
-        By default the quasi-identifiers and confidential columns.
     smallest
         Fewest records of a subgroup in the original.
     """
 
-    scales: ClassVar[Scales] = "sample"
+    unchanged = 0.0
 
-    columns: Annotated[tuple[str, ...] | None, Columns()] = None
     smallest: Annotated[int, Ge(1)] = 10
 
-    cheap: ClassVar[bool] = True
+    cheap = True
 
-    def judge(self, pair: TablePair, rng: np.random.Generator) -> Finding:
+    def judge(self, pair: TablePair, rng: Generator) -> Finding:
         original, released = pair.before, pair.released
         names = pair.common(self.columns, "quasi-identifier", "confidential")
         numbers = [n for n in names if original[n].continuous and released[n].continuous and _varies(original[n])]

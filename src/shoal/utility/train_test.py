@@ -1,22 +1,18 @@
 """Train on the release, test on the original."""
 
-from typing import Annotated, Any, ClassVar, Literal
+from typing import Annotated, Any, Literal
 
 import numpy as np
-from annotated_types import Ge
 from numpy.typing import NDArray
 
-from shoal.data.variable import Variable
-from shoal.errors import MissingDependency, NoFigure
-from shoal.facts import Count, Figure, Interval, OfPlan
-from shoal.judges.evidence import Finding
+from shoal.judges.prelude import Finding, Floats, Generator, TablePair, Variable, comparable
 from shoal.judges.space import embedded
-from shoal.judges.table_pair import TablePair, codes_like, comparable
-from shoal.kernels.arrays import Floats, Longs
+from shoal.judges.table_pair import codes_like
+from shoal.kernels.draws import drawn_rows
 from shoal.kernels.elementary import normal_quantile
-from shoal.methods import Scales, method
-from shoal.parameters import ColumnName, Columns
 from shoal.utility.base import UtilityMeasure
+from shoal.vocabulary.errors import MissingDependency
+from shoal.vocabulary.prelude import ColumnName, Columns, Count, Figure, Ge, Interval, NoFigure, OfPlan, method
 
 
 @method(
@@ -26,7 +22,7 @@ from shoal.utility.base import UtilityMeasure
     example={"target": "income"},
 )
 class TrainTest(UtilityMeasure):
-    """How much worse a model of a target predicts originals if it was trained on the release.
+    """Loss of a model of a target, in predictions of originals, if it was trained on the release.
 
     The original is cut into folds. For each one a model is trained on the original records of the other folds, and one
     on the released records of the other folds (on all where it is not known who is who); both predict the originals of
@@ -48,8 +44,7 @@ class TrainTest(UtilityMeasure):
         So many records of each table are used at most, drawn at random.
     """
 
-    scales: ClassVar[Scales] = "sample"
-    limits: ClassVar[tuple[float, float]] = (-np.inf, np.inf)
+    limits = (-np.inf, np.inf)
 
     target: Annotated[str, ColumnName()]
     columns: Annotated[tuple[str, ...] | None, Columns()] = None
@@ -57,7 +52,7 @@ class TrainTest(UtilityMeasure):
     folds: Annotated[int, Ge(2)] = 5
     sample: Annotated[int, Ge(20)] = 20_000
 
-    def judge(self, pair: TablePair, rng: np.random.Generator) -> Finding:
+    def judge(self, pair: TablePair, rng: Generator) -> Finding:
         original, released = pair.before, pair.released
         pair.common([self.target])
         features = tuple(n for n in pair.common(self.columns, "quasi-identifier", "confidential") if n != self.target)
@@ -70,8 +65,8 @@ class TrainTest(UtilityMeasure):
             raise NoFigure("The target holds numbers in one table and labels in the other.")
         x, z = embedded(original, released, features, place)
         truth, learned = _targets(original[self.target], released[self.target])
-        kept = _drawn(np.flatnonzero(_present(truth)), self.sample, rng)
-        trained = _drawn(np.flatnonzero(_present(learned)), self.sample, rng)
+        known = [np.flatnonzero(_present(values)) for values in (truth, learned)]
+        kept, trained = (rows[drawn_rows(rng, len(rows), self.sample)] for rows in known)
         if min(len(kept), len(trained)) < 2 * self.folds:
             raise NoFigure(f"There are fewer than {2 * self.folds} records with a target in one of the tables.")
         if len(np.unique(truth[kept])) < 2:
@@ -125,10 +120,6 @@ def _targets(before: Variable, after: Variable) -> tuple[NDArray[Any], NDArray[A
 
 def _present(values: NDArray[Any]) -> NDArray[np.bool_]:
     return ~np.isnan(values) if values.dtype.kind == "f" else values >= 0
-
-
-def _drawn(rows: Longs, most: int, rng: np.random.Generator) -> Longs:
-    return rows if len(rows) <= most else np.sort(rng.choice(rows, most, replace=False))
 
 
 def _predict(model: str, continuous: bool, seed: int, x: Floats, y: NDArray[Any], new: Floats) -> NDArray[Any]:

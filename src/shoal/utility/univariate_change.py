@@ -1,43 +1,29 @@
 """Changes of means and variances, column by column."""
 
-from typing import Annotated, ClassVar
-
 import numpy as np
 
-from shoal.errors import NoFigure, quoted
-from shoal.facts import ByColumn, Figure, of_original
-from shoal.judges.base import Need
 from shoal.judges.clipped import clipped_mean_change
-from shoal.judges.evidence import Finding
-from shoal.judges.table_pair import TablePair, moved_constant
-from shoal.kernels.arrays import Floats
-from shoal.methods import Scales, method
-from shoal.parameters import Columns
-from shoal.utility.base import UtilityMeasure, without_rounding
+from shoal.judges.prelude import Finding, Floats, Generator, TablePair
+from shoal.judges.table_pair import moved_constant
+from shoal.utility.base import OfNumbers, without_rounding
+from shoal.vocabulary.prelude import ByColumn, Figure, NoFigure, method, of_original, quoted
 
 
 @method("univariate-change", title="Change of means and variances", source="Domingo-Ferrer & Torra (2001)")
-class UnivariateChange(UtilityMeasure):
+class UnivariateChange(OfNumbers):
     """Largest change of a column's mean, in original standard deviations, or of its variance, as a share.
 
     For each continuous column: |mean' - mean| / s and |s'^2 / s^2 - 1|. The tables need not hold the same number
     of records. A column that is constant in the original has no scale: unchanged it counts 0, changed there is
     no figure.
-
-    Parameters
-    ----------
-    columns
-        Continuous columns; by default the quasi-identifiers and confidential columns that are continuous.
     """
 
-    scales: ClassVar[Scales] = "sample"
-    cheap: ClassVar[bool] = True
-    needs: ClassVar[tuple[Need, ...]] = ("columns",)
-    continuous: ClassVar[bool | None] = True
+    prominence = 10
+    unchanged = 0.0
+    cheap = True
+    needs = ("columns",)
 
-    columns: Annotated[tuple[str, ...] | None, Columns()] = None
-
-    def judge(self, pair: TablePair, rng: np.random.Generator) -> Finding:
+    def judge(self, pair: TablePair, rng: Generator) -> Finding:
         original, released = pair.before, pair.released
         names = self.compared(pair)
         changes: dict[str, dict[str, float]] = {}

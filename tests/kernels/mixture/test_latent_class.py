@@ -4,9 +4,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from naive import latent_class as naive
+from shoal.kernels.logit import INTERCEPT_PRECISION, SLOPE_PRECISION
 from shoal.kernels.mixture.latent_class import (
-    INTERCEPT_PRECISION,
-    SLOPE_PRECISION,
     class_probabilities,
     latent_class_em,
     latent_class_parameters,
@@ -125,8 +124,8 @@ def test_scores_are_the_logarithms_of_the_joint_probabilities():
 
 def test_parameter_count():
     # 3 classes, columns of 2 and 4 categories: 2 proportions + 3 (1 + 3); one covariate adds 2 slopes.
-    assert latent_class_parameters(3, [2, 4]) == 14
-    assert latent_class_parameters(3, [2, 4], 1) == 16
+    assert latent_class_parameters(3, np.array([2, 4])) == 14
+    assert latent_class_parameters(3, np.array([2, 4]), 1) == 16
 
 
 def test_progress_and_interrupt():

@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 from scipy.optimize import linprog
 
 from naive.mixture import bounded_assignment as naive_assignment
-from shoal.kernels.partition.bounded_assignment import bounded_assignment
+from shoal.kernels.partition import bounded_assignment
 
 
 def total(score, labels):

@@ -6,8 +6,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from naive.refine import best_loss
+from shoal.kernels.partition import groups_below_price
 from shoal.kernels.partition.bounds import best_in_window, cheapest, groups_of, loss_of, neighbour_bound, relaxation
-from shoal.kernels.partition.pricing import groups_below_price
 
 
 @settings(max_examples=40)

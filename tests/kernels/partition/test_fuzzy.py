@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from naive import fuzzy as naive
-from shoal.kernels.partition.fuzzy import fuzzy_draw, fuzzy_fill, fuzzy_memberships, fuzzy_step
+from shoal.kernels.partition import fuzzy_draw, fuzzy_fill, fuzzy_memberships, fuzzy_step
 
 PARAMETERS = [
     ("power", 1.05),

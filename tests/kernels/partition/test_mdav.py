@@ -4,7 +4,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from naive.mdav import mdav as naive_mdav
-from shoal.kernels.partition.mdav import coded_mdav, mdav
+from shoal.kernels.partition import coded_mdav, mdav
 
 ENGINES = ["brute", "tree"]
 

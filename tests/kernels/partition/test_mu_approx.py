@@ -5,7 +5,8 @@ from hypothesis import strategies as st
 
 from naive.mdav import distances, scaled
 from naive.mu_approx import forest as naive_forest
-from shoal.kernels.partition.mu_approx import decompose, forest, mu_approx
+from shoal.kernels.partition import decompose, forest
+from shoal.kernels.partition.mu_approx import mu_approx
 
 ENGINES = ["brute", "tree"]
 

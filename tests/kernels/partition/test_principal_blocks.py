@@ -3,7 +3,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from naive.principal_blocks import principal_blocks as naive_principal_blocks
-from shoal.kernels.partition.principal_blocks import principal_blocks
+from shoal.kernels.partition import principal_blocks
 
 
 def test_by_hand():

@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 
 from naive.refine import best_loss, improving_change
 from naive.refine import loss as naive_loss
-from shoal.kernels.partition.refine import partition_loss, refine
+from shoal.kernels.partition import partition_loss, refine
 from shoal.kernels.search.neighbours import candidates
 
 

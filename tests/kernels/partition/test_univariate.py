@@ -4,7 +4,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from naive.univariate import least_loss, least_loss_of_runs, loss
-from shoal.kernels.partition.univariate import univariate
+from shoal.kernels.partition import univariate
 
 
 @st.composite

@@ -4,7 +4,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from naive.vmdav import vmdav as naive_vmdav
-from shoal.kernels.partition.vmdav import vmdav
+from shoal.kernels.partition import vmdav
 
 ENGINES = ["brute", "tree"]
 

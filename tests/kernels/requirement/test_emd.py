@@ -26,7 +26,7 @@ def test_by_hand():
     # over m - 1 = 4: 0.375. Group {3, 5}: .2 + .4 + .1 + .3 = 1, over 4: 0.25.
     bins = np.array([0, 1, 2, 3, 4], dtype=np.int32)
     groups = np.array([0, 0, 1, 2, 1])
-    table = emd.ordered(np.ones(5, dtype=np.int64))
+    table = emd.Ordered(np.ones(5, dtype=np.int64))
     assert emd.distances(table, bins, groups, 5, 3).tolist()[:2] == [0.375, 0.25]
 
 
@@ -35,7 +35,7 @@ def test_published_example():
     # {6k, 8k, 11k} is 0.167 from the table.
     bins = np.arange(9, dtype=np.int32)
     groups = np.array([0, 0, 0, 1, 2, 1, 2, 2, 1])
-    distances = emd.distances(emd.ordered(np.ones(9, dtype=np.int64)), bins, groups, 9, 3)
+    distances = emd.distances(emd.Ordered(np.ones(9, dtype=np.int64)), bins, groups, 9, 3)
     assert distances[0] == 0.375
     assert round(distances[1], 3) == 0.167
 
@@ -44,7 +44,7 @@ def test_published_example():
 def test_equals_the_naive_twin(table, data):
     groups = groups_of(table, data)
     bins, counts, m = coded(table)
-    for kernel, twin in ((emd.ordered, naive.ordered), (emd.spread, naive.spread)):
+    for kernel, twin in ((emd.Ordered, naive.ordered), (emd.Spread, naive.spread)):
         distances = emd.distances(kernel(counts), bins, groups, m, int(groups.max()) + 1)
         expected = [float(twin([v for v, h in zip(table, groups) if h == g], table)) for g in range(len(distances))]
         assert distances.tolist() == expected
@@ -54,7 +54,7 @@ def test_equals_the_naive_twin(table, data):
 def test_equals_scipy(table, data):
     groups = groups_of(table, data)
     bins, counts, m = coded(table)
-    distances = emd.distances(emd.ordered(counts), bins, groups, m, int(groups.max()) + 1)
+    distances = emd.distances(emd.Ordered(counts), bins, groups, m, int(groups.max()) + 1)
     for g, distance in enumerate(distances):
         assert distance == pytest.approx(wasserstein_distance(bins[groups == g], bins) / max(m - 1, 1), abs=1e-12)
 
@@ -67,7 +67,7 @@ def test_missing_values_are_far_from_all_others(table, data):
     bins = np.array([-1 if v is None else values.index(v) for v in table], dtype=np.int32)
     counts = np.bincount(bins[bins >= 0], minlength=len(values))
     missing = len(table) - len(known)
-    for kernel, twin in ((emd.ordered, naive.ordered), (emd.spread, naive.spread)):
+    for kernel, twin in ((emd.Ordered, naive.ordered), (emd.Spread, naive.spread)):
         distances = emd.distances(kernel(counts, missing), bins, groups, len(values), int(groups.max()) + 1)
         for g, distance in enumerate(distances):
             members = [v for v, h in zip(table, groups) if h == g]
@@ -81,7 +81,7 @@ def test_missing_values_are_never_called_closer_than_they_are(table, data):
     m = len(values)
     bins = np.array([-1 if v is None else values.index(v) for v in table], dtype=np.int32)
     distances = emd.distances(
-        emd.ordered(np.bincount(bins[bins >= 0], minlength=m), int((bins < 0).sum())),
+        emd.Ordered(np.bincount(bins[bins >= 0], minlength=m), int((bins < 0).sum())),
         bins,
         groups,
         m,
@@ -109,7 +109,7 @@ def test_tree_equals_linear_programming(table, data):
     )
     bins = np.array(table, dtype=np.int32)
     counts = np.bincount(bins, minlength=6)
-    distances = emd.distances(emd.tree(counts, nodes), bins, groups, 6, int(groups.max()) + 1)
+    distances = emd.distances(emd.Taxonomy(counts, nodes), bins, groups, 6, int(groups.max()) + 1)
     for g, distance in enumerate(distances):
         p = np.bincount(bins[groups == g], minlength=6) / (groups == g).sum()
         assert distance == pytest.approx(naive.transport(p, counts / len(table), cost), abs=1e-9)
@@ -119,7 +119,7 @@ def test_tree_equals_linear_programming(table, data):
 def test_equal_distance_is_half_the_absolute_difference(table, data):
     groups = groups_of(table, data)
     bins, counts, m = coded(table)
-    distances = emd.distances(emd.tree(counts, np.zeros((1, m), np.int32)), bins, groups, m, int(groups.max()) + 1)
+    distances = emd.distances(emd.Taxonomy(counts, np.zeros((1, m), np.int32)), bins, groups, m, int(groups.max()) + 1)
     for g, distance in enumerate(distances):
         p = np.bincount(bins[groups == g], minlength=m) / (groups == g).sum()
         assert distance == pytest.approx(np.abs(p - counts / len(table)).sum() / 2, abs=1e-12)
@@ -132,7 +132,7 @@ def test_swap_is_exact(table, data):
     out, into = data.draw(st.integers(0, len(group) - 1)), data.draw(st.integers(0, m - 1))
     after = np.sort(np.append(np.delete(group, out), into)).astype(np.int32)
     nodes = np.vstack([np.arange(m) // 2, np.zeros(m)]).astype(np.int32)
-    for table_ in (emd.ordered(counts), emd.ordered(counts, 3), emd.spread(counts), emd.tree(counts, nodes)):
+    for table_ in (emd.Ordered(counts), emd.Ordered(counts, 3), emd.Spread(counts), emd.Taxonomy(counts, nodes)):
         one = np.zeros(len(group), dtype=np.int64)
         assert emd.swap_distances(table_, group, out, into) == (
             emd.distances(table_, group, one, m, 1)[0],
@@ -158,7 +158,7 @@ def test_distance_within_a_part(table, data):
 def test_large_tables_stay_exact():
     rng = np.random.default_rng(1)
     bins = rng.permutation(200_000).astype(np.int32)
-    whole = emd.distances(emd.ordered(np.ones(200_000, dtype=np.int64)), bins, np.zeros(200_000, np.int64), 200_000, 1)
+    whole = emd.distances(emd.Ordered(np.ones(200_000, dtype=np.int64)), bins, np.zeros(200_000, np.int64), 200_000, 1)
     assert whole.tolist() == [0.0]
 
 
@@ -179,5 +179,5 @@ def test_diversity_by_definition(bins, l, c):  # noqa: E741
     }
     for kind, expected in holds.items():
         wanted = np.ceil(l) if kind == "recursive" else l
-        excesses = emd.excesses(emd.diverse(kind, wanted, c), np.sort(bins), np.zeros(len(bins), np.int64), 5, 1)
+        excesses = emd.excesses(emd.Diverse(kind, wanted, c), np.sort(bins), np.zeros(len(bins), np.int64), 5, 1)
         assert (excesses[0] <= 0) == expected

@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 
 from naive.tcloseness_first import central_strata
 from naive.tcloseness_first import tcloseness_first as naive_tcloseness_first
-from shoal.kernels.requirement.tcloseness_first import tcloseness_first
+from shoal.kernels.requirement import tcloseness_first
 
 ENGINES = ["brute", "tree"]
 KINDS = ["normal", "grid", "constant", "mixed"]

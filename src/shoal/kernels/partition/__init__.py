@@ -1,1 +1,22 @@
-"""Partitions of records."""
+"""Partitions of records (native/partition/)."""
+
+from shoal.kernels._native import (
+    COINCIDENT,
+    BelowPrice,
+    Refinement,
+    bounded_assignment,
+    coded_mdav,
+    decompose,
+    forest,
+    fuzzy_draw,
+    fuzzy_fill,
+    fuzzy_memberships,
+    fuzzy_step,
+    groups_below_price,
+    mdav,
+    partition_loss,
+    principal_blocks,
+    refine,
+    univariate,
+    vmdav,
+)

@@ -26,9 +26,8 @@ from typing import Any
 
 import numpy as np
 
+from shoal.kernels._native import groups_below_price, neighbours
 from shoal.kernels.arrays import Floats, Ints, Longs, Progress, floats
-from shoal.kernels.partition.pricing import groups_below_price
-from shoal.kernels.search.neighbours import neighbours
 from shoal.kernels.solver import milp
 
 Group = tuple[int, ...]

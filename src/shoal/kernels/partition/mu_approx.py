@@ -2,53 +2,8 @@
 
 import numpy as np
 
-import shoal.kernels._native as _native
-from shoal.kernels.arrays import Floats, Ints, Progress, floats, ints
-from shoal.kernels.partition.mdav import Engine, mdav
-
-
-def forest(x: Floats, k: int, *, engine: Engine = "auto", simd: bool = True, progress: Progress = None) -> Ints:
-    """Join records to near ones until every tree has k of them.
-
-    Parameters
-    ----------
-    x
-        Shape (n, d), finite, standardised, n >= k.
-    k
-        Smallest tree, at least 1.
-    engine, simd, progress
-        As for `shoal.kernels.partition.mdav.mdav`.
-
-    Returns
-    -------
-    Shape (n,); the record at the other end of each record's outgoing edge, -1 for the root of a tree.
-
-    Notes
-    -----
-    Aggarwal et al. (2005). Row after row, while the tree of a row holds fewer than k records, the tree's root is
-    joined to the nearest record outside of the tree, the lowest row among equals. Every edge leads to one of the
-    k - 1 nearest others of the record it leaves. Distances are those of `mdav`.
-    """
-    edge: Ints = _native.forest(floats(x), k, engine, simd, progress)
-    return edge
-
-
-def decompose(edge: Ints, k: int) -> Ints:
-    """Cut large trees of a forest where both sides keep k records.
-
-    Parameters
-    ----------
-    edge
-        Shape (n,); as `forest` returns it.
-
-    Returns
-    -------
-    Shape (n,); group number of each record. A tree of up to max(2k - 1, 3k - 5) records stays whole; so does
-    the rest of one, of up to 3k - 3 records, whose parts only a Steiner vertex holds together and that cannot
-    be divided into two of k or more.
-    """
-    labels: Ints = _native.decompose(ints(edge), k)
-    return labels
+from shoal.kernels._native import decompose, forest, mdav
+from shoal.kernels.arrays import Engine, Floats, Ints, Progress
 
 
 def mu_approx(

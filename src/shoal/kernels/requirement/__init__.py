@@ -1,1 +1,30 @@
-"""Partitions whose groups must satisfy requirements, and how far a group is from its table."""
+"""Partitions whose groups must satisfy requirements (native/requirement/)."""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from shoal.kernels._native import (
+    Requirement,
+    RequirementRefinement,
+    k_anonymity_first,
+    merge_groups,
+    refine_tcloseness,
+    repair_tcloseness,
+    tcloseness_first,
+)
+from shoal.kernels.arrays import Ints
+
+
+class RequirementCheck(NamedTuple):
+    """What every group must satisfy.
+
+    Parameters
+    ----------
+    bins
+        Shape (columns, n); bins of the records in each confidential column.
+    requirements
+        One a column (see `shoal.kernels.requirement.emd`). A group's excess is its largest over the columns.
+    """
+
+    bins: Ints
+    requirements: Sequence[Requirement]

@@ -1,61 +1,13 @@
 """Nearest records by Gower's distance, with all ties (native/risk/gower.cpp)."""
 
-from dataclasses import dataclass
 from math import comb
-from typing import Literal
 
 import numpy as np
 
-import shoal.kernels._native as _native
-from shoal.kernels.arrays import Floats, Longs, floats
-
-Reading = Literal["equal", "wildcard", "nothing"]
-"""What a missing cell equals: a missing cell, everything, or nothing."""
-
-READINGS: tuple[Reading, ...] = ("equal", "wildcard", "nothing")
-"""In the kernel's order."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class GowerSpace:
-    """Candidates, and the scale on which columns are compared.
-
-    Parameters
-    ----------
-    candidates
-        Shape (d, n); one column after the other, minus infinity for missing cells.
-    scale
-        Shape (d,); 1 / range of an ordered column, 0 for a column whose values are equal or not.
-    missing
-        What a missing cell equals.
-    """
-
-    candidates: Floats
-    scale: Floats
-    missing: Reading = "equal"
-
-
-def overlaps(space: GowerSpace, targets: Floats, split: int, k: int) -> Longs:
-    """How the candidates nearest to each target by some columns overlap with those nearest to it by the others.
-
-    Parameters
-    ----------
-    targets
-        Shape (d, m).
-    split
-        So many columns come first.
-    k
-        How many nearest ones are meant, from 1 to n.
-
-    Returns
-    -------
-    Shape (m, 8). With N the candidates nearer than the k-th and T those that tie with it, by the first columns (1)
-    and by the others (2), the numbers in N1 and N2, N1 and T2, T1 and N2, T1 and T2, N1, T1, N2, T2.
-    """
-    counts: Longs = _native.gower_overlaps(
-        floats(space.candidates), floats(targets), floats(space.scale), split, k, READINGS.index(space.missing)
-    )
-    return counts
+from shoal.kernels._native import GowerSpace
+from shoal.kernels._native import gower_guesses as guesses
+from shoal.kernels._native import gower_overlaps as overlaps
+from shoal.kernels.arrays import Floats, Longs
 
 
 def chance_of_overlap(counts: Longs, k: int) -> Floats:
@@ -83,31 +35,3 @@ def _chance(counts: list[int], k: int) -> float:
         first = comb(tied, drawn) * comb(ties1 - tied_certain - tied, draw1 - drawn)
         apart += first * comb(ties2 - certain_tied - drawn, draw2)
     return (ways - apart) / ways
-
-
-def guesses(space: GowerSpace, targets: Floats, low: Floats, high: Floats, secrets: Floats) -> Floats:
-    """For each secret and target, the share of the nearest candidates that tell the secret.
-
-    Parameters
-    ----------
-    targets
-        Shape (d, m).
-    low, high
-        Shape (s, n); bounds of the secrets that a candidate would tell.
-    secrets
-        Shape (s, m).
-
-    Returns
-    -------
-    Shape (s, m).
-    """
-    counts: Longs = _native.gower_guesses(
-        floats(space.candidates),
-        floats(targets),
-        floats(space.scale),
-        READINGS.index(space.missing),
-        floats(low),
-        floats(high),
-        floats(secrets),
-    )
-    return np.asarray(counts[1:] / counts[0])

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 import shoal.kernels._native as _native
-from shoal.kernels.arrays import Bools, Floats, Ints, Longs, floats, ints
+from shoal.kernels.arrays import Bools, Floats, Ints, Longs
 
 MISSING = -np.inf
 """What stands for a missing cell."""
@@ -59,28 +59,6 @@ class Predicates:
 
 
 def predicate_counts(cells: Floats, predicates: Predicates, *, missing_matches: bool = False, limit: int = 0) -> Longs:
-    """How many records satisfy each predicate.
-
-    Parameters
-    ----------
-    cells
-        Shape (d, n); one column after the other, `MISSING` for missing cells.
-    missing_matches
-        Whether a missing cell satisfies every term.
-    limit
-        Count no further than this, which saves most of the work; 0 to count all.
-
-    Returns
-    -------
-    Shape (q,).
-    """
-    counts: Longs = _native.predicate_counts(
-        floats(cells),
-        ints(predicates.columns),
-        floats(predicates.low),
-        floats(predicates.high),
-        ints(predicates.outside),
-        missing_matches,
-        limit,
-    )
-    return counts
+    """Count the records that satisfy each predicate, as `shoal.kernels._native.predicate_counts` does."""
+    terms = (predicates.columns, predicates.low, predicates.high, predicates.outside)
+    return _native.predicate_counts(cells, *terms, missing_matches=missing_matches, limit=limit)

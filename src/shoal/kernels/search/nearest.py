@@ -191,11 +191,10 @@ def link_mixed(
         square += table[y.codes[:, j], x.codes[truth, j]]
 
     def search(rows: Longs, known: Floats) -> Neighbours:
-        asked, ready = y.take(rows), [floats(table) for table in tables]
-        *neighbours, _ = _native.nearest_mixed(
-            points.numbers, points.codes, sizes, asked.numbers, asked.codes, ready, floats(weights), known, TIE, most
-        )
-        return neighbours[0], neighbours[1], neighbours[2]
+        asked = y.take(rows)
+        return _native.nearest_mixed(
+            points.numbers, points.codes, sizes, asked.numbers, asked.codes, tables, weights, known, TIE, most
+        )[:3]
 
     return _chances(y_ids, np.sqrt(square), search)
 
@@ -236,14 +235,14 @@ def _nearest(points: Distinct, queries: Floats, most: int = NO_LIMIT, known: Flo
     """Neighbours of each query or the first ones; where one is known at a distance that is beaten, of any nearer."""
     each = PAIR * len(points.points)
     known = np.full(len(queries), np.inf) if known is None else known
-    *neighbours, looked = _native.nearest(
-        points.points, points.sizes, np.ascontiguousarray(queries), known, TIE, most, math.ceil(each)
+    near, tied, lowest, looked = _native.nearest(
+        points.points, points.sizes, queries, known, TIE, most, math.ceil(each)
     )
-    done = len(neighbours[0])
-    rest = queries[done : done + max(0, int((most - looked) / each))]
+    rest = queries[len(near) : len(near) + max(0, int((most - looked) / each))]
     if len(rest):
-        neighbours = [np.concatenate(both) for both in zip(neighbours, _by_blocks(points.points, points.sizes, rest))]
-    return neighbours[0], neighbours[1], neighbours[2]
+        more = _by_blocks(points.points, points.sizes, rest)
+        near, tied, lowest = np.append(near, more[0]), np.append(tied, more[1]), np.append(lowest, more[2])
+    return near, tied, lowest
 
 
 def _by_blocks(points: Floats, sizes: Longs, queries: Floats) -> Neighbours:

@@ -2,34 +2,11 @@
 
 import numpy as np
 
-import shoal.kernels._native as _native
-from shoal.kernels.arrays import Floats, Ints, Longs, Progress, floats, ints
+from shoal.kernels._native import neighbours
+from shoal.kernels.arrays import Floats, Ints, Longs, Progress, ints
 
 OWN_KIND = 4
 """How many records equal to it a record has among its candidates, at most."""
-
-
-def neighbours(x: Floats, m: int, *, progress: Progress = None) -> tuple[Ints, Floats]:
-    """Find the `m` nearest others of every record.
-
-    Parameters
-    ----------
-    x
-        Shape (n, d), finite.
-    m
-        0 <= m <= n - 1.
-
-    Returns
-    -------
-    Row numbers and squared distances, both of shape (n, m), nearest first; of records at equal distance the lowest
-    rows.
-    """
-    if m == 0 or x.shape[1] == 0:
-        n = len(x)
-        others = (np.arange(n)[:, None] + np.arange(1, m + 1)) % max(n, 1)
-        return ints(others.reshape(n, m)), np.zeros((n, m))
-    who, square = _native.neighbours(floats(x), m, progress)
-    return who, square
 
 
 def candidates(x: Floats, m: int, *, progress: Progress = None) -> Ints:
@@ -48,7 +25,7 @@ def candidates(x: Floats, m: int, *, progress: Progress = None) -> Ints:
     -------
     Shape (n, m') with 1 <= m' <= m.
     """
-    points, kind = np.unique(floats(x) + 0.0, axis=0, return_inverse=True)
+    points, kind = np.unique(x + 0.0, axis=0, return_inverse=True)
     kind = kind.reshape(-1)
     n, n_points = len(x), len(points)
     if n_points == n:

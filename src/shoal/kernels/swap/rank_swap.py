@@ -38,10 +38,9 @@ class RankPairing:
 
         Memory grows with the window and the largest count, not with n.
         """
-        pairing = _native.RankPairing(self.n, self.window, self.seed)
+        pairing = _native.RankPairs(self.n, self.window, self.seed)
         for count in counts:
-            partners: Longs = pairing.next(count)
-            yield partners
+            yield pairing.next(count)
 
 
 def swap_partners(n: int, window: int, rng: np.random.Generator) -> Longs:

@@ -3,10 +3,9 @@
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 import shoal.kernels._native as _native
-from shoal.kernels.arrays import Floats, Ints, Longs, Progress, floats, ints
+from shoal.kernels.arrays import Bytes, Floats, Ints, Longs, Progress, floats, ints
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -52,7 +51,7 @@ class Tree:
         Shape (n,); the leaf of each case that the tree was grown on, numbered from 0.
     """
 
-    nodes: tuple[NDArray[np.generic], ...]
+    nodes: tuple[Ints, Floats, Bytes, Ints, Ints, Ints, Ints, Bytes]
     leaf_of: Ints
 
     def leaves(self, x: Floats) -> Ints:
@@ -60,7 +59,7 @@ class Tree:
 
         A category that a node has not seen goes where more of its cases went.
         """
-        return np.asarray(_native.tree_leaves(*self.nodes, floats(x)))
+        return _native.tree_leaves(*self.nodes, x)
 
 
 def grow(
@@ -90,14 +89,15 @@ def grow(
         Features that a node may split on, drawn at random (`seed`); all of them by default.
     """
     d = len(features.x)
-    given = (features.x, features.levels, features.orders)
-    least = (min_leaf, complexity, d if looked_at is None else min(looked_at, d), seed, progress)
+    x, levels, orders = features.x, features.levels, features.orders
+    most = d if looked_at is None else min(looked_at, d)
     if classes:
-        *nodes, leaf_of = _native.grow_classes(*given, ints(y), classes, *least)
+        grown = _native.grow_classes(x, levels, orders, ints(y), classes, min_leaf, complexity, most, seed, progress)
     else:
         values = floats(y)
-        *nodes, leaf_of = _native.grow_numbers(*given, _near_one(values - float(values.mean())), *least)
-    return Tree(nodes=tuple(nodes), leaf_of=leaf_of)
+        centred = _near_one(values - float(values.mean()))
+        grown = _native.grow_numbers(x, levels, orders, centred, min_leaf, complexity, most, seed, progress)
+    return Tree(nodes=grown[0], leaf_of=grown[1])
 
 
 def _near_one(y: Floats) -> Floats:

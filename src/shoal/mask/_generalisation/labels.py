@@ -7,55 +7,35 @@ the node above the class, nor does an interval where nodes are intervals; where 
 released.
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, Literal
 
 import numpy as np
 
-from shoal.data.hierarchy import SEPARATOR
-from shoal.data.hierarchy_builders import number_label
-from shoal.data.variable import Variable
-from shoal.kernels.arrays import Floats, Ints, Longs, ints
 from shoal.mask._generalisation.task import Column
+from shoal.table.hierarchy import SEPARATOR
+from shoal.table.hierarchy_builders import number_label
+from shoal.table.prelude import Floats, Ints, Longs, Variable, ints
 
 Labels = Literal["nodes", "tight"]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Released:
-    """One column as it is released.
-
-    Parameters
-    ----------
-    variable
-        All records, suppressed ones still among them.
-    stands_for
-        Shape (n,); leaves that each cell's label stands for.
-    """
-
-    variable: Variable
-    stands_for: Longs
-
-
-def nodes(column: Column, levels: Ints) -> Released:
+def nodes(column: Column, levels: Ints) -> Variable:
     """Each cell's label at its level."""
     if not levels.any():
-        return _as_it_is(column)
+        return column.variable
     heights = column.height + 1
     cells = column.leaves.astype(np.int64) * heights + levels
     met = np.bincount(cells, minlength=len(column.paths) * heights) > 0
     labels = [_node(column, *divmod(cell, heights)) for cell in np.flatnonzero(met).tolist()]
-    under = np.array([np.bincount(row)[row] for row in column.labels])
-    return Released(
-        variable=_relabelled(column, labels, (np.cumsum(met) - 1)[cells]),
-        stands_for=under[levels, column.leaves].astype(np.int64),
-    )
+    return _relabelled(column, labels, (np.cumsum(met) - 1)[cells])
 
 
-def tight(column: Column, levels: Ints, classes: Longs) -> Released:
-    """For each class, a number from 0, the label of what it holds; one value keeps the node of its level."""
+def tight(column: Column, levels: Ints, classes: Longs) -> tuple[Variable, Longs]:
+    """The column with, for each class, a number from 0, the label of what it holds, and the leaves that each cell's
+    label stands for, shape (n,); one value keeps the node of its level."""
     if not levels.any():
-        return _as_it_is(column)
+        return column.variable, np.ones(len(column.leaves), dtype=np.int64)
     order = np.lexsort((column.leaves, classes))
     starts = np.flatnonzero(np.diff(classes[order], prepend=-1))
     numbers = _numbers(column)
@@ -68,11 +48,7 @@ def tight(column: Column, levels: Ints, classes: Longs) -> Released:
         stand.append(count)
     place = np.empty(len(classes), dtype=np.int64)
     place[order] = np.repeat(np.arange(len(starts)), np.diff([*starts, len(order)]))
-    return Released(variable=_relabelled(column, labels, place), stands_for=np.array(stand, dtype=np.int64)[place])
-
-
-def _as_it_is(column: Column) -> Released:
-    return Released(variable=column.variable, stands_for=np.ones(len(column.leaves), dtype=np.int64))
+    return _relabelled(column, labels, place), np.array(stand, dtype=np.int64)[place]
 
 
 def _hull(column: Column, leaves: Ints, numbers: Floats | None, level: int) -> tuple[Any, int]:

@@ -1,52 +1,38 @@
-"""What a recoding must satisfy beside its k: what models require of each class, and of the whole table.
+"""Requirements on a recoding beside its k: those of models on each class, and on the whole table.
 
 Where a model can say what it requires of each class by itself, the search forms classes that satisfy it. All others are
 asked of the table that a recoding makes; those that look only at how many records classes hold are first asked of these
 numbers, so that tables are made of few recodings.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Self
 
 import numpy as np
 
-from shoal.data.records import Records
-from shoal.errors import DataError
 from shoal.judges.class_figures import ClassCounts
+from shoal.judges.evidence import Verdict
 from shoal.judges.table_pair import TablePair
-from shoal.kernels.arrays import Floats, Ints, Longs, floats, ints
+from shoal.kernels.arrays import floats
+from shoal.kernels.requirement import RequirementCheck
 from shoal.kernels.requirement.emd import Requirement
-from shoal.kernels.requirement.requirement_partition import RequirementCheck
 from shoal.privacy.base import PrivacyModel
+from shoal.table.prelude import Floats, Ints, Longs, Records, ints
+from shoal.vocabulary.errors import DataError
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Requirements:
-    """What is required.
+    """Requirements on classes and on the whole table."""
 
-    Parameters
-    ----------
-    k
-        Records that every class must hold.
-    check
-        What every class must satisfy in the confidential columns; no columns where nothing is required.
-    of_table
-        Models of the whole table.
-    models
-        All models.
-    columns
-        What the classes agree on; the quasi-identifiers, for the models.
-    weights
-        Shape (n,); sampling weights, where the table has some.
-    """
-
-    k: int
+    k: int  # Records that every class must hold
+    # What every class must satisfy in the confidential columns; no columns where nothing is required
     check: RequirementCheck
-    of_table: tuple[PrivacyModel, ...]
+    of_table: tuple[PrivacyModel, ...]  # Models of the whole table
     models: tuple[PrivacyModel, ...]
-    columns: tuple[str, ...]
-    weights: Floats | None = None
+    columns: tuple[str, ...]  # What the classes agree on; the quasi-identifiers, for the models
+    weights: Floats | None = None  # Shape (n,); sampling weights, where the table has some
 
     @classmethod
     def of(cls, k: int, models: Sequence[PrivacyModel], records: Records, columns: Sequence[str]) -> Self:
@@ -76,22 +62,13 @@ class Requirements:
             weights=records.weights,
         )
 
-    @property
-    def monotone(self) -> bool:
-        """Whether what is required of the whole table never ceases to hold when classes are united."""
-        return all(model.monotone for model in self.of_table)
-
     def broken_by_counts(self, classes: Ints | Longs, rows: Ints | None = None) -> str | None:
-        """As `broken`, of the models of the whole table that look only at how many records classes hold.
+        """The first broken model of those that look only at how many records classes hold; None where none is.
 
         What it says is so of the cells as they stand; that it finds nothing proves nothing.
 
-        Parameters
-        ----------
-        classes
-            Shape (m,); class, from 0, of the records of each combination; -1 where they are suppressed.
-        rows
-            Shape (n,); combination of each record; by default each is one.
+        `classes`, shape (m,): class, from 0, of the records of each combination; -1 where they are suppressed; `rows`,
+        shape (n,): combination of each record; by default each is one.
         """
         if not self.of_table:
             return None
@@ -103,26 +80,19 @@ class Requirements:
         sizes = np.bincount(of_record[kept])
         sums = None if weights is None else floats(np.bincount(of_record[kept], weights=weights[kept])[sizes > 0])
         counts = ClassCounts(sizes=sizes[sizes > 0].astype(np.int64), weights=sums)
-        for model in self.of_table:
-            verdict = model.on_counts(counts)
-            if verdict is not None and not verdict.holds:
-                return f"{verdict.requirement} does not hold."
-        return None
-
-    @property
-    def by_class(self) -> bool:
-        """Whether anything but k is required of each class."""
-        return len(self.check.bins) > 0
+        return _first_broken(model.on_counts(counts) for model in self.of_table)
 
     def broken(self, original: Records, released: Records, models: Sequence[PrivacyModel]) -> str | None:
         """The sentence of the first of some models that a recoding does not satisfy; None where all hold."""
         seen = as_quasi_identifiers(released, self.columns)
         pair = TablePair.of(as_quasi_identifiers(original, self.columns), seen)
-        for model in models:
-            verdict = model.verdict_on(pair)
-            if not verdict.holds:
-                return f"{verdict.requirement} does not hold."
-        return None
+        return _first_broken(model.verdict_on(pair) for model in models)
+
+
+def _first_broken(verdicts: Iterable[Verdict | None]) -> str | None:
+    """The sentence of the first verdict that does not hold; None where all hold or say nothing."""
+    broken = (verdict for verdict in verdicts if verdict is not None and not verdict.holds)
+    return next((f"{verdict.requirement} does not hold." for verdict in broken), None)
 
 
 def as_quasi_identifiers(records: Records, columns: Sequence[str]) -> Records:

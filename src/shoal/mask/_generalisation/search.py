@@ -1,18 +1,15 @@
 """The search for a recoding: one node for the whole table, or classes that are recoded each on their own."""
 
 from collections.abc import Callable
-from dataclasses import replace
 
 import numpy as np
 
-from shoal.data.partition import Progress, part_of
-from shoal.errors import Refused, plural
-from shoal.facts import Count, Fact, Figure, OfOriginal, OfPlan
-from shoal.kernels.arrays import Ints, Longs, ints, seed_of
 from shoal.kernels.classes import classes
-from shoal.kernels.generalisation import Ladder, anneal, best_node, cheapest_nodes, walk
+from shoal.kernels.generalisation import Ladder, RecodingTable, anneal, best_node, cheapest_nodes, walk
 from shoal.mask._generalisation.requirements import Requirements
 from shoal.mask._generalisation.task import Column, Recoding, Task
+from shoal.table.prelude import Generator, Ints, Longs, Progress, ints, part_of, seed_of
+from shoal.vocabulary.prelude import Count, Fact, Figure, OfOriginal, OfPlan, Refused, plural
 
 PROPOSALS, MOST_PROPOSALS = 20, 1_000_000
 """Changes that annealing proposes by default: so many a record, and so many in all at most, a few seconds' worth. On
@@ -40,19 +37,13 @@ def most_suppressed(limit: float, n: int) -> int:
 def full_domain(
     task: Task, required: Requirements, limit: float, most_nodes: int, breaks: Breaks, progress: Progress
 ) -> Recoding:
-    """The node of the lattice that loses least.
-
-    Raises
-    ------
-    Refused
-        If no node is allowed.
-    """
+    """The node of the lattice that loses least. Raises Refused if no node is allowed."""
 
     def ask(levels: list[int], formed: Ints) -> int:
         few = required.broken_by_counts(_released(task, levels, formed), task.table.rows)
         if few is None and breaks(_at_node(task, levels, formed)) is None:
             return 1
-        return -1 if required.monotone and limit == 0 else 0
+        return -1 if limit == 0 and all(model.monotone for model in required.of_table) else 0
 
     best = best_node(
         task.table,
@@ -105,17 +96,14 @@ def local(
     most_nodes: int,
     effort: int | None,
     breaks: Breaks,
-    rng: np.random.Generator,
+    rng: Generator,
     progress: Progress,
 ) -> Recoding:
     """Classes found by a walk up the lattice and refined by annealing.
 
     What is required of the whole table is met by the least k with which a walk meets it.
 
-    Raises
-    ------
-    Refused
-        If more records than allowed find no class, or no k meets what is required of the whole table.
+    Raises Refused if more records than allowed find no class, or no k meets what is required of the whole table.
     """
     proposals = min(PROPOSALS * len(task), MOST_PROPOSALS) if effort is None else effort * len(task)
     most = most_suppressed(limit, len(task))
@@ -129,7 +117,7 @@ def local(
         return Recoding(labels=trail.labels, levels=task.levels_of(trail.labels), facts=facts)
 
     k, start = _least_k(walked, required, breaks, len(task))
-    _check_suppressed(start, required, most, limit)
+    _check_suppressed(task, start, required, most, limit)
     if task.table.nodes * len(task.table.leaves) <= SMALL and (whole := _at_best_node(task, required, most, breaks)):
         start = min(start, whole, key=task.mean_loss)
 
@@ -151,7 +139,7 @@ def local(
     for number, size in enumerate(sizes if proposals else ()):
         first, share = WALK + (1 - WALK) * number / len(sizes), (1 - WALK) / len(sizes)
         refined = annealed(size, (start if size == k else walked(size)).labels, first, share)
-        if dropped(refined).n <= most and breaks(refined) is None:
+        if dropped(task, refined).n <= most and breaks(refined) is None:
             start = min(start, refined, key=task.mean_loss)
             break
     asked = {"changes proposed": OfOriginal(proposals), "k of the classes": OfOriginal(k)}
@@ -159,10 +147,14 @@ def local(
     return Recoding(labels=start.labels, levels=start.levels, facts=facts)
 
 
-def _check_suppressed(start: Recoding, required: Requirements, most: int, limit: float) -> None:
-    lost = dropped(start).n
+def _check_suppressed(task: Task, start: Recoding, required: Requirements, most: int, limit: float) -> None:
+    lost = dropped(task, start).n
     if lost > most:
-        why = "are in no class that keeps the requirements" if required.by_class else "share labels with too few others"
+        why = (
+            "are in no class that keeps the requirements"
+            if len(required.check.bins)
+            else "share labels with too few others"
+        )
         raise Refused(
             f"generalise: {plural(lost, 'record')} of {len(start.labels):,} {why} even at the greatest levels, "
             f"and at most {limit:g} of the records may be suppressed. Lower k or relax the requirements, raise "
@@ -210,12 +202,14 @@ def lower_bound(task: Task, k: int, recoding: Recoding, progress: Progress = Non
 
 
 def lower_bound_of_tight(task: Task, k: int, progress: Progress = None) -> float:
-    """The same for tight labels, of which all that is known is that they stand for every value of the class.
+    """The bound for tight labels, of which all that is known is that they stand for every value of the class.
 
     Beside `ncp` only: a label stands for one value, or for two at least.
     """
     ladders = [_one_or_two(column) for column in task.columns]
-    table = replace(task.table, ladders=[*ladders, *task.table.ladders[len(ladders) :]])
+    whole = task.table
+    ladders.extend(whole.ladders[len(ladders) :])
+    table = RecodingTable(ladders=ladders, leaves=whole.leaves, rows=whole.rows, times=whole.times)
     least = cheapest_nodes(table, k, np.full(len(task), np.inf), progress=progress)
     return task.mean(np.clip(least, 0.0, task.suppressed)) / task.suppressed
 
@@ -229,19 +223,12 @@ def _one_or_two(column: Column) -> Ladder:
     return Ladder(labels=ints([units, np.zeros_like(units)]), loss=np.repeat(losses[:, None], len(units), axis=1))
 
 
-def dropped(recoding: Recoding, times: Longs | None = None) -> Count:
-    """How many records are suppressed; `times` as of the `Task`."""
-    suppressed = recoding.labels < 0
-    if times is not None:
-        return Count(n=int(times[suppressed].sum()), of=int(times.sum()), influence=None)
-    return Count(n=int(suppressed.sum()), of=len(suppressed), influence=None)
-
-
-def numbered(labels: Ints | Longs) -> Ints:
-    """Shape (n,); the same classes numbered from 0 without a gap."""
-    return ints(np.unique(labels, return_inverse=True)[1].ravel())
+def dropped(task: Task, recoding: Recoding) -> Count:
+    """The records of the table that are suppressed."""
+    counts = np.bincount(recoding.labels < 0, weights=task.times, minlength=2)
+    return Count(n=int(counts[1]), of=task.records, influence=None)
 
 
 def _search_facts(task: Task, most_nodes: int) -> dict[str, Fact]:
-    """How far a search may go; the longest of the values may say how high a hierarchy is, so the nodes are private."""
+    """Extent of a search. The number of nodes is private: a hierarchy's height may show how long the values are."""
     return {"nodes": Count(n=task.table.nodes, unit="nodes"), "most nodes": OfPlan(most_nodes)}

@@ -1,4 +1,4 @@
-"""What the labels of a column hide of another one, the target.
+"""Variance of a column, the target, that the labels of another one hide.
 
 The leaves of a column explain some of the target's variance: that between the means of their records, of its indicators
 where the target has categories (then this share is tau of Goodman & Kruskal 1954), of its values where it is a number.
@@ -11,21 +11,16 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from shoal.data.variable import Variable
-from shoal.kernels.arrays import Floats, Ints, Longs, floats
+from shoal.kernels.arrays import floats
+from shoal.table.prelude import Floats, Ints, Longs, Variable
 
 
 def hidden(target: Variable, labels: Ints, leaves: Ints) -> Floats:
     """Shape (levels, leaves of the hierarchy); variance of the target that each leaf's label hides at each level.
 
-    Parameters
-    ----------
-    target
-        Missing cells are a category of their own, or count as the mean.
-    labels
-        Shape (levels, leaves of the hierarchy); number of each leaf's label, the last level holding one label.
-    leaves
-        Shape (n,); leaf of each record.
+    `target`: missing cells are a category of their own, or count as the mean; `labels`, shape (levels, leaves of the
+    hierarchy): number of each leaf's label, the last level holding one label; `leaves`, shape (n,): leaf of each
+    record.
     """
     count = labels.shape[1]
     counts = np.bincount(leaves, minlength=count)

@@ -14,23 +14,20 @@ With a target, a column counts by the share of the target's variance that it exp
 the measure and half by the share of that which its label hides (`shoal.mask._generalisation.target`).
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Literal, Self
 
 import numpy as np
 
-from shoal.data.records import Records
-from shoal.data.variable import Variable
-from shoal.errors import DataError, ParameterError, plural, quoted
-from shoal.facts import Facts
-from shoal.kernels.arrays import Floats, Ints, Longs, ints
 from shoal.kernels.classes import classes
 from shoal.kernels.elementary import log
 from shoal.kernels.generalisation import Ladder, RecodingTable, ancestor_levels
 from shoal.mask._generalisation.target import hidden
 from shoal.mask._suppression.task import distinct_rows
+from shoal.table.prelude import Floats, Ints, Longs, Records, Variable, ints
+from shoal.vocabulary.prelude import DataError, Facts, ParameterError, plural, quoted
 
 Loss = Literal["ncp", "precision", "entropy"]
 Range = tuple[int, int]
@@ -39,31 +36,17 @@ Range = tuple[int, int]
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Column:
-    """One column to be generalised.
-
-    Parameters
-    ----------
-    leaves
-        Shape (n,); leaf of each record's cell: rows of the hierarchy, then one for missing cells.
-    paths
-        For every leaf its labels from level 0 to the root, None for a missing cell itself.
-    levels
-        Least and greatest level allowed.
-    weight
-        What its loss is multiplied by.
-    times
-        As of the `Task`.
-    hidden
-        Shape (height + 1, leaves); share of what the column explains of the target that each leaf's label hides at each
-        level; None without a target.
-    """
+    """One column to be generalised."""
 
     variable: Variable
-    leaves: Ints
+    leaves: Ints  # Shape (n,); leaf of each record's cell: rows of the hierarchy, then one for missing cells
+    # For every leaf its labels from level 0 to the root, None for a missing cell itself
     paths: tuple[tuple[str | None, ...], ...]
-    levels: Range
-    weight: float
-    times: Longs | None = None
+    levels: Range  # Least and greatest level allowed
+    weight: float  # What its loss is multiplied by
+    times: Longs | None = None  # As of the `Task`
+    # Shape (height + 1, leaves); share of what the column explains of the target that each leaf's label hides at each
+    # level; None without a target
     hidden: Floats | None = None
 
     @classmethod
@@ -103,7 +86,7 @@ class Column:
         return len(self.paths[0]) - 1
 
     def aimed_at(self, target: Variable) -> Self:
-        """The same column that counts by what it explains of a target."""
+        """The column weighted by the share of a target's variance that it explains."""
         variance = hidden(target, self.labels, self.leaves)
         explained = float(variance[-1, 0])
         shares = variance / explained if explained > 0 else np.zeros_like(variance)
@@ -112,18 +95,13 @@ class Column:
     @cached_property
     def labels(self) -> Ints:
         """Shape (height + 1, leaves); number of each leaf's label at each level."""
-        rows = []
-        for level in range(self.height + 1):
-            numbers: dict[str | None, int] = {}
-            rows.append([numbers.setdefault(path[level], len(numbers)) for path in self.paths])
-        return ints(rows)
+        return ints([_numbered(level, {}) for level in zip(*self.paths)])
 
     @cached_property
     def texts(self) -> Ints:
         """Shape (height + 1, leaves); number of each leaf's label at each level, the same wherever the text is."""
         numbers: dict[str | None, int] = {}
-        levels = range(self.height + 1)
-        return ints([[numbers.setdefault(path[level], len(numbers)) for path in self.paths] for level in levels])
+        return ints([_numbered(level, numbers) for level in zip(*self.paths)])
 
     def cell_loss(self, loss: Loss) -> Floats:
         """Shape (height + 1, leaves); what a cell of each leaf loses at each level, in [0, 1]."""
@@ -154,40 +132,29 @@ class Column:
         return Ladder(labels=self.labels[allowed], loss=cost[allowed] * self.weight)
 
 
+def _numbered(labels: Iterable[str | None], numbers: dict[str | None, int]) -> list[int]:
+    """The number of each label; new labels are numbered on."""
+    return [numbers.setdefault(label, len(numbers)) for label in labels]
+
+
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Recoding:
-    """Levels for every cell.
+    """Levels for every cell."""
 
-    Parameters
-    ----------
-    labels
-        Shape (n,); class of each record, -1 for suppressed records.
-    levels
-        Shape (n, q).
-    facts
-        How it was found.
-    """
-
-    labels: Ints | Longs
-    levels: Ints
-    facts: Facts = field(default_factory=dict)
+    labels: Ints | Longs  # Shape (n,); class of each record, -1 for suppressed records
+    levels: Ints  # Shape (n, q)
+    facts: Facts = field(default_factory=dict)  # How it was found
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Task:
-    """The columns to be generalised, and what the search is to lose least of.
-
-    Parameters
-    ----------
-    apart
-        Shape (n,); stratum of each record, which no class may reach across; None without strata.
-    times
-        Shape (n,); how many records of the table each stands for, where they are its distinct combinations.
-    """
+    """The columns to be generalised, and what the search is to lose least of."""
 
     columns: tuple[Column, ...]
     loss: Loss
+    # Shape (n,); stratum of each record, which no class may reach across; None without strata
     apart: Ints | None = None
+    # Shape (n,); how many records of the table each stands for, where they are its distinct combinations
     times: Longs | None = None
 
     @classmethod
@@ -232,7 +199,7 @@ class Task:
 
     @property
     def records(self) -> int:
-        """Of the table."""
+        """Number of records of the table."""
         return len(self) if self.times is None else int(self.times.sum())
 
     def mean(self, figure: Floats) -> float:
@@ -241,7 +208,7 @@ class Task:
 
     @property
     def suppressed(self) -> float:
-        """What a suppressed record loses in the search."""
+        """Loss of a suppressed record in the search."""
         return float(sum(column.weight for column in self.columns))
 
     @cached_property

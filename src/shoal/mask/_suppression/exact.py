@@ -16,17 +16,15 @@ are blanked themselves (y_b = 1), which is allowed where the original table make
 Both minimise the weighted number of cells; HiGHS proves the optimum, or gives a lower bound.
 """
 
-from typing import Any
-
 import numpy as np
 
-from shoal.data.records import MissingCells
-from shoal.errors import ParameterError, Refused
-from shoal.kernels.arrays import Ints, Longs
 from shoal.kernels.solver import milp
 from shoal.kernels.suppression import wildcard_counts
 from shoal.mask._suppression.patterns import lone_sets
 from shoal.mask._suppression.task import Losses, Task
+from shoal.table.prelude import Longs, MissingCells
+from shoal.vocabulary.errors import ParameterError, Refused
+from shoal.vocabulary.facts import ByLabel
 
 MOST_VARIABLES = 60_000
 """Integer variables; more than that HiGHS does not solve in minutes."""
@@ -34,34 +32,50 @@ MOST_VARIABLES = 60_000
 NODES = 20_000
 """Branch-and-bound nodes before the search settles for a bound; counted, not timed, so that results repeat."""
 
-Answer = tuple[Losses, dict[str, Any]]
+Answer = tuple[Losses, ByLabel]
+
+
+Moves = list[tuple[int, tuple[int, ...]]]
+"""The row and the set of each variable x_bV."""
 
 
 class Programme:
-    """Rows of a linear programme, gathered one after the other."""
+    """A linear programme in integers, its rows gathered one after the other; its first variables are moves."""
 
-    def __init__(self) -> None:
+    def __init__(self, task: Task, moves: Moves) -> None:
+        self.cost = [float(task.cost[list(chosen)].sum()) for _, chosen in moves]
+        self.most = [float(task.counts[b]) for b, _ in moves]
+        self.of_row: dict[int, list[int]] = {}
+        for v, (b, _) in enumerate(moves):
+            self.of_row.setdefault(b, []).append(v)
         self.entries: list[tuple[int, int, float]] = []
         self.low: list[float] = []
         self.high: list[float] = []
+
+    def switch(self) -> int:
+        """A further variable, 0 or 1, without cost."""
+        self.cost.append(0.0)
+        self.most.append(1.0)
+        return len(self.cost) - 1
 
     def row(self, terms: list[tuple[int, float]], low: float, high: float = np.inf) -> None:
         self.entries += [(len(self.low), column, value) for column, value in terms]
         self.low.append(low)
         self.high.append(high)
 
-    def solve(self, cost: list[float], most: list[float]) -> tuple[Longs, dict[str, Any]]:
+    def solve(self) -> tuple[Longs, ByLabel]:
         """Values of the integer variables, and whether they are proved optimal."""
         from scipy.sparse import csr_array
 
-        if len(cost) > MOST_VARIABLES:
+        count = len(self.cost)
+        if count > MOST_VARIABLES:
             raise ParameterError(
-                f"suppress: search: optimal is for small tables; this one needs {len(cost):,} integer variables, "
+                f"suppress: search: optimal is for small tables; this one needs {count:,} integer variables, "
                 f"more than {MOST_VARIABLES:,}. Set search: refined."
             )
         i, j, value = (np.array(part) for part in zip(*self.entries))
-        matrix = csr_array((value.astype(float), (i, j)), shape=(len(self.low), len(cost)))
-        solution = milp(cost, matrix, self.low, self.high, high=most, mip_max_nodes=NODES)
+        matrix = csr_array((value.astype(float), (i, j)), shape=(len(self.low), count))
+        solution = milp(self.cost, matrix, self.low, self.high, high=self.most, mip_max_nodes=NODES)
         if solution.x is None:
             raise Refused(
                 "suppress: no suppression reaches k within the limits and the columns to keep. "
@@ -75,29 +89,31 @@ def optimum(task: Task, missing: MissingCells, sacrifice: bool) -> Answer:
     """The least weighted suppression and its proof, or the best found and a lower bound."""
     if missing == "nothing":
         return lone_sets(task), {"optimal": bool((task.allowance >= task.counts.sum()).all())}
-    table, counts = task.codes, task.counts
-    moves = _moves_equal(task, table) if missing == "equal" else _moves(task, table, counts, sacrifice)
-    programme = Programme()
+    table = task.codes
     if missing == "equal":
-        cost, most = _classes(programme, task, table, counts, moves)
+        sets = [(), *task.sets()]
+        moves = [(b, chosen) for b in range(len(table)) for chosen in sets if all(table[b, j] >= 0 for j in chosen)]
     else:
-        cost, most = _cover(programme, task, table, counts, moves)
+        moves = _moves(task, sacrifice)
+    programme = Programme(task, moves)
+    (_classes if missing == "equal" else _cover)(programme, task, moves)
     for column in np.flatnonzero(np.isfinite(task.cost)):
         terms = [(v, 1.0) for v, (b, chosen) in enumerate(moves) if column in chosen and table[b, column] >= 0]
         if terms:
             programme.row(terms, 0, float(task.allowance[column]))
     if not moves or not programme.low:
         return Losses.of_sets([], [], table.shape[1]), {"optimal": True, "cost": 0.0, "lower bound": 0.0}
-    x, note = programme.solve(cost, most)
+    x, note = programme.solve()
     used = [(v, int(x[v])) for v in range(len(moves)) if x[v] and moves[v][1]]
     wanted = [np.repeat(moves[v][0], times) for v, times in used]
     return Losses.of_sets(wanted, [moves[v][1] for v, _ in used], table.shape[1]), note
 
 
-def _moves(task: Task, table: Ints, counts: Longs, sacrifice: bool) -> list[tuple[int, tuple[int, ...]]]:
-    """What may be done under `wildcard`: (row, set) such that the original table makes the record safe."""
+def _moves(task: Task, sacrifice: bool) -> Moves:
+    """Moves under `wildcard`: rows and sets such that the original table makes the record safe."""
+    table, counts = task.codes, task.counts
     base = wildcard_counts(table, counts)
-    moves: list[tuple[int, tuple[int, ...]]] = []
+    moves: Moves = []
     for b in range(len(table)):
         if base[b] >= task.k and not sacrifice:
             continue
@@ -114,55 +130,34 @@ def _moves(task: Task, table: Ints, counts: Longs, sacrifice: bool) -> list[tupl
     return moves
 
 
-def _cover(
-    programme: Programme, task: Task, table: Ints, counts: Longs, moves: list[tuple[int, tuple[int, ...]]]
-) -> tuple[list[float], list[float]]:
+def _cover(programme: Programme, task: Task, moves: Moves) -> None:
+    """Add the rows for `wildcard`."""
+    table, counts = task.codes, task.counts
     base = wildcard_counts(table, counts)
-    cost = [float(task.cost[list(chosen)].sum()) for _, chosen in moves]
-    most = [float(counts[b]) for b, _ in moves]
-    of_row: dict[int, list[int]] = {}
-    for v, (b, _) in enumerate(moves):
-        of_row.setdefault(b, []).append(v)
     blanked = [np.where(np.isin(np.arange(table.shape[1]), chosen), -1, table[b]) for b, chosen in moves]
     new = np.array(blanked, dtype=np.int32).reshape(-1, table.shape[1])
     owner = np.array([b for b, _ in moves], dtype=np.int64)
     for b in np.flatnonzero(base < task.k).tolist():
         now = ((new == table[b]) | (new < 0) | (table[b] < 0)).all(axis=1)
         then = ((table[owner] == table[b]) | (table[owner] < 0) | (table[b] < 0)).all(axis=1)
-        y = len(cost)
-        cost.append(0.0)
-        most.append(1.0)
-        lack = float(task.k - base[b])
+        y, lack = programme.switch(), float(task.k - base[b])
         programme.row([(int(v), 1.0) for v in np.flatnonzero(now & ~then)] + [(y, lack)], lack)
-        programme.row([(v, 1.0) for v in of_row.get(b, [])] + [(y, -float(counts[b]))], 0)
-    for b, own in of_row.items():
+        programme.row([(v, 1.0) for v in programme.of_row.get(b, [])] + [(y, -float(counts[b]))], 0)
+    for b, own in programme.of_row.items():
         programme.row([(v, 1.0) for v in own], 0, float(counts[b]))
-    return cost, most
 
 
-def _moves_equal(task: Task, table: Ints) -> list[tuple[int, tuple[int, ...]]]:
-    sets = [(), *task.sets()]
-    return [(b, chosen) for b in range(len(table)) for chosen in sets if all(table[b, j] >= 0 for j in chosen)]
-
-
-def _classes(
-    programme: Programme, task: Task, table: Ints, counts: Longs, moves: list[tuple[int, tuple[int, ...]]]
-) -> tuple[list[float], list[float]]:
-    cost = [float(task.cost[list(chosen)].sum()) for _, chosen in moves]
-    most = [float(counts[b]) for b, _ in moves]
+def _classes(programme: Programme, task: Task, moves: Moves) -> None:
+    """Add the rows for `equal`."""
+    table, counts = task.codes, task.counts
     classes: dict[tuple[int, ...], list[int]] = {}
-    of_row: dict[int, list[int]] = {}
     for v, (b, chosen) in enumerate(moves):
         pattern = tuple(-1 if j in chosen else int(table[b, j]) for j in range(table.shape[1]))
         classes.setdefault(pattern, []).append(v)
-        of_row.setdefault(b, []).append(v)
-    for b, own in of_row.items():
+    for b, own in programme.of_row.items():
         programme.row([(v, 1.0) for v in own], float(counts[b]), float(counts[b]))
     for members in classes.values():
-        z = len(cost)
-        cost.append(0.0)
-        most.append(1.0)
+        z = programme.switch()
         programme.row([(v, 1.0) for v in members] + [(z, -float(task.k))], 0)
         for v in members:
-            programme.row([(v, -1.0), (z, most[v])], 0)
-    return cost, most
+            programme.row([(v, -1.0), (z, programme.most[v])], 0)

@@ -1,8 +1,8 @@
 """Blanked cells that the rest of the table gives away, and what must be blanked beside them so that it does not.
 
 A cell of a column that is the same throughout a household is only gone when it is gone for every member; a region is
-only gone when the postcode beside it is gone too (`shoal.data.dependencies`), an age only when the year of birth is
-(`shoal.data.arithmetic`). Where the year of birth stays, no blanking of ages helps, and none is tried: the requirement
+only gone when the postcode beside it is gone too (`shoal.table.dependencies`), an age only when the year of birth is
+(`shoal.table.arithmetic`). Where the year of birth stays, no blanking of ages helps, and none is tried: the requirement
 on the release says so.
 """
 
@@ -11,34 +11,23 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from shoal.data.arithmetic import ArithmeticLaw, filled_by
-from shoal.data.dependencies import UNITS, Completion, Dependencies
-from shoal.data.records import Records
-from shoal.kernels.arrays import Bools, Ints
+from shoal.table.arithmetic import ArithmeticLaw, filled_by
+from shoal.table.dependencies import UNITS, Completion, Dependencies
+from shoal.table.prelude import Bools, Ints, Records
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Restored:
-    """A table with blanked cells filled in, once.
-
-    Parameters
-    ----------
-    laws
-        Of arithmetic.
-    completion
-        By other records.
-    computed
-        By arithmetic: the law, the column, and shape (n,), its cells.
-    """
+    """A table with blanked cells filled in, once."""
 
     records: Records
-    laws: Sequence[ArithmeticLaw]
-    completion: Completion
-    computed: list[tuple[ArithmeticLaw, str, Bools]]
+    laws: Sequence[ArithmeticLaw]  # Of arithmetic
+    completion: Completion  # By other records
+    computed: list[tuple[ArithmeticLaw, str, Bools]]  # By arithmetic: the law, the column, and shape (n,), its cells
 
     @classmethod
     def of(cls, released: Records, laws: Sequence[ArithmeticLaw], *, exceptions: bool = True) -> "Restored":
-        """What laws fill in, with those that have exceptions or without them."""
+        """Fill in cells by laws, with or without the laws that have exceptions."""
         completion = Dependencies(released, exceptions=exceptions).completed()
         records, computed = filled_by(completion.records, [law for law in laws if exceptions or law.exact])
         return cls(records=records, laws=laws, completion=completion, computed=computed)

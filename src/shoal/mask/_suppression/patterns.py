@@ -11,6 +11,7 @@ problem of optimal suppression is NP-hard (Meyerson & Williams 2004).
 from dataclasses import replace
 
 import numpy as np
+from numpy.random import Generator
 
 from shoal.kernels.arrays import Bools, Ints, Longs
 from shoal.mask._suppression.task import Losses, Task, row_ids
@@ -57,7 +58,7 @@ def _supported(task: Task, safe: Bools, rows: Longs, chosen: tuple[int, ...], ne
     return out
 
 
-def pattern_groups(task: Task, rng: np.random.Generator, *, starts: int) -> Losses:
+def pattern_groups(task: Task, rng: Generator, *, starts: int) -> Losses:
     """Sets of cells that leave classes of k under `equal`: the best of several greedy collections.
 
     The first start takes the cheapest sets first; the others vary the order at random. Records are looked at one by
@@ -78,7 +79,7 @@ def enough(k: int) -> int:
     return 2 * k - 1
 
 
-def _best_collection(task: Task, rng: np.random.Generator, starts: int) -> Bools:
+def _best_collection(task: Task, rng: Generator, starts: int) -> Bools:
     """The cells to blank, where each row is one record."""
     best: Bools | None = None
     sets = task.sets()

@@ -30,18 +30,10 @@ Move = tuple[Longs, tuple[int, ...]]
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Prices:
-    """What cells cost, by the columns of `Candidates`.
+    """Cost of cells, by the columns of `Candidates`."""
 
-    Parameters
-    ----------
-    cost
-        Shape (q,); infinite where no cell may be blanked.
-    allowance
-        Shape (q,); cells that may still be blanked, counted down as they are.
-    """
-
-    cost: Floats
-    allowance: Longs
+    cost: Floats  # Shape (q,); infinite where no cell may be blanked
+    allowance: Longs  # Shape (q,); cells that may still be blanked, counted down as they are
 
     @property
     def free(self) -> list[int]:
@@ -69,10 +61,7 @@ def sum_of_subset(values: Floats) -> Floats:
 def reach_people(them: Candidates, failing: Bools, k: int, prices: Prices) -> Iterator[Move]:
     """The cheapest cells of each class after which its records may be of k people of a population.
 
-    Parameters
-    ----------
-    failing
-        Shape (n,); the released records that may be of fewer.
+    `failing`, shape (n,): the released records that may be of fewer.
     """
     for c in np.unique(them.of_record[failing]).tolist():
         columns = _cheapest(them.misses(np.array([c]))[0], them.weights, k, prices, int(them.sizes[c]))
@@ -112,10 +101,7 @@ def reached_by_sets(masks: Longs, amounts: Floats, columns: int) -> Floats:
 def nearest(masks: Longs, people: Floats, k: int, prices: Prices) -> tuple[int, ...]:
     """Columns blanked until k people match, each time those that the nearest kind of people not yet reached needs.
 
-    Parameters
-    ----------
-    masks, people
-        Shape (P,); the columns that rule each kind of people out, as bits, and how many people they are.
+    `masks`, `people`, shape (P,): the columns that rule each kind of people out, as bits, and how many people they are.
     """
     masks, inverse = np.unique(masks, return_inverse=True)
     people = np.bincount(inverse, weights=people).astype(np.float64)
@@ -124,6 +110,11 @@ def nearest(masks: Longs, people: Floats, k: int, prices: Prices) -> tuple[int, 
         costs = [sum(prices.cost[j] for j in bits_of(int(masks[i]) & ~blank)) for i in left]
         blank |= int(masks[left.pop(int(np.argmin(costs)))])
     return bits_of(blank) if people[(masks & ~blank) == 0].sum() >= k else ()
+
+
+def as_bits(flags: Bools) -> Longs:
+    """Shape (n,); the true columns of each row of flags (n, q)."""
+    return np.asarray((flags.astype(np.int64) << np.arange(flags.shape[1])).sum(axis=1))
 
 
 def bits_of(mask: int) -> tuple[int, ...]:
@@ -142,24 +133,14 @@ class _Piece:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class _Change:
-    """Some records of a piece losing a set of cells more, and what becomes of the probabilities.
+    """Some records of a piece losing a set of cells more, and what becomes of the probabilities."""
 
-    Parameters
-    ----------
-    less
-        By how much the sum of what all people lie outside the bounds falls.
-    price
-        Of the cells.
-    people
-        Whom the records may then be of.
-    """
-
-    less: float
-    price: float
+    less: float  # By how much the sum of what all people lie outside the bounds falls
+    price: float  # Of the cells
     piece: _Piece
     blank: int
     records: int
-    people: float
+    people: float  # Whom the records may then be of
     presence: Floats
 
     @property
@@ -180,8 +161,8 @@ class Spreading:
         self.them, self.least, self.largest, self.prices = among.candidates, least, largest, prices
         self.presence = among.presence.copy()
         self.pieces = [
-            _Piece(of_class=c, blank=0, rows=np.flatnonzero(among.of_record == c), people=float(among.people[c]))
-            for c in range(len(among.sizes))
+            _Piece(of_class=c, blank=0, rows=np.flatnonzero(self.them.of_record == c), people=float(among.people[c]))
+            for c in range(len(self.them.sizes))
         ]
 
     def moves(self) -> Iterator[Move]:
@@ -195,7 +176,7 @@ class Spreading:
                     idle[person] = change
                     continue
             else:
-                change = max((one for one in idle.values() if one), key=lambda one: one.merit, default=None)
+                change = max(filter(None, idle.values()), key=lambda change: change.merit, default=None)
                 if change is None:
                     return
             idle.clear()
@@ -206,7 +187,7 @@ class Spreading:
         return np.maximum(np.maximum(presence - self.largest, self.least - presence), 0.0)
 
     def _sum_outside(self, presence: Floats) -> float:
-        """What all people lie outside the bounds together."""
+        """Sum, over all people, of how far they lie outside the bounds."""
         return float((self._outside(presence) * self.them.weights).sum())
 
     def _carry_out(self, change: _Change) -> Move:
@@ -220,7 +201,7 @@ class Spreading:
         return rows, columns
 
     def _best(self, person: int) -> _Change | None:
-        """What helps a kind of person most for its cost, or costs others least; None where nothing helps."""
+        """The change that helps a kind of person most for its cost, or costs others least; None where nothing helps."""
         surely = self.presence[person] > self.largest
         misses = self._misses_of(person)
         here = [(int(misses[piece.of_class]) & ~piece.blank, piece) for piece in self.pieces if len(piece.rows)]
@@ -228,16 +209,14 @@ class Spreading:
             near = [(piece.people, piece) for missing, piece in here if not missing]
         else:
             near = [(self._cost(missing), piece) for missing, piece in here if missing]
-        near.sort(key=lambda one: one[0])
+        near.sort(key=lambda candidate: candidate[0])
         changes = [change for _, piece in near[:MOST_CLASSES] for change in self._changes(piece, person, surely)]
         return max(changes, key=lambda change: change.merit, default=None)
 
     def _misses_of(self, person: int) -> Longs:
         """Shape (C,); for each class the columns that rule a kind of person out, as bits."""
-        bits = np.zeros(len(self.them.record), dtype=np.int64)
-        for number, column in enumerate(self.them.columns):
-            bits |= (~column.matches(self.them.person[[person]], self.them.record)[0]).astype(np.int64) << number
-        return bits
+        them = self.them
+        return as_bits(~np.column_stack([c.matches(them.person[[person]], them.record)[0] for c in them.columns]))
 
     def _cost(self, blank: int) -> float:
         return float(sum(self.prices.cost[j] for j in bits_of(blank)))

@@ -7,17 +7,13 @@ lose cells for this k no more than are needed, those first that gain most for th
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
-from shoal.data.records import MissingCells, Records
-from shoal.errors import ParameterError, Refused
 from shoal.judges.closure import Closure
 from shoal.judges.evidence import Verdict
 from shoal.judges.population import Candidates, in_population
 from shoal.judges.table_pair import TablePair
-from shoal.kernels.arrays import Floats, Ints, Longs
 from shoal.mask._generalisation.requirements import as_quasi_identifiers
 from shoal.mask._suppression.people import Move, Prices, Spreading, reach_people
 from shoal.mask._suppression.task import row_ids, without_cells
@@ -25,23 +21,21 @@ from shoal.mask._suppression.weighted import Cover
 from shoal.privacy.base import PrivacyModel
 from shoal.privacy.delta_presence import DeltaPresence
 from shoal.privacy.k_map import KMap
+from shoal.table.prelude import Floats, Ints, Longs, MissingCells, Records
+from shoal.vocabulary.errors import ParameterError, Refused
+from shoal.vocabulary.facts import ByLabel
 
 Operations = list[tuple[int, tuple[int, ...]]]
 """Records, each with the keys that it loses."""
 
 Solver = Callable[[Ints, int, Prices, MissingCells], Operations]
-"""What to blank in the keys of some records, shape (n, q), for a k, as missing cells are read."""
-
-Notes = dict[str, Any]
+"""Cells to blank in the keys of some records, shape (n, q), for a k and a reading of missing cells."""
 
 
 def check_reading(model: PrivacyModel) -> None:
     """Refuse to blank cells for people who would not be counted then.
 
-    Raises
-    ------
-    ParameterError
-        If a missing cell is not to match every value.
+    Raises ParameterError if a missing cell is not to match every value.
     """
     if isinstance(model, KMap | DeltaPresence) and model.population is not None and model.missing != "wildcard":
         raise ParameterError(
@@ -51,28 +45,18 @@ def check_reading(model: PrivacyModel) -> None:
 
 
 def counts_people(model: PrivacyModel) -> bool:
-    """Whether cells are sought by the people whom a record may be of."""
+    """True if cells are sought by the people whom a record may be of."""
     return isinstance(model, KMap | DeltaPresence) and model.missing == "wildcard"
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Asked:
-    """Requirements of a table whose cells are blanked.
-
-    Parameters
-    ----------
-    before
-        The records as they came in.
-    keys
-        The columns that may lose cells, in the order in which cells are blanked.
-    missing
-        What a missing cell matches where a model leaves it open.
-    """
+    """Requirements of a table whose cells are blanked."""
 
     models: tuple[PrivacyModel, ...]
-    before: Records
-    keys: tuple[str, ...]
-    missing: MissingCells
+    before: Records  # The records as they came in
+    keys: tuple[str, ...]  # The columns that may lose cells, in the order in which cells are blanked
+    missing: MissingCells  # What a missing cell matches where a model leaves it open
 
     def pair(self, blanked: Records, *, filled_in: bool) -> TablePair:
         """The tables as models judge them; not `filled_in`, as the cells stand."""
@@ -86,44 +70,40 @@ class Asked:
         judged = [(model, model.verdict_on(pair)) for model in self.models]
         return [(model, verdict) for model, verdict in judged if not verdict.holds]
 
-    def blank(self, model: PrivacyModel, released: Records, codes: Ints, prices: Prices, solve: Solver) -> Notes:
+    def blank(self, model: PrivacyModel, released: Records, codes: Ints, prices: Prices, solve: Solver) -> ByLabel:
         """Blank cells in `codes`, shape (n, q or more), for a model that does not hold; what there is to tell.
 
-        Raises
-        ------
-        Refused
-            If nothing can be said of the model on such a table.
+        Raises Refused if nothing can be said of the model on such a table.
         """
-        verdict = model.verdict_on(self.pair(released, filled_in=False))
+        pair = self.pair(released, filled_in=False)
+        verdict = model.verdict_on(pair)
         if not verdict.holds and verdict.achieved is None:
             raise Refused(f"suppress: {verdict.requirement}: {verdict.sentence}")
         if counts_people(model):
-            for rows, columns in self._moves(model, released, prices):
+            for rows, columns in self._moves(model, pair, verdict, prices):
                 codes[np.ix_(rows, np.array(columns, dtype=np.int64))] = -1
             return {}
         treatment = self._treatment(model, released, np.ascontiguousarray(codes[:, : len(self.keys)]), prices, solve)
         if treatment is None:
             return {}
-        for row, columns in treatment.operations:
+        k, operations = treatment
+        for row, columns in operations:
             lost = tuple(j for j in columns if codes[row, j] >= 0)
             codes[row, list(lost)] = -1
             prices.spend(lost, 1)
-        note = {"k": treatment.k, "records treated": len(treatment.operations)}
-        return {f"for {model.method_name}": note}
+        return {f"for {model.method_name}": {"k": k, "records treated": len(operations)}}
 
-    def _moves(self, model: PrivacyModel, released: Records, prices: Prices) -> Iterator[Move]:
+    def _moves(self, model: PrivacyModel, pair: TablePair, verdict: Verdict, prices: Prices) -> Iterator[Move]:
         """Cells to blank for a model that counts people."""
-        pair = self.pair(released, filled_in=False)
-        verdict = model.verdict_on(pair)
         place = [self.keys.index(name) for name in pair.released.quasi_identifiers]
         own = Prices(cost=prices.cost[place], allowance=prices.allowance[place])
         moves: Iterator[Move] = iter(())
         if isinstance(model, KMap) and verdict.failing is not None:
-            them = model.candidates(pair)
+            candidates = model.candidates(pair)
             if model.population is None:
-                moves = _by_weights(them, model, pair, own)
+                moves = _by_weights(candidates, model, pair, own)
             else:
-                moves = reach_people(them, verdict.failing, model.k, own)
+                moves = reach_people(candidates, verdict.failing, model.k, own)
         elif isinstance(model, DeltaPresence):
             among = in_population(pair, model.population, model.count, model.missing)
             moves = Spreading(among, model.least, model.largest, own).moves()
@@ -134,7 +114,7 @@ class Asked:
 
     def _treatment(
         self, model: PrivacyModel, released: Records, codes: Ints, prices: Prices, solve: Solver
-    ) -> "Treatment | None":
+    ) -> tuple[int, Operations] | None:
         reading: MissingCells = getattr(model, "missing", None) or self.missing
 
         def solution(k: int) -> Operations:
@@ -159,31 +139,13 @@ def _by_weights(them: Candidates, model: KMap, pair: TablePair, prices: Prices) 
         yield np.flatnonzero(them.of_record == c), columns
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Treatment:
-    """The least suppression for some k that meets a requirement."""
-
-    k: int
-    operations: Operations
-
-
 def least_treatment(
     solve: Callable[[int], Operations], holds: Callable[[Operations], bool], have: Longs, codes: Ints, cost: Floats
-) -> Treatment | None:
-    """The least suppression for a k that meets what is required; None where none does.
+) -> tuple[int, Operations] | None:
+    """The least suppression for a k that meets what is required, after that k; None where none does.
 
-    Parameters
-    ----------
-    solve
-        What to blank for a k.
-    holds
-        Whether the requirements hold once some of it is blanked.
-    have
-        Shape (n,); records that each record may stand for.
-    codes
-        Shape (n, q); the keys.
-    cost
-        Shape (q,); of a cell.
+    `solve`: what to blank for a k; `holds`: whether the requirements hold once some of it is blanked; `have`, shape
+    (n,): records that each record may stand for; `codes`, shape (n, q): the keys; `cost`, shape (q,): of a cell.
     """
     n = len(codes)
     low, high = 1, min(2, n)
@@ -205,7 +167,7 @@ def least_treatment(
             enough = middle
         else:
             few = middle
-    return Treatment(k=high, operations=operations[:enough])
+    return high, operations[:enough]
 
 
 def _by_gain(operations: Operations, have: Longs, codes: Ints, cost: Floats, k: int) -> Operations:

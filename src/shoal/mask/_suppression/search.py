@@ -3,21 +3,20 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from types import MappingProxyType
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 from typing_extensions import TypedDict
 
-from shoal.data.partition import Progress
-from shoal.data.records import MissingCells, Records
-from shoal.errors import ParameterError, Refused, plural
-from shoal.kernels.arrays import Floats, Ints, Longs
 from shoal.kernels.suppression import suppress, wildcard_counts
 from shoal.mask._suppression.exact import optimum
 from shoal.mask._suppression.patterns import enough, lone_sets, pattern_groups
 from shoal.mask._suppression.people import Prices
 from shoal.mask._suppression.state import State
 from shoal.mask._suppression.task import Losses, Task, different_places, distinct_rows
+from shoal.table.prelude import Floats, Generator, Ints, Longs, MissingCells, Progress, Records, seed_of
+from shoal.vocabulary.errors import ParameterError, Refused, plural
+from shoal.vocabulary.facts import ByLabel
 
 WORK_FIRST, WORK_ALWAYS, WORK_TURN = 5e4, 2e3, 2e7
 """Refinement at effort 1, in rows touched for each record at risk: the first figure until the third is spent in
@@ -39,21 +38,12 @@ class Subset(TypedDict):
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Search:
-    """What is sought, and how; as the parameters of `Suppress`.
+    """A search for few cells to blank; its parameters are those of `Suppress`."""
 
-    Parameters
-    ----------
-    keys, fixed
-        The columns of a table of codes: those that may lose cells, and those that are compared only.
-    subsets
-        Each to reach its k.
-    progress
-        Called with the fraction of each search that is done.
-    """
-
+    # keys, fixed: the columns of a table of codes: those that may lose cells, and those that are compared only
     keys: Sequence[str]
     fixed: Sequence[str]
-    subsets: Sequence[Subset]
+    subsets: Sequence[Subset]  # Each to reach its k
     importance: Mapping[str, float]
     keep: Sequence[str]
     limits: Mapping[str, float]
@@ -61,8 +51,8 @@ class Search:
     sacrifice: bool
     how: How
     effort: float
-    rng: np.random.Generator
-    progress: Progress = None
+    rng: Generator
+    progress: Progress = None  # Called with the fraction of each search that is done
 
     def codes_of(self, records: Records) -> Ints:
         """Shape (n, q); the codes of the keys, and of what is compared with them."""
@@ -74,20 +64,13 @@ class Search:
     def largest_first(self) -> list[Subset]:
         return sorted(self.subsets, key=lambda subset: -len(subset["columns"]))
 
-    def searched(self, state: State, together: Mapping[str, float]) -> tuple[State, dict[str, Any]]:
+    def searched(self, state: State, together: Mapping[str, float]) -> tuple[State, ByLabel]:
         """The table when all subsets have reached their k, one after the other; what there is to tell about each.
 
-        Parameters
-        ----------
-        together
-            For columns that are the same throughout units, the cells that must go with one.
-
-        Raises
-        ------
-        Refused
-            If some record cannot reach it.
+        `together`: for columns that are the same throughout units, the cells that must go with one. Raises Refused if
+        some record cannot reach it.
         """
-        notes: dict[str, Any] = {}
+        notes: ByLabel = {}
         for subset in self.largest_first:
             state, note = self._reached(state, subset, together)
             notes[f"k = {subset['k']} on {', '.join(subset['columns'])}"] = note
@@ -107,18 +90,12 @@ class Search:
         return state
 
     def falls_short(self, codes: Ints) -> bool:
-        """Whether some record of a table, shape (n, q), does not share a subset with its k."""
+        """True if some record of a table, shape (n, q), shares a subset with fewer than k records."""
         once = np.ones(len(codes), dtype=np.int64)
         return any(self._short(codes, once, subset) for subset in self.subsets)
 
     def prove(self, codes: Ints, counts: Longs) -> None:
-        """Refuse a table in which a subset has not reached its k.
-
-        Raises
-        ------
-        Refused
-            Naming how many records have not.
-        """
+        """Refuse a table in which a subset has not reached its k. Raises Refused naming how many records have not."""
         for subset in self.subsets:
             if (short := self._short(codes, counts, subset)) > 0:
                 raise Refused(
@@ -137,13 +114,13 @@ class Search:
         return int(sizes[matching < subset["k"]].sum())
 
     def _places(self, subset: Subset) -> list[int]:
-        """Where a subset's columns, and those that are compared without losing cells, stand in a table of codes."""
+        """Positions, in a table of codes, of a subset's columns and of those that are compared without losing cells."""
         places = [self.keys.index(name) for name in subset["columns"]]
         return places + list(range(len(self.keys), len(self.keys) + len(self.fixed)))
 
     def _reached(
         self, state: State, subset: Subset, together: Mapping[str, float] = MappingProxyType({})
-    ) -> tuple[State, dict[str, Any]]:
+    ) -> tuple[State, ByLabel]:
         """The table when a subset has reached its k, and what there is to tell about it."""
         n, k = state.records, subset["k"]
         if k > n:
@@ -155,14 +132,9 @@ class Search:
         return (state.without(losses, chosen, self.rng) if len(losses.rows) else state), note
 
     def prices(self, names: Sequence[str], spent: Longs, records: int, together: Mapping[str, float]) -> Prices:
-        """What cells of some columns cost, and how many may still be blanked; none of columns without a name.
+        """Cost of a cell of some columns, and how many may still be blanked; none of columns without a name.
 
-        Parameters
-        ----------
-        names
-            Of the first columns.
-        spent
-            Shape (q,); cells of each column that were blanked.
+        `names`: of the first columns; `spent`, shape (q,): cells of each column that were blanked.
         """
         cost, allowance = np.full(len(spent), np.inf), np.zeros(len(spent), dtype=np.int64)
         for place, name in enumerate(names):
@@ -174,7 +146,7 @@ class Search:
     def operations(
         self, codes: Ints, k: int, prices: Prices, reading: MissingCells
     ) -> list[tuple[int, tuple[int, ...]]]:
-        """What to blank in the keys of some records, shape (n, q), for a k, were missing cells read as told."""
+        """Cells to blank in the keys of some records, shape (n, q), for a k, with missing cells read as given."""
         how: How = "refined" if self.how == "optimal" else self.how
         rows, ids, counts = distinct_rows(codes)
         task = Task(codes=rows, counts=counts, k=k, cost=prices.cost, allowance=prices.allowance)
@@ -183,7 +155,7 @@ class Search:
         records = order[begins[losses.rows] + different_places(counts, losses.rows, self.rng)]
         return [(row, tuple(np.flatnonzero(cells).tolist())) for row, cells in zip(records.tolist(), losses.cells)]
 
-    def _solved(self, task: Task) -> tuple[Losses, dict[str, Any]]:
+    def _solved(self, task: Task) -> tuple[Losses, ByLabel]:
         if self.how == "optimal":
             return optimum(task, self.missing, self.sacrifice)
         if self.missing == "nothing":
@@ -195,7 +167,7 @@ class Search:
             return pattern_groups(task, self.rng, starts=starts), {"optimal": False, "starts": starts}
         return self._covered(task)
 
-    def _covered(self, task: Task) -> tuple[Losses, dict[str, Any]]:
+    def _covered(self, task: Task) -> tuple[Losses, ByLabel]:
         """The cells to blank under `wildcard`."""
         base = wildcard_counts(task.codes, task.counts)
         at_risk = int(task.counts[base < task.k].sum())
@@ -208,7 +180,7 @@ class Search:
             allowance=task.allowance,
             sacrifice=self.sacrifice,
             work=0.0 if self.how == "greedy" else self.effort * _usual_work(at_risk),
-            rng=self.rng,
+            seed=seed_of(self.rng),
             progress=self.progress,
         )
         if not solution.served:

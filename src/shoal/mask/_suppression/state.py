@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.random import Generator
 
 from shoal.kernels.arrays import Bools, Ints, Longs
 from shoal.kernels.classes import classes, first_rows
@@ -11,27 +12,13 @@ from shoal.mask._suppression.task import Losses, different_places, distinct_rows
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class State:
-    """The rows of a table as cells of their records are blanked.
+    """The rows of a table as cells of their records are blanked."""
 
-    Parameters
-    ----------
-    before
-        Shape (s, q); the distinct rows of the table that came in, in lexicographic order.
-    codes
-        Shape (r, q); rows as they are now; several may have come of one, and several may be equal.
-    counts
-        Shape (r,); how many records have each.
-    source
-        Shape (r,); the row that it was before, by number.
-    spent
-        Shape (q,); cells of each column that were blanked.
-    """
-
-    before: Ints
-    codes: Ints
-    counts: Longs
-    source: Longs
-    spent: Longs
+    before: Ints  # Shape (s, q); the distinct rows of the table that came in, in lexicographic order
+    codes: Ints  # Shape (r, q); rows as they are now; several may have come of one, and several may be equal
+    counts: Longs  # Shape (r,); how many records have each
+    source: Longs  # Shape (r,); the row that it was before, by number
+    spent: Longs  # Shape (q,); cells of each column that were blanked
 
     @classmethod
     def of(cls, rows: Ints, counts: Longs, spent: Longs | None = None) -> "State":
@@ -45,16 +32,13 @@ class State:
         return int(self.counts.sum())
 
     def among(self, columns: list[int]) -> tuple[Ints, Longs, Longs]:
-        """As `distinct_rows`, of some columns."""
+        """Distinct rows of some columns, as `distinct_rows` gives them."""
         return distinct_rows(self.codes[:, columns], self.counts)
 
-    def without(self, losses: Losses, columns: list[int], rng: np.random.Generator) -> "State":
+    def without(self, losses: Losses, columns: list[int], rng: Generator) -> "State":
         """The table after records lost cells of some columns, drawn at random among those that are equal on these.
 
-        Parameters
-        ----------
-        losses
-            Rows and columns as `among` numbers them.
+        `losses`: rows and columns as `among` numbers them.
         """
         _, ids, sizes = self.among(columns)
         drawn = self._drawn(ids, sizes, losses.rows, rng)
@@ -74,7 +58,7 @@ class State:
             spent=self.spent + ((blank & (self.codes[rows] >= 0)) * times[:, None]).sum(axis=0),
         )
 
-    def _drawn(self, ids: Longs, sizes: Longs, wanted: Longs, rng: np.random.Generator) -> Longs:
+    def _drawn(self, ids: Longs, sizes: Longs, wanted: Longs, rng: Generator) -> Longs:
         """Shape (m,); for each class in `wanted` the row of a record of it that no other one has drawn."""
         order = np.argsort(ids, kind="stable")
         ends = np.cumsum(self.counts[order])
@@ -83,8 +67,8 @@ class State:
         begins = np.cumsum(sizes) - sizes
         return np.asarray(order[np.searchsorted(ends, begins[wanted] + places, side="right")])
 
-    def patterns(self, rng: np.random.Generator) -> "Patterns":
-        """Which records of each row of the table before have lost what, drawn at random."""
+    def patterns(self, rng: Generator) -> "Patterns":
+        """Assignment of the blanked cells to records of each row of the table before, drawn at random."""
         blank = (self.codes < 0) & (self.before[self.source] >= 0)
         groups, _ = classes([self.source, *blank.T.astype(np.int32)], len(blank))
         first = first_rows(groups, int(groups.max(initial=-1)) + 1)
@@ -109,21 +93,12 @@ class State:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Patterns:
-    """Which records of each distinct row of a table lose what.
+    """Cells lost by the records of each distinct row of a table."""
 
-    Parameters
-    ----------
-    counts
-        Shape (s,); records of each row.
-    of_all
-        Shape (s, q); what all records of a row lose; nothing where not all lose the same.
-    rows, places, cells
-        Shapes (m,), (m,) and (m, q); of rows whose records do not lose the same, the records that lose something: the
-        row, which of its records that is, counted from 0 in the order of the table, and what it loses.
-    """
-
-    counts: Longs
-    of_all: Bools
+    counts: Longs  # Shape (s,); records of each row
+    of_all: Bools  # Shape (s, q); what all records of a row lose; nothing where not all lose the same
+    # rows, places, cells: shapes (m,), (m,) and (m, q); of rows whose records do not lose the same, the records that
+    # lose something: the row, which of its records that is, counted from 0 in the order of the table, and what it loses
     rows: Longs
     places: Longs
     cells: Bools
@@ -139,13 +114,7 @@ class Patterns:
         return np.asarray((self.of_all * self.counts[:, None]).sum(axis=0) + self.cells.sum(axis=0))
 
     def of_records(self, ids: Longs) -> Bools:
-        """Shape (n, q); the cells that each record loses.
-
-        Parameters
-        ----------
-        ids
-            Shape (n,); the number of each record's row.
-        """
+        """Shape (n, q); the cells that each record loses. `ids`, shape (n,): the number of each record's row."""
         blank = self.of_all[ids]
         if len(self.rows):
             order = np.argsort(ids, kind="stable")

@@ -6,9 +6,8 @@ from itertools import combinations
 
 import numpy as np
 
-from shoal.data.records import Records
-from shoal.kernels.arrays import Bools, Floats, Ints, Longs, ints
-from shoal.kernels.classes import classes
+from shoal.kernels.classes import classes, first_rows
+from shoal.table.prelude import Bools, Floats, Generator, Ints, Longs, Records, ints
 
 FEW = 64
 """A group with at most so many records for each that is wanted of it is shuffled as a whole; of a larger one they are
@@ -17,25 +16,13 @@ drawn one by one."""
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Task:
-    """One set of keys that is to reach k.
+    """One set of keys that is to reach k."""
 
-    Parameters
-    ----------
-    codes
-        Shape (r, q); distinct rows of category codes of the keys, -1 for missing.
-    counts
-        Shape (r,); how many records have each row.
-    cost
-        Shape (q,); cost of a cell, infinite where none may be suppressed.
-    allowance
-        Shape (q,); cells that may still be suppressed.
-    """
-
-    codes: Ints
-    counts: Longs
+    codes: Ints  # Shape (r, q); distinct rows of category codes of the keys, -1 for missing
+    counts: Longs  # Shape (r,); how many records have each row
     k: int
-    cost: Floats
-    allowance: Longs
+    cost: Floats  # Shape (q,); cost of a cell, infinite where none may be suppressed
+    allowance: Longs  # Shape (q,); cells that may still be suppressed
 
     def sets(self) -> list[tuple[int, ...]]:
         """Sets of keys that may be blanked together, cheapest first."""
@@ -46,22 +33,15 @@ class Task:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Losses:
-    """The records that lose cells.
+    """The records that lose cells."""
 
-    Parameters
-    ----------
-    rows
-        Shape (m,); the distinct row that the record has, by number; one number for each record that loses cells.
-    cells
-        Shape (m, q); what it loses.
-    """
-
+    # Shape (m,); the distinct row that the record has, by number; one number for each record that loses cells
     rows: Longs
-    cells: Bools
+    cells: Bools  # Shape (m, q); what it loses
 
     @classmethod
     def of_sets(cls, rows: Sequence[Longs] | Sequence[int], sets: Sequence[tuple[int, ...]], width: int) -> "Losses":
-        """Of some rows, or of several with the same set at once, each with the columns that it loses."""
+        """Pair rows, or several rows at once, with the set of columns that they lose."""
         blocks = [np.atleast_1d(np.asarray(some, dtype=np.int64)) for some in rows]
         cells = np.zeros((len(sets), width), dtype=bool)
         for number, chosen in enumerate(sets):
@@ -78,32 +58,20 @@ def row_ids(codes: Ints) -> Longs:
 def distinct_rows(codes: Ints, times: Longs | None = None) -> tuple[Ints, Longs, Longs]:
     """The distinct rows, the number of each record's row, and how many records have each row.
 
-    Parameters
-    ----------
-    times
-        Shape (n,); records that each row of `codes` stands for; one by default.
+    `times`, shape (n,): records that each row of `codes` stands for; one by default.
     """
-    ids = row_ids(codes)
-    _, first, counts = np.unique(ids, return_index=True, return_counts=True)
+    ids, counts = classes(list(codes.T), len(codes))
+    first = first_rows(ids, len(counts))
     if times is not None:
-        counts = np.zeros(len(first), dtype=np.int64)
-        np.add.at(counts, ids, times)
-    return ints(codes[first]), ids, counts.astype(np.int64)
+        counts = np.bincount(ids, weights=times, minlength=len(counts)).astype(np.int64)
+    return ints(codes[first]), ids, counts
 
 
-def different_places(sizes: Longs, wanted: Longs, rng: np.random.Generator) -> Longs:
+def different_places(sizes: Longs, wanted: Longs, rng: Generator) -> Longs:
     """A different place, drawn at random, for each group in `wanted`, where a group may stand repeatedly.
 
-    Parameters
-    ----------
-    sizes
-        Shape (g,); places of each group, which are counted from 0.
-    wanted
-        Shape (m,); groups by number, each at most as often as it has places.
-
-    Returns
-    -------
-    Shape (m,).
+    `sizes`, shape (g,): places of each group, which are counted from 0; `wanted`, shape (m,): groups by number, each at
+    most as often as it has places. Returns shape (m,).
     """
     places = np.zeros(len(wanted), dtype=np.int64)
     order = np.argsort(wanted, kind="stable")

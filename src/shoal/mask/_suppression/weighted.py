@@ -11,37 +11,23 @@ from dataclasses import dataclass
 import numpy as np
 
 from shoal.kernels.arrays import Bools, Floats, Longs
-from shoal.mask._suppression.people import MOST_COLUMNS, Prices, bits_of, nearest, packed, reached_by_sets
+from shoal.mask._suppression.people import MOST_COLUMNS, Prices, as_bits, bits_of, nearest, packed, reached_by_sets
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class _Blank:
-    """A set of columns that a class may lose.
+    """A set of columns that a class may lose."""
 
-    Parameters
-    ----------
-    rate
-        People added where they lack, for the cost.
-    misses
-        Shape (C,); the columns that keep the class from being of the people of each other class, as bits.
-    """
-
-    rate: float
+    rate: float  # People added where they lack, for the cost
     columns: tuple[int, ...]
-    misses: Longs
+    misses: Longs  # Shape (C,); the columns that keep the class from being of the people of each other class, as bits
 
 
 class Cover:
     """The search.
 
-    Parameters
-    ----------
-    codes
-        Shape (C, q); of each class, -1 for missing; not changed.
-    weights, people
-        Shape (C,); of the records of each class, and of all that match them.
-    sizes
-        Shape (C,); records of each class.
+    `codes`, shape (C, q): of each class, -1 for missing; not changed; `weights`, `people`, shape (C,): of the records
+    of each class, and of all that match them; `sizes`, shape (C,): records of each class.
     """
 
     def __init__(self, codes: Longs, weights: Floats, people: Floats, sizes: Longs, k: int, prices: Prices) -> None:
@@ -62,32 +48,28 @@ class Cover:
                 continue
             self._carry_out(c, best)
             done.append((c, best.columns))
-        done.sort(key=lambda one: (-self._cost(*one), one))
-        return [one for one in done if not self._put_back(*one)]
+        done.sort(key=lambda blanked: (-self._cost(*blanked), blanked))
+        return [blanked for blanked in done if not self._put_back(*blanked)]
 
     def _cost(self, c: int, columns: tuple[int, ...]) -> float:
         return float(self.sizes[c] * sum(self.prices.cost[j] for j in columns))
 
-    def _misses(self, row: Longs) -> Longs:
-        return _misses(self.codes, row)
-
     def _best(self, c: int) -> _Blank | None:
         free = [j for j in self.prices.free if self.prices.allowance[j] >= self.sizes[c] and self.codes[c, j] >= 0]
-        misses, first = self._misses(self.codes[c]), _misses(self.before, self.before[c])
+        misses, first = _misses(self.codes, self.codes[c]), _misses(self.before, self.before[c])
         fixed = ~sum(1 << j for j in free)
-        here, then = (misses & fixed) == 0, (first & fixed) == 0
+        reachable, reachable_before = (misses & fixed) == 0, (first & fixed) == 0
         if len(free) > MOST_COLUMNS:
-            columns = nearest(first[then], self.weights[then], self.k, self.prices)
-            return (
-                _Blank(rate=1 / max(self._cost(c, columns), 1e-12), columns=columns, misses=misses) if columns else None
-            )
-        reached = reached_by_sets(packed(first[then], free), self.weights[then], len(free))
+            columns = nearest(first[reachable_before], self.weights[reachable_before], self.k, self.prices)
+            rate = 1 / max(self._cost(c, columns), 1e-12)
+            return _Blank(rate=rate, columns=columns, misses=misses) if columns else None
+        reached = reached_by_sets(packed(first[reachable_before], free), self.weights[reachable_before], len(free))
         sets = np.flatnonzero(_smallest(reached >= self.k))
         if not len(sets):
             return None
         lack = np.clip(self.k - self.people, 0.0, self.weights[c])
         lack[c] = self.k - self.people[c]
-        added = reached_by_sets(packed(misses[here], free), lack[here], len(free))[sets]
+        added = reached_by_sets(packed(misses[reachable], free), lack[reachable], len(free))[sets]
         rates = added / (self.sizes[c] * np.maximum(self.prices.of_sets(free)[sets], 1e-12))
         best = int(rates.argmax())
         columns = tuple(free[place] for place in bits_of(int(sets[best])))
@@ -101,11 +83,10 @@ class Cover:
         self.prices.spend(blank.columns, int(self.sizes[c]))
 
     def _put_back(self, c: int, columns: tuple[int, ...]) -> bool:
-        """Whether cells of a class were superfluous, which then are there again."""
+        """Put cells of a class back if they were blanked without need; True if they were."""
         row = self.codes[c].copy()
         row[list(columns)] = self.before[c, list(columns)]
-        lost = self._misses(row) != 0
-        lost &= self._misses(self.codes[c]) == 0
+        lost = (_misses(self.codes, row) != 0) & (_misses(self.codes, self.codes[c]) == 0)
         if self.people[c] - self.weights[lost].sum() < self.k:
             return False
         after = self.people[lost] - self.weights[c]
@@ -120,11 +101,7 @@ class Cover:
 
 def _misses(codes: Longs, row: Longs) -> Longs:
     """Shape (C,); the columns in which each class has another value than a row of codes, as bits."""
-    other = (codes != row) & (codes >= 0) & (row >= 0)
-    bits = np.zeros(len(codes), dtype=np.int64)
-    for number, differs in enumerate(other.T):
-        bits |= differs.astype(np.int64) << number
-    return bits
+    return as_bits((codes != row) & (codes >= 0) & (row >= 0))
 
 
 def _smallest(enough: Bools) -> Bools:

@@ -1,1 +1,1 @@
-"""What the mixtures share: starts, numbers of groups, assignment to groups."""
+"""Parts of both mixtures: starts, numbers of groups, assignment to groups."""

@@ -5,8 +5,7 @@ from typing import Annotated
 
 from pydantic import AfterValidator
 
-from shoal.errors import ParameterError, plural
-from shoal.parameters import Setting
+from shoal.vocabulary.prelude import ParameterError, Setting, plural
 
 
 def _checked(groups: int | str) -> int | str:
@@ -24,10 +23,7 @@ Groups = Annotated[int | str, AfterValidator(_checked), Setting()]
 def group_counts(groups: Groups, k: int, n: int, name: str) -> list[int]:
     """The numbers of groups that `n` records can fill with `k` each.
 
-    Raises
-    ------
-    ParameterError
-        If there is none: G k > n for the smallest G.
+    ParameterError if there is none: G k > n for the smallest G.
     """
     ends = [int(end) for end in str(groups).split("..")]
     if ends[0] * k > n:

@@ -1,24 +1,17 @@
 """From posterior probabilities to groups that hold k records each."""
 
-from typing import Any
-
 import numpy as np
 
 from shoal.kernels.arrays import Floats, Ints
-from shoal.kernels.partition.bounded_assignment import bounded_assignment
+from shoal.kernels.partition import bounded_assignment
+from shoal.vocabulary.facts import ByLabel
 
 
-def hold_sizes(score: Floats, k: int) -> tuple[Ints, dict[str, Any]]:
+def hold_sizes(score: Floats, k: int) -> tuple[Ints, ByLabel]:
     """Assign each record to its best group, subject to k records a group, and tell what that took.
 
-    Parameters
-    ----------
-    score
-        Shape (n, G); log of the posterior probability of each group, up to a constant of the record.
-
-    Returns
-    -------
-    Shape (n,) and facts: how many groups were short, how many records moved, what it cost.
+    `score`: shape (n, G); log of the posterior probability of each group, up to a constant of the record. Returns shape
+    (n,) and facts: how many groups were short, how many records moved, what it cost.
     """
     labels = bounded_assignment(score, k)
     free = score.argmax(axis=1)

@@ -6,10 +6,11 @@ from typing import NamedTuple
 import numpy as np
 
 from shoal.kernels import linear
-from shoal.kernels.arrays import Floats, Ints
+from shoal.kernels.draws import drawn_rows
 from shoal.kernels.mixture.agglomeration import agglomeration, cut
 from shoal.kernels.mixture.mixture import Statistics, statistics_of
 from shoal.kernels.tall import independent
+from shoal.table.prelude import Floats, Generator, Ints
 
 LLOYD_STEPS = 50
 """k-means is only a start: it is stopped after this many steps if it has not settled."""
@@ -28,29 +29,21 @@ class Start(NamedTuple):
 class Starts:
     """Starts for any number of groups from one sample of the records.
 
-    Parameters
-    ----------
-    x
-        Shape (n, d) with columns of full rank.
+    `x`: shape (n, d) with columns of full rank.
     """
 
-    def __init__(self, x: Floats, hierarchy_records: int, kmeans: int, rng: np.random.Generator) -> None:
+    def __init__(self, x: Floats, hierarchy_records: int, kmeans: int, rng: Generator) -> None:
         self.x = x
         self.kmeans = kmeans
         self.seeds = rng.integers(0, 2**63, size=max(kmeans, 1))
-        self.covariance = self._covariance(x)
-        few = len(x) > hierarchy_records
-        self.sample = x[np.sort(rng.choice(len(x), hierarchy_records, replace=False))] if few else x
+        about = x - x.mean(axis=0)
+        self.covariance = linear.cross_product(about, about) / len(x)
+        self.sample = x[drawn_rows(rng, len(x), hierarchy_records)]
         self.merges = agglomeration(self._white(self.sample))
 
     def _white(self, x: Floats) -> Floats:
         factor = linear.cholesky(self.covariance)
         return linear.product(x - self.x.mean(axis=0), linear.inverse(factor).T)
-
-    @staticmethod
-    def _covariance(x: Floats) -> Floats:
-        about = x - x.mean(axis=0)
-        return linear.cross_product(about, about) / len(x)
 
     def of(self, groups: int) -> Iterator[Start]:
         """The hierarchical start, then those by k-means: at least one where the hierarchy has too few records."""
@@ -63,10 +56,11 @@ class Starts:
     def _start(self, name: str, x: Floats, labels: Ints, groups: int) -> Start:
         """Each class is credited with one more record, scattered like the table, so that no start is singular."""
         statistics = statistics_of(x, labels, groups)
-        return Start(name, statistics._replace(scatter=statistics.scatter + self.covariance))
+        one_more = statistics.scatter + self.covariance
+        return Start(name, Statistics(statistics.weight, statistics.mean, one_more))
 
 
-def kmeans(x: Floats, groups: int, rng: np.random.Generator) -> Ints:
+def kmeans(x: Floats, groups: int, rng: Generator) -> Ints:
     """Shape (n,); Lloyd's algorithm from seeds drawn by squared distance (Arthur & Vassilvitskii 2007).
 
     An emptied class takes the record farthest from its centre.

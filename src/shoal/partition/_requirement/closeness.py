@@ -1,23 +1,20 @@
-"""What the partitions share that make groups t-close: to the table, or to a natural superset of n records."""
+"""Base of the partitions that make groups t-close: to the table, or to a natural superset of n records."""
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 import numpy as np
-from annotated_types import Ge, Gt, Le
 
-from shoal.data.confidential_bins import confidential_bins
-from shoal.data.partition import Partition, Progress, part_of
-from shoal.data.records import Records
-from shoal.errors import DataError, ParameterError
-from shoal.facts import Count, Nested, of_original
 from shoal.judges.natural_sets import class_points, nearest_set_distances, nested_boxes
-from shoal.kernels.arrays import Floats, Ints, Longs, ints
 from shoal.kernels.requirement import emd
-from shoal.methods import family
-from shoal.parameters import Setting
 from shoal.partition._requirement.requirement import GroupRequirement, RequirementPartitioner
+from shoal.partition.base import in_turn
+from shoal.table.confidential_bins import Bins, confidential_bins
+from shoal.table.equal_rows import rows_by_number
+from shoal.table.prelude import Floats, Generator, Ints, Longs, Partition, Progress, Records, ints, part_of
+from shoal.table.records import Classes
+from shoal.vocabulary.prelude import ByLabel, Count, DataError, Ge, Gt, Le, ParameterError, Setting, family, of_original
 
 
 @family
@@ -51,15 +48,15 @@ class TClose(RequirementPartitioner):
             )
 
     def required(self, records: Records) -> GroupRequirement:
-        columns = confidential_bins(records, self.distance)
-        return GroupRequirement.of(columns, [emd.close(column.table(), self.t) for column in columns])
+        return self._close(confidential_bins(records, self.distance))
 
-    def achieved(self, required: GroupRequirement, labels: Ints | Longs) -> dict[str, Any]:
+    def _close(self, columns: list[Bins]) -> GroupRequirement:
+        return GroupRequirement.of(columns, [emd.Close(column.table(), self.t) for column in columns])
+
+    def achieved(self, required: GroupRequirement, labels: Ints | Longs) -> ByLabel:
         return {"t": float(np.ceil(required.distances(labels).max() * 1e6) / 1e6)}
 
-    def assign(
-        self, records: Records, columns: Sequence[str], rng: np.random.Generator, progress: Progress = None
-    ) -> Partition:
+    def assign(self, records: Records, columns: Sequence[str], rng: Generator, progress: Progress = None) -> Partition:
         if self.n is None or not len(records):
             return super().assign(records, columns, rng, progress)
         required = self._required_of(records)
@@ -75,7 +72,7 @@ class TClose(RequirementPartitioner):
         return replace(part, facts={**part.facts, **of_original(reached)})
 
     def _by_stratum(
-        self, records: Records, columns: Sequence[str], strata: Longs, rng: np.random.Generator, progress: Progress
+        self, records: Records, columns: Sequence[str], strata: Longs, rng: Generator, progress: Progress
     ) -> Partition:
         if self.n is not None:
             raise DataError(
@@ -90,34 +87,24 @@ class TClose(RequirementPartitioner):
         columns: Sequence[str],
         required: GroupRequirement,
         boxes: Longs,
-        rng: np.random.Generator,
+        rng: Generator,
         progress: Progress,
     ) -> Partition:
         """Groups inside each of some boxes, t-close to it; each as if the box were the table."""
-        labels, count, done = np.empty(len(records), dtype=np.int32), 0, 0
-        facts = {}
-        for number in range(int(boxes.max()) + 1):
-            rows = np.flatnonzero(boxes == number)
-            share = part_of(progress, done / len(boxes), len(rows) / len(boxes))
-            part = self.settled(records.take(rows), columns, self._of_box(required, rows), rng, share)
-            labels[rows] = part.labels + count
-            count, done = count + part.n_groups, done + len(rows)
-            facts[f"natural set {number + 1}"] = Nested(part.facts)
-        return Partition(labels=labels, facts={"natural sets": Count(n=len(facts), unit="sets"), **facts})
+
+        def box(_: int, rows: Longs, share: Progress) -> Partition:
+            return self.settled(records.take(rows), columns, self._of_box(required, rows), rng, share)
+
+        part = in_turn("natural set", rows_by_number(boxes), box, progress)
+        return replace(part, facts={"natural sets": Count(n=len(part.facts), unit="sets"), **part.facts})
 
     def _of_box(self, required: GroupRequirement, rows: Longs) -> GroupRequirement:
-        """What is required of groups inside a box; values are as far apart as in the whole table."""
-        inside = [bins[rows] for bins in required.bins]
-        columns = [
-            replace(
-                column,
-                bins=ints(bins),
-                counts=np.bincount(bins[bins >= 0], minlength=column.m).astype(np.int64),
-                missing=int((bins < 0).sum()),
-            )
-            for column, bins in zip(required.columns, inside)
-        ]
-        return GroupRequirement.of(columns, [emd.close(column.table(), self.t) for column in columns])
+        """Requirement on groups inside a box; values are as far apart as in the whole table."""
+        columns = []
+        for column, bins in zip(required.columns, required.take(rows).bins):
+            counts = np.bincount(bins[bins >= 0], minlength=column.m).astype(np.int64)
+            columns.append(replace(column, bins=ints(bins), counts=counts, missing=int((bins < 0).sum())))
+        return self._close(columns)
 
 
 def _from_natural_sets(points: Floats, required: GroupRequirement, part: Partition, n: int, t: float) -> Floats:
@@ -127,4 +114,5 @@ def _from_natural_sets(points: Floats, required: GroupRequirement, part: Partiti
     means = (means - means.min(axis=0)) / np.where(width > 0, width, 1.0)
     boxes = nested_boxes(means, part.sizes, n)
     columns = [replace(column, bins=ints(bins)) for column, bins in zip(required.columns, required.bins)]
-    return np.asarray(nearest_set_distances(columns, part.labels.astype(np.int64), boxes, t).max(axis=0))
+    groups = Classes(ids=part.labels.astype(np.int64), sizes=part.sizes)
+    return np.asarray(nearest_set_distances([(column, groups) for column in columns], boxes, t).max(axis=0))

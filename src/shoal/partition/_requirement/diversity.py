@@ -1,26 +1,22 @@
-"""What the partitions share that make groups diverse: exchanges, merging and refinement."""
+"""Base of the partitions that make groups diverse: exchanges, merging and refinement."""
 
 from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Annotated, Any
+from typing import Annotated
 
 import numpy as np
-from annotated_types import Ge
 
-from shoal.data.confidential_bins import without_missing
-from shoal.data.partition import Partition, Progress, part_of
-from shoal.data.records import Records
-from shoal.facts import Count, Facts, Figure, Nested
-from shoal.kernels.arrays import Ints, Longs
+from shoal.kernels.arrays import Kind
 from shoal.kernels.requirement import emd
-from shoal.kernels.requirement.emd import Kind
-from shoal.methods import family, nested
 from shoal.partition._requirement.requirement import GroupRequirement, RequirementPartitioner, near_lists
 from shoal.partition.ancestor_loss import AncestorLoss
 from shoal.partition.base import Partitioner
 from shoal.partition.mdav import MDAV
 from shoal.partition.tcloseness_refined import START, annealed, satisfying_groups
+from shoal.table.confidential_bins import without_missing
+from shoal.table.prelude import Generator, Ints, Longs, Progress, Records, part_of
+from shoal.vocabulary.prelude import ByLabel, Count, Facts, Ge, Nested, family, nested
 
 ROUNDING = 1e-5
 """Millionths of a diversity that are forgiven when it is rounded down: excesses are computed in steps of 2^-40."""
@@ -55,9 +51,9 @@ class Diversified(RequirementPartitioner):
     def required(self, records: Records) -> GroupRequirement:
         kind, level, c = self.diversity
         columns = without_missing(records)
-        return GroupRequirement.of(columns, [emd.diverse(kind, level, c) for _ in columns])
+        return GroupRequirement.of(columns, [emd.Diverse(kind, level, c) for _ in columns])
 
-    def achieved(self, required: GroupRequirement, labels: Ints | Longs) -> dict[str, Any]:
+    def achieved(self, required: GroupRequirement, labels: Ints | Longs) -> ByLabel:
         kind, level, c = self.diversity
         if kind != "recursive":
             return {"l": float(np.floor((level - required.excess(labels).max()) * 1e6 + ROUNDING) / 1e6)}
@@ -67,15 +63,10 @@ class Diversified(RequirementPartitioner):
 
     def _required_of_level(self, required: GroupRequirement, level: float) -> GroupRequirement:
         kind, _, c = self.diversity
-        return replace(required, requirements=tuple(emd.diverse(kind, max(level, 1.0), c) for _ in required.columns))
+        return replace(required, requirements=tuple(emd.Diverse(kind, max(level, 1.0), c) for _ in required.columns))
 
     def divide(
-        self,
-        records: Records,
-        columns: Sequence[str],
-        required: GroupRequirement,
-        rng: np.random.Generator,
-        progress: Progress,
+        self, records: Records, columns: Sequence[str], required: GroupRequirement, rng: Generator, progress: Progress
     ) -> tuple[Ints, Facts]:
         x, near = records.matrix(columns), near_lists(records.matrix(columns))
         start = (self.start or MDAV(k=self.k)).assign(records, columns, rng, part_of(progress, 0.0, START))
@@ -86,10 +77,5 @@ class Diversified(RequirementPartitioner):
             starts = [feasible, *ancestors.walked(self.k, required.check)]
             labels, facts = ancestors.refined(starts, self.k, required.check, rng, self.moves, rest)
             return labels, {"start": made, **facts}
-        best = annealed(x, required.check, feasible, near, self.k, rng, self.moves, rest)
-        return best.labels, {
-            "start": made,
-            "sse at the start": Figure(value=Partition.of(feasible).sse(x)),
-            "sse": Figure(value=Partition.of(best.labels).sse(x)),
-            "moves": Count(n=best.moves, unit="moves"),
-        }
+        labels, facts = annealed(x, required.check, feasible, near, self.k, rng, self.moves, rest)
+        return labels, {"start": made, **facts}

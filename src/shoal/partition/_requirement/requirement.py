@@ -1,4 +1,4 @@
-"""What partition methods share whose groups must satisfy a requirement on the confidential columns.
+"""Base of partitions whose groups must satisfy a requirement on the confidential columns.
 
 The requirement compares a group with the whole table, so it is stated once for the table and then carried
 into its strata. Whatever a method does, its groups are checked at the end; where some fail, groups are merged
@@ -8,45 +8,32 @@ better than leaving it whole. The refusal then names what can be reached.
 """
 
 from abc import abstractmethod
-from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any, ClassVar
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from shoal.data.confidential_bins import Bins
-from shoal.data.partition import Partition, Progress, part_of
-from shoal.data.records import Records
-from shoal.errors import DataError, Refused
-from shoal.facts import Count, Fact, Facts, Nested, of_original
-from shoal.kernels.arrays import Floats, Ints, Longs, ints
-from shoal.kernels.requirement import emd
-from shoal.kernels.requirement.requirement_partition import RequirementCheck, merge_groups
+from shoal.kernels.requirement import RequirementCheck, emd, merge_groups
 from shoal.kernels.search.neighbours import candidates
-from shoal.partition.base import Partitioner
+from shoal.partition.base import Partitioner, in_turn
+from shoal.table.confidential_bins import Bins
+from shoal.table.equal_rows import rows_by_number
+from shoal.table.prelude import Floats, Generator, Ints, Longs, Partition, Progress, Records, ints
+from shoal.vocabulary.prelude import ByLabel, Count, DataError, Facts, Nested, Refused, of_original
 
 NEAR = 30
-"""How many neighbours of a record a search looks at (as many as refinement without requirement gains from)."""
+"""Neighbours of a record that a search looks at (as many as refinement without requirement gains from)."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class GroupRequirement:
-    """What is required of every group, stated for a whole table and applied to some of its records.
+    """Requirement on every group, stated for a whole table and applied to some of its records."""
 
-    Parameters
-    ----------
-    columns
-        The confidential columns of the whole table.
-    requirements
-        One a column.
-    bins
-        Shape (columns, n); bins of the records at hand.
-    """
-
-    columns: tuple[Bins, ...]
-    requirements: tuple[emd.Requirement, ...]
-    bins: Ints
+    columns: tuple[Bins, ...]  # The confidential columns of the whole table
+    requirements: tuple[emd.Requirement, ...]  # One a column
+    bins: Ints  # Shape (columns, n); bins of the records at hand
 
     @classmethod
     def of(cls, columns: list[Bins], requirements: list[emd.Requirement]) -> "GroupRequirement":
@@ -61,16 +48,22 @@ class GroupRequirement:
         return RequirementCheck(self.bins, self.requirements)
 
     def take(self, rows: NDArray[Any]) -> "GroupRequirement":
-        return GroupRequirement(
-            columns=self.columns, requirements=self.requirements, bins=np.ascontiguousarray(self.bins[:, rows])
-        )
+        return replace(self, bins=np.ascontiguousarray(self.bins[:, rows]))
 
     def excess(self, labels: Ints | Longs) -> Floats:
         """Shape (G,); by how much each group exceeds what is required, at most 0 where it satisfies it."""
+        return self._largest(emd.excesses, self.requirements, labels)
+
+    def distances(self, labels: Ints | Longs) -> Floats:
+        """Shape (G,); the largest distance of each group from the table over the columns."""
+        return self._largest(emd.distances, [column.table() for column in self.columns], labels)
+
+    def _largest(self, figure: Callable[..., Floats], against: Sequence[Any], labels: Ints | Longs) -> Floats:
+        """Shape (G,); the largest figure of each group over the columns, each set against something of its own."""
         count = int(labels.max()) + 1 if len(labels) else 0
         by_column = [
-            emd.excesses(requirement, bins, labels.astype(np.int64), column.m, count)
-            for requirement, bins, column in zip(self.requirements, self.bins, self.columns)
+            figure(standard, bins, labels.astype(np.int64), column.m, count)
+            for standard, bins, column in zip(against, self.bins, self.columns)
         ]
         return np.max(by_column, axis=0) if count else np.empty(0)
 
@@ -84,21 +77,12 @@ class GroupRequirement:
         """
         return ints(np.vstack([_by_marginality(column)[bins] for column, bins in zip(self.columns, self.bins)]))
 
-    def distances(self, labels: Ints | Longs) -> Floats:
-        """Shape (G,); the largest distance of each group from the table over the columns."""
-        count = int(labels.max()) + 1 if len(labels) else 0
-        by_column = [
-            emd.distances(column.table(), bins, labels.astype(np.int64), column.m, count)
-            for bins, column in zip(self.bins, self.columns)
-        ]
-        return np.max(by_column, axis=0) if count else np.empty(0)
-
 
 class RequirementPartitioner(Partitioner):
     """A partition method whose groups satisfy a requirement; subclasses say which, and how they go about it."""
 
-    compares_confidential: ClassVar[bool] = True
-    by_household: ClassVar[bool] = False  # a household has no single confidential value
+    compares_confidential = True
+    by_household = False  # a household has no single confidential value
 
     @abstractmethod
     def required(self, records: Records) -> GroupRequirement:
@@ -106,28 +90,21 @@ class RequirementPartitioner(Partitioner):
 
     @abstractmethod
     def divide(
-        self,
-        records: Records,
-        columns: Sequence[str],
-        required: GroupRequirement,
-        rng: np.random.Generator,
-        progress: Progress,
+        self, records: Records, columns: Sequence[str], required: GroupRequirement, rng: Generator, progress: Progress
     ) -> tuple[Ints, Facts]:
         """Groups of some records of the table, and facts; what does not satisfy the required will be merged."""
 
     @abstractmethod
-    def achieved(self, required: GroupRequirement, labels: Ints | Longs) -> dict[str, Any]:
-        """What the worst group reaches, by name."""
+    def achieved(self, required: GroupRequirement, labels: Ints | Longs) -> ByLabel:
+        """Levels that the worst group reaches, by name."""
 
-    def assign(
-        self, records: Records, columns: Sequence[str], rng: np.random.Generator, progress: Progress
-    ) -> Partition:
+    def assign(self, records: Records, columns: Sequence[str], rng: Generator, progress: Progress) -> Partition:
         required = self._required_of(records)
         self._check_reachable(required, np.zeros(len(records), dtype=np.int64))
         return self.settled(records, columns, required, rng, progress)
 
     def _by_stratum(
-        self, records: Records, columns: Sequence[str], strata: Longs, rng: np.random.Generator, progress: Progress
+        self, records: Records, columns: Sequence[str], strata: Longs, rng: Generator, progress: Progress
     ) -> Partition:
         if records.households is not None:
             return super()._by_stratum(records, columns, strata, rng, progress)  # which says that it cannot
@@ -135,17 +112,13 @@ class RequirementPartitioner(Partitioner):
             self._check_size(int(size), f"stratum {number + 1}", "record")
         required = self._required_of(records)
         self._check_reachable(required, strata)
-        labels, count, done = np.empty(len(records), dtype=np.int32), 0, 0
-        facts: dict[str, Fact] = {}
-        for number in range(int(strata.max()) + 1 if len(strata) else 0):
-            rows = np.flatnonzero(strata == number)
-            share = part_of(progress, done / len(strata), len(rows) / len(strata))
-            part = self.settled(records.take(rows), columns, required.take(rows), rng, share)
-            done += len(rows)
-            labels[rows] = part.labels + count
-            count += part.n_groups
-            facts[f"stratum {number + 1}"] = Nested(part.facts)
-        return Partition(labels=labels, facts={"strata": Nested(facts), **of_original(self.achieved(required, labels))})
+
+        def stratum(_: int, rows: Longs, share: Progress) -> Partition:
+            return self.settled(records.take(rows), columns, required.take(rows), rng, share)
+
+        part = in_turn("stratum", rows_by_number(strata), stratum, progress)
+        reached = of_original(self.achieved(required, part.labels))
+        return replace(part, facts={"strata": Nested(part.facts), **reached})
 
     def _required_of(self, records: Records) -> GroupRequirement:
         if not records.confidential:
@@ -162,12 +135,7 @@ class RequirementPartitioner(Partitioner):
             )
 
     def settled(
-        self,
-        records: Records,
-        columns: Sequence[str],
-        required: GroupRequirement,
-        rng: np.random.Generator,
-        progress: Progress,
+        self, records: Records, columns: Sequence[str], required: GroupRequirement, rng: Generator, progress: Progress
     ) -> Partition:
         """Groups that hold: those of `divide`, merged where they fail, checked."""
         if not len(records):

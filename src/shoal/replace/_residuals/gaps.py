@@ -19,9 +19,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from shoal.data.partition import Partition
 from shoal.kernels import linear
-from shoal.kernels.arrays import Bools, Floats, Longs
 from shoal.kernels.draws import standard_normal
 from shoal.kernels.tall import singular
 from shoal.replace._residuals.rotation import (
@@ -32,6 +30,7 @@ from shoal.replace._residuals.rotation import (
     random_frame,
     split,
 )
+from shoal.table.prelude import Bools, Floats, Generator, Longs, Partition
 
 ENOUGH = 50
 """So many records may have moments of their own, however large the groups are."""
@@ -41,42 +40,23 @@ NONE = -1
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Gaps:
-    """Which records of a partition are drawn together.
-
-    Parameters
-    ----------
-    partition
-        The groups.
-    patterns
-        Shape (P, L); which cells the records of each pattern have.
-    pattern
-        Shape (n,); each record's.
-    base
-        Shape (n,); the pattern of its group to which a record is joined, or `NONE`.
-    fewer
-        Shape (n,); the records of a base that would be too few to stand alone, or whose group lacks no cell: whether
-        they can be drawn from must be asked (`dimensions`).
-    least
-        So many records must a base and those joined to it be.
-    """
+    """Division of the records of a partition into those that are drawn together."""
 
     partition: Partition
-    patterns: Bools
-    pattern: Longs
-    base: Longs
+    patterns: Bools  # Shape (P, L); which cells the records of each pattern have
+    pattern: Longs  # Shape (n,); each record's
+    base: Longs  # Shape (n,); the pattern of its group to which a record is joined, or `NONE`
+    # Shape (n,); the records of a base that would be too few to stand alone, or whose group lacks no cell: whether they
+    # can be drawn from must be asked (`dimensions`)
     fewer: Bools
-    least: int
+    least: int  # So many records must a base and those joined to it be
 
     @classmethod
     def of(cls, partition: Partition, known: Bools, least: int, kept: int) -> "Gaps":
         """Divide groups by the cells (n, L) that are there.
 
-        Parameters
-        ----------
-        least
-            So many records of a group with the same cells stand alone, or `ENOUGH`; 0 if any number does.
-        kept
-            Number of columns that are kept.
+        `least`: so many records of a group with the same cells stand alone, or `ENOUGH`; 0 if any number does; `kept`:
+        number of columns that are kept.
         """
         complete = known.all(axis=1)
         patterns, pattern = np.ones((1, known.shape[1]), dtype=bool), np.zeros(len(known), dtype=np.int64)
@@ -118,7 +98,7 @@ class Gaps:
         return out
 
     def unions(self) -> Iterator[tuple[int, Longs, Longs, Longs]]:
-        """Of every base with joined records: its group, its rows, the joined rows, its columns."""
+        """Yield, of every base with joined records, its group, its rows, the joined rows and its columns."""
         if not self.joined.any():
             return
         for g, rows in enumerate(self.partition.members()):
@@ -127,7 +107,7 @@ class Gaps:
                 yield g, own, rows[self.base[rows] == number], np.flatnonzero(self.patterns[number])
 
     def blocks(self) -> Iterator[tuple[Longs, Longs, Partition]]:
-        """Of every pattern with cells: its columns, its rows that are not joined, and their groups."""
+        """Yield, of every pattern with cells, its columns, its rows that are not joined, and their groups."""
         for number, has in enumerate(self.patterns):
             rows = np.flatnonzero((self.pattern == number) & ~self.joined)
             if rows.size and has.any():
@@ -151,42 +131,36 @@ def _bases(patterns: Bools, counts: Longs, alone: Floats) -> tuple[Longs, Bools]
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Union:
-    """A base and the records joined to it.
+    """A base and the records joined to it."""
 
-    Parameters
-    ----------
-    x, y
-        Shape (s, J) and (s, M); the base's columns.
-    other, other_y
-        Shape (r, J), NaN where cells are missing, and (r, M); those of the joined records.
-    """
-
+    # x, y: shape (s, J) and (s, M); the base's columns
     x: Floats
     y: Floats
+    # other, other_y: shape (r, J), NaN where cells are missing, and (r, M); those of the joined records
     other: Floats
     other_y: Floats
 
-    def drawn(self, rng: np.random.Generator) -> tuple[Floats, Floats]:
-        """Shape (r, J) each; what regressions on Y say of the joined records, and normal noise about it.
+    def drawn(self, rng: Generator) -> tuple[Floats, Floats]:
+        """Shape (r, J) each; predictions of the joined records by regressions on Y, and normal noise about them.
 
         A column is regressed where it is known, in the base and beside it; the noise is like the base's residuals.
         """
         here, there = self._designs()
-        said = np.empty(self.other.shape)
+        predicted = np.empty(self.other.shape)
         for j, first in enumerate(self.x[0]):
             known = ~np.isnan(self.other[:, j])
             design = np.vstack([here, there[known]])
             own = np.concatenate([self.x[:, j], self.other[known, j]])[:, None] - first
             turn = _turn(design)
             sums = linear.cross_product(linear.product(design, turn), own)
-            said[:, j] = first + linear.product(linear.product(there, turn), sums)[:, 0]
+            predicted[:, j] = first + linear.product(linear.product(there, turn), sums)[:, 0]
         parts = split(self.x[None], self.y[None])
         freedom = max(int(parts.dimension[0]), 1)
         values, axes = linear.eigen(linear.cross_product(parts.residual[0], parts.residual[0]) / freedom)
         root = np.sqrt(np.maximum(values, 0.0))[:, None] * axes.T
-        return said, linear.product(standard_normal(rng, self.other.shape), root) * parts.unit[0]
+        return predicted, linear.product(standard_normal(rng, self.other.shape), root) * parts.unit[0]
 
-    def remaining(self, middle: Floats, new: Floats, rng: np.random.Generator, *, last: bool) -> Floats | None:
+    def remaining(self, middle: Floats, new: Floats, rng: Generator, *, last: bool) -> Floats | None:
         """Shape (s, J); a base that, beside new joined records (r, J), has the moments about `middle` that all had.
 
         None if there is none; with `last` the nearest that there is.

@@ -24,15 +24,14 @@ All functions take stacks: arrays of shape (B, s, ...) with B groups of equal si
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 
 import numpy as np
 
-from shoal.data.partition import Partition
 from shoal.kernels import linear
-from shoal.kernels.arrays import Floats, Longs
 from shoal.kernels.draws import standard_normal
 from shoal.kernels.tall import cross, orthonormal, principal, singular, times, triangular
+from shoal.table.prelude import Bools, Floats, Generator, Longs, Partition
 
 NEGLIGIBLE = 1e-11
 """A direction whose part of a column's spread is below this counts as none: it is above what rounding leaves of an
@@ -59,7 +58,7 @@ def least_dimensions(columns: int) -> int:
 
 
 def least_dimensions_beside(columns: int) -> int:
-    """The same where the products of new and old residuals are exact, too: L^2 equations more, and 2L dimensions.
+    """Least dimensions where products of new and old residuals are exact, too: L^2 equations more, 2L dimensions.
 
     The least d with L (2d - L - 1) / 2 > L^2 + L: 4 for one column, 5 for two, 7 for three.
     """
@@ -71,50 +70,30 @@ def stacks(partition: Partition, width: int) -> Iterator[Longs]:
     order = np.argsort(partition.labels, kind="stable")
     starts = np.concatenate([[0], np.cumsum(partition.sizes)[:-1]])
     for size in np.unique(partition.sizes):
-        mine = starts[partition.sizes == size]
+        begins = starts[partition.sizes == size]
         most = max(1, STACK // max(1, int(size) * max(1, width)))
-        for first in range(0, len(mine), most):
-            yield order[mine[first : first + most, None] + np.arange(size)]
+        for first in range(0, len(begins), most):
+            yield order[begins[first : first + most, None] + np.arange(size)]
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Split:
-    """X of a stack of groups, split at [1, Y].
+    """X of a stack of groups, split at [1, Y]."""
 
-    Parameters
-    ----------
-    fitted
-        Shape (B, s, L); P X.
-    residual
-        Shape (B, s, L); X - P X in units of `unit`.
-    unit
-        Shape (B, 1, L); powers of two that make the columns near 1.
-    basis
-        Shape (B, s, 1 + m); orthonormal columns that span [1, Y], columns beyond the rank are zero.
-    rank
-        Shape (B,); rank of the centred Y.
-    """
-
-    fitted: Floats
-    residual: Floats
-    unit: Floats
-    basis: Floats
-    rank: Longs
+    fitted: Floats  # Shape (B, s, L); P X
+    residual: Floats  # Shape (B, s, L); X - P X in units of `unit`
+    unit: Floats  # Shape (B, 1, L); powers of two that make the columns near 1
+    basis: Floats  # Shape (B, s, 1 + m); orthonormal columns that span [1, Y], columns beyond the rank are zero
+    rank: Longs  # Shape (B,); rank of the centred Y
 
     @property
     def dimension(self) -> Longs:
         """Shape (B,); d = s - 1 - rank Y."""
         return np.asarray(self.residual.shape[1] - 1 - self.rank)
 
-    def take(self, which: Longs) -> "Split":
+    def take(self, which: Longs | Bools) -> "Split":
         """Some of the groups."""
-        return Split(
-            fitted=self.fitted[which],
-            residual=self.residual[which],
-            unit=self.unit[which],
-            basis=self.basis[which],
-            rank=self.rank[which],
-        )
+        return Split(**{field.name: getattr(self, field.name)[which] for field in fields(self)})
 
     @property
     def root(self) -> Floats:
@@ -123,7 +102,7 @@ class Split:
         return linear.cross_product(axes, values[:, :, None] * axes)
 
     def off(self, x: Floats) -> Floats:
-        """What is left of columns (B, s, L) after their projection on [1, Y]; projected twice to full precision."""
+        """Remainders of columns (B, s, L) after projection on [1, Y]; projected twice to full precision."""
         for _ in range(2):
             x = x - times(self.basis, cross(self.basis, x))
         return x
@@ -170,20 +149,20 @@ def leverage(y: Floats) -> Floats:
     return np.asarray((basis**2).sum(axis=2))
 
 
-def rotate(parts: Split, _: Longs, rng: np.random.Generator) -> Floats:
+def rotate(parts: Split, _: Longs, rng: Generator) -> Floats:
     """Residuals U O U'X with O Haar: the same cross products, orthogonal to [1, Y]; shape (B, s, L)."""
     residual = parts.residual
     wide = parts.dimension >= residual.shape[2]
     new = np.empty_like(residual)
     if wide.any():
-        chosen = _some(parts, wide)
+        chosen = parts.take(wide)
         new[wide] = times(random_frame(chosen, rng), factor(chosen.residual))
     for b in np.flatnonzero(~wide):
         new[b] = _rotate_explicitly(parts.basis[b], residual[b], rng)
     return new
 
 
-def random_frame(parts: Split, rng: np.random.Generator, beside: Floats | None = None) -> Floats:
+def random_frame(parts: Split, rng: Generator, beside: Floats | None = None) -> Floats:
     """Uniform orthonormal frames of L columns orthogonal to [1, Y], and to the columns of `beside` (B, s, m)."""
     draw = standard_normal(rng, parts.residual.shape)
     for _ in range(2):
@@ -220,7 +199,7 @@ def restored(x: Floats, parts: Split, root: Floats) -> Floats:
     return parts.join(times(parts.off(left), linear.product(right, root)))
 
 
-def _rotate_explicitly(basis: Floats, residual: Floats, rng: np.random.Generator) -> Floats:
+def _rotate_explicitly(basis: Floats, residual: Floats, rng: Generator) -> Floats:
     kept = basis[:, np.abs(basis).sum(axis=0) > 0]
     complement = linear.orthogonal(kept)[0][:, kept.shape[1] :]
     d = complement.shape[1]
@@ -252,13 +231,3 @@ def power_of_two(x: Floats) -> Floats:
     """Shape (B, 1, m); what divides the columns of (B, s, m) so that their largest value is near 1, exactly."""
     largest = np.abs(x).max(axis=1, keepdims=True)
     return np.asarray(np.ldexp(1.0, np.frexp(np.where(largest > 0, largest, 1.0))[1]))
-
-
-def _some(parts: Split, chosen: Floats) -> Split:
-    return Split(
-        fitted=parts.fitted[chosen],
-        residual=parts.residual[chosen],
-        unit=parts.unit[chosen],
-        basis=parts.basis[chosen],
-        rank=parts.rank[chosen],
-    )

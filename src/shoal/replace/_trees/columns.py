@@ -11,46 +11,30 @@ from typing import Any
 
 import numpy as np
 
-from shoal.data.variable import Variable
-from shoal.errors import DataError
-from shoal.kernels.arrays import Floats, Longs, ints
 from shoal.replace.decimals import MOST
 from shoal.replace.structural_zeros import Feature
+from shoal.table.prelude import Floats, Longs, Variable, ints
+from shoal.vocabulary.errors import DataError
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Part(Feature):
-    """A column or a part of it.
+    """A column or a part of it."""
 
-    Parameters
-    ----------
-    continuous
-        Whether new numbers may lie between those of the original.
-    after_kind
-        Whether the part before says by 0 which records have a value here.
-    """
-
-    continuous: bool = False
-    after_kind: bool = False
+    continuous: bool = False  # Whether new numbers may lie between those of the original
+    after_kind: bool = False  # Whether the part before says by 0 which records have a value here
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Column:
-    """A column and its parts.
-
-    Parameters
-    ----------
-    kinds
-        For numbers with gaps: what stands in place of a number of kind 1, 2, ..., as codes of the variable (-1 for
-        missing).
-    numbers
-        For text that holds numbers: the number of each category, NaN for other categories.
-    """
+    """A column and its parts."""
 
     variable: Variable
     parts: tuple[Part, ...]
+    # For numbers with gaps: what stands in place of a number of kind 1, 2, ..., as codes of the variable (-1 for
+    # missing)
     kinds: Longs | None = None
-    numbers: Floats | None = None
+    numbers: Floats | None = None  # For text that holds numbers: the number of each category, NaN for other categories
 
     @classmethod
     def of(cls, variable: Variable, *, as_numbers: bool = False) -> "Column":

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.random import Generator
 
 from shoal.kernels.arrays import Floats, Ints, Longs, longs, seed_of
 from shoal.kernels.trees.grow import Features, Tree, grow
@@ -12,38 +13,26 @@ from shoal.kernels.trees.grow import Features, Tree, grow
 
 @dataclass(frozen=True, kw_only=True)
 class Growing:
-    """How trees are grown: fewest records of a leaf, least gain of a split, number of trees.
-
-    Parameters
-    ----------
-    trees
-        1 grows one tree on all records; more grow as many on random draws of the records, each looking at a random
-        part of the features at every node, and every value comes from one of them at random.
-    """
+    """Limits of growing trees: fewest records of a leaf, least gain of a split, number of trees."""
 
     min_leaf: int
     complexity: float
+    # 1 grows one tree on all records; more grow as many on random draws of the records, each looking at a random part
+    # of the features at every node, and every value comes from one of them at random
     trees: int = 1
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Donors:
-    """Trees that find a donor for a new record.
+    """Trees that find a donor for a new record."""
 
-    Parameters
-    ----------
-    trees
-        Each with the original records, shape (n,), that it was grown on; none where nothing predicts.
-    count
-        Number of original records.
-    """
-
+    # Each with the original records, shape (n,), that it was grown on; none where nothing predicts
     trees: tuple[tuple[Tree, Longs], ...]
     count: int
 
     @classmethod
     def of(
-        cls, y: Floats | Ints, classes: int, features: Features | None, growing: Growing, rng: np.random.Generator
+        cls, y: Floats | Ints, classes: int, features: Features | None, growing: Growing, rng: Generator
     ) -> "Donors":
         """Trees for the response y (n,): numbers, or so many classes."""
         n = len(y)
@@ -61,7 +50,7 @@ class Donors:
             grown.append((tree, rows))
         return cls(trees=tuple(grown), count=n)
 
-    def draw(self, x: Floats, rng: np.random.Generator) -> Longs:
+    def draw(self, x: Floats, rng: Generator) -> Longs:
         """Shape (m,); for each new record (d, m) the place of a donor among the original ones."""
         m = x.shape[1]
         if not self.trees:
@@ -69,12 +58,12 @@ class Donors:
         which = rng.integers(0, len(self.trees), m)
         donors = np.empty(m, dtype=np.int64)
         for number, (tree, rows) in enumerate(self.trees):
-            mine = np.flatnonzero(which == number)
-            donors[mine] = _from_leaves(tree, rows, tree.leaves(x[:, mine]), rng)
+            drawn = np.flatnonzero(which == number)
+            donors[drawn] = _from_leaves(tree, rows, tree.leaves(x[:, drawn]), rng)
         return donors
 
 
-def _from_leaves(tree: Tree, rows: Longs, leaves: Ints, rng: np.random.Generator) -> Longs:
+def _from_leaves(tree: Tree, rows: Longs, leaves: Ints, rng: Generator) -> Longs:
     """For each leaf asked for one of the records in it, drawn at random."""
     order = np.argsort(tree.leaf_of, kind="stable")
     sizes = np.bincount(tree.leaf_of)

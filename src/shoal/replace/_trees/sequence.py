@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.random import Generator
 
 from shoal.kernels.arrays import Floats, Longs, ints
 from shoal.kernels.trees.grow import Features
@@ -17,40 +18,24 @@ AGAIN = 20
 
 @dataclass(frozen=True, kw_only=True)
 class Rules:
-    """How values are drawn from trees.
-
-    Parameters
-    ----------
-    smooth
-        Whether numbers are moved between the values of the original, where few records share one.
-    exclude
-        Whether what never occurs together in the original is kept from it.
-    """
+    """Rules for drawing values from trees."""
 
     growing: Growing
-    smooth: bool
-    exclude: bool
+    smooth: bool  # Whether numbers are moved between the values of the original, where few records share one
+    exclude: bool  # Whether what never occurs together in the original is kept from it
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Model:
-    """What new values of a part are drawn from.
-
-    Parameters
-    ----------
-    values
-        Shape (n,); those of the original records that have one.
-    donors
-        The trees; none where nothing predicts, or no record has a value.
-    """
+    """Source of the new values of a part."""
 
     part: Part
-    values: Floats
-    donors: Donors
+    values: Floats  # Shape (n,); those of the original records that have one
+    donors: Donors  # The trees; none where nothing predicts, or no record has a value
     smooth: bool
 
     @classmethod
-    def of(cls, part: Part, at: Longs, features: Features | None, rules: Rules, rng: np.random.Generator) -> "Model":
+    def of(cls, part: Part, at: Longs, features: Features | None, rules: Rules, rng: Generator) -> "Model":
         own = part.values[at]
         known = np.flatnonzero(~np.isnan(own))
         if features is not None and len(known) < len(own):
@@ -60,7 +45,7 @@ class Model:
         donors = Donors.of(y, part.levels, features, rules.growing, rng)
         return cls(part=part, values=values, donors=donors, smooth=rules.smooth and part.continuous)
 
-    def draw(self, x: Floats, rng: np.random.Generator) -> Floats:
+    def draw(self, x: Floats, rng: Generator) -> Floats:
         """Shape (m,); values for new records whose earlier parts are (d, m)."""
         if not x.shape[1]:
             return np.empty(0)
@@ -69,14 +54,11 @@ class Model:
 
 
 def synthesised(
-    parts: list[Part], given: list[Part], at: Longs, rules: Rules, rng: np.random.Generator
+    parts: list[Part], given: list[Part], at: Longs, rules: Rules, rng: Generator
 ) -> tuple[list[Floats], int]:
     """New values of the records `at` for each part in turn, and how many draws had to break a rule.
 
-    Parameters
-    ----------
-    parts, given
-        What is drawn, in this order, and what is kept and predicts.
+    `parts`, `given`: what is drawn, in this order, and what is kept and predicts.
     """
     before, broken = list(given), 0
     new = [part.values[at] for part in given]
@@ -96,7 +78,7 @@ def synthesised(
     return new[len(given) :], broken
 
 
-def _mend(drawn: Floats, rows: Longs, x: Floats, model: Model, exclusions: Exclusions, rng: np.random.Generator) -> int:
+def _mend(drawn: Floats, rows: Longs, x: Floats, model: Model, exclusions: Exclusions, rng: Generator) -> int:
     """Draw again what breaks a rule, in place; the number of values that break one all the same."""
     if not exclusions:
         return 0
@@ -112,7 +94,7 @@ def _mend(drawn: Floats, rows: Longs, x: Floats, model: Model, exclusions: Exclu
 
 
 def _category_of_the_whole(
-    drawn: Floats, rows: Longs, x: list[Floats], model: Model, exclusions: Exclusions, rng: np.random.Generator
+    drawn: Floats, rows: Longs, x: list[Floats], model: Model, exclusions: Exclusions, rng: Generator
 ) -> int:
     """Categories by their frequency among all that break no rule."""
     counts = np.bincount(model.values.astype(np.int64), minlength=model.part.levels)
@@ -124,7 +106,7 @@ def _category_of_the_whole(
 
 
 def _number_of_the_whole(
-    drawn: Floats, rows: Longs, x: list[Floats], model: Model, exclusions: Exclusions, rng: np.random.Generator
+    drawn: Floats, rows: Longs, x: list[Floats], model: Model, exclusions: Exclusions, rng: Generator
 ) -> int:
     """Numbers of the column, at random among all that break no rule."""
     low, high = exclusions.bounds(x, rows)

@@ -10,6 +10,7 @@ exponential tail through the values before, and from there on no distance change
 """
 
 import numpy as np
+from numpy.random import Generator
 
 from shoal.kernels.arrays import Floats
 from shoal.replace.decimals import Decimals
@@ -24,20 +25,12 @@ LONGEST = 2.0
 """Largest mean excess of the extremes, in those of the exponential tail."""
 
 
-def between(values: Floats, drawn: Floats, rng: np.random.Generator) -> Floats:
+def between(values: Floats, drawn: Floats, rng: Generator) -> Floats:
     """Numbers near their donors' that few records have, written as finely as the column is.
 
-    Parameters
-    ----------
-    values
-        Shape (n,); the column's known numbers.
-    drawn
-        Shape (m,); the donors' numbers.
-
-    Returns
-    -------
-    Shape (m,); heaps as they are, other numbers drawn evenly between the middles of the gaps to the next different
-    numbers of the column, extremes evenly about their mean.
+    `values`, shape (n,): the column's known numbers; `drawn`, shape (m,): the donors' numbers. Returns shape (m,);
+    heaps as they are, other numbers drawn evenly between the middles of the gaps to the next different numbers of the
+    column, extremes evenly about their mean.
     """
     distinct, counts = np.unique(values, return_counts=True)
     place = np.searchsorted(distinct, drawn)
@@ -61,10 +54,7 @@ def between(values: Floats, drawn: Floats, rng: np.random.Generator) -> Floats:
 def tail(ascending: Floats) -> tuple[float, float, float]:
     """The value beyond which a column's largest numbers are extremes, and the ends of the interval for these.
 
-    Parameters
-    ----------
-    ascending
-        Shape (n,), n > NEXT.
+    `ascending`, shape (n,), n > NEXT.
 
     Notes
     -----

@@ -20,18 +20,13 @@ from typing import Annotated, Literal
 
 import numpy as np
 
-from shoal.data.partition import Partition, Progress
-from shoal.data.records import Records
-from shoal.errors import ParameterError, quoted
-from shoal.facts import Count
-from shoal.kernels.arrays import Floats, Longs
-from shoal.methods import family
-from shoal.parameters import Columns
 from shoal.replace._trees.columns import Column, Part
 from shoal.replace._trees.donors import Growing
 from shoal.replace._trees.sequence import Rules, synthesised
 from shoal.replace.base import Replacement
-from shoal.step_result import StepResult
+from shoal.table.prelude import Floats, Generator, Longs, Partition, Progress, Records, StepResult, tracked
+from shoal.table.records import unchanged
+from shoal.vocabulary.prelude import Columns, Count, ParameterError, family, quoted
 
 DONORS = 10
 """Records of a leaf from which on what is drawn there is nobody's. With a leaf of one record its cells come back, and
@@ -79,15 +74,10 @@ class TreeSynthesiser(Replacement):
     @property
     @abstractmethod
     def growing(self) -> Growing:
-        """How trees are grown."""
+        """Limits of growing trees."""
 
     def apply(
-        self,
-        records: Records,
-        columns: Sequence[str],
-        partition: Partition,
-        rng: np.random.Generator,
-        progress: Progress = None,
+        self, records: Records, columns: Sequence[str], partition: Partition, rng: Generator, progress: Progress = None
     ) -> StepResult:
         drawn = [self._column(records, name) for name in self._in_order(tuple(columns))]
         given = [part for name in self.given for part in self._column(records, name).parts]
@@ -96,14 +86,11 @@ class TreeSynthesiser(Replacement):
         members = list(partition.members()) if self.groups == "own" else [np.arange(len(records))]
         new, broken = self._draw(drawn, given, members, rng, progress)
         written = [column.written(values) for column, values in zip(drawn, new)]
-        same = np.ones(len(records), dtype=bool)
-        for variable in written:
-            same &= variable.identity() == records[variable.name].identity()
         return StepResult(
             records=records.with_variables(*written),
             facts={
                 "groups with trees of their own": Count(n=len(members), unit="groups"),
-                "records unchanged": Count(n=int(same.sum()), of=len(records)),
+                "records unchanged": Count(n=int(unchanged(records, written).sum()), of=len(records)),
                 "values that never occur together in the original": Count(n=broken, unit="cells"),
             },
         )
@@ -112,24 +99,17 @@ class TreeSynthesiser(Replacement):
         return Column.of(records[name], as_numbers=name in self.numbers)
 
     def _draw(
-        self,
-        columns: list[Column],
-        given: list[Part],
-        members: Sequence[Longs],
-        rng: np.random.Generator,
-        progress: Progress,
+        self, columns: list[Column], given: list[Part], members: Sequence[Longs], rng: Generator, progress: Progress
     ) -> tuple[list[list[Floats]], int]:
         """New values of every column's parts, and how many break a rule."""
         rules = Rules(growing=self.growing, smooth=self.smooth, exclude=self.exclude)
         parts = [part for column in columns for part in column.parts]
-        new, broken, done = [part.values.copy() for part in parts], 0, 0
-        for at in members:
+        new, broken = [part.values.copy() for part in parts], 0
+        for at in tracked(members, progress):
             values, count = synthesised(parts, given, at, rules, rng)
-            broken, done = broken + count, done + len(at)
+            broken += count
             for whole, part in zip(new, values):
                 whole[at] = part
-            if progress is not None:
-                progress(done / max(len(new[0]), 1))
         remaining = iter(new)
         return [[next(remaining) for _ in column.parts] for column in columns], broken
 

@@ -1,1 +1,0 @@
-"""Tables: what describes them, their cells, their numbers."""

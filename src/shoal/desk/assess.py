@@ -1,0 +1,31 @@
+"""Assess: what a plan would prove, refute and measure, without a release."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from shoal.judges.evidence import Evidence
+from shoal.plan import Plan
+from shoal.plan.admission import admit
+from shoal.run.carry_out import carry_out
+from shoal.vocabulary.progress import Stage, shown
+
+
+def assess(
+    table: Any,
+    plan: Plan | Mapping[str, Any] | str | Path,
+    *,
+    seed: int | None = None,
+    stage: Stage | None = None,
+    folder: str | Path | None = None,
+) -> Evidence:
+    """What a plan would prove, refute and measure on a table; makes no release, so it refuses none.
+
+    Parameters are those of `protect`.
+    """
+    described = Plan.of(plan, folder)
+    admit(described)
+    with shown(stage) as tell:
+        done = carry_out(table, described, seed, tell)
+        verdicts = tuple(done.verdicts())
+        return Evidence(verdicts=verdicts, findings=done.findings(), of_records=done.of_records)

@@ -1,0 +1,70 @@
+"""Audit a released table of any size: a plan's requirements proved or refuted on it, whoever made it."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from shoal.desk.audit_in_parts import audit_in_parts
+from shoal.desk.audit_whole import audit_whole
+from shoal.desk.given import EngineName, Given
+from shoal.desk.in_parts import Workshop
+from shoal.judges.evidence import Evidence
+from shoal.plan import Plan
+from shoal.table.files.table import Table
+from shoal.table.parts.session import allowance
+from shoal.vocabulary.progress import Stage, shown
+
+
+def audit(
+    table: Any,
+    plan: Plan | Mapping[str, Any] | str | Path,
+    *,
+    original: Any = None,
+    private: str | Path | None = None,
+    seed: int = 0,
+    memory: str | int | None = None,
+    workers: int | None = None,
+    engine: EngineName | None = None,
+    stage: Stage | None = None,
+    reading: Mapping[str, Any] | None = None,
+    folder: str | Path | None = None,
+) -> Evidence:
+    """Prove or refute a plan's requirements on a released table, whoever made it.
+
+    Parameters
+    ----------
+    table
+        The released table, as for `shoal.protect`. Files are read so that cells that they write differently stay
+        different. A table of more than 20 million cells is judged in parts, with the same verdicts.
+    plan
+        Only its columns, requirements, measures and constraints matter.
+    original
+        The table the release was made from; risk and loss are measured only where it is given.
+    private
+        The private folder of the release, which says what original record each released one came from and how
+        records were grouped. Without it both tables must hold the same records in the same order, and the plan
+        must say so: `output: {shuffle: false}`.
+    seed
+        For measures that sample.
+    memory, workers, engine, stage, reading, folder
+        As for `shoal.protect`.
+
+    Raises
+    ------
+    Refused
+        If a table in parts gives missing cells away itself, which is judged only on a whole table.
+    DataError
+        If the table has no records, for then everything would hold.
+    InputError
+        If a table, the plan or the private folder cannot be used.
+    """
+    described = Plan.of(plan, folder)
+    given = Given.of(table, reading, judged=True)
+    allowed = allowance(memory)
+    alone = original is None and private is None
+    with shown(stage) as tell:
+        if alone and given.in_parts(described):
+            return audit_in_parts(given, described, Workshop(memory=allowed, workers=workers, engine=engine, tell=tell))
+        data = given.in_memory(allowed, [] if alone else ["Leave the original out."])
+        before = original.frame if isinstance(original, Table) else original
+        return audit_whole(data, described, original=before, private=private, seed=seed)

@@ -1,0 +1,121 @@
+"""A plan's requirements proved or refuted on a released table that is held whole."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from shoal.constraints import Constraints
+from shoal.constraints.blank_columns import with_blank_numbers
+from shoal.judges.closure import closure
+from shoal.judges.evidence import Evidence, Finding, Verdict
+from shoal.judges.refinement import trees
+from shoal.kernels.arrays import Longs
+from shoal.plan import Plan
+from shoal.release import OF, WHOSE
+from shoal.run.carry_out import judged, measured, pair_of, repeated_in
+from shoal.table.files.table import Table
+from shoal.table.files.tables import read_table
+from shoal.table.files.value_labels import once_named, ranges_in_words
+from shoal.table.microdata import Microdata
+from shoal.table.partition import Partition
+from shoal.table.records import Records
+from shoal.vocabulary.errors import DataError, FileError, plural, quoted
+
+
+def audit_whole(
+    table: Any, plan: Plan, *, original: Any = None, private: str | Path | None = None, seed: int = 0
+) -> Evidence:
+    """Prove or refute a plan's requirements on a released table that is held whole; parameters as for `shoal.audit`."""
+    spellings: Mapping[str, Any] = {}
+    if isinstance(table, Table):
+        table, spellings = _in_nodes(table, plan), table.spellings
+    described, finished = plan, Microdata.finished(table, plan.schema, spellings)
+    plan = plan.covering(finished.frame.columns)
+    released = with_blank_numbers(finished.encoded, plan.constraints)
+    if not len(released):
+        raise DataError("The released table has no records, so nothing can be proved on it. Check the file.")
+    partition, before = None, None
+    hidden: Mapping[str, Partition] | None = None
+    units: Mapping[str, Longs] = {}
+    if private is not None:
+        released, partition, hidden, units = _as_recorded(released, Path(private))
+    if original is not None:
+        before = Microdata.of(original, described.schema, plan.folder).records
+        if private is None:
+            _check_paired(before, released, plan)
+    rules = Constraints.parse(plan.constraints, released, released=True).as_written()
+    filled = closure(released, rules.deduced, trees(plan.schema, plan.folder, released))
+    pair = pair_of(plan, before, released, partition, filled, hidden, units)
+    verdicts = judged(plan, pair) + rules.check(released)
+    if left := [name for name in released.names("identifier") if not plan.coded(released[name])]:
+        verdicts.append(identifiers_left(left))
+    findings: tuple[Finding, ...] = ()
+    if before is not None:
+        findings = measured(plan, pair, seed, lambda text, fraction: None)
+    return Evidence(verdicts=tuple(verdicts), findings=findings, of_records=repeated_in(plan, pair))
+
+
+def identifiers_left(names: Sequence[str]) -> Verdict:
+    """The verdict on a released table that still has identifiers."""
+    return Verdict(
+        influence=0,
+        requirement="no identifiers",
+        holds=False,
+        required=0,
+        achieved=len(names),
+        sentence=f"The table still has {plural(len(names), 'identifier')}: {quoted(names)}. Take them out.",
+    )
+
+
+def _in_nodes(table: Table, plan: Plan) -> pl.DataFrame:
+    """The cells of a file; labels in place of codes where the plan's hierarchy of the column does not know the codes.
+
+    So a generalised column of codes is judged as the nodes that it stands for, and a column of numbers that became
+    ranges as these. Codes that a file writes differently stay different: one whose label another cell has, too, is left
+    as it is.
+    """
+    frame, columns = table.frame, plan.schema.columns
+    for name in table.value_labels.keys() & {n for n, column in columns.items() if column.codes}:
+        tree = columns[name].load_hierarchy({}, plan.folder)
+        if tree is None:
+            continue
+        nodes = tree.nodes()
+        cells = frame[name].cast(pl.String)
+        labels = {str(code): label for code, label in table.value_labels[name].items() if str(code) not in nodes}
+        if meant := once_named({cell: labels.get(cell, cell) for cell in cells.drop_nulls().unique().to_list()}):
+            frame = frame.with_columns(cells.replace(meant))
+    words = ranges_in_words(table, [n for n, column in columns.items() if column.ranges and n in frame.columns])
+    return frame.with_columns(frame[name].cast(pl.String).replace(meant) for name, meant in words.items())
+
+
+def _as_recorded(
+    released: Records, private: Path
+) -> tuple[Records, Partition | None, dict[str, Partition], dict[str, Longs]]:
+    """The released records with the rows they came from, their last groups, those of each changed column, and whose
+    the records are by identifiers that were counted."""
+    path = private / "partition.parquet"
+    recorded = read_table(path).frame
+    if "row" not in recorded.columns or len(recorded) != len(released):
+        raise FileError(f"'{path}' does not belong to the released table, which has {len(released):,} records.")
+    numbers = {name: recorded[name].to_numpy().astype(np.int64) for name in recorded.columns}
+    groups = {name: Partition.of(labels) for name, labels in numbers.items() if name.startswith("group")}
+    hidden = {name.removeprefix(OF): part for name, part in groups.items() if name.startswith(OF)}
+    units = {name.removeprefix(WHOSE): number for name, number in numbers.items() if name.startswith(WHOSE)}
+    return replace(released, rows=numbers["row"]), groups.get("group"), hidden, units
+
+
+def _check_paired(original: Records, released: Records, plan: Plan) -> None:
+    if plan.output.shuffle:
+        raise DataError(
+            "The plan releases records in random order, so they cannot be compared with the original's one by one. "
+            "Give the private folder of the release, or set output: {shuffle: false} if the order was kept."
+        )
+    if len(original) != len(released):
+        raise DataError(
+            f"The original has {len(original):,} records and the release {len(released):,}; records can only be "
+            f"compared where both have the same, in the same order. Leave out the original, or give the private folder."
+        )

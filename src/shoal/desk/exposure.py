@@ -1,0 +1,268 @@
+"""Exposure: how a table stands before anything is done to it.
+
+Who looks before protecting sees whom the raw table would give away: how many records fewer than 2, 3 or 5 share their
+quasi-identifiers with, which records these are, and which columns single them out. Whether the right columns are taken
+for quasi-identifiers is looked at, too: which columns and small sets of columns tell people apart, whatever their
+roles, and where names or values are those of the identifiers that HIPAA lists. All of it is private, and none of it
+shows a cell.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from shoal.judges.evidence import Finding
+from shoal.judges.separation import MinimalSets, Separation, minimal_sets, separation
+from shoal.judges.standing import standing
+from shoal.judges.table_pair import TablePair
+from shoal.kernels.arrays import Longs
+from shoal.plan import Plan
+from shoal.plan.guess import Guess, guess, stricter
+from shoal.run.carry_out import microdata, taken_by
+from shoal.table.files.json_text import Record
+from shoal.table.files.table import Table
+from shoal.table.identifiers import IDENTIFIERS, MOST_VALUES, OWN_VALUE, Sign, by_identifier, signs
+from shoal.table.records import Records
+from shoal.table.variable import Variable
+from shoal.vocabulary.errors import DataError, plural
+
+SETS = 1 << 22
+"""Key of the random numbers that draw records, beyond the number of any measure."""
+
+APART = ("identifier", "weight", "household", "stratum")
+"""Roles of columns that are no part of sets: they leave the release, or say how it was drawn."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ColumnExposure:
+    """How well one column tells people apart, beside the role that it was given.
+
+    Parameters
+    ----------
+    figures
+        Of the column alone.
+    role
+        As in the plan.
+    more
+        Records that are alone by the quasi-identifiers and this column together, and not by the quasi-identifiers;
+        0 for a quasi-identifier.
+    remark
+        What the figures say of the role; empty where they say nothing against it.
+    """
+
+    figures: Separation
+    role: str
+    more: int
+    remark: str
+
+    @property
+    def name(self) -> str:
+        return self.figures.columns[0]
+
+    def as_mapping(self) -> Record:
+        figures = {key: value for key, value in self.figures.as_mapping().items() if key != "columns"}
+        return {
+            "column": self.name,
+            "role": self.role,
+            **figures,
+            "singled out beyond": self.more,
+            "remark": self.remark,
+        }
+
+
+@dataclass(frozen=True, kw_only=True)
+class Exposure:
+    """How a raw table stands; private.
+
+    Parameters
+    ----------
+    records
+        How many there are.
+    keys
+        The quasi-identifiers.
+    fewer_than
+        For each k, the records whose class has fewer than k.
+    risks
+        The measures of risk, on the raw table as if it were released.
+    riskiest
+        Rows from 1 of the records in the smallest classes, and the sizes of these.
+    spared
+        For each quasi-identifier, how many unique records would not be unique without it; the columns that single
+        out most come first.
+    columns
+        All columns, those that tell people apart best first.
+    sets
+        The sets of up to four columns that are minimal for the most records, with their figures.
+    searched
+        Where these sets were looked for, and all of them with their counts.
+    signs
+        Where names or values of columns are those of HIPAA's eighteen identifiers.
+    persons
+        For each identifier of which several records have one value, how many values there are, and how many records
+        that have one: all other figures count records.
+    """
+
+    records: int
+    keys: tuple[str, ...]
+    fewer_than: Mapping[int, int]
+    risks: tuple[Finding, ...]
+    riskiest: tuple[tuple[int, int], ...]
+    spared: Mapping[str, int]
+    columns: tuple[ColumnExposure, ...]
+    sets: tuple[Separation, ...]
+    searched: MinimalSets
+    signs: tuple[Sign, ...]
+    persons: Mapping[str, tuple[int, int]] = field(default_factory=dict)
+
+    def as_mapping(self) -> Record:
+        """For programs."""
+        return {
+            "private": True,
+            "records": self.records,
+            "persons": {
+                name: {"persons": values, "records": records} for name, (values, records) in self.persons.items()
+            },
+            "quasi-identifiers": list(self.keys),
+            "fewer than": {str(k): count for k, count in self.fewer_than.items()},
+            "measures": [finding.private_form() for finding in self.risks],
+            "riskiest records": [{"row": row, "class of": size} for row, size in self.riskiest],
+            "unique because of": dict(self.spared),
+            "columns": [column.as_mapping() for column in self.columns],
+            "minimal unique sets": [
+                {**one.as_mapping(), "minimal for": self.searched.counts[one.columns]} for one in self.sets
+            ],
+            "records examined for sets": self.searched.records,
+            "columns examined for sets": list(self.searched.columns),
+            "identifiers": [
+                {
+                    "letter": identifier.letter,
+                    "what": identifier.title,
+                    "signs": by_identifier(self.signs)[identifier.letter],
+                    "not seen": identifier.unseen,
+                }
+                for identifier in IDENTIFIERS
+            ],
+            "values examined of a column": MOST_VALUES,
+        }
+
+
+def exposure(
+    table: Any,
+    plan: Plan | Mapping[str, Any] | str | Path,
+    *,
+    top: int = 10,
+    seed: int = 0,
+    folder: str | Path | None = None,
+) -> Exposure:
+    """How a table stands before anything is done to it.
+
+    Parameters
+    ----------
+    table
+        As in `shoal.protect`.
+    plan
+        Only its columns and measures matter: no step is carried out.
+    top
+        How many of the riskiest records, and of the sets of columns, are listed.
+    seed
+        For measures that sample.
+    folder
+        Where file names in the plan are looked up; by default beside the plan's file.
+
+    Raises
+    ------
+    InputError
+        If the table or the plan cannot be used, or if no column is a quasi-identifier.
+    """
+    plan = Plan.of(plan, folder)
+    original = microdata(table, plan)
+    plan = plan.covering(original.frame.columns)
+    records = original.records
+    keys = records.quasi_identifiers
+    if not len(records) or not keys:
+        raise DataError(
+            "Nothing can be said of the risk: the table has no record, or no column that others may know. "
+            "Give the columns that others may know the role quasi-identifier."
+        )
+    described = table if isinstance(table, Table) else Table(frame=original.frame.to_polars())
+    stands = standing(records, keys)
+    sizes = stands.sizes
+    pair = TablePair.of(records, records, missing=plan.reading)
+    measures = [measure for measure in taken_by(plan) if measure.method_kind == "risk"]
+    lowest = np.argsort(sizes, kind="stable")[:top]
+    searched = minimal_sets(
+        records, _candidates(records), np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(SETS,)))
+    )
+    return Exposure(
+        records=len(records),
+        keys=tuple(keys),
+        fewer_than=stands.fewer_than,
+        risks=tuple(
+            m.finding_on(pair, np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(number,))))
+            for number, m in enumerate(measures)
+        ),
+        riskiest=tuple((int(records.rows[i]) + 1, int(sizes[i])) for i in lowest),
+        spared={share.name: share.spared for share in stands.columns},
+        columns=_columns(original.encoded, records, keys, sizes, {one.name: one for one in guess(described)}),
+        sets=tuple(separation(records, columns) for columns in list(searched.counts)[:top]),
+        searched=searched,
+        signs=tuple(signs(original.frame, described.labels)),
+        persons=_persons(original.encoded),
+    )
+
+
+def _persons(records: Records) -> dict[str, tuple[int, int]]:
+    """The identifiers that repeat, with how many values how many records have."""
+    counts = {name: codes[codes >= 0] for name in records.names("identifier") for codes in [records[name].codes()]}
+    persons = {name: (len(np.unique(codes)), len(codes)) for name, codes in counts.items()}
+    return {name: (values, known) for name, (values, known) in persons.items() if values < known}
+
+
+def _candidates(records: Records) -> tuple[str, ...]:
+    """Columns that sets are made of: those that others may know, and categories; no confidential measurement."""
+    return tuple(
+        v.name
+        for v in records.variables
+        if v.role not in APART and not v.inexact and not (v.role == "confidential" and v.continuous)
+    )
+
+
+def _columns(
+    every: Records, records: Records, keys: Any, sizes: Longs, guesses: Mapping[str, Guess]
+) -> tuple[ColumnExposure, ...]:
+    """All columns, the best separating ones first.
+
+    Parameters
+    ----------
+    every
+        The table with its identifiers and with the missing values as they are.
+    guesses
+        What each column is taken for where no plan says it.
+    """
+    rows = []
+    for variable in every.variables:
+        if variable.inexact:
+            continue
+        figures = separation(every, (variable.name,))
+        more = 0
+        if variable.role in ("confidential", "other"):
+            more = int(((sizes > 1) & (records.classes([*keys, variable.name]).of_record == 1)).sum())
+        remark = _remark(figures, variable, more, guesses[variable.name])
+        rows.append(ColumnExposure(figures=figures, role=variable.role, more=more, remark=remark))
+    return tuple(sorted(rows, key=lambda row: (-row.figures.separation, -row.figures.unique)))
+
+
+def _remark(figures: Separation, variable: Variable, more: int, guessed: Guess) -> str:
+    """What the figures, the words and the values of a column say of its role."""
+    if figures.distinct == 1 and variable.role == "quasi-identifier":
+        return "one value for all: it tells nobody apart"
+    if guessed.role == "identifier" and stricter(guessed, variable.role):
+        return f"{guessed.reason}: an identifier?"
+    if figures.unique >= OWN_VALUE and variable.role != "identifier" and not variable.continuous:
+        return "nearly every record has a value of its own: an identifier?"
+    if variable.role in ("confidential", "other") and more:
+        return f"whoever knows it finds {plural(more, 'more record')} alone: a quasi-identifier?"
+    return ""

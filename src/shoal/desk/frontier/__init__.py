@@ -1,0 +1,23 @@
+"""Many plans, one table: which of them give most for the risk they leave.
+
+A plan's section `explore` names methods and ranges of parameters:
+
+    explore:
+      method: [mdav, refined, microhybrid, local-synthesis, rank-swap, noise]
+      k: [3, 5, 10]
+      p: [0.02, 0.1]
+      variance: [0.05, 0.2]
+      risk: distance-linkage
+      utility: propensity
+
+Every method is tried with every value of the ranges that are parameters of it; a method may also be given
+as its own steps (`{name: [steps]}`) with lists as ranges. Each combination is a whole plan, carried out in a
+process of its own and judged by `shoal.assess`. Its figures are kept as soon as they are there, so that
+an exploration that was interrupted goes on where it stopped.
+"""
+
+from shoal.desk.frontier.candidates import Candidate, candidates
+from shoal.desk.frontier.choice import Point
+from shoal.desk.frontier.exploration import Frontier, explore, listed
+
+__all__ = ["Candidate", "Frontier", "Point", "candidates", "explore", "listed"]

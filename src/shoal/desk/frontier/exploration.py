@@ -1,0 +1,233 @@
+"""An exploration: every candidate tried once, and the frontier of what they came to."""
+
+import hashlib
+import json
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+import shoal
+from shoal.desk.frontier.candidates import Axes, Candidate, axes_of, candidates, unprotected
+from shoal.desk.frontier.choice import Point, pareto_of, point_of, recommend
+from shoal.desk.frontier.workers import Result, carried_out
+from shoal.judges.base import Measure
+from shoal.plan import Plan
+from shoal.report.display import Picture, displayed
+from shoal.report.exploration import FrontierFile
+from shoal.report.frontier_marks import axes as axes_of_map
+from shoal.report.frontier_marks import marks, numbered
+from shoal.report.frontier_page import frontier_parts
+from shoal.report.page import map_of
+from shoal.run.carry_out import microdata
+from shoal.table.files.checksums import sha256_of
+from shoal.table.files.kept_results import KeptResults
+from shoal.table.microdata import Microdata
+from shoal.vocabulary.errors import DataError
+from shoal.vocabulary.facts import Better
+from shoal.vocabulary.parameters import TablePath, holds
+from shoal.vocabulary.progress import shown
+
+POINTS = "points"
+"""The folder in which the figures of candidates are kept."""
+
+LAYOUT = 2
+"""Version of the layout in which the figures of a candidate are kept."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Frontier:
+    """The outcome of an exploration.
+
+    Parameters
+    ----------
+    points
+        All candidates, in the order of the plan.
+    unprotected
+        The table as it is, judged by the same measures.
+    axes
+        The two measures.
+    better
+        Whether lower or higher is better on each of them, as the measures themselves said.
+    pareto
+        Names of those than which no other is better on one axis and no worse on the other, by risk; only candidates
+        that satisfy the requirements and have both figures take part. Of equal ones the first.
+    recommended
+        Name of the one to take, None if no candidate takes part; `because` says why.
+    """
+
+    points: tuple[Point, ...]
+    unprotected: Point
+    axes: Axes
+    better: tuple[Better, Better]
+    pareto: tuple[str, ...]
+    recommended: str | None
+    because: str
+    plans: Mapping[str, Plan]
+
+    def as_mapping(self) -> FrontierFile:
+        """For frontier.json."""
+        axes = self.axes.as_mapping()
+        axes["risk"]["better"], axes["utility"]["better"] = self.better
+        return {
+            "version": 1,
+            "risk": self.axes.risk.method_name,
+            "utility": self.axes.utility.method_name,
+            "axes": axes,
+            "better": list(self.better),
+            "unprotected": {"risk": self.unprotected.risk, "utility": self.unprotected.utility},
+            "pareto": list(self.pareto),
+            "recommended": self.recommended,
+            "because": self.because,
+            "points": [point.as_mapping() for point in self.points],
+        }
+
+    def to_frame(self) -> pl.DataFrame:
+        """One row a candidate: its number on the map, its figures, and its standing."""
+        rows = [
+            {"number": number, **{key: value for key, value in point.items() if key not in ("reason", "figures")}}
+            for number, point in numbered(self.as_mapping()).items()
+        ]
+        texts = dict.fromkeys(("name", "method"), pl.String)
+        numbers = dict.fromkeys(("risk", "utility"), pl.Float64)
+        return pl.DataFrame(
+            rows, schema={"number": pl.Int64, **texts, **numbers, "holds": pl.Boolean, "standing": pl.String}
+        )
+
+    def plot(self) -> Any:
+        """Risk against loss of every candidate, with the unprotected table, as a chart.
+
+        Raises
+        ------
+        DataError
+            If no candidate has both figures.
+        """
+        content = self.as_mapping()
+        drawn = map_of(marks(content), *axes_of_map(content))
+        if drawn is None:
+            raise DataError("No candidate has both figures, so there is nothing to draw. Compare by other measures.")
+        return Picture(drawn.chart)
+
+    def _repr_html_(self) -> str:
+        return displayed("parts/frontier.html", private=True, **frontier_parts(self.as_mapping()))
+
+
+def explore(
+    table: Any,
+    plan: Plan | Mapping[str, Any] | str | Path,
+    directory: str | Path,
+    *,
+    seed: int = 0,
+    workers: int = 1,
+    progress: "Progress | None" = None,
+    folder: str | Path | None = None,
+) -> Frontier:
+    """Try every candidate of a plan and find the frontier of risk and utility.
+
+    Parameters
+    ----------
+    table
+        The table to protect.
+    plan
+        With the section `explore`.
+    directory
+        Where the figures of each candidate are kept; what is there already for the same data, plan and seed
+        is not computed again. Private: it belongs beside the data.
+    seed
+        The same for all candidates, so that each can be repeated by `protect` with its plan.
+    workers
+        Processes that work side by side.
+    progress
+        Called with how many are done, how many there are, and the name of the last; where none is given, a notebook
+        shows a bar after a second of work.
+    folder
+        Where file names in the plan are looked up; by default beside the plan's file.
+    """
+    plan = Plan.of(plan, folder)
+    tries, bare, axes = candidates(plan), unprotected(plan), axes_of(plan)
+    kept = KeptResults(Path(directory) / POINTS)
+    keys = _keys((bare, *tries), table, plan, axes, seed)
+    results: dict[str, Result] = {name: kept[key] for name, key in keys.items() if key in kept}
+    todo = [candidate for candidate in (bare, *tries) if candidate.name not in results]
+    with _reporting(progress) as tell:
+        tell(len(results), len(keys), "")
+        for name, result in carried_out(todo, table, seed, workers):
+            kept[keys[name]] = results[name] = result
+            tell(len(results), len(keys), name)
+    tried = [(candidate, results[candidate.name]) for candidate in (bare, *tries)]
+    better = _direction(tried, axes.risk), _direction(tried, axes.utility)
+    points = tuple(point_of(c, results[c.name], axes) for c in tries)
+    pareto = pareto_of(points, better)
+    names = axes.risk.method_name, axes.utility.method_name
+    recommended, because = recommend(points, pareto, better, names, axes.utility.tells_nothing)
+    return Frontier(
+        points=points,
+        unprotected=point_of(bare, results[bare.name], axes),
+        axes=axes,
+        better=better,
+        pareto=pareto,
+        recommended=recommended,
+        because=because,
+        plans={c.name: c.plan for c in tries},
+    )
+
+
+def listed(table: Any, plan: Plan, directory: str | Path, *, seed: int = 0) -> dict[str, bool]:
+    """What `explore` would try: for each candidate whether its figures are in the directory; nothing is written.
+
+    Raises
+    ------
+    InputError
+        If the table or the plan cannot be used.
+    """
+    tries = candidates(plan)
+    kept = KeptResults(Path(directory) / POINTS)
+    return {name: key in kept for name, key in _keys(tries, table, plan, axes_of(plan), seed).items()}
+
+
+def _keys(tries: Iterable[Candidate], table: Any, plan: Plan, axes: Axes, seed: int) -> dict[str, str]:
+    """Under what the figures of each candidate are kept."""
+    original = microdata(table, plan)
+    fingerprint = [original.fingerprint(), repr(original.value_labels), *_beside(original, plan)]
+    return {candidate.name: _key(candidate, axes, seed, fingerprint) for candidate in tries}
+
+
+Progress = Callable[[int, int, str], None]
+
+
+@contextmanager
+def _reporting(progress: Progress | None) -> Iterator[Progress]:
+    """The callback that was given; where none was, a bar in a notebook."""
+    if progress is not None:
+        yield progress
+        return
+    with shown(None) as stage:
+        yield lambda done, total, name: stage(f"{done} of {total} {name}".strip(), done / max(total, 1))
+
+
+def _direction(tried: Iterable[tuple[Candidate, Result]], axis: Measure) -> Better:
+    """Whether lower or higher is better, as the measure itself said."""
+    said = (candidate.said(result["better"], axis) for candidate, result in tried)
+    return next((better for better in said if better), axis.better)
+
+
+def _beside(original: Microdata, plan: Plan) -> Iterator[str]:
+    """What the files hold that the plan names: hierarchies, and the further tables of measures."""
+    for variable in original.encoded.variables:
+        if variable.hierarchy is not None:
+            yield repr(variable.hierarchy.paths)
+    for measure in plan.measures:
+        for name, marker in holds(type(measure)).items():
+            value = getattr(measure, name)
+            for one in value if isinstance(value, tuple) else (value,):
+                if isinstance(marker, TablePath) and isinstance(one, (str, Path)):
+                    path = plan.folder / one
+                    yield sha256_of(path)
+
+
+def _key(candidate: Candidate, axes: Axes, seed: int, fingerprint: Sequence[str]) -> str:
+    content = [LAYOUT, candidate.plan.as_mapping(), axes.as_mapping(), seed, fingerprint, shoal.__version__]
+    return hashlib.sha256(json.dumps(content, sort_keys=True, default=str).encode()).hexdigest()[:24]

@@ -1,0 +1,176 @@
+"""A plan carried out on a table in parts and released, or taken up where an earlier run was killed."""
+
+import os
+import secrets
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+from shutil import rmtree
+from tempfile import mkdtemp
+from typing import Any
+from weakref import finalize
+
+from shoal.desk.given import EngineName, Given, engine_for
+from shoal.desk.identity import identity
+from shoal.desk.whole import exact_measures
+from shoal.plan import Plan
+from shoal.plan.admission import admit
+from shoal.release import LargeRelease
+from shoal.release.directory import check_free
+from shoal.release.in_parts import write_release
+from shoal.run.parts.journal import Journal
+from shoal.run.parts.outcome import carried_out
+from shoal.run.parts.steps import Run
+from shoal.table.files.atomic import atomic_directory, locked, resolved
+from shoal.table.parts.session import session
+from shoal.vocabulary.errors import FileError, ShoalError
+from shoal.vocabulary.progress import Stage
+
+UNFINISHED = "unfinished"
+"""In the name of the folder in which a run works."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Workshop:
+    """Where and by whom parts are worked on; no byte of a release depends on it.
+
+    Parameters
+    ----------
+    memory
+        Bytes that may be used. About 1 GB is used whatever is said.
+    workers, engine
+        As for `shoal.protect`.
+    """
+
+    memory: int
+    workers: int | None
+    engine: EngineName | None
+    tell: Stage
+
+
+def protect_in_parts(
+    given: Given,
+    plan: Plan,
+    out: Path,
+    seed: int | None,
+    workshop: Workshop,
+    *,
+    overwrite: bool = False,
+    frontier: Mapping[str, Any] | None = None,
+) -> LargeRelease:
+    """Protect a table in parts, prove what the plan requires on the files as written, and put the release in its place.
+
+    The release is a directory of Parquet parts, or one CSV file. Parameters are those of `shoal.protect`.
+
+    Raises
+    ------
+    Refused
+        If a requirement does not hold on the files as written, or a step refuses.
+    InputError
+        If the table or the plan cannot be used.
+    """
+    place = resolved(out).with_name(f".{out.name}.{UNFINISHED}")
+    at_work = engine_for(given.data, workshop.engine, place, workshop.memory, workshop.workers)
+    with _with_parents(place), _alone(place), session(workshop.memory, place / "spill") as connection:
+        journal, entropy = _journal(place, identity(plan, given.files, given.reading, at_work.name), seed)
+        with _left_to_go_on(journal):
+            source = given.source(connection, lambda: journal.place("given", anew=True))
+            plan = _described(plan, source.columns)
+            run = Run(
+                plan=plan.ready,
+                entropy=entropy,
+                journal=journal,
+                engine=at_work,
+                memory=workshop.memory,
+                tell=workshop.tell,
+            )
+            done = carried_out(run, source)
+            exact = exact_measures(plan, done.accounts)
+            with atomic_directory(out, overwrite=overwrite) as temporary:
+                release = write_release(done, plan, source, temporary, out, exact, frontier)
+                check_free(out, overwrite=overwrite)  # something may have been put there meanwhile
+        journal.remove()
+    return release
+
+
+def protect_in_parts_for_now(given: Given, plan: Plan, seed: int | None, workshop: Workshop) -> LargeRelease:
+    """The same in a temporary folder, which is there as long as the release is; `write` puts a copy in its place."""
+    folder = mkdtemp(prefix="shoal-")
+    try:
+        release = protect_in_parts(given, plan, Path(folder, "release"), seed, workshop)
+    except BaseException:
+        rmtree(folder, ignore_errors=True)
+        raise
+    finalize(release, rmtree, folder, ignore_errors=True)
+    return release
+
+
+def _described(plan: Plan, columns: Sequence[str]) -> Plan:
+    """The plan with a role for every column of the table."""
+    plan = plan.covering(columns)
+    admit(plan)
+    plan.schema.check_covers(columns)
+    return plan
+
+
+@contextmanager
+def _left_to_go_on(journal: Journal) -> Iterator[None]:
+    """What is finished stays where another try may go on; nothing of the table stays where it would fail again."""
+    try:
+        yield
+    except ShoalError as error:
+        if not isinstance(error.__context__, OSError):  # neither a full disk nor a file that may be there again
+            journal.remove()
+        raise
+    except OSError as error:
+        raise FileError(
+            f"The folder of the run, '{journal.folder}', cannot be written ({error.strerror or error}). Make room, and "
+            f"start again: what is finished is not done again."
+        ) from None
+
+
+@contextmanager
+def _alone(place: Path) -> Iterator[None]:
+    """Nobody else works in a folder meanwhile."""
+    lock = place.with_name(f"{place.name}.lock")
+    try:
+        os.close(os.open(lock, os.O_CREAT | os.O_RDONLY | os.O_NOFOLLOW, 0o600))
+    except OSError as error:  # such as a link that somebody put there
+        raise FileError(f"The lock '{lock}' cannot be made ({error.strerror}). Name another directory.") from None
+    try:
+        with locked(lock, wait=False):
+            try:
+                yield
+            finally:
+                lock.unlink(missing_ok=True)
+    except BlockingIOError:
+        raise FileError(
+            f"Another run is writing to '{place.parent}'. Wait for it, or name another directory."
+        ) from None
+
+
+def _journal(place: Path, run: Mapping[str, Any], seed: int | None) -> tuple[Journal, int]:
+    """The folder of the run and its seed: those of the same run that was killed, where there was one."""
+    before = Journal.seed_in(place)
+    if seed is None and before is not None and Journal.is_of(place, {**run, "seed": before}):
+        seed = before
+    entropy = secrets.randbits(128) if seed is None else int(seed)
+    return Journal.open(place, {**run, "seed": entropy}), entropy
+
+
+@contextmanager
+def _with_parents(place: Path) -> Iterator[None]:
+    """The folders above a place, made where they are missing, and taken away again if nothing comes of them."""
+    missing = [folder for folder in place.parents if not folder.exists()]
+    try:
+        place.parent.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise FileError(f"Output '{place.parent}' cannot be made ({error.strerror}). Choose another place.") from None
+    try:
+        yield
+    except BaseException:
+        with suppress(OSError):  # something of the run, or of others, is in one
+            for folder in missing:
+                folder.rmdir()
+        raise

@@ -1,0 +1,116 @@
+"""Protect a table of any size, held whole or in parts; release it only if all that the plan requires was proved."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from shoal.desk.given import EngineName, Given
+from shoal.desk.in_parts import Workshop, protect_in_parts, protect_in_parts_for_now
+from shoal.desk.whole import protect_whole
+from shoal.plan import Plan
+from shoal.plan.admission import admit
+from shoal.release import Release
+from shoal.release.directory import check_free, check_writable
+from shoal.release.publish import UNPROVED
+from shoal.run.carry_out import check_seed
+from shoal.run.parts.admission import whole_needed
+from shoal.table.files.table import Table
+from shoal.table.parts.session import allowance
+from shoal.vocabulary.errors import Refused
+from shoal.vocabulary.progress import Stage, shown
+
+
+def protect(
+    table: Any,
+    plan: Plan | Mapping[str, Any] | str | Path,
+    out: str | Path | None = None,
+    *,
+    seed: int | None = None,
+    memory: str | int | None = None,
+    workers: int | None = None,
+    engine: EngineName | None = None,
+    overwrite: bool = False,
+    unproved: bool = False,
+    stage: Stage | None = None,
+    reading: Mapping[str, Any] | None = None,
+    source: Mapping[str, Any] | None = None,
+    frontier: Mapping[str, Any] | None = None,
+    folder: str | Path | None = None,
+) -> Release:
+    """Protect a table as a plan says, and prove what the plan requires.
+
+    A table of up to 20 million cells is held whole, a larger one worked on in parts where its plan can be carried out
+    so; `exact` and `block_size` in the plan choose otherwise. Neither memory, workers nor engine changes a byte of what
+    is released. A run in parts that was killed is taken up by the same call: it goes on from what it had finished.
+
+    Parameters
+    ----------
+    table
+        A pandas, polars or pyarrow table, a lazy frame of polars, a DuckDB relation, a data frame of Spark, or
+        Microdata; never modified. Or the path of a file, a folder of Parquet or CSV files or a pattern as in
+        `data/*.parquet`; or what `shoal.table.files.tables.read_table` made of a file.
+    plan
+        A Plan, its sections as a mapping, or the path of a YAML file.
+    out
+        Directory to write the release to, which must not exist or be empty; without one, `write` does it.
+    seed
+        Makes the release repeatable; drawn from the operating system where none is given. Treat it as a
+        secret: whoever knows it can undo random masking. A run that is taken up keeps its own.
+    memory
+        Bytes that may be used, as a number or as in "6GB"; half of the machine's by default. A table that needs more
+        whole is refused; in parts, the more, the more processes work side by side.
+    workers
+        Processes at most that work on parts; as many as there are processors by default.
+    engine
+        Who works on parts: processes of this machine, or the executors of a Spark cluster (by default for a data frame
+        of Spark).
+    overwrite
+        Replace an earlier release in the directory.
+    unproved
+        Write a release although the plan requires nothing.
+    stage
+        Called with the name of each step and the fraction of it that is done; where none is given, a notebook shows a
+        bar after a second of work.
+    reading
+        How files are to be read: `delimiter`, `encoding`, `decimal`, `sheet`, as for `shoal.read`.
+    source
+        What to note about where a table in memory came from.
+    frontier
+        The content of frontier.json, if the plan was chosen by an exploration; the private report shows it.
+    folder
+        Where file names in the plan are looked up; by default beside the plan's file.
+
+    Returns
+    -------
+    A release on which every requirement was proved: a `LargeRelease` where the table was worked on in parts.
+
+    Raises
+    ------
+    Refused
+        If a requirement does not hold on the finished table; the message says which, and by how much, and the error
+        has the verdicts and what would help (`shoal.release.NotProved`).
+    InputError
+        If the table or the plan cannot be used, or the table needs more memory whole than may be used.
+    """
+    described = Plan.of(plan, folder)
+    admit(described)
+    check_seed(seed)
+    allowed = allowance(memory)
+    given = Given.of(table, reading)
+    if out is not None:
+        check_writable(Path(out))
+        check_free(Path(out), overwrite=overwrite)
+    with shown(stage) as tell:
+        if given.in_parts(described):
+            how = Workshop(memory=allowed, workers=workers, engine=engine, tell=tell)
+            if out is None:
+                return protect_in_parts_for_now(given, described, seed, how)
+            if not described.requirements and not unproved:
+                raise Refused(UNPROVED)
+            return protect_in_parts(given, described, Path(out), seed, how, overwrite=overwrite, frontier=frontier)
+        data = given.in_memory(allowed, whole_needed(described))
+        release = protect_whole(data, described, seed=seed, stage=tell, source=source or given.origin)
+    if out is not None:
+        labels = data if isinstance(data, Table) else None
+        release.write(out, overwrite=overwrite, labels=labels, frontier=frontier, unproved=unproved)
+    return release

@@ -1,0 +1,160 @@
+"""A plan carried out on a whole table, judged, and released only if everything that it requires was proved."""
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from shoal.judges.evidence import RECORD_VERSION, Evidence
+from shoal.plan import Plan
+from shoal.plan.admission import admit
+from shoal.plan.publication import hidden_cells, public_schema, recorded
+from shoal.release import Account, WholeRelease, not_proved
+from shoal.release.account import account_of
+from shoal.release.advice import advice_on
+from shoal.release.evidence_file import private_evidence
+from shoal.release.publish import publish
+from shoal.run.carry_out import Outcome, carry_out, taken_by
+from shoal.run.privacy_spent import private_steps
+from shoal.table.files.json_text import Record
+from shoal.table.step_result import StepAccount
+from shoal.vocabulary.errors import ParameterError, PlanError
+from shoal.vocabulary.facts import private_form
+from shoal.vocabulary.progress import Stage, shown
+
+COPIES = 1 << 22
+"""Key of the further copies' seeds, beyond the number of any step and measure."""
+
+
+def protect_whole(
+    table: Any,
+    plan: Plan,
+    *,
+    seed: int | None = None,
+    stage: Stage | None = None,
+    source: Mapping[str, Any] | None = None,
+) -> WholeRelease:
+    """Protect a table that is held whole, and prove what the plan requires; parameters as for `shoal.protect`."""
+    with shown(stage) as tell:
+        return _copies(table, plan, seed, tell, source)
+
+
+def _copies(
+    table: Any, described: Plan, seed: int | None, stage: Stage, source: Mapping[str, Any] | None
+) -> WholeRelease:
+    """The release, with its further copies."""
+    admit(described)
+    if described.output.copies > 1 and private_steps(described):
+        raise ParameterError(
+            "output: copies must be 1 where a step spends differential privacy, as every copy spends it anew. Release "
+            "one table, or take the private noise out of the plan."
+        )
+    first = _made(table, described, seed, stage, source)
+    if described.output.copies == 1:
+        return first
+    seeds = [_seed_of_copy(first.account.seed, number) for number in range(1, described.output.copies)]
+    further = tuple(_made(table, described, seed, stage, source) for seed in seeds)
+    if fractional := _of_two_types((first, *further)):  # one codebook is for all copies
+        first, *others = (
+            _made(table, described, seed, stage, source, fractional) for seed in (first.account.seed, *seeds)
+        )
+        further = tuple(others)
+    return replace(first, further=further, record={**first.record, "seeds of further copies": seeds})
+
+
+def _of_two_types(copies: Sequence[WholeRelease]) -> set[str]:
+    """The columns that are integers in one copy and floats in another, as types follow from the released cells."""
+    frame = copies[0].table.frame
+    return {
+        name for name in frame.columns if any(copy.table.frame[name].dtype != frame[name].dtype for copy in copies[1:])
+    }
+
+
+def _seed_of_copy(entropy: int, number: int) -> int:
+    """The seed of a further copy: by it alone, with `copies: 1`, the copy is made again."""
+    words = np.random.SeedSequence(entropy, spawn_key=(COPIES, number)).generate_state(4)
+    return sum(int(word) << (32 * place) for place, word in enumerate(words))
+
+
+def _made(
+    table: Any,
+    plan: Plan,
+    seed: int | None,
+    stage: Stage,
+    source: Mapping[str, Any] | None,
+    fractional: Collection[str] = (),
+) -> WholeRelease:
+    """One release, proved."""
+    done = carry_out(table, plan, seed, stage, fractional)
+    verdicts = tuple(done.verdicts())
+    if not all(verdict.holds for verdict in verdicts):
+        refused = _release(done, Evidence(verdicts=verdicts, findings=(), of_records=done.of_records), (), source)
+        raise not_proved(verdicts, advice_on(done, verdicts), private_evidence(refused))
+    exact = exact_measures(done.plan, done.accounts)
+    evidence = Evidence(verdicts=verdicts, findings=done.findings(), of_records=done.of_records)
+    return _release(done, evidence, exact, source)
+
+
+def _release(
+    done: Outcome, evidence: Evidence, exact: tuple[str, ...], source: Mapping[str, Any] | None
+) -> WholeRelease:
+    withheld = hidden_cells(done.plan, None if private_steps(done.plan) else done.before, done.released)
+    account = account_of(done, evidence, withheld, exact)
+    return WholeRelease(
+        table=done.finished,
+        evidence=evidence,
+        account=account,
+        record=_record(done, source, evidence, account),
+        partition=done.partition,
+        hidden=done.hidden,
+        schema=public_schema(done.schema, withheld),
+        requirements=done.plan.requirements,
+        reading=done.plan.reading,
+        rules=done.plan.constraints,
+        trees=done.trees,
+        output=done.plan.output,
+        rows=done.released.rows,
+        units=done.units,
+        fingerprint=done.finished.fingerprint(),
+        publisher=publish,
+        describe=private_evidence,
+    )
+
+
+def exact_measures(plan: Plan, accounts: Sequence[StepAccount]) -> tuple[str, ...]:
+    """The measures whose figures the plan publishes as they are.
+
+    Raises
+    ------
+    PlanError
+        If the plan names one that it does not take, or spends differential privacy, which pays for no figure.
+    """
+    if not (asked := plan.publish):
+        return ()
+    if private_steps(plan):
+        raise PlanError(
+            "publish: a step spends differential privacy, and a figure of the original is not paid for. "
+            "Take the section publish out."
+        )
+    taken = tuple(measure.method_name for measure in taken_by(plan))
+    if absent := [name for name in asked if name not in taken] if asked != "exact" else []:
+        raise PlanError(f"publish: no release of this plan measures '{absent[0]}'. Name it in measures as well.")
+    return taken if asked == "exact" else tuple(asked)
+
+
+def _record(done: Outcome, source: Mapping[str, Any] | None, evidence: Evidence, account: Account) -> Record:
+    original = done.original
+    return {
+        "version": RECORD_VERSION,
+        "versions": account.versions,
+        "input": {"records": len(original), "sha256 of cells": original.fingerprint(), **(source or {})},
+        "missing values": original.missing_facts,
+        "plan": recorded(done.plan),
+        "engine": "whole",
+        "seed": done.entropy,
+        "published exactly": list(account.exact),
+        "proved": account.proved,
+        "steps": [{"step": a.step, "columns": list(a.columns), **private_form(a.facts)} for a in done.accounts],
+        "evidence": evidence.as_mapping(),
+    }

@@ -1,0 +1,1 @@
+"""Requirements proved or refuted on a table in parts."""

@@ -1,0 +1,251 @@
+"""Missing cells that a large release gives away itself: the laws of `shoal.table.dependencies` and
+`shoal.table.arithmetic`, asked by aggregates.
+
+A missing cell that another column determines is no secret. On a table in memory it is filled in, and everything must
+hold then as well. A table in parts is not filled in: if a column determines one that lacks cells, without
+exceptions or with few, or arithmetic does, the release is refused. Most columns contradict each other in a few records
+already: a law that is wrong there in more than twice the share of exceptions that it may have is not looked at further.
+"""
+
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from shoal.judges.closure import remedy
+from shoal.kernels.arrays import Longs
+from shoal.proof.sampled import class_hash
+from shoal.table.arithmetic import Arithmetic, ArithmeticLaw, fillable, wrong
+from shoal.table.dependencies import EXCEPTIONS, LOG_CHANCE, UNITS, believed, gives_back, log_chance_of
+from shoal.table.microdata import Microdata
+from shoal.table.numeric_cells import NumericCells, numbers_in
+from shoal.table.parts.csv_columns import name_in_sql
+from shoal.table.parts.session import session
+from shoal.table.parts.stage import OWN, Stage
+from shoal.table.records import Records
+from shoal.table.schema import Schema
+from shoal.vocabulary.errors import Refused
+
+FIRST = 50_000
+"""Records, about, in which a contradiction is looked for first, and laws of arithmetic are."""
+
+LOOKED_AT = 200_000
+"""Records, about, in which it is looked for then: all that have some of the values of a column."""
+
+
+def refuse_given_away(stage: Stage, schema: Schema, memory: int, spill: Path, original: Stage | None = None) -> None:
+    """Refuse a released table in which a column determines missing cells of another.
+
+    `original`: the table that it was made from. Its laws of arithmetic need no evidence in the release: whoever knows
+    that an age follows from a year of birth fills it in, however few ages are left.
+
+    Raises
+    ------
+    Refused
+        Naming both.
+    """
+    names = [name for name in stage.schema if name not in OWN]
+    lacking = lacking_among(stage, names, memory, spill)
+    for law, name in computed(stage, schema, names, lacking, original):
+        raise Refused(
+            f"Nothing was released. {remedy([gives_back(law.others(name), name)])} A table in parts is not "
+            f"judged with missing cells filled in."
+        )
+    for by, on in given_away(stage, schema, memory, spill, names, lacking):
+        raise Refused(
+            f"Nothing was released. Column '{by}' determines missing cells of '{on}', so that they are given "
+            f"away; a table in parts is not judged with such cells filled in. Take one of the two "
+            f"columns out, or recode it."
+        )
+
+
+def lacking_among(stage: Stage, names: Sequence[str], memory: int, spill: Path) -> list[str]:
+    """The columns among some that lack cells."""
+    asked = ", ".join(f"count({name_in_sql(name)})" for name in names)
+    with session(memory, spill) as connection:
+        known = stage.relation(connection).aggregate(asked).fetchall()[0] if names else ()
+    return [name for name, count in zip(names, known) if count < stage.records]
+
+
+def given_away(
+    stage: Stage, schema: Schema, memory: int, spill: Path, names: Sequence[str], lacking: Sequence[str]
+) -> Iterator[tuple[str, str]]:
+    """The columns among some that determine missing cells of others, each with the other.
+
+    Parameters
+    ----------
+    names
+        Columns that are released.
+    lacking
+        Columns that lack cells, which are looked at.
+    """
+    if not lacking:
+        return
+    units = {name for name in names if schema.columns[name].role in UNITS}
+    pairs = open_pairs(stage, names, lacking, partial(mostly_contradicted, units=units))
+    if not pairs:
+        return
+    with session(memory, spill) as connection:
+        relation = stage.relation(connection)
+        for by, on in pairs:
+            if _determines(relation, by, on, unit=by in units):
+                yield by, on
+
+
+def computed(
+    stage: Stage, schema: Schema, names: Sequence[str], lacking: Sequence[str], original: Stage | None = None
+) -> Iterator[tuple[ArithmeticLaw, str]]:
+    """The laws of arithmetic among columns that give back missing cells of some, each with the column.
+
+    They are looked for in records at equal distances, and must then be right in all parts together.
+
+    Parameters
+    ----------
+    names, lacking
+        As for `given_away`.
+    original
+        As for `refuse_given_away`.
+    """
+    if not lacking:
+        return
+    arithmetic = _arithmetic(stage, schema, names, lacking)
+    laws = dict.fromkeys(arithmetic.laws)
+    if original is not None:
+        there = [name for name in names if name in original.schema]
+        known = _arithmetic(original, schema, there, [name for name in lacking if name in there]).laws
+        laws |= dict.fromkeys(law for law in known if arithmetic.cells.keys() >= set(law.columns))
+    for law in laws:
+        cells = {name: arithmetic.cells[name] for name in law.columns}
+        counts_of = partial(_counts_of_law, law=law, cells=cells, schema=schema)
+        seen = np.sum(list(stage.each(counts_of, law.columns)), axis=0)
+        known, *exceptions = seen[:4].tolist()
+        if min(exceptions) <= EXCEPTIONS[False] * known:
+            yield from (
+                (law, name) for name, number in zip(law.columns, seen[4:].tolist()) if number and name in lacking
+            )
+
+
+def _arithmetic(stage: Stage, schema: Schema, names: Sequence[str], lacking: Sequence[str]) -> Arithmetic:
+    """The laws in records at equal distances."""
+    look = partial(_records_between, shares=max(stage.records // FIRST, 1))
+    return Arithmetic(_described(pl.concat(stage.each(look, tuple(names))), schema), lacking)
+
+
+def _records_between(chunk: pl.DataFrame, shares: int) -> pl.DataFrame:
+    return chunk[np.arange(0, len(chunk), shares)]  # a copy: a slice would keep the whole part in memory
+
+
+def _described(chunk: pl.DataFrame, schema: Schema) -> Records:
+    columns = {name: schema.columns[name].model_copy(update={"hierarchy": None}) for name in chunk.columns}
+    return Microdata.finished(chunk, Schema.model_construct(root=columns)).encoded
+
+
+def _counts_of_law(chunk: pl.DataFrame, law: ArithmeticLaw, cells: Mapping[str, NumericCells], schema: Schema) -> Longs:
+    """Shape (4 + columns,); records of a part in which all columns of a law are known, those in which it is wrong, by
+    way of rounding, and for each of its columns those in which it gives a missing cell back.
+    """
+    records = _described(chunk, schema)
+    numbers = {name: numbers_in(records[name]) for name in law.columns}
+    known = np.all([~np.isnan(values) for values in numbers.values()], axis=0)
+    filled = [int((fillable(law, name, numbers, cells)[1] & records[name].missing).sum()) for name in law.columns]
+    complete = {name: values[known] for name, values in numbers.items()}
+    return np.array([known.sum(), *wrong(law, complete, cells[law.on]), *filled], dtype=np.int64)
+
+
+def open_pairs(
+    stage: Stage, names: Sequence[str], others: Sequence[str], contradicted: Callable[[pl.DataFrame], bool]
+) -> list[tuple[str, str]]:
+    """The pairs of a column and another one whose law no records contradict that are looked at.
+
+    First those with which each part begins, which end most; then all that have some of the values of the column.
+
+    Parameters
+    ----------
+    contradicted
+        Whether some records contradict it, called with the two columns.
+    """
+    pairs = [(by, on) for by in names for on in others if by != on]
+    if not pairs:
+        return []
+    columns = tuple(dict.fromkeys((*names, *others)))
+    first = pl.concat(stage.each(partial(_first_records, count=max(FIRST // len(stage.parts), 1)), columns))
+    left = [pair for pair in pairs if not contradicted(first.select(pair))]
+    wanted = {by: [on for one, on in left if one == by] for by, _ in left}
+    if not wanted:
+        return []
+    columns = tuple(dict.fromkeys(name for by, on in left for name in (by, on)))
+    look = partial(
+        _samples_in,
+        others=wanted,
+        shares=max(stage.records // LOOKED_AT, 1),
+        most=max(2 * LOOKED_AT // len(stage.parts), 1),
+    )
+    seen = list(stage.each(look, columns))
+    return [pair for pair in left if not contradicted(pl.concat(part[pair[0]].select(pair) for part in seen))]
+
+
+def _first_records(chunk: pl.DataFrame, count: int) -> pl.DataFrame:
+    return chunk[np.arange(min(count, len(chunk)))]  # a copy: a slice would keep the whole part in memory
+
+
+def _samples_in(
+    chunk: pl.DataFrame, others: Mapping[str, Sequence[str]], shares: int, most: int
+) -> dict[str, pl.DataFrame]:
+    """Records that have some of the values of a column, at most so many: of few values one is many records."""
+    return {
+        name: chunk.select(name, *columns)[np.flatnonzero(class_hash(chunk, (name,), shares) == 0)[:most]]
+        for name, columns in others.items()
+    }
+
+
+def mostly_contradicted(records: pl.DataFrame, units: Collection[str]) -> bool:
+    """Whether the second column is another than most often beside the same cell of the first, in twice the share of
+    records in which a law may be wrong.
+    """
+    by, on = records.columns
+    known = records.drop_nulls()
+    most = known.group_by(by, on).len().group_by(by).agg(pl.col("len").max())
+    return len(known) - int(most["len"].sum()) > 2 * EXCEPTIONS[by in units] * len(known)
+
+
+def _determines(relation: Any, by: str, on: str, *, unit: bool) -> bool:
+    """Whether one column determines the other, with exceptions or without, and some cell that is missing with it."""
+    pairs = (
+        relation.filter(f"{name_in_sql(by)} IS NOT NULL")
+        .project(f"{name_in_sql(by)} AS cause, {name_in_sql(on)} AS effect")
+        .aggregate("cause, effect, count(*)::BIGINT AS n", "cause, effect")
+    )
+    groups = pairs.aggregate(
+        "cause, coalesce(sum(n) FILTER (effect IS NOT NULL), 0)::BIGINT AS known, "
+        "coalesce(max(n) FILTER (effect IS NOT NULL), 0)::BIGINT AS most, sum(n)::BIGINT AS all_records",
+        "cause",
+    )
+    exceptions, open_causes = groups.aggregate(
+        "sum(known - most)::BIGINT, count(*) FILTER (known > 0 AND known < all_records)"
+    ).fetchall()[0]
+    if not open_causes:
+        return False
+    sizes = sorted(groups.filter("known > 0").aggregate("known, count(*)", "known").fetchall())
+    effects = pairs.filter("effect IS NOT NULL").aggregate("effect, sum(n)::BIGINT", "effect").fetchall()
+    counts = [count for _, count in effects]
+    if exceptions:
+        table = np.array(sizes, dtype=np.int64)
+        return believed(table[:, 0], table[:, 1], np.array(sorted(counts), dtype=np.int64), exceptions, unit=unit)
+    return any(size > 1 for size, _ in sizes) if unit else log_chance_of_groups(sizes, counts) < LOG_CHANCE
+
+
+def log_chance_of_groups(sizes: Sequence[tuple[int, int]], counts: Sequence[int]) -> float:
+    """As `shoal.table.dependencies.log_chance_of`, in an order of its own: DuckDB's is none.
+
+    Parameters
+    ----------
+    sizes
+        Records of a group, and how many groups have so many.
+    counts
+        Records of these that have each value.
+    """
+    table = np.array(sorted(sizes), dtype=np.int64)
+    return log_chance_of(table[:, 0], table[:, 1], np.array(sorted(counts), dtype=np.int64))

@@ -1,0 +1,247 @@
+"""Account: what the reports tell of a release, gathered while the original is at hand."""
+
+import platform
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
+from functools import cache
+from importlib.metadata import version
+from typing import Any
+
+import numpy as np
+
+import shoal
+from shoal.judges.class_figures import MEANING
+from shoal.judges.class_profile import ClassProfile
+from shoal.judges.evidence import Evidence
+from shoal.judges.in_original_values import before_and_after
+from shoal.judges.odd_values import odd_values
+from shoal.judges.table_pair import TablePair
+from shoal.kernels.arrays import Bools
+from shoal.plan import Plan
+from shoal.plan.publication import public_about, public_rule, public_sections
+from shoal.release import Account, ColumnAccount, SingledOut
+from shoal.report.evidence import Reached
+from shoal.run.carry_out import Outcome
+from shoal.table.bins import distribution
+from shoal.table.records import MissingCells, Records
+from shoal.table.step_result import StepAccount
+from shoal.table.variable import Variable
+from shoal.vocabulary.facts import losses
+from shoal.vocabulary.parameters import columns_named_by
+from shoal.vocabulary.registry import build, load, registered
+
+PACKAGES = ("numpy", "scipy", "polars", "narwhals", "pydantic")
+"""Whose versions a record names: those that figures and files depend on."""
+
+SOLE = ("identifier", "household")
+"""Roles of columns in which everyone has a value of their own, so that they make no picture."""
+
+
+def account_of(done: Outcome, evidence: Evidence, withheld: set[str], exact: tuple[str, ...]) -> Account:
+    """What reports tell of a plan carried out.
+
+    Parameters
+    ----------
+    withheld
+        What stands in the plan where cells may stand, and not in the release.
+    exact
+        Measures whose figures are published as they are.
+    """
+    plan, released = done.plan, done.released
+    keys = released.quasi_identifiers
+    changed = touched(plan, done.accounts)
+    untouched = tuple(name for name in released.names() if name not in changed)
+    same = tuple(unchanged(done.before, released))
+    classes_before = ClassProfile.of(done.before, plan.reading)
+    imputed = any(column.missing_policy == "impute" for column in plan.schema.columns.values())
+    return Account(
+        steps=done.accounts,
+        columns=tuple(
+            _column(done, variable, withheld) for variable in released.variables if variable.role not in SOLE
+        ),
+        plan=public_sections(plan, withheld),
+        requirements=tuple(
+            public_rule(v.requirement, withheld) if v.requirement in plan.constraints else v.requirement
+            for v in evidence.verdicts
+        ),
+        not_released=tuple(name for name in plan.schema.columns if name not in released),
+        untouched=untouched,
+        own_gaps=tuple(name for name in released.names() if name not in touched(plan, _moving_gaps(done))),
+        unchanged=same,
+        made_anew=tuple(name for name in done.pair.made_anew if name in released),
+        missing=done.original.missing_facts,
+        before=done.risk_before() if evidence.findings else (),  # nothing to compare with
+        classes=_profiles(done),
+        classes_before=classes_before,
+        violations_before=None if classes_before is None else classes_before.violations(imputed=imputed),
+        reached=tuple(_reached(done)),
+        versions=versions_of((*PACKAGES, *load())),
+        seed=done.entropy,
+        about=public_about(plan, withheld),
+        exact=exact,
+        singled_out=tuple(
+            SingledOut(columns=names, alone=alone(released, names), beside_keys=alone(released, (*keys, *names)))
+            for names in sets_unchanged(untouched, same)
+        ),
+        odd_values=_odd_values(done),
+        proved=any(model.protects for model in plan.requirements) or _bought_everywhere(done),
+    )
+
+
+def _odd_values(done: Outcome) -> dict[str, dict[str, int]]:
+    averaged = done.course.averaged
+    pairs = {v.name: (done.before[v.name], v) for v in done.released.variables if v.name in done.before}
+    odd = {name: odd_values(before, after, averages=name in averaged) for name, (before, after) in pairs.items()}
+    return {name: counts for name, counts in odd.items() if counts}
+
+
+def versions_of(packages: Iterable[str]) -> dict[str, str]:
+    """Of this package, of Python and of some packages."""
+    own = {"shoal": shoal.__version__, "python": platform.python_version()}
+    return own | {name: _version(name) for name in packages}
+
+
+@cache
+def _version(package: str) -> str:
+    """Read once in a process, for the whole description of a package is read with it."""
+    return version(package)
+
+
+def alone(released: Records, names: Iterable[str]) -> int:
+    """The records whose values of some columns no other record has."""
+    chosen = tuple(dict.fromkeys(names))
+    if any(released[name].inexact for name in chosen):
+        return int((np.bincount(released.alike(chosen)) == 1).sum())
+    return int((released.class_sizes(chosen) == 1).sum())
+
+
+def sets_unchanged(*columns: Sequence[str]) -> list[tuple[str, ...]]:
+    """Each of the columns that left as they came, and all together, as everybody knows them and as they are known here.
+
+    Parameters
+    ----------
+    columns
+        Those that the plan leaves as they are, and those that are as they were.
+    """
+    singles = dict.fromkeys((name,) for names in columns for name in names)
+    return list(singles | dict.fromkeys(tuple(names) for names in columns if len(names) > 1))
+
+
+def _bought_everywhere(done: Outcome) -> bool:
+    """Whether differential privacy was spent on every released column, which is a guarantee without a requirement."""
+    bought = {name for account in done.accounts for loss in losses(account.facts) for name in loss.columns}
+    return set(done.released.names()) <= bought
+
+
+def _column(done: Outcome, released: Variable, withheld: set[str]) -> ColumnAccount:
+    name, original = released.name, done.before
+    before = original[name].take(_places(original, done.released)) if name in original else None
+    return ColumnAccount(
+        name=name,
+        label=public_rule(done.plan.schema.columns[name].label or "", withheld),
+        role=released.role,
+        level=released.level,
+        released=distribution({"released": released}),
+        both=before_and_after(original[name], released, done.pair.place) if name in original else None,
+        missing=int(released.missing.sum()),
+        missing_before=None if before is None else int(before.missing.sum()),
+        changed=None if before is None else float(_differing(before, released).mean()),
+    )
+
+
+def _profiles(done: Outcome) -> tuple[ClassProfile, ...]:
+    """How many records share their quasi-identifiers, by the plan's reading of missing cells and by the strict one."""
+    if _stands_for_nobody(done):
+        return ()
+    records = done.closure.records
+    readings: dict[MissingCells, None] = {done.plan.reading: None}
+    if not all(records[name].complete for name in records.quasi_identifiers):
+        readings["equal"] = None
+    profiles = [ClassProfile.of(records, missing) for missing in readings]
+    return tuple(profile for profile in profiles if profile is not None)
+
+
+def _stands_for_nobody(done: Outcome) -> bool:
+    """Whether all quasi-identifiers were made anew, so that no class of released records hides anyone."""
+    names = done.released.quasi_identifiers
+    return bool(names) and set(names) <= set(done.pair.made_anew)
+
+
+def _reached(done: Outcome) -> Iterator[Reached]:
+    """The levels that the release has of the models that every release reports, as written and filled in: the worse.
+
+    Where cells lack and the plan reads them otherwise, a model that reads them comes by the plan's reading and then by
+    the strict one, so that no level reached contradicts what was proved.
+    """
+    if not done.released.quasi_identifiers or _stands_for_nobody(done):
+        return
+    pair = TablePair.of(None, done.released, known=done.closure)
+    reading = done.plan.reading
+    complete = done.closure.records.complete_in(done.released.quasi_identifiers)
+    for known in registered("privacy"):
+        if known.cls.reported is None:
+            continue
+        model = build("privacy", {"method": known.name, **known.cls.reported})
+        if reading in MEANING and not complete and "missing" in known.parameters:
+            yield from _level(replace(model, missing=reading), pair, f"{known.title}, {MEANING[reading]}")
+        yield from _level(model, pair, known.title)
+
+
+def _level(model: Any, pair: TablePair, title: str) -> Iterator[Reached]:
+    """The level of a privacy model, if it has one."""
+    verdicts = map(model.judge, (pair, *pair.stages))
+    if levels := [verdict.achieved for verdict in verdicts if verdict.achieved is not None]:
+        worst = min(levels) if model.better == "higher" else max(levels)
+        yield {
+            "model": model.method_name,
+            "question": model.question,
+            "title": title,
+            "value": worst,
+            "better": model.better,
+        }
+
+
+def _moving_gaps(done: Outcome) -> list[StepAccount]:
+    """The accounts of what may have put missing cells elsewhere."""
+    return [a for a in done.accounts if a.place is None or not done.plan.steps[a.place].leaves_gaps]
+
+
+def touched(plan: Plan, accounts: Iterable[StepAccount]) -> set[str]:
+    """Columns that the plan changes, or may change, as everybody sees who reads it."""
+    schema = plan.schema
+    touched = {name for account in accounts for name in account.columns}
+    for step in plan.steps:
+        touched |= set(columns_named_by(step.method))
+    touched |= {name for name, column in schema.columns.items() if column.missing in ("impute", "category")}
+    touched |= {name for rule in plan.constraints for name in schema.columns if name in rule}
+    return touched | set(schema.names("household"))
+
+
+def _places(original: Records, released: Records) -> Any:
+    """Shape (n',); position in the original of the record that each released one came from."""
+    order = np.argsort(original.rows)
+    return order[np.searchsorted(original.rows, released.rows, sorter=order)]
+
+
+def unchanged(original: Records, released: Records) -> Iterator[str]:
+    """Columns whose cells are those of the original; whoever knows them can find the record by them."""
+    places = _places(original, released)
+    for variable in released.variables:
+        if variable.name not in original or variable.role == "household":
+            continue
+        if not _differing(original[variable.name].take(places), variable).any():
+            yield variable.name
+
+
+def _differing(before: Variable, after: Variable) -> Bools:
+    """Shape (n,); where a cell is not what it was. Numbers and labels are never the same cells."""
+    if before.continuous != after.continuous:
+        return ~(before.missing & after.missing)
+    if before.continuous:
+        same = (before.values == after.values) | (before.missing & after.missing)
+        return np.asarray(~same)
+    return np.asarray(_texts(before) != _texts(after))
+
+
+def _texts(variable: Variable) -> Any:
+    return np.array([*map(str, variable.categories), ""])[variable.values]

@@ -1,0 +1,254 @@
+"""Compare: several releases of one table side by side."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Literal, cast
+
+import polars as pl
+from pydantic import ConfigDict, TypeAdapter, ValidationError, with_config
+from typing_extensions import TypedDict
+
+from shoal.release import Release
+from shoal.release.evidence_file import declared_by, private_evidence
+from shoal.report.comparison_page import Row, comparison, comparison_map, comparison_page, comparison_parts
+from shoal.report.display import Picture, displayed
+from shoal.report.evidence import Comparable
+from shoal.report.forms import Bound, number_of
+from shoal.table.files.json_text import read_record, unreadable
+from shoal.vocabulary.errors import DataError, FileError, plural, quoted
+from shoal.vocabulary.registry import registered
+
+OTHER_CELLS = (
+    "The releases were made from tables with different cells, or described otherwise. Figures say something side by "
+    "side only where the tables are the same."
+)
+
+FINITE = ConfigDict(allow_inf_nan=False)
+
+
+@with_config(FINITE)
+class ComparedRequirement(TypedDict):
+    """What of a requirement is compared."""
+
+    requirement: str
+    achieved: float | None
+    required: float
+    holds: bool
+
+
+@with_config(FINITE)
+class ComparedFigure(TypedDict):
+    """What of a measure is compared."""
+
+    measure: str
+    title: str
+    better: Literal["lower", "higher"]
+    value: float | Bound | None
+
+
+@with_config(FINITE)
+class Compared(TypedDict):
+    """What of an evidence.json is compared: the same in both versions of it."""
+
+    version: Literal[1, 2]
+    records: int
+    requirements: list[ComparedRequirement]
+    measures: list[ComparedFigure]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class InputTable:
+    """What a record says of the table that came in.
+
+    Parameters
+    ----------
+    digests
+        What its file, and its cells, hash to.
+    """
+
+    records: int
+    columns: frozenset[str]
+    digests: frozenset[str]
+
+    @classmethod
+    def of(cls, record: Mapping[str, Any]) -> "InputTable":
+        """From the content of record.json.
+
+        Raises
+        ------
+        KeyError, TypeError, ValueError
+            If it does not say.
+        """
+        table, columns = record["input"], record["plan"]["columns"]
+        if not isinstance(table["records"], int) or not isinstance(columns, Mapping):
+            raise ValueError
+        digests = (table.get(key) for key in ("sha256 of cells", "sha256"))
+        return cls(
+            records=table["records"],
+            columns=frozenset(columns),
+            digests=frozenset(digest for digest in digests if isinstance(digest, str)),
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class Comparison:
+    """Several releases side by side.
+
+    Parameters
+    ----------
+    evidence
+        Content of evidence.json by the name of the release.
+    private
+        Whether the figures are those of private evidence.
+    note
+        What to mind; empty where there is nothing.
+    """
+
+    evidence: Mapping[str, Comparable] = field(repr=False)
+    private: bool
+    note: str = ""
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        return tuple(self.evidence)
+
+    @property
+    def rows(self) -> list[Row]:
+        """One row a requirement, level, measure or count, as in `report.comparison_page.comparison`."""
+        return comparison(self.evidence)
+
+    def page(self) -> str:
+        """One self-contained page."""
+        return comparison_page(self.evidence, private=self.private)
+
+    def to_frame(self) -> pl.DataFrame:
+        """One row a figure, one column a release; a bound stands as its number, and `best` has the best ones' names."""
+        rows = self.rows
+        plain = {"group": pl.String, "figure": pl.String, "better": pl.String}
+        return pl.DataFrame(
+            [
+                {
+                    "group": row["group"],
+                    "figure": row["title"],
+                    "better": row["better"],
+                    **{name: number_of(cell) for name, cell in zip(self.evidence, row["cells"])},
+                    "best": [self.names[place] for place in row["best"]],
+                }
+                for row in rows
+            ],
+            schema={**plain, **dict.fromkeys(self.evidence, pl.Float64), "best": pl.List(pl.String)},
+        )
+
+    def plot(self) -> Any:
+        """The releases between risk and loss, as a chart (see `report.display.picture`).
+
+        Raises
+        ------
+        DataError
+            If no measure of risk, or none of loss, has a figure in all of them.
+        """
+        drawn = comparison_map(list(self.evidence.values()))
+        if drawn is None:
+            raise DataError(
+                "The releases have no figure of risk and of loss in common, so there is nothing to draw. Measure the "
+                "same in all of them."
+            )
+        return Picture(drawn.chart)
+
+    def _repr_html_(self) -> str:
+        return displayed("parts/comparison.html", **comparison_parts(self.evidence, private=self.private))
+
+
+def compare(*releases: Release | str | Path) -> Comparison:
+    """Set several releases of one table side by side: what was required, levels reached, risk and loss.
+
+    Parameters
+    ----------
+    releases
+        Releases, or their directories. Where all directories have their private folders, and where releases are
+        given as values, the figures are private ones; otherwise those of release/evidence.json.
+
+    Raises
+    ------
+    FileError
+        If a directory holds no release, or if they are releases of different tables.
+    DataError
+        If no release is given.
+    """
+    if not releases:
+        raise DataError("There is nothing to compare. Name at least one release.")
+    folders = [Path(one) for one in releases if not isinstance(one, Release)]
+    private = all((folder / "private" / "evidence.json").is_file() for folder in folders)
+    if not private and len(folders) < len(releases):
+        raise FileError("A release in memory is private, and a directory has no private folder. Compare one kind only.")
+    evidence: dict[str, Comparable] = {}
+    tables: dict[str, InputTable] = {}
+    for number, one in enumerate(releases, 1):
+        if isinstance(one, Release):
+            name = f"release {number}"
+            evidence[name], tables[name] = private_evidence(one), InputTable.of(one.record)
+            continue
+        name, folder = str(one), Path(one)
+        content = read_record(folder / ("private" if private else "release") / "evidence.json", "an assessed release")
+        evidence[name] = checked(name, content)
+        if (record := folder / "private" / "record.json").is_file():
+            tables[name] = _table_of(record)
+    _refuse_other_tables(tables)
+    digests = [table.digests for table in tables.values()]
+    note = OTHER_CELLS if digests and any(digests[0].isdisjoint(others) for others in digests) else ""
+    return Comparison(evidence=evidence, private=private, note=note)
+
+
+def checked(name: str, content: Any) -> Comparable:
+    """The content of an evidence.json, if it is one; what earlier versions do not say of what is compared is filled in.
+
+    Raises
+    ------
+    FileError
+        If it is none, or one of a version that is not known.
+    """
+    try:
+        TypeAdapter(Compared).validate_python(content)
+    except ValidationError:
+        raise FileError(
+            f"'{name}' cannot be compared: its evidence.json is damaged, or of a later version of shoal. "
+            f"Make the release again."
+        ) from None
+    kinds = {e.name: e for kind in ("risk", "utility") for e in registered(kind)}
+    plain = {
+        "kind": "utility",
+        "unit": "",
+        "limits": (None, None),
+        "original": None,
+        "prominence": 0,
+        "unchanged": None,
+    }
+    known = {name: {"kind": e.kind, **declared_by(e.kind, e.name)} for name, e in kinds.items()}
+    measures = [{**plain, **known.get(f["measure"], {}), **f} for f in content["measures"]]
+    columns = [{"original": None, **column} for column in content.get("columns", ())]
+    return cast(Comparable, {"reached": [], **content, "measures": measures, "columns": columns})
+
+
+def _table_of(path: Path) -> InputTable:
+    record = read_record(path, "a release", ("input", "plan"))
+    try:
+        return InputTable.of(record)
+    except (KeyError, TypeError, ValueError):
+        raise unreadable(path, "a release") from None
+
+
+def _refuse_other_tables(tables: Mapping[str, InputTable]) -> None:
+    """Refuse releases of tables that differ in shape."""
+    for name, table in tables.items():
+        first, other = next(iter(tables.items()))
+        if (table.records, table.columns) != (other.records, other.columns):
+            what = (
+                f"the one has {plural(other.records, 'record')}, the other {table.records:,}"
+                if table.records != other.records
+                else (f"only one has the columns {quoted(sorted(table.columns ^ other.columns))}")
+            )
+            raise FileError(
+                f"'{first}' and '{name}' are releases of different tables: {what}. Figures of different "
+                f"tables say nothing side by side; compare releases of one table."
+            )

@@ -1,0 +1,293 @@
+"""The two folders of a large release, written part by part and proved on the files as written."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from shoal.judges.evidence import RECORD_VERSION, Evidence, Finding
+from shoal.judges.in_original_values import before_and_after
+from shoal.plan import Plan
+from shoal.plan.codebook import codebook
+from shoal.plan.publication import hidden_in_parts, public_about, public_rule, public_schema, public_sections, recorded
+from shoal.proof.alone import counts_alone
+from shoal.proof.given_away import refuse_given_away
+from shoal.proof.in_parts import Judged
+from shoal.proof.narrowed import refuse_narrowed
+from shoal.proof.repeated_in_parts import repeated_in_parts
+from shoal.proof.sampled import DROPPED, SampleOfClasses
+from shoal.release import Account, ColumnAccount, LargeRelease, SingledOut, require
+from shoal.release.account import PACKAGES, SOLE, sets_unchanged, touched, unchanged, versions_of
+from shoal.release.evidence_file import private_evidence, public_evidence
+from shoal.release.publish import publish, write_record
+from shoal.report.page import page
+from shoal.risk.class_risk import LookalikeRisk
+from shoal.run.carry_out import MEASURES, k_asked, of_records, taken_by
+from shoal.run.parts.admission import class_models
+from shoal.run.parts.finishing import released_files
+from shoal.run.parts.outcome import LargeOutcome
+from shoal.run.parts.steps import Run
+from shoal.table.bins import distribution
+from shoal.table.files.checksums import sha256_of
+from shoal.table.files.csv_text import escape_formulas, with_stamps
+from shoal.table.files.json_text import Record, write_json
+from shoal.table.files.table import Table
+from shoal.table.parts.encoding import encoded, frame_of
+from shoal.table.parts.moments import WholeTable
+from shoal.table.parts.source import Source, plain
+from shoal.table.parts.stage import GROUP, OWN, ROW, Stage, write_part
+from shoal.table.records import Records
+from shoal.table.schema import Schema
+from shoal.vocabulary.errors import FileError, plural, quoted
+from shoal.vocabulary.facts import private_form
+from shoal.vocabulary.registry import load
+
+GROUPS = "groups"
+"""The folder of what original record each released one came from, and how records were grouped."""
+
+
+def write_release(
+    done: LargeOutcome,
+    plan: Plan,
+    source: Source,
+    folder: Path,
+    target: Path,
+    exact: tuple[str, ...],
+    frontier: Mapping[str, Any] | None = None,
+) -> LargeRelease:
+    """Write both folders, judging what was written.
+
+    Parameters
+    ----------
+    plan
+        As it was given, before files that it names were read.
+    folder
+        A temporary one, which takes the place of `target` afterwards.
+    exact
+        Measures whose figures are published as they are.
+    frontier
+        The content of frontier.json, if the plan was chosen by an exploration.
+
+    Raises
+    ------
+    Refused
+        If a requirement does not hold.
+    """
+    public, private = folder / "release", folder / "private"
+    public.mkdir()
+    private.mkdir(mode=0o700)
+    files, written = _write_table(done, source, public)
+    refuse_given_away(written, done.schema, done.run.memory, done.run.spill, done.before)
+    refuse_narrowed(written, done.schema, done.run.folder, done.run.memory, done.run.spill)
+    run, proof = done.run, done.run.journal.place("proof", anew=True)
+    judged = Judged.of(written, done.schema, run.folder, proof, source.connection, run.memory, run.tell)
+    models = class_models(done.plan)
+    verdicts, figures = judged.judged(models, [m for m in taken_by(done.plan) if isinstance(m, LookalikeRisk)])
+    require(verdicts)
+    repeated = tuple(repeated_in_parts(done.before, done.plan.schema.names("identifier"), k_asked(done.plan)))
+    names = tuple(one.identifier for one in repeated)
+    verdicts = [of_records(model, verdict, names) for model, verdict in zip(models, verdicts, strict=True)]
+    sample = _sample(done, judged)
+    findings = _findings(done, sample, figures)
+    evidence = Evidence(verdicts=tuple(verdicts), findings=findings, of_records=repeated)
+    withheld = _withheld(done, plan, written)
+    account = _account(done, plan, evidence, withheld, exact, sample, judged)
+    release = LargeRelease(
+        size=written.records,
+        evidence=evidence,
+        account=account,
+        record=_record(done, plan, source, evidence, account),
+        requirements=plan.requirements,
+        directory=target,
+        publisher=publish,
+        describe=private_evidence,
+    )
+    empty = Table(frame=pl.DataFrame(schema=written.schema), labels=_labels(plan, written, withheld))
+    schema = public_schema(Schema.model_construct(root={n: plan.schema.columns[n] for n in written.columns}), withheld)
+    write_json(public / "codebook.json", codebook(schema, empty, written.records, RECORD_VERSION))
+    _write_reports(release, public, private, files, frontier)
+    _write_groups(done.finished, private / GROUPS)
+    write_record(release.record, folder)
+    return release
+
+
+def _write_table(done: LargeOutcome, source: Source, public: Path) -> tuple[dict[str, str], Stage]:
+    """The released files with their checksums, and the table that they give back."""
+    output = done.plan.output
+    if output.format == "parquet":
+        place = public / "data"
+        place.mkdir()
+        paths = list(released_files(done.finished, place))
+        written = Stage.of(paths, done.run.engine)
+    else:
+        paths = [public / "data.csv"]
+        _write_csv(done.finished, paths[0], guard=output.guard_formulas)
+        written = _read_back(paths[0], source, done.run)
+    if written.records != done.finished.records:
+        raise FileError(
+            f"Output '{public}' was not written whole ({written.records:,} of "
+            f"{plural(done.finished.records, 'record')} can be read back). Make room, or choose another place."
+        )
+    kinds = {name: dtype for name, dtype in done.finished.schema.items() if name not in OWN}
+    if lost := [name for name, dtype in kinds.items() if written.schema.get(name) != dtype]:
+        raise FileError(
+            f"The format {output.format} does not keep {plural(len(lost), 'column')} as released: {quoted(lost)}. "
+            f"Choose parquet."
+        )
+    return {str(path.relative_to(public)): sha256_of(path) for path in paths}, written
+
+
+def _write_csv(stage: Stage, path: Path, *, guard: bool) -> None:
+    names = [name for name in stage.schema if name not in OWN]
+    with path.open("wb") as file:
+        for number, chunk in enumerate(stage.chunks(names)):
+            (escape_formulas(with_stamps(chunk)) if guard else with_stamps(chunk)).write_csv(
+                file, include_header=number == 0
+            )
+
+
+def _read_back(path: Path, source: Source, run: Run) -> Stage:
+    parts, place = [], run.journal.place("read-back", anew=True)
+    back = Source.of(path, source.connection, {"delimiter": ","}, judged=True)
+    for number, chunk in enumerate(back.chunks()):
+        parts.append(place / f"part-{number:05d}.parquet")
+        write_part(plain(chunk), parts[-1])
+    return Stage.of(parts, run.engine)
+
+
+def _sample(done: LargeOutcome, judged: Judged) -> SampleOfClasses:
+    return SampleOfClasses.drawn(
+        done.before,
+        done.plan.schema,
+        done.finished,
+        judged.whole,
+        done.run.folder,
+        done.rows,
+        done.run.generator(DROPPED),
+    )
+
+
+def _findings(done: LargeOutcome, sample: SampleOfClasses, figures: Sequence[Finding]) -> tuple[Finding, ...]:
+    """Class-based figures of the whole release, all others on the sample, in the order of a release in memory."""
+    whole = iter(figures)
+    findings = []
+    measures = taken_by(done.plan)
+    for number, measure in enumerate(measures):
+        done.run.tell(f"measuring {measure.method_name}", number / len(measures))
+        if isinstance(measure, LookalikeRisk):
+            findings.append(next(whole))
+        else:
+            findings.append(sample.finding(measure, done.run.generator(MEASURES, number)))
+    return tuple(findings)
+
+
+def _withheld(done: LargeOutcome, plan: Plan, written: Stage) -> set[str]:
+    """What stands in the plan where cells may stand, and not in the release."""
+
+    def parts(stage: Stage) -> Iterator[Records]:
+        keep = {n: c.model_copy(update={"missing": "keep"}) for n, c in done.plan.schema.columns.items()}
+        for path in stage.parts:
+            frame = frame_of((path,))
+            described = {name: keep[name] for name in frame.columns if name not in OWN}
+            if stage is written:
+                described = {
+                    n: c.model_copy(update={"level": None, "order": None, "hierarchy": None})
+                    for n, c in described.items()
+                }
+            yield encoded(frame, WholeTable(schema=Schema.model_construct(root=described)), done.run.folder)[1]
+
+    return hidden_in_parts(plan, lambda: parts(done.before), lambda: parts(written))
+
+
+def _account(
+    done: LargeOutcome,
+    plan: Plan,
+    evidence: Evidence,
+    withheld: set[str],
+    exact: tuple[str, ...],
+    sample: SampleOfClasses,
+    judged: Judged,
+) -> Account:
+    """How the release came about; pictures, and which columns are as they were, are those of the sample."""
+    released, original = sample.released, sample.original
+    names = released.names()
+    changed = touched(done.plan, done.accounts)
+    untouched = tuple(name for name in names if name not in changed)
+    same = tuple(unchanged(original, released))
+    return Account(
+        steps=done.accounts,
+        columns=tuple(_column(plan, sample, name, withheld) for name in names if released[name].role not in SOLE),
+        plan=public_sections(plan, withheld),
+        requirements=tuple(verdict.requirement for verdict in evidence.verdicts),
+        not_released=tuple(name for name in plan.schema.columns if name not in released),
+        untouched=untouched,
+        unchanged=same,
+        missing=done.missing,
+        before=(),
+        versions=versions_of((*PACKAGES, "duckdb", "pyarrow", *load())),
+        seed=done.run.entropy,
+        about=public_about(plan, withheld),
+        exact=exact,
+        singled_out=tuple(
+            SingledOut(columns=names, alone=by_itself, beside_keys=beside)
+            for names, (by_itself, beside) in counts_alone(judged, sets_unchanged(untouched, same)).items()
+        ),
+        proved=any(model.protects for model in plan.requirements),
+    )
+
+
+def _column(plan: Plan, sample: SampleOfClasses, name: str, withheld: set[str]) -> ColumnAccount:
+    released = sample.released[name]
+    known = name in sample.original
+    return ColumnAccount(
+        name=name,
+        label=public_rule(plan.schema.columns[name].label or "", withheld),
+        role=released.role,
+        level=released.level,
+        released=distribution({"released": released}),
+        both=before_and_after(sample.original[name], released, None) if known else None,
+    )
+
+
+def _labels(plan: Plan, written: Stage, withheld: set[str]) -> dict[str, str]:
+    columns = plan.schema.columns
+    return {name: public_rule(columns[name].label or "", withheld) for name in written.columns if columns[name].label}
+
+
+def _record(done: LargeOutcome, plan: Plan, source: Source, evidence: Evidence, account: Account) -> Record:
+    files = {file.path: sha256_of(Path(file.path)) for file in source.files}
+    return {
+        "version": RECORD_VERSION,
+        "versions": account.versions,
+        "input": {"records": done.rows, "table": source.name, "sha256": files, "read as": dict(source.reading)},
+        "missing values": dict(done.missing),
+        "plan": recorded(plan),
+        "engine": done.run.engine.name,
+        "seed": done.run.entropy,
+        "published exactly": list(account.exact),
+        "proved": account.proved,
+        "steps": [{"step": a.step, "columns": list(a.columns), **private_form(a.facts)} for a in done.accounts],
+        "blocks": dict(done.private),
+        "evidence": evidence.as_mapping(),
+    }
+
+
+def _write_reports(
+    release: LargeRelease, public: Path, private: Path, files: dict[str, str], frontier: Mapping[str, Any] | None
+) -> None:
+    shown = public_evidence(release, files=files)
+    write_json(public / "evidence.json", shown)
+    (public / "report.html").write_text(page(shown), encoding="utf-8")
+    known = private_evidence(release, frontier=frontier)
+    write_json(private / "evidence.json", known)
+    (private / "report.html").write_text(page(known), encoding="utf-8")
+
+
+def _write_groups(finished: Stage, place: Path) -> None:
+    """The row of each released record in the table that came in, and its group, part by part as the table itself."""
+    place.mkdir(mode=0o700)
+    grouped = GROUP in finished.schema
+    for number, chunk in enumerate(finished.chunks((ROW, GROUP) if grouped else (ROW,)), 1):
+        names = {ROW: "row", GROUP: "group"} if grouped else {ROW: "row"}
+        write_part(chunk.rename(names), place / f"part-{number:05d}.parquet")

@@ -1,0 +1,344 @@
+"""Publish: a release as two folders, proved again on the file as it was written.
+
+`release/` may leave the building, `private/` may not. Everything is written beside the place where it belongs and put
+there at once; an interrupted run leaves the directory as it was. A release is recognised by its record, and only
+files that its record names are ever replaced.
+"""
+
+import json
+import shutil
+from collections.abc import Collection, Mapping
+from dataclasses import replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, Protocol
+
+import numpy as np
+import polars as pl
+
+from shoal.constraints import Constraints
+from shoal.judges.closure import closure
+from shoal.judges.evidence import RECORD_VERSION
+from shoal.judges.table_pair import TablePair
+from shoal.plan import Plan
+from shoal.plan.codebook import codebook
+from shoal.plan.lines import dump_yaml
+from shoal.plan.publication import moved
+from shoal.release import OF, WHOSE, LargeRelease, Release, WholeRelease, require
+from shoal.release.directory import RECORD, check_free, files_in
+from shoal.release.evidence_file import private_evidence, public_evidence
+from shoal.release.review import Approved, Review, approval_of, approve, published
+from shoal.report.exploration import FrontierFile
+from shoal.report.frontier_page import frontier_page
+from shoal.report.page import page
+from shoal.table.files.atomic import atomic_directory, atomic_file
+from shoal.table.files.checksums import sha256_of
+from shoal.table.files.csv_text import escape_formulas
+from shoal.table.files.json_text import write_json
+from shoal.table.files.names import slug
+from shoal.table.files.residue import codes_of
+from shoal.table.files.table import Table
+from shoal.table.files.tables import FOR_SPREADSHEETS, lost_columns, read_table, write_table
+from shoal.table.files.value_labels import WITH_LABELS, Coding, code_text, codings, in_codes, in_words
+from shoal.table.microdata import Microdata
+from shoal.table.records import Records
+from shoal.vocabulary.errors import DataError, FileError, Refused, plural, quoted
+
+UNPROVED = (
+    "Nothing was written: the plan requires nothing, so nothing would have been proved. Add a requirement, as in "
+    "requirements: [{privacy: k-anonymity, k: 5}], or say that you want a release without proof "
+    "(--unproved; from Python unproved=True)."
+)
+
+
+def publish(
+    release: Release,
+    directory: str | Path,
+    *,
+    overwrite: bool = False,
+    labels: Table | None = None,
+    frontier: Mapping[str, Any] | None = None,
+    unproved: bool = False,
+    approval: Review | str | Path | None = None,
+) -> Path:
+    """Write `release/`, which may leave the building, and `private/`, which may not.
+
+    The table is read back from its file and judged again before anything takes its place; an interrupted run leaves
+    the directory as it was.
+
+    Parameters
+    ----------
+    directory
+        Must not exist or be empty; a release that it holds is overwritten on request, and nothing else is.
+    labels
+        The table that came in, for its column and value labels.
+    frontier
+        The content of frontier.json, if the plan was chosen by an exploration; the private report shows it.
+    unproved
+        Write a release on which nothing was proved, for the plan requires nothing. Every file of it says so.
+    approval
+        The review by which a second person approved this very release (`shoal.review`), or its file: both folders
+        say who approved what and when, the private one with all comments.
+
+    Raises
+    ------
+    Refused
+        If a requirement does not hold on the file as written, or if nothing protects the release.
+    InputError
+        If nobody approved the review, or another release was approved.
+    DataError
+        If the table was changed since it was proved.
+    FileError
+        If the directory cannot be written, or holds anything that is not part of a release.
+    """
+    check_proved(release, unproved=unproved)
+    target = Path(directory)
+    check_free(target, overwrite=overwrite)
+    with atomic_directory(target, overwrite=overwrite) as temporary:
+        if isinstance(release, LargeRelease):  # it is written, and proved on its files
+            shutil.copytree(release.directory, temporary, dirs_exist_ok=True)
+        elif isinstance(release, WholeRelease):
+            approved = None if approval is None else approval_of(release, approval)
+            _write(release, temporary, labels, frontier, approved)
+        check_free(target, overwrite=overwrite)  # something may have been put there meanwhile
+    if approval is not None and isinstance(release, LargeRelease):
+        approve(target, approval)
+    return target
+
+
+def _write(
+    release: WholeRelease,
+    folder: Path,
+    labels: Table | None,
+    frontier: Mapping[str, Any] | None,
+    approved: Approved | None,
+) -> None:
+    """Write both folders of a release that holds its table.
+
+    Raises
+    ------
+    DataError
+        If the table was changed since it was proved.
+    """
+    if any(Microdata.finished(r.table.frame, r.schema).fingerprint() != r.fingerprint for r in release.copies):
+        raise DataError(
+            "The table was changed after it was proved, so the proofs do not hold for it. Copy "
+            "release.data to work on it."
+        )
+    public, private = folder / "release", folder / "private"
+    public.mkdir()
+    private.mkdir(mode=0o700)
+    _write_public(release, public, labels, approved)
+    _write_private(release, private, frontier, labels)
+    write_record(release.record if approved is None else {**release.record, "approval": approved}, folder)
+
+
+def check_proved(release: Release, *, unproved: bool = False) -> None:
+    """Refuse a release that nothing protects, unless it was asked for."""
+    if not (release.account.proved or unproved):
+        raise Refused(UNPROVED)
+
+
+class Explored(Protocol):
+    """What is written of an exploration (`shoal.explore` gives one)."""
+
+    @property
+    def recommended(self) -> str | None: ...
+    @property
+    def plans(self) -> Mapping[str, Plan]: ...
+    def as_mapping(self) -> FrontierFile: ...
+
+
+def publish_frontier(frontier: Explored, directory: str | Path) -> Path:
+    """Write frontier.json, the page frontier.html, every candidate's plan, and the recommended one as plan.yaml."""
+    folder = Path(directory)
+    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    (folder / "plans").mkdir(exist_ok=True)
+    content = frontier.as_mapping()
+    texts = {f"plans/{slug(name)}.yaml": _from_there(plan, folder / "plans") for name, plan in frontier.plans.items()}
+    texts |= {"frontier.json": json.dumps(content, indent=2) + "\n", "frontier.html": frontier_page(content)}
+    if frontier.recommended is None:
+        (folder / "plan.yaml").unlink(missing_ok=True)  # one that was recommended before
+    else:
+        texts["plan.yaml"] = _from_there(frontier.plans[frontier.recommended], folder)
+    for name, text in texts.items():
+        with atomic_file(folder / name, 0o600) as temporary:
+            temporary.write_text(text, encoding="utf-8")
+    return folder
+
+
+def _from_there(plan: Plan, folder: Path) -> str:
+    """The plan as a file that finds its own files from where it lies."""
+    return dump_yaml(moved(plan, folder))
+
+
+def _write_public(release: WholeRelease, folder: Path, labels: Table | None, approved: Approved | None) -> None:
+    coded = _codings(release, labels)
+    measures = _measures(release, labels, coded)
+    table = replace(in_codes(_labelled(release, labels), coded), measures=measures)
+    written = {}
+    for number, copy in enumerate(release.copies, 1):
+        path = folder / (f"data-{number}" if release.further else "data")
+        path = path.with_suffix(f".{release.output.format}")
+        labelled = _labelled(copy, labels)
+        write_table(
+            replace(in_codes(labelled, coded), measures=measures), path, guard_formulas=release.output.guard_formulas
+        )
+        _prove_file(copy, labelled.frame, path, coded)
+        written[path.name] = sha256_of(path)
+    write_json(folder / "codebook.json", codebook(release.table.schema, table, len(table.frame), RECORD_VERSION))
+    content = public_evidence(release, files=written, labels=table.value_labels, titles=table.labels)
+    if approved is not None:
+        content["approval"] = published(approved)
+    write_json(folder / "evidence.json", content)
+    (folder / "report.html").write_text(page(content), encoding="utf-8")
+
+
+def _labelled(release: WholeRelease, labels: Table | None) -> Table:
+    """The released table with the labels of its columns, the plan's before the file's, and of the codes in it.
+
+    Household numbers are new ones, of which the codes of the file say nothing, and would say a wrong thing.
+    """
+    frame = release.table.frame.to_polars()
+    described = {n: c.label for n, c in release.schema.columns.items() if c.label and n in frame.columns}
+    if labels is None:
+        return Table(frame=frame, labels=described)
+    reasons = _reasons(release, frame, labels)
+    coded = set(frame.columns) - set(release.schema.names("household"))
+    return Table(
+        frame=frame,
+        labels={n: text for n, text in labels.labels.items() if n in frame.columns} | described,
+        value_labels={n: _occurring(frame[n], v, reasons.get(n)) for n, v in labels.value_labels.items() if n in coded},
+        reasons=reasons,
+        missing_codes={n: codes for n, codes in labels.missing_codes.items() if n in coded},
+        title=labels.title,
+    )
+
+
+MEASURE = {"nominal": "nominal", "ordinal": "ordinal", "continuous": "scale"}
+"""What SPSS calls a level of measurement."""
+
+
+def _measures(release: WholeRelease, labels: Table | None, coded: Collection[str]) -> dict[str, str]:
+    """The levels of measurement in SPSS: those that columns came with, otherwise the plan's where it has one.
+
+    Of a column that came as numbers and is text now, or codes of ranges, the level is another one.
+    """
+    came = {} if labels is None else labels.measures
+    measures = {}
+    for name, dtype in release.table.frame.to_polars().schema.items():
+        column = release.schema.columns[name]
+        measure = came.get(name) or MEASURE.get(column.level or "")
+        if measure == "scale" and (name in coded or not (dtype.is_numeric() or dtype.is_temporal())):
+            measure = "ordinal" if name in coded else "nominal"
+        if measure is not None:
+            measures[name] = measure
+    return measures
+
+
+def _codings(release: WholeRelease, labels: Table | None) -> dict[str, Coding]:
+    """Codes for columns of labelled codes that steps left as text, if the format says what codes mean."""
+    if labels is None or release.output.format not in WITH_LABELS:
+        return {}
+    orders = {n: c.order if c.level == "ordinal" else None for n, c in release.schema.columns.items() if c.codes}
+    numbers = {n for n, c in release.schema.columns.items() if c.ranges}
+    return codings([copy.table.frame.to_polars() for copy in release.copies], labels, orders, numbers)
+
+
+def _reasons(release: WholeRelease, frame: pl.DataFrame, labels: Table) -> dict[str, pl.Series]:
+    """Why cells are missing that came missing, of columns of which no cell was blanked or moved, in their codes.
+
+    Not of columns whose cells a requirement compares: there all missing cells were proved as one.
+    """
+    named = {name for model in release.requirements for name in model.reads}
+    compared = named | set(release.schema.names("quasi-identifier"))
+    reasons = {}
+    for name in release.account.own_gaps:
+        if name in labels.reasons and name in frame.columns and name not in compared:
+            codes = labels.reasons[name].gather(release.rows.tolist()).set(frame[name].is_not_null(), None)
+            if codes.null_count() < len(codes):
+                reasons[name] = codes
+    return reasons
+
+
+def _occurring(column: pl.Series, value_labels: Mapping[Any, str], reasons: pl.Series | None) -> dict[Any, str]:
+    """Labels of the codes that were released; that of another could be of what one person had."""
+    present = codes_of(column, reasons)
+    return {code: label for code, label in value_labels.items() if code_text(code) in present}
+
+
+def _prove_file(release: WholeRelease, frame: pl.DataFrame, path: Path, coded: Mapping[str, Coding]) -> None:
+    """The requirements proved on the cells that the file gives back, told apart as finely as it tells them apart."""
+    back = _read_back(path, len(release.rows))
+    back = in_words(back, coded)
+    finished = Microdata.finished(back.frame, release.schema, back.spellings).encoded
+    finished = replace(finished, rows=release.rows)
+    written = _as_in_file(release.table.encoded, finished)
+    rules = Constraints.parse(release.rules, written, released=True)
+    filled = closure(written, rules.deduced, release.trees)
+    pair = TablePair.of(None, finished, release.partition, filled, missing=release.reading, units=release.units)
+    known = [model for model in release.requirements if model.identifiers or not model.needs_original]
+    require([model.verdict_on(pair) for model in known] + rules.as_written().check(written))
+    guarded = release.output.guard_formulas and release.output.format in FOR_SPREADSHEETS
+    if lost := lost_columns(escape_formulas(frame) if guarded else frame, back.frame):
+        raise FileError(
+            f"The format {path.suffix[1:]} does not keep {plural(len(lost), 'column')} as released: "
+            f"{quoted(lost)}. Choose parquet{', or csv' * (path.suffix != '.csv')}."
+        )
+
+
+def _as_in_file(released: Records, back: Records) -> Records:
+    """The released records with the numbers that the file gives back, in place of those that were written.
+
+    Categories stay those of the release, which the file gives back as they are or not at all: rules speak of them.
+    """
+    numbers = [back[v.name] for v in released.variables if v.continuous and v.name in back and back[v.name].continuous]
+    records = released.with_variables(*(released[v.name].with_values(v.values) for v in numbers))
+    return replace(records, rows=back.rows)
+
+
+def _read_back(path: Path, n: int) -> Table:
+    """A file that has just been written, read to be judged; some libraries do not notice a full disk."""
+    try:
+        back = read_table(path, judged=True)
+    except FileError:
+        back = Table(frame=pl.DataFrame())
+    if len(back.frame) != n:
+        count = f"{len(back.frame):,}" if back.frame.width else "none"
+        raise FileError(
+            f"Output '{path}' was not written whole ({count} of {plural(n, 'record')} can be read back). "
+            f"Make room, or choose another place or format."
+        )
+    return back
+
+
+def _write_private(
+    release: WholeRelease, folder: Path, frontier: Mapping[str, Any] | None, labels: Table | None
+) -> None:
+    codes, titles = ({}, {}) if labels is None else (labels.value_labels, labels.labels)
+    content = private_evidence(release, frontier=frontier, labels=codes, titles=titles)
+    write_json(folder / "evidence.json", content)
+    (folder / "report.html").write_text(page(content), encoding="utf-8")
+    groups = {"row": release.rows}
+    if release.partition is not None:
+        groups["group"] = release.partition.labels.astype(np.int64)
+    groups |= {OF + name: part.labels.astype(np.int64) for name, part in release.hidden.items()}
+    groups |= {WHOSE + name: numbers for name, numbers in release.units.items()}
+    write_table(Table(frame=pl.DataFrame(groups)), folder / "partition.parquet")
+    by_record = {
+        f"{finding.measure}: {key}": np.asarray(values)
+        for finding in release.evidence.findings
+        for key, values in {"risk": finding.record_risk, **finding.by_record}.items()
+        if values is not None
+    }
+    if by_record:
+        write_table(Table(frame=pl.DataFrame({"row": release.rows, **by_record})), folder / "risk.parquet")
+
+
+def write_record(record: Mapping[str, Any], folder: Path) -> None:
+    """The record, which names all files of the release; what is private is for its owner only."""
+    made = datetime.now(UTC).isoformat(timespec="seconds")
+    files = sorted({*files_in(folder), RECORD.as_posix()})
+    write_json(folder / RECORD, {**record, "files": files, "made": made})
+    for path in (folder / "private").rglob("*"):
+        path.chmod(0o700 if path.is_dir() else 0o600)

@@ -1,0 +1,356 @@
+"""Review: a release handed to a second person as one file without data, and the approval that comes back.
+
+The file holds the plan and the public evidence, and apart from them the private figures: what was proved and measured
+of the original. It holds no record, no cell of the original, no row number and no seed. Who reviews it comments and
+approves under a name; `shoal.publish` then writes who approved what, and refuses an approval of anything else. What is
+approved is named by a hash of the released cells and the public evidence, so that it tells no more than these. A
+release that was written already is handed over from its folder, where the evidence names its tables by the hashes of
+their files; `shoal.approve` then writes into the folder who approved it.
+
+An approval is a note between people who trust each other's files; it is no signature.
+"""
+
+import hashlib
+import json
+import shutil
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field, replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Annotated, Literal, Self, cast
+from unicodedata import normalize
+
+from annotated_types import MaxLen
+from pydantic import TypeAdapter, ValidationError, with_config
+from typing_extensions import TypedDict
+
+from shoal.release import LargeRelease, WholeRelease
+from shoal.release.evidence_file import private_evidence, public_evidence, read_evidence
+from shoal.report.evidence import LONGEST_NAME, Approval, ClassesBefore, Estimate, EvidenceFile, Kind
+from shoal.report.forms import CLOSED, Bound, Limits
+from shoal.report.page import page
+from shoal.table.files.atomic import atomic_directory, atomic_file
+from shoal.table.files.checksums import sha256_of
+from shoal.table.files.json_text import LARGEST_RECORD, as_json, read_record, write_json
+from shoal.table.text_files import read_text
+from shoal.vocabulary.errors import FileError, InputError
+from shoal.vocabulary.facts import Better
+
+LONGEST_COMMENT, MOST_COMMENTS = 10_000, 1000
+
+
+class Comment(TypedDict):
+    """What somebody said."""
+
+    by: Annotated[str, MaxLen(LONGEST_NAME)]
+    when: str
+    text: Annotated[str, MaxLen(LONGEST_COMMENT)]
+
+
+class ReviewedRequirement(TypedDict):
+    """What is handed over of a verdict; facts may name categories or rows."""
+
+    requirement: str
+    holds: bool
+    required: float
+    achieved: float | None
+    sentence: str
+    protects: bool
+    model: str
+
+
+class ReviewedFigure(TypedDict):
+    """What is handed over of a measure; facts and figures by column may name categories or rows."""
+
+    measure: str
+    kind: Kind
+    title: str
+    value: float | Bound | None
+    original: float | Bound | None
+    unit: str
+    limits: Limits
+    better: Better
+    sentence: str
+    reason: str
+    interval: Estimate | None
+
+
+PrivateFigures = TypedDict(
+    "PrivateFigures",
+    {
+        "plan": str,
+        "requirements": list[ReviewedRequirement],
+        "measures": list[ReviewedFigure],
+        "classes before": ClassesBefore | None,
+    },
+)
+"""What the reviewer sees of the original: figures, and no more."""
+
+
+Approved = TypedDict(
+    "Approved", {"by": str, "when": str, "sha256": str, "handed over by": str, "comments": list[Comment]}
+)
+"""Who approved a release, with all comments; private."""
+
+
+ReviewFile = TypedDict(
+    "ReviewFile",
+    {
+        "shoal review": Literal[1],
+        "by": Annotated[str, MaxLen(LONGEST_NAME)],
+        "cells": list[str],
+        "evidence": EvidenceFile,
+        "private": PrivateFigures | None,
+        "comments": Annotated[list[Comment], MaxLen(MOST_COMMENTS)],
+        "approval": Approval | None,
+    },
+)
+"""The layout of the file."""
+with_config(CLOSED)(ReviewFile)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Review:
+    """A release as a second person sees it.
+
+    Parameters
+    ----------
+    by
+        Who hands it over.
+    cells
+        SHA-256 of the cells of each released table; none of a release that was written already, whose evidence has
+        the SHA-256 of the files.
+    evidence
+        The public evidence.
+    private
+        Figures of the original, where they are handed over.
+    comments
+        In the order in which they were made.
+    approval
+        Who approved what, if somebody did.
+    """
+
+    by: str
+    cells: tuple[str, ...]
+    evidence: EvidenceFile = field(repr=False)
+    private: PrivateFigures | None = field(default=None, repr=False)
+    comments: tuple[Comment, ...] = ()
+    approval: Approval | None = None
+
+    @property
+    def sha256(self) -> str:
+        """Of what is approved: the released cells and the public evidence; of nothing that is private."""
+        approved = {"cells": list(self.cells), "evidence": self.evidence}
+        text = json.dumps(approved, sort_keys=True, ensure_ascii=False, allow_nan=False)
+        return hashlib.sha256(text.encode()).hexdigest()
+
+    def commented(self, by: str, text: str) -> Self:
+        """The same with one comment more.
+
+        Raises
+        ------
+        InputError
+            If it says nothing, or nobody says it.
+        """
+        if not text.strip() or len(text) > LONGEST_COMMENT:
+            raise InputError(f"A comment has from 1 to {LONGEST_COMMENT} characters. Write one.")
+        if len(self.comments) >= MOST_COMMENTS:
+            raise InputError(f"A review has at most {MOST_COMMENTS} comments.")
+        comment: Comment = {"by": _name(by), "when": _now(), "text": text.strip()}
+        return replace(self, comments=(*self.comments, comment))
+
+    def approved(self, by: str) -> Self:
+        """The same, approved.
+
+        Raises
+        ------
+        InputError
+            If nobody approves it, or the one who handed it over.
+        """
+        name = _name(by)
+        if _alike(name, self.by):
+            raise InputError("A release is approved by somebody else than who made it. Give another name.")
+        return replace(self, approval={"by": name, "when": _now(), "sha256": self.sha256})
+
+    def write(self, path: str | Path) -> Path:
+        """Write it as one file, for its owner alone."""
+        with atomic_file(Path(path), 0o600) as temporary:
+            temporary.write_text(self.text, encoding="utf-8")
+        return Path(path)
+
+    @property
+    def text(self) -> str:
+        """What the file holds."""
+        content = {
+            "shoal review": 1,
+            **{key: value for key, value in asdict(self).items() if key not in ("cells", "comments")},
+            "cells": list(self.cells),
+            "comments": list(self.comments),
+        }
+        return json.dumps(as_json(content), indent=2, ensure_ascii=False, allow_nan=False) + "\n"
+
+    @classmethod
+    def read(cls, path: str | Path) -> Self:
+        """From a file.
+
+        Raises
+        ------
+        FileError
+            If it is no review, or somebody changed what was approved.
+        """
+        text = read_text(path, "Review", largest=LARGEST_RECORD)
+        return cls.of_text(text, Path(path).name)
+
+    @classmethod
+    def of_text(cls, text: str, name: str = "the file") -> Self:
+        """From what a file holds; parameters and refusals as in `read`."""
+        try:
+            content = json.loads(text)
+            TypeAdapter(ReviewFile).validate_python(content)
+        except (ValueError, RecursionError, ValidationError):
+            raise FileError(f"'{name}' is no review of a release, or of another version of shoal.") from None
+        one = cls(
+            by=content["by"],
+            cells=tuple(content["cells"]),
+            evidence=content["evidence"],
+            private=content["private"],
+            comments=tuple(content["comments"]),
+            approval=content["approval"],
+        )
+        if one.approval is not None and one.approval["sha256"] != one.sha256:
+            raise FileError(f"'{name}' was changed after it was approved. Have it approved again.")
+        if one.approval is not None and _alike(one.approval["by"], one.by):
+            raise FileError(f"'{name}' is approved by who handed it over. Have it approved by somebody else.")
+        return one
+
+
+def review(release: WholeRelease | LargeRelease | str | Path, by: str, *, private: bool = True) -> Review:
+    """A release for a second person: plan and evidence, without data.
+
+    Parameters
+    ----------
+    release
+        A release, or its directory.
+    by
+        Who hands it over; somebody else approves it.
+    private
+        Whether the figures of the original go along, in a part of their own. Who gets the file may see them then.
+
+    Raises
+    ------
+    InputError
+        If nobody hands it over, or it was approved before.
+    FileError
+        If there is no release in the directory, or its files are not those that its evidence names.
+    """
+    name = _name(by)
+    if isinstance(release, WholeRelease):
+        cells = tuple(copy.fingerprint for copy in release.copies)
+        known = private_evidence(release) if private else None
+        return Review(by=name, cells=cells, evidence=public_evidence(release, files={}), private=_figures(known))
+    folder = Path(release.directory if isinstance(release, LargeRelease) else release)
+    evidence = read_evidence(folder / "release" / "evidence.json")
+    if "approval" in evidence:
+        raise InputError("The release was approved before. Protect the table anew if something is to change.")
+    _check_files(folder / "release", evidence["sha256"])
+    known = read_evidence(folder / "private" / "evidence.json") if private else None
+    return Review(by=name, cells=(), evidence=evidence, private=_figures(known))
+
+
+def approval_of(release: WholeRelease | LargeRelease | str | Path, given: Review | str | Path) -> Approved:
+    """Who approved a release, with all comments; private.
+
+    Raises
+    ------
+    InputError
+        If nobody approved it, or something else was approved.
+    """
+    one = given if isinstance(given, Review) else Review.read(given)
+    if one.approval is None:
+        raise InputError("The review has no approval. Have it approved, or publish without it.")
+    own = review(release, one.by, private=one.private is not None)
+    if own.sha256 != one.approval["sha256"] or own.sha256 != one.sha256:
+        raise InputError("Another release was approved: its cells or its evidence differ from these. Review this one.")
+    if own.private != one.private:
+        raise InputError("The private figures that were reviewed are not those of this release. Review this one.")
+    return {**one.approval, "handed over by": one.by, "comments": list(one.comments)}
+
+
+def published(approved: Approved) -> Approval:
+    """What the public is told of an approval: not what was said on the way."""
+    return {"by": approved["by"], "when": approved["when"], "sha256": approved["sha256"]}
+
+
+def approve(directory: str | Path, given: Review | str | Path) -> Approved:
+    """Write into both folders of a release who approved it and when, into the private one with all comments.
+
+    Parameters
+    ----------
+    directory
+        The release as it was written, and handed over (`shoal.review(directory, by=...)`).
+    given
+        The review that a second person approved, or its file.
+
+    Returns
+    -------
+    Who approved what, and what was said.
+
+    Raises
+    ------
+    InputError
+        If nobody approved it, another release was approved, or this one was approved before.
+    FileError
+        If there is no release in the directory, or its files are not those that its evidence names.
+    """
+    target = Path(directory)
+    approved = approval_of(target, given)
+    with atomic_directory(target, overwrite=True) as temporary:
+        shutil.copytree(target, temporary, symlinks=True, dirs_exist_ok=True)
+        evidence = read_evidence(temporary / "release" / "evidence.json")
+        evidence["approval"] = published(approved)
+        write_json(temporary / "release" / "evidence.json", evidence)
+        (temporary / "release" / "report.html").write_text(page(evidence), encoding="utf-8")
+        record = temporary / "private" / "record.json"
+        write_json(record, {**read_record(record, "a release", ("version", "plan", "seed")), "approval": approved})
+    return approved
+
+
+def _check_files(folder: Path, hashes: Mapping[str, str]) -> None:
+    """The released tables are those that the evidence speaks of."""
+    for name, sha256 in hashes.items():
+        if sha256_of(folder / name) != sha256:
+            raise FileError(f"'{folder / name}' is not the table that was proved. Protect the table anew.")
+
+
+def _figures(content: EvidenceFile | None) -> PrivateFigures | None:
+    if content is None:
+        return None
+    figures = {
+        "plan": content["plan"],
+        "requirements": [_part(dict(one), ReviewedRequirement) for one in content["requirements"]],
+        "measures": [_part(dict(one), ReviewedFigure) for one in content["measures"]],
+        "classes before": content["classes before"],
+    }
+    return cast(PrivateFigures, figures)
+
+
+def _part(one: Mapping[str, object], layout: type) -> Mapping[str, object]:
+    """Of a mapping the keys that a layout has."""
+    return {key: one[key] for key in layout.__annotations__}
+
+
+def _name(by: str) -> str:
+    name = " ".join(by.split())
+    if not name or len(name) > LONGEST_NAME or not name.isprintable():
+        raise InputError(f"A name has from 1 to {LONGEST_NAME} printable characters. Give one.")
+    return name
+
+
+def _alike(one: str, other: str) -> bool:
+    """Whether two names differ in nothing that a reader sees: not in capitals, blanks or how accents are written."""
+    first, second = (" ".join(normalize("NFKC", name).split()).casefold() for name in (one, other))
+    return first == second
+
+
+def _now() -> str:
+    return datetime.now(UTC).isoformat(timespec="seconds")

@@ -1,0 +1,78 @@
+"""The layout of frontier.json, and of what evidence.json shows of it."""
+
+from typing import Literal
+
+from typing_extensions import TypedDict
+
+from shoal.report.forms import Limits
+from shoal.vocabulary.facts import Better
+
+KINDS: tuple[Literal["risk"], Literal["utility"]] = ("risk", "utility")
+"""The two axes."""
+
+
+class Candidate(TypedDict):
+    """A plan that was tried; null where a figure could not be computed."""
+
+    name: str
+    risk: float | None
+    utility: float | None
+    holds: bool
+
+
+class ExploredAxis(TypedDict):
+    """What candidates are compared by: a measure, with its parameters in its title."""
+
+    measure: str
+    title: str
+    better: Better
+    unit: str
+    limits: Limits
+
+
+class ExploredAxes(TypedDict):
+    """The two measures by which candidates are compared."""
+
+    risk: ExploredAxis
+    utility: ExploredAxis
+
+
+class Landmark(TypedDict):
+    """The figures of the unprotected table; null where one could not be computed."""
+
+    risk: float | None
+    utility: float | None
+
+
+class Explored(TypedDict):
+    """What was compared, the unprotected table, and which candidates stand out."""
+
+    axes: ExploredAxes
+    unprotected: Landmark | None
+    pareto: list[str]
+    recommended: str | None
+    because: str
+
+
+class Exploration(Explored):
+    """Why this plan: the risk and loss of all that were tried."""
+
+    points: list[Candidate]
+
+
+class Tried(Candidate):
+    """A candidate in frontier.json: all its figures by measure, and why it lacks one, or a requirement fails."""
+
+    method: str
+    reason: str
+    figures: dict[str, float | None]
+
+
+class FrontierFile(Explored):
+    """The content of frontier.json."""
+
+    version: int
+    risk: str
+    utility: str
+    better: list[Better]
+    points: list[Tried]

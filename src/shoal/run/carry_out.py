@@ -1,0 +1,335 @@
+"""Carry a plan out: from a table to a finished one that waits to be judged.
+
+The order of events is always the same. The table becomes records; the steps change them one after another,
+each with random numbers of its own; edit constraints are restored and values rounded; identifiers are taken
+out; the records become a table again. Only that table is judged, as it would be written.
+"""
+
+import secrets
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import narwhals.stable.v2 as nw
+import numpy as np
+
+from shoal.constraints import Constraints
+from shoal.judges.base import Measure
+from shoal.judges.closure import Closure, closure
+from shoal.judges.evidence import Finding, Verdict
+from shoal.judges.refinement import trees
+from shoal.judges.table_pair import TablePair
+from shoal.judges.units import RepeatedIdentifier, repeated
+from shoal.kernels.arrays import Longs
+from shoal.plan import Plan
+from shoal.plan.admission import admit
+from shoal.plan.files import with_files
+from shoal.plan.steps import Step
+from shoal.privacy.base import PrivacyModel
+from shoal.privacy.gate import Gate
+from shoal.privacy.k_anonymity import KAnonymity
+from shoal.run.course import Course, concluded
+from shoal.run.privacy_spent import check_accounted, spent
+from shoal.table.files.table import Table
+from shoal.table.hierarchy import Hierarchy
+from shoal.table.microdata import Microdata
+from shoal.table.partition import Partition
+from shoal.table.records import Records
+from shoal.table.schema import Schema
+from shoal.table.step_result import StepAccount, StepTrace, groups_by_column, last_partition
+from shoal.vocabulary.errors import DataError, ParameterError, Refused
+from shoal.vocabulary.facts import unbounded
+from shoal.vocabulary.progress import Stage
+from shoal.vocabulary.registry import registered
+
+MEASURES, MEASURES_BEFORE = 1 << 20, 1 << 21
+"""Keys of the measures' random numbers, on the release and on the original, beyond the number of any step."""
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Outcome:
+    """A plan carried out: the finished table, and what is needed to judge it.
+
+    Parameters
+    ----------
+    schema
+        The plan's, with the order of ordinal columns whose categories became text.
+    """
+
+    plan: Plan
+    schema: Schema
+    entropy: int
+    tell: Stage
+    course: Course
+    constraints: Constraints
+    original: Microdata
+    before: Records
+    finished: Microdata
+    released: Records
+
+    @property
+    def accounts(self) -> tuple[StepAccount, ...]:
+        """What there is to tell of each stage, in order."""
+        return self.course.accounts
+
+    @cached_property
+    def partition(self) -> Partition | None:
+        """The last groups that were formed, of the released records."""
+        return last_partition(self.course.results, self.released.rows)
+
+    @cached_property
+    def hidden(self) -> dict[str, Partition]:
+        """For each column that a step changed, the groups of released records inside which it was replaced."""
+        return groups_by_column(self.course.results, self.released.rows)
+
+    @cached_property
+    def trees(self) -> dict[str, Hierarchy]:
+        """The hierarchies whose nodes released labels may be."""
+        return trees(self.plan.schema, self.plan.folder, self.released)
+
+    @cached_property
+    def closure(self) -> Closure:
+        """The finished table with everything filled in that it and the plan's rules give away."""
+        return closure(self.released, self.constraints.deduced, self.trees)
+
+    @cached_property
+    def pair(self) -> TablePair:
+        """Both tables, as they are judged."""
+        return pair_of(self.plan, self.before, self.released, self.partition, self.closure, self.hidden)
+
+    @property
+    def units(self) -> dict[str, Longs]:
+        """For each identifier that a requirement counts, whose each released record is, by number."""
+        names = dict.fromkeys(name for model in self.plan.requirements for name in model.identifiers)
+        known = {name: self.pair.units_by(name) for name in names}
+        return {name: units for name, units in known.items() if units is not None}
+
+    @cached_property
+    def of_records(self) -> tuple[RepeatedIdentifier, ...]:
+        """What counts records and no persons."""
+        return repeated_in(self.plan, self.pair)
+
+    def verdicts(self) -> list[Verdict]:
+        self.tell("proving", 0.0)
+        models = judged(self.plan, self.pair)
+        return models + self.constraints.as_written().check(self.released)
+
+    def risk_before(self) -> tuple[Finding, ...]:
+        """The cheap measures of risk, taken on the original as if it were released; figures of the table only."""
+        self.tell("measuring the original", 0.0)
+        rng = _generator(self.entropy, MEASURES_BEFORE)
+        pair = TablePair.of(self.before, self.before, missing=self.plan.reading)
+        cheap = [measure for measure in taken_by(self.plan) if measure.method_kind == "risk" and measure.cheap]
+        findings = (with_files(measure, self.plan.folder).finding_on(pair, rng) for measure in cheap)
+        return tuple(replace(finding, record_risk=None, by_record={}) for finding in findings)
+
+    def findings(self) -> tuple[Finding, ...]:
+        return measured(self.plan, self.pair, self.entropy, self.tell)
+
+
+def carry_out(
+    table: Any, plan: Plan, seed: int | None, stage: Stage | None, fractional: Collection[str] = ()
+) -> Outcome:
+    """Carry a plan out on a table; parameters as in `shoal.protect`.
+
+    Parameters
+    ----------
+    fractional
+        Columns that stay floats though all their released cells are whole, as in another copy they are not.
+
+    Raises
+    ------
+    InputError
+        If the table or the plan cannot be used.
+    """
+    tell = stage or (lambda text, fraction: None)
+    original = microdata(table, plan)
+    plan = plan.covering(original.frame.columns)
+    admit(plan)
+    if not len(original):
+        raise DataError("The table has no records. A release needs at least one.")
+    check_seed(seed)
+    entropy = secrets.randbits(128) if seed is None else int(seed)
+    before = original.records
+    if not len(before):
+        raise DataError(
+            "No record is left after those with missing values were dropped. "
+            "Set missing: impute, category or keep for the columns that lack values."
+        )
+    ready = plan.ready
+    constraints = Constraints.parse(plan.constraints, before)
+    check_accounted(ready, constraints.columns)
+    course = _admitted(before, ready, constraints)
+    for number, step in enumerate(ready.steps):
+        course = _after_step(course, step, ready, _generator(entropy, number), tell)
+        if step.own_cells:  # lengths taken from cells without noise would not be paid for
+            constraints = constraints.in_units_of(course.records)
+    if loss := spent(result.facts for result in course.results):
+        course = course.with_account("privacy loss", loss)
+    course = concluded(course, before, ready, constraints, _generator(entropy, len(ready.steps)))
+    rebuilt = original.rebuild(course.records).without_metadata()
+    if isinstance(table, Table) and table.types_from_cells:
+        rebuilt = rebuilt.with_whole_numbers(fractional)
+    schema = _in_order(plan.schema, course.records, rebuilt)
+    finished = Microdata.finished(rebuilt.native, schema)
+    return Outcome(
+        plan=plan,
+        schema=schema,
+        entropy=entropy,
+        tell=tell,
+        course=course,
+        constraints=constraints,
+        original=original,
+        before=before,
+        finished=finished,
+        released=replace(finished.encoded, rows=course.records.rows),
+    )
+
+
+def check_seed(seed: int | None) -> None:
+    """Refuse a seed that is no integer of at least 0."""
+    if seed is not None and (not isinstance(seed, (int, np.integer)) or seed < 0):
+        raise ParameterError(f"seed must be an integer of at least 0; got {seed!r}.")
+
+
+def microdata(table: Any, plan: Plan) -> Microdata:
+    """A table as the plan describes it; with what its codes mean, where it was read from a file that says so."""
+    if isinstance(table, Microdata):
+        return table
+    if isinstance(table, Table):
+        return Microdata.of(table.frame, plan.schema, plan.folder, table.value_labels)
+    return Microdata.of(table, plan.schema, plan.folder)
+
+
+def _in_order(schema: Schema, records: Records, rebuilt: Microdata) -> Schema:
+    """The schema with the order of ordinal columns whose released categories are text that the plan does not order."""
+    orders: dict[str, tuple[str, ...]] = {}
+    for name in schema.columns.keys() & set(records.names()):
+        if schema.columns[name].level == "ordinal" and rebuilt.frame[name].dtype == nw.String:
+            present = set(rebuilt.frame[name].unique().to_list())  # of others a release knows nothing
+            if present - {None} <= set(map(str, schema.columns[name].order or ())):
+                continue
+            texts = dict.fromkeys(map(str, records[name].categories))
+            orders[name] = tuple(text for text in texts if text in present)
+    ordered = {name: schema.columns[name].model_copy(update={"order": order}) for name, order in orders.items()}
+    return Schema({**schema.columns, **ordered})
+
+
+def _generator(entropy: int, *key: int) -> np.random.Generator:
+    """The random numbers of one stage."""
+    return np.random.default_rng(np.random.SeedSequence(entropy, spawn_key=key))
+
+
+def _admitted(records: Records, plan: Plan, constraints: Constraints) -> Course:
+    """The input against the constraints, treated as the plan says."""
+    change = constraints.admit(records, plan.broken_rules)
+    course = Course(records=change.records)
+    if not plan.constraints or plan.broken_rules == "refuse":
+        return course
+    return course.with_account("input constraints", change.facts)  # whether or not a rule was broken, which is private
+
+
+def _after_step(course: Course, step: Step, plan: Plan, rng: np.random.Generator, tell: Stage) -> Course:
+    """One step carried out."""
+    tell(step.name, 0.0)
+    columns = step.changes(plan.schema)
+    blanks = getattr(step.method, "blanks_cells", False)  # beside what nobody will see no cell need be blanked
+    named = {name for model in getattr(step.method, "requirements", ()) for name in model.identifiers}
+    hidden = (plan.unreleased & set(course.records.names())) - set(columns) - named if blanks else set()
+    seen = course.records.without(hidden)
+    result = step.carry_out(seen, columns, rng, lambda fraction: tell(step.name, fraction))
+    if hidden:
+        records = result.records.with_variables(*(course.records[name] for name in sorted(hidden)))
+        result = replace(result, records=records)
+    tell(step.name, 1.0)
+    if not len(result.records):
+        raise Refused(
+            f"Nothing was released. The step {step.name} left no record. Let it ask for less, or leave it out."
+        )
+    imputed = any(column.missing_policy == "impute" for column in plan.schema.columns.values())
+    facts = unbounded(result.facts) if imputed or course.accounts else result.facts
+    course = replace(course, records=result.records, results=(*course.results, result))
+    return course.with_account(step.name, facts, columns, len(course.results) - 1)
+
+
+def pair_of(
+    plan: Plan,
+    before: Records | None,
+    released: Records,
+    partition: Partition | None,
+    filled: Closure,
+    hidden: Mapping[str, Partition] | None,
+    units: Mapping[str, Longs] | None = None,
+) -> TablePair:
+    """Both tables, as a plan has them judged.
+
+    Parameters
+    ----------
+    partition
+        The groups of the last partition step.
+    hidden
+        As from `groups_by_column`; None where it is not known what was done.
+    units
+        As in `TablePair`.
+    """
+    drawn = () if plan.schema.names("stratum") else plan.steps  # a stratum may be of few records
+    made_anew = tuple(name for step in drawn if step.as_a_whole for name in step.changes(plan.schema))
+    repaired = StepTrace(columns=tuple(plan.schema.columns), reads=None)  # a rule may move any cell by any other
+    admitted = (repaired,) if plan.constraints and plan.broken_rules == "repair" else ()
+    return TablePair.of(
+        before,
+        released,
+        partition,
+        filled,
+        hidden,
+        missing=plan.reading,
+        made_anew=tuple(dict.fromkeys(made_anew)),
+        traces=(*admitted, *(step.trace(plan.schema) for step in plan.steps)),
+        units=units,
+        traced=hidden is not None,
+    )
+
+
+def judged(plan: Plan, pair: TablePair) -> list[Verdict]:
+    """What becomes of the plan's requirements on a release and its closure."""
+    names = tuple(one.identifier for one in repeated_in(plan, pair))
+    return [of_records(model, model.verdict_on(pair), names) for model in plan.ready.requirements]
+
+
+def of_records(model: PrivacyModel, verdict: Verdict, repeated: tuple[str, ...]) -> Verdict:
+    """A model's verdict, which says that it counts records where identifiers repeat."""
+    return replace(verdict, of_records=repeated) if model.counts_records else verdict
+
+
+def repeated_in(plan: Plan, pair: TablePair) -> tuple[RepeatedIdentifier, ...]:
+    """The plan's identifiers that repeat, with what the classes of a release hold of their values."""
+    return pair.once("repeated", lambda: tuple(repeated(pair, plan.schema.names("identifier"), k_asked(plan))))
+
+
+def k_asked(plan: Plan) -> int:
+    """The largest k that a requirement asks of classes; 2 where none does."""
+    return max((model.k for model in plan.requirements if isinstance(model, KAnonymity)), default=2)
+
+
+def measured(plan: Plan, pair: TablePair, entropy: int, tell: Stage) -> tuple[Finding, ...]:
+    """What the measures say of a release, each with random numbers of its own."""
+    measures = taken_by(plan)
+    findings = []
+    for number, measure in enumerate(measures):
+        tell(f"measuring {measure.method_name}", number / len(measures))
+        ready = with_files(measure, plan.folder)
+        findings.append(ready.finding_on(pair, _generator(entropy, MEASURES, number)))
+    tell("judging", 1.0)
+    return tuple(findings)
+
+
+def taken_by(plan: Plan) -> list[Measure]:
+    """All cheap measures and those that the plan names, in its requirements too; in the order of their findings."""
+    cheap = [e.cls() for kind in ("risk", "utility") for e in registered(kind) if e.cls.cheap]
+    named = list(plan.measures)
+    for gate in plan.requirements:
+        if isinstance(gate, Gate) and not any(gate.measure.same_as(measure) for measure in named):
+            named.append(gate.measure)
+    names = {measure.method_name for measure in named}
+    return [measure for measure in cheap if measure.method_name not in names] + named

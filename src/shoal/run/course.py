@@ -1,0 +1,133 @@
+"""The records of a plan on their way through its stages, and what is done with them after the last step."""
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from shoal.constraints import Constraints
+from shoal.constraints.rounding import to_decimals
+from shoal.kernels import linear
+from shoal.kernels.arrays import Floats
+from shoal.plan import Plan
+from shoal.replace.decimals import decimals_of
+from shoal.run.privacy_spent import noisy_columns
+from shoal.table.records import Records
+from shoal.table.step_result import StepAccount, StepResult
+from shoal.vocabulary.errors import Refused
+from shoal.vocabulary.facts import Facts, Figure, OfOriginal
+
+EXACT = 1e-9
+"""Relative change of a moment that is put down to rounding."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Course:
+    """Records on their way through the stages of a plan.
+
+    Parameters
+    ----------
+    records
+        As they are now.
+    results
+        What the steps gave, in order.
+    accounts
+        What there is to tell of the stages, the steps among them.
+    """
+
+    records: Records
+    results: tuple[StepResult, ...] = ()
+    accounts: tuple[StepAccount, ...] = ()
+
+    @property
+    def averaged(self) -> set[str]:
+        """Columns whose cells are averages since they were last changed."""
+        averaged: set[str] = set()
+        for result in self.results:
+            averaged = (averaged - set(result.changed)) | set(result.averaged)
+        return averaged
+
+    def with_account(
+        self, step: str, facts: Facts, columns: tuple[str, ...] = (), place: int | None = None
+    ) -> "Course":
+        """The same with one account more."""
+        account = StepAccount(step=step, columns=columns, facts=facts, place=place)
+        return replace(self, accounts=(*self.accounts, account))
+
+
+def _own_decimals(finer: set[str], records: Records, before: Records, plan: Plan) -> dict[str, int]:
+    """The decimals that columns came in with, of those that got more of them by averages or by repair.
+
+    Only where the plan gives none, and of columns that had decimals: a mean of whole numbers is no whole number. The
+    decimals of cells that got private noise would tell of these.
+    """
+    numbers = [v for v in records.variables if v.continuous and v.name in finer and v.name in before]
+    own = {v.name: decimals_of(before[v.name].values) for v in numbers if before[v.name].continuous and v.unit is None}
+    given = plan.schema.decimals.keys() | noisy_columns(plan)
+    return {name: places for name, places in own.items() if places and name not in given}
+
+
+def _obeying(course: Course, before: Records, plan: Plan, constraints: Constraints) -> Course:
+    """The rules restored, and numbers rounded: to the decimals that they came in with unless that breaks a rule."""
+    records = course.records
+    change = constraints.repair(records)
+    moved = any((change.records[name].identity() != records[name].identity()).any() for name in constraints.columns)
+    own = _own_decimals(course.averaged | (set(constraints.columns) if moved else set()), records, before, plan)
+    try:
+        rounded = constraints.round(change.records, {**own, **plan.schema.decimals})
+    except Refused:
+        if not own:
+            raise
+        rounded = constraints.round(change.records, plan.schema.decimals)
+    rounded = constraints.on_bounds(rounded)
+    facts = {**change.facts, **_moments_moved(records, rounded)}
+    return replace(course.with_account("constraints and rounding", facts), records=rounded)
+
+
+def concluded(
+    course: Course, before: Records, plan: Plan, constraints: Constraints, rng: np.random.Generator
+) -> Course:
+    """Constraints restored and rounded, identifiers out, households renumbered, order shuffled."""
+    if len(course.records) < len(before):  # how a record was written that is not released must not show in the others
+        before = before.take(np.isin(before.rows, course.records.rows))
+    if plan.constraints:
+        course = _obeying(course, before, plan, constraints)
+        records = course.records
+    else:
+        own = _own_decimals(course.averaged, course.records, before, plan)
+        records = course.records.with_variables(*(to_decimals(course.records[name], own[name]) for name in own))
+    records = records.without(set(plan.schema.names("identifier")) - plan.pseudonyms)
+    for name in records.names("household"):
+        records = records.with_variables(_renumbered(records[name], rng))
+    return replace(course, records=records.take(rng.permutation(len(records))) if plan.output.shuffle else records)
+
+
+def _covariance(x: Floats) -> Floats:
+    centred = x - x.mean(axis=0)
+    return np.asarray(linear.cross_product(centred, centred) / (len(x) - 1))
+
+
+def _moments_moved(before: Records, after: Records) -> Facts:
+    """What became of promises about means and covariances when records were moved to keep the constraints."""
+    names = [v.name for v in before.variables if v.continuous and not v.missing.any()]
+    if len(before) < 2 or not names:
+        return {}
+    x, y = before.raw(names), after.raw(names)
+    spread = np.where(x.std(axis=0) > 0, x.std(axis=0), 1.0)
+    x, y = (x - x.mean(axis=0)) / spread, (y - x.mean(axis=0)) / spread
+    means = float(np.abs(y.mean(axis=0) - x.mean(axis=0)).max())
+    covariances = float(np.abs(_covariance(y) - _covariance(x)).max())
+    return {
+        "largest change of a mean, in standard deviations": Figure(value=means),
+        "largest change of a covariance, in products of standard deviations": Figure(value=covariances),
+        "exact means survive": OfOriginal(means <= EXACT),
+        "exact covariances survive": OfOriginal(covariances <= EXACT),
+    }
+
+
+def _renumbered(variable: Any, rng: np.random.Generator) -> Any:
+    """Household numbers say who lives together and nothing else: random numbers from 1 to the households released."""
+    present = np.unique(variable.values[variable.values >= 0])
+    places = np.full(len(variable.categories) + 1, -1, dtype=np.int32)  # a missing household, of code -1, stays missing
+    places[present] = rng.permutation(len(present))
+    return replace(variable, values=places[variable.values], categories=tuple(range(1, len(present) + 1)))

@@ -1,0 +1,1 @@
+"""Steps carried out on a table in parts."""

@@ -1,0 +1,216 @@
+"""The last pass: identifiers out, households renumbered, records in random order or their own, parts as released."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+import narwhals.stable.v2 as nw
+import numpy as np
+import polars as pl
+
+from shoal.constraints.rounding import to_decimals
+from shoal.run.parts.steps import Run, drawn_by
+from shoal.table.columns import decode
+from shoal.table.frames import only_whole_numbers
+from shoal.table.parts.dealing import block_size
+from shoal.table.parts.engine import Dealt
+from shoal.table.parts.moments import numbers
+from shoal.table.parts.pieces import gathered
+from shoal.table.parts.stage import OWN, ROW, Stage, write_part
+from shoal.table.schema import Schema
+
+DEALING, ORDER, HOUSEHOLDS = 1 << 20, 1 << 21, 1 << 22
+"""Keys of the random numbers of the part that a record goes to, of its place there, and of the households' numbers,
+beyond the number of any step."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Rounding:
+    """How numbers that were changed are written.
+
+    Parameters
+    ----------
+    own
+        Decimals that averages get, those that their columns came in with.
+    said
+        Decimals that the plan gives.
+    types
+        Of the columns with these, as they came in.
+    """
+
+    own: Mapping[str, int]
+    said: Mapping[str, int]
+    types: Mapping[str, pl.DataType]
+
+    def rounded(self, chunk: pl.DataFrame, schema: Schema) -> pl.DataFrame:
+        """A chunk with its numbers rounded; whole ones get the type back that they came in with."""
+        columns = []
+        for name, places in self.own.items():
+            if chunk.schema.get(name) == pl.Float64:
+                variable = to_decimals(numbers(chunk[name], schema.columns[name]), places)
+                columns.append(pl.Series(name, variable.values).fill_nan(None))
+        for name, places in self.said.items():
+            if chunk.schema.get(name) == pl.Float64:
+                like = nw.from_native(pl.Series(name, [], dtype=self.types[name]), series_only=True)
+                variable = numbers(chunk[name], schema.columns[name])
+                series = decode(variable, like, "polars", decimals=places, known=()).to_native()
+                columns.append(series if places == 0 else series.cast(pl.Float64))
+        return chunk.with_columns(columns)
+
+
+def finished(run: Run, stage: Stage, schema: Schema, rows: int, rounding: Rounding, *, whole_numbers: bool) -> Stage:
+    """The stage that is released; its parts still hold the rows of the table that came in.
+
+    Parameters
+    ----------
+    rows
+        Records of the table that came in.
+    whole_numbers
+        Whether columns of floats that are all whole numbers become integers: where types were found out from the
+        cells of an input, they would tell of a record that is not released that it has decimals.
+    """
+    out = set(schema.names("identifier")) - run.plan.pseudonyms
+    kept = [name for name in stage.columns if name not in out]
+    households = schema.names("household")
+    parts = -(-stage.records // block_size(stage))
+    last = LastLook(
+        schema=Schema.model_construct(root={name: schema.columns[name] for name in kept}),
+        rounding=rounding,
+        homes=_numbers(run, stage, households[0]) if households else None,
+        parts=parts,
+        rows=rows,
+        entropy=run.entropy if run.plan.output.shuffle else None,
+    )
+    own = [name for name in OWN if name in stage.schema]
+    files = stage.dealt(last.dealt, parts, run.journal.place("shuffled", anew=True), (*own, *kept))
+    whole = _whole_numbers(run, files) if whole_numbers else []
+    place = run.journal.place("finished", anew=True)
+    ends = [
+        End(number=n, file=file, out=place / f"part-{n + 1:05d}.parquet", entropy=last.entropy, whole=tuple(whole))
+        for n, file in enumerate(files)
+    ]
+    paths = []
+    for end, path in zip(ends, run.engine.each(_in_released_order, ends), strict=True):
+        end.file.unlink()
+        paths.append(path)
+    return Stage.of(paths, run.engine)
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class LastLook:
+    """What becomes of the records of a part at last, and which part of the release they go to.
+
+    Parameters
+    ----------
+    homes
+        The number that each household gets.
+    parts
+        Of the release.
+    rows
+        Records of the table that came in.
+    entropy
+        Of the random order; None where records stay in their own.
+    """
+
+    schema: Schema
+    rounding: Rounding
+    homes: pl.DataFrame | None
+    parts: int
+    rows: int
+    entropy: int | None
+
+    def dealt(self, chunk: pl.DataFrame, number: int) -> Dealt:
+        """The records of a part, as they are released, each with the part that it goes to."""
+        if self.entropy is None:
+            places = chunk[ROW].to_numpy() * self.parts // self.rows
+        else:
+            places = drawn_by(self.entropy, DEALING, number).integers(0, self.parts, len(chunk))
+        rounded = self.rounding.rounded(chunk, self.schema)
+        if self.homes is not None:
+            rounded = _renumbered(rounded, self.schema.names("household")[0], self.homes)
+        return rounded, places
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class End:
+    """A part of the release.
+
+    Parameters
+    ----------
+    entropy
+        Of the random order; None where records stay in their own.
+    whole
+        Columns of floats that become integers.
+    """
+
+    number: int
+    file: Path
+    out: Path
+    entropy: int | None
+    whole: tuple[str, ...]
+
+
+def _in_released_order(end: End) -> Path:
+    """Write a part with its records in random order or their own."""
+    frame = gathered(end.file)
+    if end.entropy is None:
+        order = np.argsort(frame[ROW].to_numpy())
+    else:
+        order = drawn_by(end.entropy, ORDER, end.number).permutation(len(frame))
+    frame = no_negative_zeros(frame[order.tolist()])
+    write_part(frame.cast(dict.fromkeys(end.whole, pl.Int64)), end.out)
+    return end.out
+
+
+def _whole_numbers(run: Run, files: list[Path]) -> list[str]:
+    """Columns of floats that hold whole numbers only, and some."""
+    known: set[str] = set()
+    fractional: set[str] = set()
+    for some, others in run.engine.each(_kinds_of_numbers, files):
+        known |= some
+        fractional |= others
+    return sorted(known - fractional)
+
+
+def _kinds_of_numbers(file: Path) -> tuple[set[str], set[str]]:
+    """Columns of floats that hold a number, and those that hold one that is not whole."""
+    floats = [cells for column in gathered(file) if column.dtype.is_float() and len(cells := column.drop_nulls())]
+    fractional = {c.name for c in floats if not only_whole_numbers(nw.from_native(c, series_only=True))}
+    return {cells.name for cells in floats}, fractional
+
+
+def no_negative_zeros(frame: pl.DataFrame) -> pl.DataFrame:
+    """Zeros of one sign: they are equal, but would be written differently."""
+    floats = [column.name for column in frame if column.dtype.is_float()]
+    return frame.with_columns(
+        pl.when(pl.col(name) == 0).then(pl.col(name).abs()).otherwise(pl.col(name)).alias(name) for name in floats
+    )
+
+
+def _numbers(run: Run, stage: Stage, name: str) -> pl.DataFrame:
+    """A random number from 1 for each household."""
+    homes = pl.DataFrame(schema={name: stage.schema[name]})
+    for seen in stage.each(_distinct, (name,)):
+        homes = pl.concat([homes, seen]).unique()
+    homes = homes.sort(name)
+    return homes.with_columns(pl.Series(ROW, run.generator(HOUSEHOLDS).permutation(len(homes)) + 1))
+
+
+def _distinct(chunk: pl.DataFrame) -> pl.DataFrame:
+    return chunk.drop_nulls().unique()
+
+
+def _renumbered(chunk: pl.DataFrame, name: str, numbers: pl.DataFrame) -> pl.DataFrame:
+    rows_of = chunk.select(name).join(numbers, on=name, how="left", maintain_order="left")[ROW]
+    return chunk.with_columns(rows_of.alias(name))
+
+
+def released_files(stage: Stage, folder: Path) -> Iterator[Path]:
+    """The parts without what is the run's own, each written into a folder as it will be released."""
+    schema = {name: dtype for name, dtype in stage.schema.items() if name not in OWN}
+    paths = [folder / f"part-{number + 1:05d}.parquet" for number in range(len(stage.parts))]
+    for path, _ in zip(paths, stage.each(write_part, tuple(schema), paths), strict=True):
+        path.chmod(0o644)
+        yield path
+    for left in set(folder.iterdir()) - set(paths):  # by a machine of a cluster that stopped while it wrote
+        left.unlink()

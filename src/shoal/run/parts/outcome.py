@@ -1,0 +1,167 @@
+"""A plan carried out on a table in parts: stage after stage, each finished before the next begins."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from shoal.kernels.arrays import Longs
+from shoal.plan import Plan
+from shoal.plan.steps import MaskStep, Step
+from shoal.replace.decimals import MOST, decimal_counts, decimals_among
+from shoal.run.parts.blanking import after_blanking
+from shoal.run.parts.combinations import after_combinations
+from shoal.run.parts.drawing import after_drawing
+from shoal.run.parts.finishing import Rounding, finished
+from shoal.run.parts.sorting import after_sorting
+from shoal.run.parts.steps import After, Run, after_step
+from shoal.table.parts.intake import taken_in
+from shoal.table.parts.moments import counted, counts_as_number, numbers
+from shoal.table.parts.source import Source
+from shoal.table.parts.stage import Stage
+from shoal.table.schema import Column, Schema
+from shoal.table.step_result import StepAccount
+from shoal.vocabulary.facts import ByLabel
+
+
+@dataclass(frozen=True, kw_only=True)
+class LargeOutcome:
+    """What came of a plan, before it is judged.
+
+    Parameters
+    ----------
+    schema
+        The plan's, with the order of ordinal columns whose categories became text.
+    before
+        The table as it came in, missing values treated.
+    finished
+        As it is to be released, with the rows of the table that came in.
+    rows
+        Records of the table that came in.
+    missing
+        What became of missing values.
+    private
+        By step, where the table was cut into blocks.
+    """
+
+    run: Run
+    schema: Schema
+    before: Stage
+    finished: Stage
+    rows: int
+    missing: Mapping[str, Any]
+    accounts: tuple[StepAccount, ...]
+    private: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def plan(self) -> Plan:
+        return self.run.plan
+
+
+def carried_out(run: Run, source: Source) -> LargeOutcome:
+    """Carry a plan out on a source; what an earlier run finished is not done again.
+
+    Raises
+    ------
+    InputError
+        If the table or the plan cannot be used.
+    Refused
+        If a step refuses.
+    """
+    plan, journal = run.plan, run.journal
+    run.tell("reading", 0.0)
+    before, missing, rows = journal.once(
+        "intake", lambda: taken_in(source, plan.schema, journal.place("intake", anew=True), run.engine)
+    )
+    stage, schema = before, _unrounded(plan.schema)
+    averaged: set[str] = set()
+    changed: set[str] = set()
+    accounts: list[StepAccount] = []
+    private: ByLabel = {}
+    for number, step in enumerate(plan.steps):
+        carry = _way_of(step)
+        after = journal.once(f"step-{number}", lambda: carry(run, number, step, stage, schema))  # noqa: B023
+        stage, schema = after.stage, after.schema
+        accounts.append(after.account)
+        averaged = (averaged - set(after.account.columns)) | after.averaged
+        changed |= set(after.account.columns)
+        private |= {f"{number + 1} {step.name}": after.private} if after.private else {}
+        journal.forget(f"blocks-{number}")
+        journal.forget(f"values-{number}")
+        if number:
+            journal.forget(f"step-{number - 1}")
+    run.tell("finishing", 0.0)
+    rounding = journal.once("rounding", lambda: _rounding(run, before, averaged, changed))
+    whole = source.types_from_cells
+    end = journal.once("finishing", lambda: finished(run, stage, schema, rows, rounding, whole_numbers=whole))
+    if plan.steps:
+        journal.forget(f"step-{len(plan.steps) - 1}")
+    return LargeOutcome(
+        run=run,
+        schema=_in_order(plan.schema, schema, end),
+        before=before,
+        finished=end,
+        rows=rows,
+        missing=missing,
+        accounts=tuple(accounts),
+        private=private,
+    )
+
+
+def _way_of(step: Step) -> Callable[[Run, int, Step, Stage, Schema], After]:
+    """How a step is carried out on a large table."""
+    if step.method.scales == "combinations":
+        blanks = isinstance(step, MaskStep) and step.method.blanks_cells
+        return after_blanking if blanks else after_combinations
+    if step.method.scales == "sorting":
+        return after_sorting
+    return after_drawing if isinstance(step, MaskStep) and step.method.draws_units else after_step
+
+
+def _in_order(plan: Schema, after: Schema, stage: Stage) -> Schema:
+    """The plan's columns, with the order of ordinal ones whose released categories are text that it does not order."""
+    types = stage.schema
+    ordered: dict[str, Column] = {}
+    for name in plan.columns.keys() & set(stage.columns):
+        column, order = plan.columns[name], after.columns[name].order
+        if column.level == "ordinal" and types[name] == pl.String and order:
+            present = set(counted(stage, name).cells.to_list())  # of others a release knows nothing
+            if not present <= set(map(str, column.order or ())):
+                labels = tuple(label for label in dict.fromkeys(map(str, order)) if label in present)
+                ordered[name] = column.model_copy(update={"order": labels})
+    return Schema.model_construct(root=dict(plan.columns) | ordered)
+
+
+def _unrounded(schema: Schema) -> Schema:
+    """The columns without the decimals that they are rounded to, which is done once, at the end."""
+    columns = {name: column.model_copy(update={"decimals": None}) for name, column in schema.columns.items()}
+    return Schema.model_construct(root=columns)
+
+
+def _rounding(run: Run, before: Stage, averaged: set[str], changed: set[str]) -> Rounding:
+    """How changed columns are rounded: as the plan says; averages otherwise to the decimals that they came in with."""
+    schema, types = run.plan.schema, before.schema
+    continuous = {
+        name
+        for name in changed & types.keys()
+        if schema.columns[name].role != "identifier" and counts_as_number(types[name], schema.columns[name])
+    }
+    own = {
+        name: np.zeros(MOST + 2, dtype=np.int64)
+        for name in sorted(averaged & continuous)
+        if name not in schema.decimals and not types[name].is_temporal()
+    }
+    look = partial(_decimals, columns={name: schema.columns[name] for name in own})
+    for seen in before.each(look, tuple(own)) if own else ():
+        for name in own:
+            own[name] += seen[name]
+    decimals = {name: places for name, counts in own.items() if (places := decimals_among(counts))}
+    said = {name: places for name, places in schema.decimals.items() if name in continuous}
+    return Rounding(own=decimals, said=said, types={name: types[name] for name in said})
+
+
+def _decimals(chunk: pl.DataFrame, columns: Mapping[str, Column]) -> dict[str, Longs]:
+    return {name: decimal_counts(numbers(chunk[name], column).values) for name, column in columns.items()}

@@ -1,0 +1,152 @@
+"""Account for differential privacy: what a plan must be like for its epsilon to be what anyone can learn.
+
+The noise of one step is proved for the cells that it is added to. The promise for a release rests on more: that
+nothing else which is released has looked at those cells. A step that groups records by an income, imputes it or
+repairs it against other columns carries the income into cells that have no noise. So private noise comes first, on
+cells that are their record's own, and whatever follows works on what is released anyway, which costs no privacy. A
+plan in which this is not so is refused before any record is seen. A method whose promise is for whole records must work
+on every column that is released, and nothing that it rests on may come from the table. The theorems and their proofs
+stand in docs/explanation/differential-privacy.md.
+"""
+
+from collections.abc import Iterable, Sequence
+
+from shoal.plan import Plan
+from shoal.plan.steps import Step
+from shoal.table.hierarchy_forms import form_of, of_values
+from shoal.vocabulary.errors import PlanError
+from shoal.vocabulary.facts import Facts, Figure, losses
+
+OF_FIXED_HEIGHT = ("intervals", "rounding", "dates", "priority")
+"""Forms of hierarchies, of a column's values, whose levels are as many whatever the values."""
+
+
+def private_steps(plan: Plan) -> tuple[Step, ...]:
+    """The steps of a plan that spend differential privacy."""
+    return tuple(step for step in plan.steps if step.own_cells)
+
+
+def noisy_columns(plan: Plan) -> set[str]:
+    """The columns whose cells get private noise: nothing else may depend on what they were, not even their decimals."""
+    return {name for step in private_steps(plan) for name in _columns(plan, step)}
+
+
+def check_accounted(plan: Plan, in_rules: Iterable[str]) -> None:
+    """Refuse a plan whose private noise does not bound all that the release tells of the cells under it.
+
+    Parameters
+    ----------
+    in_rules
+        The columns that the plan's rules name.
+
+    Raises
+    ------
+    PlanError
+        Naming the step, the column, and what to change.
+    """
+    private = private_steps(plan)
+    if not private:
+        return
+    _check_order(plan.steps)
+    _check_columns(plan, private)
+    _check_persons(private)
+    _check_whole_records(plan, private)
+    if plan.broken_rules == "repair" and (named := sorted(noisy_columns(plan) & set(in_rules))):
+        raise PlanError(
+            f"constraints: broken_rules: repair would let the cells of '{named[0]}' move others before "
+            f"{private[0].name} adds its noise, and nobody accounts for what these then tell. Say refuse or report."
+        )
+    for model in plan.requirements:
+        if model.needs_original:
+            raise PlanError(
+                f"{model.method_name} compares the release with the original, and whether it holds is not paid for by "
+                f"{private[0].name}. Take one of the two out."
+            )
+
+
+def _columns(plan: Plan, step: Step) -> tuple[str, ...]:
+    return step.columns or plan.schema.names(*step.default_roles)
+
+
+def _check_order(steps: Sequence[Step]) -> None:
+    """Private steps stand before all others: these may look at any cell."""
+    earlier = ""
+    for step in steps:
+        if step.own_cells and earlier:
+            raise PlanError(
+                f"{step.name}: the step {earlier} comes before it, and what that step releases may tell of cells whose "
+                f"noise comes later, beyond epsilon. Let {step.name} come first; what follows it costs no privacy."
+            )
+        earlier = earlier or (step.name if not step.own_cells else "")
+
+
+def _check_columns(plan: Plan, private: Sequence[Step]) -> None:
+    """Noise is for cells that are their record's own and that have none yet."""
+    noisy: set[str] = set()
+    for step in private:
+        for name in _columns(plan, step):
+            if plan.schema.columns[name].missing_policy == "impute":
+                raise PlanError(
+                    f"{step.name}: missing cells of '{name}' are imputed from other records, whose privacy loss nobody "
+                    f"accounts for. Set missing: drop or refuse for the column."
+                )
+            if name in noisy:
+                raise PlanError(f"{step.name}: an earlier step added its noise to '{name}'. Name a column in one step.")
+            noisy.add(name)
+
+
+def _check_persons(private: Sequence[Step]) -> None:
+    """The epsilons of steps add up for one person only where all count that person's records alike."""
+    numbers = {step.method.records_per_person for step in private}
+    if len(numbers) > 1:
+        raise PlanError(
+            f"records_per_person must be the same in all steps that add private noise, for their epsilons add up by "
+            f"person; got {' and '.join(map(str, sorted(numbers)))}. Give the larger number to all."
+        )
+
+
+def _check_whole_records(plan: Plan, private: Sequence[Step]) -> None:
+    """A promise for whole records holds where all that is released of a record is the method's."""
+    for step in (one for one in private if one.method.whole_records):
+        if len(private) > 1:
+            raise PlanError(
+                f"{step.name} promises for whole records, which other private noise does not. Let it be the only one."
+            )
+        if plan.constraints:
+            raise PlanError(
+                f"{step.name}: whether the records keep the plan's rules is looked at before, and nobody accounts for "
+                f"what that tells. Take the constraints out."
+            )
+        released = set(plan.schema.columns) - (set(plan.schema.names("identifier")) - plan.pseudonyms)
+        columns = _columns(plan, step)
+        if bare := sorted(released - set(columns)):
+            raise PlanError(
+                f"{step.name}: '{bare[0]}' is released and not among its columns, and would tell what they hide. "
+                f"Name it in the step, or make it an identifier, which is taken out."
+            )
+        for name in columns:
+            _check_hierarchy(plan, step, name)
+
+
+def _check_hierarchy(plan: Plan, step: Step, name: str) -> None:
+    """What a label loses, and how many levels there are, must not come from the values that the table has."""
+    said = plan.schema.columns[name].hierarchy
+    if said is None or not of_values(said):
+        return
+    form, _ = form_of(said)
+    if form not in OF_FIXED_HEIGHT or step.method.loss != "precision":
+        raise PlanError(
+            f"{step.name}: the hierarchy of '{name}' is made of the values that the table has, and so tells of them. "
+            f"Name a file made of all values that there can be"
+            + (", or say loss: precision." if form in OF_FIXED_HEIGHT else ".")
+        )
+
+
+def spent(steps: Iterable[Facts]) -> Facts:
+    """Differential privacy composes: the losses of steps add up. No facts where none was spent."""
+    spends = [loss for facts in steps for loss in losses(facts)]
+    epsilon = Figure(value=sum(loss.epsilon for loss in spends), influence=0)
+    delta = Figure(value=sum(loss.delta for loss in spends), influence=0)
+    if not spends:
+        return {}
+    return {"epsilon of all steps": epsilon, **({"delta of all steps": delta} if delta.value else {})}

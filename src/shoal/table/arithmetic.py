@@ -1,0 +1,329 @@
+"""Laws of arithmetic between the columns of a table, by which missing cells can be computed.
+
+An age that is blanked beside a year of birth is no secret, nor is the size of a household beside its income and its
+income per head. Whoever holds the table finds such laws in the records in which nothing is missing. They are looked for
+between columns of numbers, dates and years (`shoal.table.numeric_cells`):
+
+- *affine pairs*: C = slope A + offset, as of age and year of birth, years and days, euros and cents;
+- *sums, differences, products and ratios*: C = A + B, A - B, A B, A / B.
+
+A law is right in a record where all its columns are known if C is the number computed, rounded as C is, halves always
+in the same way. It is believed
+on the terms of `shoal.table.dependencies`: wrong in at most a share of `EXCEPTIONS`, with at most half the errors of
+whoever names the most frequent value of C, and more often right than chance would have it. For that, C is imagined
+independent of the other columns: a record is right with the share of records that have the number computed for it, and
+of n records with mean chance p at least r are right with probability exp(-n KL(r/n, p)) at most (Hoeffding 1963, for
+trials of unequal chances), times the number of laws that were tried. A law fills in C, and A or B where the equation
+can be solved for it so well that what C was rounded by moves them by no more than they were rounded by themselves, or
+by a hundredth of their standard deviation (the narrowest interval that counts as disclosure in Templ & Meindl 2008).
+
+Work is limited. Each pair and triple with a column that lacks cells is tried on up to `SAMPLE` records first, of which
+a third do not have the most frequent value of C; what survives, on all. Triples beyond `MOST_TRIPLES` are not tried:
+those of a hundred columns of numbers of which ten lack cells stay below.
+"""
+
+import math
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from itertools import combinations
+from typing import Literal
+
+import numpy as np
+
+from shoal.kernels.arrays import Bools, Floats, Longs
+from shoal.kernels.elementary import log
+from shoal.table.dependencies import EXCEPTIONS, LOG_CHANCE
+from shoal.table.fitted_line import FEWEST, HALVES, fitted_line
+from shoal.table.numeric_cells import ROUNDING, NumericCells
+from shoal.table.records import Records
+
+SAMPLE = 96
+"""Records on which a law is tried first."""
+
+FITTED = 4096
+"""Records, at most, to which a slope is fitted."""
+
+MOST_TRIPLES = 1_000_000
+"""Column and pair of others, that are tried."""
+
+SURVIVES = 0.8
+"""Share of records of the sample in which a law is right: of 64, one that is right in 95 % of all misses it once in a
+million times."""
+
+NARROW = 0.01
+"""Standard deviations within which a value is disclosed."""
+
+Operation = Literal["affine", "+", "-", "*", "/"]
+
+FORWARD: dict[Operation, Callable[[Floats, Floats], Floats]] = {
+    "+": np.add,
+    "-": np.subtract,
+    "*": np.multiply,
+    "/": np.divide,
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ArithmeticLaw:
+    """A column that is computed from one or two others."""
+
+    on: str
+    by: tuple[str, ...]  # The columns A, or A and B
+    operation: Operation
+    # slope, offset: of an affine pair
+    slope: float = 1.0
+    offset: float = 0.0
+    exact: bool = False  # True if no record contradicts it
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        return (self.on, *self.by)
+
+    def others(self, name: str) -> list[str]:
+        """The columns that give one of them back."""
+        return [other for other in self.columns if other != name]
+
+    def computed(self, numbers: Mapping[str, Floats]) -> Floats:
+        """Shape (n,); C from the other columns, not rounded; not finite where it cannot be."""
+        if self.operation == "affine":
+            return np.asarray(self.slope * numbers[self.by[0]] + self.offset)
+        with np.errstate(all="ignore"):
+            return FORWARD[self.operation](numbers[self.by[0]], numbers[self.by[1]])
+
+    def solved(self, name: str, numbers: Mapping[str, Floats]) -> tuple[Floats, Floats]:
+        """Shapes (n,) and (n,); one of the columns from the others, and by how much it moves if C moves by 1."""
+        c, ones = numbers[self.on], np.ones(len(numbers[self.on]))
+        if name == self.on:
+            return self.computed(numbers), np.zeros(len(c))
+        if self.operation == "affine":
+            return (c - self.offset) / self.slope, ones / abs(self.slope)
+        first = name == self.by[0]
+        other = numbers[self.by[1 if first else 0]]
+        with np.errstate(all="ignore"):
+            match self.operation:
+                case "+":
+                    return c - other, ones
+                case "-":
+                    return (c + other if first else other - c), ones
+                case "*":
+                    return c / other, 1 / np.abs(other)
+                case _:
+                    return (c * other, np.abs(other)) if first else (other / c, np.abs(other) / c**2)
+
+
+class Arithmetic:
+    """The laws of arithmetic in a table.
+
+    Parameters
+    ----------
+    lacking
+        Columns of which cells are missing, or are to be; a law without any of them fills in nothing. By default those
+        that are not complete.
+    """
+
+    def __init__(self, records: Records, lacking: Collection[str] | None = None) -> None:
+        if lacking is None:
+            lacking = [v.name for v in records.variables if not v.complete]
+        read = [NumericCells.of(v) for v in records.variables] if lacking else []
+        self.cells = {cells.name: cells for cells in read if cells is not None}
+        self.lacking = [name for name in self.cells if name in lacking]
+
+    @cached_property
+    def laws(self) -> list[ArithmeticLaw]:
+        """All laws, affine pairs first."""
+        lacking = set(self.lacking)
+        pairs = [(on, by) for on in self.cells for by in self.cells if on != by and lacking & {on, by}]
+        affine = [law for on, by in pairs if (law := self._affine(on, by)) is not None]
+        tied = {frozenset(law.columns) for law in affine if law.exact}
+        return affine + [law for on in self._outputs for law in self._of_two(on, tied)]
+
+    @property
+    def _outputs(self) -> list[str]:
+        """Columns that may be computed from two others, those that lack cells first, as far as the budget goes."""
+        outputs, left = [], MOST_TRIPLES
+        for on in sorted(self.cells, key=lambda name: name not in self.lacking):
+            left -= len(self._sources(on))
+            if left < 0:
+                break
+            outputs.append(on)
+        return outputs
+
+    def _sources(self, on: str) -> list[tuple[str, str]]:
+        """Pairs of other columns; with one that lacks cells unless the column itself does."""
+        lacking = set(self.lacking)
+        pairs = combinations([name for name in self.cells if name != on], 2)
+        return [pair for pair in pairs if on in lacking or lacking & set(pair)] if lacking else []
+
+    def _affine(self, on: str, by: str) -> ArithmeticLaw | None:
+        c, a = self.cells[on], self.cells[by]
+        complete = np.flatnonzero(~np.isnan(c.values) & ~np.isnan(a.values))
+        for most in (SAMPLE, FITTED):
+            rows = _spread(complete, most)
+            line = fitted_line(a.values[rows], c.values[rows], c.half)
+            if line is None:
+                return None
+            law = ArithmeticLaw(on=on, by=(by,), operation="affine", slope=line[0], offset=line[1])
+            if self._wrong(law, rows) > (1 - SURVIVES) * len(rows):
+                return None
+        return self._believed(law, complete, len(complete) ** 2)
+
+    def _of_two(self, on: str, tied: Collection[frozenset[str]]) -> Iterator[ArithmeticLaw]:
+        """Laws by which a column is computed from two others that no exact affine law ties to it."""
+        c = self.cells[on]
+        pairs = [pair for pair in self._sources(on) if not any(frozenset((on, name)) in tied for name in pair)]
+        names = list(self.cells)
+        if not pairs:
+            return
+        place = np.array([[names.index(name) for name in pair] for pair in pairs])
+        rows = self._sample(on)
+        values = np.column_stack([self.cells[name].values[rows] for name in names])
+        rare = c.values[rows] != c.most
+        trials = len(names) ** 3
+        for operation, (first, second) in ((o, order) for o in FORWARD for order in ((0, 1), (1, 0))):
+            if operation in "+*" and first:
+                continue
+            with np.errstate(all="ignore"):
+                numbers = FORWARD[operation](values[:, place[:, first]], values[:, place[:, second]])
+            for number in _surviving(numbers, c.values[rows], c.half, rare):
+                by = (pairs[number][first], pairs[number][second])
+                law = ArithmeticLaw(on=on, by=by, operation=operation)
+                complete = np.flatnonzero(np.all([~np.isnan(self.cells[name].values) for name in law.columns], axis=0))
+                if (believed := self._believed(law, complete, trials)) is not None:
+                    yield believed
+
+    def _sample(self, on: str) -> Longs:
+        """Records to try a column on: those that lack least, a third of them without its most frequent value."""
+        values = self.cells[on].values
+        lacks = np.sum([np.isnan(cells.values) for cells in self.cells.values()], axis=0)
+        rare = (values != self.cells[on].most) & ~np.isnan(values)
+        return np.concatenate(
+            [_fullest(np.flatnonzero(rows), lacks, most) for rows, most in ((~np.isnan(values), 64), (rare, 32))]
+        )
+
+    def _wrong(self, law: ArithmeticLaw, rows: Longs) -> int:
+        """Number of records in which a law is wrong, of some in which all its columns are known."""
+        return int(wrong(law, {name: self.cells[name].values[rows] for name in law.columns}, self.cells[law.on]).min())
+
+    def _believed(self, law: ArithmeticLaw, complete: Longs, trials: int) -> ArithmeticLaw | None:
+        """The law if the records say so, with whether it is exact."""
+        if len(complete) < FEWEST:
+            return None
+        c = self.cells[law.on]
+        numbers = law.computed({name: self.cells[name].values[complete] for name in law.by})
+        values = np.sort(c.values[complete])
+        with np.errstate(invalid="ignore"):
+            near = np.searchsorted(values, numbers + c.half, "right") - np.searchsorted(values, numbers - c.half)
+        chance = float(np.where(np.isfinite(numbers), near, 0).sum()) / len(complete) ** 2
+        exceptions = self._wrong(law, complete)
+        common = int((c.values[complete] == c.most).sum())
+        if not law_holds(len(complete), exceptions, common, chance, trials):
+            return None
+        return replace(law, exact=not exceptions)
+
+
+def law_holds(records: int, exceptions: int, common: int, chance: float, trials: int) -> bool:
+    """True if a law is believed.
+
+    `records`: records in which all its columns are known; `exceptions`, `common`: of these, those in which it is not
+    right, and those with the most frequent value; `chance`: mean probability that a record is right by chance;
+    `trials`: laws that were tried.
+    """
+    if not records or exceptions > EXCEPTIONS[False] * records or 2 * exceptions > records - common:
+        return False
+    return -records * _divergence(1 - exceptions / records, chance) + float(log(max(trials, 1))) < LOG_CHANCE
+
+
+def wrong(law: ArithmeticLaw, numbers: Mapping[str, Floats], cells: NumericCells) -> Longs:
+    """Shape (3,); records in which a column is not what a law computes, where halves are rounded up, to even, or down.
+
+    `numbers`, shape (n,) each: the law's columns in records in which all are known; `cells`: the column that is
+    computed, in the whole table.
+    """
+    c, half = numbers[law.on], cells.half
+    residual = c - law.computed(numbers)
+    with np.errstate(invalid="ignore"):
+        inside = np.abs(residual) <= half
+        tie = inside & (np.abs(residual) >= half * (1 - HALVES)) & bool(cells.step)
+    even = np.round(c / cells.step) % 2 == 0 if cells.step else np.zeros(len(c), dtype=bool)
+    ways = (residual > 0, even, residual < 0)
+    return np.array([len(c) - int((inside & (~tie | way)).sum()) for way in ways], dtype=np.int64)
+
+
+def filled_by(
+    records: Records, laws: Sequence[ArithmeticLaw]
+) -> tuple[Records, list[tuple[ArithmeticLaw, str, Bools]]]:
+    """The records with the missing cells filled in that laws compute, once; which law filled which cells of a column.
+
+    Returns the same records where nothing can be filled in.
+    """
+    filled: list[tuple[ArithmeticLaw, str, Bools]] = []
+    read: dict[str, NumericCells | None] = {}
+    for law in laws:
+        for name in law.columns:
+            if records[name].complete:
+                continue
+            for other in law.columns:
+                if other not in read:
+                    read[other] = NumericCells.of(records[other])
+            cells = {other: numeric for other in law.columns if (numeric := read[other]) is not None}
+            if len(cells) < len(law.columns):
+                continue
+            numbers, usable = fillable(law, name, {other: numeric.values for other, numeric in cells.items()}, cells)
+            rows = usable & records[name].missing
+            if rows.any():
+                variable = cells[name].filled_in(rows, numbers[rows])
+                records = records.with_variables(variable)
+                del read[name]
+                filled.append((law, name, rows))
+    return records, filled
+
+
+def fillable(
+    law: ArithmeticLaw, name: str, numbers: Mapping[str, Floats], cells: Mapping[str, NumericCells]
+) -> tuple[Floats, Bools]:
+    """Shapes (n,) and (n,); what a law computes for a column, and where that says what a missing cell was.
+
+    `numbers`, shape (n,) each: the law's columns in some records; `cells`: the columns of the table, by which they are
+    rounded and spread.
+    """
+    computed, moves = law.solved(name, numbers)
+    allowed = max(cells[name].half, NARROW * cells[name].deviation)
+    with np.errstate(invalid="ignore"):
+        narrow = moves * cells[law.on].half <= allowed * (1 + ROUNDING)
+    return computed, np.isfinite(computed) & narrow
+
+
+def _divergence(share: float, chance: float) -> float:
+    """Kullback-Leibler divergence of two shares; 0 where the first is not above the second."""
+    if share <= chance:
+        return 0.0
+    if chance <= 0:
+        return math.inf
+    rest = (1 - share) * float(log((1 - share) / (1 - chance))) if share < 1 else 0.0
+    return share * float(log(share / chance)) + rest
+
+
+def _spread(rows: Longs, most: int) -> Longs:
+    """As many of some records as asked for, at equal distances."""
+    if len(rows) <= most:
+        return rows
+    return rows[np.arange(most) * len(rows) // most]
+
+
+def _fullest(rows: Longs, lacks: Longs, most: int) -> Longs:
+    """As many of some records as asked for, those that lack least."""
+    counts = np.sort(lacks[rows])
+    return _spread(rows[lacks[rows] <= counts[most - 1]], most) if len(rows) > most else rows
+
+
+def _surviving(numbers: Floats, values: Floats, half: float, rare: Bools) -> Longs:
+    """Pairs, numbered, that are right in most of the m records, and in a third of those with a rarer value."""
+    with np.errstate(invalid="ignore"):
+        alike = np.abs(numbers - values[:, None]) <= half
+    finite = np.isfinite(numbers)
+    first, second = slice(0, 64), rare
+    enough = finite[first].sum(axis=0) >= FEWEST
+    mostly = alike[first].sum(axis=0) >= SURVIVES * finite[first].sum(axis=0)
+    also_rare = 3 * alike[second].sum(axis=0) >= finite[second].sum(axis=0)
+    return np.flatnonzero(enough & mostly & also_rare)

@@ -1,0 +1,25 @@
+"""Rows of a table that are equal: records that lack the same columns, are bound by the same rules."""
+
+from typing import TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from shoal.kernels.arrays import Longs
+from shoal.kernels.classes import classes
+
+Cell = TypeVar("Cell", bound=np.generic)
+
+
+def rows_by_number(numbers: Longs) -> list[Longs]:
+    """The rows that have each number, ascending, from the least number on."""
+    order = np.argsort(numbers, kind="stable")
+    return np.split(order, np.flatnonzero(np.diff(numbers[order])) + 1)
+
+
+def patterns(table: NDArray[Cell]) -> list[tuple[NDArray[Cell], Longs]]:
+    """Each distinct row of truth values or whole numbers, shape (d,), and where it stands in the table (n, d)."""
+    if not len(table):
+        return []
+    ids, _ = classes(list(table.T.astype(np.int64)), len(table))
+    return [(table[rows[0]], rows) for rows in rows_by_number(ids)]

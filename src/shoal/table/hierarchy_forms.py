@@ -1,0 +1,139 @@
+"""Forms in which a plan describes a hierarchy, and the hierarchies that they mean.
+
+    hierarchy: towns.csv                      rows as ARX has them; towns.yaml: a tree
+    hierarchy: {nested: {south: [Arles, Evora], north: [Bonn]}}
+    hierarchy: {intervals: [5, 10, 50]}       numbers
+    hierarchy: {rounding: [5, 10]}
+    hierarchy: {masking: right}               codes
+    hierarchy: {prefix: [3, 1]}
+    hierarchy: {dates: [month, year]}         days
+    hierarchy: {priority: [Bonn, [Arles, Evora]]}
+
+A file, a tree and paths have leaves of their own. The other forms are built from the values of the column; since a
+label follows from the value alone, they are built of a released column from its labels, so that whoever has the release
+and the plan can prove what is required. Two more need the whole table (`order`, `frequency`): they are built once, by
+`shoal hierarchy build` or from Python, and named as a file.
+"""
+
+import re
+from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+from shoal.table.hierarchy import SEPARATOR, Hierarchy
+from shoal.table.hierarchy_builders import ROOT, number_label, span_of, value_labels
+from shoal.table.number_range import numbers_of
+from shoal.vocabulary.errors import SchemaError, unknown
+
+NUMBER = re.compile(r"-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?")
+
+Form = str | Mapping[str, Any] | Hierarchy
+"""A hierarchy as a plan has it: a file's name, a mapping with one of the keys below, or the hierarchy itself."""
+
+
+def _numbers(what: str, values: Iterable[str]) -> list[float]:
+    if (numbers := numbers_of(values)) is None:
+        raise SchemaError(f"a hierarchy of {what} is for numbers, and the column holds text.")
+    return sorted(numbers)
+
+
+def _paths(paths: Any) -> Hierarchy:
+    if not isinstance(paths, (list, tuple)) or not all(isinstance(path, (list, tuple)) for path in paths):
+        raise SchemaError("the paths of a hierarchy must be a list of paths, each a list of labels.")
+    return Hierarchy(tuple(tuple(str(label) for label in path) for path in paths))
+
+
+ITSELF: Mapping[str, Callable[[Any], Hierarchy]] = {"nested": Hierarchy.from_nested, "paths": _paths}
+"""Forms that hold their leaves."""
+
+OF_VALUES: Mapping[str, Callable[[Mapping[str, int], Any], Hierarchy]] = {
+    "intervals": lambda counts, widths: Hierarchy.from_intervals(_numbers("intervals", counts), widths),
+    "rounding": lambda counts, bases: Hierarchy.from_rounding(_numbers("rounding", counts), bases),
+    "masking": Hierarchy.from_masking,
+    "prefix": Hierarchy.from_prefix,
+    "dates": Hierarchy.from_dates,
+    "priority": Hierarchy.from_priority,
+}
+"""Forms whose labels follow from each value by itself, with what makes them of a column's values."""
+
+OF_TABLE: Mapping[str, Callable[[Mapping[str, int], Any], Hierarchy]] = {
+    "order": Hierarchy.from_order,
+    "frequency": Hierarchy.from_frequency,
+}
+"""Forms whose labels follow from the whole column: from what values there are, or how many records have them."""
+
+IN_NUMBERS = ("intervals", "rounding")
+
+IN_PLANS = (*ITSELF, "file", *OF_VALUES)
+
+
+def form_of(form: Any) -> tuple[str, Any]:
+    """The name of a form, and what is said of it. Raises SchemaError if it is no form that there is."""
+    if isinstance(form, (str, Path)):
+        return "file", form
+    if not isinstance(form, Mapping) or len(form) != 1:
+        raise SchemaError(f"hierarchy must be a file's name, or a mapping with one of the keys {', '.join(IN_PLANS)}.")
+    [(name, value)] = form.items()
+    if name not in IN_PLANS and name not in OF_TABLE:
+        raise SchemaError(f"hierarchy: {unknown('form', name, (*IN_PLANS, *OF_TABLE))}")
+    if name == "file" and not isinstance(value, (str, Path)):
+        raise SchemaError("hierarchy: file must be a file's name.")
+    return str(name), value
+
+
+def hierarchy_of(form: Form, counts: Mapping[str, int], folder: Path) -> Hierarchy:
+    """The hierarchy that a form means for a column.
+
+    `counts`: the column's values as categories are written, and how many records have each; `folder`: where a file is
+    looked up. Raises SchemaError if it is none, or is not for such values.
+    """
+    if isinstance(form, Hierarchy):
+        return form
+    name, value = form_of(form)
+    if name == "file":
+        return Hierarchy.read(folder / value)
+    return ITSELF[name](value) if name in ITSELF else {**OF_VALUES, **OF_TABLE}[name](counts, value)
+
+
+def check_in_plan(form: Any) -> None:
+    """Refuse a form that a plan cannot have. Raises ValueError with the rule, as pydantic wants it."""
+    if form is None or isinstance(form, Hierarchy):
+        return
+    try:
+        name, _ = form_of(form)
+    except SchemaError as error:
+        raise ValueError(str(error).removeprefix("hierarchy must be ").removeprefix("hierarchy: ")) from None
+    if name in OF_TABLE:
+        raise ValueError(
+            f"a form that a released file can be judged with, and {name} follows from the whole table; "
+            f"write it to a file with shoal hierarchy build, and name the file"
+        )
+
+
+def of_values(form: Any) -> bool:
+    """True if a form makes its leaves from the column's values."""
+    return not isinstance(form, Hierarchy) and form_of(form)[0] not in (*ITSELF, "file")
+
+
+def of_numbers(form: Any) -> bool:
+    """True if a form is for numbers, so that its labels are ranges or multiples."""
+    return not isinstance(form, Hierarchy) and form_of(form)[0] in IN_NUMBERS
+
+
+def leaves_in(form: Form, labels: Iterable[str]) -> list[str]:
+    """Leaves in the labels of a released column, for the hierarchy that a form means for it.
+
+    Of intervals and multiples the numbers in the labels; of codes, days and listed values each label, or each member of
+    a set of them. None for forms that hold their leaves.
+    """
+    if not of_values(form):
+        return []
+    name, value = form_of(form)
+    if name in IN_NUMBERS:
+        return sorted({number_label(float(number)) for number in NUMBER.findall(" ".join(labels))})
+    members = [member for label in labels for member in label.split(SEPARATOR) if member != ROOT]
+    if name == "dates":  # a step may have left labels that are none
+        return [label for label in value_labels(members) if span_of(label) is not None]
+    if name == "priority":  # what is called other may be any of those that have a name
+        members += [named for tier in value for named in (tier if isinstance(tier, (list, tuple)) else [tier])]
+    return value_labels(members)

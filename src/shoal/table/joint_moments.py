@@ -1,0 +1,119 @@
+"""Means and covariances of several columns of a table, gathered part by part (Chan, Golub & LeVeque 1983).
+
+Of columns with missing cells, each mean and variance is that of the column's known cells, and the correlations are
+those of the complete records. So the covariance matrix is positive semidefinite, which it need not be if each
+correlation were that of the records that have both columns.
+"""
+
+from dataclasses import dataclass
+from typing import Self
+
+import numpy as np
+
+from shoal.kernels import tall
+from shoal.kernels.arrays import Floats
+from shoal.vocabulary.errors import DataError
+
+
+@dataclass(slots=True, kw_only=True, eq=False)
+class JointMoments:
+    """Moments of some columns."""
+
+    # mean, products: shapes (d,) and (d, d); means of these records, and sums of products of deviations from them
+    mean: Floats
+    products: Floats
+    # known, means, squares: shape (d,) each; how many cells of a column are known, their mean, and the sum of squared
+    # deviations from it
+    known: Floats
+    means: Floats
+    squares: Floats
+    # low, high: shape (d,); the least and greatest values
+    low: Floats
+    high: Floats
+    count: int = 0  # Records without a missing cell
+
+    @classmethod
+    def of_columns(cls, d: int) -> Self:
+        """Those of no record yet, of so many columns."""
+        none, zeros = np.full(d, np.inf), np.zeros(d)
+        return cls(mean=zeros, products=np.zeros((d, d)), known=zeros, means=zeros, squares=zeros, low=none, high=-none)
+
+    @classmethod
+    def of(cls, x: Floats) -> Self:
+        """Those of some records, shape (n, d); NaN for a missing cell."""
+        missing = np.isnan(x)
+        if not missing.any():
+            return cls._of_complete(x)
+        moments = cls._of_complete(x[~missing.any(axis=1)])
+        columns = [cls._of_complete(x[~missing[:, j], j : j + 1]) for j in range(x.shape[1])]
+        moments.known = np.array([column.count for column in columns], dtype=np.float64)
+        moments.means, moments.squares = (
+            np.array([float(v) for v in values])
+            for values in zip(*((column.mean[0], column.products[0, 0]) for column in columns))
+        )
+        moments.low, moments.high = (np.concatenate(ends) for ends in zip(*((c.low, c.high) for c in columns)))
+        return moments
+
+    @classmethod
+    def _of_complete(cls, x: Floats) -> Self:
+        if not len(x):
+            return cls.of_columns(x.shape[1])
+        mean = x.mean(axis=0)
+        centred = (x - mean)[None]
+        products = tall.cross(centred, centred)[0]
+        return cls(
+            count=len(x),
+            mean=mean,
+            products=products,
+            known=np.full(x.shape[1], float(len(x))),
+            means=mean,
+            squares=np.diag(products),
+            low=x.min(axis=0),
+            high=x.max(axis=0),
+        )
+
+    def join(self, other: Self) -> None:
+        """More records; the order in which they come is a part of the figures."""
+        cells_known = self.known + other.known
+        cells, gap = np.maximum(cells_known, 1.0), other.means - self.means
+        self.squares = self.squares + other.squares + gap * gap * (self.known * other.known / cells)
+        self.means = self.means + gap * (other.known / cells)
+        self.known = cells_known
+        self.low, self.high = np.minimum(self.low, other.low), np.maximum(self.high, other.high)
+        if other.count:
+            gap, total = other.mean - self.mean, self.count + other.count
+            self.products = self.products + other.products
+            self.products += np.multiply.outer(gap, gap) * (self.count * other.count / total)
+            self.mean = self.mean + gap * (other.count / total)
+            self.count = total
+
+    @property
+    def variances(self) -> Floats:
+        """Shape (d,); of the known cells of the sample, 0 for a column without any.
+
+        Raises DataError if a column has one known cell.
+        """
+        if (self.known == 1).any() or not self.known.any():
+            raise DataError("noise needs at least 2 records in every stratum, to have a variance.")
+        return np.asarray(self.squares / np.maximum(self.known - 1, 1.0))
+
+    @property
+    def covariance(self) -> Floats:
+        """Shape (d, d); of the sample.
+
+        Raises DataError if a column has one known cell, or fewer than two records have all of several columns.
+        """
+        variances = self.variances
+        if (self.known == self.count).all():
+            return np.asarray(self.products / (self.count - 1))
+        if self.count < 2 and len(variances) > 1:
+            raise DataError(
+                "noise needs at least 2 records with all of its columns in every stratum, to know how these vary "
+                "together. Take the kind uncorrelated, or give each column a step of its own."
+            )
+        deviations = np.sqrt(np.diag(self.products))
+        deviations[deviations == 0] = 1.0
+        spreads = np.sqrt(variances)
+        covariance = self.products / np.multiply.outer(deviations, deviations) * np.multiply.outer(spreads, spreads)
+        np.fill_diagonal(covariance, variances)
+        return np.asarray(covariance)

@@ -1,0 +1,376 @@
+"""A table with its schema: any data frame in, the same kind out.
+
+pandas, polars and pyarrow tables, lazy frames and DuckDB relations are taken as they are and never modified. `records`
+is the table in numbers, with the schema's policy for missing values applied; `rebuild` turns changed
+numbers back into a frame of the kind that came in, with its index, column order and data types.
+"""
+
+import hashlib
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from pathlib import Path
+from typing import Any, Literal
+
+import narwhals.stable.v2 as nw
+import numpy as np
+import polars as pl
+
+from shoal.kernels.arrays import Ints, ints
+from shoal.table.cells import encode
+from shoal.table.columns import decode, no_negative_zero
+from shoal.table.frames import only_whole_numbers, plain_types, strip_metadata, ways_of_missing
+from shoal.table.records import Records
+from shoal.table.schema import Column, Scale, Schema
+from shoal.table.variable import Variable
+from shoal.vocabulary.errors import DataError, MissingDependency, SchemaError, plural, quoted, refuse_repeated
+from shoal.vocabulary.facts import ByLabel
+
+Kind = Literal["frame", "lazy", "duckdb"]
+"""Kind of table that came in: a frame with its cells, a lazy frame of polars, or a relation of DuckDB."""
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Microdata:
+    """A data frame with its schema.
+
+    Parameters
+    ----------
+    frame
+        The table, as narwhals sees it.
+    schema
+        A role for every column.
+    folder
+        Where file names in the schema are looked up.
+    spellings
+        Of a released table: as in `Variable`, for the columns that have several.
+    value_labels
+        For columns of codes what these mean, so that a plan can name them by either.
+    """
+
+    frame: nw.DataFrame[Any]
+    schema: Schema
+    folder: Path = field(default_factory=Path)
+    kind: Kind = "frame"
+    spellings: Mapping[str, Ints] = field(default_factory=dict)
+    value_labels: Mapping[str, Mapping[Any, str]] = field(default_factory=dict)
+
+    @classmethod
+    def of(
+        cls,
+        table: Any,
+        schema: Schema | Mapping[str, Any],
+        folder: str | Path = ".",
+        value_labels: Mapping[str, Mapping[Any, str]] | None = None,
+    ) -> "Microdata":
+        """Wrap a table and check that the schema describes it.
+
+        Raises
+        ------
+        SchemaError
+            If a column has no role, or a described column is not there.
+        DataError
+            If the table is not one of the kinds known, or has two columns of one name.
+        """
+        frame, kind = _eager(table)
+        described = Schema.of(schema).covering(frame.columns)
+        described.check_covers(frame.columns)
+        return cls(frame=frame, schema=described, folder=Path(folder), kind=kind, value_labels=dict(value_labels or {}))
+
+    @classmethod
+    def finished(
+        cls, table: Any, schema: Schema | Mapping[str, Any], spellings: Mapping[str, Any] | None = None
+    ) -> "Microdata":
+        """Wrap a released table, whoever made it, to be judged as it stands.
+
+        A release may lack columns (identifiers, at least), hold labels where there were numbers, and have
+        suppressed cells; but a column that the schema does not know is an error all the same.
+
+        Parameters
+        ----------
+        spellings
+            For columns whose values are not all written in one way: shape (n,), which way each cell is written.
+        """
+        frame, kind = _eager(table)
+        described = Schema.of(schema).covering(frame.columns)
+        if unclassified := [name for name in frame.columns if name not in described.columns]:
+            raise SchemaError(f"The released table has columns that the plan does not know: {quoted(unclassified)}.")
+        columns = {name: as_released(frame.get_column(name), described.columns[name]) for name in frame.columns}
+        ways = {name: way for name in frame.columns if (way := ways_of_missing(frame.get_column(name))) is not None}
+        ways |= {name: ints(way) for name, way in (spellings or {}).items()}
+        return cls(frame=frame, schema=Schema(columns), kind=kind, spellings=ways)
+
+    def __repr__(self) -> str:
+        return f"Microdata of {plural(len(self), 'record')} with the columns {quoted(self.frame.columns)}"
+
+    def __len__(self) -> int:
+        return len(self.frame)
+
+    @property
+    def native(self) -> Any:
+        """The table in the kind that came in."""
+        if self.kind == "duckdb":
+            import duckdb
+
+            return duckdb.from_arrow(self.frame.to_arrow())
+        native = self.frame.to_native()
+        return native.lazy() if self.kind == "lazy" else native
+
+    @cached_property
+    def encoded(self) -> Records:
+        """Every column in numbers, missing values still missing."""
+        return Records.of(self._encode(name) for name in self.frame.columns)
+
+    def _encode(self, name: str) -> Variable:
+        variable = encode(self.frame.get_column(name), self.schema.columns[name], self.folder)
+        more: dict[str, Any] = {}  # to replace something would turn whole numbers into floats at once
+        if name in self.spellings:
+            more["spelling"] = self.spellings[name]
+        if name in self.value_labels and not variable.continuous:
+            more["labels"] = self.value_labels[name]
+        return replace(variable, **more) if more else variable
+
+    @cached_property
+    def _treated(self) -> tuple[Records, ByLabel]:
+        return _treat_missing(self.encoded, self.schema)
+
+    @property
+    def records(self) -> Records:
+        """The table in numbers, missing values treated as the schema says."""
+        return self._treated[0]
+
+    @property
+    def missing_facts(self) -> ByLabel:
+        """Numbers of records dropped, and of values imputed or kept, by column."""
+        return self._treated[1]
+
+    def fingerprint(self) -> str:
+        """SHA-256 of all names and cells, whatever kind of frame holds them."""
+        digest = hashlib.sha256()
+        for variable in self.encoded.variables:
+            digest.update(variable.name.encode() + np.ascontiguousarray(variable.values).tobytes())
+            digest.update(repr(variable.categories).encode())
+        return digest.hexdigest()
+
+    def rebuild(self, records: Records) -> "Microdata":
+        """The frame that these records stand for; columns without change keep their cells as they were."""
+        base = self.frame
+        if len(records) != len(base) or (records.rows != np.arange(len(base))).any():
+            base = base[records.rows.tolist()]
+        columns = [
+            base.get_column(v.name)
+            if v.name in self.encoded and _same(v, self.encoded[v.name], records)
+            else self._decode(v, base)
+            for v in records.variables
+        ]
+        kept = [name for name in base.columns if name in records]
+        new = [v.name for v in records.variables if v.name not in base.columns]
+        frame = base.with_columns(*map(no_negative_zero, columns)).select(*kept, *new) if columns else base.select()
+        described = {name: self.schema.columns[name] for name in kept}
+        described |= {name: Column(role=records[name].role, level=records[name].level) for name in new}
+        return replace(self, frame=frame, schema=Schema(described))
+
+    def without_metadata(self) -> "Microdata":
+        """The same table without what its frame carries beside the cells (see `shoal.table.frames`)."""
+        return replace(self, frame=strip_metadata(self.frame))
+
+    def with_whole_numbers(self, fractional: Collection[str] = ()) -> "Microdata":
+        """The same table, with columns of floats that are all whole numbers as integers.
+
+        Where types were found out from the cells of an input, a column of floats would tell of a record that is not
+        released that it has decimals.
+
+        Parameters
+        ----------
+        fractional
+            Columns that stay as they are.
+        """
+        columns = [name for name in self.frame.columns if name not in fractional]
+        whole = [name for name in columns if only_whole_numbers(self.frame.get_column(name))]
+        return replace(self, frame=self.frame.with_columns(*(self.frame[name].cast(nw.Int64()) for name in whole)))
+
+    def _decode(self, variable: Variable, base: nw.DataFrame[Any]) -> nw.Series[Any]:
+        name = variable.name
+        return decode(
+            variable,
+            base.get_column(name) if name in base.columns else None,
+            base.implementation,
+            decimals=self.schema.columns[name].decimals if name in self.schema.columns else None,
+            known=self.encoded[name].categories if name in self.encoded else (),
+        )
+
+
+def as_records(
+    x: Any,
+    confidential: Any = None,
+    standardise: Scale = "sd",
+    roles: Mapping[str, Any] | None = None,
+    only: Collection[str] | None = None,
+) -> Records:
+    """Records from whatever a user has: Records, Microdata, an array, or any data frame.
+
+    `x`: all columns of an array or frame are quasi-identifiers, but for those that `confidential` or `roles` name.
+    `confidential`: column names of `x`, or an array of shape (n,) or (n, c), or a frame. `standardise`: how distances
+    standardise continuous columns. `only`: the columns and roles that matter, where not all do: of a frame, no other
+    column is turned into numbers.
+    """
+    if isinstance(x, Microdata):
+        x = x.records
+    if isinstance(x, Records):
+        return _add_confidential(x, confidential)
+    if isinstance(x, (np.ndarray, list, tuple)):
+        return _add_confidential(Records.from_array(x, standardise), confidential)
+    frame, _ = _eager(x)
+    named = _as_names(confidential) if confidential is not None else ()
+    described = {
+        name: {"role": "confidential" if name in named else "quasi-identifier", "scale": standardise}
+        for name in frame.columns
+    }
+    schema = Schema.of({**described, **(roles or {})})
+    if only is not None:
+        kept = {name: column for name, column in schema.columns.items() if name in only or column.role in only}
+        if kept:
+            frame, schema = frame.select(*kept), Schema(kept)
+    records = Microdata.of(frame, schema).records
+    return records if named else _add_confidential(records, confidential)
+
+
+def as_released(series: nw.Series[Any], column: Column) -> Column:
+    """The column's description as far as it still fits what was released."""
+    numeric = series.dtype.is_numeric() or series.dtype.is_temporal()
+    level = column.level
+    if not numeric and (level == "continuous" or (level is None and series.dtype == nw.String)):
+        level = "nominal" if column.order is None else "ordinal"
+    if level is None and column.hierarchy is not None:  # as it was read, whatever is left of the hierarchy
+        level = "nominal"
+    order = column.order
+    if order is not None and not set(series.drop_nulls().unique().to_list()) <= set(order):
+        level, order = "nominal", None
+    return column.model_copy(update={"level": level, "order": order, "hierarchy": None, "missing": "keep"})
+
+
+def _as_names(confidential: Any) -> tuple[str, ...]:
+    if isinstance(confidential, str):
+        return (confidential,)
+    if isinstance(confidential, (list, tuple)) and confidential and all(isinstance(c, str) for c in confidential):
+        return tuple(confidential)
+    return ()
+
+
+def _add_confidential(records: Records, confidential: Any) -> Records:
+    if confidential is None:
+        return records
+    if names := _as_names(confidential):
+        return records.with_variables(*(replace(records[name], role="confidential") for name in names))
+    if isinstance(confidential, (np.ndarray, list, tuple)):
+        values = np.asarray(confidential)
+        values = values[:, None] if values.ndim == 1 else values
+        columns = {f"confidential{j}": values[:, j] for j in range(values.shape[1])}
+    else:
+        frame, _ = _eager(confidential)
+        columns = {name: frame[name].to_numpy() for name in frame.columns}
+    if any(len(v) != len(records) for v in columns.values()):
+        raise DataError(f"confidential must have {len(records):,} records, as many as the table.")
+    return records.with_variables(*(_bare(name, values) for name, values in columns.items()))
+
+
+def _bare(name: str, values: Any) -> Variable:
+    if np.issubdtype(values.dtype, np.number):
+        if not np.isfinite(values).all():
+            raise DataError(f"Column '{name}' has missing or infinite values; remove or impute them first.")
+        return Variable(name=name, role="confidential", level="continuous", values=values.astype(np.float64))
+    categories, codes = np.unique(values.astype(str), return_inverse=True)
+    return Variable(
+        name=name,
+        role="confidential",
+        level="nominal",
+        values=codes.astype(np.int32),
+        categories=tuple(categories.tolist()),
+    )
+
+
+def _eager(table: Any) -> tuple[nw.DataFrame[Any], Kind]:
+    """The table with its cells at hand, and what it was."""
+    if type(table).__module__.startswith("narwhals") and hasattr(table, "to_native"):
+        table = table.to_native()
+    if type(table).__module__.split(".")[0] in ("duckdb", "_duckdb"):
+        if spans := [name for name, kind in zip(table.columns, table.types) if kind == "INTERVAL"]:
+            raise DataError(
+                f"Columns of type INTERVAL count in months, days and fractions at once, which cannot be compared: "
+                f"{quoted(spans)}. Turn them into seconds, as with epoch(column)."
+            )
+        try:
+            return nw.from_native(table.pl(), eager_only=True), "duckdb"
+        except ImportError:
+            raise MissingDependency("A DuckDB relation", "pyarrow", "duckdb") from None
+    if isinstance(table, pl.LazyFrame):
+        return nw.from_native(table.collect(), eager_only=True), "lazy"
+    refuse_repeated(getattr(table, "column_names", getattr(table, "columns", ())))
+    names = list(getattr(table, "columns", ())) if type(table).__module__.startswith("pandas") else []
+    if odd := [name for name in names if not isinstance(name, str)]:
+        raise DataError(
+            f"Column names must be text; {plural(len(odd), 'name')} of the table are not. "
+            f"Rename them, as with frame.columns = frame.columns.astype(str)."
+        )
+    try:
+        return plain_types(nw.from_native(table, eager_only=True)), "frame"
+    except TypeError:
+        raise DataError(
+            f"A table must be a pandas, polars or pyarrow table or a DuckDB relation; got {type(table).__name__}."
+        ) from None
+
+
+def _same(variable: Variable, original: Variable, records: Records) -> bool:
+    if variable.continuous != original.continuous or variable.categories != original.categories:
+        return False
+    before = original.values if variable.values is original.values else original.values[records.rows]
+    return bool(np.array_equal(variable.values, before, equal_nan=variable.continuous))
+
+
+def _treat_missing(records: Records, schema: Schema) -> tuple[Records, ByLabel]:
+    keep = np.ones(len(records), dtype=bool)
+    facts: ByLabel = {}
+    changed = []
+    for variable in records.variables:
+        if variable.complete:
+            continue
+        count = int(variable.missing.sum())
+        policy = schema.columns[variable.name].missing_policy
+        facts[variable.name] = {"missing": count, "policy": policy}
+        match policy:
+            case "refuse":
+                raise DataError(
+                    f"Column '{variable.name}' has {plural(count, 'missing value')}; "
+                    f"a column with the role {variable.role} must be complete. "
+                    f"Set missing: drop, impute, category or keep for it."
+                )
+            case "drop":
+                keep &= ~variable.missing
+            case "impute":
+                changed.append(_impute(variable))
+            case "category":
+                changed.append(_as_category(variable))
+    treated = records.with_variables(*changed)
+    if not keep.all():
+        facts["records dropped"] = int((~keep).sum())
+        treated = treated.take(np.flatnonzero(keep))
+    return treated, facts
+
+
+def _impute(variable: Variable) -> Variable:
+    present = variable.values[~variable.missing]
+    if not len(present):
+        raise DataError(f"Column '{variable.name}' has no value at all, so none can be imputed. Drop the column.")
+    lower_median = np.sort(present)[(len(present) - 1) // 2]  # a value of the column
+    common = lower_median if variable.continuous else np.bincount(present).argmax()
+    return variable.with_values(np.where(variable.missing, common, variable.values))
+
+
+def _as_category(variable: Variable) -> Variable:
+    if variable.level != "nominal":
+        raise DataError(
+            f"Column '{variable.name}' is {variable.level}; missing: category is for nominal columns. "
+            f"Set missing: drop or impute."
+        )
+    codes = np.where(variable.missing, len(variable.categories), variable.values)
+    return replace(variable, values=codes.astype(np.int32), categories=(*variable.categories, None))

@@ -1,0 +1,174 @@
+"""Cells of a column read as numbers, whatever its level, and numbers written as cells of it.
+
+Whoever reads a file sees numbers, days and years, and does not ask whether the plan calls them categories. Dates count
+days since 1970, and so do times and spans, with fractions. Texts are read where they are numbers, or days as in
+`1984-05-01`.
+"""
+
+import math
+from dataclasses import dataclass, replace
+from datetime import UTC, date, datetime, timedelta
+from decimal import Decimal
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from shoal.kernels.arrays import Bools, Floats, floats
+from shoal.kernels.elementary import power_of_ten
+from shoal.table.variable import Variable
+
+ROUNDING = 1e-9
+"""Relative difference up to which two numbers are one."""
+
+DIGITS = 1e-12
+"""Relative difference from a whole number that arithmetic leaves of decimals."""
+
+LARGEST = 1e60
+"""Numbers beyond, or below its inverse, are not computed with: their products and squares are none."""
+
+DAY = 86_400_000_000
+"""Microseconds."""
+
+CLOCK = (DAY, DAY // 24, 60_000_000, 1_000_000, 1000, 1)
+"""Microseconds that times may be rounded to."""
+
+DECIMALS = range(-6, 10)
+"""Decimals that numbers may be rounded to; -6 are millions."""
+
+FIRST_DAY = date(1970, 1, 1)
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class NumericCells:
+    """A column in numbers."""
+
+    variable: Variable
+    values: Floats  # Shape (n,); NaN for missing cells, and for those that are no numbers
+    step: float  # What all of them are multiples of: a power of ten, or a unit of the clock in days; 0 where nothing is
+
+    @classmethod
+    def of(cls, variable: Variable) -> "NumericCells | None":
+        """Those of a column; None where it has not two numbers that differ."""
+        values = numbers_in(variable)
+        present = values[~np.isnan(values)]
+        if not len(present) or (present == present[0]).all():
+            return None
+        return cls(variable=variable, values=values, step=_step(variable, np.unique(present)))
+
+    @property
+    def name(self) -> str:
+        return self.variable.name
+
+    @cached_property
+    def present(self) -> Floats:
+        """The different numbers, ascending."""
+        return np.unique(self._known)
+
+    @property
+    def _known(self) -> Floats:
+        return self.values[~np.isnan(self.values)]
+
+    @cached_property
+    def most(self) -> float:
+        """The most frequent number, of several the least."""
+        values, counts = np.unique(self._known, return_counts=True)
+        return float(values[counts.argmax()])
+
+    @cached_property
+    def deviation(self) -> float:
+        """The standard deviation; the same on every machine."""
+        mean = math.fsum(self._known) / len(self._known)
+        return math.sqrt(math.fsum((self._known - mean) ** 2) / len(self._known))
+
+    @property
+    def half(self) -> float:
+        """Numbers no farther apart are written alike."""
+        largest = float(np.abs(self.present[[0, -1]]).max())
+        return max(self.step / 2 * (1 + ROUNDING), ROUNDING * largest)
+
+    def on_grid(self, numbers: Floats) -> Floats:
+        """Numbers rounded as the column is; those that differ from a known one by rounding only become that."""
+        if self.step:
+            numbers = np.round(numbers / self.step) * self.step
+        above = np.minimum(np.searchsorted(self.present, numbers), len(self.present) - 1)
+        below = np.maximum(above - 1, 0)
+        high, low = self.present[above], self.present[below]
+        near = np.where(np.abs(high - numbers) < np.abs(low - numbers), high, low)
+        return np.where(np.abs(near - numbers) <= ROUNDING * np.maximum(np.abs(near), self.step), near, numbers)
+
+    def filled_in(self, cells: Bools, numbers: Floats) -> Variable:
+        """The column with some missing cells, shape (n,), filled in by as many numbers; categories are added."""
+        numbers, values = self.on_grid(numbers), self.variable.values.copy()
+        if self.variable.continuous:
+            values[cells] = np.round(numbers * DAY) if self.variable.unit in ("datetime", "duration") else numbers
+            return self.variable.filled_in(values, cells)
+        categories = list(self.variable.categories)
+        place = {number: code for code, number in enumerate(map(_number, categories)) if not math.isnan(number)}
+        like = next(category for category in categories if not math.isnan(_number(category)))
+        for number in dict.fromkeys(numbers.tolist()):
+            if number not in place:
+                place[number] = len(categories)
+                categories.append(_written(number, like, self.step))
+        values[cells] = [place[number] for number in numbers.tolist()]
+        return replace(self.variable, categories=tuple(categories)).filled_in(values, cells)
+
+
+def numbers_in(variable: Variable) -> Floats:
+    """Shape (n,); a column's cells as numbers, times in days; NaN for missing cells and others that are none."""
+    if variable.continuous:
+        values = floats(variable.values)
+        values = values / DAY if variable.unit in ("datetime", "duration") else values
+    else:
+        values = np.append([_number(category) for category in variable.categories], np.nan)[variable.values]
+    sizes = np.abs(values)
+    computable = (sizes == 0) | ((sizes > 1 / LARGEST) & (sizes < LARGEST))
+    return np.asarray(np.where(computable, values, np.nan))
+
+
+def _number(cell: Any) -> float:
+    """A category as a number; NaN where it is none."""
+    if isinstance(cell, datetime):
+        start = datetime(1970, 1, 1, tzinfo=UTC if cell.tzinfo else None)
+        return (cell - start) / timedelta(days=1)
+    if isinstance(cell, date):
+        return float((cell - FIRST_DAY).days)
+    if isinstance(cell, bool) or not isinstance(cell, (int, float, Decimal, str)):
+        return math.nan
+    try:
+        number = float(cell)
+    except (ValueError, OverflowError):
+        return _day(cell) if isinstance(cell, str) else math.nan
+    return number if math.isfinite(number) else math.nan
+
+
+def _day(text: str) -> float:
+    try:
+        return float((date.fromisoformat(text) - FIRST_DAY).days)
+    except ValueError:
+        return math.nan
+
+
+def _written(number: float, like: Any, step: float) -> Any:
+    """A number as a category of the kind of another."""
+    if isinstance(like, datetime):
+        return datetime(1970, 1, 1, tzinfo=like.tzinfo) + timedelta(microseconds=round(number * DAY))
+    if isinstance(like, date):
+        return FIRST_DAY + timedelta(days=round(number))
+    if isinstance(like, str):
+        if not math.isnan(_day(like)) and "-" in like[1:]:
+            return (FIRST_DAY + timedelta(days=round(number))).isoformat()
+        return str(int(number)) if number == int(number) and "." not in like else str(number)
+    return type(like)(number) if isinstance(like, float) or number == int(number) else number
+
+
+def _step(variable: Variable, numbers: Floats) -> float:
+    """The largest step of all that the numbers are multiples of."""
+    if variable.unit in ("datetime", "duration") or any(isinstance(c, datetime) for c in variable.categories):
+        whole = np.round(numbers * DAY)
+        return next(unit for unit in CLOCK if not (whole % unit).any()) / DAY
+    for places in DECIMALS:
+        scaled = numbers / power_of_ten(-places) if places < 0 else numbers * power_of_ten(places)
+        if (np.abs(scaled - np.round(scaled)) <= DIGITS * np.maximum(np.abs(scaled), 1)).all():
+            return float(power_of_ten(-places))
+    return 0.0

@@ -1,0 +1,97 @@
+"""Records for distances, with a code instead of a coordinate for each category where there are many."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from shoal.kernels.arrays import Floats, Longs, longs
+from shoal.table.partition import Partition
+from shoal.table.records import Records
+from shoal.table.variable import Variable
+from shoal.vocabulary.errors import WidthError, plural
+
+MANY = 32
+"""Categories, of all nominal columns without a hierarchy together, beyond which codes are faster than coordinates; see
+`bench/mdav.py --categories`."""
+
+MOST_STEPS = 2**37
+"""Records times coordinates: every two groups need the mean, of which each category is a coordinate; some minutes."""
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Packed:
+    """The points of some records, of which nominal columns may stand as codes."""
+
+    x: Floats  # Shape (n, d); coordinates, and codes from 0
+    categories: Longs  # Shape (d,); how many points a column of codes has, 0 for one of coordinates
+    sides: Floats  # Shape (d,); the one coordinate of a category's point that is not 0
+
+    @classmethod
+    def of(cls, records: Records, names: Iterable[str]) -> "Packed":
+        """Coordinates alone where there are few categories, as `Records.matrix` has them.
+
+        Raises WidthError if the mean of the records would take too long.
+        """
+        columns = [records[name] for name in names]
+        if sum(v.width for v in columns if _plain(v)) <= MANY:
+            x = records.matrix(v.name for v in columns)
+            return cls(x=x, categories=np.zeros(x.shape[1], dtype=np.int64), sides=np.zeros(x.shape[1]))
+        _check_time(columns, len(records))
+        parts = [v.values[:, None].astype(np.float64) if _plain(v) else v.embedded() for v in columns]
+        widths = [part.shape[1] for part in parts]
+        return cls(
+            x=np.ascontiguousarray(np.hstack(parts)),
+            categories=np.repeat(longs([v.width if _plain(v) else 0 for v in columns]), widths),
+            sides=np.repeat([np.sqrt(v.weight) * (1 / np.sqrt(2)) if _plain(v) else 0.0 for v in columns], widths),
+        )
+
+    @property
+    def coded(self) -> bool:
+        """True if any column holds codes."""
+        return bool(self.categories.any())
+
+    def take(self, rows: Longs) -> "Packed":
+        """Some of the records."""
+        return Packed(x=self.x[rows], categories=self.categories, sides=self.sides)
+
+    def places(self) -> Floats:
+        """Shape (n, d); coordinates, and codes by their place in the order of the categories: apart as far as two
+        categories are at its ends."""
+        span = np.where(self.categories > 1, np.sqrt(2) * self.sides / np.maximum(self.categories - 1, 1), 1.0)
+        return np.asarray(self.x * span)
+
+    def sse(self, part: Partition) -> float:
+        """Squared distances to the groups' means, all together."""
+        codes = self.categories > 0
+        total = part.sse(self.x[:, ~codes]) if not codes.all() else 0.0
+        for values, categories, side in zip(self.x[:, codes].T, self.categories[codes], self.sides[codes]):
+            kinds = int(categories) + 1  # a missing cell, of code -1, is of a kind of its own
+            cells = part.labels.astype(np.int64) * kinds + values.astype(np.int64) + 1
+            labels, counts = np.unique(cells, return_counts=True)
+            alike = np.bincount(labels // kinds, counts.astype(np.float64) ** 2, minlength=part.n_groups)
+            total += float(side**2 * (part.sizes - alike / part.sizes).sum())
+        return total
+
+    def information_loss(self, part: Partition) -> float:
+        """As `Partition.information_loss` has it of the points."""
+        if not self.coded:
+            return part.information_loss(self.x)
+        total = self.sse(Partition(labels=np.zeros(len(self.x), dtype=np.int32)))
+        return 100.0 * self.sse(part) / total if total > 0 else 0.0
+
+
+def _check_time(columns: Sequence[Variable], n: int) -> None:
+    steps = n * sum(v.width for v in columns)
+    if steps > MOST_STEPS:
+        widest = max(columns, key=lambda v: v.width)
+        raise WidthError(
+            f"Column '{widest.name}' has {plural(len(widest.categories), 'category')}, and each counts in the mean of "
+            f"{plural(n, 'record')}: {steps:,} steps, where at most {MOST_STEPS:,} are allowed. Recode the column to "
+            f"fewer categories, form groups without it (by: ...), or give it another role."
+        )
+
+
+def _plain(variable: Variable) -> bool:
+    """True if a column's categories are all equally far apart."""
+    return variable.level == "nominal" and variable.hierarchy is None

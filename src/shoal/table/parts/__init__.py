@@ -1,0 +1,1 @@
+"""A table as an ordered list of parts."""

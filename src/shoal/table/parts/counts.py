@@ -1,0 +1,195 @@
+"""Whole numbers that a table larger than memory tells of itself, asked of DuckDB in SQL.
+
+Counts are the same in whatever order they are taken, so that no thread and no part changes one (decision 9). Cells are
+equal in SQL exactly where they are to the judges: missing cells are equal, and -0 is another value than 0, which DuckDB
+alone does not tell apart. A stage holds no not-a-number: it is a missing cell.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Self
+
+import numpy as np
+import polars as pl
+
+from shoal.kernels.arrays import Longs
+from shoal.table.parts.csv_columns import name_in_sql
+from shoal.table.parts.moments import Counted
+from shoal.table.parts.stage import OWN, Stage
+
+TABLE = "released"
+"""The view that is asked; its columns are numbered, so that no name of the table's own can be another's."""
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class CountedTable:
+    """A table that is asked for counts.
+
+    Parameters
+    ----------
+    connection
+        A DuckDB session of its own.
+    types
+        Of the columns.
+    records
+        How many there are.
+    lacking
+        Missing cells of each column.
+    cells
+        Of each column, what stands for it in the view, and what else two cells must agree on to be equal.
+    """
+
+    connection: Any
+    types: Mapping[str, pl.DataType]
+    records: int
+    lacking: Mapping[str, int]
+    cells: Mapping[str, tuple[str, ...]]
+
+    @classmethod
+    def of(cls, stage: Stage, session: Any) -> Self:
+        """A stage, asked in a session."""
+        connection = session.cursor()
+        types = {name: dtype for name, dtype in stage.schema.items() if name not in OWN}
+        stage.relation(connection).create_view("given")
+        columns = {name: name_in_sql(name) for name in types}
+        floats = [name for name, dtype in types.items() if dtype.is_float()]
+        asked = [f"count({column})" for column in columns.values()]
+        asked += [f"count_if({columns[name]} = 0 AND signbit({columns[name]}))" for name in floats]
+        records, *seen = connection.sql(f"FROM given SELECT count(*), {', '.join(asked)}").fetchall()[0]
+        known, signed = dict(zip(types, seen)), dict(zip(floats, seen[len(types) :]))
+        cells = {n: (f"c{j}", f"s{j}") if signed.get(n) else (f"c{j}",) for j, n in enumerate(types)}
+        shown = [f"{column} AS c{j}" for j, column in enumerate(columns.values())]
+        shown += [f"signbit({columns[name]}) AS {sign}" for name, (_, *signs) in cells.items() for sign in signs]
+        connection.sql(f"FROM given SELECT {', '.join(shown)}").create_view(TABLE)
+        return cls(
+            connection=connection,
+            types=types,
+            records=records,
+            lacking={name: records - known[name] for name in types},
+            cells=cells,
+        )
+
+    def agreeing(self, names: Iterable[str]) -> list[str]:
+        """What records agree on that agree in some columns."""
+        return [cell for name in names for cell in self.cells[name]]
+
+    def cells_and_numbers(self, query: str, names: Sequence[str] = ()) -> tuple[pl.DataFrame, dict[str, Longs]]:
+        """The answer to a query: cells of some columns, and whole numbers by their names in the query."""
+        answer = pl.DataFrame(self.connection.sql(query).to_arrow_table())
+        cells = answer.select(pl.col(self.cells[name][0]).alias(name).cast(self.types[name]) for name in names)
+        numbers = [column for column in answer.columns if column not in {self.cells[name][0] for name in names}]
+        return cells, {column: np.asarray(answer[column].to_numpy(), dtype=np.int64) for column in numbers}
+
+    def counted(self, name: str) -> Counted:
+        """The distinct cells of a column."""
+        cells = self.agreeing([name])
+        query = (
+            f"FROM {TABLE} SELECT {cells[0]}, count(*) AS n WHERE {cells[0]} IS NOT NULL GROUP BY {', '.join(cells)}"
+        )
+        seen, numbers = self.cells_and_numbers(query, [name])
+        order = seen[name].arg_sort()
+        return Counted(cells=seen[name][order], counts=numbers["n"][order.to_numpy()], missing=self.lacking[name])
+
+    def alone(self, names: Sequence[str]) -> int:
+        """Records that no other one agrees with in some columns."""
+        groups = f"FROM {TABLE} SELECT count(*) AS n GROUP BY {', '.join(self.agreeing(names))}"
+        return int(self.connection.sql(f"FROM ({groups}) SELECT count(*) WHERE n = 1").fetchall()[0][0])
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class CountedClasses:
+    """Equivalence classes of a table, numbered as DuckDB happens to find them; only the last ones made can be asked.
+
+    Parameters
+    ----------
+    names
+        Columns on which the records of a class agree.
+    columns
+        Columns whose cells can be counted by class.
+    """
+
+    table: CountedTable
+    names: tuple[str, ...]
+    columns: tuple[str, ...]
+
+    @cached_property
+    def sizes(self) -> Longs:
+        """Shape (C,); records of each class."""
+        cells = self.table.agreeing(self.names)
+        by = f"GROUP BY {', '.join(cells)}" if cells else ""
+        self._make("classes", f"FROM {TABLE} SELECT {', '.join([*cells, 'count(*) AS n'])} {by}")
+        return self.table.cells_and_numbers("FROM classes SELECT n ORDER BY rowid")[1]["n"]
+
+    def keys(self, low: int, high: int) -> pl.DataFrame:
+        """The cells on which the records of some classes agree, a row for each class."""
+        cells = ", ".join([*(self.table.cells[name][0] for name in self.names), "n"])
+        query = f"FROM classes SELECT {cells} {_between('rowid', low, high)} ORDER BY rowid"
+        return self.table.cells_and_numbers(query, self.names)[0]
+
+    def distinct(self, name: str) -> pl.Series:
+        """The distinct cells of a column, in the order of their numbers; a missing one comes last."""
+        cell = self.table.cells[name][0]
+        self._members  # noqa: B018 - makes the table
+        known = self.table.cells_and_numbers(f"FROM of_{cell} SELECT {cell} ORDER BY rowid", [name])[0][name]
+        return known.extend_constant(None, 1) if self.table.lacking[name] else known
+
+    def entries(self, name: str, low: int, high: int) -> tuple[Longs, Longs, Longs | None]:
+        """Each of shape (P,): the class of each entry, counted from `low`, the number of its cell, and its records.
+
+        Where there may be as many entries as records, each record is one: they are not counted.
+        """
+        cell, distinct = self.table.cells[name][0], self._members[name]
+        shown = f"class - {low} AS class, coalesce({cell}, {distinct}) AS cell"
+        query, within = f"FROM members SELECT {shown}", _between("class", low, high)
+        few = (distinct + 1) * len(self.sizes) <= self.table.records
+        query = f"{query}, count(*) AS n {within} GROUP BY ALL" if few else f"{query} {within}"
+        seen = self.table.cells_and_numbers(query)[1]
+        return seen["class"], seen["cell"], seen.get("n")
+
+    def different(self, names: Sequence[str], low: int, high: int) -> Longs:
+        """Shape (C,); how many different cells some classes have in columns, those with a missing one left out."""
+        cells = [self.table.cells[name][0] for name in names]
+        known = " AND ".join(f"{cell} IS NOT NULL" for cell in cells)
+        self._members  # noqa: B018 - makes the table
+        query = f"FROM members SELECT DISTINCT class, {', '.join(cells)} {_between('class', low, high)} AND {known}"
+        query = f"FROM ({query}) SELECT class - {low} AS class, count(*) AS n GROUP BY class"
+        seen = self.table.cells_and_numbers(query)[1]
+        counts = np.zeros(high - low, dtype=np.int64)
+        counts[seen["class"]] = seen["n"]
+        return counts
+
+    def in_order(self, name: str, low: int, high: int) -> tuple[Longs, pl.DataFrame]:
+        """The class of each record of some classes, counted from `low`, and its cell, in the order of the table."""
+        self.sizes  # noqa: B018 - makes the table
+        placed = f"FROM (FROM {TABLE} SELECT *, row_number() OVER () AS place) AS r"
+        query = f"{placed} JOIN classes AS c ON {self._same('c', self.names)} SELECT r.{self.table.cells[name][0]}"
+        query = f"{query}, c.rowid - {low} AS class {_between('c.rowid', low, high)} ORDER BY r.place"
+        cells, seen = self.table.cells_and_numbers(query, [name])
+        return seen["class"], cells
+
+    @cached_property
+    def _members(self) -> Mapping[str, int]:
+        """How many distinct cells each column has; leaves them, and the class of each record with their numbers."""
+        self.sizes  # noqa: B018 - makes the table
+        counts, joins, shown = {}, [f"JOIN classes AS c ON {self._same('c', self.names)}"], ["c.rowid AS class"]
+        for name in self.columns:
+            cell, agreeing = self.table.cells[name][0], ", ".join(self.table.agreeing([name]))
+            query = f"FROM {TABLE} SELECT {agreeing} WHERE {cell} IS NOT NULL GROUP BY {agreeing}"
+            counts[name] = self._make(f"of_{cell}", query)
+            joins.append(f"LEFT JOIN of_{cell} ON {self._same(f'of_{cell}', [name])}")
+            shown.append(f"of_{cell}.rowid AS {cell}")
+        self._make("members", f"FROM {TABLE} AS r {' '.join(joins)} SELECT {', '.join(shown)}")
+        return counts
+
+    def _make(self, name: str, query: str) -> int:
+        """Leave a table, and give its rows."""
+        return int(self.table.connection.execute(f"CREATE OR REPLACE TEMP TABLE {name} AS {query}").fetchall()[0][0])
+
+    def _same(self, other: str, names: Sequence[str]) -> str:
+        cells = self.table.agreeing(names)
+        return " AND ".join(f"r.{cell} IS NOT DISTINCT FROM {other}.{cell}" for cell in cells) or "TRUE"
+
+
+def _between(column: str, low: int, high: int) -> str:
+    return f"WHERE {column} >= {low} AND {column} < {high}"

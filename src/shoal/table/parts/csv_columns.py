@@ -1,0 +1,184 @@
+"""Large CSV files: the same rules as for small ones (`shoal.table.files.csv_text`), asked of all records by aggregates.
+
+Columns become integers, floats, ISO dates or date-times only where every cell is one; numbers written with a leading
+zero are codes and stay text.
+"""
+
+import gzip
+import re
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, TypeVar
+
+from shoal.table.files.csv_text import (
+    DAY,
+    DELIMITERS,
+    MISSING_AMONG_NUMBERS,
+    STAMPS,
+    TOO_LONG,
+    WHOLE,
+    WRITTEN_CODE,
+    header_names,
+)
+from shoal.table.files.doubts import NUMBER
+from shoal.table.parts.csv_quotes import IN_MEMORY, refuse_marks_that_tell
+from shoal.vocabulary.errors import DataError, FileError, quoted, refuse_repeated
+
+Result = TypeVar("Result")
+
+
+def csv_queries(
+    connection: Any, files: Sequence[Path], reading: Mapping[str, Any], *, hive: bool, judged: bool = False
+) -> list[Any]:
+    """A relation with the typed columns of some CSV files that have the same header, and one of each file.
+
+    `judged`: whether the files are to be judged: then no two cells that are written differently may become one value.
+    Raises FileError if headers differ, cells do not fit the header, or one value of a table to be judged is written in
+    two ways; DataError if columns have no names of their own.
+    """
+    if (encoding := reading.get("encoding")) not in (None, "utf-8", "utf-8-sig"):
+        raise FileError(f"A large CSV file must be in utf-8; got the encoding '{encoding}'. Convert it first.")
+    if reading.get("decimal", ".") != ".":
+        raise FileError("A large CSV file must have the decimal mark '.'. Convert it first, or write it as Parquet.")
+    mark = reading.get("delimiter") or max(DELIMITERS, key=_first_line(files[0]).count)
+    names = _header(files[0], mark)
+    for path in files[1:]:
+        if _header(path, mark) != names:
+            raise FileError(
+                f"File '{path}' has another header than '{files[0]}'. All files must have the same columns."
+            )
+    check_names(names)
+    try:
+        cells, *parts = (
+            connection.read_csv(
+                [literal(path) for path in paths],
+                all_varchar=True,
+                header=True,
+                names=names,
+                skiprows=0,
+                comment="",
+                delimiter=mark,
+                quotechar='"',
+                escapechar='"',
+                null_padding=False,
+                na_values="",
+                hive_partitioning=hive,
+                hive_types_autocast=False,
+            )
+            for paths in (files, *([path] for path in files))
+        )
+        chosen = _types(cells)
+    except Exception as error:
+        if "duckdb" not in type(error).__module__:
+            raise
+        raise FileError(
+            f"'{files[0]}' cannot be read as CSV: records and header differ in their cells, or quotation marks do not "
+            f"pair ({type(error).__name__}). Mend it, or name the delimiter."
+        ) from None
+    check_names(cells.columns)  # those of folders included
+    if judged:
+        _refuse_two_ways(cells, chosen)
+        refuse_marks_that_tell(files, names, mark)
+    return [relation.project(", ".join(chosen)) for relation in (cells, *parts)]
+
+
+def _refuse_two_ways(cells: Any, chosen: Sequence[str]) -> None:
+    """Refuse columns of numbers or dates in which one value, or a missing cell, is written in several ways."""
+
+    def ways(cell: str) -> str:
+        return f"count(DISTINCT {cell}) + max(CASE WHEN {cell} IS NULL THEN 1 ELSE 0 END)"
+
+    typed = {name: text for name, text in zip(cells.columns, chosen) if text != name_in_sql(name)}
+    if not typed:
+        return
+    written = {name_in_sql(name): text.removesuffix(f" AS {name_in_sql(name)}") for name, text in typed.items()}
+    tests = [f"{ways(column)} - ({ways(value)})" for column, value in written.items()]
+    counts = cells.aggregate(", ".join(tests)).fetchall()[0]
+    if several := [name for name, count in zip(typed, counts) if count]:
+        raise FileError(
+            f"The files write one value of {quoted(several)} in several ways, as 34 and 34.0, by which records can be "
+            f"told apart. {IN_MEMORY}"
+        )
+
+
+def check_names(names: Sequence[str]) -> None:
+    """Refuse names of columns that DuckDB does not tell apart. Raises DataError naming them."""
+    refuse_repeated(names)
+    if "" in names:
+        raise DataError(f"Column {list(names).index('') + 1} has no name. Name it in the header row, or take it out.")
+    small = [name.lower() for name in names]
+    if alike := [name for name in names if small.count(name.lower()) > 1]:
+        raise DataError(
+            f"The names {quoted(alike)} differ in capital letters only, which a table in parts cannot have. "
+            f"Rename one, or say exact: true in the plan."
+        )
+
+
+def _first_line(path: Path) -> str:
+    return _of_text(path, lambda file: str(file.readline()).rstrip("\r\n"))
+
+
+def _header(path: Path, mark: str) -> list[str]:
+    return _of_text(path, lambda file: header_names(file, mark, path))
+
+
+def _of_text(path: Path, take: Callable[[Any], Result]) -> Result:
+    """Result of a function on the open text of a file."""
+    opened = gzip.open if path.suffix == ".gz" else open
+    try:
+        with opened(path, "rt", encoding="utf-8-sig", newline="") as file:
+            return take(file)
+    except (OSError, UnicodeError, EOFError) as error:
+        raise FileError(f"File '{path}' cannot be read as text in utf-8 ({type(error).__name__}).") from None
+
+
+def _types(cells: Any) -> list[str]:
+    """For each column the expression that gives its cells the type that all of them have."""
+    columns = [name_in_sql(name) for name in cells.columns]
+    tests = [f"count(*) FILTER ({test})" for column in columns for test in _tests(column)]
+    counts = cells.aggregate(", ".join(tests)).fetchall()[0]
+    width = len(tests) // max(len(columns), 1)
+    return [_typed(column, counts[i * width : (i + 1) * width]) for i, column in enumerate(columns)]
+
+
+MISSING = ", ".join(f"'{mark}'" for mark in MISSING_AMONG_NUMBERS)
+
+
+def _tests(column: str) -> list[str]:
+    """Conditions whose cells are counted, in the order in which `_typed` takes the counts."""
+    bare = f"trim({column})"
+    known = f"{bare} IS NOT NULL AND {bare} NOT IN ({MISSING})"
+    forms = [f"{known} AND regexp_matches({bare}, '{form}')" for form in (NUMBER, WHOLE, WRITTEN_CODE, TOO_LONG)]
+    forms[1] += f" AND TRY_CAST({bare} AS BIGINT) IS NOT NULL"
+    days = [
+        f"regexp_full_match({column}, '{form}') AND TRY_CAST({column} AS {kind}) IS NOT NULL"
+        for form, kind in ((DAY, "DATE"), *((form, "TIMESTAMP") for form in STAMPS))
+    ]
+    return [known, *forms, f"{column} IS NOT NULL", *days, f"{column} LIKE '%000'"]
+
+
+def _typed(column: str, counts: Sequence[int]) -> str:
+    known, numbers, whole, codes, too_long, cells, dates, seconds, milliseconds, microseconds, coarser = counts
+    if known and numbers == known and not codes and (whole == known or not too_long):
+        bare = f"CASE WHEN trim({column}) IN ({MISSING}) THEN NULL ELSE trim({column}) END"
+        return f"CAST({bare} AS {'BIGINT' if whole == known else 'DOUBLE'}) AS {column}"
+    if cells and dates == cells:
+        return f"CAST({column} AS DATE) AS {column}"
+    if cells and (seconds == cells or (cells in (milliseconds, microseconds) and coarser < cells)):
+        return f"CAST({column} AS TIMESTAMP) AS {column}"
+    return column
+
+
+def literal(path: Path) -> str:
+    """The path of a file as DuckDB takes it, to which the signs * ? [ are a pattern of names."""
+    return re.sub(r"([*?\[])", r"[\1]", str(path))
+
+
+def name_in_sql(name: str) -> str:
+    """A column's name in quotation marks, as SQL wants it."""
+    return '"' + name.replace('"', '""') + '"'
+
+
+def text_in_sql(text: str) -> str:
+    """A text in quotation marks, as SQL wants it."""
+    return "'" + text.replace("'", "''") + "'"

@@ -1,0 +1,335 @@
+"""The numeric face of a table: what methods and judges compute with, and the way back.
+
+A table becomes `Records`: one `Variable` a column, continuous values as float64 in the column's own units,
+ordinal and nominal ones as integer codes into their categories. `Records.matrix` embeds records so that the
+Euclidean distance of two rows is the distance of the records, whatever the levels of measurement: the points of
+`Variable.embedded` side by side. This is the only place where the distance of records is defined.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from numbers import Integral, Real
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from shoal.kernels.arrays import Bools, Floats, Ints, Longs
+from shoal.kernels.classes import class_sizes, classes, first_rows
+from shoal.kernels.suppression import wildcard_counts, wildcard_weights
+from shoal.table.equal_rows import rows_by_number
+from shoal.table.schema import Scale
+from shoal.table.variable import Variable, check_memory
+from shoal.vocabulary.errors import DataError, plural, quoted
+
+MissingCells = Literal["equal", "wildcard", "nothing"]
+"""Cells that a missing cell matches: missing ones, all, or none (see `Records.matching`)."""
+
+EXACT_INTEGERS = 2**53
+"""Integers beyond this have no exact float64."""
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Classes:
+    """Equivalence classes: records that agree on a set of columns."""
+
+    ids: Longs  # Shape (n,); class number of each record, 0 to C - 1
+    sizes: Longs  # Shape (C,)
+    times: Longs | None = None  # Shape (n,); how many equal records each entry stands for; None where each is one
+
+    def by_record(self, bins: Ints) -> tuple[Ints, Longs]:
+        """Bins and classes of records, from the bins of entries."""
+        if self.times is None:
+            return bins, self.ids
+        return np.repeat(bins, self.times), np.repeat(self.ids, self.times)
+
+    @property
+    def of_record(self) -> Longs:
+        """Shape (n,); size of each record's class."""
+        return self.sizes[self.ids]
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Records:
+    """A table in numbers.
+
+    Parameters
+    ----------
+    variables
+        The columns, all of the same length.
+    rows
+        Shape (n,); each record's row number in the table that came in.
+    unit
+        What the column with the role household tells apart: households, or the values of an identifier, by its name.
+    """
+
+    variables: tuple[Variable, ...]
+    rows: Longs
+    unit: str = "household"
+
+    def __post_init__(self) -> None:
+        if any(len(v) != len(self.rows) for v in self.variables):
+            raise DataError("All columns must have the same number of records.")
+
+    @classmethod
+    def of(cls, variables: Iterable[Variable]) -> "Records":
+        columns = tuple(variables)
+        n = len(columns[0]) if columns else 0
+        return cls(variables=columns, rows=np.arange(n, dtype=np.int64))
+
+    @classmethod
+    def from_array(cls, x: ArrayLike, scale: Scale = "sd", names: Sequence[str] | None = None) -> "Records":
+        """Continuous quasi-identifiers from an array of shape (n,) or (n, d); finite values only."""
+        values = _as_numbers(x)
+        values = values[:, None] if values.ndim == 1 else values
+        if values.ndim != 2:
+            raise DataError(f"An array of records must have one or two dimensions; got {values.ndim}.")
+        if not np.isfinite(values).all():
+            count = int((~np.isfinite(values)).sum())
+            raise DataError(
+                f"The array has {plural(count, 'value')} that {'is' if count == 1 else 'are'} missing or "
+                f"infinite; numbers must be finite. Remove or impute them first."
+            )
+        labels = names or [f"x{j}" for j in range(values.shape[1])]
+        columns = map(np.ascontiguousarray, values.T)
+        return cls.of(
+            Variable(name=name, role="quasi-identifier", level="continuous", values=column, scale=scale)
+            for name, column in zip(labels, columns, strict=True)
+        )
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def __repr__(self) -> str:
+        return f"Records: {plural(len(self), 'record')} with the columns {quoted(self.names())}"
+
+    def __getitem__(self, name: str) -> Variable:
+        for variable in self.variables:
+            if variable.name == name:
+                return variable
+        raise DataError(f"There is no column '{name}'; there are {quoted(v.name for v in self.variables)}.")
+
+    def __contains__(self, name: str) -> bool:
+        return any(variable.name == name for variable in self.variables)
+
+    def names(self, *roles: str) -> tuple[str, ...]:
+        """Names of all columns, or of those with one of the roles."""
+        return tuple(v.name for v in self.variables if not roles or v.role in roles)
+
+    @property
+    def quasi_identifiers(self) -> tuple[str, ...]:
+        return self.names("quasi-identifier")
+
+    @property
+    def confidential(self) -> tuple[str, ...]:
+        return self.names("confidential")
+
+    @property
+    def weights(self) -> Floats | None:
+        """Shape (n,); sampling weights, None where the table has none."""
+        for variable in self.variables:
+            if variable.role == "weight":
+                if not variable.continuous:
+                    raise DataError(f"The weight column '{variable.name}' must be continuous.")
+                return variable.values.astype(np.float64)
+        return None
+
+    @property
+    def strata(self) -> Longs | None:
+        """Shape (n,); stratum number of each record, None where the table has none."""
+        names = self.names("stratum")
+        return self.classes(names).ids if names else None
+
+    @property
+    def by_stratum(self) -> list[Longs]:
+        """Row positions of each stratum; all rows where the table has no stratum column."""
+        numbers = self.strata
+        return [np.arange(len(self), dtype=np.int64)] if numbers is None else rows_by_number(numbers)
+
+    @property
+    def households(self) -> Longs | None:
+        """Shape (n,); household number of each record, None where the table has none.
+
+        However a file writes the number of a household, it is the same household.
+        """
+        names = self.names("household")
+        spelt = [replace(self[name], spelling=None) for name in names if self[name].spelling is not None]
+        return (self.with_variables(*spelt) if spelt else self).classes(names).ids if names else None
+
+    @property
+    def household_numbers(self) -> Longs | None:
+        """Shape (n,); as `households`, -1 for a record whose household is missing."""
+        numbers = self.households
+        if numbers is None:
+            return None
+        return np.where(np.logical_or.reduce([self[n].missing for n in self.names("household")]), -1, numbers)
+
+    def select(self, names: Iterable[str]) -> "Records":
+        """Some of the columns, in the order given."""
+        return replace(self, variables=tuple(self[name] for name in names))
+
+    def take(self, rows: Longs | Bools) -> "Records":
+        """Some of the records, by position or mask."""
+        return replace(self, variables=tuple(v.take(rows) for v in self.variables), rows=self.rows[rows])
+
+    def with_variables(self, *changed: Variable) -> "Records":
+        """New versions of some columns, found by name; columns that are new come last."""
+        new = {variable.name: variable for variable in changed}
+        kept = tuple(new.pop(v.name, v) for v in self.variables)
+        return replace(self, variables=(*kept, *new.values()))
+
+    def without(self, names: Iterable[str]) -> "Records":
+        dropped = set(names)
+        return replace(self, variables=tuple(v for v in self.variables if v.name not in dropped))
+
+    def complete(self, names: Iterable[str], method: str) -> None:
+        """Refuse columns with missing values on behalf of a method that needs complete ones."""
+        for name in names:
+            if count := int(self[name].missing.sum()):
+                raise DataError(
+                    f"Column '{name}' has {plural(count, 'missing value')}; {method} needs complete columns. "
+                    f"Set missing: drop or impute for it."
+                )
+
+    def matrix(self, names: Iterable[str] | None = None) -> Floats:
+        """Shape (n, m); the standardised embedding of the quasi-identifiers, or of the columns named."""
+        chosen = [self[name] for name in (self.quasi_identifiers if names is None else names)]
+        if chosen:
+            check_memory(max(chosen, key=lambda v: v.width), len(self), sum(v.width for v in chosen))
+        columns = [variable.embedded() for variable in chosen]
+        return np.ascontiguousarray(np.hstack(columns)) if columns else np.empty((len(self), 0))
+
+    def matrix_like(self, original: "Records", names: Iterable[str]) -> Floats:
+        """As `matrix`, in the embedding that another version of the same table fixes."""
+        columns = [original[name].embedded_like(self[name]) for name in names]
+        return np.ascontiguousarray(np.hstack(columns)) if columns else np.empty((len(self), 0))
+
+    def raw(self, names: Iterable[str] | None = None) -> Floats:
+        """Shape (n, d); values of continuous columns in their own units, of the quasi-identifiers by default."""
+        chosen = tuple(self.quasi_identifiers if names is None else names)
+        if wrong := [name for name in chosen if not self[name].continuous]:
+            raise DataError(
+                f"This method needs continuous columns; {quoted(wrong)} {'is' if len(wrong) == 1 else 'are'} not. "
+                f"Leave out what is not, or choose a method for categories."
+            )
+        return np.column_stack([self[n].values for n in chosen]) if chosen else np.empty((len(self), 0))
+
+    def with_raw(self, names: Sequence[str], x: Floats) -> "Records":
+        """Put an array of shape (n, d) back as the values of continuous columns."""
+        return self.with_variables(*(self[name].with_values(x[:, j]) for j, name in enumerate(names)))
+
+    def classes(self, names: Iterable[str]) -> Classes:
+        """Equivalence classes over columns; no columns make one class of all records."""
+        chosen = tuple(names)
+        if chosen not in self._classes:
+            ids, sizes = classes(self._as_written(chosen), len(self))
+            self._classes[chosen] = Classes(ids=ids, sizes=sizes)
+        return self._classes[chosen]
+
+    def class_sizes(self, names: Iterable[str]) -> Longs:
+        """Shape (C,); sizes of the equivalence classes over columns, in the order of their numbers."""
+        chosen = tuple(names)
+        if chosen in self._classes:
+            return self._classes[chosen].sizes
+        return class_sizes(self._as_written(chosen), len(self))
+
+    def alike(self, names: Iterable[str]) -> Longs:
+        """Shape (n,); numbers from 0 that only records share whose values agree in some columns: those of their
+        classes, where cells can be compared as written."""
+        chosen = tuple(names)
+        if any(self[name].inexact for name in chosen):
+            return classes([self[name].given for name in chosen], len(self))[0]
+        return self.classes(chosen).ids
+
+    def _as_written(self, names: Iterable[str]) -> list[NDArray[Any]]:
+        """Columns whose cells are compared: each value must stand for one way of writing it."""
+        chosen = [self[name] for name in names]
+        for variable in chosen:
+            if variable.inexact:
+                raise DataError(variable.inexact)
+        return [array for v in chosen for array in (v.given, v.spelling) if array is not None]
+
+    def codes_as_written(self, name: str) -> Ints:
+        """Shape (n,); equal codes from 0 exactly where a file writes cells alike, -1 for missing ones."""
+        variable = self[name]
+        if variable.spelling is None:
+            return variable.codes()
+        return np.where(variable.missing & (variable.spelling == 0), -1, self.classes([name]).ids).astype(np.int32)
+
+    @cached_property
+    def _classes(self) -> dict[tuple[str, ...], Classes]:
+        """Classes found so far: most judges ask for those of the quasi-identifiers."""
+        return {}
+
+    def matching(self, names: Iterable[str], missing: MissingCells = "equal", times: Longs | None = None) -> Longs:
+        """Shape (n,); for each record the number of records it may stand for on some columns, itself included.
+
+        Parameters
+        ----------
+        missing
+            What a missing cell matches. `equal`: a missing cell only, so that the figure is the size of the
+            equivalence class. `wildcard`: everything, on either side. `nothing`: a record with a missing cell
+            counts for no other record; its own visible cells are compared with the complete records.
+        times
+            Shape (n,); how many records of a table each record stands for; 1 by default.
+        """
+        chosen = list(names)
+        classes = self.classes(chosen)
+        sizes = classes.sizes
+        if times is not None:
+            sizes = np.bincount(classes.ids, weights=times, minlength=len(sizes)).astype(np.int64)
+        if missing == "equal" or self.complete_in(chosen):
+            return np.asarray(sizes[classes.ids])
+        codes, _ = self._different(chosen)
+        counts = wildcard_counts(codes, sizes, missing_counts=missing == "wildcard")
+        return np.asarray(counts[classes.ids])
+
+    def matching_weight(self, names: Iterable[str], weights: Floats, missing: MissingCells = "equal") -> Floats:
+        """Shape (n,); as `matching`, the sum of the weights of these records, shape (n,)."""
+        chosen = list(names)
+        classes = self.classes(chosen)
+        sums: Floats = np.bincount(classes.ids, weights=weights, minlength=len(classes.sizes)).astype(np.float64)
+        if missing == "equal" or self.complete_in(chosen):
+            return np.asarray(sums[classes.ids])
+        codes, lacking = self._different(chosen)
+        sums = wildcard_weights(codes, sums, missing_counts=missing == "wildcard")[classes.ids]
+        return sums + weights * lacking[classes.ids] if missing == "nothing" else sums
+
+    def complete_in(self, names: Iterable[str]) -> bool:
+        """True if no cell of some columns is missing."""
+        return all(self[name].complete for name in names)
+
+    def _different(self, names: Sequence[str]) -> tuple[Ints, Bools]:
+        """Shapes (C, d) and (C,); codes of each class over some columns, and whether it lacks one."""
+        classes = self.classes(names)
+        first = first_rows(classes.ids, len(classes.sizes))
+        codes = np.column_stack([self.codes_as_written(name)[first] for name in names])
+        return codes, np.asarray((codes < 0).any(axis=1))
+
+
+def unchanged(records: Records, changed: Iterable[Variable]) -> Bools:
+    """Shape (n,); the records whose cells are written as before in new versions of some columns."""
+    same = np.ones(len(records), dtype=bool)
+    for variable in changed:
+        same &= variable.identity() == records[variable.name].identity()
+    return same
+
+
+def _as_numbers(x: ArrayLike) -> Floats:
+    """An array of any numbers as float64, refused where two that differ would become one."""
+    array = np.asarray(x)
+    if array.dtype.kind == "O" and all(isinstance(cell, Real) for cell in array.flat):
+        values = array.astype(np.float64)
+    elif array.dtype.kind in "biuf" or not array.size:
+        values = np.asarray(array, dtype=np.float64)
+    else:
+        raise DataError(
+            f"An array of records must hold numbers; it holds {array.dtype.name}. Give a data frame for text and dates."
+        )
+    ends: list[Any] = list(array.flat) if array.dtype.kind == "O" else []
+    if array.dtype.kind in "iu" and array.size:
+        ends = [array.min(), array.max()]
+    if any(isinstance(end, Integral) and abs(int(end)) > EXACT_INTEGERS for end in ends):
+        raise DataError("The array has integers beyond 2^53, which are not exact as numbers. Rescale them.")
+    return values

@@ -1,0 +1,79 @@
+"""The standardised scale of a continuous column; no other module defines one."""
+
+from collections.abc import Callable
+
+import numpy as np
+
+from shoal.kernels.arrays import Floats
+from shoal.table.schema import Scale
+from shoal.vocabulary.errors import DataError, plural
+
+MAD_TO_SD = 1.482602218505602
+"""1 / Phi^-1(3/4): makes the median absolute deviation estimate a normal standard deviation."""
+
+LARGEST, SMALLEST = 1e75, 1e-60
+"""Between these the largest number of a table's column must lie: measures take fourth powers of numbers, which beyond
+would not be finite, or would vanish for differences in the last place."""
+
+HUGE = 2.0**1020
+"""Above this the difference of two values may overflow."""
+
+
+def check_magnitude(values: Floats, name: str) -> None:
+    """Refuse numbers so large or so small that powers of them leave the range of float64."""
+    largest = max(float(np.fmax.reduce(values, initial=0.0)), -float(np.fmin.reduce(values, initial=0.0)))
+    if largest > LARGEST:
+        count = plural(int((np.abs(values) > LARGEST).sum()), "number")
+        raise DataError(
+            f"Column '{name}' has {count} beyond {LARGEST:g}, too large to compute with. "
+            f"Count in a larger unit, or set level: nominal."
+        )
+    if 0 < largest < SMALLEST:
+        raise DataError(
+            f"Column '{name}' has no number as large as {SMALLEST:g}, and smaller ones are too small to "
+            f"compute with. Count in a smaller unit, or set level: nominal."
+        )
+
+
+def standardiser(values: Floats, scale: Scale) -> Callable[[Floats], Floats]:
+    """The map that takes a continuous column to its standardised scale; constant columns go to 0.
+
+    Values are first moved to the column's median and scaled by a power of two, so that neither a huge offset
+    nor a subnormal unit costs digits.
+    """
+    present = values[~np.isnan(values)]
+    if scale == "none" or not len(present):
+        return lambda x: x.astype(np.float64)
+    if scale == "rank":
+        ordered = np.sort(present)
+        return lambda x: (
+            (np.searchsorted(ordered, x, "left") + np.searchsorted(ordered, x, "right") - 1)
+            / (2.0 * max(len(ordered) - 1, 1))
+        )
+    headroom = -2 if np.abs(present).max() > HUGE else 0  # so that the difference of two values is finite
+    middle = float(np.median(np.ldexp(present, headroom)))
+    largest = float(np.abs(np.ldexp(present, headroom) - middle).max())
+    if largest == 0.0:
+        return lambda x: np.zeros(len(x))
+    exponent = -int(np.frexp(largest)[1])
+
+    def near_one(x: Floats) -> Floats:
+        return np.asarray(np.ldexp(np.ldexp(x, headroom) - middle, exponent))
+
+    centred = near_one(present)
+    centre, spread = float(centred.mean()), _spread(centred, scale)
+    return lambda x: (near_one(x) - centre) / spread
+
+
+def _spread(centred: Floats, scale: Scale) -> float:
+    if scale == "range":
+        return float(np.ptp(centred))
+    if scale == "mad" and (mad := float(np.median(np.abs(centred - np.median(centred))))) > 0:
+        return MAD_TO_SD * mad
+    return float(centred.std(ddof=1))
+
+
+def deviation(values: Floats) -> float:
+    """The n-1 standard deviation of known values; 0 where there are no two that differ, whatever their size."""
+    known = values[~np.isnan(values)]
+    return float(known.std(ddof=1)) if len(known) > 1 and np.ptp(known) > 0 else 0.0

@@ -1,0 +1,221 @@
+"""One column of a table in numbers, and the points between which the distance of its cells is taken.
+
+- continuous: values standardised (mean and n-1 standard deviation unless the column says otherwise);
+- ordinal: rank over range, so that lowest and highest are 1 apart;
+- nominal: indicators over sqrt(2), so that different categories are 1 apart;
+- nominal with a hierarchy: a coordinate a node, so that the squared distance is the loss at the common ancestor.
+
+Squared distances of columns add up, each times its weight (`Records.matrix`).
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from shoal.kernels.arrays import Bools, Floats, Ints, Longs, floats, ints
+from shoal.kernels.classes import classes
+from shoal.table.hierarchy import Hierarchy
+from shoal.table.schema import Level, Role, Scale
+from shoal.table.standardisation import standardiser
+from shoal.table.whole_column import WholeColumn
+from shoal.vocabulary.errors import WidthError, plural
+
+Unit = Literal["date", "datetime", "duration"]
+
+ONE_NAN = np.float64(np.nan).view(np.int64)
+"""The bits of one not-a-number, for all there are; no number has them."""
+
+MOST_COORDINATES = 2**27
+"""Coordinates of all records together, in a space where their distance is taken: 1 GiB of them."""
+
+
+class _Values:
+    """The values of a variable: whole numbers of a continuous one are turned into float64 when first asked for."""
+
+    def __get__(self, variable: "Variable | None", owner: type) -> NDArray[Any]:
+        if variable is None:
+            raise AttributeError("A variable has no values by default.")
+        fields = variable.__dict__
+        if "values" not in fields:
+            fields["values"] = floats(fields["given"]) if variable.continuous else fields["given"]
+        values: NDArray[Any] = fields["values"]
+        return values
+
+    def __set__(self, variable: "Variable", values: NDArray[Any]) -> None:
+        variable.__dict__["given"] = values
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Variable:
+    """One column in numbers."""
+
+    name: str
+    role: Role
+    level: Level
+    # Shape (n,). Continuous: float64, NaN for missing; whole numbers given as such become float64 when they are first
+    # asked for. Ordinal and nominal: int32 codes into `categories`, -1 for missing
+    values: _Values = _Values()
+    categories: tuple[Any, ...] = ()  # The categories as they stand in the table; ordinal ones from lowest to highest
+    hierarchy: Hierarchy | None = None
+    scale: Scale = "sd"
+    weight: float = 1.0
+    # What continuous values count where they stand for time: days since 1970 for a `date`, microseconds since 1970 for
+    # a `datetime`, microseconds for a `duration`; None for plain numbers
+    unit: Unit | None = None
+    inexact: str = ""  # Why cells that differ may have the same value here; then they cannot be compared as written
+    # Shape (n,), of a column of a file that is judged: which way of writing its value a cell has, from 0; None where
+    # the file writes every value, and a missing cell, in one way
+    spelling: Ints | None = None
+    # What is known of the column of the whole table, where these are some of its records; None where they are all
+    whole: WholeColumn | None = None
+    # Of a column of codes: what they mean, as the file that they came from says
+    labels: Mapping[Any, str] = field(default_factory=dict)
+
+    def __repr__(self) -> str:  # shows no cell, for it may stand in a traceback
+        return f"Variable '{self.name}' ({self.role}, {self.level}) of {plural(len(self), 'record')}"
+
+    def __len__(self) -> int:
+        return len(self.given)
+
+    @property
+    def given(self) -> NDArray[Any]:
+        """Shape (n,); the values as they came: whole numbers stay whole."""
+        given: NDArray[Any] = self.__dict__["given"]
+        return given
+
+    @property
+    def continuous(self) -> bool:
+        return self.level == "continuous"
+
+    @cached_property
+    def missing(self) -> Bools:
+        """Shape (n,)."""
+        if not self.continuous:
+            return np.asarray(self.given < 0)
+        return np.isnan(self.given) if self.given.dtype.kind == "f" else np.zeros(len(self), dtype=bool)
+
+    @property
+    def complete(self) -> bool:
+        """True if no cell is missing."""
+        if not self.continuous:
+            return not len(self) or int(self.given.min()) >= 0
+        return self.given.dtype.kind != "f" or not np.isnan(self.given).any()
+
+    def take(self, rows: Longs | Bools) -> "Variable":
+        spelling = None if self.spelling is None else self.spelling[rows]
+        return replace(self, values=self.values[rows], spelling=spelling)
+
+    def with_values(self, values: ArrayLike) -> "Variable":
+        """The same column with new values (or new codes into the same categories), each written in one way."""
+        return replace(self, values=floats(values) if self.continuous else ints(values), spelling=None, whole=None)
+
+    def filled_in(self, values: NDArray[Any], cells: Bools | Longs) -> "Variable":
+        """The same column with missing cells filled in by whoever reads it; the others are written as they were."""
+        spelling = None if self.spelling is None else self.spelling.copy()
+        if spelling is not None:
+            spelling[cells] = 0
+        return replace(self, values=values, spelling=spelling, whole=None)
+
+    def identity(self) -> Longs:
+        """Shape (n,); equal numbers exactly where cells are equal as written; missing equals missing.
+
+        Continuous values are told apart by their bits, so that 0 and -0, which are written differently,
+        differ.
+        """
+        if not self.continuous:
+            return self.values.astype(np.int64)
+        bits = floats(self.values).view(np.int64).copy()
+        bits[self.missing] = ONE_NAN
+        return bits
+
+    def codes(self) -> Ints:
+        """Shape (n,); equal codes from 0 exactly where cells are equal as written, -1 for missing cells."""
+        if not self.continuous:
+            return ints(self.given)
+        codes = np.full(len(self), -1, dtype=np.int32)
+        present = ~self.missing
+        codes[present] = classes([self.given[present]], int(present.sum()))[0]
+        return codes
+
+    @property
+    def width(self) -> int:
+        """Coordinates of the column in the space of distances: one a category, in each level of a hierarchy."""
+        if self.level != "nominal":
+            return 1
+        return len(self.categories) if self.hierarchy is None else self.hierarchy.width
+
+    def embedded(self) -> Floats:
+        """Shape (n, m); points whose squared distances are the column's part of a record's distance."""
+        return self.embedding()(self)
+
+    def embedded_like(self, other: "Variable") -> Floats:
+        """Shape (n', m); a released version of this column in the embedding that this one fixes."""
+        return self.embedding()(other)
+
+    def embedding(self) -> Callable[["Variable"], Floats]:
+        """The embedding fixed by this column, to be applied to it or to a released version of it."""
+        check_memory(self, max(len(self), len(self.categories)), self.width)
+        if self.continuous:
+            root = np.sqrt(self.weight)
+            to_scale = standardiser(self.values, self.scale) if self.whole is None else self.whole.standardised
+            return lambda other: root * to_scale(other.values)[:, None]
+
+        def place_codes(other: Variable) -> Floats:
+            places = self.places(other)
+            nowhere = np.full((1, places.shape[1]), np.nan)  # code -1: missing has no place
+            return np.asarray(np.vstack([places, nowhere])[other.values])
+
+        return place_codes
+
+    def places(self, other: "Variable") -> Floats:
+        """Shape (v, m); points of the categories of a released version of this categorical column, or of its own."""
+        check_memory(self, len(self.categories), self.width)
+        points, place = self._category_points()
+        places = np.array([place(category) for category in other.categories], dtype=np.float64)
+        return np.asarray(np.sqrt(self.weight) * places.reshape(len(other.categories), points.shape[1]))
+
+    def _node_points(self, hierarchy: Hierarchy) -> Floats:
+        """Shape (m, width); points of the categories: of a node, which an earlier step may have left, the middle of
+        its leaves."""
+        leaves, nodes, labels = hierarchy.embedding(), hierarchy.nodes(), [str(c) for c in self.categories]
+        hierarchy.codes([label for label in labels if label not in nodes])  # refuses labels that it lacks
+        rows = [sorted(nodes[label]) for label in labels]
+        return np.array([leaves[under].mean(axis=0) for under in rows]).reshape(len(labels), leaves.shape[1])
+
+    def _category_points(self) -> tuple[Floats, Callable[[Any], Floats]]:
+        """Points of the categories, and of any other label that a release may hold instead."""
+        m = len(self.categories)
+        if self.level == "ordinal":
+            points = np.arange(m, dtype=np.float64)[:, None] / max(m - 1, 1)
+        elif self.hierarchy is None:
+            points = np.eye(m) / np.sqrt(2)
+        else:
+            points = self._node_points(self.hierarchy)
+        rows = {category: i for i, category in enumerate(self.categories)}
+        middle = points.mean(axis=0) if m else np.zeros(points.shape[1])
+
+        nodes = {} if self.hierarchy is None else self.hierarchy.nodes()
+
+        def place(category: Any) -> Floats:
+            if category in rows:
+                return np.asarray(points[rows[category]])
+            under = nodes.get(str(category), frozenset())
+            below = [i for i, c in enumerate(self.categories) if nodes[str(c)] <= under] if under else []
+            return np.asarray(points[below].mean(axis=0) if below else middle)
+
+        return points, place
+
+
+def check_memory(widest: Variable, n: int, width: int) -> None:
+    """Refuse a space of distances that would not fit into memory, before any of it is taken."""
+    if n * width > MOST_COORDINATES:
+        raise WidthError(
+            f"Column '{widest.name}' has {plural(len(widest.categories), 'category')}, and a distance takes one "
+            f"coordinate a category: {n * width:,} numbers for the table, where at most {MOST_COORDINATES:,} are "
+            f"allowed. Recode the column to fewer categories, form groups without it (by: ...), or give it another "
+            f"role."
+        )

@@ -1,0 +1,354 @@
+"""The registry: what exists, its parameters and their limits, its source.
+
+A method is a class in one file, written as
+
+    @method("mdav", title="MDAV", source="Domingo-Ferrer & Torra (2005)")
+    class MDAV(Partitioner):
+        k: Annotated[int, Ge(1)]
+
+The decorator makes it a frozen dataclass whose parameters check themselves, and enters it under its kind's
+name. The plan file, its JSON schema, the command line, the docs table and the contract tests all read here,
+so nothing else has to be edited when a method is added. A package of its own brings methods along by an entry point:
+
+    [project.entry-points."shoal.methods"]
+    mine = "my_package.my_methods"
+"""
+
+import importlib
+import pkgutil
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import MISSING, dataclass, field, fields, is_dataclass
+from functools import cache, wraps
+from importlib.metadata import EntryPoint, entry_points
+from inspect import cleandoc
+from typing import Any, Literal, TypeVar, cast, dataclass_transform, get_args
+
+import numpy as np
+from pydantic import (
+    BeforeValidator,
+    ConfigDict,
+    GetCoreSchemaHandler,
+    GetJsonSchemaHandler,
+    TypeAdapter,
+    ValidationError,
+)
+from pydantic.dataclasses import dataclass as checked_dataclass
+from pydantic.json_schema import JsonSchemaValue
+from pydantic_core import CoreSchema
+
+from shoal.vocabulary.errors import Mistake, ParameterError, quoted, unknown
+from shoal.vocabulary.parameters import Method, broken_rules
+
+KINDS = ("partition", "replace", "mask", "privacy", "risk", "utility")
+
+PLUGINS = "shoal.methods"
+"""Entry points by which other packages bring methods along."""
+
+KIND_NAMES = {
+    "partition": "partition",
+    "replace": "replacement",
+    "mask": "mask",
+    "privacy": "privacy model",
+    "risk": "risk measure",
+    "utility": "utility measure",
+}
+"""What a kind is called where users read of it."""
+
+Scales = Literal["rows", "blocks", "combinations", "sorting", "classes", "sample", "memory"]
+
+SCALE_NAMES: Mapping[Scales, str] = {
+    "rows": "row by row",
+    "blocks": "in blocks of records that lie near one another",
+    "combinations": "on the distinct combinations of cells, with how often each occurs",
+    "sorting": "by sorting, range of values by range, with the ranks of the whole table",
+    "classes": "class by class, exactly",
+    "sample": "on a random sample of whole classes, with an interval",
+    "memory": "only on a whole table",
+}
+"""How a method works on a table in parts; declared as `scales` by a method or for its kind."""
+
+Spec = dict[str, Any]
+"""Part of a plan as YAML has it: a method by its name with its parameters, a step, a section."""
+
+C = TypeVar("C", bound=type[Any])
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Entry:
+    """One registered method.
+
+    Parameters
+    ----------
+    example
+        Parameters with which the method can be tried: at least those that have no default.
+    example_columns
+        Columns of the tests' invented table that it can be tried on; two continuous ones if empty.
+    """
+
+    name: str
+    kind: str
+    cls: type[Any]
+    title: str
+    source: str
+    example: Mapping[str, Any] = field(default_factory=dict)
+    example_columns: tuple[str, ...] = ()
+
+    @property
+    def parameters(self) -> Spec:
+        """Parameter names with their defaults; `dataclasses.MISSING` marks a required one."""
+        return {
+            f.name: f.default_factory() if f.default_factory is not MISSING else f.default for f in fields(self.cls)
+        }
+
+    def json_schema(self) -> JsonSchemaValue:
+        """The JSON schema of the method's parameters."""
+        return TypeAdapter(self.cls).json_schema(ref_template="#/$defs/{model}")
+
+
+_entries: dict[tuple[str, str], Entry] = {}
+
+
+@dataclass_transform(kw_only_default=True, frozen_default=True)
+def method(
+    name: str,
+    *,
+    title: str,
+    source: str,
+    example: Mapping[str, Any] | None = None,
+    example_columns: tuple[str, ...] = (),
+) -> Callable[[C], C]:
+    """Make a class a self-checking frozen dataclass and enter it in the registry.
+
+    The class says which kind it lives in through its base class (`Partitioner`, `Replacement`, `Mask`,
+    `PrivacyModel`, `RiskMeasure`, `UtilityMeasure`). The contract tests try it with its example (see `Entry`).
+    """
+
+    def enter(cls: C) -> C:
+        config = ConfigDict(arbitrary_types_allowed=True, extra="forbid")
+        made: Any = checked_dataclass(frozen=True, kw_only=True, config=config)(cls)
+        made.method_name, made.title = name, title
+        made.__doc__ = _with_shared_parameters(made)
+        _check_on_construction(made, name)
+        namesake = _entries.get((made.method_kind, name))
+        if namesake is not None and namesake.cls.__module__ != made.__module__:
+            raise ParameterError(
+                f"Two modules have a {KIND_NAMES[made.method_kind]} '{name}': {namesake.cls.__module__} and "
+                f"{made.__module__}. Rename one."
+            )
+        _entries[made.method_kind, name] = Entry(
+            name=name,
+            kind=made.method_kind,
+            cls=made,
+            title=title,
+            source=source,
+            example=example or {},
+            example_columns=example_columns,
+        )
+        return cast(C, made)
+
+    return enter
+
+
+@dataclass_transform(kw_only_default=True, frozen_default=True)
+def family(cls: C) -> C:
+    """Make a base class whose parameters several methods share.
+
+    Its fields come before a method's own, and what its docstring says of them becomes part of the method's.
+    """
+    return cast(C, dataclass(frozen=True, kw_only=True)(cls))
+
+
+def _with_shared_parameters(cls: type[Any]) -> str:
+    """The docstring with what families say of their parameters; those that must be given come first."""
+    text, own, rest = docstring_sections(cls.__doc__)
+    shared: dict[str, str] = {}
+    for base in reversed(cls.__mro__[1:]):
+        if is_dataclass(base):
+            shared |= docstring_sections(base.__doc__)[1]
+    needed = {f.name for f in fields(cls) if f.default is f.default_factory is MISSING}
+    described = sorted((shared | own).items(), key=lambda entry: needed.isdisjoint(entry[0].split(", ")))
+    entries = "\n".join(f"{names}\n{meaning}" for names, meaning in described)
+    parameters = f"Parameters\n----------\n{entries}" if entries else ""
+    return "\n\n".join(part for part in (text, parameters, rest) if part)
+
+
+def docstring_sections(docstring: str | None) -> tuple[str, dict[str, str], str]:
+    """A numpydoc docstring's text, what it says of each parameter (by its names, as written), and what follows."""
+    text, *sections = re.split(r"\n\n(?=\w+\n---)", cleandoc(docstring or ""))
+    if not sections or not sections[0].startswith("Parameters\n"):
+        return text, {}, "\n\n".join(sections)
+    body = sections[0].split("\n", 2)[2]
+    entries = re.findall(r"^(\S.*)\n((?:(?: +.*)?(?:\n|\Z))+)", body, re.M)
+    return text, {names: meaning.rstrip("\n") for names, meaning in entries}, "\n\n".join(sections[1:])
+
+
+LARGEST_NUMBER = 1 << 63
+"""What integers of the kernels do not hold."""
+
+
+def _check_on_construction(cls: type[Any], name: str) -> None:
+    plain = cls.__init__
+
+    @wraps(plain)
+    def checked(self: Any, *args: Any, **kwargs: Any) -> None:
+        if args:
+            raise ParameterError(f"{name} takes its parameters by name, as in {cls.__name__}(k=5).")
+        kwargs = {key: _plain(value) for key, value in kwargs.items()}
+        for key, value in kwargs.items():
+            if isinstance(value, bool) and not _takes_truth(cls, key):
+                raise ParameterError(f"{name}: {key} must not be true or false; got {value}.")
+            if isinstance(value, int) and abs(value) >= LARGEST_NUMBER:
+                raise ParameterError(f"{name}: {key} must be below 2^63.")
+        try:
+            plain(self, **kwargs)
+        except ValidationError as error:
+            mistakes = _in_words(cls, name, error)
+            raise ParameterError(" ".join(sentence for _, sentence in mistakes), mistakes) from None
+
+    cls.__init__ = checked
+
+
+def _takes_truth(cls: type[Any], key: str) -> bool:
+    """Whether a parameter may be true or false; unknown ones are left to pydantic, which names them."""
+    annotation = next((f.type for f in fields(cls) if f.name == key), Any)
+    kinds = [annotation, *get_args(annotation), *(k for part in get_args(annotation) for k in get_args(part))]
+    return Any in kinds or bool in kinds or any(isinstance(kind, str) for kind in kinds[:1])
+
+
+def _plain(value: Any) -> Any:
+    return value.item() if isinstance(value, np.generic) else value
+
+
+def _in_words(cls: type[Any], name: str, error: ValidationError) -> list[Mistake]:
+    sentences: list[Mistake] = []
+    rules = []
+    for problem in error.errors():
+        key = ".".join(str(part) for part in problem["loc"])
+        if problem["type"] in ("unexpected_keyword_argument", "extra_forbidden"):
+            sentences.append((problem["loc"], unknown(f"parameter of {name}", key, [f.name for f in fields(cls)])))
+        elif problem["type"] in ("missing", "missing_keyword_only_argument"):
+            sentences.append((problem["loc"], f"{name} needs the parameter '{key}'; give it a value."))
+        elif not key:  # parameters that do not go together
+            rule = problem["msg"].removeprefix("Value error, ").removeprefix(f"{name}: ").rstrip(".")
+            sentences.append((problem["loc"], f"{name}: {rule}."))
+        elif isinstance(of_method := problem.get("ctx", {}).get("error"), ParameterError):  # a method as a parameter
+            sentences.append((problem["loc"], f"{name}: {key}: {of_method}"))
+        else:
+            rules.append(problem)
+    return sentences + [((key,), f"{name}: {key} {rule}.") for key, rule in broken_rules(cls, rules).items()]
+
+
+@cache
+def load() -> tuple[str, ...]:
+    """Import every module of every kind, and those that other packages name, so that each method has entered itself.
+
+    Returns
+    -------
+    The packages that brought methods along: those with an entry point of the group "shoal.methods", which is a module.
+
+    Raises
+    ------
+    ParameterError
+        If such a module cannot be imported, or has a method with the name of another.
+    """
+    for kind in KINDS:
+        package = importlib.import_module(f"shoal.{kind}")
+        for module in pkgutil.iter_modules(package.__path__):
+            importlib.import_module(f"shoal.{kind}.{module.name}")
+    points = sorted(entry_points(group=PLUGINS))
+    for point in points:
+        try:
+            point.load()
+        except ParameterError:
+            raise
+        except Exception as error:
+            raise ParameterError(
+                f"The methods of the package '{_package(point)}' cannot be loaded ({type(error).__name__} in "
+                f"{point.value}). Mend it, or uninstall it."
+            ) from error
+    return tuple(dict.fromkeys(map(_package, points)))
+
+
+def _package(point: EntryPoint) -> str:
+    return point.dist.name if point.dist is not None else point.name
+
+
+def registered(kind: str | None = None) -> list[Entry]:
+    """All methods, or those of one kind, by kind and name."""
+    load()
+    wanted = [key for key in _entries if kind is None or key[0] == kind]
+    return [_entries[key] for key in sorted(wanted, key=lambda key: (KINDS.index(key[0]), key[1]))]
+
+
+def entry(kind: str, name: str) -> Entry:
+    """One method by its registered name; an unknown name is answered with the nearest one."""
+    load()
+    if (kind, name) not in _entries:
+        raise ParameterError(unknown(KIND_NAMES[kind], name, [e.name for e in registered(kind)]))
+    return _entries[kind, name]
+
+
+def build(kind: str, spec: Any) -> Any:
+    """Make a method from what a plan says: its name, or a mapping `{method: name, parameter: value}`.
+
+    The key that holds the name may be `method` or the kind's own (`{partition: mdav, k: 5}`). Wherever a name
+    may stand, a method object may, with its parameters inside it.
+
+    Raises
+    ------
+    ParameterError
+        If there is no such method, or it does not take the parameters.
+    """
+    parameters = dict(spec) if isinstance(spec, Mapping) else {"method": spec}
+    named = parameters.pop("method", None) or parameters.pop(kind, None)
+    if named is None:
+        raise ParameterError(f"A {KIND_NAMES[kind]} needs its name, as in {{method: NAME}}.")
+    if isinstance(named, str):
+        return entry(kind, named).cls(**parameters)
+    if getattr(named, "method_kind", None) != kind:
+        came = KIND_NAMES.get(getattr(named, "method_kind", ""), type(named).__name__)
+        raise ParameterError(f"A {KIND_NAMES[kind]} is needed, by its name or as an object; got a {came}.")
+    if parameters:
+        raise ParameterError(
+            f"{named.method_name} is given as an object, which holds its parameters; take {quoted(parameters)} out."
+        )
+    return named
+
+
+def spec_of(instance: Any) -> Spec:
+    """The mapping from which `build` makes the same method again, or what an object that is no method says is one."""
+    if hasattr(instance, "as_spec"):
+        return dict(instance.as_spec())
+    parameters = {f.name: getattr(instance, f.name) for f in fields(instance)}
+    return {"method": instance.method_name, **{key: _spelled(value) for key, value in parameters.items()}}
+
+
+def _spelled(value: Any) -> Any:
+    """A parameter as a plan gives it: methods, and lists of them, by what makes them again."""
+    if hasattr(value, "method_name"):
+        return spec_of(value)
+    if isinstance(value, tuple) and any(hasattr(one, "method_name") for one in value):
+        return [_spelled(one) for one in value]
+    return value
+
+
+@dataclass(frozen=True, slots=True)
+class _Nested(Method):
+    """The marker of a parameter that is itself a method, which makes one of what a plan says."""
+
+    def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
+        made = BeforeValidator(
+            lambda spec: None if spec is None else build(self.kind, spec), json_schema_input_type=str | Spec
+        )
+        return made.__get_pydantic_core_schema__(source, handler)
+
+    def __get_pydantic_json_schema__(self, core: CoreSchema, handler: GetJsonSchemaHandler) -> JsonSchemaValue:
+        """The schema of what a plan may say: a name, or a mapping with the name under `method`."""
+        names = {"enum": [known.name for known in registered(self.kind)]}
+        return {"anyOf": [names, {"type": "object", "properties": {"method": names}, "required": ["method"]}]}
+
+
+def nested(kind: str) -> Method:
+    """For a parameter that is itself a method: `start: Annotated[Partitioner, nested("partition")]`."""
+    return _Nested(kind)

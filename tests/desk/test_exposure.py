@@ -1,0 +1,118 @@
+"""Exposure by hand: how many share their quasi-identifiers with fewer than k, who, and because of which column."""
+
+import json
+from pathlib import Path
+
+import polars as pl
+import pytest
+from click.testing import CliRunner
+
+import shoal
+from shoal.cli import cli
+from shoal.vocabulary.errors import DataError
+
+FRAME = pl.DataFrame(
+    {
+        "sex": ["f", "f", "f", "f", "m", "m"],
+        "area": ["a", "a", "a", "a", "b", "c"],
+        "pay": [1.0, 2.0, 3.0, 4.0, 5.0, 6.0],
+    }
+)
+PLAN = {"columns": {"sex": "quasi-identifier", "area": "quasi-identifier", "pay": "confidential"}}
+
+
+def test_classes_by_hand() -> None:
+    """Four records agree on (f, a); (m, b) and (m, c) stand alone, and only because of the area."""
+    exposed = shoal.exposure(FRAME, PLAN, top=3)
+    assert exposed.fewer_than == {2: 2, 3: 2, 5: 6}
+    assert exposed.riskiest == ((5, 1), (6, 1), (1, 4))
+    assert exposed.spared == {"area": 2, "sex": 0}
+    assert list(exposed.spared) == ["area", "sex"]
+    assert {f.measure: f.value for f in exposed.risks}["prosecutor"] == 1.0
+
+
+def test_no_step_is_carried_out_and_the_figures_repeat() -> None:
+    steps = {**PLAN, "steps": [{"mask": "rank-swap", "columns": ["pay"], "p": 0.5}]}
+    assert shoal.exposure(FRAME, steps).as_mapping() == shoal.exposure(FRAME, PLAN).as_mapping()
+
+
+def test_without_quasi_identifiers_there_is_nothing_to_say() -> None:
+    with pytest.raises(DataError, match="Nothing can be said of the risk"):
+        shoal.exposure(FRAME, {"columns": dict.fromkeys(FRAME.columns, "other")})
+
+
+def test_the_command_guesses_roles_and_marks_its_output_private(tmp_path: Path) -> None:
+    FRAME.write_csv(tmp_path / "t.csv")
+    said = CliRunner().invoke(cli, ["risk", str(tmp_path / "t.csv")])
+    assert said.exit_code == 0
+    assert said.stdout.startswith("PRIVATE")
+    assert "2-anonymity is broken by" in said.stdout
+    assert "Roles are guessed" in said.stderr
+    (tmp_path / "plan.yaml").write_text(shoal.Plan.of(PLAN).as_yaml())
+    answer = CliRunner().invoke(cli, ["--json", "risk", str(tmp_path / "t.csv"), "--plan", str(tmp_path / "plan.yaml")])
+    content = json.loads(answer.stdout)
+    assert content["fewer than"] == {"2": 2, "3": 2, "5": 6}
+    assert content["private"] is True
+    assert content["riskiest records"][0] == {"row": 5, "class of": 1}
+
+
+def test_columns_are_ranked_beside_their_roles() -> None:
+    """Of 15 pairs the area parts 9: aaaa has six. Pay parts all, and finds four more people alone."""
+    exposure = shoal.exposure(FRAME, PLAN)
+    assert [(c.name, c.role) for c in exposure.columns] == [
+        ("pay", "confidential"),
+        ("area", "quasi-identifier"),
+        ("sex", "quasi-identifier"),
+    ]
+    pay, area, sex = exposure.columns
+    assert (pay.figures.separation, pay.figures.unique, pay.more) == (1, 1, 4)
+    assert pay.remark == "whoever knows it finds 4 more records alone: a quasi-identifier?"
+    assert area.figures.separation == pytest.approx(9 / 15)
+    assert area.figures.unique == 2 / 6
+    assert (area.more, area.remark) == (0, "")
+    assert sex.figures.distinct == 2
+
+
+def test_sets_of_columns_that_single_out() -> None:
+    """Both lone men are alone by their area. A measurement that is confidential is part of no set."""
+    exposure = shoal.exposure(FRAME, PLAN)
+    assert exposure.searched.columns == ("sex", "area")
+    assert exposure.searched.counts == {("area",): 2}
+    assert [s.columns for s in exposure.sets] == [("area",)]
+    plan = {"columns": {**PLAN["columns"], "pay": "other"}}
+    assert shoal.exposure(FRAME, plan).searched.counts == {("pay",): 6, ("area",): 2}
+
+
+def test_remarks_on_roles() -> None:
+    table = FRAME.with_columns(town=pl.lit("x"), card=pl.Series([f"c{i}" for i in range(6)]))
+    plan = {"columns": {**PLAN["columns"], "town": "quasi-identifier", "card": "other"}}
+    remarks = {column.name: column.remark for column in shoal.exposure(table, plan).columns}
+    assert remarks["town"] == "one value for all: it tells nobody apart"
+    assert remarks["card"] == "nearly every record has a value of its own: an identifier?"
+
+
+def test_identifiers_are_looked_for_and_no_cell_is_shown(tmp_path: Path) -> None:
+    table = FRAME.with_columns(contact=pl.Series([f"p{i}@example.org" for i in range(6)]))
+    plan = {"columns": {**PLAN["columns"], "contact": "identifier"}}
+    mapping = shoal.exposure(table, plan).as_mapping()
+    by_letter = {entry["letter"]: entry for entry in mapping["identifiers"]}
+    assert len(by_letter) == 18
+    assert by_letter["F"]["signs"] == {"contact": "100 % of its values hold one"}
+    assert by_letter["B"]["signs"] == {"area": "its name says 'area'"}
+    assert by_letter["P"]["not seen"] == "only the names and labels of columns are looked at"
+    assert "example.org" not in json.dumps(mapping)
+    table.write_csv(tmp_path / "t.csv")
+    (tmp_path / "plan.yaml").write_text(shoal.Plan.of(plan).as_yaml())
+    printed = CliRunner().invoke(cli, ["risk", str(tmp_path / "t.csv"), "--plan", str(tmp_path / "plan.yaml")])
+    assert printed.exit_code == 0
+    assert "(F) e-mail addresses" in printed.stdout
+    assert "not seen  (E), (I), (K), (P), (Q): only the names" in printed.stdout
+    assert "in 6 of 6 records and 2 columns" in printed.stdout
+    assert "example.org" not in printed.stdout
+
+
+def test_a_seed_repeats_what_is_drawn(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("shoal.judges.separation.MOST_RECORDS", 4)
+    one, two, other = (shoal.exposure(FRAME, PLAN, seed=seed).searched for seed in (1, 1, 3))
+    assert one.counts == two.counts
+    assert one.records == other.records == 4

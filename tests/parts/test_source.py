@@ -1,0 +1,241 @@
+"""What large tables are read from, and one clear sentence for each thing that can be wrong with it."""
+
+from pathlib import Path
+
+import polars as pl
+import pyarrow.parquet
+import pytest
+
+import shoal
+from shoal import protect
+from shoal.table.files.tables import read_table
+from shoal.table.parts.session import session
+from shoal.table.parts.source import Source
+from shoal.vocabulary.errors import DataError, FileError, SchemaError
+
+PLAN = {"columns": {"a": "quasi-identifier", "b": "confidential"}, "output": {"format": "parquet"}}
+
+
+@pytest.fixture
+def connection(tmp_path):
+    with session(1 << 30, tmp_path / "spill") as opened:
+        yield opened
+
+
+def read(data, connection, **reading) -> pl.DataFrame:
+    return pl.concat(Source.of(data, connection, reading).chunks())
+
+
+def two_parts(place: Path) -> Path:
+    place.mkdir()
+    pl.DataFrame({"a": [1, 2], "b": [0.5, 1.5]}).write_parquet(place / "one.parquet")
+    pl.DataFrame({"a": [3], "b": [2.5]}).write_parquet(place / "two.parquet")
+    return place
+
+
+def test_a_file_a_folder_a_pattern_and_a_relation_are_one_table(connection, tmp_path):
+    place = two_parts(tmp_path / "in")
+    expected = pl.DataFrame({"a": [1, 2, 3], "b": [0.5, 1.5, 2.5]})
+    assert read(place, connection).equals(expected)
+    assert read(str(place / "*.parquet"), connection).equals(expected)
+    assert read(place / "one.parquet", connection).equals(expected[:2])
+    assert read(connection.from_arrow(expected.to_arrow()), connection).equals(expected)
+
+
+def test_names_of_folders_are_columns(connection, tmp_path):
+    for year in (2023, 2024):
+        (tmp_path / f"in/year={year}").mkdir(parents=True)
+        pl.DataFrame({"a": [year % 10]}).write_parquet(tmp_path / f"in/year={year}/part.parquet")
+    assert read(tmp_path / "in", connection).rows() == [(3, 2023), (4, 2024)]
+
+
+def test_folders_have_the_type_that_all_their_names_have(connection, tmp_path):
+    for code in ("01", "AB"):
+        (tmp_path / f"in/code={code}").mkdir(parents=True)
+        pl.DataFrame({"a": [1]}).write_parquet(tmp_path / f"in/code={code}/part.parquet")
+    assert read(tmp_path / "in", connection).rows() == [(1, "01"), (1, "AB")]
+
+
+def test_csv_columns_have_the_types_that_small_files_get(connection, tmp_path):
+    text = (
+        "whole,real,code,date,text,gaps,signs,far,long,longer\n"
+        "1,1.5,007,2024-01-02,a,NA,+1,-inf,9223372036854775807,9223372036854775808\n"
+        "-2,2e3,010,2023-12-31,b,3,2,1e9,-12,1\n"
+    )
+    (tmp_path / "t.csv").write_text(text)
+    large, small = read(tmp_path / "t.csv", connection), shoal.read(tmp_path / "t.csv")
+    assert large.equals(small)
+    assert large.schema == small.schema
+
+
+def test_csv_parts_are_read_with_the_delimiter_of_their_header(connection, tmp_path):
+    (tmp_path / "in").mkdir()
+    (tmp_path / "in/1.csv").write_text("a;b\n1;x\n")
+    (tmp_path / "in/2.csv").write_text("a;b\n2;'y'\n")
+    assert read(tmp_path / "in", connection).rows() == [(1, "x"), (2, "'y'")]
+
+
+@pytest.mark.parametrize(
+    ("make", "error", "says"),
+    [
+        (lambda p: p.mkdir(), FileError, "holds no file"),
+        (lambda p: None, FileError, "There is no file"),
+        (lambda p: (p.mkdir(), (p / "a.txt").write_text("x")), FileError, "of the kinds 'txt'"),
+        (
+            lambda p: (two_parts(p), (p / "two.parquet").write_bytes(b"PAR1 cut off")),
+            FileError,
+            "two.parquet' is no readable parquet file",
+        ),
+        (
+            lambda p: (two_parts(p), pl.DataFrame({"a": [1], "c": [2.0]}).write_parquet(p / "two.parquet")),
+            FileError,
+            "other columns or types than .*one.parquet': 'b', 'c'",
+        ),
+        (
+            lambda p: (two_parts(p), pl.DataFrame({"a": ["1"], "b": [2.0]}).write_parquet(p / "two.parquet")),
+            FileError,
+            "other columns or types than .*: 'a'",
+        ),
+        (
+            lambda p: (two_parts(p), pl.DataFrame({"a": [1], "b": [float("nan")]}).write_parquet(p / "two.parquet")),
+            DataError,
+            "Column 'b' has 1 missing value; a column with the role confidential must be complete",
+        ),
+        (
+            lambda p: (p.mkdir(), pl.DataFrame({"a": [1], "z": [2.0]}).write_parquet(p / "t.parquet")),
+            SchemaError,
+            "'z'",
+        ),
+        (
+            lambda p: (p.mkdir(), pl.DataFrame(schema={"a": pl.Int64, "b": pl.Float64}).write_parquet(p / "t.parquet")),
+            DataError,
+            "The table has no records",
+        ),
+        (
+            lambda p: (p.mkdir(), (p / "1.csv").write_text("a,b\n1,2\n"), (p / "2.csv").write_text("a,c\n1,2\n")),
+            FileError,
+            "another header",
+        ),
+        (lambda p: (p.mkdir(), (p / "1.csv").write_text("a,b\n1,2,3\n1,2\n")), FileError, "cannot be read as CSV"),
+        (lambda p: (p.mkdir(), (p / "1.csv").write_text("1,2\n3,4\n")), FileError, "numbers where names of columns"),
+    ],
+)
+def test_what_is_wrong_with_a_table_is_said_in_one_sentence(tmp_path, make, error, says):
+    make(tmp_path / "in")
+    with pytest.raises(error, match=says) as raised:
+        protect(tmp_path / "in", PLAN, tmp_path / "out", unproved=True, workers=1)
+    assert "\n" not in str(raised.value)
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_part_that_may_not_be_read_is_named(tmp_path, monkeypatch):
+    def read_schema(path: Path) -> object:
+        if path.name == "two.parquet":
+            raise PermissionError(13, "Permission denied")
+        return plain(path)
+
+    plain = pyarrow.parquet.read_schema
+    monkeypatch.setattr("pyarrow.parquet.read_schema", read_schema)
+    with pytest.raises(FileError, match=r"two\.parquet' is no readable parquet file \(PermissionError\)"):
+        protect(two_parts(tmp_path / "in"), PLAN, tmp_path / "out", unproved=True, workers=1)
+
+
+def test_a_part_that_changes_during_the_run_is_noticed(tmp_path, monkeypatch):
+    place = two_parts(tmp_path / "in")
+
+    def stage(text: str, fraction: float) -> None:
+        if text == "reading":
+            pl.DataFrame({"a": [9], "b": [9.5]}).write_parquet(place / "two.parquet")
+
+    with pytest.raises(FileError, match="was changed while it was read"):
+        protect(place, PLAN, tmp_path / "out", unproved=True, workers=1, stage=stage)
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_full_disk_is_said_and_nothing_is_left(tmp_path, monkeypatch):
+    def full(*_: object, **__: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("shoal.run.parts.finishing.write_part", full)
+    with pytest.raises(FileError, match=r"No space left on device\). Make room"):
+        protect(two_parts(tmp_path / "in"), PLAN, tmp_path / "out", unproved=True, workers=1)
+    assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.usefixtures("small_blocks")
+def test_equal_records_are_one_block_and_one_group_can_hold_them(tmp_path):
+    (tmp_path / "in").mkdir()
+    pl.DataFrame({"a": [1.0] * 2000, "b": [2.0] * 2000}).write_parquet(tmp_path / "in" / "t.parquet")
+    plan = PLAN | {
+        "steps": [{"partition": "mdav", "k": 5, "replace": "centroid"}],
+        "requirements": [{"privacy": "k-anonymity", "k": 5}],
+    }
+    made = protect(tmp_path / "in", plan, tmp_path / "out", workers=1)
+    assert made.evidence.verdicts[0].achieved == 2000
+
+
+@pytest.mark.usefixtures("small_blocks")
+def test_a_block_without_a_number_is_counted_or_dropped(tmp_path):
+    (tmp_path / "in").mkdir()
+    numbers = pl.DataFrame({"a": [float(i % 90) for i in range(1400)], "b": [1.0] * 1400})
+    numbers.write_parquet(tmp_path / "in" / "1.parquet")
+    strange = numbers[:700].with_columns(a=pl.lit(float("nan")))  # a whole chunk
+    strange.write_parquet(tmp_path / "in" / "2.parquet")
+    plan = PLAN | {
+        "steps": [{"partition": "mdav", "k": 5, "replace": "centroid"}],
+        "requirements": [{"privacy": "k-anonymity", "k": 5}],
+    }
+    with pytest.raises(DataError, match="Column 'a' has 700 missing values"):
+        protect(tmp_path / "in", plan, tmp_path / "out", workers=1)
+    assert [path.name for path in tmp_path.iterdir()] == ["in"]
+    plan["columns"] = {"a": {"role": "quasi-identifier", "missing": "drop"}, "b": "confidential"}
+    made = protect(tmp_path / "in", plan, tmp_path / "out", workers=1)
+    assert made.account.missing["records dropped"] == 700
+    assert made.records == 1400
+
+
+@pytest.mark.usefixtures("small_blocks")
+@pytest.mark.parametrize("stage", ["table.parts.intake", "run.parts.part_work", "run.parts.finishing"])
+def test_a_disk_that_is_full_at_any_stage_leaves_what_can_go_on(tmp_path, monkeypatch, stage):
+    (tmp_path / "in").mkdir()
+    pl.DataFrame({"a": [float(i % 90) for i in range(1600)], "b": [1.0] * 1600}).write_parquet(
+        tmp_path / "in/1.parquet"
+    )
+    plan = PLAN | {
+        "steps": [{"partition": "mdav", "k": 5, "replace": "centroid"}],
+        "requirements": [{"privacy": "k-anonymity", "k": 5}],
+    }
+
+    def full(frame: pl.DataFrame, path: Path) -> None:
+        raise OSError(28, "No space left on device")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(f"shoal.{stage}.write_part", full)
+        with pytest.raises(FileError, match=r"No space left on device\). Make room, and start again") as raised:
+            protect(tmp_path / "in", plan, tmp_path / "out", workers=1, seed=7)
+    assert "\n" not in str(raised.value)
+    assert not (tmp_path / "out").exists()
+    made = protect(tmp_path / "in", plan, tmp_path / "out", workers=1)
+    assert made.account.seed == 7
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["in", "out"]
+
+
+@pytest.mark.parametrize("ending", ["csv", "parquet"])
+def test_signs_of_patterns_in_names_of_files_are_signs(tmp_path, ending):
+    """To DuckDB and polars `people[1]` is a pattern that `people1` fits, and the table of others would be released."""
+    place = tmp_path / "in[1]"
+    for folder, cell in (("in1", "wrong"), ("in[1]", "right")):
+        (tmp_path / folder).mkdir()
+        for name in ("people1", "people[1]"):
+            frame = pl.DataFrame({"q": [cell if "[" in name else "wrong"] * 4})
+            getattr(frame, f"write_{ending}")(tmp_path / folder / f"{name}.{ending}")
+    plan = {
+        "columns": {"q": "quasi-identifier"},
+        "requirements": [{"privacy": "k-anonymity", "k": 4}],
+        "output": {"format": ending},
+    }
+    out = tmp_path / "out[1]*"
+    made = protect(place / f"people[1].{ending}", plan, out, seed=1, workers=1)
+    assert made.records == 4
+    written = out / "release" / ("data.csv" if ending == "csv" else "data/part-00001.parquet")
+    assert read_table(written).frame["q"].to_list() == ["right"] * 4
