@@ -6,21 +6,20 @@ from typing import Any
 
 import numpy as np
 
-from shoal.judges.evidence import RECORD_VERSION, Evidence
+from shoal.judges.evidence import Evidence
 from shoal.plan import Plan
 from shoal.plan.admission import admit
-from shoal.plan.publication import hidden_cells, public_schema, recorded
-from shoal.release import Account, WholeRelease, not_proved
-from shoal.release.account import account_of
+from shoal.plan.publication import hidden_cells, public_schema
+from shoal.release import WholeRelease, not_proved
+from shoal.release.account import account_of, record_of
 from shoal.release.advice import advice_on
 from shoal.release.evidence_file import private_evidence
 from shoal.release.publish import publish
 from shoal.run.carry_out import Outcome, carry_out, taken_by
 from shoal.run.privacy_spent import private_steps
-from shoal.table.files.json_text import Record
+from shoal.table.microdata import Microdata
 from shoal.table.step_result import StepAccount
 from shoal.vocabulary.errors import ParameterError, PlanError
-from shoal.vocabulary.facts import private_form
 from shoal.vocabulary.progress import Stage, shown
 
 COPIES = 1 << 22
@@ -105,7 +104,7 @@ def _release(
         table=done.finished,
         evidence=evidence,
         account=account,
-        record=_record(done, source, evidence, account),
+        record=record_of(account, evidence, done.plan, "whole", _input(done.original, source)),
         partition=done.partition,
         hidden=done.hidden,
         schema=public_schema(done.schema, withheld),
@@ -143,18 +142,6 @@ def exact_measures(plan: Plan, accounts: Sequence[StepAccount]) -> tuple[str, ..
     return taken if asked == "exact" else tuple(asked)
 
 
-def _record(done: Outcome, source: Mapping[str, Any] | None, evidence: Evidence, account: Account) -> Record:
-    original = done.original
-    return {
-        "version": RECORD_VERSION,
-        "versions": account.versions,
-        "input": {"records": len(original), "sha256 of cells": original.fingerprint(), **(source or {})},
-        "missing values": original.missing_facts,
-        "plan": recorded(done.plan),
-        "engine": "whole",
-        "seed": done.entropy,
-        "published exactly": list(account.exact),
-        "proved": account.proved,
-        "steps": [{"step": a.step, "columns": list(a.columns), **private_form(a.facts)} for a in done.accounts],
-        "evidence": evidence.as_mapping(),
-    }
+def _input(original: Microdata, source: Mapping[str, Any] | None) -> dict[str, Any]:
+    """What identifies the table that came in."""
+    return {"records": len(original), "sha256 of cells": original.fingerprint(), **(source or {})}

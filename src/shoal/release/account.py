@@ -1,7 +1,7 @@
 """Account: what the reports tell of a release, gathered while the original is at hand."""
 
 import platform
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cache
 from importlib.metadata import version
@@ -12,21 +12,22 @@ import numpy as np
 import shoal
 from shoal.judges.class_figures import MEANING
 from shoal.judges.class_profile import ClassProfile
-from shoal.judges.evidence import Evidence
+from shoal.judges.evidence import RECORD_VERSION, Evidence
 from shoal.judges.in_original_values import before_and_after
 from shoal.judges.odd_values import odd_values
 from shoal.judges.table_pair import TablePair
-from shoal.kernels.arrays import Bools
+from shoal.kernels.arrays import Bools, Longs
 from shoal.plan import Plan
-from shoal.plan.publication import public_about, public_rule, public_sections
+from shoal.plan.publication import public_about, public_rule, public_sections, recorded
 from shoal.release import Account, ColumnAccount, SingledOut
 from shoal.report.evidence import Reached
 from shoal.run.carry_out import Outcome
 from shoal.table.bins import distribution
+from shoal.table.files.json_text import Record
 from shoal.table.records import MissingCells, Records
 from shoal.table.step_result import StepAccount
 from shoal.table.variable import Variable
-from shoal.vocabulary.facts import losses
+from shoal.vocabulary.facts import losses, private_form
 from shoal.vocabulary.parameters import columns_named_by
 from shoal.vocabulary.registry import build, load, registered
 
@@ -38,27 +39,73 @@ SOLE = ("identifier", "household")
 
 
 def account_of(done: Outcome, evidence: Evidence, withheld: set[str], exact: tuple[str, ...]) -> Account:
-    """What reports tell of a plan carried out.
+    """What reports tell of a plan carried out on a whole table; parameters as for `shared_account`."""
+    plan, released = done.plan, done.released
+    classes_before = ClassProfile.of(done.before, plan.reading)
+    imputed = any(column.missing_policy == "impute" for column in plan.schema.columns.values())
+    account = shared_account(
+        plan,
+        done.accounts,
+        (done.before, released),
+        evidence,
+        withheld,
+        exact,
+        missing=done.original.missing_facts,
+        seed=done.entropy,
+        column_of=lambda name: _column(done, name, withheld),
+        alone_by=lambda names: alone(released, names),
+    )
+    return replace(
+        account,
+        own_gaps=tuple(name for name in released.names() if name not in touched(plan, _moving_gaps(done))),
+        made_anew=tuple(name for name in done.pair.made_anew if name in released),
+        before=done.risk_before() if evidence.findings else (),  # nothing to compare with
+        classes=_profiles(done),
+        classes_before=classes_before,
+        violations_before=None if classes_before is None else classes_before.violations(imputed=imputed),
+        reached=tuple(_reached(done)),
+        odd_values=_odd_values(done),
+        proved=account.proved or _bought_everywhere(done),
+    )
+
+
+def shared_account(
+    plan: Plan,
+    steps: tuple[StepAccount, ...],
+    tables: tuple[Records, Records],
+    evidence: Evidence,
+    withheld: set[str],
+    exact: tuple[str, ...],
+    *,
+    missing: Mapping[str, Any],
+    seed: int,
+    column_of: Callable[[str], ColumnAccount],
+    alone_by: Callable[[tuple[str, ...]], int],
+    packages: tuple[str, ...] = (),
+) -> Account:
+    """What reports tell of any plan carried out, whole or in parts.
 
     Parameters
     ----------
+    tables
+        The original and the released records, or a sample of both.
     withheld
         What stands in the plan where cells may stand, and not in the release.
     exact
         Measures whose figures are published as they are.
+    alone_by
+        Counts the released records whose values of some columns no other record has.
+    packages
+        Whose versions matter beside those of `PACKAGES`.
     """
-    plan, released = done.plan, done.released
+    original, released = tables
     keys = released.quasi_identifiers
-    changed = touched(plan, done.accounts)
+    changed = touched(plan, steps)
     untouched = tuple(name for name in released.names() if name not in changed)
-    same = tuple(unchanged(done.before, released))
-    classes_before = ClassProfile.of(done.before, plan.reading)
-    imputed = any(column.missing_policy == "impute" for column in plan.schema.columns.values())
+    same = tuple(unchanged(original, released))
     return Account(
-        steps=done.accounts,
-        columns=tuple(
-            _column(done, variable, withheld) for variable in released.variables if variable.role not in SOLE
-        ),
+        steps=steps,
+        columns=tuple(column_of(name) for name in released.names() if released[name].role not in SOLE),
         plan=public_sections(plan, withheld),
         requirements=tuple(
             public_rule(v.requirement, withheld) if v.requirement in plan.constraints else v.requirement
@@ -66,26 +113,46 @@ def account_of(done: Outcome, evidence: Evidence, withheld: set[str], exact: tup
         ),
         not_released=tuple(name for name in plan.schema.columns if name not in released),
         untouched=untouched,
-        own_gaps=tuple(name for name in released.names() if name not in touched(plan, _moving_gaps(done))),
         unchanged=same,
-        made_anew=tuple(name for name in done.pair.made_anew if name in released),
-        missing=done.original.missing_facts,
-        before=done.risk_before() if evidence.findings else (),  # nothing to compare with
-        classes=_profiles(done),
-        classes_before=classes_before,
-        violations_before=None if classes_before is None else classes_before.violations(imputed=imputed),
-        reached=tuple(_reached(done)),
-        versions=versions_of((*PACKAGES, *load())),
-        seed=done.entropy,
+        missing=missing,
+        before=(),
+        versions=versions_of((*PACKAGES, *packages, *load())),
+        seed=seed,
         about=public_about(plan, withheld),
         exact=exact,
         singled_out=tuple(
-            SingledOut(columns=names, alone=alone(released, names), beside_keys=alone(released, (*keys, *names)))
+            SingledOut(
+                columns=names, alone=alone_by(names), beside_keys=alone_by(tuple(dict.fromkeys((*keys, *names))))
+            )
             for names in sets_unchanged(untouched, same)
         ),
-        odd_values=_odd_values(done),
-        proved=any(model.protects for model in plan.requirements) or _bought_everywhere(done),
+        proved=any(model.protects for model in plan.requirements),
     )
+
+
+def record_of(account: Account, evidence: Evidence, plan: Plan, engine: str, table: Mapping[str, Any]) -> Record:
+    """What is needed to make a release again; private.
+
+    Parameters
+    ----------
+    plan
+        As it was given, before files that it names were read.
+    table
+        What identifies the table that came in.
+    """
+    return {
+        "version": RECORD_VERSION,
+        "versions": account.versions,
+        "input": table,
+        "missing values": dict(account.missing),
+        "plan": recorded(plan),
+        "engine": engine,
+        "seed": account.seed,
+        "published exactly": list(account.exact),
+        "proved": account.proved,
+        "steps": [{"step": a.step, "columns": list(a.columns), **private_form(a.facts)} for a in account.steps],
+        "evidence": evidence.as_mapping(),
+    }
 
 
 def _odd_values(done: Outcome) -> dict[str, dict[str, int]]:
@@ -133,19 +200,38 @@ def _bought_everywhere(done: Outcome) -> bool:
     return set(done.released.names()) <= bought
 
 
-def _column(done: Outcome, released: Variable, withheld: set[str]) -> ColumnAccount:
-    name, original = released.name, done.before
-    before = original[name].take(_places(original, done.released)) if name in original else None
+def _column(done: Outcome, name: str, withheld: set[str]) -> ColumnAccount:
+    released = done.released[name]
+    column = column_account(done.plan, done.before, released, withheld, done.pair.place)
+    if name not in done.before:
+        return replace(column, missing=int(released.missing.sum()))
+    before = done.before[name].take(_places(done.before, done.released))
+    return replace(
+        column,
+        missing=int(released.missing.sum()),
+        missing_before=int(before.missing.sum()),
+        changed=float(_differing(before, released).mean()),
+    )
+
+
+def column_account(
+    plan: Plan, original: Records, released: Variable, withheld: set[str], place: Longs | None = None
+) -> ColumnAccount:
+    """How the records spread over a released column, and over the original one.
+
+    Parameters
+    ----------
+    place
+        As for `before_and_after`.
+    """
+    name = released.name
     return ColumnAccount(
         name=name,
-        label=public_rule(done.plan.schema.columns[name].label or "", withheld),
+        label=public_rule(plan.schema.columns[name].label or "", withheld),
         role=released.role,
         level=released.level,
         released=distribution({"released": released}),
-        both=before_and_after(original[name], released, done.pair.place) if name in original else None,
-        missing=int(released.missing.sum()),
-        missing_before=None if before is None else int(before.missing.sum()),
-        changed=None if before is None else float(_differing(before, released).mean()),
+        both=before_and_after(original[name], released, place) if name in original else None,
     )
 
 

@@ -7,31 +7,27 @@ from typing import Any
 import polars as pl
 
 from shoal.judges.evidence import RECORD_VERSION, Evidence, Finding
-from shoal.judges.in_original_values import before_and_after
 from shoal.plan import Plan
 from shoal.plan.codebook import codebook
-from shoal.plan.publication import hidden_in_parts, public_about, public_rule, public_schema, public_sections, recorded
-from shoal.proof.alone import counts_alone
+from shoal.plan.publication import hidden_in_parts, public_rule, public_schema
 from shoal.proof.given_away import refuse_given_away
 from shoal.proof.in_parts import Judged
 from shoal.proof.narrowed import refuse_narrowed
 from shoal.proof.repeated_in_parts import repeated_in_parts
 from shoal.proof.sampled import DROPPED, SampleOfClasses
-from shoal.release import Account, ColumnAccount, LargeRelease, SingledOut, require
-from shoal.release.account import PACKAGES, SOLE, sets_unchanged, touched, unchanged, versions_of
+from shoal.release import Account, LargeRelease, require
+from shoal.release.account import column_account, record_of, shared_account
 from shoal.release.evidence_file import private_evidence, public_evidence
-from shoal.release.publish import publish, write_record
-from shoal.report.page import page
+from shoal.release.publish import publish, write_evidence, write_record
 from shoal.risk.class_risk import LookalikeRisk
 from shoal.run.carry_out import MEASURES, k_asked, of_records, taken_by
 from shoal.run.parts.admission import class_models
 from shoal.run.parts.finishing import released_files
 from shoal.run.parts.outcome import LargeOutcome
 from shoal.run.parts.steps import Run
-from shoal.table.bins import distribution
 from shoal.table.files.checksums import sha256_of
 from shoal.table.files.csv_text import escape_formulas, with_stamps
-from shoal.table.files.json_text import Record, write_json
+from shoal.table.files.json_text import write_json
 from shoal.table.files.table import Table
 from shoal.table.parts.encoding import encoded, frame_of
 from shoal.table.parts.moments import WholeTable
@@ -40,8 +36,6 @@ from shoal.table.parts.stage import GROUP, OWN, ROW, Stage, write_part
 from shoal.table.records import Records
 from shoal.table.schema import Schema
 from shoal.vocabulary.errors import FileError, plural, quoted
-from shoal.vocabulary.facts import private_form
-from shoal.vocabulary.registry import load
 
 GROUPS = "groups"
 """The folder of what original record each released one came from, and how records were grouped."""
@@ -97,7 +91,10 @@ def write_release(
         size=written.records,
         evidence=evidence,
         account=account,
-        record=_record(done, plan, source, evidence, account),
+        record={
+            **record_of(account, evidence, plan, run.engine.name, _input(done, source)),
+            "blocks": dict(done.private),
+        },
         requirements=plan.requirements,
         directory=target,
         publisher=publish,
@@ -106,7 +103,8 @@ def write_release(
     empty = Table(frame=pl.DataFrame(schema=written.schema), labels=_labels(plan, written, withheld))
     schema = public_schema(Schema.model_construct(root={n: plan.schema.columns[n] for n in written.columns}), withheld)
     write_json(public / "codebook.json", codebook(schema, empty, written.records, RECORD_VERSION))
-    _write_reports(release, public, private, files, frontier)
+    write_evidence(public_evidence(release, files=files), public)
+    write_evidence(private_evidence(release, frontier=frontier), private)
     _write_groups(done.finished, private / GROUPS)
     write_record(release.record, folder)
     return release
@@ -210,43 +208,18 @@ def _account(
     judged: Judged,
 ) -> Account:
     """How the release came about; pictures, and which columns are as they were, are those of the sample."""
-    released, original = sample.released, sample.original
-    names = released.names()
-    changed = touched(done.plan, done.accounts)
-    untouched = tuple(name for name in names if name not in changed)
-    same = tuple(unchanged(original, released))
-    return Account(
-        steps=done.accounts,
-        columns=tuple(_column(plan, sample, name, withheld) for name in names if released[name].role not in SOLE),
-        plan=public_sections(plan, withheld),
-        requirements=tuple(verdict.requirement for verdict in evidence.verdicts),
-        not_released=tuple(name for name in plan.schema.columns if name not in released),
-        untouched=untouched,
-        unchanged=same,
+    return shared_account(
+        plan,
+        done.accounts,
+        (sample.original, sample.released),
+        evidence,
+        withheld,
+        exact,
         missing=done.missing,
-        before=(),
-        versions=versions_of((*PACKAGES, "duckdb", "pyarrow", *load())),
         seed=done.run.entropy,
-        about=public_about(plan, withheld),
-        exact=exact,
-        singled_out=tuple(
-            SingledOut(columns=names, alone=by_itself, beside_keys=beside)
-            for names, (by_itself, beside) in counts_alone(judged, sets_unchanged(untouched, same)).items()
-        ),
-        proved=any(model.protects for model in plan.requirements),
-    )
-
-
-def _column(plan: Plan, sample: SampleOfClasses, name: str, withheld: set[str]) -> ColumnAccount:
-    released = sample.released[name]
-    known = name in sample.original
-    return ColumnAccount(
-        name=name,
-        label=public_rule(plan.schema.columns[name].label or "", withheld),
-        role=released.role,
-        level=released.level,
-        released=distribution({"released": released}),
-        both=before_and_after(sample.original[name], released, None) if known else None,
+        column_of=lambda name: column_account(plan, sample.original, sample.released[name], withheld),
+        alone_by=judged.table.alone,
+        packages=("duckdb", "pyarrow"),
     )
 
 
@@ -255,33 +228,10 @@ def _labels(plan: Plan, written: Stage, withheld: set[str]) -> dict[str, str]:
     return {name: public_rule(columns[name].label or "", withheld) for name in written.columns if columns[name].label}
 
 
-def _record(done: LargeOutcome, plan: Plan, source: Source, evidence: Evidence, account: Account) -> Record:
+def _input(done: LargeOutcome, source: Source) -> dict[str, Any]:
+    """What identifies the table that came in."""
     files = {file.path: sha256_of(Path(file.path)) for file in source.files}
-    return {
-        "version": RECORD_VERSION,
-        "versions": account.versions,
-        "input": {"records": done.rows, "table": source.name, "sha256": files, "read as": dict(source.reading)},
-        "missing values": dict(done.missing),
-        "plan": recorded(plan),
-        "engine": done.run.engine.name,
-        "seed": done.run.entropy,
-        "published exactly": list(account.exact),
-        "proved": account.proved,
-        "steps": [{"step": a.step, "columns": list(a.columns), **private_form(a.facts)} for a in done.accounts],
-        "blocks": dict(done.private),
-        "evidence": evidence.as_mapping(),
-    }
-
-
-def _write_reports(
-    release: LargeRelease, public: Path, private: Path, files: dict[str, str], frontier: Mapping[str, Any] | None
-) -> None:
-    shown = public_evidence(release, files=files)
-    write_json(public / "evidence.json", shown)
-    (public / "report.html").write_text(page(shown), encoding="utf-8")
-    known = private_evidence(release, frontier=frontier)
-    write_json(private / "evidence.json", known)
-    (private / "report.html").write_text(page(known), encoding="utf-8")
+    return {"records": done.rows, "table": source.name, "sha256": files, "read as": dict(source.reading)}
 
 
 def _write_groups(finished: Stage, place: Path) -> None:

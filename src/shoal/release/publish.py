@@ -28,6 +28,7 @@ from shoal.release import OF, WHOSE, LargeRelease, Release, WholeRelease, requir
 from shoal.release.directory import RECORD, check_free, files_in
 from shoal.release.evidence_file import private_evidence, public_evidence
 from shoal.release.review import Approved, Review, approval_of, approve, published
+from shoal.report.evidence import EvidenceFile
 from shoal.report.exploration import FrontierFile
 from shoal.report.frontier_page import frontier_page
 from shoal.report.page import page
@@ -190,8 +191,7 @@ def _write_public(release: WholeRelease, folder: Path, labels: Table | None, app
     content = public_evidence(release, files=written, labels=table.value_labels, titles=table.labels)
     if approved is not None:
         content["approval"] = published(approved)
-    write_json(folder / "evidence.json", content)
-    (folder / "report.html").write_text(page(content), encoding="utf-8")
+    write_evidence(content, folder)
 
 
 def _labelled(release: WholeRelease, labels: Table | None) -> Table:
@@ -317,8 +317,7 @@ def _write_private(
 ) -> None:
     codes, titles = ({}, {}) if labels is None else (labels.value_labels, labels.labels)
     content = private_evidence(release, frontier=frontier, labels=codes, titles=titles)
-    write_json(folder / "evidence.json", content)
-    (folder / "report.html").write_text(page(content), encoding="utf-8")
+    write_evidence(content, folder)
     groups = {"row": release.rows}
     if release.partition is not None:
         groups["group"] = release.partition.labels.astype(np.int64)
@@ -333,6 +332,12 @@ def _write_private(
     }
     if by_record:
         write_table(Table(frame=pl.DataFrame({"row": release.rows, **by_record})), folder / "risk.parquet")
+
+
+def write_evidence(content: EvidenceFile, folder: Path) -> None:
+    """The evidence for programs, and the report for people."""
+    write_json(folder / "evidence.json", content)
+    (folder / "report.html").write_text(page(content), encoding="utf-8")
 
 
 def write_record(record: Mapping[str, Any], folder: Path) -> None:
